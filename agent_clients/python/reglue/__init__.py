@@ -1,0 +1,46 @@
+"""Reglue for agents: describe a task, write an agent, connect it to a glue.
+
+    import reglue
+
+    class Still(reglue.Agent):
+        def agent_start(self, observations, starts):
+            return [self.spec.actions[0].empty(1)[0]] * len(starts)
+
+        def agent_step(self, rewards, observations, steps):
+            return [self.spec.actions[0].empty(1)[0]] * len(steps)
+
+    reglue.connect(Still(), "127.0.0.1:4096", token="…")
+"""
+
+from reglue.agent import Agent
+from reglue.calls import Actions, EndKind, Ends, Phase, Starts, StepFlag, Steps, Turn
+from reglue.client import connect
+from reglue.errors import ReglueError
+from reglue.spec import (
+    Box,
+    Discrete,
+    MultiBinary,
+    MultiDiscrete,
+    TaskSpec,
+    TensorSpec,
+)
+
+__all__ = [
+    "Actions",
+    "Agent",
+    "Box",
+    "Discrete",
+    "EndKind",
+    "Ends",
+    "MultiBinary",
+    "MultiDiscrete",
+    "Phase",
+    "ReglueError",
+    "Starts",
+    "StepFlag",
+    "Steps",
+    "TaskSpec",
+    "TensorSpec",
+    "Turn",
+    "connect",
+]

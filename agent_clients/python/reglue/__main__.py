@@ -1,0 +1,55 @@
+"""The `reglue` command: finds the package that brings a command and runs it.
+
+Commands are entry points of the group `reglue.commands`, loaded when called, so
+that the SDK alone can join and everything else says which extra it needs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib.metadata import EntryPoint, entry_points, version
+
+_ABOUT = {
+    "join": "play an agent at a glue",
+    "bench": "evaluate an agent on a benchmark",
+    "benchmarks": "list the benchmarks",
+    "try": "rehearse: a few episodes, and what would fail",
+    "report": "draw report.html of one run, or compare several",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; its exit code. 2 for wrong usage."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    commands = {point.name: point for point in entry_points(group="reglue.commands")}
+    options = _parser(commands).parse_args(arguments[:1])
+    point = commands[options.command]
+    try:
+        command = point.load()
+    except ModuleNotFoundError as error:
+        extra = ",".join(point.extras) or "server"
+        print(
+            f"reglue {point.name} needs {error.name}: pip install 'reglue[{extra}]'",
+            file=sys.stderr,
+        )
+        return 2
+    return int(command(arguments[1:]) or 0)
+
+
+def _parser(commands: dict[str, EntryPoint]) -> argparse.ArgumentParser:
+    listing = "\n".join(f"  {name:<12}{_ABOUT.get(name, '')}" for name in sorted(commands))
+    parser = argparse.ArgumentParser(
+        prog="reglue",
+        description="Joins agents, environments and benchmarks, and says how well agents do.",
+        epilog=f"commands:\n{listing}\n\n`reglue COMMAND --help` says more.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"reglue {version('reglue')}")
+    parser.add_argument("command", choices=sorted(commands), metavar="COMMAND")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,130 @@
+"""Every error that Reglue raises, on one page.
+
+Whose fault it is decides the branch: the caller's (UsageError), the door's
+answer to a partner (Refused), the agent's (AgentFault), the environment's
+(EnvironmentFault) or the connection's (SessionLost).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class ReglueError(Exception):
+    """Root of the tree."""
+
+
+# The caller's.
+
+
+class UsageError(ReglueError):
+    """Something was asked for that cannot be done; nothing was changed."""
+
+
+class UnknownName(UsageError):
+    """A name that is not known; the message lists the near ones."""
+
+    def __init__(self, what: str, got: str, known: Iterable[str]) -> None:
+        known = sorted(known)
+        near = difflib.get_close_matches(got, known, n=5, cutoff=0.5)
+        hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(known)}"
+        super().__init__(f"there is no {what} {got!r}; {hint}")
+
+
+class SpecError(UsageError):
+    """A TaskSpec or TensorSpec that contradicts itself."""
+
+
+class NotAnAgent(UsageError):
+    """What should be an agent cannot be loaded, or lacks a method."""
+
+
+class MissingExtra(UsageError):
+    """A package is not installed; the message names the extra that brings it."""
+
+    def __init__(self, what: str, extra: str, missing: str) -> None:
+        super().__init__(f"{what} needs {missing}: pip install 'reglue[{extra}]'")
+
+
+class RunExists(UsageError):
+    """The folder already holds a run."""
+
+
+class RunBusy(UsageError):
+    """Another process is writing to this run."""
+
+
+class PlanDiffers(UsageError):
+    """A run can only be resumed by the plan, agent and versions that began it."""
+
+
+# The door's.
+
+
+class Refused(ReglueError):
+    """The glue did not let the partner in."""
+
+
+class WrongToken(Refused):
+    """The token is not the one that the host handed out."""
+
+
+class WrongVersion(Refused):
+    """The two sides speak different protocol versions."""
+
+
+class Busy(Refused):
+    """The run has its agent already."""
+
+
+# The agent's.
+
+
+class AgentFault(ReglueError):
+    """The agent failed; `status` is what its episodes are recorded as."""
+
+    status = "agent_error"
+
+
+class AgentTimeout(AgentFault):
+    """The agent did not answer, or did not come, in time."""
+
+    status = "agent_timeout"
+
+
+class AgentDisconnected(AgentFault):
+    """The agent's process or connection is gone."""
+
+    status = "agent_disconnected"
+
+
+class BadReply(AgentFault):
+    """A reply that does not fit the call; the session can go on.
+
+    `code` is a name of the protocol's RefusalCode without its prefix.
+    """
+
+    def __init__(self, code: str, *, got: str, wanted: str) -> None:
+        super().__init__(f"got {got}, wanted {wanted}")
+        self.code, self.got, self.wanted = code, got, wanted
+
+
+# The environment's.
+
+
+class EnvironmentFault(ReglueError):
+    """An environment raised, or its process died and could not be replaced."""
+
+    status = "environment_error"
+
+
+# The connection's, seen by the partner.
+
+
+class SessionLost(ReglueError):
+    """The glue went away in mid-session."""
+
+
+class Unreachable(ReglueError):
+    """No glue answered at the address in time."""

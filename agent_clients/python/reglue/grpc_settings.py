@@ -1,0 +1,31 @@
+"""Imports grpc with the settings that Reglue was measured with.
+
+Import grpc from here: the experiments are read once, when grpc is first loaded.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("GRPC_EXPERIMENTS", "-event_engine_client,-event_engine_listener")
+
+import grpc
+
+HUB_MESSAGE_BYTES = 64 * 1024 * 1024
+"""Largest message of a hub, either way; a larger spec × slots is refused at Init."""
+
+
+def channel_options(max_message_bytes: int) -> list[tuple[str, int]]:
+    """Options of both ends: finite messages, and keepalive that agrees."""
+    return [
+        ("grpc.max_send_message_length", max_message_bytes),
+        ("grpc.max_receive_message_length", max_message_bytes),
+        ("grpc.keepalive_time_ms", 20_000),
+        ("grpc.keepalive_timeout_ms", 20_000),
+        ("grpc.keepalive_permit_without_calls", 1),
+        ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
+        ("grpc.http2.max_pings_without_data", 0),
+    ]
+
+
+__all__ = ["HUB_MESSAGE_BYTES", "channel_options", "grpc"]

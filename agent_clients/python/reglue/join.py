@@ -1,0 +1,90 @@
+"""`reglue join`: play an agent at a glue."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+from reglue.client import connect
+from reglue.errors import Refused, ReglueError, UsageError
+from reglue.loading import examples, load_agent
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Exit codes: 0 farewell, 1 the agent failed or the glue went away, 2 wrong usage."""
+    options = _parser().parse_args(argv)
+    logging.basicConfig(level=logging.INFO, format="reglue: %(message)s", stream=sys.stderr)
+    try:
+        agent = load_agent(options.agent, pairs(options.agent_arg))
+        reason = connect(
+            agent,
+            options.address,
+            options.token,
+            name=options.name or type(agent).__name__,
+            patience_s=options.patience,
+        )
+    except (UsageError, Refused) as error:
+        print(f"reglue join: {error}", file=sys.stderr)
+        return 2
+    except ReglueError as error:
+        print(f"reglue join: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    except Exception:
+        traceback.print_exc()
+        return 1
+    print(f"reglue join: {reason}", file=sys.stderr)
+    return 0
+
+
+def pairs(arguments: Sequence[str]) -> dict[str, str]:
+    """`key=value` words as a dict. Raises UsageError for a word without `=`."""
+    for word in arguments:
+        if "=" not in word:
+            raise UsageError(f"got --agent-arg {word!r}, wanted key=value")
+    return dict(word.split("=", 1) for word in arguments)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="reglue join",
+        description="Play an agent at a glue until it says farewell.",
+        epilog="example: reglue join my_agent.py:MyAgent --address 127.0.0.1:4096 --token SECRET",
+    )
+    parser.add_argument(
+        "agent",
+        help=f"file.py:Class, package.module:Class, or an example ({', '.join(examples())})",
+    )
+    parser.add_argument(
+        "--address",
+        metavar="HOST:PORT",
+        default=os.environ.get("REGLUE_ADDRESS"),
+        help="where the glue listens (default: $REGLUE_ADDRESS)",
+    )
+    parser.add_argument(
+        "--token",
+        default=None,
+        help="the secret that the host handed out (default: $REGLUE_TOKEN, "
+        "which other users of this machine cannot read from the process list)",
+    )
+    parser.add_argument(
+        "--agent-arg",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="keyword of the agent's constructor; repeat for more",
+    )
+    parser.add_argument("--name", help="what the agent calls itself (default: its class)")
+    parser.add_argument(
+        "--patience",
+        type=float,
+        default=60.0,
+        metavar="SECONDS",
+        help="how long to wait for a glue that is not up yet (default: 60)",
+    )
+    return parser

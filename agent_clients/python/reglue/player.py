@@ -1,0 +1,94 @@
+"""Carries out a call on an agent: which routine answers which message."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reglue.agent import Agent
+from reglue.calls import (
+    Actions,
+    Adapt,
+    AdaptBegin,
+    Call,
+    Cleanup,
+    Done,
+    Farewell,
+    Freeze,
+    Hello,
+    Init,
+    Message,
+    Refusal,
+    Reply,
+    Turn,
+)
+from reglue.errors import NotAnAgent
+from reglue.spec import TaskSpec, TensorSpec
+from reglue.version import sdk
+
+
+def hello(agent: Agent, name: str) -> Hello:
+    """What `agent` says of itself."""
+    return Hello(
+        agent=name[:200],
+        sdk=sdk(),
+        max_slots=agent.max_slots,
+        partial_turns=agent.partial_turns,
+        adapts=agent.adapts,
+    )
+
+
+def play(agent: Agent, call: Call) -> Reply | None:
+    """Call the routine; None for calls that are not answered.
+
+    Whatever the agent raises is passed on.
+    """
+    match call:
+        case Turn():
+            agent.phase = call.phase
+            return _actions(agent.spec, agent.turn(call))
+        case Init(spec):
+            agent.spec = spec
+            agent.agent_init(spec)
+        case Freeze():
+            agent.agent_freeze()
+        case AdaptBegin():
+            agent.adapt_begin()
+        case Adapt():
+            agent.adapt()
+        case Message(text):
+            return Message(agent.agent_message(text))
+        case Cleanup():
+            agent.agent_cleanup()
+        case Refusal() | Farewell():
+            return None
+    return Done()
+
+
+def _actions(spec: TaskSpec, answer: Any) -> Actions:
+    """The answer as named arrays of the spec's dtypes; row counts are the glue's to check."""
+    abandon: tuple[int, ...] = ()
+    if isinstance(answer, Actions):
+        answer, abandon = answer.arrays, answer.abandon
+    if not isinstance(answer, Mapping):
+        answer = {spec.actions[0].name: answer}
+    wanted = [tensor.name for tensor in spec.actions]
+    if answer and set(answer) != set(wanted):
+        raise NotAnAgent(f"the answer has tensors {sorted(answer)}, wanted {sorted(wanted)}")
+    return Actions(
+        {tensor.name: _cast(tensor, answer.get(tensor.name, ())) for tensor in spec.actions},
+        abandon,
+    )
+
+
+def _cast(tensor: TensorSpec, value: npt.ArrayLike) -> npt.NDArray[Any]:
+    """A copy in the spec's dtype. Whole numbers must stay what they are."""
+    given = np.asarray(value)
+    with np.errstate(over="ignore", invalid="ignore"):
+        cast = given.astype(tensor.dtype)
+    if cast.dtype.kind != "f" and not np.array_equal(cast, given):
+        raise NotAnAgent(f"action {tensor.name!r}: {given} does not fit {tensor.dtype}")
+    return cast

@@ -1,0 +1,155 @@
+"""What an agent sees and does: TaskSpec, TensorSpec and their domains.
+
+Pure values over NumPy; the wire form is `proto/reglue/v1/spec.proto`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from reglue.errors import SpecError
+
+Array: TypeAlias = npt.NDArray[Any]
+Arrays: TypeAlias = Mapping[str, Array]
+
+DTYPES = (
+    "bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float32 float64".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Element-wise bounds, both inclusive, in the task's units.
+
+    `low` and `high` hold no number (unbounded), one (for every element), or one
+    for each element, row-major.
+    """
+
+    low: tuple[float, ...] = ()
+    high: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Discrete:
+    """The whole numbers `start` to `start + n - 1`."""
+
+    n: int
+    start: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MultiDiscrete:
+    """Element i takes 0 to `n[i] - 1`, row-major."""
+
+    n: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MultiBinary:
+    """Every element is 0 or 1."""
+
+
+Domain: TypeAlias = Box | Discrete | MultiDiscrete | MultiBinary
+
+
+@dataclass(frozen=True, slots=True)
+class TensorSpec:
+    """One named array: its dtype, the shape of a row and the values it takes.
+
+    Raises SpecError where they contradict one another.
+    """
+
+    name: str
+    dtype: str  # one of DTYPES
+    shape: tuple[int, ...] = ()  # of one row, without the axis of slots
+    domain: Domain = Box()
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            raise SpecError("a tensor has no name")
+        if self.dtype not in DTYPES:
+            raise SpecError(f"{self.name}: got dtype {self.dtype!r}, wanted one of {DTYPES}")
+        if any(size < 0 for size in self.shape):
+            raise SpecError(f"{self.name}: a size in {self.shape} is negative")
+        match self.domain:
+            case Box(low, high):
+                self._check_lengths("low", low, (0, 1, self.size))
+                self._check_lengths("high", high, (0, 1, self.size))
+                if np.any(np.isnan([*low, *high])) or np.any(self.low() > self.high()):
+                    raise SpecError(f"{self.name}: low {low} is not below high {high}")
+            case Discrete(n, _):
+                if n < 1 or np.dtype(self.dtype).kind not in "ui":
+                    raise SpecError(f"{self.name}: discrete needs n ≥ 1 and a whole dtype")
+            case MultiDiscrete(n):
+                self._check_lengths("n", n, (self.size,))
+                if any(each < 1 for each in n) or np.dtype(self.dtype).kind not in "ui":
+                    raise SpecError(f"{self.name}: multi_discrete needs n ≥ 1 and a whole dtype")
+            case MultiBinary():
+                pass
+
+    @property
+    def size(self) -> int:
+        """Elements in one row."""
+        return math.prod(self.shape)
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one row on the wire."""
+        return self.size * np.dtype(self.dtype).itemsize
+
+    def low(self) -> npt.NDArray[np.float64]:
+        """Lower bounds, shape `shape` (-inf where there is none)."""
+        return self._bound(self.domain.low if isinstance(self.domain, Box) else (), -np.inf)
+
+    def high(self) -> npt.NDArray[np.float64]:
+        """Upper bounds, shape `shape` (inf where there is none)."""
+        return self._bound(self.domain.high if isinstance(self.domain, Box) else (), np.inf)
+
+    def empty(self, rows: int) -> Array:
+        """Zeros of shape `(rows, *shape)`."""
+        return np.zeros((rows, *self.shape), self.dtype)
+
+    def _bound(self, values: Sequence[float], missing: float) -> npt.NDArray[np.float64]:
+        if len(values) == self.size:
+            return np.array(values, np.float64).reshape(self.shape)
+        return np.full(self.shape, values[0] if values else missing)
+
+    def _check_lengths(self, what: str, values: Sequence[float], legal: tuple[int, ...]) -> None:
+        if len(values) not in legal:
+            raise SpecError(
+                f"{self.name}: {what} has {len(values)} entries, wanted one of {legal}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSpec:
+    """What every episode of a session promises; RL-Glue's task_specification."""
+
+    observations: tuple[TensorSpec, ...]
+    actions: tuple[TensorSpec, ...]
+    reward_range: tuple[float, float] = (-math.inf, math.inf)  # of one step, task units
+    discount: float = 1.0
+    horizon: int = 0  # steps to truncation; 0 means no limit
+    continuing: bool = False  # one episode that goes on forever
+    rewards_in_evaluation: bool = True  # else NaN while phase is EVALUATE
+    slots: int = 1  # S, episodes played at once
+
+    def __post_init__(self) -> None:
+        for what, tensors in (("observations", self.observations), ("actions", self.actions)):
+            names = [tensor.name for tensor in tensors]
+            if not names or len(set(names)) != len(names):
+                raise SpecError(f"{what} need names, each its own; got {names}")
+        if not 0.0 <= self.discount <= 1.0:
+            raise SpecError(f"got discount {self.discount}, wanted 0 to 1")
+        if self.horizon < 0 or self.slots < 1:
+            raise SpecError(f"got horizon {self.horizon} and {self.slots} slots")
+
+    def with_slots(self, slots: int) -> TaskSpec:
+        """The same task, played in `slots` slots."""
+        return replace(self, slots=slots)

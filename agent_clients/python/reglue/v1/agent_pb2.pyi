@@ -1,0 +1,212 @@
+from reglue.v1 import spec_pb2 as _spec_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class Phase(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    PHASE_UNSPECIFIED: _ClassVar[Phase]
+    PHASE_TRAIN: _ClassVar[Phase]
+    PHASE_ADAPT: _ClassVar[Phase]
+    PHASE_EVALUATE: _ClassVar[Phase]
+
+class EndKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    END_KIND_UNSPECIFIED: _ClassVar[EndKind]
+    END_KIND_TERMINATED: _ClassVar[EndKind]
+    END_KIND_TRUNCATED: _ClassVar[EndKind]
+    END_KIND_VOID: _ClassVar[EndKind]
+
+class RefusalCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    REFUSAL_CODE_UNSPECIFIED: _ClassVar[RefusalCode]
+    REFUSAL_CODE_WRONG_SIZE: _ClassVar[RefusalCode]
+    REFUSAL_CODE_NOT_FINITE: _ClassVar[RefusalCode]
+    REFUSAL_CODE_OUT_OF_DOMAIN: _ClassVar[RefusalCode]
+    REFUSAL_CODE_WRONG_KIND: _ClassVar[RefusalCode]
+    REFUSAL_CODE_NOT_CAPABLE: _ClassVar[RefusalCode]
+PHASE_UNSPECIFIED: Phase
+PHASE_TRAIN: Phase
+PHASE_ADAPT: Phase
+PHASE_EVALUATE: Phase
+END_KIND_UNSPECIFIED: EndKind
+END_KIND_TERMINATED: EndKind
+END_KIND_TRUNCATED: EndKind
+END_KIND_VOID: EndKind
+REFUSAL_CODE_UNSPECIFIED: RefusalCode
+REFUSAL_CODE_WRONG_SIZE: RefusalCode
+REFUSAL_CODE_NOT_FINITE: RefusalCode
+REFUSAL_CODE_OUT_OF_DOMAIN: RefusalCode
+REFUSAL_CODE_WRONG_KIND: RefusalCode
+REFUSAL_CODE_NOT_CAPABLE: RefusalCode
+
+class AgentCall(_message.Message):
+    __slots__ = ("seq", "budget", "init", "turn", "freeze", "adapt_begin", "adapt", "message", "cleanup", "refusal", "farewell")
+    SEQ_FIELD_NUMBER: _ClassVar[int]
+    BUDGET_FIELD_NUMBER: _ClassVar[int]
+    INIT_FIELD_NUMBER: _ClassVar[int]
+    TURN_FIELD_NUMBER: _ClassVar[int]
+    FREEZE_FIELD_NUMBER: _ClassVar[int]
+    ADAPT_BEGIN_FIELD_NUMBER: _ClassVar[int]
+    ADAPT_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    CLEANUP_FIELD_NUMBER: _ClassVar[int]
+    REFUSAL_FIELD_NUMBER: _ClassVar[int]
+    FAREWELL_FIELD_NUMBER: _ClassVar[int]
+    seq: int
+    budget: Budget
+    init: Init
+    turn: Turn
+    freeze: Freeze
+    adapt_begin: AdaptBegin
+    adapt: Adapt
+    message: Message
+    cleanup: Cleanup
+    refusal: Refusal
+    farewell: Farewell
+    def __init__(self, seq: _Optional[int] = ..., budget: _Optional[_Union[Budget, _Mapping]] = ..., init: _Optional[_Union[Init, _Mapping]] = ..., turn: _Optional[_Union[Turn, _Mapping]] = ..., freeze: _Optional[_Union[Freeze, _Mapping]] = ..., adapt_begin: _Optional[_Union[AdaptBegin, _Mapping]] = ..., adapt: _Optional[_Union[Adapt, _Mapping]] = ..., message: _Optional[_Union[Message, _Mapping]] = ..., cleanup: _Optional[_Union[Cleanup, _Mapping]] = ..., refusal: _Optional[_Union[Refusal, _Mapping]] = ..., farewell: _Optional[_Union[Farewell, _Mapping]] = ...) -> None: ...
+
+class AgentReply(_message.Message):
+    __slots__ = ("seq", "hello", "actions", "done", "message", "fault")
+    SEQ_FIELD_NUMBER: _ClassVar[int]
+    HELLO_FIELD_NUMBER: _ClassVar[int]
+    ACTIONS_FIELD_NUMBER: _ClassVar[int]
+    DONE_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    FAULT_FIELD_NUMBER: _ClassVar[int]
+    seq: int
+    hello: Hello
+    actions: Actions
+    done: Done
+    message: Message
+    fault: Fault
+    def __init__(self, seq: _Optional[int] = ..., hello: _Optional[_Union[Hello, _Mapping]] = ..., actions: _Optional[_Union[Actions, _Mapping]] = ..., done: _Optional[_Union[Done, _Mapping]] = ..., message: _Optional[_Union[Message, _Mapping]] = ..., fault: _Optional[_Union[Fault, _Mapping]] = ...) -> None: ...
+
+class Hello(_message.Message):
+    __slots__ = ("major", "minor", "sdk", "agent", "max_slots", "partial_turns", "adapts", "episodic", "session", "proof", "answered")
+    MAJOR_FIELD_NUMBER: _ClassVar[int]
+    MINOR_FIELD_NUMBER: _ClassVar[int]
+    SDK_FIELD_NUMBER: _ClassVar[int]
+    AGENT_FIELD_NUMBER: _ClassVar[int]
+    MAX_SLOTS_FIELD_NUMBER: _ClassVar[int]
+    PARTIAL_TURNS_FIELD_NUMBER: _ClassVar[int]
+    ADAPTS_FIELD_NUMBER: _ClassVar[int]
+    EPISODIC_FIELD_NUMBER: _ClassVar[int]
+    SESSION_FIELD_NUMBER: _ClassVar[int]
+    PROOF_FIELD_NUMBER: _ClassVar[int]
+    ANSWERED_FIELD_NUMBER: _ClassVar[int]
+    major: int
+    minor: int
+    sdk: str
+    agent: str
+    max_slots: int
+    partial_turns: bool
+    adapts: bool
+    episodic: bool
+    session: str
+    proof: bytes
+    answered: int
+    def __init__(self, major: _Optional[int] = ..., minor: _Optional[int] = ..., sdk: _Optional[str] = ..., agent: _Optional[str] = ..., max_slots: _Optional[int] = ..., partial_turns: bool = ..., adapts: bool = ..., episodic: bool = ..., session: _Optional[str] = ..., proof: _Optional[bytes] = ..., answered: _Optional[int] = ...) -> None: ...
+
+class Init(_message.Message):
+    __slots__ = ("spec",)
+    SPEC_FIELD_NUMBER: _ClassVar[int]
+    spec: _spec_pb2.TaskSpec
+    def __init__(self, spec: _Optional[_Union[_spec_pb2.TaskSpec, _Mapping]] = ...) -> None: ...
+
+class Turn(_message.Message):
+    __slots__ = ("phase", "end_slots", "end_kinds", "step_slots", "step_flags", "start_slots", "start_seeds", "reward", "observation")
+    PHASE_FIELD_NUMBER: _ClassVar[int]
+    END_SLOTS_FIELD_NUMBER: _ClassVar[int]
+    END_KINDS_FIELD_NUMBER: _ClassVar[int]
+    STEP_SLOTS_FIELD_NUMBER: _ClassVar[int]
+    STEP_FLAGS_FIELD_NUMBER: _ClassVar[int]
+    START_SLOTS_FIELD_NUMBER: _ClassVar[int]
+    START_SEEDS_FIELD_NUMBER: _ClassVar[int]
+    REWARD_FIELD_NUMBER: _ClassVar[int]
+    OBSERVATION_FIELD_NUMBER: _ClassVar[int]
+    phase: Phase
+    end_slots: _containers.RepeatedScalarFieldContainer[int]
+    end_kinds: _containers.RepeatedScalarFieldContainer[EndKind]
+    step_slots: _containers.RepeatedScalarFieldContainer[int]
+    step_flags: _containers.RepeatedScalarFieldContainer[int]
+    start_slots: _containers.RepeatedScalarFieldContainer[int]
+    start_seeds: _containers.RepeatedScalarFieldContainer[int]
+    reward: bytes
+    observation: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, phase: _Optional[_Union[Phase, str]] = ..., end_slots: _Optional[_Iterable[int]] = ..., end_kinds: _Optional[_Iterable[_Union[EndKind, str]]] = ..., step_slots: _Optional[_Iterable[int]] = ..., step_flags: _Optional[_Iterable[int]] = ..., start_slots: _Optional[_Iterable[int]] = ..., start_seeds: _Optional[_Iterable[int]] = ..., reward: _Optional[bytes] = ..., observation: _Optional[_Iterable[bytes]] = ...) -> None: ...
+
+class Actions(_message.Message):
+    __slots__ = ("action", "abandon")
+    ACTION_FIELD_NUMBER: _ClassVar[int]
+    ABANDON_FIELD_NUMBER: _ClassVar[int]
+    action: _containers.RepeatedScalarFieldContainer[bytes]
+    abandon: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, action: _Optional[_Iterable[bytes]] = ..., abandon: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class Freeze(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class AdaptBegin(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class Adapt(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class Message(_message.Message):
+    __slots__ = ("text",)
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    text: str
+    def __init__(self, text: _Optional[str] = ...) -> None: ...
+
+class Cleanup(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class Refusal(_message.Message):
+    __slots__ = ("of_seq", "code", "got", "wanted")
+    OF_SEQ_FIELD_NUMBER: _ClassVar[int]
+    CODE_FIELD_NUMBER: _ClassVar[int]
+    GOT_FIELD_NUMBER: _ClassVar[int]
+    WANTED_FIELD_NUMBER: _ClassVar[int]
+    of_seq: int
+    code: RefusalCode
+    got: str
+    wanted: str
+    def __init__(self, of_seq: _Optional[int] = ..., code: _Optional[_Union[RefusalCode, str]] = ..., got: _Optional[str] = ..., wanted: _Optional[str] = ...) -> None: ...
+
+class Farewell(_message.Message):
+    __slots__ = ("reason",)
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    reason: str
+    def __init__(self, reason: _Optional[str] = ...) -> None: ...
+
+class Done(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class Fault(_message.Message):
+    __slots__ = ("what",)
+    WHAT_FIELD_NUMBER: _ClassVar[int]
+    what: str
+    def __init__(self, what: _Optional[str] = ...) -> None: ...
+
+class Budget(_message.Message):
+    __slots__ = ("step_us", "bank_us", "adapt_us", "run_us")
+    STEP_US_FIELD_NUMBER: _ClassVar[int]
+    BANK_US_FIELD_NUMBER: _ClassVar[int]
+    ADAPT_US_FIELD_NUMBER: _ClassVar[int]
+    RUN_US_FIELD_NUMBER: _ClassVar[int]
+    step_us: int
+    bank_us: int
+    adapt_us: int
+    run_us: int
+    def __init__(self, step_us: _Optional[int] = ..., bank_us: _Optional[int] = ..., adapt_us: _Optional[int] = ..., run_us: _Optional[int] = ...) -> None: ...

@@ -1,0 +1,49 @@
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class Role(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ROLE_UNSPECIFIED: _ClassVar[Role]
+    ROLE_AGENT: _ClassVar[Role]
+    ROLE_ENVIRONMENT: _ClassVar[Role]
+    ROLE_EXPERIMENT: _ClassVar[Role]
+ROLE_UNSPECIFIED: Role
+ROLE_AGENT: Role
+ROLE_ENVIRONMENT: Role
+ROLE_EXPERIMENT: Role
+
+class JoinRequest(_message.Message):
+    __slots__ = ("major", "minor", "role", "token", "name")
+    MAJOR_FIELD_NUMBER: _ClassVar[int]
+    MINOR_FIELD_NUMBER: _ClassVar[int]
+    ROLE_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    major: int
+    minor: int
+    role: Role
+    token: str
+    name: str
+    def __init__(self, major: _Optional[int] = ..., minor: _Optional[int] = ..., role: _Optional[_Union[Role, str]] = ..., token: _Optional[str] = ..., name: _Optional[str] = ...) -> None: ...
+
+class Ticket(_message.Message):
+    __slots__ = ("session", "secret", "address", "tls_name", "lane_path", "max_message_bytes", "grace_ms")
+    SESSION_FIELD_NUMBER: _ClassVar[int]
+    SECRET_FIELD_NUMBER: _ClassVar[int]
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    TLS_NAME_FIELD_NUMBER: _ClassVar[int]
+    LANE_PATH_FIELD_NUMBER: _ClassVar[int]
+    MAX_MESSAGE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    GRACE_MS_FIELD_NUMBER: _ClassVar[int]
+    session: str
+    secret: bytes
+    address: str
+    tls_name: str
+    lane_path: str
+    max_message_bytes: int
+    grace_ms: int
+    def __init__(self, session: _Optional[str] = ..., secret: _Optional[bytes] = ..., address: _Optional[str] = ..., tls_name: _Optional[str] = ..., lane_path: _Optional[str] = ..., max_message_bytes: _Optional[int] = ..., grace_ms: _Optional[int] = ...) -> None: ...

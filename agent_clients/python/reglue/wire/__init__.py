@@ -1,0 +1,1 @@
+"""Our values to protobuf messages and back; nothing else knows both."""

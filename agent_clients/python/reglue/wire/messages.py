@@ -1,0 +1,176 @@
+"""Calls and replies to and from `agent.proto`."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+
+from reglue.calls import (
+    Actions,
+    Adapt,
+    AdaptBegin,
+    Budget,
+    Call,
+    Cleanup,
+    Done,
+    Ends,
+    Farewell,
+    Fault,
+    Freeze,
+    Init,
+    Message,
+    Numbered,
+    Phase,
+    Refusal,
+    Reply,
+    Starts,
+    Steps,
+    Turn,
+)
+from reglue.errors import BadReply
+from reglue.spec import TaskSpec
+from reglue.v1 import agent_pb2 as pb
+from reglue.wire.specs import decode_spec, encode_spec
+from reglue.wire.tensors import decode_array, decode_arrays, encode_arrays
+
+_EMPTY = {
+    "freeze": (Freeze, pb.Freeze),
+    "adapt_begin": (AdaptBegin, pb.AdaptBegin),
+    "adapt": (Adapt, pb.Adapt),
+    "cleanup": (Cleanup, pb.Cleanup),
+}
+
+
+def encode_call(numbered: Numbered, spec: TaskSpec | None) -> pb.AgentCall:
+    """The message of a call; `spec` is the session's TaskSpec, which a turn needs."""
+    message = pb.AgentCall(seq=numbered.seq, budget=_encode_budget(numbered.budget))
+    match numbered.call:
+        case Turn() as turn:
+            assert spec is not None, "init comes before a turn"
+            message.turn.CopyFrom(_encode_turn(turn, spec))
+        case Init(task):
+            message.init.spec.CopyFrom(encode_spec(task))
+        case Message(text):
+            message.message.text = text
+        case Refusal(of_seq, code, got, wanted):
+            code_value = pb.RefusalCode.Value(f"REFUSAL_CODE_{code}")
+            message.refusal.CopyFrom(
+                pb.Refusal(of_seq=of_seq, code=code_value, got=got, wanted=wanted)
+            )
+        case Farewell(reason):
+            message.farewell.reason = reason
+        case call:
+            name, empty = next((n, m) for n, (kind, m) in _EMPTY.items() if isinstance(call, kind))
+            getattr(message, name).CopyFrom(empty())
+    return message
+
+
+def decode_call(message: pb.AgentCall, spec: TaskSpec | None) -> Numbered:
+    """The call of a message. Raises BadReply or SpecError if it is malformed."""
+    return Numbered(message.seq, _decode_call(message, spec), _decode_budget(message.budget))
+
+
+def encode_reply(seq: int, reply: Reply, spec: TaskSpec) -> pb.AgentReply:
+    """The message of a reply to call `seq`."""
+    match reply:
+        case Actions(arrays, abandon):
+            entries = encode_arrays(spec.actions, arrays)
+            return pb.AgentReply(seq=seq, actions=pb.Actions(action=entries, abandon=abandon))
+        case Message(text):
+            return pb.AgentReply(seq=seq, message=pb.Message(text=text))
+        case Fault(what):
+            return pb.AgentReply(seq=seq, fault=pb.Fault(what=what[:4096]))
+        case Done():
+            return pb.AgentReply(seq=seq, done=pb.Done())
+
+
+def decode_reply(message: pb.AgentReply, spec: TaskSpec, rows: int) -> Reply:
+    """The reply of a message; `rows` is how many the turn asked for. Raises BadReply."""
+    match message.WhichOneof("reply"):
+        case "actions":
+            arrays = decode_arrays(spec.actions, message.actions.action, rows)
+            return Actions(arrays, tuple(message.actions.abandon))
+        case "done":
+            return Done()
+        case "message":
+            return Message(message.message.text)
+        case "fault":
+            return Fault(message.fault.what)
+        case kind:
+            raise BadReply("WRONG_KIND", got=kind or "an unknown reply", wanted="an answer")
+
+
+def _encode_turn(turn: Turn, spec: TaskSpec) -> pb.Turn:
+    withheld = turn.phase is Phase.EVALUATE and not spec.rewards_in_evaluation
+    return pb.Turn(
+        phase=int(turn.phase),  # type: ignore[arg-type]
+        end_slots=turn.ends.slots.tolist(),
+        end_kinds=turn.ends.kinds.tolist(),
+        step_slots=turn.steps.slots.tolist(),
+        step_flags=turn.steps.flags.tolist(),
+        start_slots=turn.starts.slots.tolist(),
+        start_seeds=turn.starts.seeds.tolist(),
+        reward=b"" if withheld else turn.rewards.astype("<f8", copy=False).tobytes(),
+        observation=encode_arrays(spec.observations, turn.observations),
+    )
+
+
+def _decode_turn(message: pb.Turn, spec: TaskSpec) -> Turn:
+    ends, steps = len(message.end_slots), len(message.step_slots)
+    counts = (len(message.end_kinds), len(message.step_flags), len(message.start_seeds))
+    if counts != (ends, steps, len(message.start_slots)):
+        raise BadReply("WRONG_SIZE", got=f"a turn with {counts} entries", wanted="one a slot")
+    rewards = decode_array("float64", message.reward)
+    if not len(rewards):
+        rewards = np.full(ends + steps, np.nan)
+    if len(rewards) != ends + steps:
+        raise BadReply("WRONG_SIZE", got=f"{len(rewards)} rewards", wanted=f"{ends + steps}")
+    rows = ends + steps + len(message.start_slots)
+    return Turn(
+        phase=Phase(message.phase),
+        ends=Ends(
+            np.array(message.end_slots, np.uint32), np.array(message.end_kinds, np.uint8)
+        ),
+        steps=Steps(
+            np.array(message.step_slots, np.uint32), np.array(message.step_flags, np.uint8)
+        ),
+        starts=Starts(
+            np.array(message.start_slots, np.uint32), np.array(message.start_seeds, np.uint64)
+        ),
+        rewards=rewards,
+        observations=decode_arrays(spec.observations, message.observation, rows),
+    )
+
+
+def _decode_call(message: pb.AgentCall, spec: TaskSpec | None) -> Call:
+    match message.WhichOneof("call"):
+        case "turn":
+            if spec is None:
+                raise BadReply("WRONG_KIND", got="a turn before init", wanted="init")
+            return _decode_turn(message.turn, spec)
+        case "init":
+            return Init(decode_spec(message.init.spec))
+        case "message":
+            return Message(message.message.text)
+        case "refusal":
+            refusal = message.refusal
+            code = pb.RefusalCode.Name(refusal.code).removeprefix("REFUSAL_CODE_")
+            return Refusal(refusal.of_seq, code, refusal.got, refusal.wanted)
+        case "farewell":
+            return Farewell(message.farewell.reason)
+        case str(name) if name in _EMPTY:
+            call: Call = _EMPTY[name][0]()
+            return call
+        case _:
+            raise BadReply("WRONG_KIND", got="an unknown call", wanted="one of protocol 1.0")
+
+
+def _encode_budget(budget: Budget) -> pb.Budget:
+    limits = {field.name: getattr(budget, field.name) for field in fields(budget)}
+    return pb.Budget(**{name: us for name, us in limits.items() if us is not None})
+
+
+def _decode_budget(message: pb.Budget) -> Budget:
+    names = [field.name for field in fields(Budget)]
+    return Budget(*(getattr(message, n) if message.HasField(n) else None for n in names))  # type: ignore[arg-type]

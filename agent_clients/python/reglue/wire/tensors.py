@@ -1,0 +1,53 @@
+"""Named arrays to and from bytes: little-endian, row-major, one row a slot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reglue.errors import BadReply
+from reglue.spec import Arrays, TensorSpec
+
+
+def encode_arrays(tensors: Sequence[TensorSpec], arrays: Arrays) -> list[bytes]:
+    """One entry a tensor, in the spec's order; shapes are not looked at."""
+    return [
+        np.ascontiguousarray(arrays[tensor.name], _little(tensor.dtype)).tobytes()
+        for tensor in tensors
+    ]
+
+
+def decode_arrays(
+    tensors: Sequence[TensorSpec], entries: Sequence[bytes], rows: int
+) -> dict[str, npt.NDArray[Any]]:
+    """Read-only views of shape `(rows, *shape)`. Raises BadReply before any is made."""
+    if len(entries) != len(tensors):
+        raise BadReply("WRONG_SIZE", got=f"{len(entries)} tensors", wanted=f"{len(tensors)}")
+    for tensor, entry in zip(tensors, entries, strict=True):
+        if len(entry) != rows * tensor.row_bytes:
+            raise BadReply("WRONG_SIZE", got=_bytes(tensor, len(entry)), wanted=_rows(tensor, rows))
+    return {
+        tensor.name: decode_array(tensor.dtype, entry).reshape(rows, *tensor.shape)
+        for tensor, entry in zip(tensors, entries, strict=True)
+    }
+
+
+def decode_array(dtype: str, entry: bytes) -> npt.NDArray[Any]:
+    """A flat read-only view in the machine's own byte order."""
+    return np.frombuffer(entry, _little(dtype)).astype(dtype, copy=False)
+
+
+def _little(dtype: str) -> np.dtype[Any]:
+    return np.dtype(dtype).newbyteorder("<")
+
+
+def _bytes(tensor: TensorSpec, size: int) -> str:
+    return f"{size} bytes of {tensor.name!r}"
+
+
+def _rows(tensor: TensorSpec, rows: int) -> str:
+    row = f"{tensor.dtype}{list(tensor.shape)}"
+    return f"{rows * tensor.row_bytes} bytes: {rows} rows of {row}"
