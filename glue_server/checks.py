@@ -1,0 +1,88 @@
+"""Whether an agent's actions are legal, row by row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from reglue.errors import BadReply
+from reglue.spec import Array, Arrays, Box, Discrete, MultiBinary, MultiDiscrete, TaskSpec, TensorSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Actions that fit the spec in size: which rows are legal, and their bytes."""
+
+    rows: list[bytes]  # one action each: its tensors in the spec's order
+    clipped: npt.NDArray[np.bool_]  # (rows,), an element lies out of its Box
+    refused: dict[int, BadReply] = field(default_factory=dict)  # by row
+
+
+def check_actions(spec: TaskSpec, arrays: Arrays, rows: int) -> Checked:
+    """Look at `rows` actions. Raises BadReply if they are not that many of that shape."""
+    clipped = np.zeros(rows, np.bool_)
+    refused: dict[int, BadReply] = {}
+    parts: list[list[bytes]] = []
+    for tensor in spec.actions:
+        values = _shaped(tensor, arrays[tensor.name], rows)
+        flat = values.reshape(rows, tensor.size)
+        for row, reply in _illegal(tensor, flat).items():
+            refused.setdefault(row, reply)
+        if isinstance(tensor.domain, Box):
+            clipped |= _outside(tensor, flat)
+        little = np.ascontiguousarray(values, np.dtype(tensor.dtype).newbyteorder("<"))
+        parts.append([row.tobytes() for row in little])
+    return Checked([b"".join(row) for row in zip(*parts, strict=True)], clipped, refused)
+
+
+def action_from_bytes(spec: TaskSpec, row: bytes) -> dict[str, Array]:
+    """One action's named arrays, each of shape `TensorSpec.shape`; read-only views."""
+    arrays, start = {}, 0
+    for tensor in spec.actions:
+        flat = np.frombuffer(row, np.dtype(tensor.dtype).newbyteorder("<"), tensor.size, start)
+        arrays[tensor.name] = flat.reshape(tensor.shape).astype(tensor.dtype, copy=False)
+        start += tensor.row_bytes
+    return arrays
+
+
+def _shaped(tensor: TensorSpec, values: Array, rows: int) -> Array:
+    if values.size != rows * tensor.size:
+        raise BadReply(
+            "WRONG_SIZE",
+            got=f"{tensor.name!r} of shape {values.shape}",
+            wanted=f"shape {(rows, *tensor.shape)}, {tensor.dtype}: one row for each slot",
+        )
+    return values.reshape(rows, *tensor.shape)
+
+
+def _illegal(tensor: TensorSpec, flat: Array) -> dict[int, BadReply]:
+    """Rows that no environment should be given."""
+    if flat.dtype.kind == "f":
+        code, wanted = "NOT_FINITE", "finite numbers"
+        legal = np.isfinite(flat)
+    else:
+        code, wanted = "OUT_OF_DOMAIN", str(tensor.domain)
+        legal = _in_domain(tensor, flat)
+    return {
+        int(row): BadReply(code, got=f"{tensor.name!r} = {flat[row].tolist()}", wanted=wanted)
+        for row in np.flatnonzero(~legal.all(axis=1))
+    }
+
+
+def _in_domain(tensor: TensorSpec, flat: Array) -> npt.NDArray[np.bool_]:
+    match tensor.domain:
+        case Discrete(n, start):
+            return (flat >= start) & (flat < start + n)
+        case MultiDiscrete(n):
+            return (flat >= 0) & (flat < np.array(n))
+        case MultiBinary():
+            return (flat == 0) | (flat == 1)
+        case Box():
+            return np.ones(flat.shape, np.bool_)
+
+
+def _outside(tensor: TensorSpec, flat: Array) -> npt.NDArray[np.bool_]:
+    low, high = tensor.low().ravel(), tensor.high().ravel()
+    return np.asarray(((flat < low) | (flat > high)).any(axis=1))

@@ -1,0 +1,71 @@
+"""Starts an agent's program, keeps what it prints, and ends it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from reglue.errors import UsageError
+
+
+class AgentProcess:
+    """A running program, with its stdout and stderr going to `log_file`.
+
+    Raises UsageError if it cannot be started.
+    """
+
+    def __init__(
+        self, command: Sequence[str], *, environment: Mapping[str, str], log_file: Path
+    ) -> None:
+        self._log_file = log_file
+        try:
+            with log_file.open("ab") as log:
+                self._process = subprocess.Popen(
+                    list(command),
+                    env=os.environ | environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    start_new_session=True,  # Ctrl-C is the driver's to hear
+                )
+        except OSError as error:
+            raise UsageError(f"the agent's program cannot be started: {error}") from error
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._process.pid
+
+    def ended(self) -> str | None:
+        """How it ended, in words; None while it runs."""
+        match self._process.poll():
+            case None:
+                return None
+            case code if code < 0:
+                return f"the agent's process was killed by {signal.Signals(-code).name}"
+            case code:
+                return f"the agent's process left with exit code {code}"
+
+    def last_lines(self, count: int = 20) -> str:
+        """The end of what it printed."""
+        with self._log_file.open("rb") as log:
+            log.seek(0, os.SEEK_END)
+            log.seek(max(0, log.tell() - 200 * count))
+            lines = log.read().decode(errors="replace").splitlines()
+        return "\n".join(lines[-count:])
+
+    def end(self, patience_s: float = 5.0) -> None:
+        """Let it leave by itself, then make it and its children leave."""
+        for stop in (None, signal.SIGTERM, signal.SIGKILL):
+            if stop is not None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(self._process.pid, stop)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(timeout=patience_s)
+                break
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)  # children that it left behind

@@ -1,0 +1,54 @@
+"""An episode in play: what it has earned so far, and what becomes of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from env_adapters import Step
+from glue_server.episodes import Order, Outcome
+from glue_server.turns import Row
+from reglue.calls import EndKind, StepFlag
+
+
+@dataclass(slots=True)
+class Live:
+    """One slot's episode; `row` is its part of the turn that comes next."""
+
+    order: Order
+    row: Row
+    return_: float = 0.0
+    steps: int = 0
+    clipped: int = 0
+    success: bool = False
+    flags: StepFlag = StepFlag(0)  # of the action that is being played
+    actions: list[bytes] = field(default_factory=list)
+
+    def act(self, action: bytes, *, clipped: bool) -> None:
+        """Take down the action that is played next."""
+        self.actions.append(action)
+        self.clipped += clipped
+        self.flags = StepFlag.CLIPPED if clipped else StepFlag(0)
+
+    def land(self, step: Step) -> bool:
+        """Take down what the action earned; True if the episode is over."""
+        self.return_ += step.reward
+        self.steps += 1
+        self.success = self.success or step.success
+        over = step.terminated or step.truncated
+        kind = EndKind.TERMINATED if step.terminated else EndKind.TRUNCATED
+        mark = int(kind) if over else int(self.flags)
+        self.row = Row(self.row.slot, step.observation, mark, step.reward)
+        return over
+
+    def outcome(self, status: str = "ok", detail: str = "") -> Outcome:
+        """What became of it. A success counts only where nobody was at fault."""
+        return Outcome(
+            order=self.order,
+            status=status,
+            success=self.success and status == "ok",
+            return_=self.return_,
+            steps=self.steps,
+            clipped=self.clipped,
+            actions=b"".join(self.actions),
+            detail=detail,
+        )
