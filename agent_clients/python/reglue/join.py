@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from reglue.client import connect
 from reglue.errors import Refused, ReglueError, UsageError
-from reglue.loading import examples, load_agent
+from reglue.loading import agent_name, example_names, load_agent
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -24,7 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             agent,
             options.address,
             options.token,
-            name=options.name or type(agent).__name__,
+            name=options.name or agent_name(agent),
             patience_s=options.patience,
         )
     except (UsageError, Refused) as error:
@@ -58,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "agent",
-        help=f"file.py:Class, package.module:Class, or an example ({', '.join(examples())})",
+        help=f"file.py:Class, package.module:Class, or an example ({', '.join(example_names())})",
     )
     parser.add_argument(
         "--address",

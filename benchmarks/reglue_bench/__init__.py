@@ -1,0 +1,10 @@
+"""Benchmarks: plans, procedures, ledgers, scores and reports.
+
+    from reglue_bench import evaluate
+    print(evaluate("MT10", agent="expert", seed=42).mean_success_rate)
+"""
+
+from reglue_bench.evaluation import evaluate
+from reglue_bench.result import Result, read_result
+
+__all__ = ["Result", "evaluate", "read_result"]

@@ -1,0 +1,238 @@
+"""`reglue bench`: evaluate an agent on a benchmark."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from typer import Argument, Exit, Option
+
+from reglue.errors import UsageError
+from reglue.join import pairs
+from reglue_bench.benchmarks import make_plan
+from reglue_bench.cli.command import FAULTS, INTERRUPTED, OK, console, run_command
+from reglue_bench.evaluation import resume as resume_run
+from reglue_bench.evaluation import start
+from reglue_bench.progress import watcher
+from reglue_bench.result import Result
+from reglue_bench.run import Request
+from reglue_bench.settings import read_settings
+from reglue_bench.summary import print_summary
+
+_AGENT, _PLAY, _SEE, _META, _HOW = (
+    "The agent",
+    "What is played",
+    "What the agent sees",
+    "Meta-learning (ML…)",
+    "How it is carried out (changes no result)",
+)
+
+
+def bench(  # noqa: PLR0913 - one argument a flag
+    benchmark: Annotated[
+        str | None, Argument(help="MT10, ML45, MT1:reach-v3, …: see `reglue benchmarks`")
+    ] = None,
+    agent: Annotated[
+        str | None,
+        Option(
+            help="file.py:Class, package.module:Class, an example (random, expert, "
+            "reach_adapt), or `wait` for one that dials in",
+            rich_help_panel=_AGENT,
+        ),
+    ] = None,
+    agent_cmd: Annotated[
+        str | None,
+        Option(
+            help="any program that dials in; it finds REGLUE_ADDRESS and REGLUE_TOKEN "
+            "in its environment",
+            rich_help_panel=_AGENT,
+        ),
+    ] = None,
+    agent_arg: Annotated[
+        list[str] | None,
+        Option(
+            metavar="KEY=VALUE",
+            help="keyword of the agent's constructor; repeat for more. The file named by "
+            "`checkpoint=` is hashed into the result",
+            rich_help_panel=_AGENT,
+        ),
+    ] = None,
+    label: Annotated[
+        str | None, Option(help="what reports call the agent", rich_help_panel=_AGENT)
+    ] = None,
+    training_seed: Annotated[
+        int | None,
+        Option(
+            help="of this checkpoint: reports join the runs of one label over them",
+            rich_help_panel=_AGENT,
+        ),
+    ] = None,
+    out: Annotated[Path | None, Option(help="the run's folder (default: a new one in runs/)")] = None,
+    resume: Annotated[
+        Path | None,
+        Option(metavar="FOLDER", help="continue the run in this folder, as it was begun"),
+    ] = None,
+    retry_faults: Annotated[
+        bool, Option("--retry-faults", help="with --resume: play failed episodes once more")
+    ] = False,
+    seed: Annotated[
+        int | None, Option(help="of the goals and of all chance (default 0)", rich_help_panel=_PLAY)
+    ] = None,
+    split: Annotated[
+        str | None, Option(help="train or test (default: ML test)", rich_help_panel=_PLAY)
+    ] = None,
+    slots: Annotated[
+        int | None,
+        Option(
+            help="episodes the agent plays at once (default 10; ML: the meta-batch)",
+            rich_help_panel=_PLAY,
+        ),
+    ] = None,
+    num_episodes: Annotated[
+        int | None,
+        Option(help="MT: episodes a task (default: one a goal, 50)", rich_help_panel=_PLAY),
+    ] = None,
+    episode_horizon: Annotated[
+        int | None, Option(help="steps to truncation, at most 500 (default)", rich_help_panel=_PLAY)
+    ] = None,
+    num_evals: Annotated[
+        int | None,
+        Option(help="waves (default: until 40 goals a task are played)", rich_help_panel=_META),
+    ] = None,
+    adaptation_steps: Annotated[
+        int | None, Option(help="adapt() calls a trial (default 1; 0 is legal)", rich_help_panel=_META)
+    ] = None,
+    adaptation_episodes: Annotated[
+        int | None,
+        Option(help="episodes before each adapt() (default 10)", rich_help_panel=_META),
+    ] = None,
+    evaluation_episodes: Annotated[
+        int | None, Option(help="judged episodes a trial (default 3)", rich_help_panel=_META)
+    ] = None,
+    meta_batch_size: Annotated[
+        int | None, Option(help="trials played together (default 20)", rich_help_panel=_META)
+    ] = None,
+    evaluate_before_adaptation: Annotated[
+        bool | None,
+        Option(
+            "--evaluate-before-adaptation",
+            help="judge each trial before it adapts as well",
+            rich_help_panel=_META,
+        ),
+    ] = None,
+    one_hot: Annotated[
+        bool | None,
+        Option(help="append the task's one-hot (default: MT with several tasks)", rich_help_panel=_SEE),
+    ] = None,
+    goal_visible: Annotated[
+        bool | None,
+        Option(
+            "--goal-visible/--goal-hidden",
+            help="show the goal's position (default: MT; in ML a baseline)",
+            rich_help_panel=_SEE,
+        ),
+    ] = None,
+    recurrent_info: Annotated[
+        bool | None,
+        Option(
+            "--recurrent-info",
+            help="append last action, reward and end flag (recurrent_info_in_obs)",
+            rich_help_panel=_SEE,
+        ),
+    ] = None,
+    observation_dtype: Annotated[
+        str | None,
+        Option(
+            help="float64 (default), or float32 as Meta-World's with a one-hot",
+            rich_help_panel=_SEE,
+        ),
+    ] = None,
+    reveal_tasks: Annotated[
+        bool | None,
+        Option(
+            "--reveal-tasks",
+            help="add a tensor `task`; marks the result as a baseline",
+            rich_help_panel=_SEE,
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        Option(help="environment processes (default: the cores; 0: none)", rich_help_panel=_HOW),
+    ] = None,
+    listen: Annotated[
+        str | None,
+        Option(metavar="HOST:PORT", help="where agents dial in (default 127.0.0.1, any port)",
+               rich_help_panel=_HOW),
+    ] = None,
+    connect_timeout: Annotated[
+        float | None, Option(help="seconds for the agent to come (300)", rich_help_panel=_HOW)
+    ] = None,
+    first_step_timeout: Annotated[
+        float | None,
+        Option(help="seconds for init, adapt and the first turn (300)", rich_help_panel=_HOW),
+    ] = None,
+    step_timeout: Annotated[
+        float | None, Option(help="seconds for every other turn (60)", rich_help_panel=_HOW)
+    ] = None,
+) -> None:
+    """Evaluate an agent on a benchmark.
+
+    The agent plays in a process of its own. Every episode is committed to the run's
+    folder as it ends, so that `--resume` continues after any crash, and `result.json`
+    holds the score.
+
+    reglue bench MT10 --agent expert --seed 42 --out runs/mt10
+
+    Exit codes: 0 every planned episode was played; 1 finished with faults, or in
+    part; 2 wrong usage; 130 interrupted.
+    """
+    asked = {name: value for name, value in locals().items() if value is not None}
+    for name in ("out", "resume", "retry_faults", "agent_arg"):
+        asked.pop(name, None)
+    if agent_arg:
+        asked["agent_args"] = pairs(agent_arg)
+    if resume is not None:
+        if out is not None:
+            raise UsageError("--resume names the run's folder already: leave --out away")
+        folder = resume
+        result = resume_run(folder, watcher(console()), retry_faults=retry_faults, **asked)
+    else:
+        folder, result = _start(asked, out, retry_faults)
+    print_summary(console(), result)
+    console().print(f"{folder / 'result.json'}; `reglue report {folder}` draws it", markup=False)
+    raise Exit(exit_code(result))
+
+
+def exit_code(result: Result) -> int:
+    """0 every planned cell was played; 1 not all, or with faults; 130 interrupted."""
+    if result.ended_early is not None and result.ended_early.status == "interrupted":
+        return INTERRUPTED
+    faultless = set(result.status_counts) <= {"ok"}
+    return OK if result.complete and faultless else FAULTS
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """The command."""
+    run_command(bench, sys.argv[1:] if argv is None else argv)
+
+
+def _start(asked: dict[str, Any], out: Path | None, retry_faults: bool) -> tuple[Path, Result]:
+    if retry_faults:
+        raise UsageError("--retry-faults goes with --resume FOLDER")
+    if "benchmark" not in asked:
+        raise UsageError("no benchmark: give one of `reglue benchmarks`, or --resume FOLDER")
+    if not asked.get("agent") and not asked.get("agent_cmd"):
+        raise UsageError("no agent: give --agent NAME, --agent-cmd PROGRAM, or --agent wait")
+    settings = read_settings(**asked)
+    watching = watcher(console())
+    folder = out or _new_folder(settings.benchmark, settings.agent or "program")
+    return folder, start(folder, Request(settings, make_plan(settings, watching.drawing)), watching)
+
+
+def _new_folder(benchmark: str, agent: str) -> Path:
+    name = re.sub(r"[^\w.-]+", "-", f"{benchmark}-{agent}")
+    return Path("runs") / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"

@@ -1,0 +1,53 @@
+"""`reglue benchmarks`: what there is."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+from rich.table import Table
+from typer import Argument
+
+from env_adapters.metaworld import catalogue, task_set
+from reglue_bench.benchmarks import PROCEDURES
+from reglue_bench.cli.command import console, run_command
+from reglue_bench.procedures.meta_learning import GOALS
+
+
+def benchmarks(
+    name: Annotated[str | None, Argument(help="say more of this one: its tasks, in order")] = None,
+) -> None:
+    """List the benchmarks: their tasks, variants (goals) and procedure.
+
+    `reglue benchmarks ML10` lists the tasks of one.
+    """
+    console().print(_one(name) if name else _all())
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """The command."""
+    run_command(benchmarks, sys.argv[1:] if argv is None else argv)
+
+
+def _all() -> Table:
+    table = Table(title="benchmarks")
+    for column in ("name", "tasks", "variants", "procedure"):
+        table.add_column(column)
+    for name, what in catalogue().items():
+        family = name[:2]
+        played = "50 goals a task" if family == "MT" else f"{GOALS} of 50 goals a task"
+        table.add_row(name, what, played, PROCEDURES[family])
+    table.caption = "multi-task: frozen, success at any step; meta-learning: adapt, then as that"
+    return table
+
+
+def _one(name: str) -> Table:
+    splits = ("train",) if name.startswith("MT") else ("train", "test")
+    sets = [task_set(name, split) for split in splits]
+    table = Table(title=f"{name}, {PROCEDURES[sets[0].family]}")
+    for tasks in sets:
+        table.add_column(f"{tasks.split}, {len(tasks.tasks)} tasks")
+    for place in range(max(len(tasks.tasks) for tasks in sets)):
+        table.add_row(*(t.tasks[place] if place < len(t.tasks) else "" for t in sets))
+    return table

@@ -1,0 +1,36 @@
+"""`reglue report`: draw runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from reglue_bench.cli.command import console, run_command
+from reglue_bench.report import write_report
+from reglue_bench.result import read_result
+
+
+def report(
+    runs: Annotated[list[Path], Argument(metavar="FOLDER…", help="folders of runs")],
+    out: Annotated[
+        Path | None, Option(help="the page (default: report.html in the first folder)")
+    ] = None,
+) -> None:
+    """Draw `report.html` of a run; with several folders, compare them.
+
+    The page is one file that needs no network.
+
+    reglue report runs/mine runs/expert
+    """
+    results = [(folder.name, read_result(folder)) for folder in runs]
+    path = write_report(results, out or runs[0] / "report.html")
+    console().print(str(path), markup=False, highlight=False, soft_wrap=True)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """The command."""
+    run_command(report, sys.argv[1:] if argv is None else argv)

@@ -1,0 +1,259 @@
+"""A run's ledger: one SQLite file, durable row by row, with one writer.
+
+A unit's outcomes are committed in one transaction, so that whatever dies between
+two lines leaves whole units behind. Its last complete try is what counts.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import sqlite
+from filelock import FileLock, Timeout
+
+from glue_server import Outcome
+from reglue.errors import RunBusy, RunExists, UsageError
+
+FILE = "ledger.sqlite"
+FORMAT = 1
+
+_tables = sa.MetaData()
+_about = sa.Table(
+    "about",
+    _tables,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("value", sa.Text, nullable=False),
+)
+_outcomes = sa.Table(
+    "outcome",
+    _tables,
+    sa.Column("unit", sa.Integer, primary_key=True),
+    sa.Column("attempt", sa.Integer, primary_key=True),
+    sa.Column("k", sa.Integer, primary_key=True),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("success", sa.Boolean, nullable=False),
+    sa.Column("return", sa.Double, nullable=False),
+    sa.Column("steps", sa.Integer, nullable=False),
+    sa.Column("clipped", sa.Integer, nullable=False),
+    sa.Column("detail", sa.Text, nullable=False),
+)
+_actions = sa.Table(
+    "actions",
+    _tables,
+    sa.Column("unit", sa.Integer, primary_key=True),
+    sa.Column("attempt", sa.Integer, primary_key=True),
+    sa.Column("k", sa.Integer, primary_key=True),
+    sa.Column("zlib", sa.LargeBinary, nullable=False),
+)
+_sessions = sa.Table(
+    "session",
+    _tables,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("wall_s", sa.Double, nullable=False),
+    sa.Column("agent_s", sa.Double, nullable=False),
+    sa.Column("environment_s", sa.Double, nullable=False),
+    sa.Column("executed", sa.Integer, nullable=False),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The outcome of one cell, as kept."""
+
+    unit: int
+    attempt: int
+    k: int
+    status: str
+    success: bool
+    return_: float
+    steps: int
+    clipped: int
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What a session, or all of them, spent."""
+
+    wall_s: float = 0.0
+    agent_s: float = 0.0
+    environment_s: float = 0.0
+    executed: int = 0  # environment steps simulated
+
+
+class Ledger:
+    """An open ledger; a context manager that closes it and lets the next writer in."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open the ledger of a run's folder. Raises UsageError, RunBusy."""
+        if not (folder / FILE).is_file():
+            raise UsageError(f"{folder} holds no run: there is no {FILE}")
+        self._open(folder)
+        if self.about.get("format") != str(FORMAT):
+            self.close()
+            raise UsageError(
+                f"{folder}: got ledger format {self.about.get('format')}, wanted {FORMAT}: "
+                "it was written by another version of reglue"
+            )
+
+    @classmethod
+    def create(cls, folder: Path, about: Mapping[str, str]) -> Self:
+        """Begin a run in `folder`. Raises RunExists if there is one."""
+        folder.mkdir(parents=True, exist_ok=True)
+        ledger = cls.__new__(cls)
+        ledger._open(folder)
+        try:
+            with ledger._engine.begin() as connection:
+                if sa.inspect(connection).has_table(_about.name):
+                    raise RunExists(
+                        f"{folder} holds a run already: continue it with --resume {folder}, "
+                        "or choose another folder"
+                    )
+                _tables.create_all(connection)
+                rows = {"format": str(FORMAT)} | dict(about)
+                _insert(connection, _about, [{"name": n, "value": v} for n, v in rows.items()])
+        except BaseException:
+            ledger.close()
+            raise
+        return ledger
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release the file and the lock."""
+        self._engine.dispose()
+        self._lock.release()
+
+    @property
+    def about(self) -> dict[str, str]:
+        """What the run was begun with."""
+        with self._engine.connect() as connection:
+            return {name: value for name, value in connection.execute(sa.select(_about))}
+
+    def name_agent(self, name: str) -> None:
+        """Keep what the agent calls itself; the first one to come names the run's."""
+        with self._engine.begin() as connection:
+            row = {"name": "agent name", "value": name}
+            connection.execute(sqlite.insert(_about).values(row).on_conflict_do_nothing())
+
+    def begin_session(self) -> int:
+        """A process starts to write; the key of its totals."""
+        with self._engine.begin() as connection:
+            zero = {"wall_s": 0.0, "agent_s": 0.0, "environment_s": 0.0, "executed": 0}
+            key = connection.execute(sa.insert(_sessions).values(zero)).inserted_primary_key
+            assert key is not None
+            return int(key[0])
+
+    def record(
+        self, attempt: int, outcomes: Sequence[Outcome], *, session: int, totals: Totals
+    ) -> None:
+        """Commit a unit's outcomes with their actions, and what the session has spent."""
+        keys = [{"unit": o.order.unit, "attempt": attempt, "k": o.order.k} for o in outcomes]
+        rows = [key | _fields(outcome) for key, outcome in zip(keys, outcomes, strict=True)]
+        blobs = [
+            key | {"zlib": zlib.compress(outcome.actions)}
+            for key, outcome in zip(keys, outcomes, strict=True)
+        ]
+        with self._engine.begin() as connection:
+            _insert(connection, _outcomes, rows)
+            _insert(connection, _actions, blobs)
+            self._spend(connection, session, totals)
+
+    def spend(self, session: int, totals: Totals) -> None:
+        """Keep what a session has spent so far."""
+        with self._engine.begin() as connection:
+            self._spend(connection, session, totals)
+
+    def totals(self) -> Totals:
+        """Summed over the sessions."""
+        columns = [_sessions.c[n] for n in ("wall_s", "agent_s", "environment_s", "executed")]
+        sums = [sa.func.coalesce(sa.func.sum(column), 0) for column in columns]
+        with self._engine.connect() as connection:
+            wall_s, agent_s, environment_s, executed = connection.execute(sa.select(*sums)).one()
+        return Totals(wall_s, agent_s, environment_s, executed)
+
+    def rows(self) -> list[Row]:
+        """The last try of every unit, in the order of units and cells."""
+        last = (
+            sa.select(_outcomes.c.unit, sa.func.max(_outcomes.c.attempt).label("attempt"))
+            .group_by(_outcomes.c.unit)
+            .subquery()
+        )
+        same = (_outcomes.c.unit == last.c.unit) & (_outcomes.c.attempt == last.c.attempt)
+        query = (
+            sa.select(_outcomes)
+            .join(last, same)
+            .order_by(_outcomes.c.unit, _outcomes.c.k)
+        )
+        with self._engine.connect() as connection:
+            return [_row(each._mapping) for each in connection.execute(query)]
+
+    def actions(self, unit: int, attempt: int, k: int) -> bytes:
+        """Every action of an episode, as on the wire. Raises KeyError if it was not played."""
+        key = _actions.c
+        query = sa.select(key.zlib).where(key.unit == unit, key.attempt == attempt, key.k == k)
+        with self._engine.connect() as connection:
+            blob = connection.execute(query).scalar_one_or_none()
+        if blob is None:
+            raise KeyError((unit, attempt, k))
+        return zlib.decompress(blob)
+
+    def _open(self, folder: Path) -> None:
+        self._lock = FileLock(folder / "lock")
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout as error:
+            raise RunBusy(f"{folder}: another process is writing to this run") from error
+        self._engine = sa.create_engine(f"sqlite:///{folder / FILE}")
+        sa.event.listen(self._engine, "connect", _make_durable)
+
+    @staticmethod
+    def _spend(connection: sa.Connection, session: int, totals: Totals) -> None:
+        spent = {
+            "wall_s": totals.wall_s,
+            "agent_s": totals.agent_s,
+            "environment_s": totals.environment_s,
+            "executed": totals.executed,
+        }
+        connection.execute(sa.update(_sessions).where(_sessions.c.id == session).values(spent))
+
+
+def _make_durable(connection: Any, _record: object) -> None:
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=FULL")
+
+
+def _insert(
+    connection: sa.Connection, table: sa.Table, rows: Iterable[Mapping[str, object]]
+) -> None:
+    connection.execute(sa.insert(table), list(rows))
+
+
+def _fields(outcome: Outcome) -> dict[str, object]:
+    return {
+        "status": outcome.status,
+        "success": outcome.success,
+        "return": outcome.return_,
+        "steps": outcome.steps,
+        "clipped": outcome.clipped,
+        "detail": outcome.detail,
+    }
+
+
+def _row(fields: Mapping[Any, Any]) -> Row:
+    return Row(**{("return_" if name == "return" else name): value for name, value in fields.items()})

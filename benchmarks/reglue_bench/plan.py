@@ -1,0 +1,122 @@
+"""What a run is going to play, fixed and hashed before its first step."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from env_adapters import Cell, SuiteName
+from glue_server import Order
+from reglue.calls import Phase
+
+Parameter = bool | int | float | str | list[str] | None
+
+PHASES = {
+    "train": Phase.TRAIN,
+    "adapt": Phase.ADAPT,
+    "evaluate_before": Phase.EVALUATE,  # what a meta-learner can do before it adapts
+    "evaluate": Phase.EVALUATE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything that decides the bits of a row, and nothing else.
+
+    Workers, transports and time limits are not in it. Two runs whose plans hash
+    alike played the same cells and can be compared cell by cell.
+    """
+
+    benchmark: str
+    procedure: str
+    parameters: Mapping[str, Parameter]  # of the procedure and of the suite
+    seed: int
+    slots: int
+    suite: SuiteName
+    variants: Mapping[str, int]  # task -> how many it has, in the order of tasks
+    baseline: tuple[str, ...] = ()  # what agents are told that the benchmark hides
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """In the benchmark's order."""
+        return tuple(self.variants)
+
+    @property
+    def sha256(self) -> str:
+        """Hash of the whole plan, hexadecimal."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()
+
+    def to_json(self) -> str:
+        """One line of JSON; the order of tasks is kept, as it means something."""
+        return json.dumps(asdict(self), separators=(",", ":"))
+
+    @staticmethod
+    def from_json(text: str) -> Plan:
+        """The plan that `to_json` wrote."""
+        fields: dict[str, Any] = json.loads(text)
+        suite, baseline = SuiteName(**fields.pop("suite")), tuple(fields.pop("baseline"))
+        return Plan(**fields, suite=suite, baseline=baseline)
+
+    def order(self, unit: int, cell: PlanCell, secret: bytes) -> Order:
+        """What the glue is asked to play for a cell; the agent's seed is keyed by `secret`."""
+        seed = hashlib.sha256(f"reglue cell {self.seed} {unit} {cell.k}".encode()).digest()
+        start = hmac.digest(secret, f"reglue start {unit} {cell.k}".encode(), hashlib.sha256)
+        return Order(
+            unit=unit,
+            k=cell.k,
+            cell=Cell(
+                task=cell.task,
+                variant=cell.variant,
+                seed=int.from_bytes(seed[:8], "little") >> 1,
+                repeat=cell.repeat,
+                phase=PHASES[cell.phase],
+            ),
+            start_seed=int.from_bytes(start[:8], "little"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PlanCell:
+    """An episode that the plan wants: the k-th of its unit."""
+
+    k: int
+    task: str
+    variant: int
+    repeat: int
+    phase: str  # a key of PHASES
+
+
+def run_secret(seed: int) -> bytes:
+    """The default key of start seeds: a run repeated with its seed repeats its agents' chance.
+
+    Who must keep an agent from knowing its start seeds beforehand passes random bytes.
+    """
+    return hashlib.sha256(f"reglue run secret {seed}".encode()).digest()
+
+
+def difference(before: Plan, now: Plan) -> list[str]:
+    """What differs, one line each: `slots: 10 before, 4 now`."""
+    lines = []
+    old, new = _flat(json.loads(before.to_json())), _flat(json.loads(now.to_json()))
+    for key in sorted(old.keys() | new.keys()):
+        if old.get(key) != new.get(key):
+            lines.append(f"{key}: {_short(old.get(key))} before, {_short(new.get(key))} now")
+    return lines
+
+
+def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
+    if not isinstance(value, dict) or not value:
+        return {prefix: value}
+    flat: dict[str, Any] = {}
+    for key, inner in value.items():
+        flat |= _flat(inner, f"{prefix}.{key}" if prefix else key)
+    return flat
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"

@@ -1,0 +1,195 @@
+"""Meta-learning evaluation: waves of trials; adapt, freeze, evaluate.
+
+Source: Meta-World's documentation, "Evaluation", Meta-Reinforcement Learning, and
+`metaworld.evaluation.metalearning_evaluation` for the order of the agent's calls.
+Upstream counts three evaluation episodes a task name; the document wants three a
+goal, which is what is played here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from glue_server import Glue, Order, Outcome
+from reglue.calls import Phase
+from reglue.errors import AgentFault
+from reglue_bench.plan import PlanCell
+from reglue_bench.procedures.procedure import MAX_TRIES, MakeOrder, Record, Todo, Watch
+
+GOALS = 40
+"""Variants of a task that are played: "each of them also has 40 goal positions"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """Adaptation and evaluation on one (task, variant)."""
+
+    task: str
+    variant: int
+    round: int  # how often the (task, variant) has been tried before
+
+
+class MetaLearning:
+    """A unit is a wave: a meta-batch of trials, one a slot, played together."""
+
+    name = "meta-learning"
+
+    def __init__(
+        self,
+        variants: Mapping[str, int],
+        *,
+        num_evals: int,
+        adaptation_steps: int,
+        adaptation_episodes: int,
+        evaluation_episodes: int,
+        meta_batch_size: int,
+        evaluate_before_adaptation: bool,
+    ) -> None:
+        self._trials = trials(variants)
+        self._num_evals = num_evals
+        self._adaptation_steps = adaptation_steps
+        self._adaptation_episodes = adaptation_episodes
+        self._evaluation_episodes = evaluation_episodes
+        self._batch = meta_batch_size
+        self._evaluate_before = evaluate_before_adaptation
+
+    @property
+    def units(self) -> int:
+        """Waves."""
+        return self._num_evals
+
+    @property
+    def goals(self) -> int:
+        """The first 40 variants of all tasks."""
+        return len(self._trials)
+
+    def trials(self, unit: int) -> Sequence[Trial]:
+        """The trials of a wave, in the order of slots.
+
+        The wave that completes the goals is padded with idle slots; further waves
+        begin again with the first goal.
+        """
+        waves = -(-len(self._trials) // self._batch)
+        round_, wave = divmod(unit, waves)
+        batch = self._trials[wave * self._batch : (wave + 1) * self._batch]
+        return [Trial(task, variant, round_) for task, variant in batch]
+
+    def cells(self, unit: int) -> Sequence[PlanCell]:
+        """Evaluation before, adaptation, evaluation; in each, episode by episode over slots."""
+        batch = self.trials(unit)
+        judged = self._evaluation_episodes
+        episodes = [("evaluate_before", e) for e in range(judged if self._evaluate_before else 0)]
+        episodes += [
+            ("adapt", e) for e in range(self._adaptation_steps * self._adaptation_episodes)
+        ]
+        episodes += [("evaluate", e) for e in range(judged)]
+        counts = {phase: sum(p == phase for p, _ in episodes) for phase, _ in episodes}
+        return [
+            PlanCell(
+                k=place * len(batch) + slot,
+                task=trial.task,
+                variant=trial.variant,
+                repeat=trial.round * counts[phase] + episode,
+                phase=phase,
+            )
+            for place, (phase, episode) in enumerate(episodes)
+            for slot, trial in enumerate(batch)
+        ]
+
+    def play(
+        self, glue: Glue, todo: Iterable[Todo], *, order: MakeOrder, record: Record, watch: Watch
+    ) -> None:
+        """Play wave after wave; one in which an environment failed is played anew."""
+        glue.init()
+        for unit in todo:
+            for attempt in range(unit.attempt, unit.attempt + MAX_TRIES):
+                wave = _Wave(self.cells(unit.unit), len(self.trials(unit.unit)), unit.unit, order)
+                again = attempt + 1 < unit.attempt + MAX_TRIES
+                try:
+                    self._play_wave(glue, wave, watch)
+                except AgentFault as fault:
+                    record(Todo(unit.unit, attempt), wave.outcomes(fault.status, str(fault)))
+                    raise
+                if not (again and wave.void):
+                    record(Todo(unit.unit, attempt), wave.outcomes())
+                    break
+
+    def _play_wave(self, glue: Glue, wave: _Wave, watch: Watch) -> None:
+        if self._evaluate_before:
+            glue.adapt_begin()
+            glue.freeze()
+            wave.play(glue, "evaluate_before", self._evaluation_episodes, watch)
+        glue.adapt_begin()
+        for _ in range(self._adaptation_steps):
+            wave.play(glue, "adapt", self._adaptation_episodes, watch)
+            glue.adapt()
+        glue.freeze()
+        wave.play(glue, "evaluate", self._evaluation_episodes, watch)
+
+
+def trials(variants: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Every (task, variant) that is to be tried: variant by variant over the tasks."""
+    return [
+        (task, variant)
+        for variant in range(GOALS)
+        for task, count in variants.items()
+        if variant < count
+    ]
+
+
+class _Wave:
+    """One wave in play: which cells are left to each slot, and what came of the rest."""
+
+    def __init__(
+        self, cells: Sequence[PlanCell], width: int, unit: int, order: MakeOrder
+    ) -> None:
+        self._cells = cells
+        self._unit = unit
+        self._order = order
+        self._left: dict[tuple[str, int], Iterator[PlanCell]] = {
+            (phase, slot): iter([c for c in cells[slot::width] if c.phase == phase])
+            for phase in {cell.phase for cell in cells}
+            for slot in range(width)
+        }
+        self._slots = {cell.k: cell.k % width for cell in cells}
+        self._outcomes: dict[int, Outcome] = {}
+        self._broken: dict[int, Outcome] = {}  # slot -> what ended its trial
+
+    @property
+    def void(self) -> bool:
+        """Whether an environment failed."""
+        return any(each.status == "environment_error" for each in self._broken.values())
+
+    def play(self, glue: Glue, phase: str, episodes: int, watch: Watch) -> None:
+        """Play the next `episodes` episodes of `phase` in every slot whose trial is whole."""
+        left = dict.fromkeys(self._slots.values(), episodes)
+
+        def next_order(slot: int) -> Order | None:
+            if slot in self._broken or not left.get(slot):
+                return None
+            left[slot] -= 1
+            return self._order(self._unit, next(self._left[phase, slot]))
+
+        wire = Phase.ADAPT if phase == "adapt" else Phase.EVALUATE
+        for outcome in glue.play(next_order, wire):
+            self._take(outcome, phase)
+            watch(outcome)
+
+    def outcomes(self, status: str = "", detail: str = "") -> list[Outcome]:
+        """One of every cell. What was not played ends as its trial, or as the agent, did."""
+        return [self._outcome(cell, status, detail) for cell in self._cells]
+
+    def _take(self, outcome: Outcome, phase: str) -> None:
+        """A trial that cannot be adapted as planned, or lost its environment, is over."""
+        self._outcomes[outcome.order.k] = outcome
+        fatal = outcome.status == "environment_error" or phase == "adapt"
+        if outcome.status != "ok" and fatal:
+            self._broken[self._slots[outcome.order.k]] = outcome
+
+    def _outcome(self, cell: PlanCell, status: str, detail: str) -> Outcome:
+        if cell.k in self._outcomes:
+            return self._outcomes[cell.k]
+        if ended := self._broken.get(self._slots[cell.k]):
+            status, detail = ended.status, ended.detail
+        return Outcome(self._order(self._unit, cell), status, detail=detail)

@@ -1,0 +1,222 @@
+"""A run: a plan, an agent and a ledger brought together until every unit is played."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from glue_server import AgentPort, Glue, LocalPool, Outcome, Pool, Timeouts, WorkerPool
+from reglue.errors import AgentFault, EnvironmentFault, PlanDiffers
+from reglue.loading import checkpoint_sha256
+from reglue_bench.agents import AgentHost, ObjectHost, ServedHost
+from reglue_bench.ledger import Ledger, Totals
+from reglue_bench.plan import Plan, difference, run_secret
+from reglue_bench.procedures import Procedure, Todo, procedure_of
+from reglue_bench.result import AgentIdentity, Ending, Result
+from reglue_bench.score import score
+from reglue_bench.settings import Settings
+from reglue_bench.versions import versions
+from reglue_bench.watching import Begun, Watcher
+
+WORKER_LOG = "workers.log"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is to be carried out: settings, their plan, and an agent object if there is one."""
+
+    settings: Settings
+    plan: Plan
+    agent: object | None = None
+    retry_faults: bool = False
+
+
+def begin(folder: Path, request: Request) -> Ledger:
+    """A new ledger in `folder`. Raises RunExists, NotAnAgent (no such checkpoint)."""
+    return Ledger.create(
+        folder,
+        {
+            "settings": request.settings.model_dump_json(),
+            "plan": request.plan.to_json(),
+            "secret": run_secret(request.plan.seed).hex(),
+            **_agent_facts(request.settings),
+            **{f"version {name}": version for name, version in versions().items()},
+        },
+    )
+
+
+def check_same(ledger: Ledger, request: Request) -> None:
+    """Raise PlanDiffers, naming each difference, unless `request` continues the run."""
+    about = ledger.about
+    lines = difference(Plan.from_json(about["plan"]), request.plan)
+    now = _agent_facts(request.settings) | {f"version {n}": v for n, v in versions().items()}
+    for name, value in now.items():
+        if about.get(name) != value:
+            lines.append(f"{name}: {about.get(name)} before, {value} now")
+    if lines:
+        raise PlanDiffers("this run was begun otherwise; " + "; ".join(lines))
+
+
+def carry_out(folder: Path, ledger: Ledger, request: Request, watcher: Watcher) -> Result:
+    """Play what is left of a run, and score it; writes result.json.
+
+    An agent's fault, an environment's that cannot be mended, and Ctrl-C end it early:
+    the result says so, and what was finished is kept.
+    """
+    began = time.perf_counter()
+    session = ledger.begin_session()
+    todo = _todo(ledger, procedure_of(request.plan), retry_faults=request.retry_faults)
+    ending = None
+    if todo:
+        with_session = _Session(folder, ledger, request, watcher, session, began)
+        ending = with_session.play(todo)
+    result = score(
+        request.plan,
+        ledger.rows(),
+        agent=_identity(ledger, request.settings),
+        totals=ledger.totals(),
+        versions=versions(),
+    ).model_copy(update={"ended_early": ending})
+    result.write(folder)
+    return result
+
+
+class _Session:
+    """One process's part of a run."""
+
+    def __init__(
+        self,
+        folder: Path,
+        ledger: Ledger,
+        request: Request,
+        watcher: Watcher,
+        session: int,
+        began: float,
+    ) -> None:
+        self._folder = folder
+        self._ledger = ledger
+        self._request = request
+        self._watcher = watcher
+        self._session = session
+        self._began = began
+        self._pool: Pool | None = None
+        self._glue: Glue | None = None
+
+    def play(self, todo: Sequence[Todo]) -> Ending | None:
+        """Play units; how it ended if that was early."""
+        host: AgentHost | None = None
+        try:
+            host = self._host()
+            self._pool = self._make_pool()
+            self._play(host.port(), todo)
+        except AgentFault as fault:
+            return Ending(status=fault.status, what=host.explain(fault) if host else str(fault))
+        except EnvironmentFault as fault:
+            return Ending(status=fault.status, what=str(fault))
+        except KeyboardInterrupt:
+            return Ending(status="interrupted", what="interrupted; --resume continues it")
+        finally:
+            self._watcher.end()
+            self._ledger.spend(self._session, self._totals())
+            if host is not None:
+                host.close()
+            if self._pool is not None:
+                self._pool.close()
+        return None
+
+    def _host(self) -> AgentHost:
+        if self._request.agent is not None:
+            return ObjectHost(self._request.agent)
+        return ServedHost(self._request.settings, self._folder, self._watcher.say)
+
+    def _make_pool(self) -> Pool:
+        plan, workers = self._request.plan, self._request.settings.workers
+        if workers == 0:
+            return LocalPool(plan.suite.build(), plan.slots)
+        return WorkerPool(
+            plan.suite,
+            plan.slots,
+            workers=workers or len(os.sched_getaffinity(0)),
+            log_file=self._folder / WORKER_LOG,
+        )
+
+    def _play(self, agent: AgentPort, todo: Sequence[Todo]) -> None:
+        plan, settings, pool = self._request.plan, self._request.settings, self._pool
+        assert pool is not None
+        self._ledger.name_agent(agent.hello.agent)
+        timeouts = Timeouts(first_step_s=settings.first_step_timeout, step_s=settings.step_timeout)
+        self._glue = Glue(agent, pool, timeouts=timeouts)
+        procedure = procedure_of(plan)
+        phases = {
+            (unit, cell.k): cell.phase
+            for unit in range(procedure.units)
+            for cell in procedure.cells(unit)
+        }
+        left = {each.unit for each in todo}
+        self._watcher.begin(
+            Begun(
+                plan,
+                phases=Counter(phases.values()),
+                done=sum(unit not in left for unit, _ in phases),
+                executed=lambda: pool.executed,
+            )
+        )
+        secret = bytes.fromhex(self._ledger.about["secret"])
+        procedure.play(
+            self._glue,
+            todo,
+            order=lambda unit, cell: plan.order(unit, cell, secret),
+            record=self._record,
+            watch=lambda each: self._watcher.outcome(each, phases[each.order.unit, each.order.k]),
+        )
+        self._glue.cleanup()
+
+    def _record(self, played: Todo, outcomes: Sequence[Outcome]) -> None:
+        totals = self._totals()
+        self._ledger.record(played.attempt, outcomes, session=self._session, totals=totals)
+
+    def _totals(self) -> Totals:
+        spent = self._glue.spent if self._glue else None
+        return Totals(
+            wall_s=time.perf_counter() - self._began,
+            agent_s=spent.agent_s if spent else 0.0,
+            environment_s=spent.environment_s if spent else 0.0,
+            executed=self._pool.executed if self._pool else 0,
+        )
+
+
+def _todo(ledger: Ledger, procedure: Procedure, *, retry_faults: bool) -> list[Todo]:
+    """Units without a row; with `retry_faults` also those in which somebody failed."""
+    tries: dict[int, int] = {}
+    faulty: set[int] = set()
+    for row in ledger.rows():
+        tries[row.unit] = row.attempt
+        if row.status != "ok":
+            faulty.add(row.unit)
+    again = faulty if retry_faults else set()
+    return [
+        Todo(unit, tries[unit] + 1 if unit in tries else 0)
+        for unit in range(procedure.units)
+        if unit not in tries or unit in again
+    ]
+
+
+def _agent_facts(settings: Settings) -> dict[str, str]:
+    """What makes the agent this one and no other, as far as the command line tells."""
+    checkpoint = checkpoint_sha256(settings.agent_args)
+    return {"checkpoint": checkpoint} if checkpoint else {}
+
+
+def _identity(ledger: Ledger, settings: Settings) -> AgentIdentity:
+    about = ledger.about
+    name = about.get("agent name", "nobody")
+    return AgentIdentity(
+        name=name,
+        label=settings.label or name,
+        checkpoint_sha256=about.get("checkpoint"),
+        training_seed=settings.training_seed,
+    )

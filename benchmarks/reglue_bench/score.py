@@ -1,0 +1,162 @@
+"""The score: a fold over a plan's cells and a ledger's rows."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from reglue_bench.intervals import intervals95
+from reglue_bench.ledger import Row, Totals
+from reglue_bench.plan import Plan, PlanCell
+from reglue_bench.procedures import procedure_of
+from reglue_bench.result import (
+    AgentIdentity,
+    Coverage,
+    EpisodeRow,
+    Rates,
+    Result,
+    Seconds,
+    StepCounts,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """A cell, and its row if it was played."""
+
+    unit: int
+    cell: PlanCell
+    row: Row | None
+
+    @property
+    def ok(self) -> bool:
+        return self.row is not None and self.row.status == "ok"
+
+    @property
+    def success(self) -> float:
+        return float(self.row is not None and self.row.success)
+
+
+def score(
+    plan: Plan,
+    rows: Sequence[Row],
+    *,
+    agent: AgentIdentity,
+    totals: Totals,
+    versions: Mapping[str, str],
+) -> Result:
+    """The result of a run so far. A planned cell without a row is a failure."""
+    cells = _planned(plan, rows)
+    judged = [each for each in cells if each.cell.phase == "evaluate"]
+    before = [each for each in cells if each.cell.phase == "evaluate_before"]
+    played = [each for each in judged if each.ok]
+    rates = _rates(judged)
+    returns = _returns(judged)
+    return Result(
+        benchmark=plan.benchmark,
+        procedure=plan.procedure,
+        parameters=dict(plan.parameters),
+        seed=plan.seed,
+        slots=plan.slots,
+        plan_sha256=plan.sha256,
+        agent=agent,
+        complete=all(each.row for each in cells),
+        baseline=list(plan.baseline),
+        mean_success_rate=rates.mean_success_rate,
+        success_rate_per_task=rates.success_rate_per_task,
+        mean_returns=_mean([mean for each in returns.values() if (mean := _mean(each)) is not None]),
+        returns_per_task={task: _mean(each) for task, each in returns.items()},
+        episode_returns_per_task=returns,
+        intervals95=intervals95(_by_goal(judged)),
+        completed_only=_rates(played),
+        before_adaptation=_rates(before) if before else None,
+        coverage=Coverage(
+            cells_planned=len(judged),
+            cells_completed=len(played),
+            goals_planned=len({(each.cell.task, each.cell.variant) for each in judged}),
+            goals_total=procedure_of(plan).goals,
+        ),
+        status_counts=_statuses(judged),
+        clipped_steps=sum(row.clipped for row in rows),
+        steps=StepCounts(counted=sum(row.steps for row in rows), executed=totals.executed),
+        seconds=Seconds(
+            wall=totals.wall_s,
+            agent=totals.agent_s,
+            environment=totals.environment_s,
+            glue=max(0.0, totals.wall_s - totals.agent_s - totals.environment_s),
+        ),
+        versions=dict(versions),
+        episodes=[_episode(each.cell, each.row) for each in cells if each.row],
+    )
+
+
+def _planned(plan: Plan, rows: Sequence[Row]) -> list[_Planned]:
+    """Every cell of the plan, in its order."""
+    procedure = procedure_of(plan)
+    known = {(row.unit, row.k): row for row in rows}
+    return [
+        _Planned(unit, cell, known.get((unit, cell.k)))
+        for unit in range(procedure.units)
+        for cell in procedure.cells(unit)
+    ]
+
+
+def _rates(cells: Sequence[_Planned]) -> Rates:
+    """Success over the given cells: of each of their tasks, and the mean over tasks."""
+    flags: dict[str, list[float]] = {}
+    for each in cells:
+        flags.setdefault(each.cell.task, []).append(each.success)
+    per_task = {task: math.fsum(of) / len(of) for task, of in flags.items()}
+    return Rates(
+        mean_success_rate=_mean(list(per_task.values())) or 0.0, success_rate_per_task=per_task
+    )
+
+
+def _returns(judged: Sequence[_Planned]) -> dict[str, list[float]]:
+    returns: dict[str, list[float]] = {each.cell.task: [] for each in judged}
+    for each in judged:
+        if each.row is not None and each.ok:
+            returns[each.cell.task].append(each.row.return_)
+    return returns
+
+
+def _by_goal(judged: Sequence[_Planned]) -> dict[str, list[float]]:
+    """The success fraction of each planned goal, by task."""
+    goals: dict[str, dict[int, list[float]]] = {}
+    for each in judged:
+        of = goals.setdefault(each.cell.task, {})
+        of.setdefault(each.cell.variant, []).append(each.success)
+    return {
+        task: [math.fsum(flags) / len(flags) for _, flags in sorted(of.items())]
+        for task, of in goals.items()
+    }
+
+
+def _statuses(judged: Sequence[_Planned]) -> dict[str, int]:
+    counts = Counter(each.row.status if each.row else "missing" for each in judged)
+    return dict(sorted(counts.items()))
+
+
+def _episode(cell: PlanCell, row: Row) -> EpisodeRow:
+    return EpisodeRow.model_validate(
+        {
+            "unit": row.unit,
+            "k": row.k,
+            "try": row.attempt,
+            "task": cell.task,
+            "variant": cell.variant,
+            "repeat": cell.repeat,
+            "phase": cell.phase,
+            "status": row.status,
+            "success": row.success,
+            "return": row.return_,
+            "steps": row.steps,
+        }
+    )
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    """Exactly rounded, so that it does not depend on order; None of nothing."""
+    return math.fsum(values) / len(values) if values else None

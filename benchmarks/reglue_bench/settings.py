@@ -1,0 +1,80 @@
+"""What may be asked of a run: one entry for each flag of `reglue bench`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from reglue.errors import UsageError
+
+Count = Annotated[int, Field(ge=1)]
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+AGENT_WAIT = "wait"
+
+
+class Settings(BaseModel):
+    """All that a run is asked for. None leaves the choice to the benchmark."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    # What is played: in the plan.
+    benchmark: str
+    seed: Annotated[int, Field(ge=0)] = 0
+    split: Literal["train", "test"] | None = None
+    slots: Count | None = None
+    num_episodes: Count | None = None
+    num_evals: Count | None = None
+    adaptation_steps: Annotated[int, Field(ge=0)] | None = None
+    adaptation_episodes: Count | None = None
+    evaluation_episodes: Count | None = None
+    meta_batch_size: Count | None = None
+    evaluate_before_adaptation: bool | None = None
+    episode_horizon: Count = 500
+    one_hot: bool | None = None
+    goal_visible: bool | None = None
+    recurrent_info: bool = False
+    observation_dtype: Literal["float64", "float32"] = "float64"
+    reveal_tasks: bool = False
+
+    # Who plays.
+    agent: str | None = None  # file.py:Class, module:Class, an example, or `wait`
+    agent_cmd: str | None = None  # any program that dials in
+    agent_args: dict[str, str] = {}
+    label: str | None = None
+    training_seed: int | None = None
+
+    # How it is carried out: not in the plan, as rows do not depend on it.
+    workers: Annotated[int, Field(ge=0)] | None = None  # 0: environments in this process
+    listen: str = "127.0.0.1:0"
+    connect_timeout: Seconds = 300.0
+    first_step_timeout: Seconds = 300.0
+    step_timeout: Seconds = 60.0
+
+    @model_validator(mode="after")
+    def _one_agent(self) -> Self:
+        if self.agent and self.agent_cmd:
+            raise ValueError("give --agent or --agent-cmd, not both")
+        return self
+
+
+def read_settings(**fields: object) -> Settings:
+    """Settings from fields. Raises UsageError that names the flag, what it got and wants."""
+    try:
+        return Settings.model_validate(fields)
+    except ValidationError as error:
+        raise UsageError("; ".join(_words(each) for each in error.errors())) from error
+
+
+def flag(name: str) -> str:
+    """The flag of a field: `num_episodes` is `--num-episodes`."""
+    return f"--{name.replace('_', '-')}"
+
+
+def _words(problem: object) -> str:
+    assert isinstance(problem, dict)
+    place = flag(str(problem["loc"][0])) if problem["loc"] else ""
+    message = str(problem["msg"]).removeprefix("Value error, ")
+    got = f" (got {problem['input']!r})" if place else ""
+    return f"{place}: {message}{got}" if place else message

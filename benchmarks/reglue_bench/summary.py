@@ -1,0 +1,64 @@
+"""A result in the terminal."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+
+from reglue_bench.result import Interval, Result
+
+
+def print_summary(console: Console, result: Result) -> None:
+    """The score, what each task adds to it, and what went wrong."""
+    table = Table(title=f"{result.agent.label} on {result.benchmark}, seed {result.seed}")
+    table.add_column("task")
+    for column in ("success", "95 % interval", "mean return"):
+        table.add_column(column, justify="right")
+    intervals = result.intervals95
+    for task, rate in result.success_rate_per_task.items():
+        returns = result.returns_per_task[task]
+        mean = "–" if returns is None else f"{returns:.1f}"
+        table.add_row(task, f"{rate:.3f}", _interval(intervals.success_rate_per_task[task]), mean)
+    table.add_section()
+    total = result.mean_returns
+    table.add_row(
+        "mean over tasks",
+        f"{result.mean_success_rate:.3f}",
+        _interval(intervals.mean_success_rate),
+        "–" if total is None else f"{total:.1f}",
+        style="bold",
+    )
+    console.print(table)
+    for line in notes(result):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def notes(result: Result) -> list[str]:
+    """What a reader of the score has to know."""
+    lines = []
+    if result.before_adaptation is not None:
+        lines.append(f"before adaptation: {result.before_adaptation.mean_success_rate:.3f}")
+    if result.baseline:
+        lines.append(f"a baseline: the agent was told the {' and the '.join(result.baseline)}")
+    if result.coverage.goals_planned < result.coverage.goals_total:
+        coverage = result.coverage
+        lines.append(f"{coverage.goals_planned} of {coverage.goals_total} goals were planned")
+    if result.clipped_steps:
+        lines.append(
+            f"{result.clipped_steps} of {result.steps.counted} actions lay out of bounds "
+            "and were clipped"
+        )
+    faults = {status: n for status, n in result.status_counts.items() if status != "ok"}
+    if faults:
+        counted = ", ".join(f"{n} {status}" for status, n in faults.items())
+        lines.append(
+            f"PARTIAL: {counted}, of {result.coverage.cells_planned} episodes; each counts as a "
+            f"failure (success of those completed: {result.completed_only.mean_success_rate:.3f})"
+        )
+    if result.ended_early is not None:
+        lines.append(f"ended early, {result.ended_early.status}: {result.ended_early.what}")
+    return lines
+
+
+def _interval(interval: Interval) -> str:
+    return f"{interval[0]:.3f} – {interval[1]:.3f}"
