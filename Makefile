@@ -1,0 +1,91 @@
+# `make` alone lists the targets. PYTHON names another Python: make demo PYTHON=python3.12
+PYTHON ?= python3
+# How many tests run at once.
+JOBS ?= 2
+BIN := .venv/bin
+BUF := node_modules/.bin/buf
+STUBS := agent_clients/python
+DEMO := runs/demo-$(shell date +%Y%m%d-%H%M%S)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check format proto proto-image constraints clean \
+	check-style check-types check-layers check-proto check-stubs
+
+help: ## list the targets
+	@awk -F ' ## ' '/^[a-z-]+:.* ## / { sub(/:.*/, "", $$1); printf "%-12s %s\n", $$1, $$2 }' Makefile
+
+setup: .venv/dev-is-installed ## make .venv with everything a developer needs
+
+demo: .venv/is-installed ## evaluate an agent process on Meta-World and name its report
+	$(BIN)/reglue bench MT1:reach-v3 --agent expert --agent-arg task=reach-v3 \
+		--num-episodes 10 --seed 42 --out $(DEMO)
+	$(BIN)/reglue report $(DEMO)
+
+test: .venv/dev-is-installed ## run every test
+	$(BIN)/python -m pytest -n $(JOBS)
+
+check: check-style check-types check-layers check-proto check-stubs test ## what CI runs
+
+check-style: .venv/dev-is-installed
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+check-types: .venv/dev-is-installed
+	$(BIN)/mypy
+
+check-layers: .venv/dev-is-installed
+	$(BIN)/lint-imports
+
+check-proto: node_modules/is-installed
+	$(BUF) format --diff --exit-code
+	$(BUF) lint
+	$(BUF) breaking --against proto/image.binpb
+
+check-stubs: .venv-proto/is-installed
+	.ci/stubs check $(STUBS)
+
+format: .venv/dev-is-installed node_modules/is-installed ## rewrite Python and proto files in the house's style
+	$(BIN)/ruff check --fix --exit-zero .
+	$(BIN)/ruff format .
+	$(BUF) format --write
+
+proto: .venv-proto/is-installed ## generate the Python stubs from proto/
+	.ci/stubs write $(STUBS)
+
+proto-image: node_modules/is-installed ## accept proto/ as it is: later changes must not break it
+	$(BUF) build --exclude-source-info --output proto/image.binpb
+
+constraints: .venv-uv/is-installed ## take up the newest versions that pyproject.toml allows
+	.venv-uv/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+		--all-extras --no-annotate --no-emit-index-url \
+		--custom-compile-command "make constraints" --output-file constraints.txt pyproject.toml
+
+clean: ## remove all that the other targets made, except runs/
+	rm -rf .venv .venv-proto .venv-uv node_modules build dist .*_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Each of these files is the date of an installation; a newer prerequisite renews it.
+
+.venv/is-installed: pyproject.toml constraints.txt
+	.ci/venv $(PYTHON) .venv
+	$(BIN)/python -m pip install -c constraints.txt -e '.[server,metaworld]'
+	touch $@
+
+.venv/dev-is-installed: .venv/is-installed
+	$(BIN)/python -m pip install -c constraints.txt -e '.[server,metaworld,dev]'
+	touch $@
+
+.venv-proto/is-installed: .ci/stubs-requirements.txt
+	.ci/venv $(PYTHON) .venv-proto
+	.venv-proto/bin/python -m pip install -r .ci/stubs-requirements.txt
+	touch $@
+
+.venv-uv/is-installed:
+	.ci/venv $(PYTHON) .venv-uv
+	.venv-uv/bin/python -m pip install uv
+	touch $@
+
+node_modules/is-installed: package.json package-lock.json
+	.ci/node
+	npm ci --no-audit --no-fund
+	touch $@

@@ -1,0 +1,95 @@
+"""What pyproject.toml promises holds for the sources beside it."""
+
+from __future__ import annotations
+
+import pkgutil
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import EntryPoint
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def pyproject() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def commands() -> dict[str, EntryPoint]:
+    """What `reglue …` dispatches to, by name."""
+    group = "reglue.commands"
+    entries = pyproject()["project"]["entry-points"][group]
+    return {name: EntryPoint(name, value, group) for name, value in entries.items()}
+
+
+@pytest.mark.parametrize("name", sorted(commands()))
+def test_every_command_can_be_called(name: str) -> None:
+    assert callable(commands()[name].load())
+
+
+@pytest.mark.parametrize("name", sorted(commands()))
+def test_every_extra_that_a_command_names_exists(name: str) -> None:
+    extras = pyproject()["project"]["optional-dependencies"]
+    assert set(commands()[name].extras) <= set(extras)
+
+
+def test_the_console_script_can_be_called() -> None:
+    assert callable(pkgutil.resolve_name(pyproject()["project"]["scripts"]["reglue"]))
+
+
+@pytest.mark.parametrize(
+    "package", pyproject()["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+)
+def test_every_shipped_package_is_marked_as_typed(package: str) -> None:
+    assert (ROOT / package / "py.typed").is_file()
+
+
+@pytest.mark.parametrize("module", ["grpc", "google.protobuf"])
+def test_importing_reglue_loads_no_transport(module: str) -> None:
+    """`connect` is what needs one, and an agent's author may never call it."""
+    assert module not in loaded_by_importing_reglue()
+
+
+@pytest.mark.parametrize("module", ["env_adapters", "glue_server", "reglue_bench"])
+def test_importing_reglue_loads_no_upper_layer(module: str) -> None:
+    assert module not in loaded_by_importing_reglue()
+
+
+@pytest.mark.parametrize("lock", ["constraints.txt", "package-lock.json"])
+def test_a_lock_file_names_no_registry(lock: str) -> None:
+    assert "://" not in (ROOT / lock).read_text(encoding="utf-8")
+
+
+def test_every_dependency_is_pinned_by_the_constraints() -> None:
+    project = pyproject()["project"]
+    wanted = chain(project["dependencies"], *project["optional-dependencies"].values())
+    pinned = {line.split("==")[0] for line in constraints()}
+    assert {requirement_name(each) for each in wanted} <= pinned
+
+
+def loaded_by_importing_reglue() -> set[str]:
+    """Names of the modules that a fresh interpreter then holds."""
+    code = "import sys, reglue; print(*sys.modules)"
+    python = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        cwd=ROOT / "agent_clients/python",
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    return set(python.stdout.split())
+
+
+def constraints() -> list[str]:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if not line.startswith("#")]
+
+
+def requirement_name(requirement: str) -> str:
+    """`grpcio` of `grpcio>=1.76,<2`."""
+    return requirement.partition(">=")[0].partition("==")[0]
