@@ -8,7 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from reglue.errors import BadReply
-from reglue.spec import Array, Arrays, Box, Discrete, MultiBinary, MultiDiscrete, TaskSpec, TensorSpec
+from reglue.spec import (
+    Array,
+    Arrays,
+    Box,
+    Discrete,
+    MultiBinary,
+    MultiDiscrete,
+    TaskSpec,
+    TensorSpec,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +83,11 @@ def _illegal(tensor: TensorSpec, flat: Array) -> dict[int, BadReply]:
 def _in_domain(tensor: TensorSpec, flat: Array) -> npt.NDArray[np.bool_]:
     match tensor.domain:
         case Discrete(n, start):
-            return (flat >= start) & (flat < start + n)
+            return np.asarray((flat >= start) & (flat < start + n))
         case MultiDiscrete(n):
-            return (flat >= 0) & (flat < np.array(n))
+            return np.asarray((flat >= 0) & (flat < np.array(n)))
         case MultiBinary():
-            return (flat == 0) | (flat == 1)
+            return np.asarray((flat == 0) | (flat == 1))
         case Box():
             return np.ones(flat.shape, np.bool_)
 

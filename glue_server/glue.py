@@ -112,11 +112,18 @@ class Glue:
         agent is lost, every episode in play ends as its fault before that is raised.
         """
         loop = EpisodeLoop(
-            self.spec, phase, next_order, exchange=self._exchange, ask=self._ask, refuse=self._agent.refuse
+            self.spec,
+            phase,
+            next_order,
+            exchange=self._exchange,
+            ask=self._ask,
+            refuse=self._agent.refuse,
         )
         return loop.run()
 
-    def _exchange(self, starts: Mapping[int, Cell], steps: Mapping[int, bytes]) -> dict[int, Answer]:
+    def _exchange(
+        self, starts: Mapping[int, Cell], steps: Mapping[int, bytes]
+    ) -> dict[int, Answer]:
         """Begin and step in the pool; every answer, in the order of slots."""
         began = self._clock()
         wanted = len(starts) + len(steps)

@@ -58,7 +58,7 @@ class AgentProcess:
             lines = log.read().decode(errors="replace").splitlines()
         return "\n".join(lines[-count:])
 
-    def end(self, patience_s: float = 5.0) -> None:
+    def end(self, *, patience_s: float) -> None:
         """Let it leave by itself, then make it and its children leave."""
         for stop in (None, signal.SIGTERM, signal.SIGKILL):
             if stop is not None:

@@ -20,14 +20,14 @@ class Live:
     steps: int = 0
     clipped: int = 0
     success: bool = False
-    flags: StepFlag = StepFlag(0)  # of the action that is being played
+    flags: int = 0  # StepFlag bits of the action that is being played
     actions: list[bytes] = field(default_factory=list)
 
     def act(self, action: bytes, *, clipped: bool) -> None:
         """Take down the action that is played next."""
         self.actions.append(action)
         self.clipped += clipped
-        self.flags = StepFlag.CLIPPED if clipped else StepFlag(0)
+        self.flags = int(StepFlag.CLIPPED) if clipped else 0
 
     def land(self, step: Step) -> bool:
         """Take down what the action earned; True if the episode is over."""
@@ -36,7 +36,7 @@ class Live:
         self.success = self.success or step.success
         over = step.terminated or step.truncated
         kind = EndKind.TERMINATED if step.terminated else EndKind.TRUNCATED
-        mark = int(kind) if over else int(self.flags)
+        mark = int(kind) if over else self.flags
         self.row = Row(self.row.slot, step.observation, mark, step.reward)
         return over
 

@@ -55,7 +55,8 @@ class WorkerPool:
         try:
             for _ in range(min(workers, slots)):
                 self._workers.append(_Worker(suite, log_file))
-            self.spec = [worker.spec() for worker in self._workers][0].with_slots(slots)
+            specs = [worker.spec() for worker in self._workers]  # all must be up
+            self.spec = specs[0].with_slots(slots)
         except BaseException:
             self.close()
             raise

@@ -1,7 +1,7 @@
 """Benchmarks: plans, procedures, ledgers, scores and reports.
 
-    from reglue_bench import evaluate
-    print(evaluate("MT10", agent="expert", seed=42).mean_success_rate)
+from reglue_bench import evaluate
+print(evaluate("MT10", agent="expert", seed=42).mean_success_rate)
 """
 
 from reglue_bench.evaluation import evaluate

@@ -118,7 +118,7 @@ class ServedHost:
             self._port.close("the run is over, thank you")
         self._server.close()
         if self._process is not None:
-            self._process.end()
+            self._process.end(patience_s=2.0)
 
 
 def _command(settings: Settings) -> list[str]:

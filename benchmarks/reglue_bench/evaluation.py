@@ -58,14 +58,14 @@ def evaluate(
         agent=None if isinstance(agent, str) else agent,
     )
     if out is None:
-        with tempfile.TemporaryDirectory(prefix="reglue-") as folder:
-            return start(Path(folder), request, watcher)
+        with tempfile.TemporaryDirectory(prefix="reglue-") as temporary:
+            return start(Path(temporary), request, watcher)
     folder = Path(out)
-    if resume and has_run(folder):
-        with Ledger(folder) as ledger:
-            check_same(ledger, request)
-            return carry_out(folder, ledger, request, watcher)
-    return start(folder, request, watcher)
+    if not (resume and has_run(folder)):
+        return start(folder, request, watcher)
+    with Ledger(folder) as ledger:
+        check_same(ledger, request)
+        return carry_out(folder, ledger, request, watcher)
 
 
 def start(folder: Path, request: Request, watcher: Watcher) -> Result:

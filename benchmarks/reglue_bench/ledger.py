@@ -14,8 +14,8 @@ from types import TracebackType
 from typing import Any, Self
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import sqlite
 from filelock import FileLock, Timeout
+from sqlalchemy.dialects import sqlite
 
 from glue_server import Outcome
 from reglue.errors import RunBusy, RunExists, UsageError
@@ -143,7 +143,7 @@ class Ledger:
     def about(self) -> dict[str, str]:
         """What the run was begun with."""
         with self._engine.connect() as connection:
-            return {name: value for name, value in connection.execute(sa.select(_about))}
+            return {row.name: row.value for row in connection.execute(sa.select(_about))}
 
     def name_agent(self, name: str) -> None:
         """Keep what the agent calls itself; the first one to come names the run's."""
@@ -195,11 +195,7 @@ class Ledger:
             .subquery()
         )
         same = (_outcomes.c.unit == last.c.unit) & (_outcomes.c.attempt == last.c.attempt)
-        query = (
-            sa.select(_outcomes)
-            .join(last, same)
-            .order_by(_outcomes.c.unit, _outcomes.c.k)
-        )
+        query = sa.select(_outcomes).join(last, same).order_by(_outcomes.c.unit, _outcomes.c.k)
         with self._engine.connect() as connection:
             return [_row(each._mapping) for each in connection.execute(query)]
 
@@ -256,4 +252,6 @@ def _fields(outcome: Outcome) -> dict[str, object]:
 
 
 def _row(fields: Mapping[Any, Any]) -> Row:
-    return Row(**{("return_" if name == "return" else name): value for name, value in fields.items()})
+    return Row(
+        **{("return_" if name == "return" else name): value for name, value in fields.items()}
+    )

@@ -100,12 +100,12 @@ def run_secret(seed: int) -> bytes:
 
 def difference(before: Plan, now: Plan) -> list[str]:
     """What differs, one line each: `slots: 10 before, 4 now`."""
-    lines = []
     old, new = _flat(json.loads(before.to_json())), _flat(json.loads(now.to_json()))
-    for key in sorted(old.keys() | new.keys()):
-        if old.get(key) != new.get(key):
-            lines.append(f"{key}: {_short(old.get(key))} before, {_short(new.get(key))} now")
-    return lines
+    return [
+        f"{key}: {_short(old.get(key))} before, {_short(new.get(key))} now"
+        for key in sorted(old.keys() | new.keys())
+        if old.get(key) != new.get(key)
+    ]
 
 
 def _flat(value: Any, prefix: str = "") -> dict[str, Any]:

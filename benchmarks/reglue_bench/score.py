@@ -66,7 +66,9 @@ def score(
         baseline=list(plan.baseline),
         mean_success_rate=rates.mean_success_rate,
         success_rate_per_task=rates.success_rate_per_task,
-        mean_returns=_mean([mean for each in returns.values() if (mean := _mean(each)) is not None]),
+        mean_returns=_mean(
+            [mean for each in returns.values() if (mean := _mean(each)) is not None]
+        ),
         returns_per_task={task: _mean(each) for task, each in returns.items()},
         episode_returns_per_task=returns,
         intervals95=intervals95(_by_goal(judged)),

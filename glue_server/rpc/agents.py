@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Iterator
 from queue import Empty, SimpleQueue
@@ -10,6 +11,8 @@ from glue_server.rpc.lobby import Denied, Lobby
 from glue_server.rpc.stream_port import StreamPort
 from reglue.grpc_settings import grpc
 from reglue.v1 import agent_pb2, agent_pb2_grpc
+
+log = logging.getLogger("reglue")
 
 _HELLO_S = 30.0  # how long a stream may stay silent before its hello
 
@@ -52,19 +55,17 @@ class AgentServicer(agent_pb2_grpc.AgentServiceServicer):
         try:
             first = next(replies)
             if not first.HasField("hello"):
-                raise Denied(
-                    grpc.StatusCode.FAILED_PRECONDITION, "a session begins with a hello"
-                )
+                raise Denied(grpc.StatusCode.FAILED_PRECONDITION, "a session begins with a hello")
             port = self._lobby.seat(session, first.hello)
             seated.put(port)
             for reply in replies:
                 port.arrived(reply)
         except Denied as denied:
             seated.put(denied)
-        except (StopIteration, grpc.RpcError, ValueError):
-            pass  # the stream broke, or was cancelled under our feet
-        except Exception:  # grpc raises a bare Exception for a request that is no message
+        except StopIteration:
             pass
+        except Exception:
+            log.debug("a stream broke", exc_info=True)
         finally:
             if port is not None:
                 port.broke()

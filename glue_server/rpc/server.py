@@ -34,7 +34,7 @@ class GlueServer:
         self._threads = ThreadPoolExecutor(_STREAMS, thread_name_prefix="reglue-stream")
         self._server = grpc.server(
             self._threads,
-            options=channel_options(HUB_MESSAGE_BYTES) + [("grpc.so_reuseport", 0)],
+            options=[*channel_options(HUB_MESSAGE_BYTES), ("grpc.so_reuseport", 0)],
             maximum_concurrent_rpcs=_STREAMS,
         )
         self._register()

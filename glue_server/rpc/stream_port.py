@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from queue import Empty, SimpleQueue
 from typing import NoReturn
 
-from reglue.calls import Call, Farewell, Fault, Hello, Init, Numbered, Refusal, Reply, Turn
+from reglue.calls import Call, Farewell, Hello, Init, Numbered, Refusal, Reply, Turn
 from reglue.errors import AgentDisconnected, AgentFault, AgentTimeout, BadReply
 from reglue.spec import TaskSpec
 from reglue.v1 import agent_pb2

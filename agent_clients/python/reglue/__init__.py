@@ -1,15 +1,15 @@
 """Reglue for agents: describe a task, write an agent, connect it to a glue.
 
-    import reglue
+import reglue
 
-    class Still(reglue.Agent):
-        def agent_start(self, observations, starts):
-            return [self.spec.actions[0].empty(1)[0]] * len(starts)
+class Still(reglue.Agent):
+    def agent_start(self, observations, starts):
+        return [self.spec.actions[0].empty(1)[0]] * len(starts)
 
-        def agent_step(self, rewards, observations, steps):
-            return [self.spec.actions[0].empty(1)[0]] * len(steps)
+    def agent_step(self, rewards, observations, steps):
+        return [self.spec.actions[0].empty(1)[0]] * len(steps)
 
-    reglue.connect(Still(), "127.0.0.1:4096", token="…")
+reglue.connect(Still(), "127.0.0.1:4096", token="…")
 """
 
 from reglue.agent import Agent

@@ -60,9 +60,7 @@ class Agent:
         """Choose the next action of each episode that goes on."""
         raise NotImplementedError
 
-    def agent_end(
-        self, rewards: npt.NDArray[np.float64], observations: Arrays, ends: Ends
-    ) -> None:
+    def agent_end(self, rewards: npt.NDArray[np.float64], observations: Arrays, ends: Ends) -> None:
         """Take the last reward and observation of each episode that ended."""
 
     def agent_freeze(self) -> None:
@@ -119,7 +117,7 @@ def _stack(parts: list[Chosen]) -> Chosen:
         case [only]:
             return only
         case [Mapping() as first, *_]:
-            return {name: _concatenate([part[name] for part in parts]) for name in first}  # type: ignore[index,call-overload]
+            return {name: _concatenate([part[name] for part in parts]) for name in first}  # type: ignore[index]
         case _:
             return _concatenate(parts)
 

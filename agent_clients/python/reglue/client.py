@@ -38,5 +38,7 @@ def connect(
     token = os.environ.get("REGLUE_TOKEN", "") if token is None else token
     from reglue.session import Session
 
-    with Session(address, token, name=name or type(agent).__name__, patience_s=patience_s) as session:
+    with Session(
+        address, token, name=name or type(agent).__name__, patience_s=patience_s
+    ) as session:
         return session.play(playing)

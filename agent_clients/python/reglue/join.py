@@ -6,12 +6,13 @@ import argparse
 import logging
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 
 from reglue.client import connect
 from reglue.errors import Refused, ReglueError, UsageError
 from reglue.loading import agent_name, example_names, load_agent
+
+log = logging.getLogger("reglue")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -19,14 +20,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
     logging.basicConfig(level=logging.INFO, format="reglue: %(message)s", stream=sys.stderr)
     try:
-        agent = load_agent(options.agent, pairs(options.agent_arg))
-        reason = connect(
-            agent,
-            options.address,
-            options.token,
-            name=options.name or agent_name(agent),
-            patience_s=options.patience,
-        )
+        return _join(options)
     except (UsageError, Refused) as error:
         print(f"reglue join: {error}", file=sys.stderr)
         return 2
@@ -35,8 +29,27 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
-    except Exception:
-        traceback.print_exc()
+
+
+def _join(options: argparse.Namespace) -> int:
+    try:
+        agent = load_agent(options.agent, pairs(options.agent_arg))
+    except ReglueError:
+        raise
+    except Exception:  # of the agent's constructor
+        log.exception("the agent could not be made")
+        return 1
+    try:
+        reason = connect(
+            agent,
+            options.address,
+            options.token,
+            name=options.name or agent_name(agent),
+            patience_s=options.patience,
+        )
+    except ReglueError:
+        raise
+    except Exception:  # noqa: BLE001 - the agent's own; the session has logged it
         return 1
     print(f"reglue join: {reason}", file=sys.stderr)
     return 0

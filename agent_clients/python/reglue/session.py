@@ -10,10 +10,10 @@ import time
 from collections.abc import Iterator
 from queue import SimpleQueue
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from reglue.agent import Agent
-from reglue.calls import Farewell, Fault, Hello, Init, Refusal
+from reglue.calls import Farewell, Hello, Init, Refusal
 from reglue.errors import (
     BadReply,
     Busy,
@@ -47,6 +47,14 @@ def hello_proof(secret: bytes, session: str, answered: int) -> bytes:
     """HMAC-SHA256 that shows that a stream belongs to a ticket (agent.proto, Hello.proof)."""
     text = f"reglue.v1 hello {session} {answered}"
     return hmac.digest(secret, text.encode(), hashlib.sha256)
+
+
+class Stream(Protocol):
+    """What a stream call of grpc is: calls that come in, and a way to end them."""
+
+    def __iter__(self) -> Iterator[agent_pb2.AgentCall]: ...
+
+    def cancel(self) -> bool: ...
 
 
 class Session:
@@ -87,7 +95,7 @@ class Session:
         except (BadReply, SpecError) as error:
             raise SessionLost(f"the glue sent what this client cannot read: {error}") from error
 
-    def _answer(self, agent: Agent, stream: grpc.Call) -> str:
+    def _answer(self, agent: Agent, stream: Stream) -> str:
         spec: TaskSpec | None = None
         for message in stream:
             numbered = decode_call(message, spec)
@@ -101,6 +109,7 @@ class Session:
             try:
                 reply = play(agent, numbered.call)
             except Exception as error:
+                log.exception("the agent failed")  # first: whoever started us reads it now
                 self._leave(stream, numbered.seq, error)
                 raise
             if reply is not None:
@@ -108,10 +117,10 @@ class Session:
                 self._outbox.put(encode_reply(numbered.seq, reply, spec))
         raise SessionLost("the glue closed the session without a farewell")
 
-    def _leave(self, stream: grpc.Call, seq: int, error: Exception) -> None:
+    def _leave(self, stream: Stream, seq: int, error: Exception) -> None:
         """Tell the glue what happened and give it a moment to close the session."""
-        fault = Fault(f"{type(error).__name__}: {error}")
-        self._outbox.put(agent_pb2.AgentReply(seq=seq, fault=agent_pb2.Fault(what=fault.what[:4096])))
+        what = f"{type(error).__name__}: {error}"[:4096]
+        self._outbox.put(agent_pb2.AgentReply(seq=seq, fault=agent_pb2.Fault(what=what)))
         timer = threading.Timer(_FAREWELL_S, stream.cancel)
         timer.start()
         try:

@@ -18,9 +18,7 @@ from reglue.errors import SpecError
 Array: TypeAlias = npt.NDArray[Any]
 Arrays: TypeAlias = Mapping[str, Array]
 
-DTYPES = (
-    "bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float32 float64".split()
-)
+DTYPES = "bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float32 float64".split()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +120,7 @@ class TensorSpec:
 
     def _check_lengths(self, what: str, values: Sequence[float], legal: tuple[int, ...]) -> None:
         if len(values) not in legal:
-            raise SpecError(
-                f"{self.name}: {what} has {len(values)} entries, wanted one of {legal}"
-            )
+            raise SpecError(f"{self.name}: {what} has {len(values)} entries, wanted one of {legal}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ _AGENT, _PLAY, _SEE, _META, _HOW = (
 )
 
 
-def bench(  # noqa: PLR0913 - one argument a flag
+def bench(
     benchmark: Annotated[
         str | None, Argument(help="MT10, ML45, MT1:reach-v3, …: see `reglue benchmarks`")
     ] = None,
@@ -71,7 +71,9 @@ def bench(  # noqa: PLR0913 - one argument a flag
             rich_help_panel=_AGENT,
         ),
     ] = None,
-    out: Annotated[Path | None, Option(help="the run's folder (default: a new one in runs/)")] = None,
+    out: Annotated[
+        Path | None, Option(help="the run's folder (default: a new one in runs/)")
+    ] = None,
     resume: Annotated[
         Path | None,
         Option(metavar="FOLDER", help="continue the run in this folder, as it was begun"),
@@ -104,7 +106,8 @@ def bench(  # noqa: PLR0913 - one argument a flag
         Option(help="waves (default: until 40 goals a task are played)", rich_help_panel=_META),
     ] = None,
     adaptation_steps: Annotated[
-        int | None, Option(help="adapt() calls a trial (default 1; 0 is legal)", rich_help_panel=_META)
+        int | None,
+        Option(help="adapt() calls a trial (default 1; 0 is legal)", rich_help_panel=_META),
     ] = None,
     adaptation_episodes: Annotated[
         int | None,
@@ -126,7 +129,9 @@ def bench(  # noqa: PLR0913 - one argument a flag
     ] = None,
     one_hot: Annotated[
         bool | None,
-        Option(help="append the task's one-hot (default: MT with several tasks)", rich_help_panel=_SEE),
+        Option(
+            help="append the task's one-hot (default: MT with several tasks)", rich_help_panel=_SEE
+        ),
     ] = None,
     goal_visible: Annotated[
         bool | None,
@@ -165,8 +170,11 @@ def bench(  # noqa: PLR0913 - one argument a flag
     ] = None,
     listen: Annotated[
         str | None,
-        Option(metavar="HOST:PORT", help="where agents dial in (default 127.0.0.1, any port)",
-               rich_help_panel=_HOW),
+        Option(
+            metavar="HOST:PORT",
+            help="where agents dial in (default 127.0.0.1, any port)",
+            rich_help_panel=_HOW,
+        ),
     ] = None,
     connect_timeout: Annotated[
         float | None, Option(help="seconds for the agent to come (300)", rich_help_panel=_HOW)

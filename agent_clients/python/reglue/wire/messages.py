@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from typing import Literal
 
 import numpy as np
 
@@ -34,12 +34,20 @@ from reglue.v1 import agent_pb2 as pb
 from reglue.wire.specs import decode_spec, encode_spec
 from reglue.wire.tensors import decode_array, decode_arrays, encode_arrays
 
-_EMPTY = {
-    "freeze": (Freeze, pb.Freeze),
-    "adapt_begin": (AdaptBegin, pb.AdaptBegin),
-    "adapt": (Adapt, pb.Adapt),
-    "cleanup": (Cleanup, pb.Cleanup),
+_EMPTY: dict[str, Call] = {
+    "freeze": Freeze(),
+    "adapt_begin": AdaptBegin(),
+    "adapt": Adapt(),
+    "cleanup": Cleanup(),
 }
+"""Calls that carry nothing, by the name of their field."""
+
+_LIMITS: tuple[Literal["step_us", "bank_us", "adapt_us", "run_us"], ...] = (
+    "step_us",
+    "bank_us",
+    "adapt_us",
+    "run_us",
+)
 
 
 def encode_call(numbered: Numbered, spec: TaskSpec | None) -> pb.AgentCall:
@@ -54,15 +62,15 @@ def encode_call(numbered: Numbered, spec: TaskSpec | None) -> pb.AgentCall:
         case Message(text):
             message.message.text = text
         case Refusal(of_seq, code, got, wanted):
-            code_value = pb.RefusalCode.Value(f"REFUSAL_CODE_{code}")
+            refusal_code = f"REFUSAL_CODE_{code}"
             message.refusal.CopyFrom(
-                pb.Refusal(of_seq=of_seq, code=code_value, got=got, wanted=wanted)
+                pb.Refusal(of_seq=of_seq, code=refusal_code, got=got, wanted=wanted)
             )
         case Farewell(reason):
             message.farewell.reason = reason
         case call:
-            name, empty = next((n, m) for n, (kind, m) in _EMPTY.items() if isinstance(call, kind))
-            getattr(message, name).CopyFrom(empty())
+            name = next(name for name, empty in _EMPTY.items() if empty == call)
+            getattr(message, name).SetInParent()
     return message
 
 
@@ -129,9 +137,7 @@ def _decode_turn(message: pb.Turn, spec: TaskSpec) -> Turn:
     rows = ends + steps + len(message.start_slots)
     return Turn(
         phase=Phase(message.phase),
-        ends=Ends(
-            np.array(message.end_slots, np.uint32), np.array(message.end_kinds, np.uint8)
-        ),
+        ends=Ends(np.array(message.end_slots, np.uint32), np.array(message.end_kinds, np.uint8)),
         steps=Steps(
             np.array(message.step_slots, np.uint32), np.array(message.step_flags, np.uint8)
         ),
@@ -160,17 +166,16 @@ def _decode_call(message: pb.AgentCall, spec: TaskSpec | None) -> Call:
         case "farewell":
             return Farewell(message.farewell.reason)
         case str(name) if name in _EMPTY:
-            call: Call = _EMPTY[name][0]()
-            return call
+            return _EMPTY[name]
         case _:
             raise BadReply("WRONG_KIND", got="an unknown call", wanted="one of protocol 1.0")
 
 
 def _encode_budget(budget: Budget) -> pb.Budget:
-    limits = {field.name: getattr(budget, field.name) for field in fields(budget)}
+    limits = {name: getattr(budget, name) for name in _LIMITS}
     return pb.Budget(**{name: us for name, us in limits.items() if us is not None})
 
 
 def _decode_budget(message: pb.Budget) -> Budget:
-    names = [field.name for field in fields(Budget)]
-    return Budget(*(getattr(message, n) if message.HasField(n) else None for n in names))  # type: ignore[arg-type]
+    given = {name for name in _LIMITS if message.HasField(name)}
+    return Budget(**{name: getattr(message, name) for name in given})

@@ -58,7 +58,7 @@ def spec_from_bytes(message: bytes) -> TaskSpec:
 def _encode_tensor(tensor: TensorSpec) -> pb.TensorSpec:
     message = pb.TensorSpec(
         name=tensor.name,
-        dtype=pb.Dtype.Value(f"DTYPE_{tensor.dtype.upper()}"),
+        dtype=f"DTYPE_{tensor.dtype.upper()}",
         shape=tensor.shape,
     )
     match tensor.domain:

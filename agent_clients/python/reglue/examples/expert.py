@@ -1,0 +1,93 @@
+"""Meta-World's scripted policies: a baseline that is shown the task and the goal.
+
+It needs `metaworld` and learns which task a slot plays from, in this order: the
+argument `task`, the observation `task` (an index into the sorted names of the 50
+tasks), or the one-hot behind the robot's 39 numbers. A one-hot of 10, 25 or 50
+is taken for MT10's, MT25's or MT50's.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reglue.agent import Agent
+from reglue.calls import Starts, Steps
+from reglue.errors import MissingExtra, NotAnAgent, UnknownName
+from reglue.spec import Array, Arrays, TaskSpec
+
+ROBOT_NUMBERS = 39
+"""What Meta-World's policies read of an observation; a one-hot comes behind."""
+
+
+class ExpertAgent(Agent):
+    """Plays the policy written for the task, whatever the rewards say.
+
+    Raises MissingExtra where Meta-World is not installed, UnknownName for a
+    `task` that it does not have.
+    """
+
+    def __init__(self, task: str | None = None) -> None:
+        self._policies, self._orders = _metaworld()
+        if task is not None and task not in self._policies:
+            raise UnknownName("task of Meta-World", task, self._policies)
+        self._task = task
+
+    def agent_init(self, spec: TaskSpec) -> None:
+        """Raise NotAnAgent if nothing tells the task."""
+        width = {tensor.name: tensor.size for tensor in spec.observations}.get("observation", 0)
+        told = any(tensor.name == "task" for tensor in spec.observations)
+        if width < ROBOT_NUMBERS:
+            raise NotAnAgent("the expert plays Meta-World: no `observation` of 39 numbers or more")
+        if self._task is None and not told and width - ROBOT_NUMBERS not in self._orders:
+            raise NotAnAgent(
+                f"the expert cannot tell the task: got {width - ROBOT_NUMBERS} numbers behind the "
+                "robot's 39, wanted a one-hot of 10, 25 or 50; give it task=NAME or --reveal-tasks"
+            )
+        self._playing: dict[int, Any] = {}
+
+    def agent_start(self, observations: Arrays, starts: Starts) -> Array:
+        """Choose each slot's policy, then act."""
+        for row, slot in enumerate(starts.slots.tolist()):
+            self._playing[slot] = self._policies[self._task_of(observations, row)]()
+        return self._act(observations, starts.slots)
+
+    def agent_step(
+        self, rewards: npt.NDArray[np.float64], observations: Arrays, steps: Steps
+    ) -> Array:
+        """Act by each slot's policy."""
+        return self._act(observations, steps.slots)
+
+    def _act(self, observations: Arrays, slots: npt.NDArray[np.uint32]) -> Array:
+        # A copy, since some policies (door-open's) write on what they are shown.
+        robot = observations["observation"][:, :ROBOT_NUMBERS].copy()
+        with warnings.catch_warnings():
+            # The policies ask for more than the action's bounds, and say so each time.
+            warnings.simplefilter("ignore", UserWarning)
+            rows = [
+                self._playing[slot].get_action(row)
+                for slot, row in zip(slots.tolist(), robot, strict=True)
+            ]
+        return np.array(rows, np.float64)
+
+    def _task_of(self, observations: Arrays, row: int) -> str:
+        if self._task is not None:
+            return self._task
+        if "task" in observations:
+            return sorted(self._policies)[int(np.ravel(observations["task"][row])[0])]
+        one_hot = observations["observation"][row, ROBOT_NUMBERS:]
+        return self._orders[len(one_hot)][int(np.argmax(one_hot))]
+
+
+def _metaworld() -> tuple[dict[str, Any], dict[int, list[str]]]:
+    """Policies by task name; task names in one-hot order by the one-hot's width."""
+    try:
+        from metaworld.env_dict import MT10_V3, MT25_V3, MT50_V3
+        from metaworld.policies import ENV_POLICY_MAP
+    except ModuleNotFoundError as error:
+        raise MissingExtra("the example agent `expert`", "metaworld", "Meta-World") from error
+    orders = {len(tasks): list(tasks) for tasks in (MT10_V3, MT25_V3, MT50_V3)}
+    return dict(ENV_POLICY_MAP), orders

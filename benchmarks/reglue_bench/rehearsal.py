@@ -1,0 +1,115 @@
+"""A minute's rehearsal: a few short episodes, what would fail, and why."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from env_adapters.metaworld import task_set
+from reglue_bench.benchmarks import DEFAULT_SLOTS, make_plan
+from reglue_bench.evaluation import start
+from reglue_bench.ledger import Ledger, Row
+from reglue_bench.plan import Plan
+from reglue_bench.result import Result
+from reglue_bench.run import Request
+from reglue_bench.settings import Settings
+from reglue_bench.watching import Watcher
+
+HORIZON = 50  # steps: enough to see an agent start, step and end
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at. `passed` is None for a remark."""
+
+    passed: bool | None
+    what: str
+
+
+def shorten(settings: Settings) -> Settings:
+    """The same benchmark and agent: short episodes, each slot used twice, or one wave.
+
+    Raises UsageError for a benchmark that there is not.
+    """
+    tasks = task_set(settings.benchmark, settings.split)
+    short: dict[str, object] = {"episode_horizon": min(settings.episode_horizon, HORIZON)}
+    if tasks.family == "ML":
+        short |= {"num_evals": 1, "adaptation_episodes": 2, "evaluation_episodes": 1}
+    else:
+        episodes = 2 * (settings.slots or DEFAULT_SLOTS)
+        short |= {"num_episodes": -(-episodes // len(tasks.tasks))}
+    return settings.model_copy(update=short)
+
+
+def rehearse(settings: Settings, watcher: Watcher) -> list[Check]:
+    """Play the shortened plan twice, each in a fresh run, and look at both.
+
+    Raises UsageError for a benchmark or agent that cannot be had.
+    """
+    short = shorten(settings)
+    plan = make_plan(short, watcher.drawing)
+    first, rows = _play(short, plan, watcher)
+    checks = _faults(first, rows)
+    if any(check.passed is False for check in checks):
+        return checks
+    _, again = _play(short, plan, watcher)
+    checks.append(_repeatable(rows, again))
+    checks.append(_bounds(first))
+    checks.append(_speed(first, settings.step_timeout))
+    return checks
+
+
+def _play(settings: Settings, plan: Plan, watcher: Watcher) -> tuple[Result, list[Row]]:
+    with tempfile.TemporaryDirectory(prefix="reglue-try-") as folder:
+        result = start(Path(folder), Request(settings, plan), watcher)
+        with Ledger(Path(folder)) as ledger:
+            return result, ledger.rows()
+
+
+def _faults(result: Result, rows: Sequence[Row]) -> list[Check]:
+    if result.agent.name == "nobody":
+        checks = []
+    else:
+        checks = [Check(True, f"{result.agent.name} joined and was told the task")]
+    if result.ended_early is not None:
+        checks.append(Check(False, f"{result.ended_early.status}: {result.ended_early.what}"))
+    details = Counter((row.status, row.detail) for row in rows if row.status != "ok")
+    ended = result.ended_early.what if result.ended_early else ""
+    checks += [
+        Check(False, f"{count} episodes ended as {status}: {detail}")
+        for (status, detail), count in details.most_common(5)
+        if not ended.startswith(detail)
+    ]
+    if not details and result.complete:
+        checks.append(Check(True, f"played {len(rows)} short episodes, {result.slots} at once"))
+    return checks
+
+
+def _repeatable(rows: Sequence[Row], again: Sequence[Row]) -> Check:
+    if [(row.return_, row.steps) for row in rows] == [(row.return_, row.steps) for row in again]:
+        return Check(True, "a second run gave the same episodes to the bit")
+    return Check(
+        None,
+        "a second run gave other episodes: the agent has chance of its own; draw it from "
+        "starts.seeds, and a run can be repeated",
+    )
+
+
+def _bounds(result: Result) -> Check:
+    share = result.clipped_steps / max(result.steps.counted, 1)
+    if not share:
+        return Check(True, "every action lay within its bounds")
+    return Check(None, f"{share:.0%} of the actions lay out of bounds and were clipped")
+
+
+def _speed(result: Result, limit_s: float) -> Check:
+    turns = max(result.steps.counted / result.slots, 1)
+    turn_s = result.seconds.agent / turns
+    return Check(
+        turn_s < limit_s / 2,
+        f"about {1000 * turn_s:.2g} ms a turn of {result.slots} slots, starting up included "
+        f"(--step-timeout is {limit_s:g} s)",
+    )

@@ -1,0 +1,21 @@
+"""Meta-World: its 50 tasks, its benchmarks' task sets and their goals.
+
+Importing this loads neither metaworld nor MuJoCo; what needs them loads them, and
+raises reglue.errors.MissingExtra where they are not installed.
+"""
+
+from env_adapters.metaworld.goals import Goal, draw_goals
+from env_adapters.metaworld.names import ALL_TASKS
+from env_adapters.metaworld.suite import MetaWorld
+from env_adapters.metaworld.task_sets import Stream, TaskSet, catalogue, task_set
+
+__all__ = [
+    "ALL_TASKS",
+    "Goal",
+    "MetaWorld",
+    "Stream",
+    "TaskSet",
+    "catalogue",
+    "draw_goals",
+    "task_set",
+]

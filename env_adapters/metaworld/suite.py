@@ -1,0 +1,102 @@
+"""Meta-World as a suite of environments, built from JSON."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from importlib import metadata
+from typing import Literal
+
+from env_adapters.metaworld.names import check_task
+from env_adapters.metaworld.observations import ACTION, Observations
+from env_adapters.metaworld.pool import SimulatorPool
+from env_adapters.metaworld.simulator import MAX_HORIZON
+from env_adapters.metaworld.world import Rules, World
+from reglue.errors import UsageError
+from reglue.spec import Box, TaskSpec, TensorSpec
+
+
+class MetaWorld:
+    """Makes environments that play `goals`; they share simulators. For one thread.
+
+    `goals` holds the goal vectors of each task's variants (see draw_goals), in
+    one-hot order: keep the order when it passes through JSON. The rest are
+    Meta-World's options by their meaning there: `goal_visible` for multi-task,
+    hidden (zeros) for meta-learning; `one_hot` appends the task's (use_one_hot);
+    `recurrent_info` appends action, reward / 10 and end flag (recurrent_info_in_obs);
+    `horizon` is 1 to 500 (max_episode_steps). `reveal_tasks` adds a tensor `task`, an
+    index into ALL_TASKS: for baselines, as it tells the agent what it should find out.
+
+    Raises UsageError for a config that cannot be played. The metaworld package is
+    loaded at the first start, which raises MissingExtra without it.
+    """
+
+    def __init__(
+        self,
+        *,
+        goals: Mapping[str, Sequence[Sequence[float]]],
+        goal_visible: bool,
+        one_hot: bool = False,
+        recurrent_info: bool = False,
+        horizon: int = MAX_HORIZON,
+        observation_dtype: Literal["float64", "float32"] = "float64",
+        reveal_tasks: bool = False,
+    ) -> None:
+        _check_goals(goals)
+        if type(horizon) is not int or not 1 <= horizon <= MAX_HORIZON:
+            raise UsageError(f"got horizon {horizon!r}, wanted 1 to {MAX_HORIZON} steps")
+        if observation_dtype not in ("float64", "float32"):
+            raise UsageError(f"got dtype {observation_dtype!r}, wanted float64 or float32")
+        observations = Observations(
+            tuple(goals), one_hot, recurrent_info, observation_dtype, reveal_tasks
+        )
+        self._rules = Rules(goals, goal_visible, horizon, observations)
+        self._pool = SimulatorPool()
+
+    @property
+    def spec(self) -> TaskSpec:
+        """What an agent is told: nothing of tasks or goals but sizes."""
+        return TaskSpec(
+            observations=self._rules.observations.specs(),
+            actions=(TensorSpec("action", "float32", (ACTION,), Box((-1.0,), (1.0,))),),
+            reward_range=(0.0, 10.0),  # evaluate_state's docstring; so are all 50 formulas
+            horizon=self._rules.horizon,
+            rewards_in_evaluation=False,  # upstream's evaluation passes observations only
+        )
+
+    def environment(self) -> World:
+        """A world for one more slot."""
+        return World(self._rules, self._pool, self._mark)
+
+    @cached_property
+    def _mark(self) -> str:
+        """Differs where a kept state could mean something else."""
+        rules = self._rules
+        goals = [[task, [list(goal) for goal in goals]] for task, goals in rules.goals.items()]
+        views = repr(rules.observations)
+        versions = [_version(package) for package in ("metaworld", "mujoco")]
+        text = json.dumps([goals, rules.goal_visible, rules.horizon, views, versions])
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _check_goals(goals: Mapping[str, Sequence[Sequence[float]]]) -> None:
+    if not goals:
+        raise UsageError("got no goals, wanted at least one task")
+    for task, variants in goals.items():
+        check_task(task)
+        if not variants:
+            raise UsageError(f"{task}: got no variants, wanted at least one goal")
+        for goal in variants:
+            # 3 numbers, or 6 where an object's place is drawn too.
+            if len(goal) not in (3, 6) or not all(math.isfinite(each) for each in goal):
+                raise UsageError(f"{task}: got the goal {goal}, wanted 3 or 6 finite numbers")
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "none"

@@ -1,0 +1,148 @@
+"""Which tasks a benchmark's name stands for.
+
+| name | tasks |
+| --- | --- |
+| `MT10` `MT25` `MT50` | Meta-World's multi-task sets |
+| `MT1:reach-v3` | one task |
+| `MT:reach-v3,push-v3` | an own list |
+| `ML10` `ML25` `ML45` | Meta-World's meta-learning sets, each with a train and a test split |
+| `ML1:reach-v3` | one task; its splits differ in their goals |
+| `ML:train=reach-v3,push-v3+test=sweep-v3` | own lists; the other split may be left out |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, cast
+
+from env_adapters.metaworld.library import metaworld
+from env_adapters.metaworld.names import check_task
+from reglue.errors import UnknownName, UsageError
+
+Family: TypeAlias = Literal["MT", "ML"]
+Split: TypeAlias = Literal["train", "test"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Tasks whose goals are drawn one after the other from one stream of chance."""
+
+    tasks: tuple[str, ...]
+    seed_offset: int = 0  # added to the benchmark's seed
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSet:
+    """The tasks of one split of a benchmark."""
+
+    label: str  # the name it was asked for by
+    family: Family
+    split: Split
+    streams: tuple[Stream, ...]
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Names in Meta-World's order; task i has the one-hot index i."""
+        return tuple(task for stream in self.streams for task in stream.tasks)
+
+    @property
+    def goal_visible(self) -> bool:
+        """Multi-task agents see the goal; meta-learners must find it."""
+        return self.family == "MT"
+
+
+def task_set(name: str, split: str | None = None) -> TaskSet:
+    """The set called `name`; see the table above.
+
+    `split` is "train" for MT, and "test" unless said otherwise for ML. Raises
+    UnknownName for a benchmark or task that there is not, UsageError for a list
+    or a split that cannot be played, MissingExtra without the metaworld package.
+    """
+    kind, colon, listed = name.partition(":")
+    if name not in _SETS and not (colon and kind in _LISTS):
+        raise _unknown(name)
+    family: Family = "MT" if kind.startswith("MT") else "ML"
+    chosen = _split(name, family, split)
+    streams: tuple[Stream, ...]
+    match kind:
+        case "MT1":
+            streams = (Stream(_tasks(name, listed, most=1)),)
+        case "ML1":
+            # The test goals come from the next seed, so that they differ from train's.
+            offset = 1 if chosen == "test" else 0
+            streams = (Stream(_tasks(name, listed, most=1), offset),)
+        case "MT":
+            # As gym.make("Meta-World/custom-mt-envs"): MT1 for each, seeded by its place.
+            alone = enumerate(_tasks(name, listed))
+            streams = tuple(Stream((task,), place) for place, task in alone)
+        case "ML":
+            streams = (Stream(_side(name, listed, chosen)),)
+        case _:
+            streams = (Stream(_built_in(kind, family, chosen)),)
+    return TaskSet(name, family, chosen, streams)
+
+
+def catalogue() -> dict[str, str]:
+    """What there is, for a listing: a name, or the form of one, and what it means."""
+    return _SETS | dict(_LISTS.values())
+
+
+_SETS = {
+    "MT10": "10 tasks, goal visible",
+    "MT25": "25 tasks, goal visible",
+    "MT50": "all 50 tasks, goal visible",
+    "ML10": "10 train and 5 test tasks, goal hidden",
+    "ML25": "25 train and 5 test tasks, goal hidden",
+    "ML45": "45 train and 5 test tasks, goal hidden",
+}
+
+_LISTS = {
+    "MT1": ("MT1:<task>", "one task, goal visible"),
+    "MT": ("MT:<task>,<task>,…", "an own list of tasks, goal visible"),
+    "ML1": ("ML1:<task>", "one task, other goals in test than in train, goal hidden"),
+    "ML": ("ML:train=<task>,…+test=<task>,…", "own lists of tasks, goal hidden"),
+}
+
+
+def _unknown(name: str) -> UsageError:
+    if name in _LISTS:
+        return UsageError(f"got {name!r}, wanted {_LISTS[name][0]}")
+    return UnknownName("Meta-World benchmark", name, catalogue())
+
+
+def _split(name: str, family: Family, split: str | None) -> Split:
+    if split is None:
+        return "train" if family == "MT" else "test"
+    legal = ("train",) if family == "MT" else ("train", "test")
+    if split not in legal:
+        raise UsageError(f"{name}: got split {split!r}, wanted {' or '.join(legal)}")
+    return cast(Split, split)
+
+
+def _built_in(name: str, family: Family, split: Split) -> tuple[str, ...]:
+    classes = getattr(metaworld("env_dict"), f"{name}_V3")
+    return tuple(classes if family == "MT" else classes[split])
+
+
+def _tasks(name: str, listed: str, most: int | None = None) -> tuple[str, ...]:
+    tasks = tuple(check_task(task.strip()) for task in listed.split(",") if task.strip())
+    if not tasks or (most is not None and len(tasks) > most):
+        raise UsageError(f"{name}: got {len(tasks)} tasks, wanted {most or 'one or more'}")
+    if len(set(tasks)) < len(tasks):
+        raise UsageError(f"{name}: a task is listed twice; name each once")
+    return tasks
+
+
+def _side(name: str, listed: str, split: Split) -> tuple[str, ...]:
+    """The tasks of `split` in `train=a,b+test=c,d`."""
+    sides: dict[str, tuple[str, ...]] = {}
+    for part in listed.split("+"):
+        side, equals, tasks = part.partition("=")
+        if not equals or side not in ("train", "test") or side in sides:
+            raise UsageError(f"got {name!r}, wanted {_LISTS['ML'][0]}")
+        sides[side] = _tasks(name, tasks)
+    if both := set(sides.get("train", ())) & set(sides.get("test", ())):
+        raise UsageError(f"{name}: {', '.join(sorted(both))} is in train and in test")
+    if split not in sides:
+        raise UsageError(f"{name} has no {split} tasks; give {split}=<task>,…")
+    return sides[split]

@@ -1,0 +1,129 @@
+"""One slot's Meta-World: plays the cells of a suite one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from env_adapters.environment import Cell, Step
+from env_adapters.metaworld.observations import ACTION, Observations
+from env_adapters.metaworld.pool import SimulatorPool
+from env_adapters.metaworld.simulator import Simulator
+from env_adapters.metaworld.snapshot import Snapshot, read_snapshot
+from reglue.calls import Phase
+from reglue.errors import UnknownName, UsageError
+from reglue.spec import Arrays
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the episodes of a suite have in common."""
+
+    goals: Mapping[str, Sequence[Sequence[float]]]  # variants of each task
+    goal_visible: bool
+    horizon: int  # steps to truncation
+    observations: Observations
+
+    def goal(self, cell: Cell) -> Sequence[float]:
+        """The goal of the cell's variant. Raises UsageError if there is none."""
+        if cell.task not in self.goals:
+            raise UnknownName("task in this suite", cell.task, self.goals)
+        variants = self.goals[cell.task]
+        if not 0 <= cell.variant < len(variants):
+            raise UsageError(
+                f"{cell.task}: got variant {cell.variant}, wanted 0 to {len(variants) - 1}"
+            )
+        return variants[cell.variant]
+
+
+@dataclass(frozen=True, slots=True)
+class _Episode:
+    cell: Cell
+    simulator: Simulator
+
+
+class World:
+    """An Environment that can be restored; see env_adapters.environment."""
+
+    def __init__(self, rules: Rules, pool: SimulatorPool, suite: str) -> None:
+        self._rules = rules
+        self._pool = pool
+        self._suite = suite  # the mark in the states that it keeps
+        self._episode: _Episode | None = None
+
+    def start(self, cell: Cell) -> Arrays:
+        """Begin the cell's episode. Raises UsageError; the one before then goes on.
+
+        `cell.seed` and `cell.repeat` change nothing: Meta-World has no chance of its
+        own once the goal is set.
+        """
+        goal = self._rules.goal(cell)
+        simulator = self._pool.take(cell.task)
+        try:
+            frames = simulator.start(goal, goal_visible=self._rules.goal_visible)
+        except UsageError:
+            self._pool.give_back(simulator)
+            raise
+        self.close()
+        self._episode = _Episode(cell, simulator)
+        return self._rules.observations.first(cell.task, frames)
+
+    def step(self, action: Arrays) -> Step:
+        """Take one step; `action["action"]` is (4,), finite, used as float32.
+
+        In EVALUATE an episode terminates at its first success; it is truncated at the
+        horizon; both can be true at once, as upstream. Raises UsageError.
+        """
+        live = self._live()
+        cell, simulator = live.cell, live.simulator
+        chosen = np.asarray(action["action"], np.float32)
+        if chosen.shape != (ACTION,) or not np.isfinite(chosen).all():
+            raise UsageError(f"got the action {chosen.tolist()}, wanted {ACTION} finite numbers")
+        frames, reward, success = simulator.step(chosen)
+        terminated = success and cell.phase == Phase.EVALUATE
+        truncated = simulator.steps >= self._rules.horizon
+        observation = self._rules.observations.later(
+            cell.task, frames, action=chosen, reward=reward, ended=terminated or truncated
+        )
+        if terminated or truncated:
+            self.close()
+        return Step(reward, observation, terminated, truncated, success)
+
+    def get_state(self) -> bytes:
+        """The episode's state; only suites of the same config and versions take it.
+
+        Raises UsageError when no episode is on.
+        """
+        live = self._live()
+        return Snapshot(self._suite, live.cell, live.simulator.get_state()).to_bytes()
+
+    def set_state(self, state: bytes) -> None:
+        """Leave the present episode for the one in `state`.
+
+        Raises UsageError, with nothing changed, for a damaged state or another suite's.
+        """
+        snapshot = read_snapshot(state)
+        if snapshot.suite != self._suite:
+            raise UsageError("got a state of a suite with another config or other versions")
+        goal = self._rules.goal(snapshot.cell)
+        simulator = self._pool.take(snapshot.cell.task)
+        if not (simulator.fits(snapshot.state) and 0 <= snapshot.state.steps < self._rules.horizon):
+            self._pool.give_back(simulator)
+            raise UsageError(f"got a state that does not fit {snapshot.cell.task}")
+        simulator.start(goal, goal_visible=self._rules.goal_visible)
+        simulator.set_state(snapshot.state)
+        self.close()
+        self._episode = _Episode(snapshot.cell, simulator)
+
+    def close(self) -> None:
+        """Give the simulator back; `start` may still be called."""
+        if self._episode is not None:
+            self._pool.give_back(self._episode.simulator)
+            self._episode = None
+
+    def _live(self) -> _Episode:
+        if self._episode is None:
+            raise UsageError("no episode is on; call start first")
+        return self._episode
