@@ -42,8 +42,8 @@ def evaluate(
     `agent` is an object in this process (a `reglue.Agent`, or one with Meta-World's
     methods), or a name as on the command line (`"expert"`, `"file.py:Class"`,
     `"wait"`), which is started as a process of its own. `out` is the run's folder;
-    without one nothing is kept but the result. `resume` continues the run in `out` if
-    there is one. `options` are the flags of `reglue bench` with underscores: `seed`,
+    without one nothing is kept but the result. `resume` continues the run in `out`.
+    `options` are the flags of `reglue bench` with underscores: `seed`,
     `slots`, `workers`, `num_episodes`, `meta_batch_size`, … (see Settings).
 
     A fault of the agent does not raise: the result is partial and says so. Raises
@@ -61,7 +61,7 @@ def evaluate(
         with tempfile.TemporaryDirectory(prefix="reglue-") as temporary:
             return start(Path(temporary), request, watcher)
     folder = Path(out)
-    if not (resume and has_run(folder)):
+    if not resume:
         return start(folder, request, watcher)
     with Ledger(folder) as ledger:
         check_same(ledger, request)
@@ -101,7 +101,3 @@ def resume(
         check_same(ledger, request)
         return carry_out(folder, ledger, request, watcher)
 
-
-def has_run(folder: Path) -> bool:
-    """Whether `folder` holds a run."""
-    return (folder / "ledger.sqlite").is_file()

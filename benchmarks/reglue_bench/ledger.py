@@ -95,10 +95,18 @@ class Ledger:
         if not (folder / FILE).is_file():
             raise UsageError(f"{folder} holds no run: there is no {FILE}")
         self._open(folder)
-        if self.about.get("format") != str(FORMAT):
+        try:
+            found = self.about.get("format")
+        except sa.exc.DatabaseError as error:
+            self.close()
+            raise UsageError(f"{folder / FILE} is not a ledger: {error.orig}") from error
+        if found is None:
+            self.close()
+            raise UsageError(f"{folder} holds no run: it was interrupted before it began")
+        if found != str(FORMAT):
             self.close()
             raise UsageError(
-                f"{folder}: got ledger format {self.about.get('format')}, wanted {FORMAT}: "
+                f"{folder}: got ledger format {found}, wanted {FORMAT}: "
                 "it was written by another version of reglue"
             )
 
@@ -109,13 +117,14 @@ class Ledger:
         ledger = cls.__new__(cls)
         ledger._open(folder)
         try:
+            _tables.create_all(ledger._engine)
             with ledger._engine.begin() as connection:
-                if sa.inspect(connection).has_table(_about.name):
+                # A process that died here before left tables without a row: no run yet.
+                if connection.execute(sa.select(_about)).first():
                     raise RunExists(
                         f"{folder} holds a run already: continue it with --resume {folder}, "
                         "or choose another folder"
                     )
-                _tables.create_all(connection)
                 rows = {"format": str(FORMAT)} | dict(about)
                 _insert(connection, _about, [{"name": n, "value": v} for n, v in rows.items()])
         except BaseException:

@@ -141,9 +141,7 @@ def trials(variants: Mapping[str, int]) -> list[tuple[str, int]]:
 class _Wave:
     """One wave in play: which cells are left to each slot, and what came of the rest."""
 
-    def __init__(
-        self, cells: Sequence[PlanCell], width: int, unit: int, order: MakeOrder
-    ) -> None:
+    def __init__(self, cells: Sequence[PlanCell], width: int, unit: int, order: MakeOrder) -> None:
         self._cells = cells
         self._unit = unit
         self._order = order

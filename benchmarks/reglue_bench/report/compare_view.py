@@ -1,0 +1,147 @@
+"""What the page says about several runs, compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from reglue_bench.comparison import Comparison, compare_all
+from reglue_bench.report.comparison_plots import (
+    Named,
+    difference_map,
+    grouped_success,
+    performance_profile,
+)
+from reglue_bench.report.figures import Plot, colour
+from reglue_bench.report.words import p_value, percent, percents, points, pointwise
+from reglue_bench.result import Interval, Result
+from reglue_bench.training_seeds import TrainingSeeds, over_training_seeds
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A run in the table of runs; the last four are empty for the first."""
+
+    name: str
+    colour: str
+    badges: str
+    rate: float
+    interval: Interval
+    success: str
+    success_interval: str
+    difference: str = ""
+    difference_interval: str = ""
+    improvement: str = ""
+    p_value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SeedRow:
+    """An agent in the table of agents with several training seeds."""
+
+    name: str
+    colour: str
+    seeds: str
+    mean: str
+    mean_interval: str
+    iqm: str
+    iqm_interval: str
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonView:
+    """Several runs as the template shows them."""
+
+    rows: Sequence[Row]
+    notes: Sequence[str]
+    seeds: Sequence[SeedRow]
+    plots: Sequence[Plot]
+    maps: Sequence[Plot]  # of goals, each run against the first
+
+
+def comparison_view(runs: Sequence[Named], *, seed: int) -> ComparisonView:
+    """Every run against the first, and agents over their training seeds."""
+    found = compare_all([run for _, run in runs], seed=seed)
+    agents = _over_training_seeds(runs, seed=seed)
+    maps = [difference_map(runs, place) for place in range(1, len(runs))]
+    plots = [grouped_success(runs)]
+    if agents:
+        plots.insert(0, performance_profile(agents))
+    return ComparisonView(
+        rows=[_row(place, named, found.get((place, 0))) for place, named in enumerate(runs)],
+        notes=_notes(runs, [found.get((place, 0)) for place in range(1, len(runs))]),
+        seeds=[_seed_row(place, *each) for place, each in enumerate(agents.items())],
+        plots=plots,
+        maps=[each for each in maps if each is not None],
+    )
+
+
+def _row(place: int, named: Named, found: Comparison | None) -> Row:
+    name, run = named
+    badges = [] if run.complete else ["partial"]
+    badges += ["baseline"] if run.baseline else []
+    mean = run.intervals95.mean_success_rate
+    return Row(
+        name=name,
+        colour=colour(place),
+        badges=", ".join(badges),
+        rate=run.mean_success_rate,
+        interval=mean,
+        success=percent(run.mean_success_rate),
+        success_interval=percents(mean),
+        difference=points(found.difference) if found else "",
+        difference_interval=pointwise(found.interval95) if found else "",
+        improvement=percent(found.probability_of_improvement) if found else "",
+        p_value=p_value(found.p_holm) if found else "",
+    )
+
+
+def _seed_row(place: int, name: str, found: TrainingSeeds) -> SeedRow:
+    return SeedRow(
+        name=name,
+        colour=colour(place),
+        seeds=", ".join(str(seed) for seed in found.seeds),
+        mean=percent(found.mean),
+        mean_interval=percents(found.mean_interval95),
+        iqm=percent(found.iqm),
+        iqm_interval=percents(found.iqm_interval95),
+    )
+
+
+def _notes(runs: Sequence[Named], found: Sequence[Comparison | None]) -> list[str]:
+    notes = []
+    for (name, _), each in zip(runs[1:], found, strict=True):
+        if each is None:
+            notes.append(f"{name} shares no planned episode with {runs[0][0]}: not compared.")
+        elif not each.same_plan:
+            notes.append(
+                f"{name} and {runs[0][0]} played different plans: they are paired on the "
+                f"{each.goals} goals that are named alike in both. With another benchmark or "
+                "seed, these are other goals."
+            )
+        elif each.interval95[0] == each.interval95[1]:
+            notes.append(
+                f"Within each task, every goal sets {name} and {runs[0][0]} apart by the same "
+                "amount, so that drawing goals anew shows no spread: trust the p-value, not the "
+                "width of this interval."
+            )
+    if any(run.baseline for _, run in runs):
+        notes.append("Baselines were told what the benchmark hides: they are not to be ranked.")
+    return notes
+
+
+def _over_training_seeds(runs: Sequence[Named], *, seed: int) -> dict[str, TrainingSeeds]:
+    """Agents with two training seeds or more on one plan, by label."""
+    groups: dict[tuple[str, str, str, bool], dict[int, Result]] = {}
+    for _, run in runs:
+        if run.agent.training_seed is not None:
+            key = (run.agent.label, run.benchmark, run.plan_sha256, bool(run.baseline))
+            groups.setdefault(key, {})[run.agent.training_seed] = run
+    found: dict[str, TrainingSeeds] = {}
+    for (label, benchmark, plan, _), group in groups.items():
+        if len(group) > 1:
+            name = label if label not in found else f"{label} on {benchmark} {plan[:6]}"
+            found[name] = over_training_seeds(list(group.values()), rng=np.random.default_rng(seed))
+    return found

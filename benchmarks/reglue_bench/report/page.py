@@ -1,0 +1,81 @@
+"""Results become one HTML page.
+
+The page's Content-Security-Policy allows the two scripts written here, by their
+hash, and nothing from the network; so a hostile agent name can neither run nor load
+anything, even if an escape were forgotten. Figures are data, not script.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from plotly.offline import get_plotlyjs
+
+from reglue_bench.report.compare_view import comparison_view
+from reglue_bench.report.run_view import run_view
+from reglue_bench.result import Result
+
+FOLDER = Path(__file__).parent
+
+
+def page(results: Sequence[tuple[str, Result]], *, seed: int) -> str:
+    """The HTML of one run's report, or of several runs compared with the first."""
+    names = _distinct([_name(name, result, alone=len(results) == 1) for name, result in results])
+    runs = [(name, result) for name, (_, result) in zip(names, results, strict=True)]
+    plotly, script = get_plotlyjs(), (FOLDER / "page.js").read_text(encoding="utf-8")
+    return (
+        _environment()
+        .get_template("template.html.jinja")
+        .render(
+            title=_title(runs),
+            runs=[run_view(name, run, run_id=f"run-{i}") for i, (name, run) in enumerate(runs)],
+            comparison=comparison_view(runs, seed=seed) if len(runs) > 1 else None,
+            seed=seed,
+            method=runs[0][1].intervals95.method,
+            style=Markup((FOLDER / "style.css").read_text(encoding="utf-8")),
+            plotly=Markup(plotly),
+            script=Markup(script),
+            hashes=[_hash(plotly), _hash(script)],
+        )
+    )
+
+
+def _environment() -> Environment:
+    return Environment(
+        loader=FileSystemLoader(FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _name(name: str, result: Result, *, alone: bool) -> str:
+    return result.agent.label if alone or not name else name
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """The names, with a number behind those that come again."""
+    seen: dict[str, int] = {}
+    found = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        found.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return found
+
+
+def _title(runs: Sequence[tuple[str, Result]]) -> str:
+    benchmarks = " and ".join(dict.fromkeys(run.benchmark for _, run in runs))
+    if len(runs) == 1:
+        return f"{runs[0][0]} on {benchmarks}"
+    return f"{len(runs)} runs on {benchmarks}"
+
+
+def _hash(script: str) -> str:
+    digest = hashlib.sha256(script.encode("utf-8")).digest()
+    return "sha256-" + base64.b64encode(digest).decode("ascii")

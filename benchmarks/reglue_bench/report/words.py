@@ -1,0 +1,65 @@
+"""Numbers and statuses as people read them."""
+
+from __future__ import annotations
+
+from reglue_bench.result import Interval
+
+STATUSES = {
+    "success": "succeeded",
+    "failure": "played to the end without success",
+    "agent_error": "the agent failed or answered wrongly",
+    "agent_timeout": "the agent did not answer in time",
+    "agent_disconnected": "the agent was lost",
+    "agent_abandoned": "the agent gave the episode up",
+    "environment_error": "the environment failed",
+    "missing": "not played",
+}
+PROCEDURES = {
+    "multi-task": "multi-task: a frozen agent plays every goal of every task",
+    "meta-learning": "meta-learning: the agent adapts to each goal, then is judged on it",
+}
+
+
+def percent(rate: float) -> str:
+    """`0.9891` is `98.9 %`."""
+    return f"{100 * rate:.1f} %"
+
+
+def points(difference: float) -> str:
+    """A difference of rates in percentage points: `0.021` is `+2.1`."""
+    rounded = round(100 * difference, 1) + 0.0  # no minus zero
+    return f"{rounded:+.1f}".replace("-", "−") if rounded else "0.0"
+
+
+def percents(interval: Interval) -> str:
+    """`(0.9, 0.95)` is `90.0 to 95.0 %`."""
+    return f"{100 * interval[0]:.1f} to {percent(interval[1])}"
+
+
+def pointwise(interval: Interval) -> str:
+    """The interval of a difference, in percentage points."""
+    return f"{points(interval[0])} to {points(interval[1])}"
+
+
+def p_value(p: float) -> str:
+    """Three digits, no more than 10,000 resamples can tell."""
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def count(number: int) -> str:
+    """`12345` is `12,345`."""
+    return f"{number:,}"
+
+
+def seconds(duration_s: float) -> str:
+    """`75` is `1 min 15 s`."""
+    if duration_s < 60:
+        return f"{duration_s:.1f} s"
+    minutes, rest = divmod(round(duration_s), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
+def plural(number: int, noun: str) -> str:
+    """`1 goal`, `2 goals`."""
+    return f"{count(number)} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,130 @@
+"""The ledger keeps whole units, has one writer, and loses nothing."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from env_adapters import Cell
+from glue_server import Order, Outcome
+from reglue.calls import Phase
+from reglue.errors import RunBusy, RunExists, UsageError
+from reglue_bench.ledger import FILE, Ledger, Totals
+
+
+def outcome(unit: int, k: int = 0, *, status: str = "ok", return_: float = 0.1 + 0.2) -> Outcome:
+    cell = Cell("a", 0, 0, 0, Phase.EVALUATE)
+    order = Order(unit, k, cell, 0)
+    return Outcome(order, status, success=True, return_=return_, steps=3, actions=b"abc" * 9)
+
+
+def record(ledger: Ledger, *outcomes: Outcome, attempt: int = 0) -> None:
+    session = ledger.begin_session()
+    ledger.record(attempt, outcomes, session=session, totals=Totals())
+
+
+def test_a_row_comes_back_to_the_bit(tmp_path: Path) -> None:
+    with Ledger.create(tmp_path, {}) as ledger:
+        record(ledger, outcome(4))
+    with Ledger(tmp_path) as ledger:
+        (row,) = ledger.rows()
+    assert (row.unit, row.k, row.status, row.success, row.steps) == (4, 0, "ok", True, 3)
+    assert row.return_ == 0.1 + 0.2
+
+
+def test_actions_are_kept_beside_their_row(tmp_path: Path) -> None:
+    with Ledger.create(tmp_path, {}) as ledger:
+        record(ledger, outcome(4))
+        assert ledger.actions(4, 0, 0) == b"abc" * 9
+        with pytest.raises(KeyError):
+            ledger.actions(5, 0, 0)
+
+
+def test_a_unit_is_committed_whole_or_not_at_all(tmp_path: Path) -> None:
+    with Ledger.create(tmp_path, {}) as ledger:
+        record(ledger, outcome(1, k=1))
+        with pytest.raises(Exception, match="UNIQUE"):
+            record(ledger, outcome(1, k=0), outcome(1, k=1))
+        assert [(row.unit, row.k) for row in ledger.rows()] == [(1, 1)]
+
+
+def test_the_last_try_of_a_unit_counts(tmp_path: Path) -> None:
+    with Ledger.create(tmp_path, {}) as ledger:
+        record(ledger, outcome(1, status="agent_error"), outcome(1, k=1))
+        record(ledger, outcome(1), outcome(1, k=1), attempt=1)
+        record(ledger, outcome(2))
+        rows = [(row.unit, row.attempt, row.k, row.status) for row in ledger.rows()]
+    assert rows == [(1, 1, 0, "ok"), (1, 1, 1, "ok"), (2, 0, 0, "ok")]
+
+
+def test_a_second_writer_is_refused(tmp_path: Path) -> None:
+    with Ledger.create(tmp_path, {}), pytest.raises(RunBusy, match="another process"):
+        Ledger(tmp_path)
+
+
+def test_a_closed_ledger_lets_the_next_writer_in(tmp_path: Path) -> None:
+    Ledger.create(tmp_path, {}).close()
+    Ledger(tmp_path).close()
+
+
+def test_a_folder_that_holds_a_run_is_not_begun_again(tmp_path: Path) -> None:
+    with Ledger.create(tmp_path, {"plan": "first"}):
+        pass
+    with pytest.raises(RunExists, match="--resume"):
+        Ledger.create(tmp_path, {"plan": "second"})
+    with Ledger(tmp_path) as ledger:
+        assert ledger.about["plan"] == "first"
+
+
+def test_a_beginning_that_died_before_its_first_row_is_no_run(tmp_path: Path) -> None:
+    Ledger.create(tmp_path, {}).close()
+    with sqlite3.connect(tmp_path / FILE) as connection:
+        connection.execute("DELETE FROM about")
+    connection.close()
+    with pytest.raises(UsageError, match="before it began"):
+        Ledger(tmp_path)
+    Ledger.create(tmp_path, {}).close()
+
+
+def test_a_refused_beginning_leaves_no_lock_behind(tmp_path: Path) -> None:
+    with Ledger.create(tmp_path, {}):
+        pass
+    with pytest.raises(RunExists):
+        Ledger.create(tmp_path, {})
+    Ledger(tmp_path).close()
+
+
+def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="holds no run"):
+        Ledger(tmp_path)
+
+
+def test_a_ledger_of_another_format_is_refused(tmp_path: Path) -> None:
+    Ledger.create(tmp_path, {}).close()
+    with sqlite3.connect(tmp_path / FILE) as connection:
+        connection.execute("UPDATE about SET value = '99' WHERE name = 'format'")
+    connection.close()
+    with pytest.raises(UsageError, match="format 99, wanted 1"):
+        Ledger(tmp_path)
+
+
+def test_a_file_that_is_no_ledger_is_refused(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_bytes(b"not a database" * 100)
+    with pytest.raises(UsageError, match="not a ledger"):
+        Ledger(tmp_path)
+
+
+def test_commits_wait_for_the_disk(tmp_path: Path) -> None:
+    """synchronous=FULL (2) in write-ahead mode: a commit survives a power cut."""
+    with Ledger.create(tmp_path, {}) as ledger, ledger._engine.connect() as connection:
+        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
+        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
+
+
+def test_what_sessions_spent_is_summed(tmp_path: Path) -> None:
+    with Ledger.create(tmp_path, {}) as ledger:
+        for _ in range(2):
+            ledger.spend(ledger.begin_session(), Totals(3.0, 1.0, 0.5, 100))
+        assert ledger.totals() == Totals(6.0, 2.0, 1.0, 200)

@@ -1,0 +1,183 @@
+"""The report page, read as a browser would read it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reglue.errors import UsageError
+from reglue_bench.report import write_report
+from reglue_bench.result import Result
+from tests.reglue_bench.results import MT10, Play, make_result
+
+HOSTILE = "<img src=x onerror=alert(1)></script><script>alert(1)</script>\"'%{x}"
+
+
+class Page(HTMLParser):
+    """What a browser would make of the page: its text, elements, scripts and figures."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.html = html
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[str] = []
+        self.figures: dict[str, dict[str, Any]] = {}
+        self.text = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        tag, attributes = self.elements[-1] if self.elements else ("", {})
+        if tag == "script" and attributes.get("type") == "application/json":
+            self.figures[str(attributes["id"])] = json.loads(data)
+            self.elements.append(("", {}))
+        elif tag == "script" and data.strip():
+            self.scripts.append(data)
+        elif tag not in ("style", "script"):
+            self.text += data
+
+
+def read(folder: Path, *results: Result, names: Sequence[str] = ()) -> Page:
+    """The page that is written for these results."""
+    names = names or [f"runs/{place}" for place in range(len(results))]
+    path = write_report(list(zip(names, results, strict=True)), folder / "report.html")
+    return Page(path.read_text(encoding="utf-8"))
+
+
+def test_one_run_is_told_by_its_score_interval_and_what_was_run(tmp_path: Path) -> None:
+    result = make_result(Play(label="my_agent"))
+    page = read(tmp_path, result)
+    low, high = result.intervals95.mean_success_rate
+    for wanted in (
+        "my_agent on MT10",
+        f"{100 * result.mean_success_rate:.1f} %",
+        f"{100 * low:.1f} to {100 * high:.1f} %",
+        "multi-task",
+        "5e5e5e5e5e5e",
+        "mujoco 3.3.0",
+        "How to read this",
+    ):
+        assert wanted in page.text
+    assert ">complete<" in page.html
+
+
+def test_one_run_has_no_comparison(tmp_path: Path) -> None:
+    text = read(tmp_path, make_result()).text
+    assert "Compared with" not in text
+    assert "Holm" not in text
+
+
+def test_every_task_stands_in_the_plots_and_their_tables(tmp_path: Path) -> None:
+    page = read(tmp_path, make_result())
+    assert list(page.figures) == ["run-0-tasks-figure", "run-0-goals-figure", "run-0-steps-figure"]
+    for figure in page.figures.values():
+        assert figure["layout"]["yaxis"]["ticktext"] == MT10
+    assert all(page.text.count(task) == 3 for task in MT10)
+
+
+def test_a_partial_run_says_so_and_names_its_faults_in_words(tmp_path: Path) -> None:
+    result = make_result(Play(faulty=0.2, missing=40))
+    page = read(tmp_path, result)
+    text = page.text
+    assert "partial: 40 planned episodes not played" in text
+    assert f"{100 * result.completed_only.mean_success_rate:.1f} %" in text
+    assert "the agent did not answer in time" in text
+    assert ">complete<" not in page.html
+
+
+def test_a_fault_of_a_goal_is_crossed_out_on_the_map(tmp_path: Path) -> None:
+    result = make_result(Play(faulty=0.2))
+    squares, crosses = read(tmp_path, result).figures["run-0-goals-figure"]["data"]
+    assert len(crosses["x"]) == sum(row.status != "ok" for row in result.episodes)
+    assert sum(map(sum, squares["z"])) == sum(row.success for row in result.episodes)
+
+
+def test_goals_that_were_never_reached_keep_their_place_on_the_map(tmp_path: Path) -> None:
+    page = read(tmp_path, make_result(Play(tasks=["reach-v3"], goals=10, missing=4)))
+    squares = page.figures["run-0-goals-figure"]["data"][0]["z"]
+    assert squares[0][6:] == [None] * 4
+
+
+def test_a_baseline_is_marked_with_what_it_was_told(tmp_path: Path) -> None:
+    text = read(tmp_path, make_result(Play(baseline=["task names"]))).text
+    assert "not to be ranked: this run was told what the benchmark hides (task names)" in text
+
+
+def test_adaptation_is_shown_where_it_was_measured(tmp_path: Path) -> None:
+    play = Play(benchmark="ML1", tasks=["reach-v3"], goals=40, rate=0.8, rate_before=0.1)
+    adapted = make_result(play)
+    assert adapted.before_adaptation is not None
+    page = read(tmp_path, adapted)
+    _, before, after = page.figures["run-0-adaptation-figure"]["data"]
+    assert before["x"] == [adapted.before_adaptation.mean_success_rate]
+    assert after["x"] == [adapted.mean_success_rate]
+    assert "Before and after adaptation" not in read(tmp_path, make_result()).text
+
+
+def test_an_agent_that_never_came_has_a_report(tmp_path: Path) -> None:
+    page = read(tmp_path, make_result(Play(missing=500)))
+    assert "0.0 %" in page.text
+    assert page.figures["run-0-goals-figure"]["data"][0]["z"][0] == [None] * 50
+
+
+def test_more_tasks_make_a_higher_plot(tmp_path: Path) -> None:
+    few = read(tmp_path, make_result())
+    many = read(tmp_path, make_result(Play(tasks=[f"task-{n}" for n in range(50)], goals=5)))
+    heights = [page.figures["run-0-tasks-figure"]["layout"]["height"] for page in (few, many)]
+    assert heights[1] > 2 * heights[0]
+
+
+def test_a_hostile_name_is_text_and_nothing_else(tmp_path: Path) -> None:
+    tasks = [HOSTILE, *MT10]
+    one = make_result(Play(label=HOSTILE, tasks=tasks, baseline=[HOSTILE], training_seed=0))
+    two = make_result(Play(label=HOSTILE, tasks=tasks, rate=0.5, training_seed=1))
+    page = read(tmp_path, one, two, names=[HOSTILE, "two" + HOSTILE])
+    assert HOSTILE in page.text
+    assert len(page.scripts) == 2
+    assert not any(tag in ("img", "iframe", "a", "link") for tag, _ in page.elements)
+    assert not any(name.startswith("on") for _, attrs in page.elements for name in attrs)
+
+
+def test_a_hostile_name_is_text_in_the_plots_too(tmp_path: Path) -> None:
+    """Plotly reads labels as HTML of its own, so they are escaped once more."""
+    one = make_result(Play(label=HOSTILE, tasks=[HOSTILE]))
+    two = make_result(Play(label=HOSTILE, tasks=[HOSTILE], rate=0.5))
+    page = read(tmp_path, one, two, names=[HOSTILE, HOSTILE])
+    assert page.figures
+    assert not any("<img" in json.dumps(figure) for figure in page.figures.values())
+    assert any("&lt;img" in json.dumps(figure) for figure in page.figures.values())
+
+
+def test_the_page_needs_no_network_and_runs_only_its_own_scripts(tmp_path: Path) -> None:
+    page = read(tmp_path, make_result())
+    policy = next(str(attrs["content"]) for _, attrs in page.elements if "http-equiv" in attrs)
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    for script in page.scripts:
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy
+    assert not any("src" in attrs or "href" in attrs for _, attrs in page.elements)
+
+
+def test_every_id_on_the_page_is_there_once(tmp_path: Path) -> None:
+    page = read(tmp_path, make_result(), make_result(Play(label="other", rate=0.5)))
+    ids = [attrs["id"] for _, attrs in page.elements if "id" in attrs]
+    assert len(ids) == len(set(ids))
+
+
+def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
+    runs = [make_result(), make_result(Play(label="other", rate=0.5))]
+    assert read(tmp_path, *runs).html == read(tmp_path, *runs).html
+
+
+def test_a_report_of_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="needs a result"):
+        write_report([], tmp_path / "report.html")

@@ -1,0 +1,92 @@
+"""Small plans over the corridor, and agents to play them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from env_adapters import SuiteName
+from reglue import Agent, Starts, Steps, TaskSpec
+from reglue.spec import Arrays
+from reglue_bench.evaluation import start
+from reglue_bench.plan import Parameter, Plan
+from reglue_bench.result import Result
+from reglue_bench.run import Request
+from reglue_bench.settings import Settings
+from reglue_bench.watching import Unwatched
+
+SOLVED = {"a": [1, 3, 0], "b": [5, 0, 2]}
+
+
+def corridor_plan(
+    procedure: str = "multi-task",
+    *,
+    solved: dict[str, list[int]] | None = None,
+    slots: int = 2,
+    seed: int = 0,
+    suite: str = "tests.worlds:Corridor",
+    config: dict[str, Any] | None = None,
+    **parameters: Parameter,
+) -> Plan:
+    """A plan over the corridor's variants; the parameters' defaults are small."""
+    solved = SOLVED if solved is None else solved
+    defaults: dict[str, Parameter] = (
+        {"num_episodes": 3}
+        if procedure == "multi-task"
+        else {
+            "num_evals": 2,
+            "adaptation_steps": 1,
+            "adaptation_episodes": 2,
+            "evaluation_episodes": 3,
+            "meta_batch_size": slots,
+            "evaluate_before_adaptation": False,
+        }
+    )
+    return Plan(
+        benchmark="corridor",
+        procedure=procedure,
+        parameters=defaults | parameters,
+        seed=seed,
+        slots=slots,
+        suite=SuiteName(suite, {"solved": solved} | (config or {})),
+        variants={task: len(of) for task, of in solved.items()},
+    )
+
+
+def play(
+    folder: Path, plan: Plan, agent: object | None = None, *, workers: int = 0, **settings: Any
+) -> Result:
+    """Begin a run of a plan in `folder`, with an agent object or the settings' agent."""
+    asked = Settings(benchmark=plan.benchmark, workers=workers, **settings)
+    return start(folder, Request(asked, plan, agent=agent), Unwatched())
+
+
+def rows(result: Result) -> list[tuple[Any, ...]]:
+    """What each episode came to, to compare."""
+    return [
+        (e.unit, e.k, e.task, e.variant, e.repeat, e.phase, e.status, e.success, e.return_, e.steps)
+        for e in result.episodes
+    ]
+
+
+class Seeded(Agent):
+    """Draws every action from its start seed alone, so that slots do not matter."""
+
+    def agent_init(self, spec: TaskSpec) -> None:
+        self._chance: dict[int, np.random.Generator] = {}
+
+    def agent_start(self, observations: Arrays, starts: Starts) -> npt.NDArray[np.float64]:
+        for slot, seed in zip(starts.slots.tolist(), starts.seeds.tolist(), strict=True):
+            self._chance[slot] = np.random.default_rng(seed)
+        return self._draw(starts.slots)
+
+    def agent_step(
+        self, rewards: npt.NDArray[np.float64], observations: Arrays, steps: Steps
+    ) -> npt.NDArray[np.float64]:
+        return self._draw(steps.slots)
+
+    def _draw(self, slots: npt.NDArray[np.uint32]) -> npt.NDArray[np.float64]:
+        return np.array([self._chance[slot].uniform(-1, 1, 1) for slot in slots.tolist()])
