@@ -60,8 +60,10 @@ def play(
     folder: Path, plan: Plan, agent: object | None = None, *, workers: int = 0, **settings: Any
 ) -> Result:
     """Begin a run of a plan in `folder`, with an agent object or the settings' agent."""
-    asked = Settings(benchmark=plan.benchmark, workers=workers, **settings)
-    return start(folder, Request(asked, plan, agent=agent), Unwatched())
+    named = {"agent": agent} if isinstance(agent, str) else {}
+    asked = Settings(benchmark=plan.benchmark, workers=workers, **named, **settings)
+    there = None if named else agent
+    return start(folder, Request(asked, plan, agent=there), Unwatched())
 
 
 def rows(result: Result) -> list[tuple[Any, ...]]:

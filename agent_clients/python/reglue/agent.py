@@ -123,4 +123,8 @@ def _stack(parts: list[Chosen]) -> Chosen:
 
 
 def _concatenate(parts: list[Any]) -> npt.NDArray[Any]:
-    return np.concatenate([np.asarray(part) for part in parts])
+    arrays = [np.asarray(part) for part in parts]
+    if len({array.shape[1:] for array in arrays}) > 1:
+        # At least one is of a wrong size: flat, so that the glue can say of which.
+        arrays = [array.ravel() for array in arrays]
+    return np.concatenate(arrays)
