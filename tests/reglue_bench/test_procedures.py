@@ -11,6 +11,7 @@ import pytest
 
 from reglue import Agent
 from reglue.spec import Arrays
+from reglue_bench.ledger import Ledger
 from reglue_bench.procedures import MetaLearning, MultiTask
 from tests.reglue_bench.toys import Seeded, corridor_plan, play, rows
 
@@ -227,6 +228,43 @@ def test_an_environment_that_keeps_failing_is_its_own_fault(tmp_path: Path) -> N
     assert result.status_counts == {"environment_error": 1}
     assert result.episodes[0].attempt == 2
     assert result.complete
+
+
+class Recurrent:
+    """Meta-World's protocol: a state of the episode, and a memory of the wave."""
+
+    def init(self) -> None:
+        self.memory = 0
+
+    def adapt_action(self, observations: Any) -> Any:
+        return np.full((len(observations), 1), 0.5), {}
+
+    def step(self, timestep: Any) -> None:
+        self.memory += 1
+
+    def adapt(self) -> None:
+        pass
+
+    def reset(self, env_mask: Any) -> None:
+        before = getattr(self, "state", np.zeros(len(env_mask)))
+        self.state = np.where(env_mask, 0, before)
+
+    def eval_action(self, observations: Any) -> Any:
+        self.state = self.state + 1
+        return (self.memory + self.state)[:, None] / 64  # exact in float32
+
+
+def test_a_recurrent_agent_keeps_and_loses_its_state_where_it_should(tmp_path: Path) -> None:
+    """Its state begins anew with each episode, its memory with each wave and no sooner."""
+    solved = {"a": [2, 4, 0], "b": [5, 0, 3]}
+    plan = corridor_plan("meta-learning", solved=solved, num_evals=3, adaptation_episodes=2)
+    result = play(tmp_path, plan, Recurrent())
+    adapted = 2 * 5  # steps of one wave's adaptation
+    with Ledger(tmp_path) as ledger:
+        for e in result.episodes:
+            actions = np.frombuffer(ledger.actions(e.unit, e.attempt, e.k), "<f4") * 64
+            if e.phase == "evaluate":
+                assert actions.tolist() == [adapted + step for step in range(1, e.steps + 1)]
 
 
 def test_the_probe_agents_of_meta_world_see_its_order_of_calls_in_a_whole_run(
