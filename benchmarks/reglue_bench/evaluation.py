@@ -100,4 +100,3 @@ def resume(
         request = Request(settings, plan, retry_faults=retry_faults)
         check_same(ledger, request)
         return carry_out(folder, ledger, request, watcher)
-

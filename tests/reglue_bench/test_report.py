@@ -14,7 +14,7 @@ import pytest
 
 from reglue.errors import UsageError
 from reglue_bench.report import write_report
-from reglue_bench.result import Result
+from reglue_bench.result import Ending, Result
 from tests.reglue_bench.results import MT10, Play, make_result
 
 HOSTILE = "<img src=x onerror=alert(1)></script><script>alert(1)</script>\"'%{x}"
@@ -92,6 +92,15 @@ def test_a_partial_run_says_so_and_names_its_faults_in_words(tmp_path: Path) -> 
     assert f"{100 * result.completed_only.mean_success_rate:.1f} %" in text
     assert "the agent did not answer in time" in text
     assert ">complete<" not in page.html
+
+
+def test_what_ended_a_run_early_is_told(tmp_path: Path) -> None:
+    ending = Ending(status="agent_timeout", what="the agent did not answer within 60 s\nits log")
+    result = make_result(Play(missing=20)).model_copy(update={"ended_early": ending})
+    assert (
+        "It ended early (agent_timeout): the agent did not answer within 60 s"
+        in read(tmp_path, result).text
+    )
 
 
 def test_a_fault_of_a_goal_is_crossed_out_on_the_map(tmp_path: Path) -> None:

@@ -6,10 +6,11 @@ import argparse
 import logging
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 
 from reglue.client import connect
-from reglue.errors import Refused, ReglueError, UsageError
+from reglue.errors import NotAnAgent, Refused, ReglueError, UsageError
 from reglue.loading import agent_name, example_names, load_agent
 
 log = logging.getLogger("reglue")
@@ -22,6 +23,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _join(options)
     except (UsageError, Refused) as error:
+        if error.__cause__ is not None and isinstance(error, NotAnAgent):
+            traceback.print_exception(error.__cause__)  # the author's own mistake, where it is
         print(f"reglue join: {error}", file=sys.stderr)
         return 2
     except ReglueError as error:

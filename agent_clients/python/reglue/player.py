@@ -73,6 +73,8 @@ def _actions(spec: TaskSpec, answer: Any) -> Actions:
     abandon: tuple[int, ...] = ()
     if isinstance(answer, Actions):
         answer, abandon = answer.arrays, answer.abandon
+    if answer is None:
+        raise NotAnAgent("the answer to a turn is None; does every routine return its actions?")
     if not isinstance(answer, Mapping):
         answer = {spec.actions[0].name: answer}
     wanted = [tensor.name for tensor in spec.actions]

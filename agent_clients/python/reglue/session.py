@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from reglue.agent import Agent
-from reglue.calls import Farewell, Hello, Init, Refusal
+from reglue.calls import Farewell, Hello, Init, Numbered, Refusal
 from reglue.errors import (
     BadReply,
     Busy,
@@ -40,6 +40,7 @@ _REFUSALS: dict[grpc.StatusCode, type[ReglueError]] = {
     grpc.StatusCode.ALREADY_EXISTS: Busy,
     grpc.StatusCode.INVALID_ARGUMENT: Refused,
 }
+_LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 _FAREWELL_S = 5.0  # how long a faulted agent waits for the glue's last word
 
 
@@ -54,7 +55,8 @@ class Stream(Protocol):
 
     def __iter__(self) -> Iterator[agent_pb2.AgentCall]: ...
 
-    def cancel(self) -> bool: ...
+    def cancel(self) -> bool:
+        """End it from this side."""
 
 
 class Session:
@@ -64,9 +66,7 @@ class Session:
         self._name = name
         self._ticket = _join(address, token, name, patience_s)
         limit = self._ticket.max_message_bytes or HUB_MESSAGE_BYTES
-        self._channel = grpc.insecure_channel(
-            self._ticket.address or address, channel_options(limit)
-        )
+        self._channel = _channel(self._ticket.address or address, limit)
         self._outbox: SimpleQueue[agent_pb2.AgentReply | None] = SimpleQueue()
 
     def __enter__(self) -> Self:
@@ -88,33 +88,23 @@ class Session:
         stream = stub.Connect(
             iter(self._outbox.get, None), metadata=[("reglue-session", self._ticket.session)]
         )
-        try:
-            return self._answer(agent, stream)
-        except grpc.RpcError as error:
-            raise _lost(error) from error
-        except (BadReply, SpecError) as error:
-            raise SessionLost(f"the glue sent what this client cannot read: {error}") from error
+        return self._answer(agent, stream)
 
     def _answer(self, agent: Agent, stream: Stream) -> str:
-        spec: TaskSpec | None = None
-        for message in stream:
-            numbered = decode_call(message, spec)
+        for numbered, spec in _calls(stream):
             match numbered.call:
                 case Farewell(reason):
                     return reason
                 case Refusal(of_seq, _, got, wanted):
                     log.warning("reply %d was refused: got %s, wanted %s", of_seq, got, wanted)
-                case Init(task):
-                    spec = task
             try:
                 reply = play(agent, numbered.call)
+                if reply is not None:
+                    self._outbox.put(encode_reply(numbered.seq, reply, spec))
             except Exception as error:
                 log.exception("the agent failed")  # first: whoever started us reads it now
                 self._leave(stream, numbered.seq, error)
                 raise
-            if reply is not None:
-                assert spec is not None  # decode_call takes no turn before init
-                self._outbox.put(encode_reply(numbered.seq, reply, spec))
         raise SessionLost("the glue closed the session without a farewell")
 
     def _leave(self, stream: Stream, seq: int, error: Exception) -> None:
@@ -150,6 +140,32 @@ class Session:
         )
 
 
+def _calls(stream: Stream) -> Iterator[tuple[Numbered, TaskSpec | None]]:
+    """What the glue says, with the spec of the last init. Raises SessionLost, Refused.
+
+    Errors are translated here and nowhere else: an agent may have a gRPC client or
+    specs of its own, and what those raise is the agent's.
+    """
+    spec: TaskSpec | None = None
+    try:
+        for message in stream:
+            numbered = decode_call(message, spec)
+            if isinstance(numbered.call, Init):
+                spec = numbered.call.spec
+            yield numbered, spec
+    except grpc.RpcError as error:
+        raise _lost(error) from error
+    except (BadReply, SpecError) as error:
+        raise SessionLost(f"the glue sent what this client cannot read: {error}") from error
+
+
+def _channel(address: str, max_message_bytes: int) -> grpc.Channel:
+    options = channel_options(max_message_bytes)
+    if address.rpartition(":")[0] in _LOOPBACK:  # `http_proxy` is not meant for those
+        options.append(("grpc.enable_http_proxy", 0))
+    return grpc.insecure_channel(address, options)
+
+
 def _join(address: str, token: str, name: str, patience_s: float) -> lobby_pb2.Ticket:
     request = lobby_pb2.JoinRequest(
         major=PROTOCOL_MAJOR,
@@ -161,7 +177,7 @@ def _join(address: str, token: str, name: str, patience_s: float) -> lobby_pb2.T
     deadline = time.monotonic() + patience_s
     for pause_s in _backoff():
         # A channel each try: one that failed waits longer than we mean to.
-        with grpc.insecure_channel(address, channel_options(HUB_MESSAGE_BYTES)) as channel:
+        with _channel(address, HUB_MESSAGE_BYTES) as channel:
             left_s = max(deadline - time.monotonic(), 0.1)
             try:
                 ticket: lobby_pb2.Ticket = lobby_pb2_grpc.LobbyServiceStub(channel).Join(
@@ -172,12 +188,21 @@ def _join(address: str, token: str, name: str, patience_s: float) -> lobby_pb2.T
                 if error.code() in _REFUSALS:
                     raise _REFUSALS[error.code()](error.details()) from error
                 if time.monotonic() + pause_s > deadline:
-                    raise Unreachable(
-                        f"no glue answered at {address} within {patience_s:g} s; is it running, "
-                        f"and is the address right?"
-                    ) from error
+                    raise _unreachable(error, address, patience_s) from error
         time.sleep(pause_s)
     raise AssertionError("the backoff never ends")
+
+
+def _unreachable(error: grpc.RpcError, address: str, patience_s: float) -> ReglueError:
+    if error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED:
+        return Busy(
+            f"the glue at {address} had no connection to spare within {patience_s:g} s; "
+            "try again later"
+        )
+    return Unreachable(
+        f"no glue answered at {address} within {patience_s:g} s; is it running, "
+        "and is the address right?"
+    )
 
 
 def _backoff() -> Iterator[float]:

@@ -32,13 +32,18 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _all() -> Table:
     table = Table(title="benchmarks")
-    for column in ("name", "tasks", "variants", "procedure"):
+    table.add_column("name", overflow="fold")
+    for column in ("tasks", "goal", "variants", "procedure"):
         table.add_column(column)
     for name, what in catalogue().items():
         family = name[:2]
-        played = "50 goals a task" if family == "MT" else f"{GOALS} of 50 goals a task"
-        table.add_row(name, what, played, PROCEDURES[family])
-    table.caption = "multi-task: frozen, success at any step; meta-learning: adapt, then as that"
+        tasks, goal = what.rsplit(", goal ", 1)
+        played = "50 a task" if family == "MT" else f"{GOALS} a task"
+        table.add_row(name, tasks, goal, played, PROCEDURES[family])
+    table.caption = (
+        "multi-task: a frozen agent plays every goal; meta-learning: it adapts to a goal first. "
+        "Success is the flag at any step. `reglue benchmarks NAME` lists the tasks."
+    )
     return table
 
 

@@ -108,6 +108,9 @@ def _notes(result: Result) -> list[str]:
             f"the completed episodes alone, success is "
             f"{percent(result.completed_only.mean_success_rate)}."
         )
+    if result.ended_early is not None:
+        words = result.ended_early.what.splitlines()[0]
+        notes.append(f"It ended early ({result.ended_early.status}): {words}")
     if result.baseline:
         notes.append(
             "A baseline, not to be ranked: this run was told what the benchmark hides "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from reglue.calls import (
     Actions,
@@ -14,6 +15,7 @@ from reglue.calls import (
     Call,
     Cleanup,
     Done,
+    EndKind,
     Ends,
     Farewell,
     Fault,
@@ -41,6 +43,10 @@ _EMPTY: dict[str, Call] = {
     "cleanup": Cleanup(),
 }
 """Calls that carry nothing, by the name of their field."""
+
+_PHASES = frozenset(map(int, Phase))
+_END_KINDS = frozenset(map(int, EndKind))
+_MOST_FLAGS = 255  # StepFlag bits are kept in a uint8
 
 _LIMITS: tuple[Literal["step_us", "bank_us", "adapt_us", "run_us"], ...] = (
     "step_us",
@@ -79,10 +85,11 @@ def decode_call(message: pb.AgentCall, spec: TaskSpec | None) -> Numbered:
     return Numbered(message.seq, _decode_call(message, spec), _decode_budget(message.budget))
 
 
-def encode_reply(seq: int, reply: Reply, spec: TaskSpec) -> pb.AgentReply:
-    """The message of a reply to call `seq`."""
+def encode_reply(seq: int, reply: Reply, spec: TaskSpec | None) -> pb.AgentReply:
+    """The message of a reply to call `seq`; `spec` is what Actions need."""
     match reply:
         case Actions(arrays, abandon):
+            assert spec is not None, "init comes before a turn"
             entries = encode_arrays(spec.actions, arrays)
             return pb.AgentReply(seq=seq, actions=pb.Actions(action=entries, abandon=abandon))
         case Message(text):
@@ -110,7 +117,7 @@ def decode_reply(message: pb.AgentReply, spec: TaskSpec, rows: int) -> Reply:
 
 
 def _encode_turn(turn: Turn, spec: TaskSpec) -> pb.Turn:
-    withheld = turn.phase is Phase.EVALUATE and not spec.rewards_in_evaluation
+    withheld = _withheld(turn.phase, spec)
     return pb.Turn(
         phase=int(turn.phase),  # type: ignore[arg-type]
         end_slots=turn.ends.slots.tolist(),
@@ -129,11 +136,7 @@ def _decode_turn(message: pb.Turn, spec: TaskSpec) -> Turn:
     counts = (len(message.end_kinds), len(message.step_flags), len(message.start_seeds))
     if counts != (ends, steps, len(message.start_slots)):
         raise BadReply("WRONG_SIZE", got=f"a turn with {counts} entries", wanted="one a slot")
-    rewards = decode_array("float64", message.reward)
-    if not len(rewards):
-        rewards = np.full(ends + steps, np.nan)
-    if len(rewards) != ends + steps:
-        raise BadReply("WRONG_SIZE", got=f"{len(rewards)} rewards", wanted=f"{ends + steps}")
+    _check_values(message, spec)
     rows = ends + steps + len(message.start_slots)
     return Turn(
         phase=Phase(message.phase),
@@ -144,16 +147,49 @@ def _decode_turn(message: pb.Turn, spec: TaskSpec) -> Turn:
         starts=Starts(
             np.array(message.start_slots, np.uint32), np.array(message.start_seeds, np.uint64)
         ),
-        rewards=rewards,
+        rewards=_decode_rewards(message, spec, ends + steps),
         observations=decode_arrays(spec.observations, message.observation, rows),
     )
 
 
+def _check_values(message: pb.Turn, spec: TaskSpec) -> None:
+    """Raise BadReply for a number that no turn of this session can hold."""
+    slots = max((*message.end_slots, *message.step_slots, *message.start_slots), default=0)
+    flags = max(message.step_flags, default=0)
+    if int(message.phase) not in _PHASES:
+        raise _unknown("phase", message.phase)
+    if not _END_KINDS.issuperset(message.end_kinds):
+        raise _unknown("end kinds", list(message.end_kinds))
+    if flags > _MOST_FLAGS:
+        raise _unknown("step flags", flags)
+    if slots >= spec.slots:
+        raise BadReply("OUT_OF_DOMAIN", got=f"slot {slots}", wanted=f"0 to {spec.slots - 1}")
+
+
+def _unknown(what: str, got: object) -> BadReply:
+    return BadReply("OUT_OF_DOMAIN", got=f"{what} {got}", wanted="what protocol 1.0 knows")
+
+
+def _decode_rewards(message: pb.Turn, spec: TaskSpec, rows: int) -> npt.NDArray[np.float64]:
+    """One a row; NaN where they are withheld."""
+    withheld = _withheld(Phase(message.phase), spec)
+    wanted = 0 if withheld else 8 * rows
+    if len(message.reward) != wanted:
+        got = f"{len(message.reward)} bytes of rewards"
+        raise BadReply("WRONG_SIZE", got=got, wanted=f"{wanted}")
+    return np.full(rows, np.nan) if withheld else decode_array("float64", message.reward)
+
+
+def _withheld(phase: Phase, spec: TaskSpec) -> bool:
+    return phase is Phase.EVALUATE and not spec.rewards_in_evaluation
+
+
 def _decode_call(message: pb.AgentCall, spec: TaskSpec | None) -> Call:
     match message.WhichOneof("call"):
+        case "turn" | "freeze" | "adapt_begin" | "adapt" | "cleanup" as name if spec is None:
+            raise BadReply("WRONG_KIND", got=f"{name} before init", wanted="init")
         case "turn":
-            if spec is None:
-                raise BadReply("WRONG_KIND", got="a turn before init", wanted="init")
+            assert spec is not None  # the case above
             return _decode_turn(message.turn, spec)
         case "init":
             return Init(decode_spec(message.init.spec))
@@ -161,7 +197,9 @@ def _decode_call(message: pb.AgentCall, spec: TaskSpec | None) -> Call:
             return Message(message.message.text)
         case "refusal":
             refusal = message.refusal
-            code = pb.RefusalCode.Name(refusal.code).removeprefix("REFUSAL_CODE_")
+            # A later minor version may have more codes: the words still say it all.
+            number = refusal.code if refusal.code in pb.RefusalCode.values() else 0
+            code = pb.RefusalCode.Name(number).removeprefix("REFUSAL_CODE_")
             return Refusal(refusal.of_seq, code, refusal.got, refusal.wanted)
         case "farewell":
             return Farewell(message.farewell.reason)

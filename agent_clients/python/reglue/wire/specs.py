@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
+from google.protobuf.message import DecodeError
+
 from reglue.errors import SpecError
 from reglue.spec import (
     DTYPES,
@@ -14,6 +19,11 @@ from reglue.spec import (
     TensorSpec,
 )
 from reglue.v1 import spec_pb2 as pb
+
+MOST_ELEMENTS = 64 * 1024 * 1024
+"""Of one row of a tensor: at a byte each, what a hub's largest message holds."""
+
+_MOST_AXES = 63  # NumPy's 64, less the one of slots
 
 
 def encode_spec(spec: TaskSpec) -> pb.TaskSpec:
@@ -52,7 +62,10 @@ def spec_to_bytes(spec: TaskSpec) -> bytes:
 
 def spec_from_bytes(message: bytes) -> TaskSpec:
     """The spec of a serialised message. Raises SpecError."""
-    return decode_spec(pb.TaskSpec.FromString(message))
+    try:
+        return decode_spec(pb.TaskSpec.FromString(message))
+    except DecodeError as error:
+        raise SpecError("these bytes are no TaskSpec") from error
 
 
 def _encode_tensor(tensor: TensorSpec) -> pb.TensorSpec:
@@ -76,8 +89,19 @@ def _encode_tensor(tensor: TensorSpec) -> pb.TensorSpec:
 def _decode_tensor(message: pb.TensorSpec) -> TensorSpec:
     if not 1 <= message.dtype <= len(DTYPES):
         raise SpecError(f"{message.name}: got dtype {message.dtype}, wanted one of {DTYPES}")
+    _check_shape(message.name, message.shape)
     dtype = pb.Dtype.Name(message.dtype).removeprefix("DTYPE_").lower()
     return TensorSpec(message.name, dtype, tuple(message.shape), _decode_domain(message))
+
+
+def _check_shape(name: str, shape: Sequence[int]) -> None:
+    """Raise SpecError before anything of that size is made."""
+    elements = math.prod(size or 1 for size in shape)  # NumPy refuses huge empty ones as well
+    if elements > MOST_ELEMENTS or len(shape) > _MOST_AXES:
+        raise SpecError(
+            f"{name}: got shape {list(shape[:_MOST_AXES])}, "
+            f"wanted at most {_MOST_AXES} axes and {MOST_ELEMENTS} elements"
+        )
 
 
 def _decode_domain(message: pb.TensorSpec) -> Domain:

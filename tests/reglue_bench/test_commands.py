@@ -1,0 +1,223 @@
+"""The commands as a user runs them: what they print, and how they leave."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from reglue_bench.ledger import Ledger
+from reglue_bench.result import read_result
+from tests.reglue_bench.results import Play, make_result
+
+REACH = ["MT1:reach-v3", "--num-episodes", "2", "--episode-horizon", "20", "--workers", "1"]
+EXPERT = ["--agent", "expert", "--agent-arg", "task=reach-v3"]
+
+
+def reglue(*arguments: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "reglue", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        cwd=folder,
+    )
+
+
+def test_bench_plays_a_plan_and_writes_a_result(tmp_path: Path) -> None:
+    done = reglue("bench", *REACH, *EXPERT, "--out", str(tmp_path / "run"), "--seed", "3")
+    assert done.returncode == 0, done.stderr
+    assert "2 of 2 episodes" in done.stdout
+    result = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert result["seed"] == 3
+    assert result["agent"]["name"] == "ExpertAgent"
+    assert {(e["k"], e["try"], e["steps"]) for e in result["episodes"]} == {(0, 0, 20)}
+
+
+def test_bench_begins_a_folder_of_its_own_in_runs(tmp_path: Path) -> None:
+    done = reglue("bench", *REACH, *EXPERT, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert read_result(folder).complete
+
+
+def test_an_agent_of_a_file_gets_its_arguments_and_its_checkpoint_is_hashed(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "w.npz").write_bytes(b"weights")
+    (tmp_path / "still.py").write_text(
+        "import numpy as np, reglue\n"
+        "class Still(reglue.Agent):\n"
+        "    def __init__(self, checkpoint, gain=0.0):\n"
+        "        print('gain', gain, open(checkpoint).read())\n"
+        "    def agent_start(self, observations, starts): return np.zeros((len(starts), 4))\n"
+        "    def agent_step(self, rewards, observations, steps): return np.zeros((len(steps), 4))\n"
+    )
+    arguments = ["--agent", "still.py:Still", "--agent-arg", "checkpoint=w.npz"]
+    arguments += ["--agent-arg", "gain=0.5", "--label", "still 0.5", "--training-seed", "7"]
+    done = reglue("bench", *REACH, *arguments, "--out", "run", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    agent = read_result(tmp_path / "run").agent
+    assert (agent.name, agent.label, agent.training_seed) == ("Still", "still 0.5", 7)
+    assert agent.checkpoint_sha256 is not None
+    assert "gain 0.5 weights" in (tmp_path / "run" / "agent.log").read_text()
+
+
+def test_bench_leaves_with_1_when_the_agent_failed(tmp_path: Path) -> None:
+    done = reglue("bench", *REACH, "--agent", "nothing.py:Nobody", "--out", str(tmp_path / "run"))
+    assert done.returncode == 1
+    assert "there is no file nothing.py" in done.stdout
+    assert "PARTIAL: 2 missing" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["MT11", "--agent", "random"], "did you mean MT10"),
+        (["MT1:reech-v3", "--agent", "random"], "did you mean reach-v3"),
+        (["MT10"], "no agent"),
+        (["--agent", "random"], "no benchmark"),
+        (["MT10", "--agent", "random", "--agent-cmd", "true"], "not both"),
+        (["MT1:reach-v3", "--agent", "random", "--num-evals", "2"], "meta-learning"),
+        (["ML1:reach-v3", "--agent", "random", "--slots", "3"], "--meta-batch-size 3"),
+        (["MT1:reach-v3", "--agent", "random", "--slots", "0"], "--slots"),
+        (["MT1:reach-v3", "--agent", "random", "--episode-horizon", "501"], "wanted 1 to 500"),
+        (["MT1:reach-v3", "--agent", "random", "--split", "test"], "wanted train"),
+        (["MT1:reach-v3", "--agent", "random", "--agent-arg", "x"], "key=value"),
+        (["MT1:reach-v3", "--agent", "wait", "--listen", "nowhere"], "wanted host:port"),
+        (["MT1:reach-v3", "--agent-cmd", "/no/such/program"], "cannot be started"),
+        (["MT1:reach-v3", "--agent", "random", "--retry-faults"], "goes with --resume"),
+        (["--resume", "nowhere"], "holds no run"),
+        (["MT10", "--no-such-flag"], "no-such-flag"),
+    ],
+)
+def test_wrong_usage_is_explained_and_leaves_with_2(
+    tmp_path: Path, arguments: list[str], words: str
+) -> None:
+    done = reglue("bench", *arguments, folder=tmp_path)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_folder_that_holds_a_run_is_left_as_it_is(tmp_path: Path) -> None:
+    arguments = ["bench", *REACH, *EXPERT, "--out", str(tmp_path / "run")]
+    assert reglue(*arguments).returncode == 0
+    before = (tmp_path / "run" / "result.json").read_bytes()
+    done = reglue(*arguments)
+    assert done.returncode == 2
+    assert "--resume" in done.stderr
+    assert (tmp_path / "run" / "result.json").read_bytes() == before
+
+
+def test_resuming_with_another_seed_names_the_difference(tmp_path: Path) -> None:
+    folder = str(tmp_path / "run")
+    assert reglue("bench", *REACH, *EXPERT, "--out", folder).returncode == 0
+    done = reglue("bench", "--resume", folder, "--seed", "5")
+    assert done.returncode == 2
+    assert "seed: 0 before, 5 now" in done.stderr
+
+
+def test_resuming_a_finished_run_says_its_score_again(tmp_path: Path) -> None:
+    folder = str(tmp_path / "run")
+    assert reglue("bench", *REACH, *EXPERT, "--out", folder).returncode == 0
+    done = reglue("bench", "--resume", folder)
+    assert done.returncode == 0, done.stderr
+    assert "mean over tasks" in done.stdout
+
+
+def test_ctrl_c_leaves_a_run_that_resumes(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    command = [sys.executable, "-u", "-m", "reglue", "bench", "MT1:reach-v3", *EXPERT]
+    command += ["--num-episodes", "40", "--slots", "1", "--workers", "1", "--out", str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        killer = threading.Timer(100, process.kill)
+        killer.start()
+        for line in process.stdout:
+            if "0 of 40 episodes are done" in line:
+                process.send_signal(signal.SIGINT)
+        killer.cancel()
+    assert process.returncode == 130
+    ended = read_result(folder).ended_early
+    assert ended is not None
+    assert ended.status == "interrupted"
+    with Ledger(folder) as ledger:
+        assert len(ledger.rows()) < 40
+    resumed = reglue("bench", "--resume", str(folder), "--step-timeout", "30")
+    assert resumed.returncode == 0, resumed.stderr
+    assert read_result(folder).complete
+
+
+def test_nothing_is_left_running_after_a_run(tmp_path: Path) -> None:
+    """Every process of the run inherits the pipe: it ends when the last has gone."""
+    reading, writing = os.pipe()
+    command = [sys.executable, "-m", "reglue", "bench", *REACH, *EXPERT]
+    command += ["--out", str(tmp_path / "run")]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, pass_fds=[writing]) as process:
+        os.close(writing)
+        assert process.wait(60) == 0
+    with os.fdopen(reading, "rb") as pipe:
+        assert pipe.read() == b""
+
+
+def test_benchmarks_are_listed_with_their_procedures() -> None:
+    done = reglue("benchmarks")
+    assert done.returncode == 0
+    for word in ("MT10", "ML45", "MT1:<task>", "multi-task", "meta-learning"):
+        assert word in done.stdout
+
+
+def test_one_benchmark_is_listed_with_its_tasks() -> None:
+    done = reglue("benchmarks", "ML10")
+    assert "lever-pull-v3" in done.stdout
+    assert "train, 10 tasks" in done.stdout
+
+
+def test_try_says_that_an_agent_is_ready() -> None:
+    done = reglue("try", "expert", "--agent-arg", "task=reach-v3", "--benchmark", "MT1:reach-v3")
+    assert done.returncode == 0, done.stdout
+    assert "a second run gave the same episodes to the bit" in done.stdout
+    assert "ready" in done.stdout
+
+
+def test_try_says_what_would_fail_and_why(tmp_path: Path) -> None:
+    (tmp_path / "short.py").write_text(
+        "import numpy as np, reglue\n"
+        "class Short(reglue.Agent):\n"
+        "    def agent_start(self, observations, starts): return np.zeros((len(starts), 3))\n"
+        "    def agent_step(self, rewards, observations, steps): return np.zeros((len(steps), 3))\n"
+    )
+    done = reglue("try", "short.py:Short", "--benchmark", "MT1:reach-v3", folder=tmp_path)
+    assert done.returncode == 1
+    assert "agent_error: got 120 bytes of 'action', wanted 160 bytes" in done.stdout
+    assert "it would fail" in done.stdout
+
+
+def test_try_plays_a_meta_learner_through_a_wave() -> None:
+    done = reglue("try", "reach_adapt", "--benchmark", "ML1:reach-v3", "--meta-batch-size", "2")
+    assert done.returncode == 0, done.stdout
+    assert "played 6 short episodes, 2 at once" in done.stdout
+
+
+def test_report_draws_runs_and_names_the_page(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        make_result(Play(label=name)).write(tmp_path / name)
+    done = reglue("report", "first", "second", "--out", "both.html", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "both.html"
+    assert "second" in (tmp_path / "both.html").read_text()
+
+
+def test_report_of_a_folder_without_a_result_says_what_to_do(tmp_path: Path) -> None:
+    done = reglue("report", str(tmp_path))
+    assert done.returncode == 2
+    assert "holds no result.json" in done.stderr
