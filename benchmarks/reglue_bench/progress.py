@@ -116,7 +116,9 @@ class Display:
         self._clock = clock
         self._tally: Tally | None = None
         self._drawn = (0, 0)
-        self._live = Live(console=console, get_renderable=self._view, refresh_per_second=4)
+        self._live = Live(
+            console=console, get_renderable=self._view, refresh_per_second=4, transient=True
+        )
 
     def say(self, text: str) -> None:
         """Print it above the display."""
@@ -155,11 +157,11 @@ class Display:
 
 
 def _bar(title: str, done: int, total: int, words: str) -> RenderableType:
-    return Group(
-        Text(title, style="bold"),
-        ProgressBar(total=max(total, 1), completed=done, width=60),
-        Text(words, style="dim"),
-    )
+    grid = Table.grid()
+    grid.add_row(Text(title, style="bold"))
+    grid.add_row(ProgressBar(total=max(total, 1), completed=done, width=60))
+    grid.add_row(Text(words, style="dim"))
+    return grid
 
 
 def _tasks(tally: Tally) -> RenderableType:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections import Counter
@@ -103,32 +104,25 @@ class _Session:
         self._watcher = watcher
         self._session = session
         self._began = began
+        self._host: AgentHost | None = None
         self._pool: Pool | None = None
         self._glue: Glue | None = None
 
     def play(self, todo: Sequence[Todo]) -> Ending | None:
         """Play units; how it ended if that was early."""
-        host: AgentHost | None = None
-        try:
-            host = self._host()
-            self._pool = self._make_pool()
-            self._play(host.port(), todo)
-        except AgentFault as fault:
-            return Ending(status=fault.status, what=host.explain(fault) if host else str(fault))
-        except EnvironmentFault as fault:
-            return Ending(status=fault.status, what=str(fault))
-        except KeyboardInterrupt:
-            return Ending(status="interrupted", what="interrupted; --resume continues it")
-        finally:
-            self._watcher.end()
-            self._ledger.spend(self._session, self._totals())
-            if host is not None:
-                host.close()
-            if self._pool is not None:
-                self._pool.close()
+        with contextlib.ExitStack() as closing:  # all of it, whatever one of them raises
+            try:
+                self._play(todo, closing)
+            except AgentFault as fault:
+                what = self._host.explain(fault) if self._host else str(fault)
+                return Ending(status=fault.status, what=what)
+            except EnvironmentFault as fault:
+                return Ending(status=fault.status, what=str(fault))
+            except KeyboardInterrupt:
+                return Ending(status="interrupted", what="interrupted; --resume continues it")
         return None
 
-    def _host(self) -> AgentHost:
+    def _make_host(self) -> AgentHost:
         if self._request.agent is not None:
             return ObjectHost(self._request.agent)
         return ServedHost(self._request.settings, self._folder, self._watcher.say)
@@ -144,9 +138,14 @@ class _Session:
             log_file=self._folder / WORKER_LOG,
         )
 
-    def _play(self, agent: AgentPort, todo: Sequence[Todo]) -> None:
-        plan, settings, pool = self._request.plan, self._request.settings, self._pool
-        assert pool is not None
+    def _play(self, todo: Sequence[Todo], closing: contextlib.ExitStack) -> None:
+        plan, settings = self._request.plan, self._request.settings
+        closing.callback(lambda: self._ledger.spend(self._session, self._totals()))
+        self._host = self._make_host()  # first, as its program takes a while to come
+        closing.callback(self._host.close)
+        self._pool = pool = self._make_pool()
+        closing.callback(pool.close)
+        agent = self._host.port()
         self._ledger.name_agent(agent.hello.agent)
         timeouts = Timeouts(first_step_s=settings.first_step_timeout, step_s=settings.step_timeout)
         self._glue = Glue(agent, pool, timeouts=timeouts)
@@ -157,6 +156,7 @@ class _Session:
             for cell in procedure.cells(unit)
         }
         left = {each.unit for each in todo}
+        closing.callback(self._watcher.end)
         self._watcher.begin(
             Begun(
                 plan,

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import metaworld
 import numpy as np
@@ -41,14 +41,15 @@ def plan() -> Plan:
 @pytest.fixture(scope="module")
 def plain() -> Mapping[tuple[str, int], PLAIN]:
     """Each (task, variant) played alone: success, steps and the sum of float64 rewards."""
-    benchmark = metaworld.MT10(seed=SEED)
+    library, policies = cast(Any, metaworld), cast(Any, ENV_POLICY_MAP)  # partly untyped
+    benchmark = library.MT10(seed=SEED)
     played = {}
     for name, cls in benchmark.train_classes.items():
         env = cls(reward_function_version="v2")
         tasks = [task for task in benchmark.train_tasks if task.env_name == name]
         for variant in range(EPISODES):
             env.set_task(tasks[variant])
-            played[name, variant] = play_plain(env, ENV_POLICY_MAP[name]())
+            played[name, variant] = play_plain(env, policies[name]())
         env.close()
     return played
 

@@ -279,7 +279,7 @@ def test_the_probe_agents_of_meta_world_see_its_order_of_calls_in_a_whole_run(
     from tests.reglue.metaworld_probes import Both
 
     theirs, ours = Acting(Both()), Acting(Both())
-    envs = gym.make_vec(
+    envs: Any = gym.make_vec(
         "Meta-World/ML1-test",
         env_name="reach-v3",
         seed=3,
