@@ -17,8 +17,7 @@ help: ## list the targets
 setup: .venv/dev-is-installed ## make .venv with everything a developer needs
 
 demo: .venv/is-installed ## evaluate an agent process on Meta-World and name its report
-	$(BIN)/reglue bench MT1:reach-v3 --agent expert --agent-arg task=reach-v3 \
-		--num-episodes 10 --seed 42 --out $(DEMO)
+	$(BIN)/reglue bench MT10 --agent expert --num-episodes 5 --seed 42 --out $(DEMO)
 	$(BIN)/reglue report $(DEMO)
 
 test: .venv/dev-is-installed ## run every test

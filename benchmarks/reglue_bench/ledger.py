@@ -7,7 +7,8 @@ two lines leaves whole units behind. Its last complete try is what counts.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -19,47 +20,11 @@ from sqlalchemy.dialects import sqlite
 
 from glue_server import Outcome
 from reglue.errors import RunBusy, RunExists, UsageError
+from reglue_bench import tables
+from reglue_bench.interrupts import uninterrupted
 
 FILE = "ledger.sqlite"
 FORMAT = 1
-
-_tables = sa.MetaData()
-_about = sa.Table(
-    "about",
-    _tables,
-    sa.Column("name", sa.Text, primary_key=True),
-    sa.Column("value", sa.Text, nullable=False),
-)
-_outcomes = sa.Table(
-    "outcome",
-    _tables,
-    sa.Column("unit", sa.Integer, primary_key=True),
-    sa.Column("attempt", sa.Integer, primary_key=True),
-    sa.Column("k", sa.Integer, primary_key=True),
-    sa.Column("status", sa.Text, nullable=False),
-    sa.Column("success", sa.Boolean, nullable=False),
-    sa.Column("return", sa.Double, nullable=False),
-    sa.Column("steps", sa.Integer, nullable=False),
-    sa.Column("clipped", sa.Integer, nullable=False),
-    sa.Column("detail", sa.Text, nullable=False),
-)
-_actions = sa.Table(
-    "actions",
-    _tables,
-    sa.Column("unit", sa.Integer, primary_key=True),
-    sa.Column("attempt", sa.Integer, primary_key=True),
-    sa.Column("k", sa.Integer, primary_key=True),
-    sa.Column("zlib", sa.LargeBinary, nullable=False),
-)
-_sessions = sa.Table(
-    "session",
-    _tables,
-    sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("wall_s", sa.Double, nullable=False),
-    sa.Column("agent_s", sa.Double, nullable=False),
-    sa.Column("environment_s", sa.Double, nullable=False),
-    sa.Column("executed", sa.Integer, nullable=False),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,16 +82,18 @@ class Ledger:
         ledger = cls.__new__(cls)
         ledger._open(folder)
         try:
-            _tables.create_all(ledger._engine)
-            with ledger._engine.begin() as connection:
+            tables.TABLES.create_all(ledger._engine)
+            with ledger._transaction() as connection:
                 # A process that died here before left tables without a row: no run yet.
-                if connection.execute(sa.select(_about)).first():
+                if connection.execute(sa.select(tables.about)).first():
                     raise RunExists(
                         f"{folder} holds a run already: continue it with --resume {folder}, "
                         "or choose another folder"
                     )
                 rows = {"format": str(FORMAT)} | dict(about)
-                _insert(connection, _about, [{"name": n, "value": v} for n, v in rows.items()])
+                _insert(
+                    connection, tables.about, [{"name": n, "value": v} for n, v in rows.items()]
+                )
         except BaseException:
             ledger.close()
             raise
@@ -151,20 +118,20 @@ class Ledger:
     @property
     def about(self) -> dict[str, str]:
         """What the run was begun with."""
-        with self._engine.connect() as connection:
-            return {row.name: row.value for row in connection.execute(sa.select(_about))}
+        with self._transaction() as connection:
+            return {row.name: row.value for row in connection.execute(sa.select(tables.about))}
 
     def name_agent(self, name: str) -> None:
         """Keep what the agent calls itself; the first one to come names the run's."""
-        with self._engine.begin() as connection:
+        with self._transaction() as connection:
             row = {"name": "agent name", "value": name}
-            connection.execute(sqlite.insert(_about).values(row).on_conflict_do_nothing())
+            connection.execute(sqlite.insert(tables.about).values(row).on_conflict_do_nothing())
 
     def begin_session(self) -> int:
         """A process starts to write; the key of its totals."""
-        with self._engine.begin() as connection:
+        with self._transaction() as connection:
             zero = {"wall_s": 0.0, "agent_s": 0.0, "environment_s": 0.0, "executed": 0}
-            key = connection.execute(sa.insert(_sessions).values(zero)).inserted_primary_key
+            key = connection.execute(sa.insert(tables.sessions).values(zero)).inserted_primary_key
             assert key is not None
             return int(key[0])
 
@@ -178,41 +145,39 @@ class Ledger:
             key | {"zlib": zlib.compress(outcome.actions)}
             for key, outcome in zip(keys, outcomes, strict=True)
         ]
-        with self._engine.begin() as connection:
-            _insert(connection, _outcomes, rows)
-            _insert(connection, _actions, blobs)
+        with self._transaction() as connection:
+            _insert(connection, tables.outcomes, rows)
+            _insert(connection, tables.actions, blobs)
             self._spend(connection, session, totals)
 
     def spend(self, session: int, totals: Totals) -> None:
         """Keep what a session has spent so far."""
-        with self._engine.begin() as connection:
+        with self._transaction() as connection:
             self._spend(connection, session, totals)
 
     def totals(self) -> Totals:
         """Summed over the sessions."""
-        columns = [_sessions.c[n] for n in ("wall_s", "agent_s", "environment_s", "executed")]
+        columns = [tables.sessions.c[n] for n in ("wall_s", "agent_s", "environment_s", "executed")]
         sums = [sa.func.coalesce(sa.func.sum(column), 0) for column in columns]
-        with self._engine.connect() as connection:
+        with self._transaction() as connection:
             wall_s, agent_s, environment_s, executed = connection.execute(sa.select(*sums)).one()
         return Totals(wall_s, agent_s, environment_s, executed)
 
     def rows(self) -> list[Row]:
         """The last try of every unit, in the order of units and cells."""
-        last = (
-            sa.select(_outcomes.c.unit, sa.func.max(_outcomes.c.attempt).label("attempt"))
-            .group_by(_outcomes.c.unit)
-            .subquery()
-        )
-        same = (_outcomes.c.unit == last.c.unit) & (_outcomes.c.attempt == last.c.attempt)
-        query = sa.select(_outcomes).join(last, same).order_by(_outcomes.c.unit, _outcomes.c.k)
-        with self._engine.connect() as connection:
+        seen = tables.outcomes.c
+        tries = sa.func.max(seen.attempt).label("attempt")
+        last = sa.select(seen.unit, tries).group_by(seen.unit).subquery()
+        same = (seen.unit == last.c.unit) & (seen.attempt == last.c.attempt)
+        query = sa.select(tables.outcomes).join(last, same).order_by(seen.unit, seen.k)
+        with self._transaction() as connection:
             return [_row(each._mapping) for each in connection.execute(query)]
 
     def actions(self, unit: int, attempt: int, k: int) -> bytes:
         """Every action of an episode, as on the wire. Raises KeyError if it was not played."""
-        key = _actions.c
+        key = tables.actions.c
         query = sa.select(key.zlib).where(key.unit == unit, key.attempt == attempt, key.k == k)
-        with self._engine.connect() as connection:
+        with self._transaction() as connection:
             blob = connection.execute(query).scalar_one_or_none()
         if blob is None:
             raise KeyError((unit, attempt, k))
@@ -227,6 +192,11 @@ class Ledger:
         self._engine = sa.create_engine(f"sqlite:///{folder / FILE}")
         sa.event.listen(self._engine, "connect", _make_durable)
 
+    @contextmanager
+    def _transaction(self) -> Iterator[sa.Connection]:
+        with uninterrupted(), self._engine.begin() as connection:
+            yield connection
+
     @staticmethod
     def _spend(connection: sa.Connection, session: int, totals: Totals) -> None:
         spent = {
@@ -235,7 +205,9 @@ class Ledger:
             "environment_s": totals.environment_s,
             "executed": totals.executed,
         }
-        connection.execute(sa.update(_sessions).where(_sessions.c.id == session).values(spent))
+        connection.execute(
+            sa.update(tables.sessions).where(tables.sessions.c.id == session).values(spent)
+        )
 
 
 def _make_durable(connection: Any, _record: object) -> None:

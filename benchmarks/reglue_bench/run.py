@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from glue_server import AgentPort, Glue, LocalPool, Outcome, Pool, Timeouts, WorkerPool
+from glue_server import Glue, LocalPool, Outcome, Pool, Timeouts, WorkerPool
 from reglue.errors import AgentFault, EnvironmentFault, PlanDiffers
 from reglue.loading import checkpoint_sha256
 from reglue_bench.agents import AgentHost, ObjectHost, ServedHost

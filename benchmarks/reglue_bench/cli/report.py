@@ -26,8 +26,11 @@ def report(
 
     reglue report runs/mine runs/expert
     """
-    results = [(folder.name, read_result(folder)) for folder in runs]
-    path = write_report(results, out or runs[0] / "report.html")
+    results = [read_result(folder) for folder in runs]
+    labels = [result.agent.label for result in results]
+    # Labels say more than folders do, as long as they tell the runs apart.
+    names = labels if len(set(labels)) == len(labels) else [folder.name for folder in runs]
+    path = write_report(list(zip(names, results, strict=True)), out or runs[0] / "report.html")
     console().print(str(path), markup=False, highlight=False, soft_wrap=True)
 
 

@@ -58,7 +58,9 @@ _LIMITS: tuple[Literal["step_us", "bank_us", "adapt_us", "run_us"], ...] = (
 
 def encode_call(numbered: Numbered, spec: TaskSpec | None) -> pb.AgentCall:
     """The message of a call; `spec` is the session's TaskSpec, which a turn needs."""
-    message = pb.AgentCall(seq=numbered.seq, budget=_encode_budget(numbered.budget))
+    message = pb.AgentCall(seq=numbered.seq)
+    if numbered.budget != Budget():
+        message.budget.CopyFrom(_encode_budget(numbered.budget))
     match numbered.call:
         case Turn() as turn:
             assert spec is not None, "init comes before a turn"
@@ -111,7 +113,7 @@ def decode_reply(message: pb.AgentReply, spec: TaskSpec, rows: int) -> Reply:
         case "message":
             return Message(message.message.text)
         case "fault":
-            return Fault(message.fault.what)
+            return Fault(message.fault.what[:4096])
         case kind:
             raise BadReply("WRONG_KIND", got=kind or "an unknown reply", wanted="an answer")
 

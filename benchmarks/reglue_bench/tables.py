@@ -1,0 +1,43 @@
+"""The tables of a ledger. Columns say their unit; a row of `outcome` is one cell's try."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+TABLES = sa.MetaData()
+about = sa.Table(
+    "about",
+    TABLES,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("value", sa.Text, nullable=False),
+)
+outcomes = sa.Table(
+    "outcome",
+    TABLES,
+    sa.Column("unit", sa.Integer, primary_key=True),
+    sa.Column("attempt", sa.Integer, primary_key=True),
+    sa.Column("k", sa.Integer, primary_key=True),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("success", sa.Boolean, nullable=False),
+    sa.Column("return", sa.Double, nullable=False),
+    sa.Column("steps", sa.Integer, nullable=False),
+    sa.Column("clipped", sa.Integer, nullable=False),
+    sa.Column("detail", sa.Text, nullable=False),
+)
+actions = sa.Table(
+    "actions",
+    TABLES,
+    sa.Column("unit", sa.Integer, primary_key=True),
+    sa.Column("attempt", sa.Integer, primary_key=True),
+    sa.Column("k", sa.Integer, primary_key=True),
+    sa.Column("zlib", sa.LargeBinary, nullable=False),
+)
+sessions = sa.Table(
+    "session",
+    TABLES,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("wall_s", sa.Double, nullable=False),
+    sa.Column("agent_s", sa.Double, nullable=False),
+    sa.Column("environment_s", sa.Double, nullable=False),
+    sa.Column("executed", sa.Integer, nullable=False),
+)

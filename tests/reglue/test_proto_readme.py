@@ -1,0 +1,153 @@
+"""proto/README.md says what the code does: its bytes are made and read by the real encoders."""
+
+from __future__ import annotations
+
+import hmac
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from google.protobuf import text_format
+from google.protobuf.descriptor import FileDescriptor
+
+from glue_server.checks import check_actions
+from glue_server.turns import Row, build_turn
+from reglue.calls import Actions, EndKind, Numbered, Phase, StepFlag, Turn
+from reglue.session import hello_proof
+from reglue.spec import TaskSpec
+from reglue.v1 import agent_pb2, lobby_pb2, spec_pb2
+from reglue.wire.messages import decode_call, decode_reply, encode_call, encode_reply
+from reglue.wire.specs import decode_spec
+
+README = (Path(__file__).parents[2] / "proto" / "README.md").read_text(encoding="utf-8")
+SEQ = 8  # of the call in the example
+START_SEED = 0x0123456789ABCDEF
+
+
+def test_the_hello_proof_is_the_clients() -> None:
+    told = hello_vector()
+    proof = hello_proof(bytes.fromhex(told["secret"]), told["session"], int(told["answered"]))
+    assert proof.hex() == told["proof"]
+
+
+def test_the_hello_proof_is_of_the_text_that_is_given() -> None:
+    told = hello_vector()
+    text = told["text"].replace("<session>", told["session"]).replace("<answered>", "0")
+    proof = hmac.digest(bytes.fromhex(told["secret"]), text.encode(), "sha256")
+    assert proof.hex() == told["proof"]
+
+
+def test_the_bytes_of_the_call_are_what_the_glue_sends() -> None:
+    message = encode_call(Numbered(SEQ, example_turn()), example_spec())
+    assert message.SerializeToString(deterministic=True) == hex_block("call")
+
+
+def test_the_bytes_of_the_reply_are_what_the_client_sends() -> None:
+    message = encode_reply(SEQ, example_actions(), example_spec())
+    assert message.SerializeToString(deterministic=True) == hex_block("reply")
+
+
+def test_the_rewards_and_observations_are_those_of_the_call() -> None:
+    turn = agent_pb2.AgentCall.FromString(hex_block("call")).turn
+    rows = [hex_block(f"observation {name}") for name in ("position", "door_open")]
+    assert [turn.reward, *turn.observation] == [hex_block("reward"), *rows]
+
+
+def test_the_actions_are_those_of_the_reply() -> None:
+    actions = agent_pb2.AgentReply.FromString(hex_block("reply")).actions
+    assert list(actions.action) == [hex_block(f"action {name}") for name in ("force", "grip")]
+
+
+def test_the_client_reads_the_call_as_the_turn_that_is_told() -> None:
+    read = decode_call(agent_pb2.AgentCall.FromString(hex_block("call")), example_spec())
+    assert isinstance(read.call, Turn)
+    np.testing.assert_equal(parts(read.call), parts(example_turn()))
+
+
+def test_the_glue_reads_the_reply_and_finds_nothing_wrong() -> None:
+    spec, message = example_spec(), agent_pb2.AgentReply.FromString(hex_block("reply"))
+    reply = decode_reply(message, spec, rows=3)
+    assert isinstance(reply, Actions)
+    checked = check_actions(spec, reply.arrays, 3)
+    assert not checked.refused
+    assert not checked.clipped.any()
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [("reward", "<f8"), ("observation position", "<f8"), ("action force", "<f4")],
+)
+def test_the_numbers_beside_the_bytes_are_theirs(name: str, dtype: str) -> None:
+    beside = re.findall(r"slot \d (.*)", block(f"hex {name}"))
+    numbers = [float(number) for line in beside for number in line.split()]
+    assert numbers == np.frombuffer(hex_block(name), dtype).tolist()
+
+
+@pytest.mark.parametrize(
+    "file", [lobby_pb2.DESCRIPTOR, agent_pb2.DESCRIPTOR, spec_pb2.DESCRIPTOR], ids=lambda f: f.name
+)
+def test_every_field_of_the_contract_is_explained(file: FileDescriptor) -> None:
+    words = set(re.findall(r"\w+", README))
+    assert {name for name in field_names(file) if name not in words} == set()
+
+
+def block(info: str) -> str:
+    """The only fenced block of README whose fence says `info`."""
+    (found,) = re.findall(rf"^```{re.escape(info)}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    return str(found)
+
+
+def hello_vector() -> dict[str, str]:
+    """The names and values of the proof's example."""
+    return dict(line.split(maxsplit=1) for line in block("text hello").splitlines())
+
+
+def hex_block(name: str) -> bytes:
+    """The bytes of a block; what follows a # is for people."""
+    return bytes.fromhex(re.sub(r"#.*", "", block(f"hex {name}")))
+
+
+def field_names(file: FileDescriptor) -> set[str]:
+    """Of all messages of a file."""
+    messages = file.message_types_by_name.values()
+    return {field.name for message in messages for field in message.fields}
+
+
+def example_spec() -> TaskSpec:
+    return decode_spec(text_format.Parse(block("textproto spec"), spec_pb2.TaskSpec()))
+
+
+def example_turn() -> Turn:
+    """Slot 2 ends and starts again, 0 and 3 go on, 1 is idle."""
+    return build_turn(
+        example_spec(),
+        Phase.EVALUATE,
+        ends=[row(2, (1.5, -2.0), door_open=True, mark=EndKind.TRUNCATED, reward=1.0)],
+        steps=[
+            row(0, (0.25, 3.0), door_open=False, mark=0, reward=-0.25),
+            row(3, (-0.5, 0.0), door_open=True, mark=StepFlag.CLIPPED, reward=0.5),
+        ],
+        starts=[row(2, (0.0, 1.0), door_open=False, mark=START_SEED)],
+    )
+
+
+def row(
+    slot: int, position: tuple[float, float], *, door_open: bool, mark: int, reward: float = 0.0
+) -> Row:
+    observation = {"position": np.array(position), "door_open": np.array(door_open)}
+    return Row(slot, observation, int(mark), reward)
+
+
+def example_actions() -> Actions:
+    """Of slots 0, 3 and 2."""
+    force = np.array([[0.5, -1.0], [1.0, 0.0], [-0.25, 0.75]], np.float32)
+    return Actions({"force": force, "grip": np.array([-1, 1, 0], np.int16)})
+
+
+def parts(turn: Turn) -> list[object]:
+    """All that a turn says, to compare."""
+    ends, steps, starts = turn.ends, turn.steps, turn.starts
+    marks = [ends.kinds, steps.flags, starts.seeds]
+    slots = [ends.slots, steps.slots, starts.slots]
+    return [turn.phase, slots, marks, turn.rewards, dict(turn.observations)]
