@@ -68,7 +68,7 @@ def _shaped(tensor: TensorSpec, values: Array, rows: int) -> Array:
 
 def _illegal(tensor: TensorSpec, flat: Array) -> dict[int, BadReply]:
     """Rows that no environment should be given."""
-    if flat.dtype.kind == "f":
+    if flat.dtype.kind == "f" and not isinstance(tensor.domain, MultiBinary):
         code, wanted = "NOT_FINITE", "finite numbers"
         legal = np.isfinite(flat)
     else:
@@ -81,17 +81,24 @@ def _illegal(tensor: TensorSpec, flat: Array) -> dict[int, BadReply]:
 
 
 def _in_domain(tensor: TensorSpec, flat: Array) -> npt.NDArray[np.bool_]:
+    if flat.dtype.kind == "b":
+        flat = flat.view(np.uint8)  # an agent's byte may be neither 0 nor 1
     match tensor.domain:
         case Discrete(n, start):
             return np.asarray((flat >= start) & (flat < start + n))
         case MultiDiscrete(n):
-            return np.asarray((flat >= 0) & (flat < np.array(n)))
+            return np.asarray((flat >= 0) & (flat < np.array(n, np.uint64)))
         case MultiBinary():
             return np.asarray((flat == 0) | (flat == 1))
+        case Box() if tensor.dtype == "bool":
+            return np.asarray(flat <= 1)
         case Box():
             return np.ones(flat.shape, np.bool_)
 
 
 def _outside(tensor: TensorSpec, flat: Array) -> npt.NDArray[np.bool_]:
     low, high = tensor.low().ravel(), tensor.high().ravel()
+    if flat.dtype.kind == "f":  # an agent that plays a bound plays it in its own dtype
+        with np.errstate(over="ignore"):  # a bound beyond it is none
+            low, high = low.astype(flat.dtype), high.astype(flat.dtype)
     return np.asarray(((flat < low) | (flat > high)).any(axis=1))

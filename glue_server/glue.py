@@ -17,6 +17,7 @@ from reglue.calls import (
     AdaptBegin,
     Call,
     Cleanup,
+    Done,
     Freeze,
     Init,
     Message,
@@ -141,8 +142,17 @@ class Glue:
         return self._send(turn, timeout_s)
 
     def _call(self, call: Call) -> Reply:
-        """A routine other than a turn: any legal answer is one."""
-        return self._send(call, self._timeouts.first_step_s)
+        """A routine other than a turn. An answer that does not fit is fatal: nobody can go on."""
+        wanted = Message if isinstance(call, Message) else Done
+        try:
+            reply = self._send(call, self._timeouts.first_step_s)
+            if not isinstance(reply, wanted):
+                got = type(reply).__name__
+                raise BadReply("WRONG_KIND", got=got, wanted=wanted.__name__)
+        except BadReply as refused:
+            self._agent.refuse(refused)
+            raise
+        return reply
 
     def _send(self, call: Call, timeout_s: float) -> Reply:
         began = self._clock()

@@ -106,14 +106,16 @@ class EpisodeLoop:
         if not isinstance(reply, Actions):
             raise BadReply("WRONG_KIND", got=type(reply).__name__, wanted="Actions")
         checked = check_actions(self._spec, reply.arrays, len(slots))
+        told: BadReply | None = None  # one refusal says enough
         for place, slot in enumerate(slots):
             if slot in reply.abandon:
                 yield self._live.pop(slot).outcome("agent_abandoned", "the agent gave it up")
             elif place in checked.refused:
                 refused = checked.refused[place]
+                told = told or refused
                 yield self._live.pop(slot).outcome(refused.status, str(refused))
             else:
                 self._actions[slot] = checked.rows[place]
                 self._live[slot].act(checked.rows[place], clipped=bool(checked.clipped[place]))
-        if checked.refused:
-            self._refuse(next(iter(checked.refused.values())))
+        if told is not None:
+            self._refuse(told)

@@ -73,7 +73,7 @@ def start(environment: Environment, spec: TaskSpec, cell: Cell) -> Arrays | Envi
     try:
         return _conform(spec, environment.start(cell))
     except Exception as error:  # noqa: BLE001 - the edge of somebody's environment
-        return _fault(error)
+        return fault(error)
 
 
 def step(environment: Environment, spec: TaskSpec, action: bytes) -> Step | EnvironmentFault:
@@ -82,9 +82,17 @@ def step(environment: Environment, spec: TaskSpec, action: bytes) -> Step | Envi
         result = environment.step(action_from_bytes(spec, action))
         if not math.isfinite(result.reward):
             raise ValueError(f"got reward {result.reward}, wanted a finite number")
-        return replace(result, observation=_conform(spec, result.observation))
+        # Python's own float and bools: sums must not depend on what a worker's frame makes of them.
+        return replace(
+            result,
+            reward=float(result.reward),
+            observation=_conform(spec, result.observation),
+            terminated=bool(result.terminated),
+            truncated=bool(result.truncated),
+            success=bool(result.success),
+        )
     except Exception as error:  # noqa: BLE001 - the edge of somebody's environment
-        return _fault(error)
+        return fault(error)
 
 
 def _conform(spec: TaskSpec, arrays: Arrays) -> dict[str, Array]:
@@ -98,5 +106,6 @@ def _conform(spec: TaskSpec, arrays: Arrays) -> dict[str, Array]:
     return observation
 
 
-def _fault(error: Exception) -> EnvironmentFault:
+def fault(error: Exception) -> EnvironmentFault:
+    """What an environment raised, with where, as a value."""
     return EnvironmentFault("".join(traceback.format_exception(error)))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reglue.calls import Ends, Phase, Starts, Steps, Turn
-from reglue.spec import Arrays, TaskSpec
+from reglue.spec import Array, Arrays, TaskSpec, TensorSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,19 +34,21 @@ def build_turn(
     rewards = np.array([row.reward for row in (*ends, *steps)], np.float64)
     if phase is Phase.EVALUATE and not spec.rewards_in_evaluation:
         rewards[:] = np.nan
+    rewards.flags.writeable = False  # as what comes from the wire: agents see no difference
     return Turn(
         phase=phase,
         ends=Ends(_slots(ends), np.array([row.mark for row in ends], np.uint8)),
         steps=Steps(_slots(steps), np.array([row.mark for row in steps], np.uint8)),
         starts=Starts(_slots(starts), np.array([row.mark for row in starts], np.uint64)),
         rewards=rewards,
-        observations={
-            tensor.name: np.stack([row.observation[tensor.name] for row in rows])
-            if rows
-            else tensor.empty(0)
-            for tensor in spec.observations
-        },
+        observations={tensor.name: _stack(tensor, rows) for tensor in spec.observations},
     )
+
+
+def _stack(tensor: TensorSpec, rows: Sequence[Row]) -> Array:
+    stacked = np.stack([row.observation[tensor.name] for row in rows]) if rows else tensor.empty(0)
+    stacked.flags.writeable = False
+    return stacked
 
 
 def _slots(rows: Sequence[Row]) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import contextlib
 import socket
 import sys
+import traceback
 
-from env_adapters import Environment, Suite, SuiteName
+from env_adapters import Cell, Environment, Suite, SuiteName
 from glue_server.frames import read_frame, read_work, write_answers, write_frame
-from glue_server.pool import Answer, start, step
+from glue_server.pool import Answer, fault, start, step
 from reglue.errors import UsageError
 from reglue.wire.specs import spec_to_bytes
 
@@ -24,10 +25,11 @@ def main() -> None:
         head, _ = read_frame(channel)
         try:
             suite = SuiteName(head["factory"], head["config"]).build()
-        except UsageError as error:
-            write_frame(channel, {"refused": str(error)})
+            spec = spec_to_bytes(suite.spec)
+        except Exception as error:  # noqa: BLE001 - the edge of somebody's suite
+            write_frame(channel, {"refused": _reason(head["factory"], error)})
             return
-        write_frame(channel, {}, spec_to_bytes(suite.spec))
+        write_frame(channel, {}, spec)
         serve(channel, suite)
 
 
@@ -38,12 +40,27 @@ def serve(channel: socket.socket, suite: Suite) -> None:
         starts, steps = read_work(channel, suite.spec)
         answers: dict[int, Answer] = {}
         for slot, cell in starts.items():
-            if slot not in environments:
-                environments[slot] = suite.environment()
-            answers[slot] = start(environments[slot], suite.spec, cell)
+            answers[slot] = _begin(suite, environments, slot, cell)
         for slot, action in steps.items():
             answers[slot] = step(environments[slot], suite.spec, action)
         write_answers(channel, suite.spec, answers)
+
+
+def _begin(suite: Suite, environments: dict[int, Environment], slot: int, cell: Cell) -> Answer:
+    """Start an episode, in an environment that is made when its slot is first used."""
+    try:
+        if slot not in environments:
+            environments[slot] = suite.environment()
+    except Exception as error:  # noqa: BLE001 - the edge of somebody's suite
+        return fault(error)
+    return start(environments[slot], suite.spec, cell)
+
+
+def _reason(factory: str, error: Exception) -> str:
+    if isinstance(error, UsageError):
+        return str(error)
+    traceback.print_exception(error)  # to the log: the suite's author needs the lines
+    return f"suite {factory!r} cannot be built: {type(error).__name__}: {error}"
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import selectors
@@ -151,7 +152,10 @@ class WorkerPool:
     def _renew(self, place: int) -> None:
         self._workers[place].end()
         self._workers[place] = _Worker(self._suite, self._log_file)
-        self._workers[place].spec()
+        try:
+            self._workers[place].spec()
+        except UsageError as error:  # it could be built before: nobody asked for anything wrong
+            raise EnvironmentFault(f"a worker cannot be replaced: {error}") from error
 
 
 class _Worker:
@@ -161,7 +165,8 @@ class _Worker:
         self.channel, theirs = socket.socketpair()
         with theirs:
             self.process = _spawn(theirs.fileno(), log_file)
-        write_frame(self.channel, {"factory": suite.factory, "config": dict(suite.config)})
+        with contextlib.suppress(ConnectionError):  # dead already: spec() says so
+            write_frame(self.channel, {"factory": suite.factory, "config": dict(suite.config)})
 
     def spec(self) -> TaskSpec:
         """What the worker says of its suite. Raises UsageError, EnvironmentFault."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -100,3 +101,108 @@ class Falling(Walk):
             os.truncate(fuse, marks - 1)
             os.kill(os.getpid(), signal.SIGKILL)
         return taken
+
+
+class Faulty(Corridor):
+    """A corridor that does what `faults[variant]` says: at the start, or at step 2.
+
+    `raises at start`, `raises`, `nan`, `wrong shape`, `no observation`, `numpy reward`,
+    or nothing where it says nothing.
+    """
+
+    def __init__(self, *, faults: Sequence[str], **corridor: object) -> None:
+        solved = {"walk": [0] * len(faults)}
+        super().__init__(**{"solved": solved} | corridor)  # type: ignore[arg-type]
+        self.faults = faults
+
+    def environment(self) -> Walk:
+        return Stumbling(self)
+
+
+class Stumbling(Walk):
+    def start(self, cell: Cell) -> Arrays:
+        taken = super().start(cell)
+        if self._fault() == "raises at start":
+            raise RuntimeError("the door is stuck")
+        return taken
+
+    def step(self, action: Arrays) -> Step:
+        taken = super().step(action)
+        if self._fault() == "numpy reward":
+            return replace(taken, reward=np.float32(0.1), success=np.True_)  # type: ignore[arg-type]
+        if self._steps != 2:
+            return taken
+        match self._fault():
+            case "raises":
+                raise RuntimeError("the floor gave way")
+            case "nan":
+                return replace(taken, reward=float("nan"))
+            case "wrong shape":
+                return replace(taken, observation={"observation": np.zeros(3)})
+            case "no observation":
+                return replace(taken, observation={})
+            case _:
+                return taken
+
+    def _fault(self) -> str:
+        assert self._cell is not None
+        faults: Sequence[str] = self._corridor.faults  # type: ignore[attr-defined]
+        return faults[self._cell.variant]
+
+
+class Doorbell(Corridor):
+    """A corridor that rings at step 3, once, and then waits to be killed.
+
+    Ringing: the file `bell` is removed and the process's id written to the pipe `door`.
+    """
+
+    def __init__(self, *, bell: str, door: str, **corridor: object) -> None:
+        super().__init__(**corridor)  # type: ignore[arg-type]
+        self.bell, self.door = Path(bell), Path(door)
+
+    def environment(self) -> Walk:
+        return Ringing(self)
+
+
+class Ringing(Walk):
+    def step(self, action: Arrays) -> Step:
+        taken = super().step(action)
+        bell: Path = self._corridor.bell  # type: ignore[attr-defined]
+        if self._steps == 3 and _taken(bell):
+            self._corridor.door.write_text(str(os.getpid()))  # type: ignore[attr-defined]
+            signal.pause()
+        return taken
+
+
+def _taken(bell: Path) -> bool:
+    """Whether it was this process, of several, that took the bell away."""
+    try:
+        bell.unlink()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+class Unbuildable:
+    """A suite whose making fails."""
+
+    def __init__(self) -> None:
+        raise OSError("the plans are lost")
+
+
+class Houseless(Corridor):
+    """A suite that can be made and whose environments cannot."""
+
+    def environment(self) -> Walk:
+        raise OSError("no bricks")
+
+
+class Once(Corridor):
+    """A corridor that can be built while the file `permit` is there, and uses it up."""
+
+    def __init__(self, *, permit: str, **corridor: object) -> None:
+        super().__init__(**corridor)  # type: ignore[arg-type]
+        try:
+            Path(permit).unlink()
+        except FileNotFoundError as error:
+            raise OSError("the permit is used up") from error

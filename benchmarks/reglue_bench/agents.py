@@ -30,8 +30,8 @@ class AgentHost(Protocol):
     def explain(self, fault: AgentFault) -> str:
         """A fault in words, with what the agent itself had to say."""
 
-    def close(self) -> None:
-        """Let the agent go and release what it took."""
+    def close(self, reason: str) -> None:
+        """Tell the agent why it is over, let it go, and release what it took."""
 
 
 class ObjectHost:
@@ -49,7 +49,7 @@ class ObjectHost:
         """Its own words; the log has the traceback."""
         return str(fault)
 
-    def close(self) -> None:
+    def close(self, reason: str) -> None:
         """Nothing is held."""
 
 
@@ -112,10 +112,10 @@ class ServedHost:
             words.append(f"the last lines of {AGENT_LOG}:\n{printed}")
         return "; ".join(words)
 
-    def close(self) -> None:
+    def close(self, reason: str) -> None:
         """Say farewell, stop listening, and end the program."""
         if self._port is not None:
-            self._port.close("the run is over, thank you")
+            self._port.close(reason)
         self._server.close()
         if self._process is not None:
             self._process.end(patience_s=2.0)

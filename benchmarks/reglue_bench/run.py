@@ -105,6 +105,7 @@ class _Session:
         self._session = session
         self._began = began
         self._host: AgentHost | None = None
+        self._farewell = "the run is over, thank you"
         self._pool: Pool | None = None
         self._glue: Glue | None = None
 
@@ -114,11 +115,14 @@ class _Session:
             try:
                 self._play(todo, closing)
             except AgentFault as fault:
+                self._farewell = f"the run ended early, {fault.status}: {fault}"
                 what = self._host.explain(fault) if self._host else str(fault)
                 return Ending(status=fault.status, what=what)
             except EnvironmentFault as fault:
+                self._farewell = "the run ended early: its environment failed"
                 return Ending(status=fault.status, what=str(fault))
             except KeyboardInterrupt:
+                self._farewell = "the run was interrupted"
                 return Ending(status="interrupted", what="interrupted; --resume continues it")
         return None
 
@@ -142,7 +146,7 @@ class _Session:
         plan, settings = self._request.plan, self._request.settings
         closing.callback(lambda: self._ledger.spend(self._session, self._totals()))
         self._host = self._make_host()  # first, as its program takes a while to come
-        closing.callback(self._host.close)
+        closing.callback(lambda host: host.close(self._farewell), self._host)
         self._pool = pool = self._make_pool()
         closing.callback(pool.close)
         agent = self._host.port()

@@ -28,10 +28,14 @@ class AgentServicer(agent_pb2_grpc.AgentServiceServicer):
     ) -> Iterator[agent_pb2.AgentCall]:
         """Seat the agent that says a good hello, and carry its session."""
         seated: SimpleQueue[StreamPort | Denied] = SimpleQueue()
-        session = dict(context.invocation_metadata()).get("reglue-session", "")
+        session = str(dict(context.invocation_metadata()).get("reglue-session", ""))
+        try:
+            self._lobby.check_ticket(session)  # strangers must not hold a thread until _HELLO_S
+        except Denied as denied:
+            context.abort(denied.code, denied.why)
         reader = threading.Thread(
             target=self._read,
-            args=(request_iterator, str(session), seated),
+            args=(request_iterator, session, seated),
             name="reglue-reader",
             daemon=True,
         )
@@ -55,7 +59,7 @@ class AgentServicer(agent_pb2_grpc.AgentServiceServicer):
         try:
             first = next(replies)
             if not first.HasField("hello"):
-                raise Denied(grpc.StatusCode.FAILED_PRECONDITION, "a session begins with a hello")
+                raise Denied(grpc.StatusCode.INVALID_ARGUMENT, "a session begins with a hello")
             port = self._lobby.seat(session, first.hello)
             seated.put(port)
             for reply in replies:

@@ -19,6 +19,8 @@ _TICKETS = 256  # handed out and not used; the oldest are forgotten
 
 BUSY = "this run has its agent already; wait until it is over, or start a run of your own"
 
+NO_TICKET = "no such ticket: join again"
+
 
 class Denied(Exception):
     """Why somebody is not let in: a status code and words for people."""
@@ -62,13 +64,19 @@ class Lobby:
             session=session, secret=secret, max_message_bytes=self._max_message_bytes
         )
 
+    def check_ticket(self, session: str) -> None:
+        """Raise Denied for a stream whose ticket was never handed out, or is used up."""
+        with self._lock:
+            if session not in self._tickets:
+                raise Denied(grpc.StatusCode.UNAUTHENTICATED, NO_TICKET)
+
     def seat(self, session: str, hello: agent_pb2.Hello) -> StreamPort:
         """Give the place to the holder of a ticket. Raises Denied."""
         check_version(hello.major)
         with self._lock:
             secret = self._tickets.get(session)
             if secret is None or hello.session != session:
-                raise Denied(grpc.StatusCode.UNAUTHENTICATED, "no such ticket: join again")
+                raise Denied(grpc.StatusCode.UNAUTHENTICATED, NO_TICKET)
             proof = hello_proof(secret, session, hello.answered)
             if not hmac.compare_digest(hello.proof, proof):
                 raise Denied(grpc.StatusCode.UNAUTHENTICATED, "the ticket is somebody else's")

@@ -20,6 +20,8 @@ from reglue.v1 import agent_pb2, agent_pb2_grpc, lobby_pb2, lobby_pb2_grpc
 
 _STREAMS = 64  # and threads: a stream beyond them is refused rather than left waiting
 
+_LAST_PORT = 65535  # grpc would take a larger number modulo 65536
+
 
 class GlueServer:
     """Listens for one agent; a context manager that stops listening.
@@ -29,7 +31,8 @@ class GlueServer:
     """
 
     def __init__(self, listen: str = "127.0.0.1:0", *, token: str | None = None) -> None:
-        self.token = secrets.token_urlsafe(24) if token is None else token
+        # Hex: a token that began with a dash would read as an option of `reglue join`.
+        self.token = secrets.token_hex(24) if token is None else token
         self._lobby = Lobby(self.token, HUB_MESSAGE_BYTES)
         self._threads = ThreadPoolExecutor(_STREAMS, thread_name_prefix="reglue-stream")
         self._server = grpc.server(
@@ -83,7 +86,7 @@ class GlueServer:
 
     def _bind(self, listen: str) -> str:
         host, colon, port = listen.rpartition(":")
-        if not colon or not host or not port.isdigit():
+        if not colon or not host or not port.isdecimal() or int(port) > _LAST_PORT:
             raise UsageError(f"got address {listen!r}, wanted host:port such as 127.0.0.1:4096")
         try:
             bound = self._server.add_insecure_port(listen)

@@ -8,7 +8,7 @@ from queue import Empty, SimpleQueue
 from typing import NoReturn
 
 from reglue.calls import Call, Farewell, Hello, Init, Numbered, Refusal, Reply, Turn
-from reglue.errors import AgentDisconnected, AgentFault, AgentTimeout, BadReply
+from reglue.errors import AgentDisconnected, AgentFault, AgentTimeout, BadReply, UsageError
 from reglue.spec import TaskSpec
 from reglue.v1 import agent_pb2
 from reglue.wire.messages import decode_reply, encode_call
@@ -30,7 +30,7 @@ class StreamPort:
     # What the driver calls.
 
     def send(self, call: Call) -> None:
-        """Number the call and queue it. Raises AgentDisconnected, AgentFault (too large)."""
+        """Number the call and queue it. Raises AgentDisconnected, UsageError (too large)."""
         if self._gone:
             self._disconnected()
         match call:
@@ -99,7 +99,7 @@ class StreamPort:
         for what, count in rows.items():
             size = count * (64 + sum(tensor.row_bytes for tensor in tensors[what]))
             if size > self._max_message_bytes:
-                raise AgentFault(
+                raise UsageError(
                     f"{what} of {spec.slots} slots takes up to {size} bytes, the hub's limit is "
                     f"{self._max_message_bytes}: use fewer slots"
                 )

@@ -1,0 +1,116 @@
+"""Orders, agents and a few words to play them with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from env_adapters import Cell
+from glue_server import Glue, LocalPool, LocalPort, NextOrder, Order, Outcome, Pool, Timeouts
+from reglue import Agent, Ends, Phase, Starts, Steps, TaskSpec
+from reglue.spec import Arrays
+from tests.worlds import Corridor
+
+SOLVED = {"walk": (1, 3, 0, 5, 2), "run": (0, 2, 4, 0, 1)}
+PATIENT = Timeouts(first_step_s=30.0, step_s=30.0)
+
+
+def cell(task: str = "walk", variant: int = 0, phase: Phase = Phase.EVALUATE) -> Cell:
+    return Cell(task, variant, seed=7, repeat=0, phase=phase)
+
+
+def cells(count: int = 5) -> list[Cell]:
+    """Both tasks' first `count` variants, in turn."""
+    return [cell(task, variant) for variant in range(count) for task in SOLVED]
+
+
+def in_turn(wanted: Iterable[Cell], unit: int = 0) -> NextOrder:
+    """Each free slot takes the next of `wanted`."""
+    orders = iter([Order(unit, k, each, 1000 + k) for k, each in enumerate(wanted)])
+    return lambda slot: next(orders, None)
+
+
+class Follower(Agent):
+    """Each row's action depends on that row alone: its observation and its start's seed."""
+
+    def agent_init(self, spec: TaskSpec) -> None:
+        self._seeds = np.zeros(spec.slots)
+
+    def agent_start(self, observations: Arrays, starts: Starts) -> npt.NDArray[np.float64]:
+        self._seeds[starts.slots] = starts.seeds % 1000 / 1000
+        return self._act(observations, starts.slots)
+
+    def agent_step(
+        self, rewards: npt.NDArray[np.float64], observations: Arrays, steps: Steps
+    ) -> npt.NDArray[np.float64]:
+        return self._act(observations, steps.slots)
+
+    def _act(self, observations: Arrays, slots: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        taken, summed = observations["observation"][:, 0], observations["observation"][:, 1]
+        actions: npt.NDArray[np.float64] = 0.3 * taken - 0.7 * summed + self._seeds[slots]
+        return actions[:, None]
+
+
+class Scripted(Agent):
+    """Answers each turn by `answer`, and keeps the turns and ends it saw."""
+
+    def __init__(self, answer: Callable[..., Any]) -> None:
+        self.answer = answer
+        self.turns: list[Any] = []
+        self.ends: list[tuple[int, int]] = []  # (slot, kind)
+
+    def turn(self, turn: Any) -> Any:
+        self.turns.append(turn)
+        self.agent_end(turn.rewards, turn.observations, turn.ends)
+        return self.answer(turn)
+
+    def agent_end(self, rewards: Any, observations: Arrays, ends: Ends) -> None:
+        self.ends += zip(ends.slots.tolist(), ends.kinds.tolist(), strict=True)
+
+
+def rows_of(turn: Any) -> int:
+    """How many actions a turn asks for."""
+    return len(turn.steps) + len(turn.starts)
+
+
+def still(turn: Any) -> npt.NDArray[np.float32]:
+    """Zeros."""
+    return np.zeros((rows_of(turn), 1), np.float32)
+
+
+class Told(LocalPort):
+    """A port that remembers its refusals."""
+
+    def __init__(self, agent: Agent) -> None:
+        super().__init__(agent, "told")
+        self.refusals: list[str] = []
+
+    def refuse(self, refused: Any) -> None:
+        self.refusals.append(refused.code)
+
+
+def glue_of(agent: Agent, pool: Pool) -> tuple[Glue, Told]:
+    """An agent in this process, ready to play."""
+    port = Told(agent)
+    glue = Glue(port, pool, timeouts=PATIENT)
+    glue.init()
+    return glue, port
+
+
+def corridor_pool(slots: int = 1, **config: Any) -> LocalPool:
+    return LocalPool(Corridor(**{"solved": SOLVED} | config), slots)
+
+
+def played(
+    agent: Agent, pool: Pool, wanted: Sequence[Cell], phase: Phase = Phase.EVALUATE
+) -> list[Outcome]:
+    """The outcomes of all cells, in the order of the plan."""
+    glue, _ = glue_of(agent, pool)
+    return by_k(glue.play(in_turn(wanted), phase))
+
+
+def by_k(outcomes: Iterator[Outcome]) -> list[Outcome]:
+    return sorted(outcomes, key=lambda outcome: outcome.order.k)

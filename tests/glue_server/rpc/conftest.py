@@ -1,0 +1,55 @@
+"""A real server on loopback, and partners that dial in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from glue_server.rpc import GlueServer
+from reglue import connect
+from reglue.grpc_settings import grpc
+from tests.glue_server.rpc.partners import RawAgent
+
+Join = Callable[..., "Future[str]"]
+Dial = Callable[..., RawAgent]
+
+
+@pytest.fixture
+def server() -> Iterator[GlueServer]:
+    with GlueServer() as server:
+        yield server
+
+
+@pytest.fixture
+def channel(server: GlueServer) -> Iterator[grpc.Channel]:
+    with grpc.insecure_channel(server.address) as channel:
+        yield channel
+
+
+@pytest.fixture
+def join(server: GlueServer) -> Iterator[Join]:
+    """Connects an agent object from a thread; what `connect` returns or raises."""
+    threads = ThreadPoolExecutor(4, thread_name_prefix="agent")
+
+    def join(agent: object, **more: Any) -> Future[str]:
+        return threads.submit(connect, agent, server.address, server.token, **more)
+
+    yield join
+    threads.shutdown(wait=False, cancel_futures=True)  # the server's end lets them go
+
+
+@pytest.fixture
+def dial(server: GlueServer, channel: grpc.Channel) -> Iterator[Dial]:
+    """Joins message by message."""
+    agents: list[RawAgent] = []
+
+    def dial(**more: Any) -> RawAgent:
+        agents.append(RawAgent(channel, server.token, **more))
+        return agents[-1]
+
+    yield dial
+    for agent in agents:
+        agent.vanish()

@@ -1,0 +1,77 @@
+"""An agent that is written message by message, to say what no SDK would."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from queue import SimpleQueue
+from typing import Any
+
+from reglue.grpc_settings import grpc
+from reglue.session import hello_proof
+from reglue.v1 import agent_pb2 as pb
+from reglue.v1 import agent_pb2_grpc, lobby_pb2, lobby_pb2_grpc
+
+PATIENCE_S = 20.0
+
+
+def ask(channel: grpc.Channel, **request: Any) -> lobby_pb2.Ticket:
+    """Join as an agent of this version, with that request's fields changed."""
+    whole: dict[str, Any] = {"major": 1, "role": lobby_pb2.ROLE_AGENT, "name": "raw"} | request
+    stub = lobby_pb2_grpc.LobbyServiceStub(channel)
+    ticket: lobby_pb2.Ticket = stub.Join(lobby_pb2.JoinRequest(**whole), timeout=PATIENCE_S)
+    return ticket
+
+
+def refusal(error: grpc.RpcError) -> tuple[str, str]:
+    """Its code's name and its words."""
+    return error.code().name, error.details() or ""
+
+
+class RawAgent:
+    """One stream, opened with a good hello unless fields of it are changed."""
+
+    def __init__(
+        self,
+        channel: grpc.Channel,
+        token: str,
+        *,
+        ticket: lobby_pb2.Ticket | None = None,
+        metadata: str | None = None,
+        first: pb.AgentReply | None = None,
+        **hello: Any,
+    ) -> None:
+        self.ticket = ticket or ask(channel, token=token)
+        self._outbox: SimpleQueue[pb.AgentReply | None] = SimpleQueue()
+        session = self.ticket.session
+        proof = hello_proof(self.ticket.secret, session, 0)
+        good: dict[str, Any] = {"major": 1, "session": session, "proof": proof, "agent": "raw"}
+        self.send(first or pb.AgentReply(hello=pb.Hello(**good | hello)))
+        self.stream = agent_pb2_grpc.AgentServiceStub(channel).Connect(
+            iter(self._outbox.get, None),
+            metadata=[("reglue-session", session if metadata is None else metadata)],
+        )
+        self._calls: Iterator[pb.AgentCall] = iter(self.stream)
+
+    def hear(self) -> pb.AgentCall:
+        """The next call. Raises grpc.RpcError where the stream broke."""
+        return next(self._calls)
+
+    def send(self, reply: pb.AgentReply) -> None:
+        self._outbox.put(reply)
+
+    def done(self) -> pb.AgentCall:
+        """Answer the next call with Done."""
+        call = self.hear()
+        self.send(pb.AgentReply(seq=call.seq, done=pb.Done()))
+        return call
+
+    def act(self, *entries: bytes) -> pb.AgentCall:
+        """Answer the next call with these bytes as Actions."""
+        call = self.hear()
+        self.send(pb.AgentReply(seq=call.seq, actions=pb.Actions(action=entries)))
+        return call
+
+    def vanish(self) -> None:
+        """Break the stream without a word."""
+        self._outbox.put(None)
+        self.stream.cancel()

@@ -1,0 +1,93 @@
+"""Routines other than play."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from glue_server import Glue, LocalPort
+from reglue import Phase
+from reglue.errors import AgentFault
+from tests.glue_server.playing import (
+    PATIENT,
+    Follower,
+    Scripted,
+    Told,
+    cell,
+    corridor_pool,
+    glue_of,
+    in_turn,
+    still,
+)
+
+
+def test_the_agent_is_told_the_task_with_its_slots() -> None:
+    agent = Scripted(still)
+    glue_of(agent, corridor_pool(3))
+    assert (agent.spec.slots, agent.spec.horizon) == (3, 5)
+
+
+def test_an_agent_that_plays_fewer_slots_is_refused() -> None:
+    class Small(Follower):
+        max_slots = 2
+
+    port = Told(Small())
+    glue = Glue(port, corridor_pool(3), timeouts=PATIENT)
+    with pytest.raises(AgentFault, match="at most 2 slots, wanted 3: run it with --slots 2"):
+        glue.init()
+    assert port.refusals == ["NOT_CAPABLE"]
+
+
+def test_an_agent_that_plays_as_many_slots_is_taken() -> None:
+    class Enough(Follower):
+        max_slots = 3
+
+    glue_of(Enough(), corridor_pool(3))
+
+
+def test_an_agent_that_cannot_adapt_is_refused() -> None:
+    class Frozen(Follower):
+        @property
+        def adapts(self) -> bool:
+            return False
+
+    glue, port = glue_of(Frozen(), corridor_pool())
+    with pytest.raises(AgentFault, match="an agent that cannot adapt"):
+        glue.adapt_begin()
+    assert port.refusals == ["NOT_CAPABLE"]
+
+
+def test_a_message_is_answered() -> None:
+    class Echo(Follower):
+        def agent_message(self, message: str) -> str:
+            return message.upper()
+
+    glue, _ = glue_of(Echo(), corridor_pool())
+    assert glue.message("hello") == "HELLO"
+
+
+def test_what_an_agent_raises_in_any_routine_is_its_fault() -> None:
+    class Stuck(Follower):
+        def agent_freeze(self) -> None:
+            raise OSError("cannot stop")
+
+    glue, _ = glue_of(Stuck(), corridor_pool())
+    with pytest.raises(AgentFault, match="OSError: cannot stop"):
+        glue.freeze()
+
+
+def test_time_is_booked_to_whoever_was_waited_for() -> None:
+    """A clock that ticks once a look: init, 2 turns; 2 exchanges of a start and a step."""
+    ticks = itertools.count()
+    glue = Glue(
+        LocalPort(Follower(), "f"),
+        corridor_pool(),
+        timeouts=PATIENT,
+        clock=lambda: float(next(ticks)),
+    )
+    glue.init()
+    list(glue.play(in_turn([cell(variant=0)]), Phase.EVALUATE))
+    looks = next(ticks)
+    assert glue.spent.agent_s == 3.0
+    assert glue.spent.agent_s + glue.spent.environment_s == looks / 2

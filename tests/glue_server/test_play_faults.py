@@ -1,0 +1,227 @@
+"""Somebody is at fault: whose episodes end, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from glue_server import Glue, LocalPool, Outcome
+from reglue import Agent, EndKind, Phase
+from reglue.calls import Done, Reply, Turn
+from reglue.errors import AgentFault, AgentTimeout
+from reglue.player import play
+from tests.glue_server.playing import (
+    PATIENT,
+    Follower,
+    Scripted,
+    Told,
+    by_k,
+    cell,
+    corridor_pool,
+    glue_of,
+    in_turn,
+    rows_of,
+    still,
+)
+from tests.worlds import Faulty
+
+LONG = [cell(variant=2)] * 3  # five steps each
+
+
+def played_by(
+    answer: Any, slots: int = 2, wanted: Sequence[Any] = LONG
+) -> tuple[list[Outcome], Told]:
+    glue, port = glue_of(Scripted(answer), corridor_pool(slots))
+    return by_k(glue.play(in_turn(wanted), Phase.EVALUATE)), port
+
+
+def first_step(turn: Any) -> bool:
+    """Whether both episodes have just taken their first step."""
+    seen = turn.observations["observation"]
+    return len(turn.steps) == 2 and bool((seen[:2, 0] == 1).all())
+
+
+# Answers that are not legal.
+
+
+def nan_in_slot_0(turn: Any) -> Any:
+    actions = still(turn)
+    if first_step(turn):
+        actions[0] = np.nan
+    return actions
+
+
+def test_a_nan_ends_its_own_episode_and_play_goes_on() -> None:
+    rows, _ = played_by(nan_in_slot_0)
+    assert [(row.status, row.steps) for row in rows] == [
+        ("agent_error", 1),
+        ("ok", 5),
+        ("ok", 5),
+    ]
+
+
+def test_the_agent_is_told_once_why_its_answer_was_refused() -> None:
+    _, port = played_by(nan_in_slot_0)
+    assert port.refusals == ["NOT_FINITE"]
+
+
+def test_a_row_at_fault_says_why() -> None:
+    rows, _ = played_by(nan_in_slot_0)
+    assert rows[0].detail == "got 'action' = [nan], wanted finite numbers"
+
+
+def test_the_slot_of_an_episode_at_fault_is_free_at_once() -> None:
+    agent = Scripted(nan_in_slot_0)
+    glue, _ = glue_of(agent, corridor_pool(2))
+    list(glue.play(in_turn(LONG), Phase.EVALUATE))
+    assert agent.turns[2].starts.slots.tolist() == [0]
+
+
+def test_no_end_is_told_for_an_episode_that_the_agents_error_ended() -> None:
+    agent = Scripted(nan_in_slot_0)
+    glue, _ = glue_of(agent, corridor_pool(2))
+    list(glue.play(in_turn(LONG[:2]), Phase.EVALUATE))
+    assert agent.ends == [(1, EndKind.TRUNCATED)]
+
+
+def too_many(turn: Any) -> Any:
+    return np.zeros((rows_of(turn) + first_step(turn), 1))
+
+
+def test_an_answer_of_wrong_size_ends_every_episode_of_its_turn() -> None:
+    rows, _ = played_by(too_many)
+    assert [(row.status, row.steps) for row in rows] == [
+        ("agent_error", 1),
+        ("agent_error", 1),
+        ("ok", 5),
+    ]
+
+
+def test_an_answer_of_wrong_size_is_refused() -> None:
+    _, port = played_by(too_many)
+    assert port.refusals == ["WRONG_SIZE"]
+
+
+class Answering(Told):
+    """A port whose agent answers its second turn with `reply`."""
+
+    def __init__(self, agent: Agent, reply: Reply | Exception) -> None:
+        super().__init__(agent)
+        self._turns = 0
+        self._other = reply
+
+    def send(self, call: Any) -> None:
+        self._turns += isinstance(call, Turn)
+        self._reply = play(self._agent, call)
+
+    def receive(self, timeout_s: float) -> Reply:
+        if self._turns != 2:
+            return super().receive(timeout_s)
+        if isinstance(self._other, Exception):
+            raise self._other
+        return self._other
+
+
+def test_an_answer_of_another_kind_ends_every_episode_of_its_turn() -> None:
+    port = Answering(Follower(), Done())
+    glue = Glue(port, corridor_pool(2), timeouts=PATIENT)
+    glue.init()
+    rows = by_k(glue.play(in_turn(LONG), Phase.EVALUATE))
+    assert [row.status for row in rows] == ["agent_error", "agent_error", "ok"]
+    assert port.refusals == ["WRONG_KIND"]
+
+
+# An agent that is lost.
+
+
+def test_episodes_in_play_end_as_the_agents_fault_before_it_is_raised() -> None:
+    class Falling(Follower):
+        def agent_step(self, *_: Any) -> Any:
+            raise ZeroDivisionError("no slope")
+
+    glue, _ = glue_of(Falling(), corridor_pool(2))
+    play_on = glue.play(in_turn(LONG), Phase.EVALUATE)
+    rows = [next(play_on), next(play_on)]
+    assert [(row.status, row.steps) for row in rows] == [("agent_error", 1)] * 2
+    assert rows[0].detail == "ZeroDivisionError: no slope"
+    with pytest.raises(AgentFault, match="ZeroDivisionError: no slope"):
+        next(play_on)
+
+
+def test_rows_say_how_the_agent_was_lost() -> None:
+    glue = Glue(Answering(Follower(), AgentTimeout("too slow")), corridor_pool(2), timeouts=PATIENT)
+    glue.init()
+    play_on = glue.play(in_turn(LONG), Phase.EVALUATE)
+    rows = [next(play_on), next(play_on)]
+    assert [(row.status, row.order.k) for row in rows] == [
+        ("agent_timeout", 0),
+        ("agent_timeout", 1),
+    ]
+    with pytest.raises(AgentTimeout, match="too slow"):
+        next(play_on)
+
+
+# Environments that fail.
+
+
+def faulty(*faults: str, slots: int = 2) -> tuple[list[Outcome], Scripted]:
+    """One episode a fault."""
+    agent = Scripted(still)
+    glue, _ = glue_of(agent, LocalPool(Faulty(faults=faults), slots))
+    wanted = [cell(variant=variant) for variant in range(len(faults))]
+    return by_k(glue.play(in_turn(wanted), Phase.EVALUATE)), agent
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("raises", "RuntimeError: the floor gave way"),
+        ("nan", "got reward nan, wanted a finite number"),
+        ("wrong shape", r"observation 'observation': got (3,), wanted (2,)"),
+        ("no observation", "KeyError: 'observation'"),
+    ],
+)
+def test_a_step_that_fails_ends_its_own_episode(fault: str, words: str) -> None:
+    rows, _ = faulty(fault, "", "")
+    assert [(row.status, row.steps) for row in rows] == [
+        ("environment_error", 1),
+        ("ok", 5),
+        ("ok", 5),
+    ]
+    assert words in rows[0].detail
+
+
+@pytest.mark.parametrize("fault", ["raises", "nan", "wrong shape", "no observation"])
+def test_the_agent_is_told_that_a_failed_episode_is_void(fault: str) -> None:
+    _, agent = faulty(fault)
+    assert agent.ends == [(0, EndKind.VOID)]
+
+
+def test_a_void_ends_observation_is_zeros() -> None:
+    _, agent = faulty("raises")
+    assert agent.turns[-1].observations["observation"].tolist() == [[0.0, 0.0]]
+
+
+def test_an_episode_that_cannot_begin_is_the_environments_error() -> None:
+    rows, _ = faulty("raises at start", "")
+    assert [(row.status, row.steps) for row in rows] == [("environment_error", 0), ("ok", 5)]
+    assert "RuntimeError: the door is stuck" in rows[0].detail
+
+
+def test_the_agent_never_hears_of_an_episode_that_could_not_begin() -> None:
+    _, agent = faulty("raises at start", slots=1)
+    assert agent.turns == []
+
+
+def test_a_slot_whose_start_failed_takes_the_next_cell() -> None:
+    rows, agent = faulty("raises at start", "raises at start", "", slots=1)
+    assert [row.status for row in rows] == ["environment_error", "environment_error", "ok"]
+    assert agent.ends == [(0, EndKind.TRUNCATED)]
+
+
+def test_an_order_for_an_unknown_variant_is_the_environments_error() -> None:
+    rows, _ = played_by(still, wanted=[cell(variant=99)])
+    assert rows[0].status == "environment_error"
