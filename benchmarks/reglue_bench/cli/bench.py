@@ -211,7 +211,12 @@ def bench(
     else:
         folder, result = _start(asked, out, retry_faults)
     print_summary(console(), result)
-    console().print(f"{folder / 'result.json'}; `reglue report {folder}` draws it", markup=False)
+    console().print(
+        f"{folder / 'result.json'}; `reglue report {folder}` draws it",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
     raise Exit(exit_code(result))
 
 
