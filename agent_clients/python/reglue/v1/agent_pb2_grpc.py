@@ -48,7 +48,11 @@ class AgentServiceServicer(object):
 
     def Connect(self, request_iterator, context):
         """One session. The agent's first reply is Hello; every later reply answers
-        the call whose `seq` it repeats.
+        the call whose `seq` it repeats. A Hello that is not taken ends the stream
+        with a status whose message is the reason: UNAUTHENTICATED (no such ticket),
+        INVALID_ARGUMENT (something else came first), FAILED_PRECONDITION (protocol
+        version), ALREADY_EXISTS (the run has its agent already), DEADLINE_EXCEEDED
+        (no hello in time).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

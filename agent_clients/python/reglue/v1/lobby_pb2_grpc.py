@@ -50,7 +50,7 @@ class LobbyServiceServicer(object):
         """Asks for a session. Refused with a status whose message is the reason, in
         words for people: UNAUTHENTICATED (wrong token), FAILED_PRECONDITION
         (protocol version), ALREADY_EXISTS (the run has its agent already),
-        INVALID_ARGUMENT (no such role).
+        INVALID_ARGUMENT (no such role), RESOURCE_EXHAUSTED (too many are at the door).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
