@@ -14,6 +14,7 @@ from glue_server import Glue, LocalPool, Outcome, Pool, Timeouts, WorkerPool
 from reglue.errors import AgentFault, EnvironmentFault, PlanDiffers
 from reglue.loading import checkpoint_sha256
 from reglue_bench.agents import AgentHost, ObjectHost, ServedHost
+from reglue_bench.interrupts import uninterrupted
 from reglue_bench.ledger import Ledger, Totals
 from reglue_bench.plan import Plan, difference, run_secret
 from reglue_bench.procedures import Procedure, Todo, procedure_of
@@ -75,14 +76,15 @@ def carry_out(folder: Path, ledger: Ledger, request: Request, watcher: Watcher) 
     if todo:
         with_session = _Session(folder, ledger, request, watcher, session, began)
         ending = with_session.play(todo)
-    result = score(
-        request.plan,
-        ledger.rows(),
-        agent=_identity(ledger, request.settings),
-        totals=ledger.totals(),
-        versions=versions(),
-    ).model_copy(update={"ended_early": ending})
-    result.write(folder)
+    with uninterrupted():
+        result = score(
+            request.plan,
+            ledger.rows(),
+            agent=_identity(ledger, request.settings),
+            totals=ledger.totals(),
+            versions=versions(),
+        ).model_copy(update={"ended_early": ending})
+        result.write(folder)
     return result
 
 
@@ -111,19 +113,22 @@ class _Session:
 
     def play(self, todo: Sequence[Todo]) -> Ending | None:
         """Play units; how it ended if that was early."""
-        with contextlib.ExitStack() as closing:  # all of it, whatever one of them raises
-            try:
-                self._play(todo, closing)
-            except AgentFault as fault:
-                self._farewell = f"the run ended early, {fault.status}: {fault}"
-                what = self._host.explain(fault) if self._host else str(fault)
-                return Ending(status=fault.status, what=what)
-            except EnvironmentFault as fault:
-                self._farewell = "the run ended early: its environment failed"
-                return Ending(status=fault.status, what=str(fault))
-            except KeyboardInterrupt:
-                self._farewell = "the run was interrupted"
-                return Ending(status="interrupted", what="interrupted; --resume continues it")
+        closing = contextlib.ExitStack()
+        try:
+            self._play(todo, closing)
+        except AgentFault as fault:
+            self._farewell = f"the run ended early, {fault.status}: {fault}"
+            what = self._host.explain(fault) if self._host else str(fault)
+            return Ending(status=fault.status, what=what)
+        except EnvironmentFault as fault:
+            self._farewell = "the run ended early: its environment failed"
+            return Ending(status=fault.status, what=str(fault))
+        except KeyboardInterrupt:
+            self._farewell = "the run was interrupted"
+            return Ending(status="interrupted", what="interrupted; --resume continues it")
+        finally:
+            with uninterrupted():  # who presses Ctrl-C twice leaves nothing running either
+                closing.close()
         return None
 
     def _make_host(self) -> AgentHost:

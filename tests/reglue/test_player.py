@@ -142,6 +142,17 @@ def test_steps_and_starts_are_joined_tensor_by_tensor() -> None:
     assert reply.arrays["grip"].tolist() == [True, True]
 
 
+def test_a_dict_from_one_routine_alone_is_refused() -> None:
+    class HalfNamed(Log):
+        def agent_start(self, *_: Any) -> Any:
+            return {"action": [3]}
+
+    agent = HalfNamed([0])
+    play(agent, Init(TaskSpec((SEEN,), (TensorSpec("action", "float32"),))))
+    with pytest.raises(NotAnAgent, match="both return a dict"):
+        play(agent, turn(steps=1, starts=1))
+
+
 def test_ends_alone_are_answered_by_no_rows() -> None:
     agent = Log([0])
     play(agent, Init(TaskSpec((SEEN,), (TensorSpec("action", "float32", (3,)),))))

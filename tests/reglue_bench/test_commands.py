@@ -133,7 +133,8 @@ def test_resuming_a_finished_run_says_its_score_again(tmp_path: Path) -> None:
     assert "mean over tasks" in done.stdout
 
 
-def test_ctrl_c_leaves_a_run_that_resumes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("times", [1, 3])
+def test_ctrl_c_leaves_a_run_that_resumes(tmp_path: Path, times: int) -> None:
     folder = tmp_path / "run"
     command = [sys.executable, "-u", "-m", "reglue", "bench", "MT1:reach-v3", *EXPERT]
     command += ["--num-episodes", "40", "--slots", "1", "--workers", "1", "--out", str(folder)]
@@ -141,19 +142,33 @@ def test_ctrl_c_leaves_a_run_that_resumes(tmp_path: Path) -> None:
         assert process.stdout is not None
         killer = threading.Timer(100, process.kill)
         killer.start()
-        for line in process.stdout:
-            if "0 of 40 episodes are done" in line:
-                process.send_signal(signal.SIGINT)
+        assert any("0 of 40 episodes are done" in line for line in process.stdout)
+        for _ in range(times):
+            process.send_signal(signal.SIGINT)
+        process.stdout.read()
         killer.cancel()
     assert process.returncode == 130
-    ended = read_result(folder).ended_early
-    assert ended is not None
-    assert ended.status == "interrupted"
     with Ledger(folder) as ledger:
         assert len(ledger.rows()) < 40
     resumed = reglue("bench", "--resume", str(folder), "--step-timeout", "30")
     assert resumed.returncode == 0, resumed.stderr
     assert read_result(folder).complete
+
+
+def test_an_interrupted_run_has_a_result_that_says_so(tmp_path: Path) -> None:
+    """Ctrl-C while it waits for its agent."""
+    command = [sys.executable, "-u", "-m", "reglue", "bench", *REACH, "--agent", "wait"]
+    with subprocess.Popen(
+        [*command, "--out", str(tmp_path / "run")], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert any("reglue join" in line for line in process.stdout)
+        process.send_signal(signal.SIGINT)
+        assert "ended early, interrupted" in process.stdout.read()
+    assert process.returncode == 130
+    ended = read_result(tmp_path / "run").ended_early
+    assert ended is not None
+    assert ended.status == "interrupted"
 
 
 def test_nothing_is_left_running_after_a_run(tmp_path: Path) -> None:

@@ -116,8 +116,10 @@ def _stack(parts: list[Chosen]) -> Chosen:
             return {}
         case [only]:
             return only
-        case [Mapping() as first, *_]:
-            return {name: _concatenate([part[name] for part in parts]) for name in first}  # type: ignore[index]
+        case [Mapping() as first, Mapping() as second]:
+            return {name: _concatenate([first[name], second[name]]) for name in first}
+        case [first, second] if isinstance(first, Mapping) or isinstance(second, Mapping):
+            raise NotAnAgent("agent_step() and agent_start() must both return a dict, or neither")
         case _:
             return _concatenate(parts)
 

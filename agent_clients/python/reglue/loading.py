@@ -106,7 +106,7 @@ def _load_module(target: str) -> ModuleType:
             raise NotAnAgent(
                 f"there is no module {error.name} in {Path.cwd()} or installed; "
                 f"for a file write {target.replace('.', '/')}.py:Class"
-            ) from error
+            ) from None
         raise _failed(target, error) from error
     except Exception as error:
         raise _failed(target, error) from error
@@ -151,7 +151,7 @@ def _check_arguments(name: str, make: Callable[..., object], keywords: dict[str,
     try:
         signature.bind(**keywords)
     except TypeError as error:
-        raise NotAnAgent(f"{name} takes {signature}: {error}") from error
+        raise NotAnAgent(f"{name} takes {signature}: {error}") from None
 
 
 def _near(got: str, known: Iterable[str]) -> str:

@@ -79,7 +79,7 @@ class TensorSpec:
             case Box(low, high):
                 self._check_lengths("low", low, (0, 1, self.size))
                 self._check_lengths("high", high, (0, 1, self.size))
-                if np.any(np.isnan([*low, *high])) or np.any(self.low() > self.high()):
+                if np.any(np.isnan([*low, *high])) or _crossed(low, high):
                     raise SpecError(f"{self.name}: low {low} is not below high {high}")
             case Discrete(n, _):
                 if n < 1 or np.dtype(self.dtype).kind not in "ui":
@@ -121,6 +121,11 @@ class TensorSpec:
     def _check_lengths(self, what: str, values: Sequence[float], legal: tuple[int, ...]) -> None:
         if len(values) not in legal:
             raise SpecError(f"{self.name}: {what} has {len(values)} entries, wanted one of {legal}")
+
+
+def _crossed(low: Sequence[float], high: Sequence[float]) -> bool:
+    """Whether a lower bound lies above its upper one; nothing of the tensor's size is made."""
+    return bool(low and high and np.any(np.array(low) > np.array(high)))
 
 
 @dataclass(frozen=True, slots=True)
