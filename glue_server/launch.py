@@ -22,6 +22,7 @@ class AgentProcess:
         self, command: Sequence[str], *, environment: Mapping[str, str], log_file: Path
     ) -> None:
         self._log_file = log_file
+        self._log_start = log_file.stat().st_size if log_file.exists() else 0
         try:
             with log_file.open("ab") as log:
                 self._process = subprocess.Popen(
@@ -54,7 +55,7 @@ class AgentProcess:
         """The end of what it printed."""
         with self._log_file.open("rb") as log:
             log.seek(0, os.SEEK_END)
-            log.seek(max(0, log.tell() - 200 * count))
+            log.seek(max(self._log_start, log.tell() - 200 * count))
             lines = log.read().decode(errors="replace").splitlines()
         return "\n".join(lines[-count:])
 

@@ -106,7 +106,7 @@ def _slots(settings: Settings, own: Mapping[str, Parameter], tasks: TaskSet) -> 
 
 def _baseline(settings: Settings, tasks: TaskSet) -> tuple[str, ...]:
     told = []
-    if settings.reveal_tasks:
+    if settings.reveal_tasks or (settings.one_hot and tasks.family == "ML"):
         told.append("tasks")
     if settings.goal_visible and not tasks.goal_visible:
         told.append("goals")

@@ -9,10 +9,12 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def uninterrupted() -> Iterator[None]:
+def uninterrupted(*, then_raise: bool = True) -> Iterator[None]:
     """Let a few lines finish: a Ctrl-C that comes meanwhile is raised after them.
 
-    Only the main thread is ever interrupted; in any other this does nothing.
+    With `then_raise` false it is forgotten: for the last lines of something that is
+    ending anyway. Only the main thread is ever interrupted; in any other this does
+    nothing. An error of the lines themselves goes first.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -23,5 +25,5 @@ def uninterrupted() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-    if heard:
+    if heard and then_raise:
         raise KeyboardInterrupt

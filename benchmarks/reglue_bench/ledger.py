@@ -189,7 +189,7 @@ class Ledger:
             self._lock.acquire(timeout=0)
         except Timeout as error:
             raise RunBusy(f"{folder}: another process is writing to this run") from error
-        self._engine = sa.create_engine(f"sqlite:///{folder / FILE}")
+        self._engine = sa.create_engine(sa.URL.create("sqlite", database=str(folder / FILE)))
         sa.event.listen(self._engine, "connect", _make_durable)
 
     @contextmanager

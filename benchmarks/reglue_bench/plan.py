@@ -13,7 +13,7 @@ from env_adapters import Cell, SuiteName
 from glue_server import Order
 from reglue.calls import Phase
 
-Parameter = bool | int | float | str | list[str] | None
+Parameter = bool | int | str
 
 PHASES = {
     "train": Phase.TRAIN,
@@ -101,6 +101,9 @@ def run_secret(seed: int) -> bytes:
 def difference(before: Plan, now: Plan) -> list[str]:
     """What differs, one line each: `slots: 10 before, 4 now`."""
     old, new = _flat(json.loads(before.to_json())), _flat(json.loads(now.to_json()))
+    if old["seed"] != new["seed"] or old["benchmark"] != new["benchmark"]:
+        # Other goals follow from that: fifty lines of numbers would say no more.
+        old, new = _without_goals(old), _without_goals(new)
     return [
         f"{key}: {_short(old.get(key))} before, {_short(new.get(key))} now"
         for key in sorted(old.keys() | new.keys())
@@ -115,6 +118,10 @@ def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
     for key, inner in value.items():
         flat |= _flat(inner, f"{prefix}.{key}" if prefix else key)
     return flat
+
+
+def _without_goals(flat: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in flat.items() if not key.startswith("suite.config.goals")}
 
 
 def _short(value: Any) -> str:

@@ -65,6 +65,14 @@ class Seconds(_Record):
     glue: float  # the rest
 
 
+class FaultCount(_Record):
+    """Episodes of any phase that ended by the same fault."""
+
+    status: str
+    detail: str  # the first line of what happened
+    count: int
+
+
 class Ending(_Record):
     """What ended a run before its plan was played."""
 
@@ -120,6 +128,7 @@ class Result(_Record):
     before_adaptation: Rates | None
     coverage: Coverage
     status_counts: dict[str, int]  # of evaluation cells, `missing` among them
+    faults: list[FaultCount] = []  # of all phases, the commonest first
     clipped_steps: int
     steps: StepCounts
     seconds: Seconds

@@ -76,7 +76,7 @@ def carry_out(folder: Path, ledger: Ledger, request: Request, watcher: Watcher) 
     if todo:
         with_session = _Session(folder, ledger, request, watcher, session, began)
         ending = with_session.play(todo)
-    with uninterrupted():
+    with uninterrupted(then_raise=False):
         result = score(
             request.plan,
             ledger.rows(),
@@ -127,7 +127,8 @@ class _Session:
             self._farewell = "the run was interrupted"
             return Ending(status="interrupted", what="interrupted; --resume continues it")
         finally:
-            with uninterrupted():  # who presses Ctrl-C twice leaves nothing running either
+            # Who presses Ctrl-C twice leaves nothing running either.
+            with uninterrupted(then_raise=False):
                 closing.close()
         return None
 
@@ -143,7 +144,7 @@ class _Session:
         return WorkerPool(
             plan.suite,
             plan.slots,
-            workers=workers or len(os.sched_getaffinity(0)),
+            workers=workers or _cores(),
             log_file=self._folder / WORKER_LOG,
         )
 
@@ -196,6 +197,13 @@ class _Session:
             environment_s=spent.environment_s if spent else 0.0,
             executed=self._pool.executed if self._pool else 0,
         )
+
+
+def _cores() -> int:
+    """How many processes may run at once here."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _todo(ledger: Ledger, procedure: Procedure, *, retry_faults: bool) -> list[Todo]:

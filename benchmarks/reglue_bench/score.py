@@ -15,6 +15,7 @@ from reglue_bench.result import (
     AgentIdentity,
     Coverage,
     EpisodeRow,
+    FaultCount,
     Rates,
     Result,
     Seconds,
@@ -81,6 +82,7 @@ def score(
             goals_total=procedure_of(plan).goals,
         ),
         status_counts=_statuses(judged),
+        faults=_faults(rows),
         clipped_steps=sum(row.clipped for row in rows),
         steps=StepCounts(counted=sum(row.steps for row in rows), executed=totals.executed),
         seconds=Seconds(
@@ -106,11 +108,11 @@ def _planned(plan: Plan, rows: Sequence[Row]) -> list[_Planned]:
 
 
 def _rates(cells: Sequence[_Planned]) -> Rates:
-    """Success over the given cells: of each of their tasks, and the mean over tasks."""
-    flags: dict[str, list[float]] = {}
-    for each in cells:
-        flags.setdefault(each.cell.task, []).append(each.success)
-    per_task = {task: math.fsum(of) / len(of) for task, of in flags.items()}
+    """Success over the given cells: of each of their tasks, and the mean over tasks.
+
+    Goals weigh alike, however often each was played: the interval's centre is the rate.
+    """
+    per_task = {task: math.fsum(of) / len(of) for task, of in _by_goal(cells).items()}
     return Rates(
         mean_success_rate=_mean(list(per_task.values())) or 0.0, success_rate_per_task=per_task
     )
@@ -139,6 +141,15 @@ def _by_goal(judged: Sequence[_Planned]) -> dict[str, list[float]]:
 def _statuses(judged: Sequence[_Planned]) -> dict[str, int]:
     counts = Counter(each.row.status if each.row else "missing" for each in judged)
     return dict(sorted(counts.items()))
+
+
+def _faults(rows: Sequence[Row]) -> list[FaultCount]:
+    failed = [row for row in rows if row.status != "ok"]
+    counts = Counter((row.status, (row.detail.splitlines() or [""])[0][:200]) for row in failed)
+    return [
+        FaultCount(status=status, detail=detail, count=count)
+        for (status, detail), count in counts.most_common()
+    ]
 
 
 def _episode(cell: PlanCell, row: Row) -> EpisodeRow:

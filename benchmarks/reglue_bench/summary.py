@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from reglue_bench.result import Interval, Result
 
 
 def print_summary(console: Console, result: Result) -> None:
     """The score, what each task adds to it, and what went wrong."""
-    table = Table(title=f"{result.agent.label} on {result.benchmark}, seed {result.seed}")
+    title = f"{result.agent.label} on {result.benchmark}, seed {result.seed}"
+    table = Table(title=Text(title))  # an agent names itself: no markup
     table.add_column("task")
     for column in ("success", "95 % interval", "mean return"):
         table.add_column(column, justify="right")
@@ -55,6 +57,9 @@ def notes(result: Result) -> list[str]:
             f"PARTIAL: {counted}, of {result.coverage.cells_planned} episodes; each counts as a "
             f"failure (success of those completed: {result.completed_only.mean_success_rate:.3f})"
         )
+    lines += [f"{fault.count} × {fault.status}: {fault.detail}" for fault in result.faults[:5]]
+    if retried := sum(episode.attempt > 0 for episode in result.episodes):
+        lines.append(f"{retried} episodes are of a second or later try")
     if result.ended_early is not None:
         lines.append(f"ended early, {result.ended_early.status}: {result.ended_early.what}")
     return lines

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from glue_server import Outcome
 from reglue_bench.plan import Plan
+
+log = logging.getLogger("reglue")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +43,11 @@ class Watcher(Protocol):
 
 
 class Unwatched:
-    """Nobody looks on."""
+    """Nobody looks on; what people must know, such as how to join, goes to the log."""
 
     def say(self, text: str) -> None:
-        """Not heard."""
+        """Log it."""
+        log.warning("%s", text)
 
     def drawing(self, done: int, total: int) -> None:
         """Not seen."""

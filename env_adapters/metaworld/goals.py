@@ -6,9 +6,7 @@ is the k-th `Task` of that name in the benchmark's `train_tasks` or `test_tasks`
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
@@ -29,8 +27,9 @@ def draw_goals(
     """The 50 goals of each task, in order, as `metaworld.<Benchmark>(seed=seed)` has them.
 
     Only the set's own split is drawn. Takes half a second a task; `progress` is
-    called with the number of tasks done and of all tasks after each. NumPy's global
-    stream is used and put back, so no other thread may draw from it meanwhile.
+    called with the number of tasks done and of all tasks after each. Meta-World draws
+    from NumPy's global stream; we draw from one of our own that gives the same numbers,
+    so that what other threads draw changes nothing.
 
     Own MT lists are drawn as by `gym.make("Meta-World/custom-mt-envs", seed=seed)`,
     which however ignores a seed of 0; here 0 is a seed like any other.
@@ -41,36 +40,25 @@ def draw_goals(
     if not 0 <= seed <= most:
         raise UsageError(f"{tasks.label}: got seed {seed}, wanted 0 to {most}")
     goals: dict[str, tuple[Goal, ...]] = {}
-    with _global_stream_kept():
-        for stream in tasks.streams:
-            np.random.seed(seed + stream.seed_offset)  # noqa: NPY002
-            for task in stream.tasks:
-                goals[task] = _draw(task)
-                if progress is not None:
-                    progress(len(goals), len(tasks.tasks))
+    for stream in tasks.streams:
+        chance = np.random.RandomState(seed + stream.seed_offset)
+        for task in stream.tasks:
+            goals[task] = _draw(task, chance)
+            if progress is not None:
+                progress(len(goals), len(tasks.tasks))
     return goals
 
 
-def _draw(task: str) -> tuple[Goal, ...]:
-    """The next 50 goals of NumPy's global stream."""
-    envs = metaworld("env_dict")
-    # Without a seed Meta-World goes on in the stream as it stands, which lets us draw a
-    # benchmark task by task.
-    drawn = metaworld()._make_tasks(
-        {task: envs.ALL_V3_ENVIRONMENTS[task]}, {task: envs.ML1_ARGS_KWARGS[task]}, {}, seed=None
-    )
-    return tuple(_goal(each.data) for each in drawn)
-
-
-def _goal(pickled: bytes) -> Goal:
-    """The goal in a task that this process has just made; no pickle comes from elsewhere."""
-    return tuple(pickle.loads(pickled)["rand_vec"].tolist())  # noqa: S301
-
-
-@contextmanager
-def _global_stream_kept() -> Iterator[None]:
-    before = np.random.get_state()  # noqa: NPY002
-    try:
-        yield
-    finally:
-        np.random.set_state(before)  # noqa: NPY002
+def _draw(task: str, chance: np.random.RandomState) -> tuple[Goal, ...]:
+    """The next goals of the stream, drawn as `metaworld._make_tasks` does: one a reset."""
+    env = metaworld("env_dict").ALL_V3_ENVIRONMENTS[task]()
+    env._freeze_rand_vec = False
+    env._set_task_called = True
+    env.seeded_rand_vec = True  # draw from np_random, not from NumPy's global stream
+    env.np_random = chance
+    goals = []
+    for _ in range(metaworld()._N_GOALS):
+        env.reset()
+        goals.append(tuple(env._last_rand_vec.tolist()))
+    env.close()
+    return tuple(goals)

@@ -51,5 +51,13 @@ def _parser(commands: dict[str, EntryPoint]) -> argparse.ArgumentParser:
     return parser
 
 
+def script() -> None:
+    """The console script: Ctrl-C at any time leaves with 130."""
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    script()

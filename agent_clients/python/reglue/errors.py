@@ -88,13 +88,13 @@ class AgentFault(ReglueError):
 
 
 class AgentTimeout(AgentFault):
-    """The agent did not answer, or did not come, in time."""
+    """The agent did not answer in time."""
 
     status = "agent_timeout"
 
 
 class AgentDisconnected(AgentFault):
-    """The agent's process or connection is gone."""
+    """The agent's process or connection is gone, or never came."""
 
     status = "agent_disconnected"
 

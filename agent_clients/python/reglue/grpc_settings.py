@@ -9,6 +9,8 @@ import os
 
 os.environ.setdefault("GRPC_EXPERIMENTS", "-event_engine_client,-event_engine_listener")
 
+os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # our own errors say what a user can act on
+
 import grpc
 
 HUB_MESSAGE_BYTES = 64 * 1024 * 1024

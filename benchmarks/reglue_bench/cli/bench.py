@@ -79,7 +79,12 @@ def bench(
         Option(metavar="FOLDER", help="continue the run in this folder, as it was begun"),
     ] = None,
     retry_faults: Annotated[
-        bool, Option("--retry-faults", help="with --resume: play failed episodes once more")
+        bool,
+        Option(
+            "--retry-faults",
+            help="with --resume: play units with a failed episode anew (ML: whole waves); "
+            "the new try counts",
+        ),
     ] = False,
     seed: Annotated[
         int | None, Option(help="of the goals and of all chance (default 0)", rich_help_panel=_PLAY)
@@ -224,8 +229,7 @@ def exit_code(result: Result) -> int:
     """0 every planned cell was played; 1 not all, or with faults; 130 interrupted."""
     if result.ended_early is not None and result.ended_early.status == "interrupted":
         return INTERRUPTED
-    faultless = set(result.status_counts) <= {"ok"}
-    return OK if result.complete and faultless else FAULTS
+    return OK if result.complete and not result.faults else FAULTS
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Sequence
 from typing import Annotated
 
 from rich.table import Table
+from rich.text import Text
 from typer import Argument
 
 from env_adapters.metaworld import catalogue, task_set
+from reglue.errors import UsageError
 from reglue_bench.benchmarks import PROCEDURES
 from reglue_bench.cli.command import console, run_command
 from reglue_bench.procedures.meta_learning import GOALS
@@ -48,9 +51,11 @@ def _all() -> Table:
 
 
 def _one(name: str) -> Table:
-    splits = ("train",) if name.startswith("MT") else ("train", "test")
-    sets = [task_set(name, split) for split in splits]
-    table = Table(title=f"{name}, {PROCEDURES[sets[0].family]}")
+    sets = [task_set(name)]
+    if sets[0].family == "ML":
+        with contextlib.suppress(UsageError):  # an own list need not have both
+            sets.insert(0, task_set(name, "train"))
+    table = Table(title=Text(f"{name}, {PROCEDURES[sets[0].family]}"))
     for tasks in sets:
         table.add_column(f"{tasks.split}, {len(tasks.tasks)} tasks")
     for place in range(max(len(tasks.tasks) for tasks in sets)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from reglue.errors import UnknownName
 from reglue_bench.plan import Plan
 from reglue_bench.procedures.meta_learning import MetaLearning
 from reglue_bench.procedures.multi_task import MultiTask
@@ -27,9 +28,12 @@ PARAMETERS = {
 
 def procedure_of(plan: Plan) -> Procedure:
     """The procedure that plays a plan."""
-    own: dict[str, Any] = {name: plan.parameters[name] for name in PARAMETERS[plan.procedure]}
+    names = PARAMETERS.get(plan.procedure, ())
+    own: dict[str, Any] = {name: plan.parameters[name] for name in names}
     match plan.procedure:
         case "multi-task":
             return MultiTask(plan.variants, **own)
-        case _:
+        case "meta-learning":
             return MetaLearning(plan.variants, **own)
+        case other:
+            raise UnknownName("procedure", other, PARAMETERS)

@@ -15,7 +15,7 @@ from glue_server import Glue, Order, Outcome
 from reglue.calls import Phase
 from reglue.errors import AgentFault
 from reglue_bench.plan import PlanCell
-from reglue_bench.procedures.procedure import MAX_TRIES, MakeOrder, Record, Todo, Watch
+from reglue_bench.procedures.procedure import MakeOrder, Record, Todo, Watch
 
 GOALS = 40
 """Variants of a task that are played: "each of them also has 40 goal positions"."""
@@ -102,20 +102,26 @@ class MetaLearning:
     ) -> None:
         """Play wave after wave; one in which an environment failed is played anew."""
         glue.init()
-        for unit in todo:
-            for attempt in range(unit.attempt, unit.attempt + MAX_TRIES):
-                wave = _Wave(self.cells(unit.unit), len(self.trials(unit.unit)), unit.unit, order)
-                again = attempt + 1 < unit.attempt + MAX_TRIES
-                try:
-                    self._play_wave(glue, wave, watch)
-                except AgentFault as fault:
-                    record(Todo(unit.unit, attempt), wave.outcomes(fault.status, str(fault)))
-                    raise
-                if not (again and wave.void):
-                    record(Todo(unit.unit, attempt), wave.outcomes())
-                    break
+        for asked in todo:
+            tried, wave = asked, self._play_wave(glue, asked, order, record, watch)
+            while wave.void and tried.may_be_tried_again:
+                tried = tried.again()
+                wave = self._play_wave(glue, tried, order, record, watch)
+            record(tried, wave.outcomes())
 
-    def _play_wave(self, glue: Glue, wave: _Wave, watch: Watch) -> None:
+    def _play_wave(
+        self, glue: Glue, todo: Todo, order: MakeOrder, record: Record, watch: Watch
+    ) -> _Wave:
+        """One try of a wave. When the agent is lost, all of it is recorded as its fault."""
+        wave = _Wave(self.cells(todo.unit), len(self.trials(todo.unit)), todo.unit, order)
+        try:
+            self._play_phases(glue, wave, watch)
+        except AgentFault as fault:
+            record(todo, wave.outcomes(fault.status, str(fault)))
+            raise
+        return wave
+
+    def _play_phases(self, glue: Glue, wave: _Wave, watch: Watch) -> None:
         if self._evaluate_before:
             glue.adapt_begin()
             glue.freeze()

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 
-from glue_server import Glue, Order, Outcome
+from glue_server import Glue, Order
 from reglue.calls import Phase
 from reglue_bench.plan import PlanCell
-from reglue_bench.procedures.procedure import MAX_TRIES, MakeOrder, Record, Todo, Watch
+from reglue_bench.procedures.procedure import MakeOrder, Record, Todo, Watch
 
 
 class MultiTask:
@@ -64,13 +64,8 @@ class MultiTask:
         glue.freeze()
         for outcome in glue.play(next_order, Phase.EVALUATE):
             played = playing.pop(outcome.order.unit)
-            if _again(outcome, played):
-                queue.appendleft(Todo(played.unit, played.attempt + 1))
+            if outcome.status == "environment_error" and played.may_be_tried_again:
+                queue.appendleft(played.again())
             else:
                 watch(outcome)
                 record(played, [outcome])
-
-
-def _again(outcome: Outcome, played: Todo) -> bool:
-    """Whether the environment failed and may be tried once more."""
-    return outcome.status == "environment_error" and played.attempt + 1 < MAX_TRIES

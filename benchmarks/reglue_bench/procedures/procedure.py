@@ -10,15 +10,25 @@ from glue_server import Glue, Order, Outcome
 from reglue_bench.plan import PlanCell
 
 MAX_TRIES = 3
-"""How often a unit is tried when environments fail, before that is its outcome."""
+"""How often a session tries a unit whose environment fails, before that is its outcome."""
 
 
 @dataclass(frozen=True, slots=True)
 class Todo:
-    """A unit that wants playing, for the `attempt`-th time."""
+    """A unit that wants playing: its `attempt`-th try, of which `failed` were environments'."""
 
     unit: int
     attempt: int
+    failed: int = 0  # tries in this session that an environment spoiled
+
+    @property
+    def may_be_tried_again(self) -> bool:
+        """Whether an environment's failure is not yet its outcome."""
+        return self.failed + 1 < MAX_TRIES
+
+    def again(self) -> Todo:
+        """The next try, after an environment failed."""
+        return Todo(self.unit, self.attempt + 1, self.failed + 1)
 
 
 Record: TypeAlias = Callable[[Todo, Sequence[Outcome]], None]
