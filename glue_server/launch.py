@@ -13,13 +13,18 @@ from reglue.errors import UsageError
 
 
 class AgentProcess:
-    """A running program, with its stdout and stderr going to `log_file`.
+    """A program running in `folder`, with its stdout and stderr going to `log_file`.
 
     Raises UsageError if it cannot be started.
     """
 
     def __init__(
-        self, command: Sequence[str], *, environment: Mapping[str, str], log_file: Path
+        self,
+        command: Sequence[str],
+        *,
+        environment: Mapping[str, str],
+        log_file: Path,
+        folder: str,
     ) -> None:
         self._log_file = log_file
         self._log_start = log_file.stat().st_size if log_file.exists() else 0
@@ -28,6 +33,7 @@ class AgentProcess:
                 self._process = subprocess.Popen(
                     list(command),
                     env=os.environ | environment,
+                    cwd=folder,
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
@@ -40,6 +46,11 @@ class AgentProcess:
     def pid(self) -> int:
         """The process id."""
         return self._process.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """How it left; None while it runs, negative if a signal ended it."""
+        return self._process.poll()
 
     def ended(self) -> str | None:
         """How it ended, in words; None while it runs."""

@@ -18,6 +18,7 @@ from reglue.metaworld_agent import wrap
 from reglue_bench.settings import AGENT_WAIT, Settings
 
 AGENT_LOG = "agent.log"
+_WRONG_USAGE = 2  # how `reglue join` leaves when the agent cannot be made
 _POLL_S = 0.2  # how often a program that has not joined is looked at
 
 
@@ -61,6 +62,7 @@ class ServedHost:
     ) -> None:
         """Listen, and start the program if there is one. Raises UsageError."""
         self._timeout_s = settings.connect_timeout
+        self._is_ours = settings.agent_cmd is None  # `reglue join`
         self._process: AgentProcess | None = None
         self._port: AgentPort | None = None
         self._server = GlueServer(settings.listen)
@@ -74,6 +76,7 @@ class ServedHost:
                         "REGLUE_TOKEN": self._server.token,
                     },
                     log_file=folder / AGENT_LOG,
+                    folder=settings.directory,
                 )
             elif announce:
                 announce(
@@ -91,6 +94,8 @@ class ServedHost:
         while self._port is None:
             self._port = self._server.agent(_POLL_S)
             if self._port is None and self._process and (how := self._process.ended()):
+                if self._is_ours and self._process.exit_code == _WRONG_USAGE:
+                    raise UsageError(self._process.last_lines().replace("reglue join: ", ""))
                 raise AgentDisconnected(f"{how} before it joined")
             if self._port is None and time.monotonic() > deadline:
                 raise AgentDisconnected(
@@ -124,7 +129,10 @@ class ServedHost:
 def _command(settings: Settings) -> list[str]:
     """The program to start; none where one dials in by itself."""
     if settings.agent_cmd is not None:
-        command = shlex.split(settings.agent_cmd)
+        try:
+            command = shlex.split(settings.agent_cmd)
+        except ValueError as error:
+            raise UsageError(f"--agent-cmd {settings.agent_cmd!r}: {error}") from error
         if not command:
             raise UsageError("--agent-cmd is empty; give a program that dials $REGLUE_ADDRESS")
         return command

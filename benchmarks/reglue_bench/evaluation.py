@@ -43,13 +43,18 @@ def evaluate(
     methods), or a name as on the command line (`"expert"`, `"file.py:Class"`,
     `"wait"`), which is started as a process of its own. `out` is the run's folder;
     without one nothing is kept but the result. `resume` continues the run in `out`.
-    `options` are the flags of `reglue bench` with underscores: `seed`,
-    `slots`, `workers`, `num_episodes`, `meta_batch_size`, … (see Settings).
+    An object in this process is not timed out. `options` are the flags of `reglue
+    bench` with underscores: `seed`, `slots`, `workers`, `num_episodes`,
+    `meta_batch_size`, … (see Settings).
 
     A fault of the agent does not raise: the result is partial and says so. Raises
     UsageError (unknown benchmark or option, RunExists, PlanDiffers, RunBusy).
     """
     named = {"agent": agent} if isinstance(agent, str) else {}
+    if not named and (options.get("agent_cmd") or options.get("agent_args")):
+        raise UsageError("agent_cmd and agent_args are for agents that are started; got an object")
+    if resume and out is None:
+        raise UsageError("resume=True continues the run in a folder: give out=")
     settings = read_settings(benchmark=benchmark, **named, **options)
     watcher = watcher or Unwatched()
     request = Request(
@@ -69,9 +74,17 @@ def evaluate(
 
 
 def start(folder: Path, request: Request, watcher: Watcher) -> Result:
-    """Begin a run in `folder` and play it. Raises RunExists."""
+    """Begin a run in `folder` and play it. Raises RunExists.
+
+    Also raises UsageError where it turns out that it cannot be played as asked (no such
+    agent, a taken port); the folder is then as it was.
+    """
     with begin(folder, request) as ledger:
-        return carry_out(folder, ledger, request, watcher)
+        try:
+            return carry_out(folder, ledger, request, watcher)
+        except UsageError:
+            ledger.forget()
+            raise
 
 
 def resume(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +25,9 @@ from reglue_bench.interrupts import uninterrupted
 
 FILE = "ledger.sqlite"
 FORMAT = 1
+
+AGENT_NAME = "agent name"
+"""Entry of `about`: what the run's agent calls itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,10 @@ class Ledger:
     @classmethod
     def create(cls, folder: Path, about: Mapping[str, str]) -> Self:
         """Begin a run in `folder`. Raises RunExists if there is one."""
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"{folder} cannot be made: {error}") from error
         ledger = cls.__new__(cls)
         ledger._open(folder)
         try:
@@ -115,17 +121,27 @@ class Ledger:
         self._engine.dispose()
         self._lock.release()
 
+    def forget(self) -> None:
+        """Close, and remove what `create` made: nothing was played."""
+        self.close()
+        for file in self._folder.glob(f"{FILE}*"):
+            file.unlink()
+        with suppress(OSError):  # other files are not ours
+            (self._folder / "lock").unlink()
+            self._folder.rmdir()
+
     @property
     def about(self) -> dict[str, str]:
         """What the run was begun with."""
         with self._transaction() as connection:
             return {row.name: row.value for row in connection.execute(sa.select(tables.about))}
 
-    def name_agent(self, name: str) -> None:
-        """Keep what the agent calls itself; the first one to come names the run's."""
+    def name_agent(self, name: str) -> str:
+        """What the run's agent calls itself: the first one to come names it."""
         with self._transaction() as connection:
-            row = {"name": "agent name", "value": name}
+            row = {"name": AGENT_NAME, "value": name}
             connection.execute(sqlite.insert(tables.about).values(row).on_conflict_do_nothing())
+        return self.about[AGENT_NAME]
 
     def begin_session(self) -> int:
         """A process starts to write; the key of its totals."""
@@ -184,11 +200,14 @@ class Ledger:
         return zlib.decompress(blob)
 
     def _open(self, folder: Path) -> None:
+        self._folder = folder
         self._lock = FileLock(folder / "lock")
         try:
             self._lock.acquire(timeout=0)
         except Timeout as error:
             raise RunBusy(f"{folder}: another process is writing to this run") from error
+        except OSError as error:
+            raise UsageError(f"{folder} cannot be written to: {error}") from error
         self._engine = sa.create_engine(sa.URL.create("sqlite", database=str(folder / FILE)))
         sa.event.listen(self._engine, "connect", _make_durable)
 

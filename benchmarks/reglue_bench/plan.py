@@ -90,12 +90,15 @@ class PlanCell:
     phase: str  # a key of PHASES
 
 
-def run_secret(seed: int) -> bytes:
-    """The default key of start seeds: a run repeated with its seed repeats its agents' chance.
+def run_secret(seed: int, secret: str | None = None) -> bytes:
+    """The key of start seeds, 32 bytes.
 
-    Who must keep an agent from knowing its start seeds beforehand passes random bytes.
+    Without a `secret` it follows from the seed: a run repeated with its seed repeats its
+    agents' chance, but an agent could find out which cell a start seed belongs to by
+    trying small seeds. Who hosts agents of others gives a secret.
     """
-    return hashlib.sha256(f"reglue run secret {seed}".encode()).digest()
+    text = f"reglue run secret {seed}" if secret is None else f"reglue own secret {secret}"
+    return hashlib.sha256(text.encode()).digest()
 
 
 def difference(before: Plan, now: Plan) -> list[str]:

@@ -168,7 +168,7 @@ def _tasks(tally: Tally) -> RenderableType:
     tasks = [task for task in tally.begun.plan.tasks if tally.judged[task]]
     if len(tasks) > _ROWS:
         return Columns(
-            [f"{t} {tally.successes[t]}/{tally.judged[t]}" for t in tasks], padding=(0, 3)
+            [Text(f"{t} {tally.successes[t]}/{tally.judged[t]}") for t in tasks], padding=(0, 3)
         )
     table = Table(box=None, show_header=False, padding=(0, 1))
     for task in tasks:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import time
 from collections import Counter
@@ -10,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from glue_server import Glue, LocalPool, Outcome, Pool, Timeouts, WorkerPool
+from glue_server import AgentPort, Glue, LocalPool, Outcome, Pool, Timeouts, WorkerPool
 from reglue.errors import AgentFault, EnvironmentFault, PlanDiffers
 from reglue.loading import checkpoint_sha256
 from reglue_bench.agents import AgentHost, ObjectHost, ServedHost
 from reglue_bench.interrupts import uninterrupted
-from reglue_bench.ledger import Ledger, Totals
+from reglue_bench.ledger import AGENT_NAME, Ledger, Totals
 from reglue_bench.plan import Plan, difference, run_secret
 from reglue_bench.procedures import Procedure, Todo, procedure_of
 from reglue_bench.result import AgentIdentity, Ending, Result
@@ -42,9 +43,10 @@ def begin(folder: Path, request: Request) -> Ledger:
     return Ledger.create(
         folder,
         {
-            "settings": request.settings.model_dump_json(),
+            # The secret itself is kept as the key that was made of it, and nowhere else.
+            "settings": request.settings.model_copy(update={"secret": None}).model_dump_json(),
             "plan": request.plan.to_json(),
-            "secret": run_secret(request.plan.seed).hex(),
+            "secret": run_secret(request.plan.seed, request.settings.secret).hex(),
             **_agent_facts(request.settings),
             **{f"version {name}": version for name, version in versions().items()},
         },
@@ -56,9 +58,11 @@ def check_same(ledger: Ledger, request: Request) -> None:
     about = ledger.about
     lines = difference(Plan.from_json(about["plan"]), request.plan)
     now = _agent_facts(request.settings) | {f"version {n}": v for n, v in versions().items()}
-    for name, value in now.items():
-        if about.get(name) != value:
-            lines.append(f"{name}: {about.get(name)} before, {value} now")
+    compared = now.keys() | {name for name in about if name.startswith(("agent ", "version "))}
+    for name in sorted(compared - {AGENT_NAME}):
+        before, after = about.get(name, "none"), now.get(name, "none")
+        if before != after:
+            lines.append(f"{name}: {before} before, {after} now")
     if lines:
         raise PlanDiffers("this run was begun otherwise; " + "; ".join(lines))
 
@@ -109,6 +113,7 @@ class _Session:
         self._host: AgentHost | None = None
         self._farewell = "the run is over, thank you"
         self._pool: Pool | None = None
+        self._waited_s = 0.0  # for the agent to come
         self._glue: Glue | None = None
 
     def play(self, todo: Sequence[Todo]) -> Ending | None:
@@ -155,8 +160,11 @@ class _Session:
         closing.callback(lambda host: host.close(self._farewell), self._host)
         self._pool = pool = self._make_pool()
         closing.callback(pool.close)
-        agent = self._host.port()
-        self._ledger.name_agent(agent.hello.agent)
+        agent = self._wait_for(self._host)
+        if (named := self._ledger.name_agent(agent.hello.agent)) != agent.hello.agent:
+            raise PlanDiffers(
+                f"this run is {named}'s; {agent.hello.agent} needs one of its own (--out)"
+            )
         timeouts = Timeouts(first_step_s=settings.first_step_timeout, step_s=settings.step_timeout)
         self._glue = Glue(agent, pool, timeouts=timeouts)
         procedure = procedure_of(plan)
@@ -185,6 +193,13 @@ class _Session:
         )
         self._glue.cleanup()
 
+    def _wait_for(self, host: AgentHost) -> AgentPort:
+        began = time.perf_counter()
+        try:
+            return host.port()
+        finally:
+            self._waited_s = time.perf_counter() - began
+
     def _record(self, played: Todo, outcomes: Sequence[Outcome]) -> None:
         totals = self._totals()
         self._ledger.record(played.attempt, outcomes, session=self._session, totals=totals)
@@ -193,7 +208,7 @@ class _Session:
         spent = self._glue.spent if self._glue else None
         return Totals(
             wall_s=time.perf_counter() - self._began,
-            agent_s=spent.agent_s if spent else 0.0,
+            agent_s=self._waited_s + (spent.agent_s if spent else 0.0),
             environment_s=spent.environment_s if spent else 0.0,
             executed=self._pool.executed if self._pool else 0,
         )
@@ -224,16 +239,30 @@ def _todo(ledger: Ledger, procedure: Procedure, *, retry_faults: bool) -> list[T
 
 def _agent_facts(settings: Settings) -> dict[str, str]:
     """What makes the agent this one and no other, as far as the command line tells."""
-    checkpoint = checkpoint_sha256(settings.agent_args)
-    return {"checkpoint": checkpoint} if checkpoint else {}
+    facts = {
+        "agent program": settings.agent_cmd or settings.agent,
+        "agent arguments": json.dumps(settings.agent_args, sort_keys=True),
+        "agent label": settings.label,
+        "agent training seed": settings.training_seed,
+        "agent checkpoint": checkpoint_sha256(_absolute(settings)),
+    }
+    return {name: str(value) for name, value in facts.items() if value is not None}
+
+
+def _absolute(settings: Settings) -> dict[str, str]:
+    """The arguments with `checkpoint` as a path that holds from any folder."""
+    named = settings.agent_args.get("checkpoint")
+    if named is None:
+        return settings.agent_args
+    return settings.agent_args | {"checkpoint": str(Path(settings.directory) / named)}
 
 
 def _identity(ledger: Ledger, settings: Settings) -> AgentIdentity:
     about = ledger.about
-    name = about.get("agent name", "nobody")
+    name = about.get(AGENT_NAME, "nobody")
     return AgentIdentity(
         name=name,
         label=settings.label or name,
-        checkpoint_sha256=about.get("checkpoint"),
+        checkpoint_sha256=about.get("agent checkpoint"),
         training_seed=settings.training_seed,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -45,7 +46,11 @@ class Settings(BaseModel):
     label: str | None = None
     training_seed: int | None = None
 
+    # Keeps agents from telling cells by their start seeds; None: follows from the seed.
+    secret: str | None = None
+
     # How it is carried out: not in the plan, as rows do not depend on it.
+    directory: str = Field(default_factory=os.getcwd)  # what relative paths are relative to
     workers: Annotated[int, Field(ge=0)] | None = None  # 0: environments in this process
     listen: str = "127.0.0.1:0"
     connect_timeout: Seconds = 300.0

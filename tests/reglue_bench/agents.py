@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,20 @@ class WrongSize(Seeded):
     """Answers a number too many at each step."""
 
     def agent_step(self, rewards: Any, observations: Any, steps: Any) -> Any:
+        return np.zeros((len(steps), 2))
+
+
+class Mendable(Seeded):
+    """Exits, or answers a number too many, for as long as the file `fault` is there."""
+
+    def __init__(self, fault: str, how: str) -> None:
+        self._fault, self._how = Path(fault), how
+
+    def agent_step(self, rewards: Any, observations: Any, steps: Any) -> Any:
+        if not self._fault.exists():
+            return super().agent_step(rewards, observations, steps)
+        if self._how == "exit":
+            os._exit(3)
         return np.zeros((len(steps), 2))
 
 

@@ -65,6 +65,7 @@ def test_what_a_benchmark_hides_and_a_run_tells_makes_a_baseline() -> None:
     assert planned("MT1:reach-v3", goal_visible=True).baseline == ()
     assert planned("ML1:reach-v3", goal_visible=True).baseline == ("goals",)
     assert planned("MT1:reach-v3", reveal_tasks=True).baseline == ("tasks",)
+    assert planned("ML1:reach-v3", one_hot=True).baseline == ("tasks",)
 
 
 def test_train_and_test_split_play_other_goals() -> None:

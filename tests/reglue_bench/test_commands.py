@@ -71,10 +71,18 @@ def test_an_agent_of_a_file_gets_its_arguments_and_its_checkpoint_is_hashed(
 
 
 def test_bench_leaves_with_1_when_the_agent_failed(tmp_path: Path) -> None:
-    done = reglue("bench", *REACH, "--agent", "nothing.py:Nobody", "--out", str(tmp_path / "run"))
-    assert done.returncode == 1
-    assert "there is no file nothing.py" in done.stdout
-    assert "PARTIAL: 2 missing" in done.stdout
+    (tmp_path / "broken.py").write_text(
+        "import reglue\n"
+        "class Broken(reglue.Agent):\n"
+        "    def agent_start(self, observations, starts): raise KeyError('weights')\n"
+        "    def agent_step(self, rewards, observations, steps): pass\n"
+    )
+    arguments = ["--agent", "broken.py:Broken", "--label", "a [/b] name", "--slots", "1"]
+    done = reglue("bench", *REACH, *arguments, "--out", "run", folder=tmp_path)
+    assert done.returncode == 1, done.stderr
+    assert "PARTIAL: 1 agent_error, 1 missing" in done.stdout
+    assert "1 × agent_error: KeyError: 'weights'" in done.stdout
+    assert "a [/b] name on MT1:reach-v3" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -95,6 +103,10 @@ def test_bench_leaves_with_1_when_the_agent_failed(tmp_path: Path) -> None:
         (["MT1:reach-v3", "--agent-cmd", "/no/such/program"], "cannot be started"),
         (["MT1:reach-v3", "--agent", "random", "--retry-faults"], "goes with --resume"),
         (["--resume", "nowhere"], "holds no run"),
+        (["MT1:reach-v3", "--agent", "exprt"], "did you mean expert"),
+        (["MT1:reach-v3", "--agent", "nothing.py:Nobody"], "no file nothing.py"),
+        (["MT1:reach-v3", "--agent-cmd", "'open"], "--agent-cmd"),
+        (["MT1:reach-v3", "--agent", "random", "--out", "/dev/null/x"], "cannot be made"),
         (["MT10", "--no-such-flag"], "no-such-flag"),
     ],
 )
@@ -105,6 +117,7 @@ def test_wrong_usage_is_explained_and_leaves_with_2(
     assert done.returncode == 2
     assert words in done.stderr
     assert "Traceback" not in done.stderr
+    assert not [*tmp_path.rglob("ledger.sqlite")]
 
 
 def test_a_folder_that_holds_a_run_is_left_as_it_is(tmp_path: Path) -> None:

@@ -23,6 +23,11 @@ def test_an_interrupt_is_raised_after_the_lines_it_came_in() -> None:
     assert done == ["written"]
 
 
+def test_what_is_ending_anyway_forgets_an_interrupt() -> None:
+    with uninterrupted(then_raise=False):
+        signal.raise_signal(signal.SIGINT)
+
+
 def test_the_handler_that_was_there_is_back_afterwards() -> None:
     before = signal.getsignal(signal.SIGINT)
     with uninterrupted():

@@ -16,7 +16,7 @@ import pytest
 
 import reglue
 from glue_server import Outcome
-from reglue.errors import Busy, PlanDiffers, RunBusy, WrongToken
+from reglue.errors import Busy, PlanDiffers, RunBusy, UsageError, WrongToken
 from reglue_bench.evaluation import resume, start
 from reglue_bench.ledger import FILE, Ledger
 from reglue_bench.plan import Plan
@@ -153,19 +153,26 @@ def test_a_run_killed_in_the_middle_resumes_to_the_same_rows(tmp_path: Path) -> 
 
 def test_a_run_is_continued_from_the_command_lines_settings(tmp_path: Path) -> None:
     """`resume` knows the agent and the plan from the ledger."""
-    plan = corridor_plan()
-    settings = Settings(benchmark="corridor", agent_cmd=joining("Exits"), workers=0)
-    broken = start(tmp_path, Request(settings, plan), Unwatched())
+    plan, fault = corridor_plan(), tmp_path / "fault"
+    fault.touch()
+    command = joining(f"Mendable --agent-arg fault={fault} --agent-arg how=exit")
+    settings = Settings(benchmark="corridor", agent_cmd=command, workers=0)
+    broken = start(tmp_path / "run", Request(settings, plan), Unwatched())
     assert broken.status_counts == {"agent_disconnected": 2, "missing": 3, "ok": 1}
-    mended = resume(tmp_path, Unwatched(), agent_cmd=joining("Seeded"))
+    fault.unlink()
+    mended = resume(tmp_path / "run", Unwatched())
     assert mended.status_counts == {"agent_disconnected": 2, "ok": 4}
 
 
 def test_faults_are_final_unless_they_are_to_be_retried(tmp_path: Path) -> None:
-    plan = corridor_plan()
-    settings = Settings(benchmark="corridor", agent_cmd=joining("WrongSize"), workers=0)
-    start(tmp_path, Request(settings, plan), Unwatched())
-    mended = resume(tmp_path, Unwatched(), retry_faults=True, agent_cmd=joining("Seeded"))
+    plan, fault = corridor_plan(), tmp_path / "fault"
+    fault.touch()
+    command = joining(f"Mendable --agent-arg fault={fault} --agent-arg how=size")
+    settings = Settings(benchmark="corridor", agent_cmd=command, workers=0)
+    broken = start(tmp_path / "run", Request(settings, plan), Unwatched())
+    fault.unlink()
+    assert rows(resume(tmp_path / "run", Unwatched())) == rows(broken)
+    mended = resume(tmp_path / "run", Unwatched(), retry_faults=True)
     assert rows(mended) == rows(play(tmp_path / "whole", plan, Seeded()))
     tries = {e.attempt for e in mended.episodes if e.steps > 1}
     assert tries == {1}
@@ -200,6 +207,60 @@ def test_another_checkpoint_is_refused(tmp_path: Path) -> None:
         weights.write_bytes(b"second")
         with pytest.raises(PlanDiffers, match="checkpoint"):
             check_same(ledger, request)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"agent": "random"}, "agent program: expert before, random now"),
+        ({"agent_args": {"task": "push-v3"}}, "agent arguments"),
+        ({"label": "other"}, "agent label: none before, other now"),
+        ({"training_seed": 3}, "agent training seed"),
+    ],
+)
+def test_another_agent_does_not_finish_a_run(
+    tmp_path: Path, change: dict[str, object], words: str
+) -> None:
+    settings = Settings(benchmark="corridor", agent="expert")
+    with (
+        begin(tmp_path, Request(settings, corridor_plan())) as ledger,
+        pytest.raises(PlanDiffers, match=words),
+    ):
+        check_same(ledger, Request(settings.model_copy(update=change), corridor_plan()))
+
+
+def test_a_stranger_that_dials_in_does_not_finish_a_run(tmp_path: Path) -> None:
+    class Stranger(Seeded):
+        pass
+
+    plan = corridor_plan(slots=1)
+    request = Request(Settings(benchmark="corridor", workers=0), plan, agent=Seeded())
+    broken = start(tmp_path, request, Interrupts(2))
+    with pytest.raises(PlanDiffers, match="this run is Seeded's; Stranger needs one"):
+        continued(tmp_path, replace(request, agent=Stranger()))
+    assert rows(continued(tmp_path, replace(request, agent=Seeded())))[:1] == rows(broken)
+
+
+def test_a_run_that_cannot_be_played_as_asked_leaves_no_folder(tmp_path: Path) -> None:
+    settings = Settings(benchmark="corridor", agent="exprt", workers=0)
+    with pytest.raises(UsageError, match="did you mean expert"):
+        start(tmp_path / "run", Request(settings, corridor_plan()), Unwatched())
+    assert not (tmp_path / "run" / FILE).exists()
+
+
+def test_a_secret_of_ones_own_changes_start_seeds_and_is_kept_nowhere(tmp_path: Path) -> None:
+    plan = corridor_plan()
+    known = play(tmp_path / "known", plan, Seeded())
+    hidden = play(tmp_path / "hidden", plan, Seeded(), secret="open sesame")
+    again = play(tmp_path / "again", plan, Seeded(), secret="open sesame")
+    assert rows(known) != rows(hidden) == rows(again)
+    with Ledger(tmp_path / "hidden") as ledger:
+        assert "open sesame" not in str(ledger.about)
+
+
+def test_time_spent_waiting_for_an_agent_is_the_agents(tmp_path: Path) -> None:
+    result = play(tmp_path, corridor_plan(), "wait", connect_timeout=0.5)
+    assert result.seconds.agent >= 0.5 > result.seconds.glue
 
 
 def test_a_run_that_is_being_written_is_not_resumed(tmp_path: Path) -> None:

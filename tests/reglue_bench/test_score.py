@@ -69,6 +69,21 @@ def test_the_unit_of_an_interval_is_the_goal() -> None:
     assert once.intervals95.success_rate_per_task == twice.intervals95.success_rate_per_task
 
 
+def test_goals_weigh_alike_however_often_they_were_played() -> None:
+    """Four episodes over three goals: variant 0 is played twice, and won."""
+    rows = [row(unit, success=unit in (0, 6)) for unit in range(8)]
+    result = scored(corridor_plan(num_episodes=4), rows)
+    assert result.success_rate_per_task["a"] == pytest.approx(1 / 3)
+
+
+def test_a_fault_in_any_phase_is_told() -> None:
+    plan = corridor_plan("meta-learning", num_evals=1, adaptation_episodes=1, evaluation_episodes=1)
+    rows = [row(0, k, status="agent_error" if k == 0 else "ok") for k in range(4)]
+    result = scored(plan, rows)
+    assert result.status_counts == {"ok": 2}
+    assert [(fault.status, fault.count) for fault in result.faults] == [("agent_error", 1)]
+
+
 def test_adaptation_episodes_are_listed_and_not_scored() -> None:
     plan = corridor_plan("meta-learning", num_evals=1, adaptation_episodes=1, evaluation_episodes=1)
     rows = [row(0, k, success=k >= 2) for k in range(4)]  # two adapt, two are judged

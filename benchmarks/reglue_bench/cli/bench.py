@@ -169,6 +169,16 @@ def bench(
             rich_help_panel=_SEE,
         ),
     ] = None,
+    secret: Annotated[
+        str | None,
+        Option(
+            envvar="REGLUE_SECRET",
+            show_envvar=False,
+            help="keys the agents' start seeds (default: follows from --seed). Give one when "
+            "you host agents of others; better in $REGLUE_SECRET",
+            rich_help_panel=_SEE,
+        ),
+    ] = None,
     workers: Annotated[
         int | None,
         Option(help="environment processes (default: the cores; 0: none)", rich_help_panel=_HOW),

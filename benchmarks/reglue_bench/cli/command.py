@@ -18,7 +18,9 @@ OK, FAULTS, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 def run_command(function: Callable[..., None], argv: Sequence[str] | None) -> NoReturn:
     """Run a Typer function as `reglue NAME`; leaves with its exit code."""
     logging.basicConfig(level=logging.WARNING, format="reglue: %(message)s", stream=sys.stderr)
-    app = typer.Typer(add_completion=False, rich_markup_mode="markdown")
+    app = typer.Typer(
+        add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False
+    )
     app.command(help=function.__doc__)(function)
     name = function.__name__.rstrip("_")
     try:

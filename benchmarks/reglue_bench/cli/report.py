@@ -9,6 +9,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from reglue.errors import UsageError
 from reglue_bench.cli.command import console, run_command
 from reglue_bench.report import write_report
 from reglue_bench.result import read_result
@@ -30,7 +31,11 @@ def report(
     labels = [result.agent.label for result in results]
     # Labels say more than folders do, as long as they tell the runs apart.
     names = labels if len(set(labels)) == len(labels) else [folder.name for folder in runs]
-    path = write_report(list(zip(names, results, strict=True)), out or runs[0] / "report.html")
+    folder = runs[0] if runs[0].is_dir() else runs[0].parent
+    path = out or folder / "report.html"
+    if path.is_dir():
+        raise UsageError(f"--out {path} is a folder; name the page, such as {path}/report.html")
+    write_report(list(zip(names, results, strict=True)), path)
     console().print(str(path), markup=False, highlight=False, soft_wrap=True)
 
 
