@@ -14,7 +14,7 @@ import traceback
 from env_adapters import Cell, Environment, Suite, SuiteName
 from glue_server.frames import read_frame, read_work, write_answers, write_frame
 from glue_server.pool import Answer, fault, start, step
-from reglue.errors import UsageError
+from reglue.errors import EnvironmentFault, UsageError
 from reglue.wire.specs import spec_to_bytes
 
 
@@ -42,7 +42,10 @@ def serve(channel: socket.socket, suite: Suite) -> None:
         for slot, cell in starts.items():
             answers[slot] = _begin(suite, environments, slot, cell)
         for slot, action in steps.items():
-            answers[slot] = step(environments[slot], suite.spec, action)
+            if slot in environments:
+                answers[slot] = step(environments[slot], suite.spec, action)
+            else:  # we are a replacement, and its episode was given up meanwhile
+                answers[slot] = EnvironmentFault("its episode could not be rebuilt")
         write_answers(channel, suite.spec, answers)
 
 

@@ -50,6 +50,13 @@ class Plan:
         """Hash of the whole plan, hexadecimal."""
         return hashlib.sha256(self.to_json().encode()).hexdigest()
 
+    @property
+    def goals_sha256(self) -> str:
+        """Hash of what the tasks' variants are, hexadecimal; other plans may share it."""
+        config = self.suite.config
+        goals = json.dumps([self.suite.factory, config.get("goals", config)])
+        return hashlib.sha256(goals.encode()).hexdigest()
+
     def to_json(self) -> str:
         """One line of JSON; the order of tasks is kept, as it means something."""
         return json.dumps(asdict(self), separators=(",", ":"))

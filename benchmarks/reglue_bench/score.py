@@ -62,6 +62,7 @@ def score(
         seed=plan.seed,
         slots=plan.slots,
         plan_sha256=plan.sha256,
+        goals_sha256=plan.goals_sha256,
         agent=agent,
         complete=all(each.row for each in cells),
         baseline=list(plan.baseline),

@@ -50,6 +50,7 @@ class Play:
     training_seed: int | None = None
     baseline: Sequence[str] = ()
     plan: str = "5e" * 32
+    goals_hash: str = "90" * 32
     seed: int = 42
 
 
@@ -71,6 +72,7 @@ def make_result(play: Play | None = None) -> Result:
         seed=play.seed,
         slots=len(play.tasks),
         plan_sha256=play.plan,
+        goals_sha256=play.goals_hash,
         agent=AgentIdentity(name=play.label, label=play.label, training_seed=play.training_seed),
         complete=play.missing == 0,
         baseline=list(play.baseline),

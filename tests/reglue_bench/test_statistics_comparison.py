@@ -78,6 +78,13 @@ def test_runs_of_different_plans_are_paired_on_the_cells_they_share() -> None:
     assert (found.same_plan, found.goals) == (False, 8)
 
 
+def test_runs_of_other_goals_are_not_paired_by_their_numbers() -> None:
+    """Variant 3 of another seed is another goal."""
+    ours, theirs = make_result(Play()), make_result(Play(plan="aa" * 32, goals_hash="bb" * 32))
+    with pytest.raises(UsageError, match="nothing to compare"):
+        compare(ours, theirs, rng=rng())
+
+
 def test_runs_without_a_common_cell_are_refused() -> None:
     one = make_result(Play(tasks=["reach-v3"], plan="aa" * 32))
     other = make_result(Play(tasks=["push-v3"], plan="bb" * 32))

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from typer import Argument, Exit, Option
 
+from reglue.errors import UsageError
 from reglue.join import pairs
 from reglue_bench.cli.command import FAULTS, OK, console, run_command
 from reglue_bench.progress import watcher
@@ -31,6 +32,15 @@ def try_(
     seed: Annotated[int, Option(help="of the goals")] = 0,
     slots: Annotated[int | None, Option(help="episodes the agent plays at once")] = None,
     meta_batch_size: Annotated[int | None, Option(help="ML: trials played together")] = None,
+    split: Annotated[str | None, Option(help="train or test")] = None,
+    one_hot: Annotated[bool | None, Option(help="append the task's one-hot")] = None,
+    goal_visible: Annotated[
+        bool | None, Option("--goal-visible/--goal-hidden", help="show the goal's position")
+    ] = None,
+    recurrent_info: Annotated[
+        bool, Option("--recurrent-info", help="append last action, reward and end flag")
+    ] = False,
+    observation_dtype: Annotated[str, Option(help="float64 or float32")] = "float64",
     reveal_tasks: Annotated[bool, Option("--reveal-tasks", help="add a tensor `task`")] = False,
     step_timeout: Annotated[float, Option(help="seconds for a turn")] = 60.0,
 ) -> None:
@@ -40,6 +50,8 @@ def try_(
 
     reglue try my_agent.py:MyAgent --benchmark MT10
     """
+    if agent is None and agent_cmd is None:
+        raise UsageError("no agent: give file.py:Class, an example, or --agent-cmd PROGRAM")
     settings = read_settings(
         benchmark=benchmark,
         agent=agent,
@@ -48,6 +60,11 @@ def try_(
         seed=seed,
         slots=slots,
         meta_batch_size=meta_batch_size,
+        split=split,
+        one_hot=one_hot,
+        goal_visible=goal_visible,
+        recurrent_info=recurrent_info,
+        observation_dtype=observation_dtype,
         reveal_tasks=reveal_tasks,
         step_timeout=step_timeout,
         connect_timeout=60.0,

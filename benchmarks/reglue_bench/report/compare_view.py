@@ -114,12 +114,14 @@ def _notes(runs: Sequence[Named], found: Sequence[Comparison | None]) -> list[st
     notes = []
     for (name, _), each in zip(runs[1:], found, strict=True):
         if each is None:
-            notes.append(f"{name} shares no planned episode with {runs[0][0]}: not compared.")
+            notes.append(
+                f"{name} and {runs[0][0]} have no goal in common (another benchmark, split or "
+                "seed draws other goals): they stand side by side and are not compared."
+            )
         elif not each.same_plan:
             notes.append(
                 f"{name} and {runs[0][0]} played different plans: they are paired on the "
-                f"{each.goals} goals that are named alike in both. With another benchmark or "
-                "seed, these are other goals."
+                f"{each.goals} goals that both played."
             )
         elif each.interval95[0] == each.interval95[1]:
             notes.append(
