@@ -65,7 +65,7 @@ def test_runs_of_different_plans_say_what_they_were_paired_on(tmp_path: Path) ->
 def test_runs_with_nothing_in_common_are_shown_and_not_compared(tmp_path: Path) -> None:
     other = make_result(Play(benchmark="ML1", tasks=["other-v3"], plan="ab" * 32))
     text = read(tmp_path, make_result(), other, names=["one", "other"]).text
-    assert "other shares no planned episode with one: not compared" in text
+    assert "other and one have no goal in common" in text
 
 
 def test_runs_of_one_name_are_told_apart(tmp_path: Path) -> None:
