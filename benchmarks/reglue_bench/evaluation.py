@@ -77,7 +77,7 @@ def start(folder: Path, request: Request, watcher: Watcher) -> Result:
     """Begin a run in `folder` and play it. Raises RunExists.
 
     Also raises UsageError where it turns out that it cannot be played as asked (no such
-    agent, a taken port); the folder is then as it was.
+    agent, a taken port); the folder then holds no run.
     """
     with begin(folder, request) as ledger:
         try:

@@ -1,0 +1,30 @@
+"""grpc reads its settings once, when it is loaded: ours must be there by then."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+WATCH = """
+import os, sys
+class Watch:
+    def find_spec(self, name, path, target=None):
+        if name == "grpc":
+            print(os.environ.get("GRPC_EXPERIMENTS"), os.environ.get("GRPC_VERBOSITY"))
+sys.meta_path.insert(0, Watch())
+import {module}
+"""
+
+
+@pytest.mark.parametrize("module", ["glue_server.rpc", "reglue.session", "reglue_bench.cli.bench"])
+def test_grpc_is_loaded_with_our_settings(module: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WATCH.format(module=module)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert done.stdout == "-event_engine_client,-event_engine_listener NONE\n"
