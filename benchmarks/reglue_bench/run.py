@@ -76,10 +76,8 @@ def carry_out(folder: Path, ledger: Ledger, request: Request, watcher: Watcher) 
     began = time.perf_counter()
     session = ledger.begin_session()
     todo = _todo(ledger, procedure_of(request.plan), retry_faults=request.retry_faults)
-    ending = None
-    if todo:
-        with_session = _Session(folder, ledger, request, watcher, session, began)
-        ending = with_session.play(todo)
+    playing = _Session(folder, ledger, request, watcher, session, began)
+    ending = playing.play(todo) if todo else None
     with uninterrupted(then_raise=False):
         result = score(
             request.plan,
