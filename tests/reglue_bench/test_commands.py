@@ -168,15 +168,16 @@ def test_ctrl_c_leaves_a_run_that_resumes(tmp_path: Path, times: int) -> None:
     assert read_result(folder).complete
 
 
-def test_an_interrupted_run_has_a_result_that_says_so(tmp_path: Path) -> None:
-    """Ctrl-C while it waits for its agent."""
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_has_a_result_that_says_so(tmp_path: Path, stop: signal.Signals) -> None:
+    """Ctrl-C, or a scheduler's word, while it waits for its agent."""
     command = [sys.executable, "-u", "-m", "reglue", "bench", *REACH, "--agent", "wait"]
     with subprocess.Popen(
         [*command, "--out", str(tmp_path / "run")], stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
         assert any("reglue join" in line for line in process.stdout)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(stop)
         assert "ended early, interrupted" in process.stdout.read()
     assert process.returncode == 130
     ended = read_result(tmp_path / "run").ended_early

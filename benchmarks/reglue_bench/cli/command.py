@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from typing import NoReturn
@@ -18,6 +19,8 @@ OK, FAULTS, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 def run_command(function: Callable[..., None], argv: Sequence[str] | None) -> NoReturn:
     """Run a Typer function as `reglue NAME`; leaves with its exit code."""
     logging.basicConfig(level=logging.WARNING, format="reglue: %(message)s", stream=sys.stderr)
+    # Who is told to stop (by a scheduler, say) stops as by Ctrl-C, and can be resumed.
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     app = typer.Typer(
         add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False
     )
