@@ -6,28 +6,20 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-import reglue
 from glue_server import Outcome
-from reglue.errors import Busy, PlanDiffers, RunBusy, UsageError, WrongToken
+from reglue.errors import PlanDiffers, RunBusy, UsageError
 from reglue_bench.evaluation import resume, start
 from reglue_bench.ledger import FILE, Ledger
-from reglue_bench.plan import Plan
-from reglue_bench.result import Result, read_result
+from reglue_bench.result import Result
 from reglue_bench.run import Request, begin, carry_out, check_same
 from reglue_bench.settings import Settings
-from reglue_bench.watching import Begun, Unwatched
-from tests.reglue_bench.toys import Seeded, corridor_plan, play, rows
-
-AGENTS = Path(__file__).with_name("agents.py")
-
+from reglue_bench.watching import Unwatched
+from tests.reglue_bench.toys import Seeded, corridor_plan, joining, play, rows
 
 # Rows depend on the plan alone.
 
@@ -132,7 +124,12 @@ def test_a_run_killed_in_the_middle_resumes_to_the_same_rows(tmp_path: Path) -> 
     request = Request(Settings(benchmark="corridor", workers=1), plan, agent=Seeded())
     script = (
         "import os, signal, sys; from pathlib import Path\n"
-        "from tests.reglue_bench.test_run import *\n"
+        "from reglue_bench.evaluation import start\n"
+        "from reglue_bench.plan import Plan\n"
+        "from reglue_bench.run import Request\n"
+        "from reglue_bench.settings import Settings\n"
+        "from reglue_bench.watching import Unwatched\n"
+        "from tests.reglue_bench.toys import Seeded\n"
         "class Kills(Unwatched):\n"
         "    seen = 0\n"
         "    def outcome(self, outcome, phase):\n"
@@ -267,141 +264,6 @@ def test_a_run_that_is_being_written_is_not_resumed(tmp_path: Path) -> None:
     request = Request(Settings(benchmark="corridor", agent="random"), corridor_plan())
     with begin(tmp_path, request), pytest.raises(RunBusy):
         resume(tmp_path, Unwatched())
-
-
-# An agent's fault is its own, and the run says so.
-
-
-def test_an_agent_that_exits_is_disconnected_and_its_last_lines_are_shown(tmp_path: Path) -> None:
-    result = play(tmp_path, corridor_plan(), agent_cmd=joining("Exits"))
-    assert result.status_counts == {"agent_disconnected": 2, "missing": 3, "ok": 1}
-    assert result.ended_early is not None
-    assert result.ended_early.status == "agent_disconnected"
-    assert "exit code 3" in result.ended_early.what
-    assert "out of coffee" in result.ended_early.what
-
-
-def test_an_agent_that_hangs_times_out(tmp_path: Path) -> None:
-    result = play(tmp_path, corridor_plan(), agent_cmd=joining("Hangs"), step_timeout=0.5)
-    assert result.status_counts == {"agent_timeout": 2, "missing": 3, "ok": 1}
-    assert result.ended_early is not None
-    assert "within 0.5 s" in result.ended_early.what
-
-
-def test_an_agent_that_raises_is_heard(tmp_path: Path) -> None:
-    result = play(tmp_path, corridor_plan(), agent_cmd=joining("Raises"))
-    assert result.status_counts == {"agent_error": 2, "missing": 3, "ok": 1}
-    assert result.ended_early is not None
-    assert "KeyError: 'coffee'" in result.ended_early.what
-
-
-def test_actions_of_a_wrong_size_end_their_episodes_and_the_run_goes_on(tmp_path: Path) -> None:
-    """Each episode that lives to its second action; variant 0 of a is over by then."""
-    result = play(tmp_path, corridor_plan(), agent_cmd=joining("WrongSize"))
-    assert result.complete
-    assert result.status_counts == {"agent_error": 5, "ok": 1}
-    assert "wanted 8 bytes" in (tmp_path / "agent.log").read_text()
-
-
-def test_an_agent_that_never_comes_is_disconnected(tmp_path: Path) -> None:
-    result = play(tmp_path, corridor_plan(), agent="wait", connect_timeout=0.3)
-    assert result.status_counts == {"missing": 6}
-    assert result.ended_early is not None
-    assert result.ended_early.status == "agent_disconnected"
-    assert "--connect-timeout" in result.ended_early.what
-
-
-def test_an_agent_that_cannot_be_made_ends_the_wait(tmp_path: Path) -> None:
-    result = play(tmp_path, corridor_plan(), agent_cmd=joining("NeverMade"))
-    assert result.ended_early is not None
-    assert "no weights" in result.ended_early.what
-
-
-def test_a_result_is_written_even_if_nothing_was_played(tmp_path: Path) -> None:
-    play(tmp_path, corridor_plan(), agent_cmd=joining("NeverMade"))
-    assert read_result(tmp_path).mean_success_rate == 0.0
-
-
-# Agents that dial in.
-
-
-class Announced(Unwatched):
-    """Hears where a run waits for its agent."""
-
-    def __init__(self) -> None:
-        self.heard = threading.Event()
-        self.text = ""
-        self.begun = threading.Event()
-
-    def say(self, text: str) -> None:
-        self.text = text
-        self.heard.set()
-
-    def begin(self, begun: Begun) -> None:
-        self.begun.set()
-
-
-@contextmanager
-def waiting_run(folder: Path, plan: Plan) -> Iterator[tuple[Announced, str, str]]:
-    """A run that waits for an agent: its watcher, its address and its token."""
-    announced = Announced()
-    settings = Settings(benchmark="corridor", agent="wait", workers=0, connect_timeout=30)
-    run = threading.Thread(target=start, args=(folder, Request(settings, plan), announced))
-    run.start()
-    assert announced.heard.wait(10)
-    words = announced.text.split()
-    yield announced, words[words.index("--address") + 1], words[words.index("--token") + 1]
-    run.join(30)
-    assert not run.is_alive()
-
-
-def test_a_run_waits_for_an_agent_and_says_how_to_join(tmp_path: Path) -> None:
-    plan = corridor_plan()
-    with waiting_run(tmp_path / "run", plan) as (announced, address, token):
-        assert "reglue join" in announced.text
-        reglue.connect(Seeded(), address, token)
-    assert rows(read_result(tmp_path / "run")) == rows(play(tmp_path / "here", plan, Seeded()))
-
-
-def test_a_wrong_token_is_turned_away_and_the_run_goes_on(tmp_path: Path) -> None:
-    with waiting_run(tmp_path, corridor_plan()) as (_, address, token):
-        with pytest.raises(WrongToken, match="wrong token"):
-            reglue.connect(Seeded(), address, "guess")
-        reglue.connect(Seeded(), address, token)
-    assert read_result(tmp_path).complete
-
-
-class Waits(Seeded):
-    """Plays on when it is told to."""
-
-    def __init__(self) -> None:
-        self.playing = threading.Event()
-        self.go_on = threading.Event()
-
-    def agent_start(self, observations: object, starts: object) -> object:  # type: ignore[override]
-        self.playing.set()
-        self.go_on.wait(30)
-        return super().agent_start(observations, starts)  # type: ignore[arg-type]
-
-
-def test_a_second_agent_is_turned_away_while_the_first_plays_on(tmp_path: Path) -> None:
-    with waiting_run(tmp_path, corridor_plan()) as (_, address, token):
-        first = Waits()
-        playing = threading.Thread(target=reglue.connect, args=(first, address, token))
-        playing.start()
-        assert first.playing.wait(10)
-        try:
-            with pytest.raises(Busy, match="has its agent already"):
-                reglue.connect(Seeded(), address, token)
-        finally:
-            first.go_on.set()
-        playing.join(30)
-    assert read_result(tmp_path).complete
-
-
-def joining(name: str) -> str:
-    """A program that dials in with one of the test's agents."""
-    return f"{sys.executable} -m reglue join {AGENTS}:{name}"
 
 
 def change_about(folder: Path, name: str, value: str) -> None:

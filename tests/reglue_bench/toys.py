@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from reglue_bench.run import Request
 from reglue_bench.settings import Settings
 from reglue_bench.watching import Unwatched
 
+AGENTS = Path(__file__).with_name("agents.py")
 SOLVED = {"a": [1, 3, 0], "b": [5, 0, 2]}
 
 
@@ -72,6 +74,11 @@ def rows(result: Result) -> list[tuple[Any, ...]]:
         (e.unit, e.k, e.task, e.variant, e.repeat, e.phase, e.status, e.success, e.return_, e.steps)
         for e in result.episodes
     ]
+
+
+def joining(name: str) -> str:
+    """A program that dials in with one of the test's agents."""
+    return f"{sys.executable} -m reglue join {AGENTS}:{name}"
 
 
 class Seeded(Agent):
