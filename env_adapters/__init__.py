@@ -1,5 +1,6 @@
-"""Environments of many kinds behind one protocol."""
+"""Environments that Reglue brings, made by suites that have names."""
 
-from env_adapters.environment import Cell, Environment, Restorable, Step, Suite, SuiteName
+from env_adapters.suites import SuiteName
+from reglue.worlds import Cell, Restorable, Step, Suite, World
 
-__all__ = ["Cell", "Environment", "Restorable", "Step", "Suite", "SuiteName"]
+__all__ = ["Cell", "Restorable", "Step", "Suite", "SuiteName", "World"]

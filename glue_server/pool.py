@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from env_adapters import Cell, Environment, Step, Suite
+from env_adapters import Cell, Step, Suite, World
 from glue_server.checks import action_from_bytes
 from reglue.errors import EnvironmentFault
 from reglue.spec import Array, Arrays, TaskSpec
@@ -46,7 +46,7 @@ class LocalPool:
     def __init__(self, suite: Suite, slots: int) -> None:
         self.spec = suite.spec.with_slots(slots)
         self.executed = 0
-        self._environments = [suite.environment() for _ in range(slots)]
+        self._environments = [suite.world() for _ in range(slots)]
         self._answers: dict[int, Answer] = {}
 
     def send(self, starts: Mapping[int, Cell], steps: Mapping[int, bytes]) -> None:
@@ -68,7 +68,7 @@ class LocalPool:
             environment.close()
 
 
-def start(environment: Environment, spec: TaskSpec, cell: Cell) -> Arrays | EnvironmentFault:
+def start(environment: World, spec: TaskSpec, cell: Cell) -> Arrays | EnvironmentFault:
     """Begin an episode; an environment's own error becomes a value."""
     try:
         return _conform(spec, environment.start(cell))
@@ -76,7 +76,7 @@ def start(environment: Environment, spec: TaskSpec, cell: Cell) -> Arrays | Envi
         return fault(error)
 
 
-def step(environment: Environment, spec: TaskSpec, action: bytes) -> Step | EnvironmentFault:
+def step(environment: World, spec: TaskSpec, action: bytes) -> Step | EnvironmentFault:
     """Take a step; an environment's own error becomes a value."""
     try:
         result = environment.step(action_from_bytes(spec, action))

@@ -11,7 +11,7 @@ import socket
 import sys
 import traceback
 
-from env_adapters import Cell, Environment, Suite, SuiteName
+from env_adapters import Cell, Suite, SuiteName, World
 from glue_server.frames import read_frame, read_work, write_answers, write_frame
 from glue_server.pool import Answer, fault, start, step
 from reglue.errors import EnvironmentFault, UsageError
@@ -35,7 +35,7 @@ def main() -> None:
 
 def serve(channel: socket.socket, suite: Suite) -> None:
     """Answer work, frame by frame. Raises EOFError or OSError when the pool is gone."""
-    environments: dict[int, Environment] = {}
+    environments: dict[int, World] = {}
     while True:
         starts, steps = read_work(channel, suite.spec)
         answers: dict[int, Answer] = {}
@@ -49,11 +49,11 @@ def serve(channel: socket.socket, suite: Suite) -> None:
         write_answers(channel, suite.spec, answers)
 
 
-def _begin(suite: Suite, environments: dict[int, Environment], slot: int, cell: Cell) -> Answer:
+def _begin(suite: Suite, environments: dict[int, World], slot: int, cell: Cell) -> Answer:
     """Start an episode, in an environment that is made when its slot is first used."""
     try:
         if slot not in environments:
-            environments[slot] = suite.environment()
+            environments[slot] = suite.world()
     except Exception as error:  # noqa: BLE001 - the edge of somebody's suite
         return fault(error)
     return start(environments[slot], suite.spec, cell)

@@ -27,6 +27,8 @@ class Corridor:
         self, *, solved: Mapping[str, Sequence[int]], horizon: int = 5, show: bool = False
     ) -> None:
         self.solved = solved
+        self.variants = {task: len(steps) for task, steps in solved.items()}
+        self.standardizes = True
         self.horizon = horizon
         self.show = show
         self.spec = TaskSpec(
@@ -36,7 +38,7 @@ class Corridor:
             rewards_in_evaluation=False,
         )
 
-    def environment(self) -> Walk:
+    def world(self) -> Walk:
         return Walk(self)
 
 
@@ -89,7 +91,7 @@ class Trapdoor(Corridor):
         super().__init__(**corridor)  # type: ignore[arg-type]
         self.fuse = Path(fuse)
 
-    def environment(self) -> Walk:
+    def world(self) -> Walk:
         return Falling(self)
 
 
@@ -115,7 +117,7 @@ class Faulty(Corridor):
         super().__init__(**{"solved": solved} | corridor)  # type: ignore[arg-type]
         self.faults = faults
 
-    def environment(self) -> Walk:
+    def world(self) -> Walk:
         return Stumbling(self)
 
 
@@ -160,7 +162,7 @@ class Doorbell(Corridor):
         super().__init__(**corridor)  # type: ignore[arg-type]
         self.bell, self.door = Path(bell), Path(door)
 
-    def environment(self) -> Walk:
+    def world(self) -> Walk:
         return Ringing(self)
 
 
@@ -193,7 +195,7 @@ class Unbuildable:
 class Houseless(Corridor):
     """A suite that can be made and whose environments cannot."""
 
-    def environment(self) -> Walk:
+    def world(self) -> Walk:
         raise OSError("no bricks")
 
 

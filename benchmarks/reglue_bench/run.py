@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from glue_server import AgentPort, Glue, LocalPool, Outcome, Pool, Timeouts, WorkerPool
+from glue_server import AgentPort, LocalPool, Outcome, Pool, SlotGlue, Timeouts, WorkerPool
 from reglue.errors import AgentFault, EnvironmentFault, PlanDiffers
 from reglue.loading import checkpoint_sha256
 from reglue_bench.agents import AgentHost, ObjectHost, ServedHost
@@ -112,7 +112,7 @@ class _Session:
         self._farewell = "the run is over, thank you"
         self._pool: Pool | None = None
         self._waited_s = 0.0  # for the agent to come
-        self._glue: Glue | None = None
+        self._glue: SlotGlue | None = None
 
     def play(self, todo: Sequence[Todo]) -> Ending | None:
         """Play units; how it ended if that was early."""
@@ -164,7 +164,7 @@ class _Session:
                 f"this run is {named}'s; {agent.hello.agent} needs one of its own (--out)"
             )
         timeouts = Timeouts(first_step_s=settings.first_step_timeout, step_s=settings.step_timeout)
-        self._glue = Glue(agent, pool, timeouts=timeouts)
+        self._glue = SlotGlue(agent, pool, timeouts=timeouts)
         procedure = procedure_of(plan)
         phases = {
             (unit, cell.k): cell.phase

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from env_adapters.environment import Cell
 from env_adapters.metaworld.simulator import SimulatorState
 from reglue.calls import Phase
 from reglue.errors import UsageError
+from reglue.worlds import Cell
 
 _MAGIC = b"reglue.metaworld.state.1\n"
 _DIGEST_BYTES = 32

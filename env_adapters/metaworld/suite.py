@@ -67,7 +67,17 @@ class MetaWorld:
             rewards_in_evaluation=False,  # upstream's evaluation passes observations only
         )
 
-    def environment(self) -> World:
+    @property
+    def variants(self) -> Mapping[str, int]:
+        """How many goals each task has."""
+        return {task: len(goals) for task, goals in self._rules.goals.items()}
+
+    @property
+    def standardizes(self) -> bool:
+        """Once the goal is set, nothing in the 50 tasks draws a random number."""
+        return True
+
+    def world(self) -> World:
         """A world for one more slot."""
         return World(self._rules, self._pool, self._mark)
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from env_adapters.environment import Cell, Step
 from env_adapters.metaworld.observations import ACTION, Observations
 from env_adapters.metaworld.pool import SimulatorPool
 from env_adapters.metaworld.simulator import Simulator
@@ -15,6 +14,7 @@ from env_adapters.metaworld.snapshot import Snapshot, read_snapshot
 from reglue.calls import Phase
 from reglue.errors import UnknownName, UsageError
 from reglue.spec import Arrays
+from reglue.worlds import Cell, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class _Episode:
 
 
 class World:
-    """An Environment that can be restored; see env_adapters.environment."""
+    """A World that can be restored; see reglue.worlds."""
 
     def __init__(self, rules: Rules, pool: SimulatorPool, suite: str) -> None:
         self._rules = rules

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from env_adapters import Cell
-from glue_server import Glue, LocalPool, LocalPort, NextOrder, Order, Outcome, Pool, Timeouts
+from glue_server import LocalPool, LocalPort, NextOrder, Order, Outcome, Pool, SlotGlue, Timeouts
 from reglue import Agent, Ends, Phase, Starts, Steps, TaskSpec
 from reglue.spec import Arrays
 from tests.worlds import Corridor
@@ -92,10 +92,10 @@ class Told(LocalPort):
         self.refusals.append(refused.code)
 
 
-def glue_of(agent: Agent, pool: Pool) -> tuple[Glue, Told]:
+def glue_of(agent: Agent, pool: Pool) -> tuple[SlotGlue, Told]:
     """An agent in this process, ready to play."""
     port = Told(agent)
-    glue = Glue(port, pool, timeouts=PATIENT)
+    glue = SlotGlue(port, pool, timeouts=PATIENT)
     glue.init()
     return glue, port
 

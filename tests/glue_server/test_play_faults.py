@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from glue_server import Glue, LocalPool, Outcome
+from glue_server import LocalPool, Outcome, SlotGlue
 from reglue import Agent, EndKind, Phase
 from reglue.calls import Done, Reply, Turn
 from reglue.errors import AgentFault, AgentTimeout
@@ -127,7 +127,7 @@ class Answering(Told):
 
 def test_an_answer_of_another_kind_ends_every_episode_of_its_turn() -> None:
     port = Answering(Follower(), Done())
-    glue = Glue(port, corridor_pool(2), timeouts=PATIENT)
+    glue = SlotGlue(port, corridor_pool(2), timeouts=PATIENT)
     glue.init()
     rows = by_k(glue.play(in_turn(LONG), Phase.EVALUATE))
     assert [row.status for row in rows] == ["agent_error", "agent_error", "ok"]
@@ -152,7 +152,9 @@ def test_episodes_in_play_end_as_the_agents_fault_before_it_is_raised() -> None:
 
 
 def test_rows_say_how_the_agent_was_lost() -> None:
-    glue = Glue(Answering(Follower(), AgentTimeout("too slow")), corridor_pool(2), timeouts=PATIENT)
+    glue = SlotGlue(
+        Answering(Follower(), AgentTimeout("too slow")), corridor_pool(2), timeouts=PATIENT
+    )
     glue.init()
     play_on = glue.play(in_turn(LONG), Phase.EVALUATE)
     rows = [next(play_on), next(play_on)]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pytest
 
 from env_adapters import Cell
-from glue_server import Glue, LocalPool, NextOrder, Order, Timeouts
+from glue_server import LocalPool, NextOrder, Order, SlotGlue, Timeouts
 from glue_server.rpc.stream_port import StreamPort
 from reglue import Agent, Phase, TaskSpec
 from reglue.calls import Call, Init, Reply
@@ -112,7 +112,7 @@ def sent_under(secrets: Secrets, *, show: bool) -> list[bytes]:
     pool = LocalPool(Corridor(solved=secrets.solved, show=show), 3)
     timeouts = Timeouts(first_step_s=1.0, step_s=1.0)
     clock = itertools.count()
-    glue = Glue(tap, pool, timeouts=timeouts, clock=lambda: float(next(clock)))
+    glue = SlotGlue(tap, pool, timeouts=timeouts, clock=lambda: float(next(clock)))
     glue.init()
     glue.adapt_begin()
     list(glue.play(orders(secrets, Phase.ADAPT), Phase.ADAPT))
@@ -182,7 +182,7 @@ def test_a_different_start_seed_is_a_different_byte() -> None:
     spec = Corridor(solved={"a": (1,)}).spec
     tap = Tap(Follower())
     tap.send(Init(spec))
-    glue = Glue(tap, LocalPool(Corridor(solved={"a": (1,)}), 1), timeouts=Timeouts())
+    glue = SlotGlue(tap, LocalPool(Corridor(solved={"a": (1,)}), 1), timeouts=Timeouts())
     for seed in (1, 2):
         order = iter([Order(0, 0, Cell("a", 0, 0, 0, Phase.EVALUATE), seed)])
         list(glue.play(lambda slot, order=order: next(order, None), Phase.EVALUATE))  # type: ignore[misc]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from glue_server import Glue
+from glue_server import SlotGlue
 from glue_server.rpc import GlueServer
 from glue_server.rpc.stream_port import StreamPort
 from reglue import Phase
@@ -103,7 +103,7 @@ def seated(server: GlueServer) -> StreamPort:
 def play(server: GlueServer) -> StreamPort:
     """One episode."""
     port = seated(server)
-    glue = Glue(port, corridor_pool(), timeouts=PATIENT)
+    glue = SlotGlue(port, corridor_pool(), timeouts=PATIENT)
     glue.init()
     list(glue.play(in_turn([cell()]), Phase.EVALUATE))
     return port
@@ -132,7 +132,7 @@ def test_address_and_token_can_be_options(server: GlueServer, join: Join) -> Non
 def test_the_agent_gets_its_arguments_and_its_name(server: GlueServer, join: Join) -> None:
     join("agents.py:Still", "--agent-arg", "word=a=b", "--name", "Sir Still")
     port = seated(server)
-    glue = Glue(port, corridor_pool(), timeouts=PATIENT)
+    glue = SlotGlue(port, corridor_pool(), timeouts=PATIENT)
     glue.init()
     assert (port.hello.agent, glue.message("?")) == ("Sir Still", "a=b")
 
@@ -145,7 +145,7 @@ def test_an_agent_that_raises_is_exit_code_1_with_its_traceback(
 ) -> None:
     process = join("agents.py:Falling")
     port = seated(server)
-    glue = Glue(port, corridor_pool(), timeouts=PATIENT)
+    glue = SlotGlue(port, corridor_pool(), timeouts=PATIENT)
     glue.init()
     with pytest.raises(AgentFault, match="ZeroDivisionError"):
         list(glue.play(in_turn([cell(variant=2)]), Phase.EVALUATE))

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from reglue.errors import NotAnAgent
+from reglue.errors import CannotLoad
 from reglue.examples.random_agent import RandomAgent
 from reglue.loading import agent_name, checkpoint_sha256, example_names, load_agent
 from reglue.metaworld_agent import wrap
@@ -60,12 +60,12 @@ def test_the_examples_are_listed() -> None:
 
 
 def test_an_unknown_example_lists_the_near_ones() -> None:
-    with pytest.raises(NotAnAgent, match=r"no example 'randm'; did you mean random\?.* file.py:"):
+    with pytest.raises(CannotLoad, match=r"no example 'randm'; did you mean random\?.* file.py:"):
         load("randm")
 
 
 def test_a_file_without_a_class_is_told_how_to_name_one() -> None:
-    with pytest.raises(NotAnAgent, match=r"write file.py:Class"):
+    with pytest.raises(CannotLoad, match=r"write file.py:Class"):
         load("agent.py:")
 
 
@@ -152,7 +152,7 @@ def test_an_argument_is_json_where_it_reads_as_json(write: Write, text: str, val
 
 def test_an_unknown_argument_names_those_that_there_are(write: Write) -> None:
     path = write("mine.py", KEEPING)
-    with pytest.raises(NotAnAgent, match=r"takes \(\*, rate=1.0, checkpoint=None\): .*'rat'"):
+    with pytest.raises(CannotLoad, match=r"takes \(\*, rate=1.0, checkpoint=None\): .*'rat'"):
         load(f"{path}:Keeping", rat="1")
 
 
@@ -167,35 +167,35 @@ def test_a_constructors_own_type_error_is_not_taken_for_a_wrong_argument(write: 
 
 def test_a_missing_file_lists_the_near_ones(write: Write) -> None:
     write("my_agent.py", KEEPING)
-    with pytest.raises(NotAnAgent, match=r"no file my_agnt.py; did you mean my_agent.py\?"):
+    with pytest.raises(CannotLoad, match=r"no file my_agnt.py; did you mean my_agent.py\?"):
         load("my_agnt.py:Keeping")
 
 
 def test_a_missing_folder_is_said_to_be_missing(write: Write) -> None:
-    with pytest.raises(NotAnAgent, match=r"no file nowhere/mine.py; there is no folder .*nowhere"):
+    with pytest.raises(CannotLoad, match=r"no file nowhere/mine.py; there is no folder .*nowhere"):
         load("nowhere/mine.py:Keeping")
 
 
 def test_a_missing_class_lists_the_near_ones(write: Write) -> None:
     path = write("mine.py", KEEPING)
-    with pytest.raises(NotAnAgent, match=r"no class Keping in .*; did you mean Keeping\?"):
+    with pytest.raises(CannotLoad, match=r"no class Keping in .*; did you mean Keeping\?"):
         load(f"{path}:Keping")
 
 
 def test_what_cannot_be_called_is_no_class(write: Write) -> None:
     path = write("mine.py", "rate = 3\n")
-    with pytest.raises(NotAnAgent, match=r"no class rate in .*; known: none"):
+    with pytest.raises(CannotLoad, match=r"no class rate in .*; known: none"):
         load(f"{path}:rate")
 
 
 def test_a_missing_module_says_how_to_name_a_file(write: Write) -> None:
-    with pytest.raises(NotAnAgent, match=r"no module nowhere .* nowhere/mine.py:Class"):
+    with pytest.raises(CannotLoad, match=r"no module nowhere .* nowhere/mine.py:Class"):
         load("nowhere.mine:Keeping")
 
 
 def test_a_module_that_lacks_another_shows_that_as_the_cause(write: Write) -> None:
     write("reglue_test_lacking.py", "import nowhere_to_be_found\n")
-    with pytest.raises(NotAnAgent, match="reglue_test_lacking could not be loaded") as caught:
+    with pytest.raises(CannotLoad, match="reglue_test_lacking could not be loaded") as caught:
         load("reglue_test_lacking:Mine")
     assert isinstance(caught.value.__cause__, ModuleNotFoundError)
 
@@ -207,7 +207,7 @@ def test_a_file_that_fails_shows_its_own_error_as_the_cause(
     write: Write, code: str, cause: type[Exception]
 ) -> None:
     path = write("mine.py", code)
-    with pytest.raises(NotAnAgent, match=r"mine.py could not be loaded") as caught:
+    with pytest.raises(CannotLoad, match=r"mine.py could not be loaded") as caught:
         load(f"{path}:Mine")
     assert isinstance(caught.value.__cause__, cause)
 
@@ -215,7 +215,7 @@ def test_a_file_that_fails_shows_its_own_error_as_the_cause(
 def test_a_file_that_fails_leaves_no_module_behind(write: Write) -> None:
     path = write("mine.py", "raise RuntimeError('no')\n")
     before = set(sys.modules)
-    with pytest.raises(NotAnAgent, match="RuntimeError: no"):
+    with pytest.raises(CannotLoad, match="RuntimeError: no"):
         load(f"{path}:Mine")
     assert set(sys.modules) == before
 
@@ -250,5 +250,5 @@ def test_without_a_checkpoint_there_is_no_sha256() -> None:
 
 def test_a_missing_checkpoint_lists_the_near_files(write: Write) -> None:
     write("weights.npz", "")
-    with pytest.raises(NotAnAgent, match=r"wanted a file; did you mean weights.npz\?"):
+    with pytest.raises(CannotLoad, match=r"wanted a file; did you mean weights.npz\?"):
         checkpoint_sha256({"checkpoint": "weight.npz"})

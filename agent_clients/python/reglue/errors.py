@@ -36,8 +36,16 @@ class SpecError(UsageError):
     """A TaskSpec or TensorSpec that contradicts itself."""
 
 
-class NotAnAgent(UsageError):
-    """What should be an agent cannot be loaded, or lacks a method."""
+class CannotLoad(UsageError):
+    """What a name stands for cannot be found or imported."""
+
+
+class NotAnAgent(CannotLoad):
+    """What should be an agent lacks a method, or answers what no action is."""
+
+
+class NotAnEnvironment(CannotLoad):
+    """What should be an environment lacks a method, or answers what fits no TaskSpec."""
 
 
 class MissingExtra(UsageError):

@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Sequence
 
 from reglue.client import connect
-from reglue.errors import NotAnAgent, Refused, ReglueError, UsageError
+from reglue.errors import CannotLoad, Refused, ReglueError, UsageError
 from reglue.loading import agent_name, example_names, load_agent
 
 log = logging.getLogger("reglue")
@@ -23,7 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _join(options)
     except (UsageError, Refused) as error:
-        if error.__cause__ is not None and isinstance(error, NotAnAgent):
+        if error.__cause__ is not None and isinstance(error, CannotLoad):
             traceback.print_exception(error.__cause__)  # the author's own mistake, where it is
         print(f"reglue join: {error}", file=sys.stderr)
         return 2

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from reglue.errors import NotAnAgent
+from reglue.errors import CannotLoad
 from reglue.examples import EXAMPLES
 from reglue.metaworld_agent import MetaWorldAgent
 
@@ -37,20 +37,25 @@ def load_agent(name: str, arguments: Mapping[str, str] | None = None) -> object:
     working directory for modules, go to the front of `sys.path`; a file is
     executed anew by each call.
 
-    Raises NotAnAgent if there is no such file, class or argument, or if the
+    Raises CannotLoad if there is no such file, class or argument, or if the
     author's code fails to import (its own error is the cause).
     """
-    target, _, attribute = EXAMPLES.get(name, name).rpartition(":")
+    make = find(EXAMPLES.get(name, name))
+    keywords = {key: _parsed(value) for key, value in (arguments or {}).items()}
+    _check_arguments(name, make, keywords)
+    return make(**keywords)
+
+
+def find(name: str) -> Callable[..., Any]:
+    """The class or function called `file.py:name` or `package.module:name`. Raises CannotLoad."""
+    target, _, attribute = name.rpartition(":")
     if not target or not attribute:
         hint = _near(name, EXAMPLES)
-        raise NotAnAgent(
+        raise CannotLoad(
             f"there is no example {name!r}; {hint}; or write file.py:Class or package.module:Class"
         )
     module = _load_file(target) if _is_file(target) else _load_module(target)
-    make = _find(module, attribute)
-    keywords = {key: _parsed(value) for key, value in (arguments or {}).items()}
-    _check_arguments(attribute, make, keywords)
-    return make(**keywords)
+    return _find(module, attribute)
 
 
 def agent_name(agent: object) -> str:
@@ -61,13 +66,13 @@ def agent_name(agent: object) -> str:
 def checkpoint_sha256(arguments: Mapping[str, str]) -> str | None:
     """SHA-256, in hex, of the file that the argument `checkpoint` names.
 
-    None if there is no such argument. Raises NotAnAgent if there is no such file.
+    None if there is no such argument. Raises CannotLoad if there is no such file.
     """
     if "checkpoint" not in arguments:
         return None
     path = Path(str(_parsed(arguments["checkpoint"])))
     if not path.is_file():
-        raise NotAnAgent(f"got checkpoint={path}, wanted a file; {_near_files(path)}")
+        raise CannotLoad(f"got checkpoint={path}, wanted a file; {_near_files(path)}")
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -79,12 +84,12 @@ def _is_file(target: str) -> bool:
 def _load_file(target: str) -> ModuleType:
     path = Path(target).resolve()
     if not path.is_file():
-        raise NotAnAgent(f"there is no file {target}; {_near_files(path)}")
+        raise CannotLoad(f"there is no file {target}; {_near_files(path)}")
     # A name of our own: a file called random.py must not become `random`.
     digest = hashlib.sha256(str(path).encode()).hexdigest()[:8]
     spec = importlib.util.spec_from_file_location(f"reglue_agent_{path.stem}_{digest}", path)
     if spec is None or spec.loader is None:
-        raise NotAnAgent(f"{target} is not a Python file")
+        raise CannotLoad(f"{target} is not a Python file")
     _make_importable(path.parent)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # before it runs: dataclasses look their module up
@@ -103,7 +108,7 @@ def _load_module(target: str) -> ModuleType:
         return importlib.import_module(target)
     except ModuleNotFoundError as error:
         if error.name is not None and f"{target}.".startswith(f"{error.name}."):
-            raise NotAnAgent(
+            raise CannotLoad(
                 f"there is no module {error.name} in {Path.cwd()} or installed; "
                 f"for a file write {target.replace('.', '/')}.py:Class"
             ) from None
@@ -112,8 +117,8 @@ def _load_module(target: str) -> ModuleType:
         raise _failed(target, error) from error
 
 
-def _failed(target: str, error: Exception) -> NotAnAgent:
-    return NotAnAgent(f"{target} could not be loaded: {type(error).__name__}: {error}")
+def _failed(target: str, error: Exception) -> CannotLoad:
+    return CannotLoad(f"{target} could not be loaded: {type(error).__name__}: {error}")
 
 
 def _make_importable(folder: Path) -> None:
@@ -126,13 +131,13 @@ def _make_importable(folder: Path) -> None:
     sys.path.insert(0, str(folder))
 
 
-def _find(module: ModuleType, attribute: str) -> Callable[..., object]:
+def _find(module: ModuleType, attribute: str) -> Callable[..., Any]:
     found = getattr(module, attribute, None)
     if not callable(found):
         classes = [name for name, value in vars(module).items() if isinstance(value, type)]
         where = getattr(module, "__file__", None) or module.__name__
-        raise NotAnAgent(f"there is no class {attribute} in {where}; {_near(attribute, classes)}")
-    make: Callable[..., object] = found
+        raise CannotLoad(f"there is no class {attribute} in {where}; {_near(attribute, classes)}")
+    make: Callable[..., Any] = found
     return make
 
 
@@ -151,7 +156,7 @@ def _check_arguments(name: str, make: Callable[..., object], keywords: dict[str,
     try:
         signature.bind(**keywords)
     except TypeError as error:
-        raise NotAnAgent(f"{name} takes {signature}: {error}") from None
+        raise CannotLoad(f"{name} takes {signature}: {error}") from None
 
 
 def _near(got: str, known: Iterable[str]) -> str:

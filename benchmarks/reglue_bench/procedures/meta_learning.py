@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from glue_server import Glue, Order, Outcome
+from glue_server import Order, Outcome, SlotGlue
 from reglue.calls import Phase
 from reglue.errors import AgentFault
 from reglue_bench.plan import PlanCell
@@ -98,7 +98,13 @@ class MetaLearning:
         ]
 
     def play(
-        self, glue: Glue, todo: Iterable[Todo], *, order: MakeOrder, record: Record, watch: Watch
+        self,
+        glue: SlotGlue,
+        todo: Iterable[Todo],
+        *,
+        order: MakeOrder,
+        record: Record,
+        watch: Watch,
     ) -> None:
         """Play wave after wave; one in which an environment failed is played anew."""
         glue.init()
@@ -110,7 +116,7 @@ class MetaLearning:
             record(tried, wave.outcomes())
 
     def _play_wave(
-        self, glue: Glue, todo: Todo, order: MakeOrder, record: Record, watch: Watch
+        self, glue: SlotGlue, todo: Todo, order: MakeOrder, record: Record, watch: Watch
     ) -> _Wave:
         """One try of a wave. When the agent is lost, all of it is recorded as its fault."""
         wave = _Wave(self.cells(todo.unit), len(self.trials(todo.unit)), todo.unit, order)
@@ -121,7 +127,7 @@ class MetaLearning:
             raise
         return wave
 
-    def _play_phases(self, glue: Glue, wave: _Wave, watch: Watch) -> None:
+    def _play_phases(self, glue: SlotGlue, wave: _Wave, watch: Watch) -> None:
         if self._evaluate_before:
             glue.adapt_begin()
             glue.freeze()
@@ -165,7 +171,7 @@ class _Wave:
         """Whether an environment failed."""
         return any(each.status == "environment_error" for each in self._broken.values())
 
-    def play(self, glue: Glue, phase: str, episodes: int, watch: Watch) -> None:
+    def play(self, glue: SlotGlue, phase: str, episodes: int, watch: Watch) -> None:
         """Play the next `episodes` episodes of `phase` in every slot whose trial is whole."""
         left = dict.fromkeys(self._slots.values(), episodes)
 

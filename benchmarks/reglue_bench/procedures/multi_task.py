@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 
-from glue_server import Glue, Order
+from glue_server import Order, SlotGlue
 from reglue.calls import Phase
 from reglue_bench.plan import PlanCell
 from reglue_bench.procedures.procedure import MakeOrder, Record, Todo, Watch
@@ -47,7 +47,13 @@ class MultiTask:
         return (PlanCell(0, task, variant, repeat, "evaluate"),)
 
     def play(
-        self, glue: Glue, todo: Iterable[Todo], *, order: MakeOrder, record: Record, watch: Watch
+        self,
+        glue: SlotGlue,
+        todo: Iterable[Todo],
+        *,
+        order: MakeOrder,
+        record: Record,
+        watch: Watch,
     ) -> None:
         """Play each unit's episode, frozen."""
         queue = deque(todo)

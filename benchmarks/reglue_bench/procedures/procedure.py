@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from glue_server import Glue, Order, Outcome
+from glue_server import Order, Outcome, SlotGlue
 from reglue_bench.plan import PlanCell
 
 MAX_TRIES = 3
@@ -57,7 +57,13 @@ class Procedure(Protocol):
         """The episodes of a unit, k = 0, 1, …; a pure function."""
 
     def play(
-        self, glue: Glue, todo: Iterable[Todo], *, order: MakeOrder, record: Record, watch: Watch
+        self,
+        glue: SlotGlue,
+        todo: Iterable[Todo],
+        *,
+        order: MakeOrder,
+        record: Record,
+        watch: Watch,
     ) -> None:
         """Play the units through the glue and record each when it is whole.
 

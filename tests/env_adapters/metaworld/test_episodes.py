@@ -47,7 +47,7 @@ def test_an_episode_has_the_bits_of_plain_metaworld_whatever_was_played_before(
         observation, reward, _, _, info = env.step(act(observation))
         reference.append((observation.tobytes(), float(reward), info["success"] == 1.0))
 
-    world = MetaWorld(goals={task: goals}, goal_visible=True).environment()
+    world = MetaWorld(goals={task: goals}, goal_visible=True).world()
     play(world, world.start(cell(task, 1)), act, 20)
     first = world.start(cell(task, 0))
     steps = play(world, first, act, 30)
@@ -63,7 +63,7 @@ def test_a_hidden_goal_is_hidden_and_changes_nothing_else(
     goals = draw_two("push-v3")
     env, observation = start_plain("push-v3", goals[0], goal_visible=False)
     act = expert("push-v3")
-    world = MetaWorld(goals={"push-v3": goals}, goal_visible=False).environment()
+    world = MetaWorld(goals={"push-v3": goals}, goal_visible=False).world()
     steps = play(world, world.start(cell("push-v3")), act, 20)
     for step in steps:
         observation, reward, _, _, _ = env.step(act(observation))
@@ -80,7 +80,7 @@ def test_actions_out_of_bounds_count_as_in_plain_metaworld(
     goals = draw_two(task)
     env, observation = start_plain(task, goals[0])
     act = expert(task)
-    world = MetaWorld(goals={task: goals}, goal_visible=True).environment()
+    world = MetaWorld(goals={task: goals}, goal_visible=True).world()
     for step in play(world, world.start(cell(task)), lambda seen: act(seen) * np.float32(4), 60):
         observation, reward, _, _, _ = env.step(act(observation) * np.float32(4))
         assert step.observation["observation"].tobytes() == observation.tobytes()
@@ -88,7 +88,7 @@ def test_actions_out_of_bounds_count_as_in_plain_metaworld(
 
 
 def test_two_worlds_of_a_suite_play_the_same_task_side_by_side(reach: MetaWorld) -> None:
-    alone, other = reach.environment(), reach.environment()
+    alone, other = reach.world(), reach.world()
     alone.start(cell("reach-v3"))
     expected = [alone.step(STILL).reward for _ in range(3)]
     alone.start(cell("reach-v3"))
@@ -101,14 +101,14 @@ def test_two_worlds_of_a_suite_play_the_same_task_side_by_side(reach: MetaWorld)
 
 
 def test_an_episode_is_truncated_at_the_horizon(reach: MetaWorld) -> None:
-    world = reach.environment()
+    world = reach.world()
     world.start(cell("reach-v3"))
     flags = [(step.truncated, step.terminated) for step in (world.step(STILL) for _ in range(7))]
     assert flags == [(False, False)] * 6 + [(True, False)]
 
 
 def first_end(suite: MetaWorld, phase: Phase, act: Any, steps: int) -> list[Step]:
-    world = suite.environment()
+    world = suite.world()
     seen = world.start(cell("drawer-close-v3", phase=phase))["observation"]
     taken: list[Step] = []
     while len(taken) < steps and not (taken and (taken[-1].terminated or taken[-1].truncated)):
@@ -152,11 +152,11 @@ def test_success_at_the_horizon_terminates_and_truncates(
 
 def test_a_step_before_start_is_refused(reach: MetaWorld) -> None:
     with pytest.raises(UsageError, match="call start first"):
-        reach.environment().step(STILL)
+        reach.world().step(STILL)
 
 
 def test_a_step_after_the_end_is_refused(reach: MetaWorld) -> None:
-    world = reach.environment()
+    world = reach.world()
     world.start(cell("reach-v3"))
     for _ in range(7):
         world.step(STILL)
@@ -165,7 +165,7 @@ def test_a_step_after_the_end_is_refused(reach: MetaWorld) -> None:
 
 
 def test_a_closed_world_can_start_again(reach: MetaWorld) -> None:
-    world = reach.environment()
+    world = reach.world()
     first = world.start(cell("reach-v3"))["observation"].tobytes()
     world.close()
     assert world.start(cell("reach-v3"))["observation"].tobytes() == first
@@ -173,18 +173,18 @@ def test_a_closed_world_can_start_again(reach: MetaWorld) -> None:
 
 def test_an_unknown_task_lists_the_near_ones(reach: MetaWorld) -> None:
     with pytest.raises(UnknownName, match="did you mean reach-v3"):
-        reach.environment().start(cell("reach-v2"))
+        reach.world().start(cell("reach-v2"))
 
 
 @pytest.mark.parametrize("variant", [-1, 2])
 def test_a_variant_out_of_range_is_refused(reach: MetaWorld, variant: int) -> None:
     with pytest.raises(UsageError, match=f"got variant {variant}, wanted 0 to 1"):
-        reach.environment().start(cell("reach-v3", variant))
+        reach.world().start(cell("reach-v3", variant))
 
 
 def test_a_goal_of_wrong_size_is_refused_and_the_episode_goes_on(draw_two: Any) -> None:
     goals = [draw_two("reach-v3")[0], [0.0, 0.8, 0.2]]  # reach draws its object's place too
-    world = MetaWorld(goals={"reach-v3": goals}, goal_visible=True).environment()
+    world = MetaWorld(goals={"reach-v3": goals}, goal_visible=True).world()
     world.start(cell("reach-v3"))
     with pytest.raises(UsageError, match="got a goal of 3 numbers, wanted 6"):
         world.start(cell("reach-v3", 1))
@@ -195,7 +195,7 @@ def test_a_goal_of_wrong_size_is_refused_and_the_episode_goes_on(draw_two: Any) 
 def test_an_action_that_is_none_is_refused_and_the_episode_goes_on(
     reach: MetaWorld, action: Any
 ) -> None:
-    world = reach.environment()
+    world = reach.world()
     world.start(cell("reach-v3"))
     with pytest.raises(UsageError, match="wanted 4 finite numbers"):
         world.step({"action": np.array(action, np.float32)})

@@ -28,7 +28,7 @@ from env_adapters import SuiteName
 
 for line in sys.stdin:
     job = json.loads(line)
-    world = SuiteName("env_adapters.metaworld:MetaWorld", job["config"]).build().environment()
+    world = SuiteName("env_adapters.metaworld:MetaWorld", job["config"]).build().world()
     world.set_state(bytes.fromhex(job["state"]))
     for action in np.array(job["actions"], np.float32):
         step = world.step({"action": action})
@@ -66,13 +66,13 @@ def play(world: Any, first: Any, act: Callable[[Any], Any], steps: int) -> tuple
 @pytest.mark.parametrize("task", ALL_TASKS)
 def test_a_state_goes_on_to_the_bit_in_a_fresh_suite(task: str, draw_two: Any, expert: Any) -> None:
     goals = {task: draw_two(task)}
-    world = MetaWorld(**config(goals)).environment()
+    world = MetaWorld(**config(goals)).world()
     _, before = play(world, world.start(cell(task, 1)), expert(task), 20)
     state = world.get_state()
     last = {"observation": np.frombuffer(before[-1][0])}
     actions, expected = play(world, last, expert(task), 15)
 
-    fresh = MetaWorld(**config(goals)).environment()
+    fresh = MetaWorld(**config(goals)).world()
     fresh.set_state(state)
     assert run(fresh, actions) == expected
     world.close()
@@ -83,7 +83,7 @@ def test_a_state_goes_on_to_the_bit_in_another_process(draw_two: Any, expert: An
     jobs, expected = [], []
     for task in ("bin-picking-v3", "pick-place-v3", "assembly-v3", "window-close-v3"):
         settings = config({task: draw_two(task)}, one_hot=True)
-        world = MetaWorld(**settings).environment()
+        world = MetaWorld(**settings).world()
         play(world, world.start(cell(task, 1)), expert(task), 60)
         state = world.get_state()
         actions = np.random.default_rng(1).uniform(-1, 1, (15, 4)).astype(np.float32)
@@ -111,11 +111,11 @@ ACTIONS = np.random.default_rng(0).uniform(-1, 1, (20, 4)).astype(np.float32)
 
 
 def test_worlds_can_be_restored(suite: MetaWorld) -> None:
-    assert isinstance(suite.environment(), Restorable)
+    assert isinstance(suite.world(), Restorable)
 
 
 def test_keeping_a_state_changes_nothing(suite: MetaWorld) -> None:
-    world = suite.environment()
+    world = suite.world()
     world.start(cell("push-v3"))
     expected = run(world, ACTIONS)
     world.start(cell("push-v3"))
@@ -127,7 +127,7 @@ def test_keeping_a_state_changes_nothing(suite: MetaWorld) -> None:
 
 
 def test_the_state_of_a_start_plays_the_whole_episode(suite: MetaWorld) -> None:
-    world = suite.environment()
+    world = suite.world()
     world.start(cell("push-v3"))
     state = world.get_state()
     expected = run(world, ACTIONS)
@@ -136,7 +136,7 @@ def test_the_state_of_a_start_plays_the_whole_episode(suite: MetaWorld) -> None:
 
 
 def test_a_state_replaces_an_episode_of_another_task(suite: MetaWorld) -> None:
-    world = suite.environment()
+    world = suite.world()
     world.start(cell("push-v3"))
     run(world, ACTIONS[:5])
     state = world.get_state()
@@ -148,19 +148,19 @@ def test_a_state_replaces_an_episode_of_another_task(suite: MetaWorld) -> None:
 
 
 def test_a_state_keeps_its_whole_cell(suite: MetaWorld) -> None:
-    world = suite.environment()
+    world = suite.world()
     world.start(cell("push-v3", 1, Phase.EVALUATE))
     assert read_snapshot(world.get_state()).cell == cell("push-v3", 1, Phase.EVALUATE)
 
 
 def test_a_restored_evaluation_still_ends_at_success(draw_two: Any, expert: Any) -> None:
     goals = {"drawer-close-v3": draw_two("drawer-close-v3")}
-    world = MetaWorld(**config(goals)).environment()
+    world = MetaWorld(**config(goals)).world()
     act = expert("drawer-close-v3")
     first = world.start(cell("drawer-close-v3", phase=Phase.EVALUATE))
     play(world, first, act, 5)
     state = world.get_state()
-    other = MetaWorld(**config(goals)).environment()
+    other = MetaWorld(**config(goals)).world()
     other.set_state(state)
     step = other.step({"action": np.zeros(4)})
     while not (step.terminated or step.truncated):
@@ -170,7 +170,7 @@ def test_a_restored_evaluation_still_ends_at_success(draw_two: Any, expert: Any)
 
 def test_without_an_episode_there_is_no_state(suite: MetaWorld) -> None:
     with pytest.raises(UsageError, match="call start first"):
-        suite.environment().get_state()
+        suite.world().get_state()
 
 
 def _truncated(state: bytes) -> bytes:
@@ -217,7 +217,7 @@ BAD: dict[str, Callable[[bytes], bytes]] = {
 def test_a_state_that_is_not_its_own_is_refused_and_the_episode_goes_on(
     suite: MetaWorld, spoil: Callable[[bytes], bytes]
 ) -> None:
-    world = suite.environment()
+    world = suite.world()
     world.start(cell("push-v3"))
     run(world, ACTIONS[:5])
     state = world.get_state()
@@ -230,13 +230,13 @@ def test_a_state_that_is_not_its_own_is_refused_and_the_episode_goes_on(
 
 def test_a_foreign_key_is_told_from_a_damaged_one(suite: MetaWorld) -> None:
     with pytest.raises(UsageError, match="wanted the state of a Meta-World environment"):
-        suite.environment().set_state(b"a key of something else")
+        suite.world().set_state(b"a key of something else")
 
 
 def test_a_suite_refuses_the_state_of_one_with_another_config(draw_two: Any) -> None:
     goals = {"push-v3": draw_two("push-v3")}
-    one = MetaWorld(**config(goals)).environment()
+    one = MetaWorld(**config(goals)).world()
     one.start(cell("push-v3"))
-    two = MetaWorld(**config(goals, recurrent_info=False)).environment()
+    two = MetaWorld(**config(goals, recurrent_info=False)).world()
     with pytest.raises(UsageError, match="another config"):
         two.set_state(one.get_state())

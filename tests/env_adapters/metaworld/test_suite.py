@@ -54,13 +54,13 @@ def test_the_spec_says_rewards_and_horizon() -> None:
 )
 def test_observations_grow_by_what_is_asked_for(options: dict[str, Any], size: int) -> None:
     suite = MetaWorld(goals=PAIR, goal_visible=True, **options)
-    first = suite.environment().start(cell("reach-v3"))["observation"]
+    first = suite.world().start(cell("reach-v3"))["observation"]
     assert suite.spec.observations[0].shape == first.shape == (size,)
 
 
 def test_observations_can_be_float32() -> None:
-    plain = MetaWorld(goals=REACH, goal_visible=True).environment()
-    short = MetaWorld(goals=REACH, goal_visible=True, observation_dtype="float32").environment()
+    plain = MetaWorld(goals=REACH, goal_visible=True).world()
+    short = MetaWorld(goals=REACH, goal_visible=True, observation_dtype="float32").world()
     expected = plain.start(cell("reach-v3"))["observation"].astype(np.float32)
     first = short.start(cell("reach-v3"))["observation"]
     assert (first.dtype, first.tobytes()) == (expected.dtype, expected.tobytes())
@@ -73,7 +73,7 @@ def test_revealed_tasks_are_a_tensor_of_their_own() -> None:
 
 @pytest.mark.parametrize("task", PAIR)
 def test_a_revealed_task_is_its_place_among_all_tasks(task: str) -> None:
-    world = MetaWorld(goals=PAIR, goal_visible=True, reveal_tasks=True).environment()
+    world = MetaWorld(goals=PAIR, goal_visible=True, reveal_tasks=True).world()
     seen = [world.start(cell(task))["task"], world.step(STILL).observation["task"]]
     read = [(each.dtype.name, each.shape, each.item()) for each in seen]
     assert read == [("int64", (), ALL_TASKS.index(task))] * 2
@@ -118,7 +118,7 @@ def test_an_episode_has_the_bits_of_upstreams_wrappers(
         observation, reward, terminated, truncated, _ = wrapped.step(action)
         reference.append((observation.tobytes(), float(reward), bool(terminated), truncated))
 
-    world = MetaWorld(goals=PAIR, horizon=12, **options).environment()
+    world = MetaWorld(goals=PAIR, horizon=12, **options).world()
     played: list[Any] = [world.start(cell(task))["observation"].tobytes()]
     for step in (world.step({"action": action}) for action in actions):
         bits = step.observation["observation"].tobytes()
@@ -129,7 +129,7 @@ def test_an_episode_has_the_bits_of_upstreams_wrappers(
 def test_a_suite_is_built_by_name_from_json() -> None:
     config = json.loads(json.dumps({"goals": PAIR, "goal_visible": False, "horizon": 9}))
     suite = SuiteName("env_adapters.metaworld:MetaWorld", config).build()
-    assert suite.environment().start(cell("door-open-v3"))["observation"].shape == (39,)
+    assert suite.world().start(cell("door-open-v3"))["observation"].shape == (39,)
 
 
 @pytest.mark.parametrize("horizon", [0, -1, 501, 7.0, "7", True])

@@ -10,12 +10,12 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
-from glue_server import Glue, LocalPool, Timeouts
+from glue_server import LocalPool, SlotGlue, Timeouts
 from glue_server.rpc import GlueServer
 from glue_server.rpc.stream_port import StreamPort
 from reglue import Phase, TaskSpec, TensorSpec
@@ -46,8 +46,8 @@ def seated(server: GlueServer) -> StreamPort:
     return port
 
 
-def glue_over(server: GlueServer, pool: LocalPool, timeouts: Timeouts = PATIENT) -> Glue:
-    return Glue(seated(server), pool, timeouts=timeouts)
+def glue_over(server: GlueServer, pool: LocalPool, timeouts: Timeouts = PATIENT) -> SlotGlue:
+    return SlotGlue(seated(server), pool, timeouts=timeouts)
 
 
 # Good agents.
@@ -198,7 +198,7 @@ def test_a_fault_reply_ends_the_play_with_its_words(server: GlueServer, dial: Di
     )
 
 
-def lost(glue: Glue, kind: type[AgentFault]) -> tuple[str, str]:
+def lost(glue: SlotGlue, kind: type[AgentFault]) -> tuple[str, str]:
     """The status of the episode in which the agent was lost, and what was raised then."""
     glue.init()
     play_on = glue.play(in_turn(WALK), Phase.EVALUATE)
@@ -373,8 +373,10 @@ def test_a_task_just_small_enough_for_a_message_is_played(server: GlueServer, jo
             (TensorSpec("action", "float32", (1,)),),
             horizon=1,
         )
+        variants: ClassVar = {"walk": 2}
+        standardizes = True
 
-        def environment(self) -> Any:
+        def world(self) -> Any:
             return self
 
         def start(self, cell: Any) -> Any:

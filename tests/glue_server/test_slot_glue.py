@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from glue_server import Glue, LocalPort
+from glue_server import LocalPort, SlotGlue
 from reglue import Phase
 from reglue.errors import AgentFault
 from tests.glue_server.playing import (
@@ -33,7 +33,7 @@ def test_an_agent_that_plays_fewer_slots_is_refused() -> None:
         max_slots = 2
 
     port = Told(Small())
-    glue = Glue(port, corridor_pool(3), timeouts=PATIENT)
+    glue = SlotGlue(port, corridor_pool(3), timeouts=PATIENT)
     with pytest.raises(AgentFault, match="at most 2 slots, wanted 3: run it with --slots 2"):
         glue.init()
     assert port.refusals == ["NOT_CAPABLE"]
@@ -80,7 +80,7 @@ def test_what_an_agent_raises_in_any_routine_is_its_fault() -> None:
 def test_time_is_booked_to_whoever_was_waited_for() -> None:
     """A clock that ticks once a look: init, 2 turns; 2 exchanges of a start and a step."""
     ticks = itertools.count()
-    glue = Glue(
+    glue = SlotGlue(
         LocalPort(Follower(), "f"),
         corridor_pool(),
         timeouts=PATIENT,

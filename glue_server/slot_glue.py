@@ -45,7 +45,7 @@ class Spent:
     environment_s: float = 0.0
 
 
-class Glue:
+class SlotGlue:
     """One agent, one pool. Every call waits for its answer.
 
     All raise AgentFault (or AgentTimeout, AgentDisconnected) when the agent is

@@ -1,4 +1,4 @@
-"""The environment's side of the glue, inside one process.
+"""Environments as most people write them: one world a slot, one episode at a time.
 
 These are driver types: task names, goals, seeds and success flags live here and
 in the layers above, never in what an agent is sent.
@@ -6,13 +6,11 @@ in the layers above, never in what an agent is sent.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from reglue.calls import Phase
-from reglue.errors import UsageError
 from reglue.spec import Arrays, TaskSpec
 
 
@@ -38,8 +36,8 @@ class Step:
     success: bool  # the task's flag at this step; for the driver alone
 
 
-class Environment(Protocol):
-    """One slot's world: plays one episode after another."""
+class World(Protocol):
+    """One slot's environment: plays one episode after another."""
 
     def start(self, cell: Cell) -> Arrays:
         """Begin the cell's episode, whatever was played before; its first observation."""
@@ -53,39 +51,46 @@ class Environment(Protocol):
 
 @runtime_checkable
 class Restorable(Protocol):
-    """An environment whose state can be kept and brought back to the bit."""
+    """A world whose state can be kept and brought back to the bit."""
 
     def get_state(self) -> bytes:
-        """The whole state in mid-episode, readable in another process; no pickle."""
+        """The whole state in mid-episode, its chance included; no pickle.
+
+        Any process that builds the same suite can read it. Raises UsageError when no
+        episode is on.
+        """
 
     def set_state(self, state: bytes) -> None:
         """Continue from `state`: the same actions give the same bits. Raises UsageError."""
 
 
+@runtime_checkable
+class Seeded(Protocol):
+    """A world whose chance alone can be kept and brought back."""
+
+    def get_random_seed(self) -> bytes:
+        """Where the episode's generators stand. Raises UsageError when no episode is on."""
+
+    def set_random_seed(self, seed: bytes) -> None:
+        """Let chance go on from `seed`; nothing else changes. Raises UsageError."""
+
+
 class Suite(Protocol):
-    """Makes the environments of one process, which may share what is costly to build."""
+    """Makes the worlds of one process, which may share what is costly to build."""
 
     @property
     def spec(self) -> TaskSpec:
         """The same for all tasks; with one slot."""
 
-    def environment(self) -> Environment:
+    @property
+    def variants(self) -> Mapping[str, int]:
+        """Its tasks, in their order, and how many variants each has."""
+
+    @property
+    def standardizes(self) -> bool:
+        """True if all chance of an episode is `reglue.chance.Chance(cell.seed, cell.repeat)`,
+        or if there is none: then the same cell is the same episode on every platform.
+        """
+
+    def world(self) -> World:
         """A world for one more slot."""
-
-
-@dataclass(frozen=True, slots=True)
-class SuiteName:
-    """A suite by `module:factory` and JSON, so that any process can build it."""
-
-    factory: str
-    config: Mapping[str, Any]
-
-    def build(self) -> Suite:
-        """Call the factory with the config's entries as keywords. Raises UsageError."""
-        module, _, name = self.factory.partition(":")
-        try:
-            factory = getattr(importlib.import_module(module), name)
-        except (ModuleNotFoundError, AttributeError) as error:
-            raise UsageError(f"no suite {self.factory!r}: {error}") from error
-        suite: Suite = factory(**self.config)
-        return suite

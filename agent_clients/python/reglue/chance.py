@@ -1,0 +1,72 @@
+"""Chance that is the same on every platform: Philox 4×64 words, numbered.
+
+RL-Glue 1.0's env_standardize_randomness wants random numbers that are "platform and
+invocation independent". Here an episode's d-th draw is a function of three numbers:
+the seed, the episode and d. The rule, for every language:
+
+- Word d of an episode is word `d mod 4` of the block of Philox 4×64 with 10 rounds
+  (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3") whose key is
+  `(seed, 0)` and whose counter is `(d div 4, episode, 0, 0)`, least word first.
+- A uniform number takes one word w: `(w >> 11) × 2⁻⁵³`, in [0, 1), then `low + (high - low) × u`
+  in float64.
+- A whole number below n takes words w until `w × n mod 2⁶⁴ ≥ 2⁶⁴ mod n`, and is then
+  `w × n div 2⁶⁴` (Lemire 2019, "Fast random integer generation in an interval").
+
+`tests/reglue/chance_vectors.json` holds numbers to test an implementation with.
+"""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+
+from reglue.errors import UsageError
+
+_WORDS = 2**64
+_BLOCK = 4  # words of one counter
+_POSITION = struct.Struct("<QQQ")
+
+
+class Chance:
+    """The random numbers of one episode, drawn one after another."""
+
+    def __init__(self, seed: int, episode: int = 0, *, drawn: int = 0) -> None:
+        """`drawn` words are taken as drawn already. All are 0 to 2**64 - 1."""
+        for what, number in (("seed", seed), ("episode", episode), ("drawn", drawn)):
+            if not 0 <= number < _WORDS:
+                raise UsageError(f"got {what} {number}, wanted 0 to 2**64 - 1")
+        self._seed, self._episode, self._drawn = seed, episode, drawn
+        block, skipped = divmod(drawn, _BLOCK)
+        # NumPy counts up before it makes a block.
+        counter = (episode * _WORDS + block - 1) % _WORDS**4
+        self.bits = np.random.Philox(key=seed, counter=counter)
+        self.bits.random_raw(skipped)
+
+    def word(self) -> int:
+        """64 random bits."""
+        self._drawn += 1
+        return int(self.bits.random_raw())
+
+    def uniform(self, low: float = 0.0, high: float = 1.0) -> float:
+        """A float64 in [low, high)."""
+        return low + (high - low) * ((self.word() >> 11) * 2.0**-53)
+
+    def below(self, n: int) -> int:
+        """A whole number of 0 to n - 1, each as likely; n is at least 1."""
+        rejected = _WORDS % n
+        while (product := self.word() * n) % _WORDS < rejected:
+            pass
+        return product // _WORDS
+
+    def to_bytes(self) -> bytes:
+        """Where it stands: seed, episode and words drawn, 24 bytes."""
+        return _POSITION.pack(self._seed, self._episode, self._drawn)
+
+    @staticmethod
+    def from_bytes(position: bytes) -> Chance:
+        """Chance that goes on from there. Raises UsageError for other bytes."""
+        if len(position) != _POSITION.size:
+            raise UsageError(f"got {len(position)} bytes, wanted the {_POSITION.size} of a chance")
+        seed, episode, drawn = _POSITION.unpack(position)
+        return Chance(seed, episode, drawn=drawn)
