@@ -111,6 +111,8 @@ class SlotGlue:
         order of slots, after the outcome was handed out. An action that is not
         legal ends its own episode as the agent's error, and play goes on. When the
         agent is lost, every episode in play ends as its fault before that is raised.
+        An episode that reaches its order's `max_steps` is cut off: the agent is not
+        told of an end, the outcome is `ok`.
         """
         loop = EpisodeLoop(
             self.spec,

@@ -11,7 +11,7 @@ from reglue.calls import Call, Farewell, Hello, Init, Numbered, Refusal, Reply, 
 from reglue.errors import AgentDisconnected, AgentFault, AgentTimeout, BadReply, UsageError
 from reglue.spec import TaskSpec
 from reglue.v1 import agent_pb2
-from reglue.wire.messages import decode_reply, encode_call
+from reglue.wire.agent_messages import decode_reply, encode_call
 
 
 class StreamPort:

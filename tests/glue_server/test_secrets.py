@@ -20,7 +20,7 @@ from reglue.calls import Call, Init, Reply
 from reglue.errors import BadReply
 from reglue.player import hello, play
 from reglue.v1 import agent_pb2 as pb
-from reglue.wire.messages import decode_call, encode_reply
+from reglue.wire.agent_messages import decode_call, encode_reply
 from tests.glue_server.playing import Follower
 from tests.worlds import Corridor
 

@@ -34,7 +34,7 @@ from reglue.errors import (
 from reglue.grpc_settings import grpc
 from reglue.v1 import agent_pb2 as pb
 from reglue.v1 import lobby_pb2
-from reglue.wire.messages import encode_call
+from reglue.wire.agent_messages import encode_call
 from tests.leftovers import nothing_left
 
 PATIENCE_S = 20.0

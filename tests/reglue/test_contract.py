@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import ModuleType
 
+import pytest
 from google.protobuf.descriptor import Descriptor
 
-from reglue.v1 import agent_pb2, spec_pb2
+from reglue.v1 import agent_pb2, session_pb2, spec_pb2
 
 SECRETS = ("task", "goal", "variant", "success", "info", "seed")
 
 
-def test_agent_proto_imports_the_spec_alone() -> None:
+def test_agent_proto_imports_the_spec_and_what_all_sessions_share_alone() -> None:
     imported = [file.name for file in agent_pb2.DESCRIPTOR.dependencies]
-    assert imported == ["reglue/v1/spec.proto"]
+    assert imported == ["reglue/v1/session.proto", "reglue/v1/spec.proto"]
 
 
-def test_spec_proto_imports_nothing() -> None:
-    assert list(spec_pb2.DESCRIPTOR.dependencies) == []
+@pytest.mark.parametrize("shared", [spec_pb2, session_pb2])
+def test_what_agents_share_imports_nothing(shared: ModuleType) -> None:
+    assert list(shared.DESCRIPTOR.dependencies) == []
 
 
 def test_no_message_to_an_agent_has_a_field_named_like_a_secret() -> None:

@@ -17,7 +17,7 @@ from reglue.calls import Actions, EndKind, Numbered, Phase, StepFlag, Turn
 from reglue.session import hello_proof
 from reglue.spec import TaskSpec
 from reglue.v1 import agent_pb2, lobby_pb2, spec_pb2
-from reglue.wire.messages import decode_call, decode_reply, encode_call, encode_reply
+from reglue.wire.agent_messages import decode_call, decode_reply, encode_call, encode_reply
 from reglue.wire.specs import decode_spec
 
 README = (Path(__file__).parents[2] / "proto" / "README.md").read_text(encoding="utf-8")

@@ -33,7 +33,11 @@ class UnknownName(UsageError):
 
 
 class SpecError(UsageError):
-    """A TaskSpec or TensorSpec that contradicts itself."""
+    """A TaskSpec, a TensorSpec or a task spec string that contradicts itself or says too much."""
+
+
+class UnknownVersion(SpecError):
+    """A task spec string of another version than RL-Glue-3.0; what it says is not known."""
 
 
 class CannotLoad(UsageError):
@@ -65,6 +69,49 @@ class RunBusy(UsageError):
 
 class PlanDiffers(UsageError):
     """A run can only be resumed by the plan, agent and versions that began it."""
+
+
+class RoutineRefused(UsageError):
+    """A routine that was not carried out; nothing was changed.
+
+    `code` is a name of the protocol's RefusalCode without its prefix.
+    """
+
+    code = "WRONG_SIZE"
+
+    def __init__(self, *, got: str, wanted: str) -> None:
+        super().__init__(f"got {got}, wanted {wanted}")
+        self.got, self.wanted = got, wanted
+
+
+class OutOfOrder(RoutineRefused):
+    """A routine that is not legal now; the message says what to call first."""
+
+    code = "OUT_OF_ORDER"
+
+
+class UnknownKey(RoutineRefused):
+    """A key, or a kept state, that was not given out by whom it is shown to."""
+
+    code = "UNKNOWN_KEY"
+
+
+class NotSupported(RoutineRefused):
+    """An optional routine that the environment does not have."""
+
+    code = "NOT_SUPPORTED"
+
+
+class OutOfDomain(RoutineRefused):
+    """An argument outside its domain, such as a slot that there is not."""
+
+    code = "OUT_OF_DOMAIN"
+
+
+ROUTINE_REFUSALS = {
+    kind.code: kind for kind in (RoutineRefused, OutOfOrder, UnknownKey, NotSupported, OutOfDomain)
+}
+"""The errors of refused routines, by code."""
 
 
 # The door's.

@@ -28,9 +28,9 @@ from reglue.errors import (
 from reglue.grpc_settings import HUB_MESSAGE_BYTES, channel_options, grpc
 from reglue.player import hello, play
 from reglue.spec import TaskSpec
-from reglue.v1 import agent_pb2, agent_pb2_grpc, lobby_pb2, lobby_pb2_grpc
+from reglue.v1 import agent_pb2, agent_pb2_grpc, lobby_pb2, lobby_pb2_grpc, session_pb2
 from reglue.version import PROTOCOL_MAJOR, PROTOCOL_MINOR
-from reglue.wire.messages import decode_call, encode_reply
+from reglue.wire.agent_messages import decode_call, encode_reply
 
 log = logging.getLogger("reglue")
 
@@ -110,7 +110,7 @@ class Session:
     def _leave(self, stream: Stream, seq: int, error: Exception) -> None:
         """Tell the glue what happened and give it a moment to close the session."""
         what = f"{type(error).__name__}: {error}"[:4096]
-        self._outbox.put(agent_pb2.AgentReply(seq=seq, fault=agent_pb2.Fault(what=what)))
+        self._outbox.put(agent_pb2.AgentReply(seq=seq, fault=session_pb2.Fault(what=what)))
         timer = threading.Timer(_FAREWELL_S, stream.cancel)
         timer.start()
         try:

@@ -9,7 +9,7 @@ from typing import Any
 from reglue.grpc_settings import grpc
 from reglue.session import hello_proof
 from reglue.v1 import agent_pb2 as pb
-from reglue.v1 import agent_pb2_grpc, lobby_pb2, lobby_pb2_grpc
+from reglue.v1 import agent_pb2_grpc, lobby_pb2, lobby_pb2_grpc, session_pb2
 
 PATIENCE_S = 20.0
 
@@ -62,7 +62,7 @@ class RawAgent:
     def done(self) -> pb.AgentCall:
         """Answer the next call with Done."""
         call = self.hear()
-        self.send(pb.AgentReply(seq=call.seq, done=pb.Done()))
+        self.send(pb.AgentReply(seq=call.seq, done=session_pb2.Done()))
         return call
 
     def act(self, *entries: bytes) -> pb.AgentCall:

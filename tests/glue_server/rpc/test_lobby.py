@@ -10,7 +10,7 @@ from glue_server.rpc import GlueServer
 from reglue.errors import Busy
 from reglue.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.v1 import agent_pb2 as pb
-from reglue.v1 import lobby_pb2
+from reglue.v1 import lobby_pb2, session_pb2
 from tests.glue_server.playing import Follower
 from tests.glue_server.rpc.conftest import Dial, Join
 from tests.glue_server.rpc.partners import PATIENCE_S, ask, refusal
@@ -79,7 +79,11 @@ def test_the_server_draws_a_token_of_its_own() -> None:
         ({"metadata": ""}, "UNAUTHENTICATED", "no such ticket"),
         ({"major": 2}, "FAILED_PRECONDITION", "got protocol version 2"),
         ({"first": pb.AgentReply(seq=1)}, "INVALID_ARGUMENT", "begins with a hello"),
-        ({"first": pb.AgentReply(done=pb.Done())}, "INVALID_ARGUMENT", "begins with a hello"),
+        (
+            {"first": pb.AgentReply(done=session_pb2.Done())},
+            "INVALID_ARGUMENT",
+            "begins with a hello",
+        ),
     ],
     ids=str,
 )

@@ -23,6 +23,7 @@ from reglue.calls import Done, Freeze, Init
 from reglue.errors import AgentDisconnected, AgentFault, AgentTimeout, UsageError
 from reglue.grpc_settings import HUB_MESSAGE_BYTES
 from reglue.v1 import agent_pb2 as pb
+from reglue.v1 import session_pb2
 from tests.glue_server.playing import (
     PATIENT,
     Follower,
@@ -154,12 +155,13 @@ def test_a_refusal_names_the_reply_and_says_why(server: GlueServer, dial: Dial) 
     _, turn = answering.result(PATIENCE_S)
     refusal = agent.hear().refusal
     assert refusal.of_seq == turn.seq
-    assert refusal.code == pb.REFUSAL_CODE_NOT_FINITE
+    assert refusal.code == session_pb2.REFUSAL_CODE_NOT_FINITE
     assert (refusal.got, refusal.wanted) == ("'action' = [nan]", "finite numbers")
 
 
 @pytest.mark.parametrize(
-    "reply", [pb.AgentReply(), pb.AgentReply(hello=pb.Hello()), pb.AgentReply(done=pb.Done())]
+    "reply",
+    [pb.AgentReply(), pb.AgentReply(hello=pb.Hello()), pb.AgentReply(done=session_pb2.Done())],
 )
 def test_an_answer_of_another_kind_is_refused(
     server: GlueServer, dial: Dial, reply: pb.AgentReply
@@ -177,7 +179,7 @@ def test_an_answer_of_another_kind_is_refused(
     glue.init()
     [row] = list(glue.play(in_turn(WALK), Phase.EVALUATE))
     assert row.status == "agent_error"
-    assert told.result(PATIENCE_S).refusal.code == pb.REFUSAL_CODE_WRONG_KIND
+    assert told.result(PATIENCE_S).refusal.code == session_pb2.REFUSAL_CODE_WRONG_KIND
 
 
 # Agents that fail.
@@ -189,7 +191,7 @@ def test_a_fault_reply_ends_the_play_with_its_words(server: GlueServer, dial: Di
     def partner() -> None:
         agent.done()
         agent.hear()
-        agent.send(pb.AgentReply(fault=pb.Fault(what="out of memory")))
+        agent.send(pb.AgentReply(fault=session_pb2.Fault(what="out of memory")))
 
     in_thread(partner)
     assert lost(glue_over(server, corridor_pool()), AgentFault) == (
@@ -298,8 +300,8 @@ def test_a_late_answer_is_dropped(server: GlueServer, dial: Dial) -> None:
         port.receive(0.0)
     port.send(Freeze())
     late, due = agent.hear().seq, agent.hear().seq
-    agent.send(pb.AgentReply(seq=late, message=pb.Message(text="late")))
-    agent.send(pb.AgentReply(seq=due, done=pb.Done()))
+    agent.send(pb.AgentReply(seq=late, message=session_pb2.Message(text="late")))
+    agent.send(pb.AgentReply(seq=due, done=session_pb2.Done()))
     assert port.receive(PATIENCE_S) == Done()
 
 
@@ -340,7 +342,7 @@ def test_too_many_slots_are_refused_with_words_for_both(server: GlueServer, dial
     with pytest.raises(AgentFault, match="at most 2 slots"):
         glue.init()
     refusal = agent.hear().refusal
-    assert refusal.code == pb.REFUSAL_CODE_NOT_CAPABLE
+    assert refusal.code == session_pb2.REFUSAL_CODE_NOT_CAPABLE
     assert refusal.wanted == "3: run it with --slots 2"
 
 

@@ -22,54 +22,39 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from reglue.v1 import session_pb2 as reglue_dot_v1_dot_session__pb2
 from reglue.v1 import spec_pb2 as reglue_dot_v1_dot_spec__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15reglue/v1/agent.proto\x12\treglue.v1\x1a\x14reglue/v1/spec.proto\"\x99\x03\n\tAgentCall\x12\x0b\n\x03seq\x18\x01 \x01(\x04\x12!\n\x06\x62udget\x18\x02 \x01(\x0b\x32\x11.reglue.v1.Budget\x12\x1f\n\x04init\x18\x03 \x01(\x0b\x32\x0f.reglue.v1.InitH\x00\x12\x1f\n\x04turn\x18\x04 \x01(\x0b\x32\x0f.reglue.v1.TurnH\x00\x12#\n\x06\x66reeze\x18\x05 \x01(\x0b\x32\x11.reglue.v1.FreezeH\x00\x12,\n\x0b\x61\x64\x61pt_begin\x18\x06 \x01(\x0b\x32\x15.reglue.v1.AdaptBeginH\x00\x12!\n\x05\x61\x64\x61pt\x18\x07 \x01(\x0b\x32\x10.reglue.v1.AdaptH\x00\x12%\n\x07message\x18\x08 \x01(\x0b\x32\x12.reglue.v1.MessageH\x00\x12%\n\x07\x63leanup\x18\t \x01(\x0b\x32\x12.reglue.v1.CleanupH\x00\x12%\n\x07refusal\x18\n \x01(\x0b\x32\x12.reglue.v1.RefusalH\x00\x12\'\n\x08\x66\x61rewell\x18\x0b \x01(\x0b\x32\x13.reglue.v1.FarewellH\x00\x42\x06\n\x04\x63\x61ll\"\xd7\x01\n\nAgentReply\x12\x0b\n\x03seq\x18\x01 \x01(\x04\x12!\n\x05hello\x18\x02 \x01(\x0b\x32\x10.reglue.v1.HelloH\x00\x12%\n\x07\x61\x63tions\x18\x03 \x01(\x0b\x32\x12.reglue.v1.ActionsH\x00\x12\x1f\n\x04\x64one\x18\x04 \x01(\x0b\x32\x0f.reglue.v1.DoneH\x00\x12%\n\x07message\x18\x05 \x01(\x0b\x32\x12.reglue.v1.MessageH\x00\x12!\n\x05\x66\x61ult\x18\x06 \x01(\x0b\x32\x10.reglue.v1.FaultH\x00\x42\x07\n\x05reply\"\xbf\x01\n\x05Hello\x12\r\n\x05major\x18\x01 \x01(\r\x12\r\n\x05minor\x18\x02 \x01(\r\x12\x0b\n\x03sdk\x18\x03 \x01(\t\x12\r\n\x05\x61gent\x18\x04 \x01(\t\x12\x11\n\tmax_slots\x18\x05 \x01(\r\x12\x15\n\rpartial_turns\x18\x06 \x01(\x08\x12\x0e\n\x06\x61\x64\x61pts\x18\x07 \x01(\x08\x12\x10\n\x08\x65pisodic\x18\x08 \x01(\x08\x12\x0f\n\x07session\x18\t \x01(\t\x12\r\n\x05proof\x18\n \x01(\x0c\x12\x10\n\x08\x61nswered\x18\x0b \x01(\x04\")\n\x04Init\x12!\n\x04spec\x18\x01 \x01(\x0b\x32\x13.reglue.v1.TaskSpec\"\xd8\x01\n\x04Turn\x12\x1f\n\x05phase\x18\x01 \x01(\x0e\x32\x10.reglue.v1.Phase\x12\x11\n\tend_slots\x18\x02 \x03(\r\x12%\n\tend_kinds\x18\x03 \x03(\x0e\x32\x12.reglue.v1.EndKind\x12\x12\n\nstep_slots\x18\x04 \x03(\r\x12\x12\n\nstep_flags\x18\x05 \x03(\r\x12\x13\n\x0bstart_slots\x18\x06 \x03(\r\x12\x13\n\x0bstart_seeds\x18\x07 \x03(\x06\x12\x0e\n\x06reward\x18\x08 \x01(\x0c\x12\x13\n\x0bobservation\x18\t \x03(\x0c\"*\n\x07\x41\x63tions\x12\x0e\n\x06\x61\x63tion\x18\x01 \x03(\x0c\x12\x0f\n\x07\x61\x62\x61ndon\x18\x02 \x03(\r\"\x08\n\x06\x46reeze\"\x0c\n\nAdaptBegin\"\x07\n\x05\x41\x64\x61pt\"\x17\n\x07Message\x12\x0c\n\x04text\x18\x01 \x01(\t\"\t\n\x07\x43leanup\"\\\n\x07Refusal\x12\x0e\n\x06of_seq\x18\x01 \x01(\x04\x12$\n\x04\x63ode\x18\x02 \x01(\x0e\x32\x16.reglue.v1.RefusalCode\x12\x0b\n\x03got\x18\x03 \x01(\t\x12\x0e\n\x06wanted\x18\x04 \x01(\t\"\x1a\n\x08\x46\x61rewell\x12\x0e\n\x06reason\x18\x01 \x01(\t\"\x06\n\x04\x44one\"\x15\n\x05\x46\x61ult\x12\x0c\n\x04what\x18\x01 \x01(\t\"\x90\x01\n\x06\x42udget\x12\x14\n\x07step_us\x18\x01 \x01(\x04H\x00\x88\x01\x01\x12\x14\n\x07\x62\x61nk_us\x18\x02 \x01(\x04H\x01\x88\x01\x01\x12\x15\n\x08\x61\x64\x61pt_us\x18\x03 \x01(\x04H\x02\x88\x01\x01\x12\x13\n\x06run_us\x18\x04 \x01(\x04H\x03\x88\x01\x01\x42\n\n\x08_step_usB\n\n\x08_bank_usB\x0b\n\t_adapt_usB\t\n\x07_run_us*T\n\x05Phase\x12\x15\n\x11PHASE_UNSPECIFIED\x10\x00\x12\x0f\n\x0bPHASE_TRAIN\x10\x01\x12\x0f\n\x0bPHASE_ADAPT\x10\x02\x12\x12\n\x0ePHASE_EVALUATE\x10\x03*g\n\x07\x45ndKind\x12\x18\n\x14\x45ND_KIND_UNSPECIFIED\x10\x00\x12\x17\n\x13\x45ND_KIND_TERMINATED\x10\x01\x12\x16\n\x12\x45ND_KIND_TRUNCATED\x10\x02\x12\x11\n\rEND_KIND_VOID\x10\x03*\xc0\x01\n\x0bRefusalCode\x12\x1c\n\x18REFUSAL_CODE_UNSPECIFIED\x10\x00\x12\x1b\n\x17REFUSAL_CODE_WRONG_SIZE\x10\x01\x12\x1b\n\x17REFUSAL_CODE_NOT_FINITE\x10\x02\x12\x1e\n\x1aREFUSAL_CODE_OUT_OF_DOMAIN\x10\x03\x12\x1b\n\x17REFUSAL_CODE_WRONG_KIND\x10\x04\x12\x1c\n\x18REFUSAL_CODE_NOT_CAPABLE\x10\x05\x32J\n\x0c\x41gentService\x12:\n\x07\x43onnect\x12\x15.reglue.v1.AgentReply\x1a\x14.reglue.v1.AgentCall(\x01\x30\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15reglue/v1/agent.proto\x12\treglue.v1\x1a\x17reglue/v1/session.proto\x1a\x14reglue/v1/spec.proto\"\x99\x03\n\tAgentCall\x12\x0b\n\x03seq\x18\x01 \x01(\x04\x12!\n\x06\x62udget\x18\x02 \x01(\x0b\x32\x11.reglue.v1.Budget\x12\x1f\n\x04init\x18\x03 \x01(\x0b\x32\x0f.reglue.v1.InitH\x00\x12\x1f\n\x04turn\x18\x04 \x01(\x0b\x32\x0f.reglue.v1.TurnH\x00\x12#\n\x06\x66reeze\x18\x05 \x01(\x0b\x32\x11.reglue.v1.FreezeH\x00\x12,\n\x0b\x61\x64\x61pt_begin\x18\x06 \x01(\x0b\x32\x15.reglue.v1.AdaptBeginH\x00\x12!\n\x05\x61\x64\x61pt\x18\x07 \x01(\x0b\x32\x10.reglue.v1.AdaptH\x00\x12%\n\x07message\x18\x08 \x01(\x0b\x32\x12.reglue.v1.MessageH\x00\x12%\n\x07\x63leanup\x18\t \x01(\x0b\x32\x12.reglue.v1.CleanupH\x00\x12%\n\x07refusal\x18\n \x01(\x0b\x32\x12.reglue.v1.RefusalH\x00\x12\'\n\x08\x66\x61rewell\x18\x0b \x01(\x0b\x32\x13.reglue.v1.FarewellH\x00\x42\x06\n\x04\x63\x61ll\"\xd7\x01\n\nAgentReply\x12\x0b\n\x03seq\x18\x01 \x01(\x04\x12!\n\x05hello\x18\x02 \x01(\x0b\x32\x10.reglue.v1.HelloH\x00\x12%\n\x07\x61\x63tions\x18\x03 \x01(\x0b\x32\x12.reglue.v1.ActionsH\x00\x12\x1f\n\x04\x64one\x18\x04 \x01(\x0b\x32\x0f.reglue.v1.DoneH\x00\x12%\n\x07message\x18\x05 \x01(\x0b\x32\x12.reglue.v1.MessageH\x00\x12!\n\x05\x66\x61ult\x18\x06 \x01(\x0b\x32\x10.reglue.v1.FaultH\x00\x42\x07\n\x05reply\"\xbf\x01\n\x05Hello\x12\r\n\x05major\x18\x01 \x01(\r\x12\r\n\x05minor\x18\x02 \x01(\r\x12\x0b\n\x03sdk\x18\x03 \x01(\t\x12\r\n\x05\x61gent\x18\x04 \x01(\t\x12\x11\n\tmax_slots\x18\x05 \x01(\r\x12\x15\n\rpartial_turns\x18\x06 \x01(\x08\x12\x0e\n\x06\x61\x64\x61pts\x18\x07 \x01(\x08\x12\x10\n\x08\x65pisodic\x18\x08 \x01(\x08\x12\x0f\n\x07session\x18\t \x01(\t\x12\r\n\x05proof\x18\n \x01(\x0c\x12\x10\n\x08\x61nswered\x18\x0b \x01(\x04\")\n\x04Init\x12!\n\x04spec\x18\x01 \x01(\x0b\x32\x13.reglue.v1.TaskSpec\"\xd8\x01\n\x04Turn\x12\x1f\n\x05phase\x18\x01 \x01(\x0e\x32\x10.reglue.v1.Phase\x12\x11\n\tend_slots\x18\x02 \x03(\r\x12%\n\tend_kinds\x18\x03 \x03(\x0e\x32\x12.reglue.v1.EndKind\x12\x12\n\nstep_slots\x18\x04 \x03(\r\x12\x12\n\nstep_flags\x18\x05 \x03(\r\x12\x13\n\x0bstart_slots\x18\x06 \x03(\r\x12\x13\n\x0bstart_seeds\x18\x07 \x03(\x06\x12\x0e\n\x06reward\x18\x08 \x01(\x0c\x12\x13\n\x0bobservation\x18\t \x03(\x0c\"*\n\x07\x41\x63tions\x12\x0e\n\x06\x61\x63tion\x18\x01 \x03(\x0c\x12\x0f\n\x07\x61\x62\x61ndon\x18\x02 \x03(\r\"\x08\n\x06\x46reeze\"\x0c\n\nAdaptBegin\"\x07\n\x05\x41\x64\x61pt\"\x90\x01\n\x06\x42udget\x12\x14\n\x07step_us\x18\x01 \x01(\x04H\x00\x88\x01\x01\x12\x14\n\x07\x62\x61nk_us\x18\x02 \x01(\x04H\x01\x88\x01\x01\x12\x15\n\x08\x61\x64\x61pt_us\x18\x03 \x01(\x04H\x02\x88\x01\x01\x12\x13\n\x06run_us\x18\x04 \x01(\x04H\x03\x88\x01\x01\x42\n\n\x08_step_usB\n\n\x08_bank_usB\x0b\n\t_adapt_usB\t\n\x07_run_us*g\n\x07\x45ndKind\x12\x18\n\x14\x45ND_KIND_UNSPECIFIED\x10\x00\x12\x17\n\x13\x45ND_KIND_TERMINATED\x10\x01\x12\x16\n\x12\x45ND_KIND_TRUNCATED\x10\x02\x12\x11\n\rEND_KIND_VOID\x10\x03\x32J\n\x0c\x41gentService\x12:\n\x07\x43onnect\x12\x15.reglue.v1.AgentReply\x1a\x14.reglue.v1.AgentCall(\x01\x30\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'reglue.v1.agent_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_PHASE']._serialized_start=1557
-  _globals['_PHASE']._serialized_end=1641
-  _globals['_ENDKIND']._serialized_start=1643
-  _globals['_ENDKIND']._serialized_end=1746
-  _globals['_REFUSALCODE']._serialized_start=1749
-  _globals['_REFUSALCODE']._serialized_end=1941
-  _globals['_AGENTCALL']._serialized_start=59
-  _globals['_AGENTCALL']._serialized_end=468
-  _globals['_AGENTREPLY']._serialized_start=471
-  _globals['_AGENTREPLY']._serialized_end=686
-  _globals['_HELLO']._serialized_start=689
-  _globals['_HELLO']._serialized_end=880
-  _globals['_INIT']._serialized_start=882
-  _globals['_INIT']._serialized_end=923
-  _globals['_TURN']._serialized_start=926
-  _globals['_TURN']._serialized_end=1142
-  _globals['_ACTIONS']._serialized_start=1144
-  _globals['_ACTIONS']._serialized_end=1186
-  _globals['_FREEZE']._serialized_start=1188
-  _globals['_FREEZE']._serialized_end=1196
-  _globals['_ADAPTBEGIN']._serialized_start=1198
-  _globals['_ADAPTBEGIN']._serialized_end=1210
-  _globals['_ADAPT']._serialized_start=1212
-  _globals['_ADAPT']._serialized_end=1219
-  _globals['_MESSAGE']._serialized_start=1221
-  _globals['_MESSAGE']._serialized_end=1244
-  _globals['_CLEANUP']._serialized_start=1246
-  _globals['_CLEANUP']._serialized_end=1255
-  _globals['_REFUSAL']._serialized_start=1257
-  _globals['_REFUSAL']._serialized_end=1349
-  _globals['_FAREWELL']._serialized_start=1351
-  _globals['_FAREWELL']._serialized_end=1377
-  _globals['_DONE']._serialized_start=1379
-  _globals['_DONE']._serialized_end=1385
-  _globals['_FAULT']._serialized_start=1387
-  _globals['_FAULT']._serialized_end=1408
-  _globals['_BUDGET']._serialized_start=1411
-  _globals['_BUDGET']._serialized_end=1555
-  _globals['_AGENTSERVICE']._serialized_start=1943
-  _globals['_AGENTSERVICE']._serialized_end=2017
+  _globals['_ENDKIND']._serialized_start=1393
+  _globals['_ENDKIND']._serialized_end=1496
+  _globals['_AGENTCALL']._serialized_start=84
+  _globals['_AGENTCALL']._serialized_end=493
+  _globals['_AGENTREPLY']._serialized_start=496
+  _globals['_AGENTREPLY']._serialized_end=711
+  _globals['_HELLO']._serialized_start=714
+  _globals['_HELLO']._serialized_end=905
+  _globals['_INIT']._serialized_start=907
+  _globals['_INIT']._serialized_end=948
+  _globals['_TURN']._serialized_start=951
+  _globals['_TURN']._serialized_end=1167
+  _globals['_ACTIONS']._serialized_start=1169
+  _globals['_ACTIONS']._serialized_end=1211
+  _globals['_FREEZE']._serialized_start=1213
+  _globals['_FREEZE']._serialized_end=1221
+  _globals['_ADAPTBEGIN']._serialized_start=1223
+  _globals['_ADAPTBEGIN']._serialized_end=1235
+  _globals['_ADAPT']._serialized_start=1237
+  _globals['_ADAPT']._serialized_end=1244
+  _globals['_BUDGET']._serialized_start=1247
+  _globals['_BUDGET']._serialized_end=1391
+  _globals['_AGENTSERVICE']._serialized_start=1498
+  _globals['_AGENTSERVICE']._serialized_end=1572
 # @@protoc_insertion_point(module_scope)

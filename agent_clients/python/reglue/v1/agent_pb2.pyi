@@ -1,3 +1,4 @@
+from reglue.v1 import session_pb2 as _session_pb2
 from reglue.v1 import spec_pb2 as _spec_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
@@ -8,42 +9,16 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
-class Phase(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
-    __slots__ = ()
-    PHASE_UNSPECIFIED: _ClassVar[Phase]
-    PHASE_TRAIN: _ClassVar[Phase]
-    PHASE_ADAPT: _ClassVar[Phase]
-    PHASE_EVALUATE: _ClassVar[Phase]
-
 class EndKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     END_KIND_UNSPECIFIED: _ClassVar[EndKind]
     END_KIND_TERMINATED: _ClassVar[EndKind]
     END_KIND_TRUNCATED: _ClassVar[EndKind]
     END_KIND_VOID: _ClassVar[EndKind]
-
-class RefusalCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
-    __slots__ = ()
-    REFUSAL_CODE_UNSPECIFIED: _ClassVar[RefusalCode]
-    REFUSAL_CODE_WRONG_SIZE: _ClassVar[RefusalCode]
-    REFUSAL_CODE_NOT_FINITE: _ClassVar[RefusalCode]
-    REFUSAL_CODE_OUT_OF_DOMAIN: _ClassVar[RefusalCode]
-    REFUSAL_CODE_WRONG_KIND: _ClassVar[RefusalCode]
-    REFUSAL_CODE_NOT_CAPABLE: _ClassVar[RefusalCode]
-PHASE_UNSPECIFIED: Phase
-PHASE_TRAIN: Phase
-PHASE_ADAPT: Phase
-PHASE_EVALUATE: Phase
 END_KIND_UNSPECIFIED: EndKind
 END_KIND_TERMINATED: EndKind
 END_KIND_TRUNCATED: EndKind
 END_KIND_VOID: EndKind
-REFUSAL_CODE_UNSPECIFIED: RefusalCode
-REFUSAL_CODE_WRONG_SIZE: RefusalCode
-REFUSAL_CODE_NOT_FINITE: RefusalCode
-REFUSAL_CODE_OUT_OF_DOMAIN: RefusalCode
-REFUSAL_CODE_WRONG_KIND: RefusalCode
-REFUSAL_CODE_NOT_CAPABLE: RefusalCode
 
 class AgentCall(_message.Message):
     __slots__ = ("seq", "budget", "init", "turn", "freeze", "adapt_begin", "adapt", "message", "cleanup", "refusal", "farewell")
@@ -65,11 +40,11 @@ class AgentCall(_message.Message):
     freeze: Freeze
     adapt_begin: AdaptBegin
     adapt: Adapt
-    message: Message
-    cleanup: Cleanup
-    refusal: Refusal
-    farewell: Farewell
-    def __init__(self, seq: _Optional[int] = ..., budget: _Optional[_Union[Budget, _Mapping]] = ..., init: _Optional[_Union[Init, _Mapping]] = ..., turn: _Optional[_Union[Turn, _Mapping]] = ..., freeze: _Optional[_Union[Freeze, _Mapping]] = ..., adapt_begin: _Optional[_Union[AdaptBegin, _Mapping]] = ..., adapt: _Optional[_Union[Adapt, _Mapping]] = ..., message: _Optional[_Union[Message, _Mapping]] = ..., cleanup: _Optional[_Union[Cleanup, _Mapping]] = ..., refusal: _Optional[_Union[Refusal, _Mapping]] = ..., farewell: _Optional[_Union[Farewell, _Mapping]] = ...) -> None: ...
+    message: _session_pb2.Message
+    cleanup: _session_pb2.Cleanup
+    refusal: _session_pb2.Refusal
+    farewell: _session_pb2.Farewell
+    def __init__(self, seq: _Optional[int] = ..., budget: _Optional[_Union[Budget, _Mapping]] = ..., init: _Optional[_Union[Init, _Mapping]] = ..., turn: _Optional[_Union[Turn, _Mapping]] = ..., freeze: _Optional[_Union[Freeze, _Mapping]] = ..., adapt_begin: _Optional[_Union[AdaptBegin, _Mapping]] = ..., adapt: _Optional[_Union[Adapt, _Mapping]] = ..., message: _Optional[_Union[_session_pb2.Message, _Mapping]] = ..., cleanup: _Optional[_Union[_session_pb2.Cleanup, _Mapping]] = ..., refusal: _Optional[_Union[_session_pb2.Refusal, _Mapping]] = ..., farewell: _Optional[_Union[_session_pb2.Farewell, _Mapping]] = ...) -> None: ...
 
 class AgentReply(_message.Message):
     __slots__ = ("seq", "hello", "actions", "done", "message", "fault")
@@ -82,10 +57,10 @@ class AgentReply(_message.Message):
     seq: int
     hello: Hello
     actions: Actions
-    done: Done
-    message: Message
-    fault: Fault
-    def __init__(self, seq: _Optional[int] = ..., hello: _Optional[_Union[Hello, _Mapping]] = ..., actions: _Optional[_Union[Actions, _Mapping]] = ..., done: _Optional[_Union[Done, _Mapping]] = ..., message: _Optional[_Union[Message, _Mapping]] = ..., fault: _Optional[_Union[Fault, _Mapping]] = ...) -> None: ...
+    done: _session_pb2.Done
+    message: _session_pb2.Message
+    fault: _session_pb2.Fault
+    def __init__(self, seq: _Optional[int] = ..., hello: _Optional[_Union[Hello, _Mapping]] = ..., actions: _Optional[_Union[Actions, _Mapping]] = ..., done: _Optional[_Union[_session_pb2.Done, _Mapping]] = ..., message: _Optional[_Union[_session_pb2.Message, _Mapping]] = ..., fault: _Optional[_Union[_session_pb2.Fault, _Mapping]] = ...) -> None: ...
 
 class Hello(_message.Message):
     __slots__ = ("major", "minor", "sdk", "agent", "max_slots", "partial_turns", "adapts", "episodic", "session", "proof", "answered")
@@ -130,7 +105,7 @@ class Turn(_message.Message):
     START_SEEDS_FIELD_NUMBER: _ClassVar[int]
     REWARD_FIELD_NUMBER: _ClassVar[int]
     OBSERVATION_FIELD_NUMBER: _ClassVar[int]
-    phase: Phase
+    phase: _session_pb2.Phase
     end_slots: _containers.RepeatedScalarFieldContainer[int]
     end_kinds: _containers.RepeatedScalarFieldContainer[EndKind]
     step_slots: _containers.RepeatedScalarFieldContainer[int]
@@ -139,7 +114,7 @@ class Turn(_message.Message):
     start_seeds: _containers.RepeatedScalarFieldContainer[int]
     reward: bytes
     observation: _containers.RepeatedScalarFieldContainer[bytes]
-    def __init__(self, phase: _Optional[_Union[Phase, str]] = ..., end_slots: _Optional[_Iterable[int]] = ..., end_kinds: _Optional[_Iterable[_Union[EndKind, str]]] = ..., step_slots: _Optional[_Iterable[int]] = ..., step_flags: _Optional[_Iterable[int]] = ..., start_slots: _Optional[_Iterable[int]] = ..., start_seeds: _Optional[_Iterable[int]] = ..., reward: _Optional[bytes] = ..., observation: _Optional[_Iterable[bytes]] = ...) -> None: ...
+    def __init__(self, phase: _Optional[_Union[_session_pb2.Phase, str]] = ..., end_slots: _Optional[_Iterable[int]] = ..., end_kinds: _Optional[_Iterable[_Union[EndKind, str]]] = ..., step_slots: _Optional[_Iterable[int]] = ..., step_flags: _Optional[_Iterable[int]] = ..., start_slots: _Optional[_Iterable[int]] = ..., start_seeds: _Optional[_Iterable[int]] = ..., reward: _Optional[bytes] = ..., observation: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
 class Actions(_message.Message):
     __slots__ = ("action", "abandon")
@@ -160,44 +135,6 @@ class AdaptBegin(_message.Message):
 class Adapt(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
-
-class Message(_message.Message):
-    __slots__ = ("text",)
-    TEXT_FIELD_NUMBER: _ClassVar[int]
-    text: str
-    def __init__(self, text: _Optional[str] = ...) -> None: ...
-
-class Cleanup(_message.Message):
-    __slots__ = ()
-    def __init__(self) -> None: ...
-
-class Refusal(_message.Message):
-    __slots__ = ("of_seq", "code", "got", "wanted")
-    OF_SEQ_FIELD_NUMBER: _ClassVar[int]
-    CODE_FIELD_NUMBER: _ClassVar[int]
-    GOT_FIELD_NUMBER: _ClassVar[int]
-    WANTED_FIELD_NUMBER: _ClassVar[int]
-    of_seq: int
-    code: RefusalCode
-    got: str
-    wanted: str
-    def __init__(self, of_seq: _Optional[int] = ..., code: _Optional[_Union[RefusalCode, str]] = ..., got: _Optional[str] = ..., wanted: _Optional[str] = ...) -> None: ...
-
-class Farewell(_message.Message):
-    __slots__ = ("reason",)
-    REASON_FIELD_NUMBER: _ClassVar[int]
-    reason: str
-    def __init__(self, reason: _Optional[str] = ...) -> None: ...
-
-class Done(_message.Message):
-    __slots__ = ()
-    def __init__(self) -> None: ...
-
-class Fault(_message.Message):
-    __slots__ = ("what",)
-    WHAT_FIELD_NUMBER: _ClassVar[int]
-    what: str
-    def __init__(self, what: _Optional[str] = ...) -> None: ...
 
 class Budget(_message.Message):
     __slots__ = ("step_us", "bank_us", "adapt_us", "run_us")

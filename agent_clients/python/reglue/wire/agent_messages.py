@@ -33,6 +33,8 @@ from reglue.calls import (
 from reglue.errors import BadReply
 from reglue.spec import TaskSpec
 from reglue.v1 import agent_pb2 as pb
+from reglue.v1 import session_pb2
+from reglue.wire.session_messages import decode_fault, decode_refusal, encode_fault, encode_refusal
 from reglue.wire.specs import decode_spec, encode_spec
 from reglue.wire.tensors import decode_array, decode_arrays, encode_arrays
 
@@ -69,11 +71,8 @@ def encode_call(numbered: Numbered, spec: TaskSpec | None) -> pb.AgentCall:
             message.init.spec.CopyFrom(encode_spec(task))
         case Message(text):
             message.message.text = text
-        case Refusal(of_seq, code, got, wanted):
-            refusal_code = f"REFUSAL_CODE_{code}"
-            message.refusal.CopyFrom(
-                pb.Refusal(of_seq=of_seq, code=refusal_code, got=got, wanted=wanted)
-            )
+        case Refusal() as refusal:
+            message.refusal.CopyFrom(encode_refusal(refusal))
         case Farewell(reason):
             message.farewell.reason = reason
         case call:
@@ -95,11 +94,11 @@ def encode_reply(seq: int, reply: Reply, spec: TaskSpec | None) -> pb.AgentReply
             entries = encode_arrays(spec.actions, arrays)
             return pb.AgentReply(seq=seq, actions=pb.Actions(action=entries, abandon=abandon))
         case Message(text):
-            return pb.AgentReply(seq=seq, message=pb.Message(text=text))
-        case Fault(what):
-            return pb.AgentReply(seq=seq, fault=pb.Fault(what=what[:4096]))
+            return pb.AgentReply(seq=seq, message=session_pb2.Message(text=text))
+        case Fault() as fault:
+            return pb.AgentReply(seq=seq, fault=encode_fault(fault))
         case Done():
-            return pb.AgentReply(seq=seq, done=pb.Done())
+            return pb.AgentReply(seq=seq, done=session_pb2.Done())
 
 
 def decode_reply(message: pb.AgentReply, spec: TaskSpec, rows: int) -> Reply:
@@ -113,7 +112,7 @@ def decode_reply(message: pb.AgentReply, spec: TaskSpec, rows: int) -> Reply:
         case "message":
             return Message(message.message.text)
         case "fault":
-            return Fault(message.fault.what[:4096])
+            return decode_fault(message.fault)
         case kind:
             raise BadReply("WRONG_KIND", got=kind or "an unknown reply", wanted="an answer")
 
@@ -198,11 +197,7 @@ def _decode_call(message: pb.AgentCall, spec: TaskSpec | None) -> Call:
         case "message":
             return Message(message.message.text)
         case "refusal":
-            refusal = message.refusal
-            # A later minor version may have more codes: the words still say it all.
-            number = refusal.code if refusal.code in pb.RefusalCode.values() else 0
-            code = pb.RefusalCode.Name(number).removeprefix("REFUSAL_CODE_")
-            return Refusal(refusal.of_seq, code, refusal.got, refusal.wanted)
+            return decode_refusal(message.refusal)
         case "farewell":
             return Farewell(message.farewell.reason)
         case str(name) if name in _EMPTY:

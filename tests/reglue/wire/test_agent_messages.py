@@ -36,13 +36,16 @@ from reglue.calls import (
 from reglue.errors import BadReply, SpecError
 from reglue.spec import TaskSpec, TensorSpec
 from reglue.v1 import agent_pb2 as pb
-from reglue.wire.messages import decode_call, decode_reply, encode_call, encode_reply
+from reglue.v1 import session_pb2
+from reglue.wire.agent_messages import decode_call, decode_reply, encode_call, encode_reply
 from tests.reglue.wire.strategies import WORDS, arrays_of, task_specs, turns
 
 SPEC = TaskSpec((TensorSpec("seen", "float32", (2,)),), (TensorSpec("done", "int8"),), slots=3)
 UINT64 = st.integers(0, 2**64 - 1)
 BUDGETS = st.builds(Budget, *[st.none() | UINT64] * 4)
-CODES = st.sampled_from([name.removeprefix("REFUSAL_CODE_") for name, _ in pb.RefusalCode.items()])
+CODES = st.sampled_from(
+    [name.removeprefix("REFUSAL_CODE_") for name, _ in session_pb2.RefusalCode.items()]
+)
 CALLS: st.SearchStrategy[Call] = st.one_of(
     st.builds(Init, task_specs()),
     st.sampled_from([Freeze(), AdaptBegin(), Adapt(), Cleanup()]),
@@ -197,7 +200,7 @@ def test_an_init_with_a_bad_spec_is_refused() -> None:
 
 
 def test_a_refusal_of_a_later_version_keeps_its_words() -> None:
-    refusal = pb.Refusal(of_seq=4, code=99, got="a", wanted="b")  # type: ignore[arg-type]
+    refusal = session_pb2.Refusal(of_seq=4, code=99, got="a", wanted="b")  # type: ignore[arg-type]
     assert decode_call(pb.AgentCall(refusal=refusal), None).call == Refusal(
         4, "UNSPECIFIED", "a", "b"
     )

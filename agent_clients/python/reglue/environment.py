@@ -1,0 +1,314 @@
+"""The environment's side of RL-Glue, over slots.
+
+`Environment.play` is the primitive: one exchange over all slots. `env_start` and
+`env_step` (RL-Glue's names) are what an environment of many slots writes. Most people
+write a `World` (`reglue.worlds`), which plays one episode at a time: `Worlds` makes an
+Environment of it.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from reglue.environment_calls import Play, Played, Slots
+from reglue.errors import (
+    NotAnEnvironment,
+    NotSupported,
+    OutOfOrder,
+    RoutineRefused,
+    UnknownKey,
+    UsageError,
+)
+from reglue.spec import Array, Arrays, TaskSpec
+from reglue.worlds import Cell, Restorable, Seeded, Step, Suite, World
+
+log = logging.getLogger("reglue")
+
+
+@dataclass(frozen=True, slots=True)
+class Earned:
+    """What `env_step` returns: rows in the order of its slots. Flags may be one for all."""
+
+    rewards: npt.ArrayLike  # (P,), task units, finite
+    observations: Mapping[str, npt.ArrayLike]  # name -> (P, *shape)
+    terminated: npt.ArrayLike = False  # (P,): the task ended
+    truncated: npt.ArrayLike = False  # (P,): time ran out
+    success: npt.ArrayLike = False  # (P,): the task's flag; agents are not told
+
+
+class Environment:
+    """Derive from it and write `env_init`, `env_start` and `env_step`, or `play`.
+
+    Actions come as a dict of named arrays with one row a slot, `(rows, *shape)`;
+    observations are returned likewise and cast to the spec's dtypes. An episode is a
+    function of its cell and actions, whatever was played before. `self.spec` is the
+    TaskSpec that `env_init` returned, with the slots that are played.
+    """
+
+    spec: TaskSpec
+
+    max_slots = 0
+    """Most slots that it plays at once; 0 means any number."""
+
+    portable = False
+    """True if another process of this environment may set a state that this one kept."""
+
+    @property
+    def variants(self) -> Mapping[str, int]:
+        """Its tasks, in their order, and how many variants each has."""
+        return {"task": 1}
+
+    @property
+    def restores(self) -> bool:
+        """True if states can be kept and set."""
+        return type(self).env_get_state is not Environment.env_get_state
+
+    @property
+    def seeds(self) -> bool:
+        """True if random seeds can be kept and set."""
+        return type(self).env_get_random_seed is not Environment.env_get_random_seed
+
+    @property
+    def standardizes(self) -> bool:
+        """True if chance can be numbered."""
+        cls = type(self)
+        return cls.env_standardize_randomness is not Environment.env_standardize_randomness
+
+    def env_init(self, slots: int) -> TaskSpec:
+        """Begin anew; what there is to play. No episode is on in any slot."""
+        raise NotImplementedError
+
+    def env_start(self, cells: Mapping[int, Cell]) -> Mapping[str, npt.ArrayLike]:
+        """Begin an episode in each slot; first observations in the order of `cells`."""
+        raise NotImplementedError
+
+    def env_step(self, actions: Arrays, slots: Slots) -> Earned:
+        """Take one step in each of `slots`. Actions out of a Box are to be clipped."""
+        raise NotImplementedError
+
+    def env_get_state(self, slot: int) -> bytes:
+        """The slot's whole state, opaque to all others. Raises OutOfOrder out of episodes."""
+        raise NotSupported(got="env_get_state", wanted="an environment that keeps states")
+
+    def env_set_state(self, slot: int, state: bytes) -> None:
+        """Go on from `state`, to the bit. Raises UnknownKey for what it did not give."""
+        raise NotSupported(got="env_set_state", wanted="an environment that keeps states")
+
+    def env_get_random_seed(self, slot: int) -> bytes:
+        """Where the slot's chance stands. Raises OutOfOrder out of episodes."""
+        raise NotSupported(got="env_get_random_seed", wanted="an environment that keeps its chance")
+
+    def env_set_random_seed(self, slot: int, seed: bytes) -> None:
+        """Let the slot's chance go on from `seed`. Raises UnknownKey."""
+        raise NotSupported(got="env_set_random_seed", wanted="an environment that keeps its chance")
+
+    def env_standardize_randomness(self, seed: int) -> None:
+        """From now on the n-th start has the chance `reglue.chance.Chance(seed, n)`."""
+        raise NotSupported(
+            got="env_standardize_randomness", wanted="an environment of numbered chance"
+        )
+
+    def env_message(self, message: str) -> str:
+        """Answer a message of the benchmark's."""
+        return ""
+
+    def env_cleanup(self) -> None:
+        """Release what `env_init` took."""
+
+    def play(self, play: Play) -> Played:
+        """Answer a whole Play: steps, then starts."""
+        steps, starts = len(play.slots), len(play.starts)
+        earned = self.env_step(play.actions, play.slots) if steps else Earned((), {})
+        first = self.env_start(play.starts) if starts else {}
+        return Played(
+            rewards=_column(earned.rewards, steps, np.float64),
+            observations={
+                tensor.name: np.concatenate(
+                    [
+                        _rows(tensor.name, part, count, tensor.shape).astype(tensor.dtype)
+                        for part, count in ((earned.observations, steps), (first, starts))
+                        if count
+                    ]
+                    or [tensor.empty(0)]
+                )
+                for tensor in self.spec.observations
+            },
+            terminated=_column(earned.terminated, steps, np.bool_),
+            truncated=_column(earned.truncated, steps, np.bool_),
+            success=_column(earned.success, steps, np.bool_),
+        )
+
+
+class Worlds(Environment):
+    """One world a slot, made by a suite when its slot is first used.
+
+    A world's own error is its slot's fault, and the other slots play on.
+    """
+
+    portable = True
+
+    def __init__(self, suite: Suite) -> None:
+        self._suite = suite
+        self._worlds: dict[int, World] = {}
+        self._standard: tuple[int, int] | None = None  # seed, starts so far
+
+    @property
+    def variants(self) -> Mapping[str, int]:
+        """The suite's."""
+        return self._suite.variants
+
+    @property
+    def restores(self) -> bool:
+        """True if its worlds are Restorable."""
+        return isinstance(self._world_of(0), Restorable)
+
+    @property
+    def seeds(self) -> bool:
+        """True if its worlds are Seeded."""
+        return isinstance(self._world_of(0), Seeded)
+
+    @property
+    def standardizes(self) -> bool:
+        """The suite's."""
+        return self._suite.standardizes
+
+    def env_init(self, slots: int) -> TaskSpec:
+        """The suite's spec; chance is each cell's own again."""
+        self.env_cleanup()
+        self._standard = None
+        return self._suite.spec.with_slots(slots)
+
+    def play(self, play: Play) -> Played:
+        """Step and start world by world."""
+        played = Played.blank(self.spec, play)
+        faults: dict[int, str] = {}
+        for row, slot in enumerate(play.slots.tolist()):
+            action = {name: rows[row] for name, rows in play.actions.items()}
+            try:
+                self._step(slot, action, played, row)
+            except Exception as error:  # noqa: BLE001 - the edge of somebody's world
+                faults[slot] = _what(error)
+        for row, (slot, cell) in enumerate(play.starts.items(), start=len(play.slots)):
+            try:
+                self._start(slot, cell, played, row)
+            except Exception as error:  # noqa: BLE001 - the edge of somebody's world
+                faults[slot] = _what(error)
+        return replace(played, faults=faults)
+
+    def env_get_state(self, slot: int) -> bytes:
+        """As its world's get_state."""
+        world = self._world_of(slot)
+        if not isinstance(world, Restorable):
+            return super().env_get_state(slot)
+        with _refusing(OutOfOrder, "env_get_state"):
+            return world.get_state()
+
+    def env_set_state(self, slot: int, state: bytes) -> None:
+        """As its world's set_state."""
+        world = self._world_of(slot)
+        if not isinstance(world, Restorable):
+            super().env_set_state(slot, state)
+            return
+        with _refusing(UnknownKey, "env_set_state"):
+            world.set_state(state)
+
+    def env_get_random_seed(self, slot: int) -> bytes:
+        """As its world's get_random_seed."""
+        world = self._world_of(slot)
+        if not isinstance(world, Seeded):
+            return super().env_get_random_seed(slot)
+        with _refusing(OutOfOrder, "env_get_random_seed"):
+            return world.get_random_seed()
+
+    def env_set_random_seed(self, slot: int, seed: bytes) -> None:
+        """As its world's set_random_seed."""
+        world = self._world_of(slot)
+        if not isinstance(world, Seeded):
+            super().env_set_random_seed(slot, seed)
+            return
+        with _refusing(UnknownKey, "env_set_random_seed"):
+            world.set_random_seed(seed)
+
+    def env_standardize_randomness(self, seed: int) -> None:
+        """Number the starts: the n-th cell gets this seed and repeat n."""
+        if not self._suite.standardizes:
+            super().env_standardize_randomness(seed)
+        self._standard = (seed, 0)
+
+    def env_cleanup(self) -> None:
+        """Close every world."""
+        for world in self._worlds.values():
+            world.close()
+        self._worlds = {}
+
+    def _world_of(self, slot: int) -> World:
+        if slot not in self._worlds:
+            self._worlds[slot] = self._suite.world()
+        return self._worlds[slot]
+
+    def _start(self, slot: int, cell: Cell, played: Played, row: int) -> None:
+        if self._standard is not None:
+            seed, starts = self._standard
+            cell, self._standard = replace(cell, seed=seed, repeat=starts), (seed, starts + 1)
+        self._keep(self._world_of(slot).start(cell), played, row)
+
+    def _step(self, slot: int, action: Arrays, played: Played, row: int) -> None:
+        if slot not in self._worlds:
+            raise OutOfOrder(got=f"env_step in slot {slot}", wanted="env_start there first")
+        step: Step = self._worlds[slot].step(action)
+        if not math.isfinite(step.reward):
+            raise NotAnEnvironment(f"got reward {step.reward}, wanted a finite number")
+        self._keep(step.observation, played, row)
+        played.rewards[row] = float(step.reward)
+        played.terminated[row] = step.terminated
+        played.truncated[row] = step.truncated
+        played.success[row] = step.success
+
+    def _keep(self, observation: Arrays, played: Played, row: int) -> None:
+        for tensor in self.spec.observations:
+            value = np.asarray(observation[tensor.name])
+            if value.shape != tensor.shape:
+                raise NotAnEnvironment(
+                    f"observation {tensor.name!r}: got {value.shape}, wanted {tensor.shape}"
+                )
+            played.observations[tensor.name][row] = value
+
+
+@contextmanager
+def _refusing(kind: type[RoutineRefused], routine: str) -> Iterator[None]:
+    """What a world refuses is refused under the protocol's code."""
+    try:
+        yield
+    except RoutineRefused:
+        raise
+    except UsageError as error:
+        raise kind(got=routine, wanted=str(error)) from error
+
+
+def _what(error: Exception) -> str:
+    return "".join(traceback.format_exception(error))
+
+
+def _column(values: npt.ArrayLike, rows: int, dtype: type[np.generic]) -> Array:
+    try:
+        return np.array(np.broadcast_to(np.asarray(values, dtype), (rows,)))
+    except ValueError:
+        got = np.shape(values)
+        raise NotAnEnvironment(f"env_step: got rows {got}, wanted ({rows},)") from None
+
+
+def _rows(name: str, part: Mapping[str, npt.ArrayLike], rows: int, shape: tuple[int, ...]) -> Array:
+    value = np.asarray(part[name])
+    if value.shape != (rows, *shape):
+        raise NotAnEnvironment(
+            f"observation {name!r}: got shape {value.shape}, wanted {(rows, *shape)}"
+        )
+    return value

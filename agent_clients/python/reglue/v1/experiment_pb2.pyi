@@ -1,0 +1,277 @@
+from reglue.v1 import session_pb2 as _session_pb2
+from reglue.v1 import spec_pb2 as _spec_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class ExperimentCall(_message.Message):
+    __slots__ = ("seq", "hello", "init", "start", "step", "episode", "counts", "cleanup", "freeze", "standardize_randomness", "get_state", "set_state", "get_random_seed", "set_random_seed", "agent_message", "env_message", "env_start", "env_step", "agent_start", "agent_step", "agent_end")
+    SEQ_FIELD_NUMBER: _ClassVar[int]
+    HELLO_FIELD_NUMBER: _ClassVar[int]
+    INIT_FIELD_NUMBER: _ClassVar[int]
+    START_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    EPISODE_FIELD_NUMBER: _ClassVar[int]
+    COUNTS_FIELD_NUMBER: _ClassVar[int]
+    CLEANUP_FIELD_NUMBER: _ClassVar[int]
+    FREEZE_FIELD_NUMBER: _ClassVar[int]
+    STANDARDIZE_RANDOMNESS_FIELD_NUMBER: _ClassVar[int]
+    GET_STATE_FIELD_NUMBER: _ClassVar[int]
+    SET_STATE_FIELD_NUMBER: _ClassVar[int]
+    GET_RANDOM_SEED_FIELD_NUMBER: _ClassVar[int]
+    SET_RANDOM_SEED_FIELD_NUMBER: _ClassVar[int]
+    AGENT_MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    ENV_MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    ENV_START_FIELD_NUMBER: _ClassVar[int]
+    ENV_STEP_FIELD_NUMBER: _ClassVar[int]
+    AGENT_START_FIELD_NUMBER: _ClassVar[int]
+    AGENT_STEP_FIELD_NUMBER: _ClassVar[int]
+    AGENT_END_FIELD_NUMBER: _ClassVar[int]
+    seq: int
+    hello: ExperimentHello
+    init: RlInit
+    start: RlStart
+    step: RlStep
+    episode: RlEpisode
+    counts: RlCounts
+    cleanup: _session_pb2.Cleanup
+    freeze: RlFreeze
+    standardize_randomness: RlStandardizeRandomness
+    get_state: RlGetState
+    set_state: RlSetState
+    get_random_seed: RlGetRandomSeed
+    set_random_seed: RlSetRandomSeed
+    agent_message: _session_pb2.Message
+    env_message: _session_pb2.Message
+    env_start: RlEnvStart
+    env_step: RlEnvStep
+    agent_start: RlAgentStart
+    agent_step: RlAgentStep
+    agent_end: RlAgentEnd
+    def __init__(self, seq: _Optional[int] = ..., hello: _Optional[_Union[ExperimentHello, _Mapping]] = ..., init: _Optional[_Union[RlInit, _Mapping]] = ..., start: _Optional[_Union[RlStart, _Mapping]] = ..., step: _Optional[_Union[RlStep, _Mapping]] = ..., episode: _Optional[_Union[RlEpisode, _Mapping]] = ..., counts: _Optional[_Union[RlCounts, _Mapping]] = ..., cleanup: _Optional[_Union[_session_pb2.Cleanup, _Mapping]] = ..., freeze: _Optional[_Union[RlFreeze, _Mapping]] = ..., standardize_randomness: _Optional[_Union[RlStandardizeRandomness, _Mapping]] = ..., get_state: _Optional[_Union[RlGetState, _Mapping]] = ..., set_state: _Optional[_Union[RlSetState, _Mapping]] = ..., get_random_seed: _Optional[_Union[RlGetRandomSeed, _Mapping]] = ..., set_random_seed: _Optional[_Union[RlSetRandomSeed, _Mapping]] = ..., agent_message: _Optional[_Union[_session_pb2.Message, _Mapping]] = ..., env_message: _Optional[_Union[_session_pb2.Message, _Mapping]] = ..., env_start: _Optional[_Union[RlEnvStart, _Mapping]] = ..., env_step: _Optional[_Union[RlEnvStep, _Mapping]] = ..., agent_start: _Optional[_Union[RlAgentStart, _Mapping]] = ..., agent_step: _Optional[_Union[RlAgentStep, _Mapping]] = ..., agent_end: _Optional[_Union[RlAgentEnd, _Mapping]] = ...) -> None: ...
+
+class ExperimentReply(_message.Message):
+    __slots__ = ("seq", "spec", "started", "stepped", "episode", "counts", "key", "acted", "message", "done", "refusal", "agent_fault", "environment_fault", "farewell")
+    SEQ_FIELD_NUMBER: _ClassVar[int]
+    SPEC_FIELD_NUMBER: _ClassVar[int]
+    STARTED_FIELD_NUMBER: _ClassVar[int]
+    STEPPED_FIELD_NUMBER: _ClassVar[int]
+    EPISODE_FIELD_NUMBER: _ClassVar[int]
+    COUNTS_FIELD_NUMBER: _ClassVar[int]
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    ACTED_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    DONE_FIELD_NUMBER: _ClassVar[int]
+    REFUSAL_FIELD_NUMBER: _ClassVar[int]
+    AGENT_FAULT_FIELD_NUMBER: _ClassVar[int]
+    ENVIRONMENT_FAULT_FIELD_NUMBER: _ClassVar[int]
+    FAREWELL_FIELD_NUMBER: _ClassVar[int]
+    seq: int
+    spec: _spec_pb2.TaskSpec
+    started: Started
+    stepped: Stepped
+    episode: EpisodePlayed
+    counts: Counts
+    key: Key
+    acted: Acted
+    message: _session_pb2.Message
+    done: _session_pb2.Done
+    refusal: _session_pb2.Refusal
+    agent_fault: _session_pb2.Fault
+    environment_fault: _session_pb2.Fault
+    farewell: _session_pb2.Farewell
+    def __init__(self, seq: _Optional[int] = ..., spec: _Optional[_Union[_spec_pb2.TaskSpec, _Mapping]] = ..., started: _Optional[_Union[Started, _Mapping]] = ..., stepped: _Optional[_Union[Stepped, _Mapping]] = ..., episode: _Optional[_Union[EpisodePlayed, _Mapping]] = ..., counts: _Optional[_Union[Counts, _Mapping]] = ..., key: _Optional[_Union[Key, _Mapping]] = ..., acted: _Optional[_Union[Acted, _Mapping]] = ..., message: _Optional[_Union[_session_pb2.Message, _Mapping]] = ..., done: _Optional[_Union[_session_pb2.Done, _Mapping]] = ..., refusal: _Optional[_Union[_session_pb2.Refusal, _Mapping]] = ..., agent_fault: _Optional[_Union[_session_pb2.Fault, _Mapping]] = ..., environment_fault: _Optional[_Union[_session_pb2.Fault, _Mapping]] = ..., farewell: _Optional[_Union[_session_pb2.Farewell, _Mapping]] = ...) -> None: ...
+
+class ExperimentHello(_message.Message):
+    __slots__ = ("major", "minor", "sdk", "experiment", "session", "proof", "answered")
+    MAJOR_FIELD_NUMBER: _ClassVar[int]
+    MINOR_FIELD_NUMBER: _ClassVar[int]
+    SDK_FIELD_NUMBER: _ClassVar[int]
+    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
+    SESSION_FIELD_NUMBER: _ClassVar[int]
+    PROOF_FIELD_NUMBER: _ClassVar[int]
+    ANSWERED_FIELD_NUMBER: _ClassVar[int]
+    major: int
+    minor: int
+    sdk: str
+    experiment: str
+    session: str
+    proof: bytes
+    answered: int
+    def __init__(self, major: _Optional[int] = ..., minor: _Optional[int] = ..., sdk: _Optional[str] = ..., experiment: _Optional[str] = ..., session: _Optional[str] = ..., proof: _Optional[bytes] = ..., answered: _Optional[int] = ...) -> None: ...
+
+class RlInit(_message.Message):
+    __slots__ = ("slots", "seed")
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    SEED_FIELD_NUMBER: _ClassVar[int]
+    slots: int
+    seed: int
+    def __init__(self, slots: _Optional[int] = ..., seed: _Optional[int] = ...) -> None: ...
+
+class RlStart(_message.Message):
+    __slots__ = ("slots",)
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    slots: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, slots: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class RlStep(_message.Message):
+    __slots__ = ("slots",)
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    slots: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, slots: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class RlEpisode(_message.Message):
+    __slots__ = ("slots", "max_steps")
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    MAX_STEPS_FIELD_NUMBER: _ClassVar[int]
+    slots: _containers.RepeatedScalarFieldContainer[int]
+    max_steps: int
+    def __init__(self, slots: _Optional[_Iterable[int]] = ..., max_steps: _Optional[int] = ...) -> None: ...
+
+class RlCounts(_message.Message):
+    __slots__ = ("slot",)
+    SLOT_FIELD_NUMBER: _ClassVar[int]
+    slot: int
+    def __init__(self, slot: _Optional[int] = ...) -> None: ...
+
+class RlFreeze(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class RlStandardizeRandomness(_message.Message):
+    __slots__ = ("seed",)
+    SEED_FIELD_NUMBER: _ClassVar[int]
+    seed: int
+    def __init__(self, seed: _Optional[int] = ...) -> None: ...
+
+class RlGetState(_message.Message):
+    __slots__ = ("slot",)
+    SLOT_FIELD_NUMBER: _ClassVar[int]
+    slot: int
+    def __init__(self, slot: _Optional[int] = ...) -> None: ...
+
+class RlSetState(_message.Message):
+    __slots__ = ("slot", "key")
+    SLOT_FIELD_NUMBER: _ClassVar[int]
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    slot: int
+    key: str
+    def __init__(self, slot: _Optional[int] = ..., key: _Optional[str] = ...) -> None: ...
+
+class RlGetRandomSeed(_message.Message):
+    __slots__ = ("slot",)
+    SLOT_FIELD_NUMBER: _ClassVar[int]
+    slot: int
+    def __init__(self, slot: _Optional[int] = ...) -> None: ...
+
+class RlSetRandomSeed(_message.Message):
+    __slots__ = ("slot", "key")
+    SLOT_FIELD_NUMBER: _ClassVar[int]
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    slot: int
+    key: str
+    def __init__(self, slot: _Optional[int] = ..., key: _Optional[str] = ...) -> None: ...
+
+class RlEnvStart(_message.Message):
+    __slots__ = ("slots",)
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    slots: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, slots: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class RlEnvStep(_message.Message):
+    __slots__ = ("slots", "action")
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    ACTION_FIELD_NUMBER: _ClassVar[int]
+    slots: _containers.RepeatedScalarFieldContainer[int]
+    action: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, slots: _Optional[_Iterable[int]] = ..., action: _Optional[_Iterable[bytes]] = ...) -> None: ...
+
+class RlAgentStart(_message.Message):
+    __slots__ = ("slots", "observation")
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    OBSERVATION_FIELD_NUMBER: _ClassVar[int]
+    slots: _containers.RepeatedScalarFieldContainer[int]
+    observation: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, slots: _Optional[_Iterable[int]] = ..., observation: _Optional[_Iterable[bytes]] = ...) -> None: ...
+
+class RlAgentStep(_message.Message):
+    __slots__ = ("slots", "reward", "observation")
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    REWARD_FIELD_NUMBER: _ClassVar[int]
+    OBSERVATION_FIELD_NUMBER: _ClassVar[int]
+    slots: _containers.RepeatedScalarFieldContainer[int]
+    reward: bytes
+    observation: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, slots: _Optional[_Iterable[int]] = ..., reward: _Optional[bytes] = ..., observation: _Optional[_Iterable[bytes]] = ...) -> None: ...
+
+class RlAgentEnd(_message.Message):
+    __slots__ = ("slots", "reward", "observation", "truncated")
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    REWARD_FIELD_NUMBER: _ClassVar[int]
+    OBSERVATION_FIELD_NUMBER: _ClassVar[int]
+    TRUNCATED_FIELD_NUMBER: _ClassVar[int]
+    slots: _containers.RepeatedScalarFieldContainer[int]
+    reward: bytes
+    observation: _containers.RepeatedScalarFieldContainer[bytes]
+    truncated: bool
+    def __init__(self, slots: _Optional[_Iterable[int]] = ..., reward: _Optional[bytes] = ..., observation: _Optional[_Iterable[bytes]] = ..., truncated: bool = ...) -> None: ...
+
+class Started(_message.Message):
+    __slots__ = ("slots", "observation", "action")
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    OBSERVATION_FIELD_NUMBER: _ClassVar[int]
+    ACTION_FIELD_NUMBER: _ClassVar[int]
+    slots: _containers.RepeatedScalarFieldContainer[int]
+    observation: _containers.RepeatedScalarFieldContainer[bytes]
+    action: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, slots: _Optional[_Iterable[int]] = ..., observation: _Optional[_Iterable[bytes]] = ..., action: _Optional[_Iterable[bytes]] = ...) -> None: ...
+
+class Stepped(_message.Message):
+    __slots__ = ("slots", "reward", "observation", "flags", "action")
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    REWARD_FIELD_NUMBER: _ClassVar[int]
+    OBSERVATION_FIELD_NUMBER: _ClassVar[int]
+    FLAGS_FIELD_NUMBER: _ClassVar[int]
+    ACTION_FIELD_NUMBER: _ClassVar[int]
+    slots: _containers.RepeatedScalarFieldContainer[int]
+    reward: bytes
+    observation: _containers.RepeatedScalarFieldContainer[bytes]
+    flags: bytes
+    action: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, slots: _Optional[_Iterable[int]] = ..., reward: _Optional[bytes] = ..., observation: _Optional[_Iterable[bytes]] = ..., flags: _Optional[bytes] = ..., action: _Optional[_Iterable[bytes]] = ...) -> None: ...
+
+class EpisodePlayed(_message.Message):
+    __slots__ = ("slots", "flags")
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    FLAGS_FIELD_NUMBER: _ClassVar[int]
+    slots: _containers.RepeatedScalarFieldContainer[int]
+    flags: bytes
+    def __init__(self, slots: _Optional[_Iterable[int]] = ..., flags: _Optional[bytes] = ...) -> None: ...
+
+class Counts(_message.Message):
+    __slots__ = ("sum_of_rewards", "steps", "episodes")
+    SUM_OF_REWARDS_FIELD_NUMBER: _ClassVar[int]
+    STEPS_FIELD_NUMBER: _ClassVar[int]
+    EPISODES_FIELD_NUMBER: _ClassVar[int]
+    sum_of_rewards: float
+    steps: int
+    episodes: int
+    def __init__(self, sum_of_rewards: _Optional[float] = ..., steps: _Optional[int] = ..., episodes: _Optional[int] = ...) -> None: ...
+
+class Key(_message.Message):
+    __slots__ = ("key",)
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    key: str
+    def __init__(self, key: _Optional[str] = ...) -> None: ...
+
+class Acted(_message.Message):
+    __slots__ = ("slots", "action")
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    ACTION_FIELD_NUMBER: _ClassVar[int]
+    slots: _containers.RepeatedScalarFieldContainer[int]
+    action: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, slots: _Optional[_Iterable[int]] = ..., action: _Optional[_Iterable[bytes]] = ...) -> None: ...
