@@ -1,4 +1,4 @@
-"""Who is let in: tickets, and the one place for an agent."""
+"""Who is let in: tokens, tickets and places."""
 
 from __future__ import annotations
 
@@ -6,39 +6,71 @@ import hmac
 import secrets
 import threading
 from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from queue import Empty, SimpleQueue
+from typing import Any, Protocol
 
-from glue_server.rpc.stream_port import StreamPort
-from reglue.calls import Hello
+from glue_server.rpc.denied import NO_TICKET, Denied, check_version
+from glue_server.rpc.line import Line, Seat
+from reglue.door import hello_proof
 from reglue.grpc_settings import grpc
-from reglue.session import hello_proof
-from reglue.v1 import agent_pb2, lobby_pb2, lobby_pb2_grpc
-from reglue.version import PROTOCOL_MAJOR
+from reglue.v1 import lobby_pb2, lobby_pb2_grpc
 
-_TICKETS = 256  # handed out and not used; the oldest are forgotten
+_TICKETS = 256  # handed out, and not in use now; the oldest are forgotten
 
-BUSY = "this run has its agent already; wait until it is over, or start a run of your own"
+ROLES: Mapping[int, str] = {
+    lobby_pb2.ROLE_AGENT: "agent",
+    lobby_pb2.ROLE_ENVIRONMENT: "environment",
+    lobby_pb2.ROLE_EXPERIMENT: "experiment",
+}
 
-NO_TICKET = "no such ticket: join again"
+
+class Greeting(Protocol):
+    """What the hellos of all roles have."""
+
+    major: int
+    session: str
+    proof: bytes
+    answered: int
 
 
-class Denied(Exception):
-    """Why somebody is not let in: a status code and words for people."""
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What every ticket says."""
 
-    def __init__(self, code: grpc.StatusCode, why: str) -> None:
-        super().__init__(why)
-        self.code, self.why = code, why
+    max_message_bytes: int
+    grace_s: float = 0.0  # how long a broken stream may take to come back
+    address: str = ""  # where to open the stream; empty: where one joined
+    tls_name: str = ""  # the name in the server's certificate
+
+
+@dataclass(slots=True)
+class _Ticket:
+    role: str
+    secret: bytes
+    seat: Seat | None = None
+
+
+class Places:
+    """The places of one role: how many there are, and who has come."""
+
+    def __init__(self, count: int, make_seat: Callable[[Any], Seat]) -> None:
+        """`make_seat` makes a seat from the hello of whoever takes a place."""
+        self.count = count
+        self.make_seat = make_seat
+        self.taken: list[Seat] = []
+        self.arrivals: SimpleQueue[Seat] = SimpleQueue()
 
 
 class Lobby:
-    """Hands out tickets, checks hellos, and gives the place to the first who holds both."""
+    """Hands out tickets, checks hellos, and gives places to those who hold both."""
 
-    def __init__(self, token: str, max_message_bytes: int) -> None:
+    def __init__(self, token: str, terms: Terms, places: Mapping[str, Places]) -> None:
         self._token = token
-        self._max_message_bytes = max_message_bytes
-        self._tickets: OrderedDict[str, bytes] = OrderedDict()  # session -> secret
-        self._seated: StreamPort | None = None
-        self._arrivals: SimpleQueue[StreamPort] = SimpleQueue()
+        self._terms = terms
+        self._places = places
+        self._tickets: OrderedDict[str, _Ticket] = OrderedDict()  # by session
         self._lock = threading.Lock()
 
     def join(self, request: lobby_pb2.JoinRequest) -> lobby_pb2.Ticket:
@@ -49,65 +81,89 @@ class Lobby:
                 grpc.StatusCode.UNAUTHENTICATED,
                 "wrong token: use the one that the host printed (--token or REGLUE_TOKEN)",
             )
-        if request.role != lobby_pb2.ROLE_AGENT:
-            raise Denied(
-                grpc.StatusCode.INVALID_ARGUMENT, f"role {request.role}: only agents join this run"
-            )
+        role = ROLES.get(int(request.role), f"role {request.role}")
+        if role not in self._places:
+            known = " or ".join(f"{role}s" for role in self._places)
+            raise Denied(grpc.StatusCode.INVALID_ARGUMENT, f"{role}: only {known} join here")
         with self._lock:
-            if self._seated is not None:
-                raise Denied(grpc.StatusCode.ALREADY_EXISTS, BUSY)
+            self._check_free(role)
             session, secret = secrets.token_urlsafe(12), secrets.token_bytes(32)
-            self._tickets[session] = secret
-            while len(self._tickets) > _TICKETS:
-                self._tickets.popitem(last=False)
+            self._tickets[session] = _Ticket(role, secret)
+            self._forget()
         return lobby_pb2.Ticket(
-            session=session, secret=secret, max_message_bytes=self._max_message_bytes
+            session=session,
+            secret=secret,
+            max_message_bytes=self._terms.max_message_bytes,
+            grace_ms=round(1000 * self._terms.grace_s),
+            address=self._terms.address,
+            tls_name=self._terms.tls_name,
         )
 
-    def check_ticket(self, session: str) -> None:
-        """Raise Denied for a stream whose ticket was never handed out, or is used up."""
+    def check_ticket(self, session: str, role: str) -> None:
+        """Raise Denied for a stream whose ticket was never handed out, or for another role."""
         with self._lock:
-            if session not in self._tickets:
+            ticket = self._tickets.get(session)
+            if ticket is None or ticket.role != role:
                 raise Denied(grpc.StatusCode.UNAUTHENTICATED, NO_TICKET)
 
-    def seat(self, session: str, hello: agent_pb2.Hello) -> StreamPort:
-        """Give the place to the holder of a ticket. Raises Denied."""
+    def seat(self, session: str, role: str, hello: Greeting) -> tuple[Seat, Line]:
+        """Give a place to the holder of a ticket, or back to who had it. Raises Denied."""
         check_version(hello.major)
         with self._lock:
-            secret = self._tickets.get(session)
-            if secret is None or hello.session != session:
+            ticket = self._tickets.get(session)
+            if ticket is None or ticket.role != role or hello.session != session:
                 raise Denied(grpc.StatusCode.UNAUTHENTICATED, NO_TICKET)
-            proof = hello_proof(secret, session, hello.answered)
+            proof = hello_proof(ticket.secret, session, hello.answered)
             if not hmac.compare_digest(hello.proof, proof):
                 raise Denied(grpc.StatusCode.UNAUTHENTICATED, "the ticket is somebody else's")
-            if self._seated is not None:
-                raise Denied(grpc.StatusCode.ALREADY_EXISTS, BUSY)
-            del self._tickets[session]
-            self._seated = StreamPort(_hello(hello), self._max_message_bytes)
-        self._arrivals.put(self._seated)
-        return self._seated
+            if ticket.seat is not None:
+                return ticket.seat, ticket.seat.attach(hello.answered)
+            self._check_free(role)
+            places = self._places[role]
+            seat = places.make_seat(hello)
+            line = seat.attach(hello.answered)
+            ticket.seat = seat
+            places.taken.append(seat)
+        places.arrivals.put(seat)
+        return seat, line
 
-    def agent(self, timeout_s: float) -> StreamPort | None:
-        """Whoever has taken the place, once; None if nobody has within `timeout_s`."""
+    def next(self, role: str, timeout_s: float) -> Any | None:
+        """Whoever has taken a place of `role`, once; None if nobody has within `timeout_s`."""
         try:
-            return self._arrivals.get(timeout=timeout_s)
+            return self._places[role].arrivals.get(timeout=timeout_s)
         except Empty:
             return None
 
+    def release(self, seat: Any) -> None:
+        """Whoever sat there has left for good: the place is free."""
+        with self._lock:
+            for places in self._places.values():
+                if seat in places.taken:
+                    places.taken.remove(seat)
+
     def close(self) -> None:
-        """End the seated agent's stream, if its driver has not."""
-        if self._seated is not None:
-            self._seated.broke()
+        """Bid farewell to those whom nobody else has."""
+        with self._lock:
+            seats = [seat for places in self._places.values() for seat in places.taken]
+        for seat in seats:
+            seat.close("the glue has closed")
 
+    def _check_free(self, role: str) -> None:
+        places = self._places[role]
+        if len(places.taken) >= places.count:
+            whose = "run has its" if places.count == 1 else "glue has all its"
+            noun = role if places.count == 1 else f"{role}s"
+            raise Denied(
+                grpc.StatusCode.ALREADY_EXISTS,
+                f"this {whose} {noun} already; wait until it is over, or start one of your own",
+            )
 
-def check_version(major: int) -> None:
-    """Raise Denied for another major version of the protocol."""
-    if major != PROTOCOL_MAJOR:
-        raise Denied(
-            grpc.StatusCode.FAILED_PRECONDITION,
-            f"got protocol version {major}, wanted {PROTOCOL_MAJOR}: "
-            "use a client of this glue's version",
-        )
+    def _forget(self) -> None:
+        """Drop the oldest tickets that nobody sits on."""
+        taken = {id(seat) for places in self._places.values() for seat in places.taken}
+        idle = [session for session, each in self._tickets.items() if id(each.seat) not in taken]
+        for session in idle[:-_TICKETS]:
+            del self._tickets[session]
 
 
 class LobbyServicer(lobby_pb2_grpc.LobbyServiceServicer):
@@ -124,14 +180,3 @@ class LobbyServicer(lobby_pb2_grpc.LobbyServiceServicer):
             return self._lobby.join(request)
         except Denied as denied:
             context.abort(denied.code, denied.why)
-
-
-def _hello(message: agent_pb2.Hello) -> Hello:
-    return Hello(
-        agent=message.agent[:200],
-        sdk=message.sdk[:200],
-        max_slots=message.max_slots,
-        partial_turns=message.partial_turns,
-        adapts=message.adapts,
-        episodic=message.episodic,
-    )

@@ -1,108 +1,197 @@
-"""An agent at the other end of a gRPC stream."""
+"""A partner that answers calls, at the other end of gRPC streams.
+
+The port numbers calls and keeps each until its answer has come. A stream that breaks
+may be replaced within the grace time: the new one says what its side has taken in, gets
+everything else again, and the partner answers repeats from its memory, so that every
+call is carried out once.
+"""
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Iterator
+from collections import deque
 from queue import Empty, SimpleQueue
-from typing import NoReturn
+from typing import Any, Generic, Protocol, TypeVar
 
-from reglue.calls import Call, Farewell, Hello, Init, Numbered, Refusal, Reply, Turn
-from reglue.errors import AgentDisconnected, AgentFault, AgentTimeout, BadReply, UsageError
-from reglue.spec import TaskSpec
-from reglue.v1 import agent_pb2
-from reglue.wire.agent_messages import decode_reply, encode_call
+from glue_server.rpc.denied import FORGOTTEN, NO_TICKET, Denied
+from glue_server.rpc.line import Line
+from reglue.calls import Budget, Farewell, Refusal
+from reglue.errors import BadReply, ReglueError
+from reglue.grpc_settings import grpc
+
+WINDOW = 8
+"""Most calls under way at once; partners remember as many answers."""
+
+HelloT = TypeVar("HelloT")
+CallT = TypeVar("CallT")
+ReplyT = TypeVar("ReplyT")
+CallT_contra = TypeVar("CallT_contra", contravariant=True)
+ReplyT_co = TypeVar("ReplyT_co", covariant=True)
 
 
-class StreamPort:
-    """The driver's end of one session. The stream's own threads fill and drain it."""
+class Dialect(Protocol[CallT_contra, ReplyT_co]):
+    """How one role's calls are written and its answers are read."""
 
-    def __init__(self, hello: Hello, max_message_bytes: int) -> None:
+    def encode(self, seq: int, call: CallT_contra | Refusal | Farewell, budget: Budget) -> Any:
+        """The message of a call. Raises UsageError for one that is too large."""
+
+    def decode(self, message: Any, call: CallT_contra) -> ReplyT_co:
+        """The answer to `call`. Raises BadReply, and the partner's fault if it says so."""
+
+    def timed_out(self, timeout_s: float) -> ReglueError:
+        """The partner did not answer in time."""
+
+    def lost(self) -> ReglueError:
+        """The partner is gone."""
+
+
+class StreamPort(Generic[HelloT, CallT, ReplyT]):
+    """The driver's end of one session. The streams' own threads fill and drain it."""
+
+    def __init__(
+        self, hello: HelloT, dialect: Dialect[CallT, ReplyT], *, grace_s: float = 0.0
+    ) -> None:
         self.hello = hello
-        self._max_message_bytes = max_message_bytes
-        self._inbox: SimpleQueue[agent_pb2.AgentReply | None] = SimpleQueue()
-        self._outbox: SimpleQueue[agent_pb2.AgentCall | None] = SimpleQueue()
-        self._seq = 0
-        self._rows = 0  # that the last turn asked for
-        self._spec: TaskSpec | None = None
-        self._gone = False
+        self._dialect = dialect
+        self._grace_s = grace_s
+        self._lock = threading.Lock()
+        self._inbox: SimpleQueue[Any | None] = SimpleQueue()  # None: the stream has changed
+        self._line: Line | None = None
+        self._unheard: deque[tuple[int, Any]] = deque()  # messages that may have to be sent again
+        self._waiting: deque[tuple[int, CallT]] = deque()  # calls whose answer is waited for
+        self._sent = 0  # number of the last message
+        self._heard = 0  # number of the last call whose answer has come
+        self._broken_at: float | None = None
+        self._lost = False  # nobody will come back
+        self._closed = False
+        self._has_failed = False
 
     # What the driver calls.
 
-    def send(self, call: Call) -> None:
-        """Number the call and queue it. Raises AgentDisconnected, UsageError (too large)."""
-        if self._gone:
-            self._disconnected()
-        match call:
-            case Init(spec):
-                self._check_size(spec)
-                self._spec = spec
-            case Turn():
-                self._rows = len(call.steps) + len(call.starts)
-        self._seq += 1
-        self._post(call)
+    def send(self, call: CallT, budget: Budget = Budget()) -> None:  # noqa: B008 - frozen
+        """Number the call and send it. Raises the partner's loss, UsageError (too large)."""
+        if self._lost:
+            raise self._dialect.lost()
+        message = self._dialect.encode(self._sent + 1, call, budget)
+        with self._lock:
+            self._waiting.append((self._sent + 1, call))
+            self._post(message)
 
-    def receive(self, timeout_s: float) -> Reply:
-        """The answer to the last call; late answers to earlier ones are dropped."""
-        assert self._spec is not None, "init comes first"
+    def receive(self, timeout_s: float) -> ReplyT:
+        """The answer to the oldest call that waits for one.
+
+        Raises BadReply (it does not fit; the session goes on), and the partner's fault,
+        delay or loss.
+        """
         deadline = time.monotonic() + timeout_s
+        seq, call = self._waiting[0]
         while True:
-            try:
-                message = self._inbox.get(timeout=max(0.0, deadline - time.monotonic()))
-            except Empty:
-                raise AgentTimeout(
-                    f"the agent did not answer within {timeout_s:g} s; "
-                    "--step-timeout and --first-step-timeout set how long it may take"
-                ) from None
+            message = self._next(deadline, timeout_s)
             if message is None:
-                self._gone = True
-                self._disconnected()
-            if message.HasField("fault"):
-                raise AgentFault(message.fault.what)
-            if message.seq == self._seq:
-                return decode_reply(message, self._spec, self._rows)
+                continue
+            if message.HasField("fault") or message.seq == seq:
+                self._answered()
+                return self._dialect.decode(message, call)
 
     def refuse(self, refused: BadReply) -> None:
-        """Queue a refusal of the last reply."""
-        of_seq, self._seq = self._seq, self._seq + 1
-        self._post(Refusal(of_seq, refused.code, refused.got, refused.wanted))
+        """Tell the partner that its last answer was not taken."""
+        refusal = Refusal(self._heard, refused.code, refused.got, refused.wanted)
+        message = self._dialect.encode(self._sent + 1, refusal, Budget())
+        with self._lock:
+            self._post(message)
 
     def close(self, reason: str) -> None:
-        """Queue the farewell, and end the stream behind it."""
-        self._seq += 1
-        self._post(Farewell(reason))
-        self._outbox.put(None)
+        """Send the farewell, and end the stream behind it."""
+        message = self._dialect.encode(self._sent + 1, Farewell(reason), Budget())
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            self._post(message)
+            if self._line is not None:
+                self._line.end()
 
-    # What the stream's threads call.
+    # What the streams' threads call.
 
-    def calls(self) -> Iterator[agent_pb2.AgentCall]:
-        """What goes out, until the session ends."""
-        return iter(self._outbox.get, None)
+    def attach(self, answered: int) -> Line:
+        """A new stream takes over. Raises Denied if its side has lost its memory."""
+        with self._lock:
+            is_first = self._line is None and self._broken_at is None
+            if self._lost or not (is_first or self._grace_s):
+                raise Denied(grpc.StatusCode.UNAUTHENTICATED, NO_TICKET)
+            if not self._heard <= answered <= self._sent:
+                raise Denied(grpc.StatusCode.UNAUTHENTICATED, FORGOTTEN)
+            if self._line is not None:
+                self._line.end()
+            self._line, self._broken_at = Line(), None
+            for _, message in self._unheard:
+                self._line.put(message)
+            if self._closed:
+                self._line.end()
+            return self._line
 
-    def arrived(self, message: agent_pb2.AgentReply) -> None:
-        """A reply has come in."""
+    def arrived(self, line: Line, message: Any) -> None:
+        """A reply has come in; only those that are waited for are kept."""
+        with self._lock:
+            if line is not self._line or not self._is_wanted(message):
+                return
+            while self._unheard and self._unheard[0][0] <= message.seq:
+                self._unheard.popleft()
+            self._heard = max(self._heard, message.seq)
         self._inbox.put(message)
 
-    def broke(self) -> None:
-        """Nothing more will come in."""
+    def broke(self, line: Line, *, left: bool) -> None:
+        """The stream is over; its partner may come back within the grace time."""
+        line.end()
+        with self._lock:
+            if line is not self._line:
+                return
+            self._line, self._broken_at = None, time.monotonic()
+            self._lost = self._lost or left or self._grace_s == 0
         self._inbox.put(None)
-        self._outbox.put(None)
 
-    def _post(self, call: Call) -> None:
-        numbered = Numbered(self._seq, call)
-        self._outbox.put(encode_call(numbered, self._spec))
+    def _is_wanted(self, message: Any) -> bool:
+        """Whether it answers a call for the first time. A fault may come of its own accord."""
+        if message.HasField("fault"):
+            first, self._has_failed = not self._has_failed, True
+            return first
+        return message.seq > self._heard and message.seq in {seq for seq, _ in self._waiting}
 
-    def _check_size(self, spec: TaskSpec) -> None:
-        """Refuse a task whose fullest turn or answer would not fit into a message."""
-        rows = {"a turn": 2 * spec.slots, "an answer": spec.slots}
-        tensors = {"a turn": spec.observations, "an answer": spec.actions}
-        for what, count in rows.items():
-            size = count * (64 + sum(tensor.row_bytes for tensor in tensors[what]))
-            if size > self._max_message_bytes:
-                raise UsageError(
-                    f"{what} of {spec.slots} slots takes up to {size} bytes, the hub's limit is "
-                    f"{self._max_message_bytes}: use fewer slots"
-                )
+    def _post(self, message: Any) -> None:
+        """Send a message, the lock being held."""
+        self._sent += 1
+        self._unheard.append((self._sent, message))
+        if self._line is not None:
+            self._line.put(message)
 
-    def _disconnected(self) -> NoReturn:
-        raise AgentDisconnected("the agent's connection is gone")
+    def _answered(self) -> None:
+        """The oldest call waits no longer."""
+        with self._lock:
+            self._waiting.popleft()
+
+    def _next(self, deadline: float, timeout_s: float) -> Any | None:
+        """What comes in next. Raises when time is up, or nobody will come back."""
+        with self._lock:
+            gone, broken_at = self._lost, self._broken_at
+        until = deadline
+        if broken_at is not None:
+            until = min(deadline, broken_at + self._grace_s)
+        try:
+            # What came in before the partner left still counts.
+            return self._inbox.get(timeout=0.0 if gone else max(0.0, until - time.monotonic()))
+        except Empty:
+            pass
+        if gone or (broken_at is not None and time.monotonic() >= broken_at + self._grace_s):
+            self._give_up()
+            raise self._dialect.lost()
+        if time.monotonic() >= deadline:
+            self._answered()  # a late answer is dropped
+            raise self._dialect.timed_out(timeout_s)
+        return None
+
+    def _give_up(self) -> None:
+        with self._lock:
+            if self._line is None:
+                self._lost = True
+                self._waiting.clear()

@@ -14,9 +14,10 @@ import pytest
 
 from env_adapters import Cell
 from glue_server import LocalPool, NextOrder, Order, SlotGlue, Timeouts
+from glue_server.rpc.dialects import AgentDialect
 from glue_server.rpc.stream_port import StreamPort
 from reglue import Agent, Phase, TaskSpec
-from reglue.calls import Call, Init, Reply
+from reglue.calls import Call, Hello, Init, Reply
 from reglue.errors import BadReply
 from reglue.player import hello, play
 from reglue.v1 import agent_pb2 as pb
@@ -65,8 +66,9 @@ class Tap:
         self.hello = hello(agent, "tapped")
         self.sent: list[bytes] = []
         self._agent = agent
-        self._port = StreamPort(self.hello, 2**26)
-        self._calls = self._port.calls()
+        self._port: StreamPort[Hello, Call, Reply] = StreamPort(self.hello, AgentDialect(2**26))
+        self._line = self._port.attach(0)
+        self._calls = iter(self._line)
         self._spec: TaskSpec | None = None
 
     def send(self, call: Call) -> None:
@@ -77,7 +79,7 @@ class Tap:
             self._spec = numbered.call.spec
         reply = play(self._agent, numbered.call)
         assert reply is not None
-        self._port.arrived(encode_reply(numbered.seq, reply, self._spec))
+        self._port.arrived(self._line, encode_reply(numbered.seq, reply, self._spec))
 
     def receive(self, timeout_s: float) -> Reply:
         return self._port.receive(timeout_s)
@@ -91,7 +93,7 @@ class Tap:
         self._pass_on()
 
     def _pass_on(self) -> pb.AgentCall:
-        message = next(self._calls)
+        message: pb.AgentCall = next(self._calls)
         self.sent.append(message.SerializeToString())
         return message
 

@@ -9,16 +9,16 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from glue_server.port import AgentPort
 from glue_server.rpc import GlueServer
-from glue_server.rpc.stream_port import StreamPort
 from reglue import Agent, Ends, Phase, Starts, Steps, TaskSpec, TensorSpec, Turn, connect
 from reglue.calls import Actions, Freeze, Init, Message, Numbered
+from reglue.environment import Worlds
 from reglue.errors import (
     AgentFault,
     NotAnAgent,
@@ -33,9 +33,10 @@ from reglue.errors import (
 )
 from reglue.grpc_settings import grpc
 from reglue.v1 import agent_pb2 as pb
-from reglue.v1 import lobby_pb2
 from reglue.wire.agent_messages import encode_call
+from tests.glue_server.playing import SOLVED
 from tests.leftovers import nothing_left
+from tests.worlds import Corridor
 
 PATIENCE_S = 20.0
 SPEC = TaskSpec((TensorSpec("seen", "float32", (2,)),), (TensorSpec("action", "float32"),), slots=2)
@@ -74,7 +75,7 @@ def start() -> Iterator[Callable[..., Future[str]]]:
 Start = Callable[..., "Future[str]"]
 
 
-def seated(server: GlueServer) -> StreamPort:
+def seated(server: GlueServer) -> AgentPort:
     port = server.agent(PATIENCE_S)
     assert port is not None
     return port
@@ -164,7 +165,7 @@ def test_a_wrong_version_is_told_in_words_for_people(
     server: GlueServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A client of the next version, as this one will one day be."""
-    monkeypatch.setattr("reglue.session.PROTOCOL_MAJOR", 2)
+    monkeypatch.setattr("reglue.door.PROTOCOL_MAJOR", 2)
     words = refused(server, WrongVersion)
     assert words == "got protocol version 2, wanted 1: use a client of this glue's version"
 
@@ -172,10 +173,9 @@ def test_a_wrong_version_is_told_in_words_for_people(
 def test_a_wrong_role_is_told_in_words_for_people(
     server: GlueServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The SDK joins as nothing but an agent: as an experiment it would be told this."""
-    words = SimpleNamespace(**{**vars(lobby_pb2), "ROLE_AGENT": lobby_pb2.ROLE_EXPERIMENT})
-    monkeypatch.setattr("reglue.session.lobby_pb2", words)
-    assert refused(server, Refused) == "role 3: only agents join this run"
+    with pytest.raises(Refused) as error:
+        connect(Worlds(Corridor(solved=SOLVED)), server.address, server.token)
+    assert str(error.value) == "environment: only agents join here"
 
 
 def test_no_refusal_speaks_of_its_transport(server: GlueServer) -> None:
@@ -192,10 +192,19 @@ def test_the_farewells_reason_is_returned(server: GlueServer, start: Start) -> N
     assert agent.result(PATIENCE_S) == "thank you"
 
 
-def test_a_session_that_ends_without_farewell_is_lost(server: GlueServer, start: Start) -> None:
+def test_a_server_that_closes_says_farewell_for_a_driver_that_did_not(
+    server: GlueServer, start: Start
+) -> None:
     agent = start(Still(), server.address, server.token)
     seated(server)
     server.close()
+    assert agent.result(PATIENCE_S) == "the glue has closed"
+
+
+def test_a_session_that_ends_without_farewell_is_lost(server: GlueServer, start: Start) -> None:
+    agent = start(Still(), server.address, server.token)
+    port: Any = seated(server)
+    port._line.end()
     with pytest.raises(SessionLost, match="without a farewell"):
         agent.result(PATIENCE_S)
 
@@ -339,9 +348,9 @@ def test_an_answer_of_the_wrong_kind_is_named_on_both_ends(
 def lost_by(server: GlueServer, start: Start, *calls: pb.AgentCall) -> str:
     """The words of the SessionLost that follows these calls."""
     agent = start(Still(), server.address, server.token)
-    port = seated(server)
+    port: Any = seated(server)
     for call in calls:
-        port._outbox.put(call)
+        port._line.put(call)
     with pytest.raises(SessionLost) as error:
         agent.result(PATIENCE_S)
     return str(error.value)
@@ -392,9 +401,7 @@ def test_a_message_before_init_is_answered(server: GlueServer, start: Start) -> 
 
     agent = start(Polite(), server.address, server.token)
     port = seated(server)
-    port._outbox.put(encode_call(Numbered(1, Message("anybody?")), None))
-    reply = port._inbox.get(timeout=PATIENCE_S)
-    assert reply is not None
-    assert reply.message.text == "here"
+    port.send(Message("anybody?"))
+    assert port.receive(PATIENCE_S) == Message("here")
     port.close("bye")
     assert agent.result(PATIENCE_S) == "bye"

@@ -8,12 +8,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from glue_server import SlotGlue
+from glue_server.port import AgentPort
 from glue_server.rpc import GlueServer
-from glue_server.rpc.stream_port import StreamPort
 from reglue import Phase
 from reglue.errors import AgentFault
 from tests.glue_server.playing import PATIENT, cell, corridor_pool, in_turn
@@ -94,13 +95,13 @@ def left(process: subprocess.Popen[str]) -> tuple[int, str]:
     return process.returncode, words
 
 
-def seated(server: GlueServer) -> StreamPort:
+def seated(server: GlueServer) -> AgentPort:
     port = server.agent(PATIENCE_S)
     assert port is not None
     return port
 
 
-def play(server: GlueServer) -> StreamPort:
+def play(server: GlueServer) -> AgentPort:
     """One episode."""
     port = seated(server)
     glue = SlotGlue(port, corridor_pool(), timeouts=PATIENT)
@@ -169,8 +170,8 @@ def test_a_glue_that_never_comes_is_exit_code_1(join: Join) -> None:
 
 def test_a_glue_that_goes_away_is_exit_code_1(server: GlueServer, join: Join) -> None:
     process = join("agents.py:Still")
-    seated(server)
-    server.close()
+    port: Any = seated(server)
+    port._line.end()
     assert left(process) == (
         1,
         "reglue join: the glue closed the session without a farewell\n",

@@ -14,7 +14,7 @@ from google.protobuf.descriptor import FileDescriptor
 from glue_server.checks import check_actions
 from glue_server.turns import Row, build_turn
 from reglue.calls import Actions, EndKind, Numbered, Phase, StepFlag, Turn
-from reglue.session import hello_proof
+from reglue.door import hello_proof
 from reglue.spec import TaskSpec
 from reglue.v1 import agent_pb2, lobby_pb2, spec_pb2
 from reglue.wire.agent_messages import decode_call, decode_reply, encode_call, encode_reply

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from reglue.calls import Actions, Ends, Phase, Starts, Steps, Turn
+from reglue.calls import Actions, Budget, Ends, Phase, Starts, Steps, Turn
 from reglue.errors import NotAnAgent
 from reglue.spec import Arrays, TaskSpec
 
@@ -29,18 +29,22 @@ class Agent:
     `(rows, *shape)`; rewards as float64 `(rows,)`; actions are returned as
     `(rows, *shape)`, or as a dict of such arrays where the task has several.
 
-    `self.spec` is the TaskSpec and `self.phase` the Phase of the present turn;
-    both are set before the routine that needs them.
+    `self.spec` is the TaskSpec, `self.phase` the Phase of the present turn and
+    `self.budget` the time that remains; they are set before the routine that needs them.
     """
 
     spec: TaskSpec
     phase: Phase
+    budget: Budget = Budget()
 
     max_slots = 0
     """Most slots the agent plays at once; 0 means any number."""
 
     partial_turns = False
     """True if a turn may leave live slots out."""
+
+    episodic = True
+    """False if it cannot take an episode's end: then it plays continuing tasks alone."""
 
     @property
     def adapts(self) -> bool:

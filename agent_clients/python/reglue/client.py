@@ -1,19 +1,19 @@
-"""Connects an agent to a glue. grpc is loaded when `connect` is called."""
+"""Connects an agent or an environment to a glue. grpc is loaded when `connect` is called."""
 
 from __future__ import annotations
 
-import logging
-import os
+from typing import TYPE_CHECKING
 
-from reglue.agent import Agent
-from reglue.errors import UsageError
+from reglue.environment import Environment, Worlds
+from reglue.invitation import invitation
 from reglue.metaworld_agent import wrap
 
-log = logging.getLogger("reglue")
+if TYPE_CHECKING:
+    from reglue.parts import Part
 
 
 def connect(
-    agent: object,
+    partner: object,
     address: str | None = None,
     token: str | None = None,
     *,
@@ -22,23 +22,29 @@ def connect(
 ) -> str:
     """Play a session at the glue at `address` until it says farewell; returns its words.
 
-    `agent` is a `reglue.Agent`, or an object with the methods of Meta-World's
-    `Agent` or `MetaLearningAgent`. `address` (`host:port`) and `token` default to
-    REGLUE_ADDRESS and REGLUE_TOKEN of the environment. A glue that is not up yet
-    is waited for, up to `patience_s` seconds.
+    `partner` is a `reglue.Agent`, or an object with the methods of Meta-World's `Agent`
+    or `MetaLearningAgent`; or a `reglue.Environment`, or a suite of worlds. `address` is
+    `host:port` or a join string, which holds the token as well; they default to
+    REGLUE_ADDRESS and REGLUE_TOKEN of the environment. A glue that is not up yet is
+    waited for, up to `patience_s` seconds. A connection that breaks is made again as
+    long as the glue allows, and every call is carried out once.
 
-    Raises NotAnAgent (a method is missing), Unreachable, Refused (wrong token,
-    wrong version, busy), SessionLost (the glue went away), UsageError (no address),
-    and whatever the agent itself raises, after telling the glue.
+    Raises NotAnAgent (a method is missing), Unreachable, Refused (wrong token, wrong
+    version, busy), SessionLost (the glue went away), UsageError (no address), and
+    whatever the partner itself raises, after telling the glue.
     """
-    playing: Agent = wrap(agent)
-    address = address or os.environ.get("REGLUE_ADDRESS")
-    if not address:
-        raise UsageError("no address: give host:port, or set REGLUE_ADDRESS")
-    token = os.environ.get("REGLUE_TOKEN", "") if token is None else token
+    where = invitation(address, token)
+    part = _part(partner, name or type(partner).__name__)
     from reglue.session import Session
 
-    with Session(
-        address, token, name=name or type(agent).__name__, patience_s=patience_s
-    ) as session:
-        return session.play(playing)
+    return Session(where, part, patience_s=patience_s).play()
+
+
+def _part(partner: object, name: str) -> Part:
+    from reglue.parts import AgentPart, EnvironmentPart
+
+    if isinstance(partner, Environment):
+        return EnvironmentPart(partner, name)
+    if hasattr(partner, "world") and hasattr(partner, "spec"):
+        return EnvironmentPart(Worlds(partner), name)  # type: ignore[arg-type]
+    return AgentPart(wrap(partner), name)

@@ -38,6 +38,7 @@ def hello(agent: Agent, name: str) -> Hello:
         max_slots=agent.max_slots,
         partial_turns=agent.partial_turns,
         adapts=agent.adapts,
+        episodic=agent.episodic,
     )
 
 

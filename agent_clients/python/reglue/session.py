@@ -1,218 +1,172 @@
-"""One session of an agent over gRPC: join, say hello, answer calls, leave."""
+"""One session over gRPC: join, say hello, answer calls, come back if the stream breaks, leave."""
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import logging
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Iterator
+from dataclasses import replace
 from queue import SimpleQueue
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Any, Protocol
 
-from reglue.agent import Agent
-from reglue.calls import Farewell, Hello, Init, Numbered, Refusal
-from reglue.errors import (
-    BadReply,
-    Busy,
-    Refused,
-    ReglueError,
-    SessionLost,
-    SpecError,
-    Unreachable,
-    WrongToken,
-    WrongVersion,
-)
-from reglue.grpc_settings import HUB_MESSAGE_BYTES, channel_options, grpc
-from reglue.player import hello, play
-from reglue.spec import TaskSpec
-from reglue.v1 import agent_pb2, agent_pb2_grpc, lobby_pb2, lobby_pb2_grpc, session_pb2
-from reglue.version import PROTOCOL_MAJOR, PROTOCOL_MINOR
-from reglue.wire.agent_messages import decode_call, encode_reply
+from reglue.calls import Farewell, Numbered, Refusal
+from reglue.door import backoff, join, lost, open_channel
+from reglue.errors import BadReply, ReglueError, SessionLost, SpecError
+from reglue.grpc_settings import HUB_MESSAGE_BYTES, grpc
+from reglue.invitation import Invitation
+from reglue.parts import Part
 
 log = logging.getLogger("reglue")
 
-_REFUSALS: dict[grpc.StatusCode, type[ReglueError]] = {
-    grpc.StatusCode.UNAUTHENTICATED: WrongToken,
-    grpc.StatusCode.FAILED_PRECONDITION: WrongVersion,
-    grpc.StatusCode.ALREADY_EXISTS: Busy,
-    grpc.StatusCode.INVALID_ARGUMENT: Refused,
-}
-_LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
-_FAREWELL_S = 5.0  # how long a faulted agent waits for the glue's last word
+WINDOW = 8
+"""Answers that are remembered: as many calls may be under way at once."""
 
-
-def hello_proof(secret: bytes, session: str, answered: int) -> bytes:
-    """HMAC-SHA256 that shows that a stream belongs to a ticket (agent.proto, Hello.proof)."""
-    text = f"reglue.v1 hello {session} {answered}"
-    return hmac.digest(secret, text.encode(), hashlib.sha256)
+_FAREWELL_S = 5.0  # how long a faulted partner waits for the glue's last word
 
 
 class Stream(Protocol):
-    """What a stream call of grpc is: calls that come in, and a way to end them."""
+    """What a stream call of grpc is: messages that come in, and a way to end them."""
 
-    def __iter__(self) -> Iterator[agent_pb2.AgentCall]: ...
+    def __iter__(self) -> Iterator[Any]: ...
 
     def cancel(self) -> bool:
         """End it from this side."""
 
 
+class _Broken(Exception):
+    """The stream broke, and the glue said that one may come back."""
+
+
 class Session:
-    """The agent's end of one session; a context manager that closes its channel."""
+    """A partner's end of one session: every call is carried out once, whatever breaks."""
 
-    def __init__(self, address: str, token: str, *, name: str, patience_s: float) -> None:
-        self._name = name
-        self._ticket = _join(address, token, name, patience_s)
-        limit = self._ticket.max_message_bytes or HUB_MESSAGE_BYTES
-        self._channel = _channel(self._ticket.address or address, limit)
-        self._outbox: SimpleQueue[agent_pb2.AgentReply | None] = SimpleQueue()
+    def __init__(self, invitation: Invitation, part: Part, *, patience_s: float) -> None:
+        self._invitation = invitation
+        self._part = part
+        self._patience_s = patience_s
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._outbox.put(None)
-        self._channel.close()
-
-    def play(self, agent: Agent) -> str:
+    def play(self) -> str:
         """Answer calls until the farewell; returns its reason. Raises as `connect`."""
-        stub = agent_pb2_grpc.AgentServiceStub(self._channel)
-        self._outbox.put(self._hello(hello(agent, self._name)))
-        stream = stub.Connect(
-            iter(self._outbox.get, None), metadata=[("reglue-session", self._ticket.session)]
-        )
-        return self._answer(agent, stream)
+        while True:
+            self._ticket = join(
+                self._invitation,
+                self._part.role,
+                name=self._part.name,
+                patience_s=self._patience_s,
+            )
+            self._taken = 0  # number of the last call that was taken in
+            self._answers: OrderedDict[int, Any] = OrderedDict()  # to the last calls
+            try:
+                return self._play()
+            except _Broken:
+                log.warning("the glue has forgotten this session; joining anew")
 
-    def _answer(self, agent: Agent, stream: Stream) -> str:
-        for numbered, spec in _calls(stream):
-            match numbered.call:
+    def _play(self) -> str:
+        """Stream after stream. Raises _Broken if the glue does not know the session any more."""
+        broken_at: float | None = None
+        pauses = backoff()
+        while True:
+            heard = self._taken
+            try:
+                return self._stream()
+            except SessionLost as error:
+                now = time.monotonic()
+                if broken_at is None or self._taken > heard:
+                    broken_at, pauses = now, backoff()
+                pause_s = next(pauses)
+                unreadable = isinstance(error.__cause__, (BadReply, SpecError))
+                if unreadable or now + pause_s > broken_at + self._ticket.grace_ms / 1000:
+                    raise
+                log.warning("the connection broke, coming back: %s", error)
+                time.sleep(pause_s)
+            except ReglueError as error:
+                if broken_at is None or not isinstance(error.__cause__, grpc.RpcError):
+                    raise
+                if error.__cause__.code() is not grpc.StatusCode.UNAUTHENTICATED:
+                    raise
+                raise _Broken from error
+
+    def _stream(self) -> str:
+        """One stream, to the farewell. Raises SessionLost if it breaks."""
+        outbox: SimpleQueue[Any | None] = SimpleQueue()
+        outbox.put(self._part.hello(self._ticket, self._taken))
+        limit = self._ticket.max_message_bytes or HUB_MESSAGE_BYTES
+        with open_channel(self._where(), limit) as channel:
+            stream = self._part.connect(channel)(
+                iter(outbox.get, None), metadata=[("reglue-session", self._ticket.session)]
+            )
+            try:
+                return self._answer(stream, outbox)
+            except KeyboardInterrupt:
+                outbox.put(self._part.fault(0, "interrupted"))
+                _wait_for_farewell(stream)
+                raise
+            finally:
+                outbox.put(None)
+
+    def _where(self) -> Invitation:
+        """Where the ticket says that the stream is opened."""
+        return replace(
+            self._invitation,
+            address=self._ticket.address or self._invitation.address,
+            tls_name=self._ticket.tls_name or self._invitation.tls_name,
+        )
+
+    def _answer(self, stream: Stream, outbox: SimpleQueue[Any | None]) -> str:
+        for seq, call in self._calls(stream, outbox):
+            match call.call if isinstance(call, Numbered) else call:
                 case Farewell(reason):
                     return reason
                 case Refusal(of_seq, _, got, wanted):
                     log.warning("reply %d was refused: got %s, wanted %s", of_seq, got, wanted)
             try:
-                reply = play(agent, numbered.call)
-                if reply is not None:
-                    self._outbox.put(encode_reply(numbered.seq, reply, spec))
+                answer = self._part.answer(seq, call)
             except Exception as error:
-                log.exception("the agent failed")  # first: whoever started us reads it now
-                self._leave(stream, numbered.seq, error)
+                log.exception("the partner failed")  # first: whoever started us reads it now
+                what = f"{type(error).__name__}: {error}"
+                outbox.put(self._part.fault(seq, what))
+                _wait_for_farewell(stream)
                 raise
+            self._taken = seq
+            if answer is not None:
+                self._remember(seq, answer)
+                outbox.put(answer)
         raise SessionLost("the glue closed the session without a farewell")
 
-    def _leave(self, stream: Stream, seq: int, error: Exception) -> None:
-        """Tell the glue what happened and give it a moment to close the session."""
-        what = f"{type(error).__name__}: {error}"[:4096]
-        self._outbox.put(agent_pb2.AgentReply(seq=seq, fault=session_pb2.Fault(what=what)))
-        timer = threading.Timer(_FAREWELL_S, stream.cancel)
-        timer.start()
+    def _calls(self, stream: Stream, outbox: SimpleQueue[Any | None]) -> Iterator[tuple[int, Any]]:
+        """What the glue says for the first time. Raises SessionLost, Refused.
+
+        Errors are translated here and nowhere else: a partner may have a gRPC client or
+        specs of its own, and what those raise is the partner's.
+        """
         try:
             for message in stream:
-                if message.HasField("farewell"):
-                    break
-        except grpc.RpcError:
-            pass  # the glue is gone as well; the agent's own error says more
-        finally:
-            timer.cancel()
+                if message.seq > self._taken:
+                    yield message.seq, self._part.read(message)
+                elif message.seq in self._answers:
+                    outbox.put(self._answers[message.seq])
+        except grpc.RpcError as error:
+            raise lost(error) from error
+        except (BadReply, SpecError) as error:
+            raise SessionLost(f"the glue sent what this client cannot read: {error}") from error
 
-    def _hello(self, own: Hello) -> agent_pb2.AgentReply:
-        return agent_pb2.AgentReply(
-            hello=agent_pb2.Hello(
-                major=PROTOCOL_MAJOR,
-                minor=PROTOCOL_MINOR,
-                sdk=own.sdk,
-                agent=own.agent,
-                max_slots=own.max_slots,
-                partial_turns=own.partial_turns,
-                adapts=own.adapts,
-                episodic=own.episodic,
-                session=self._ticket.session,
-                proof=hello_proof(self._ticket.secret, self._ticket.session, 0),
-                answered=0,
-            )
-        )
+    def _remember(self, seq: int, answer: Any) -> None:
+        self._answers[seq] = answer
+        if len(self._answers) > WINDOW:
+            self._answers.popitem(last=False)
 
 
-def _calls(stream: Stream) -> Iterator[tuple[Numbered, TaskSpec | None]]:
-    """What the glue says, with the spec of the last init. Raises SessionLost, Refused.
-
-    Errors are translated here and nowhere else: an agent may have a gRPC client or
-    specs of its own, and what those raise is the agent's.
-    """
-    spec: TaskSpec | None = None
+def _wait_for_farewell(stream: Stream) -> None:
+    """Give the glue a moment to close the session."""
+    timer = threading.Timer(_FAREWELL_S, stream.cancel)
+    timer.start()
     try:
         for message in stream:
-            numbered = decode_call(message, spec)
-            if isinstance(numbered.call, Init):
-                spec = numbered.call.spec
-            yield numbered, spec
-    except grpc.RpcError as error:
-        raise _lost(error) from error
-    except (BadReply, SpecError) as error:
-        raise SessionLost(f"the glue sent what this client cannot read: {error}") from error
-
-
-def _channel(address: str, max_message_bytes: int) -> grpc.Channel:
-    options = channel_options(max_message_bytes)
-    if address.rpartition(":")[0] in _LOOPBACK:  # `http_proxy` is not meant for those
-        options.append(("grpc.enable_http_proxy", 0))
-    return grpc.insecure_channel(address, options)
-
-
-def _join(address: str, token: str, name: str, patience_s: float) -> lobby_pb2.Ticket:
-    request = lobby_pb2.JoinRequest(
-        major=PROTOCOL_MAJOR,
-        minor=PROTOCOL_MINOR,
-        role=lobby_pb2.ROLE_AGENT,
-        token=token,
-        name=name[:200],
-    )
-    deadline = time.monotonic() + patience_s
-    for pause_s in _backoff():
-        # A channel each try: one that failed waits longer than we mean to.
-        with _channel(address, HUB_MESSAGE_BYTES) as channel:
-            left_s = max(deadline - time.monotonic(), 0.1)
-            try:
-                ticket: lobby_pb2.Ticket = lobby_pb2_grpc.LobbyServiceStub(channel).Join(
-                    request, timeout=min(left_s, 5.0)
-                )
-                return ticket
-            except grpc.RpcError as error:
-                if error.code() in _REFUSALS:
-                    raise _REFUSALS[error.code()](error.details()) from error
-                if time.monotonic() + pause_s > deadline:
-                    raise _unreachable(error, address, patience_s) from error
-        time.sleep(pause_s)
-    raise AssertionError("the backoff never ends")
-
-
-def _unreachable(error: grpc.RpcError, address: str, patience_s: float) -> ReglueError:
-    if error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED:
-        return Busy(
-            f"the glue at {address} had no connection to spare within {patience_s:g} s; "
-            "try again later"
-        )
-    return Unreachable(
-        f"no glue answered at {address} within {patience_s:g} s; is it running, "
-        "and is the address right?"
-    )
-
-
-def _backoff() -> Iterator[float]:
-    pause_s = 0.05
-    while True:
-        yield pause_s
-        pause_s = min(pause_s * 1.6, 5.0)
-
-
-def _lost(error: grpc.RpcError) -> ReglueError:
-    if error.code() in _REFUSALS:
-        return _REFUSALS[error.code()](error.details())
-    return SessionLost(f"the glue went away: {error.details()}")
+            if message.HasField("farewell"):
+                break
+    except grpc.RpcError:
+        pass  # the glue is gone as well; the partner's own error says more
+    finally:
+        timer.cancel()

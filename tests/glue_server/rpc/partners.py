@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from queue import SimpleQueue
 from typing import Any
 
+from reglue.door import hello_proof
 from reglue.grpc_settings import grpc
-from reglue.session import hello_proof
 from reglue.v1 import agent_pb2 as pb
 from reglue.v1 import agent_pb2_grpc, lobby_pb2, lobby_pb2_grpc, session_pb2
 

@@ -36,9 +36,13 @@ def test_no_two_tickets_are_alike(server: GlueServer, channel: grpc.Channel) -> 
         ({"token": "größe"}, "UNAUTHENTICATED", "wrong token"),
         ({"major": 2}, "FAILED_PRECONDITION", "got protocol version 2, wanted 1"),
         ({"major": 0}, "FAILED_PRECONDITION", "got protocol version 0, wanted 1"),
-        ({"role": lobby_pb2.ROLE_ENVIRONMENT}, "INVALID_ARGUMENT", "only agents join"),
-        ({"role": lobby_pb2.ROLE_UNSPECIFIED}, "INVALID_ARGUMENT", "only agents join"),
-        ({"role": 99}, "INVALID_ARGUMENT", "role 99: only agents join"),
+        (
+            {"role": lobby_pb2.ROLE_ENVIRONMENT},
+            "INVALID_ARGUMENT",
+            "environment: only agents join here",
+        ),
+        ({"role": lobby_pb2.ROLE_UNSPECIFIED}, "INVALID_ARGUMENT", "role 0: only agents join here"),
+        ({"role": 99}, "INVALID_ARGUMENT", "role 99: only agents join here"),
     ],
 )
 def test_who_may_not_come_in_is_told_why(

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from glue_server import LocalPool, SlotGlue, Timeouts
+from glue_server.port import AgentPort
 from glue_server.rpc import GlueServer
-from glue_server.rpc.stream_port import StreamPort
 from reglue import Phase, TaskSpec, TensorSpec
 from reglue.calls import Done, Freeze, Init
 from reglue.errors import AgentDisconnected, AgentFault, AgentTimeout, UsageError
@@ -41,7 +41,7 @@ SPEC = corridor_pool().spec
 WALK = [cell(variant=2)]  # five steps
 
 
-def seated(server: GlueServer) -> StreamPort:
+def seated(server: GlueServer) -> AgentPort:
     port = server.agent(PATIENCE_S)
     assert port is not None
     return port

@@ -101,10 +101,10 @@ def encode_reply(seq: int, reply: Reply, spec: TaskSpec | None) -> pb.AgentReply
             return pb.AgentReply(seq=seq, done=session_pb2.Done())
 
 
-def decode_reply(message: pb.AgentReply, spec: TaskSpec, rows: int) -> Reply:
+def decode_reply(message: pb.AgentReply, spec: TaskSpec | None, rows: int) -> Reply:
     """The reply of a message; `rows` is how many the turn asked for. Raises BadReply."""
     match message.WhichOneof("reply"):
-        case "actions":
+        case "actions" if spec is not None:
             arrays = decode_arrays(spec.actions, message.actions.action, rows)
             return Actions(arrays, tuple(message.actions.abandon))
         case "done":

@@ -1,0 +1,41 @@
+"""One stream of a session, as the two threads of its handler see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from queue import SimpleQueue
+from typing import Any, Protocol
+
+
+class Line:
+    """What goes out over one stream. A session that reconnects gets a new one."""
+
+    def __init__(self) -> None:
+        self._queue: SimpleQueue[Any] = SimpleQueue()
+
+    def put(self, message: Any) -> None:
+        """Send a message."""
+        self._queue.put(message)
+
+    def end(self) -> None:
+        """End the stream behind what was put."""
+        self._queue.put(None)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._queue.get, None)
+
+
+class Seat(Protocol):
+    """Where a partner sits while its streams come and go. Called by the streams' threads."""
+
+    def attach(self, answered: int) -> Line:
+        """A stream with a good hello takes over. Raises Denied if it has lost its memory."""
+
+    def arrived(self, line: Line, message: Any) -> None:
+        """A message has come in; those of a line that was replaced are dropped."""
+
+    def broke(self, line: Line, *, left: bool) -> None:
+        """Nothing more will come in over `line`; `left` if the partner closed it by itself."""
+
+    def close(self, reason: str) -> None:
+        """Say farewell."""

@@ -1,0 +1,58 @@
+"""The three roles: their services, and what seats are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from glue_server.rpc.dialects import AgentDialect, EnvironmentDialect
+from glue_server.rpc.line import Seat
+from glue_server.rpc.lobby import Terms
+from glue_server.rpc.stream_port import StreamPort
+from reglue.calls import Hello
+from reglue.environment_calls import EnvironmentHello
+from reglue.v1 import agent_pb2, agent_pb2_grpc, environment_pb2, environment_pb2_grpc
+
+_NAME = 200  # characters of a name that are kept
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """How a role is served."""
+
+    name: str  # full name of its service
+    register: Callable[[Any, Any], None]  # servicer, server
+    make_seat: Callable[[Any, Terms], Seat]
+
+
+def _agent(hello: agent_pb2.Hello, terms: Terms) -> Seat:
+    who = Hello(
+        agent=hello.agent[:_NAME],
+        sdk=hello.sdk[:_NAME],
+        max_slots=hello.max_slots,
+        partial_turns=hello.partial_turns,
+        adapts=hello.adapts,
+        episodic=hello.episodic,
+    )
+    return StreamPort(who, AgentDialect(terms.max_message_bytes), grace_s=terms.grace_s)
+
+
+def _environment(hello: environment_pb2.EnvironmentHello, terms: Terms) -> Seat:
+    who = EnvironmentHello(hello.environment[:_NAME], hello.sdk[:_NAME], hello.max_slots)
+    return StreamPort(who, EnvironmentDialect(terms.max_message_bytes), grace_s=terms.grace_s)
+
+
+SERVICES: Mapping[str, Service] = {
+    "agent": Service(
+        agent_pb2.DESCRIPTOR.services_by_name["AgentService"].full_name,
+        agent_pb2_grpc.add_AgentServiceServicer_to_server,
+        _agent,
+    ),
+    "environment": Service(
+        environment_pb2.DESCRIPTOR.services_by_name["EnvironmentService"].full_name,
+        environment_pb2_grpc.add_EnvironmentServiceServicer_to_server,
+        _environment,
+    ),
+}
+"""By role, as in `Lobby`."""

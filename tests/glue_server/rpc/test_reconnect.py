@@ -1,0 +1,212 @@
+"""Connections break; every call is carried out once."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+from glue_server.port import AgentPort
+from glue_server.rpc import GlueServer
+from reglue import Agent, Phase, Turn, connect
+from reglue.calls import Done, Init, Message
+from reglue.environment import Worlds
+from reglue.environment_calls import EnvironmentInit, Play, Played, Ready
+from reglue.errors import AgentDisconnected, SessionLost, WrongToken
+from reglue.worlds import Cell
+from tests.glue_server.playing import SOLVED, corridor_pool
+from tests.glue_server.rpc.cutting import Road, road
+from tests.glue_server.rpc.partners import PATIENCE_S
+from tests.leftovers import nothing_left
+from tests.worlds import Corridor
+
+SPEC = corridor_pool().spec
+Play_ = Callable[..., "Future[str]"]
+
+
+class Counting(Agent):
+    """Answers the n-th message by n and by what it was told: a call played twice would show."""
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+
+    def turn(self, turn: Turn) -> Any:
+        return self.spec.actions[0].empty(len(turn.steps) + len(turn.starts))
+
+    def agent_message(self, message: str) -> str:
+        self.heard.append(message)
+        return f"{len(self.heard)}: {message}"
+
+
+@pytest.fixture
+def start() -> Iterator[Play_]:
+    with nothing_left():
+        threads = ThreadPoolExecutor(1, thread_name_prefix="partner")
+        yield lambda *arguments, **more: threads.submit(connect, *arguments, **more)
+        threads.shutdown()
+
+
+@pytest.fixture
+def server(start: Play_) -> Iterator[GlueServer]:
+    with GlueServer(grace_s=PATIENCE_S, places={"agent": 1, "environment": 1}) as server:
+        yield server
+
+
+@pytest.fixture
+def way(server: GlueServer) -> Iterator[Road]:
+    with road(server.address) as way:
+        yield way
+
+
+def seated(server: GlueServer) -> AgentPort:
+    port = server.agent(PATIENCE_S)
+    assert port is not None
+    return port
+
+
+def test_ten_thousand_calls_through_a_hundred_cuts_are_each_carried_out_once(
+    server: GlueServer, way: Road, start: Play_
+) -> None:
+    logging.getLogger("reglue").setLevel(logging.ERROR)
+    agent = Counting()
+    left = start(agent, way.address, server.token)
+    port = seated(server)
+    for call in range(10_000):
+        if call % 100 == 50:
+            way.cut()
+        port.send(Message(str(call)))
+        if call % 200 == 150:
+            way.cut()
+        assert port.receive(PATIENCE_S) == Message(f"{call + 1}: {call}")
+    port.close("thank you")
+    assert left.result(PATIENCE_S) == "thank you"
+    assert way.cuts >= 100
+    assert agent.heard == [str(call) for call in range(10_000)]
+
+
+@pytest.mark.parametrize("window", [2, 4, 8])
+def test_several_calls_under_way_are_answered_in_their_order(
+    server: GlueServer, way: Road, start: Play_, window: int
+) -> None:
+    agent = Counting()
+    left = start(agent, way.address, server.token)
+    port = seated(server)
+    answered = 0
+    for sent in range(400):
+        port.send(Message(str(sent)))
+        if sent % 40 == 20:
+            way.cut()
+        if sent - answered == window - 1:
+            assert port.receive(PATIENCE_S) == Message(f"{answered + 1}: {answered}")
+            answered += 1
+    while answered < 400:
+        assert port.receive(PATIENCE_S) == Message(f"{answered + 1}: {answered}")
+        answered += 1
+    port.close("thank you")
+    assert left.result(PATIENCE_S) == "thank you"
+    assert way.cuts >= 5
+
+
+def test_an_environment_comes_back_too_and_steps_once(
+    server: GlueServer, way: Road, start: Play_
+) -> None:
+    left = start(Worlds(Corridor(solved=SOLVED, horizon=500)), way.address, server.token)
+    port = server.environment(PATIENCE_S)
+    assert port is not None
+    port.send(EnvironmentInit(1))
+    assert isinstance(port.receive(PATIENCE_S), Ready)
+    begin = Play(np.zeros(0, np.uint32), {}, {0: Cell("walk", 2, 7, 0, Phase.TRAIN)})
+    port.send(begin)
+    port.receive(PATIENCE_S)
+    go_on = Play(np.zeros(1, np.uint32), {"action": np.ones((1, 1), np.float32)}, {})
+    for step in range(200):
+        port.send(go_on)
+        if step % 20 == 10:
+            way.cut()
+        played = port.receive(PATIENCE_S)
+        assert isinstance(played, Played)
+        assert played.observations["observation"].tolist() == [[step + 1, step + 1]]
+    port.close("enough")
+    assert left.result(PATIENCE_S) == "enough"
+    assert way.cuts >= 5
+
+
+def test_a_farewell_that_was_cut_off_is_heard_when_the_partner_is_back(
+    server: GlueServer, way: Road, start: Play_
+) -> None:
+    left = start(Counting(), way.address, server.token)
+    port = seated(server)
+    way.cut()
+    port.close("it was nice")
+    assert left.result(PATIENCE_S) == "it was nice"
+
+
+def test_who_does_not_come_back_in_time_is_lost(start: Play_) -> None:
+    with GlueServer(grace_s=0.3) as server, road(server.address) as way:
+        left = start(Counting(), way.address, server.token)
+        port = seated(server)
+        port.send(Init(SPEC))
+        assert port.receive(PATIENCE_S) == Done()
+        way.close()
+        port.send(Message("still there?"))
+        with pytest.raises(AgentDisconnected):
+            port.receive(PATIENCE_S)
+        with pytest.raises(AgentDisconnected):
+            port.send(Message("really?"))
+        with pytest.raises(SessionLost):
+            left.result(PATIENCE_S)
+
+
+def test_a_partner_joins_anew_where_its_session_is_forgotten(start: Play_) -> None:
+    """The run's process died and was begun again at the same address."""
+    agent = Counting()
+    with GlueServer(grace_s=PATIENCE_S, token="t") as first, road(first.address) as way:
+        left = start(agent, way.address, "t")
+        port = seated(first)
+        port.send(Message("to the first"))
+        port.receive(PATIENCE_S)
+        with GlueServer(grace_s=PATIENCE_S, token="t") as second:
+            host, _, number = second.address.rpartition(":")
+            way._target = (host, int(number))
+            way.cut()
+            port = seated(second)
+            port.send(Message("to the second"))
+            assert port.receive(PATIENCE_S) == Message("2: to the second")
+            port.close("bye")
+            assert left.result(PATIENCE_S) == "bye"
+
+
+def test_who_joins_anew_with_a_token_that_is_no_longer_right_is_told(start: Play_) -> None:
+    with GlueServer(grace_s=PATIENCE_S, token="t") as first, road(first.address) as way:
+        left = start(Counting(), way.address, "t")
+        seated(first)
+        with GlueServer(grace_s=PATIENCE_S, token="u") as second:
+            host, _, number = second.address.rpartition(":")
+            way._target = (host, int(number))
+            way.cut()
+            with pytest.raises(WrongToken):
+                left.result(PATIENCE_S)
+
+
+def test_an_answer_that_comes_twice_is_taken_once(server: GlueServer, start: Play_) -> None:
+    """Also the memory of the glue is not filled by answers that nobody waits for."""
+    left = start(Counting(), server.address, server.token)
+    port: Any = seated(server)
+    port.send(Message("one"))
+    assert port.receive(PATIENCE_S) == Message("1: one")
+    before = port._inbox.qsize()
+    for seq in (0, 1, 1, 7):
+        port.arrived(port._line, _reply(seq))
+    assert port._inbox.qsize() == before
+    port.close("bye")
+    left.result(PATIENCE_S)
+
+
+def _reply(seq: int) -> Any:
+    from reglue.wire.agent_messages import encode_reply
+
+    return encode_reply(seq, Done(), None)
