@@ -34,8 +34,8 @@ class Seat(Protocol):
     def arrived(self, line: Line, message: Any) -> None:
         """A message has come in; those of a line that was replaced are dropped."""
 
-    def broke(self, line: Line, *, left: bool) -> None:
-        """Nothing more will come in over `line`; `left` if the partner closed it by itself."""
+    def broke(self, line: Line) -> None:
+        """Nothing more will come in over `line`: cut off, or closed by the partner."""
 
     def close(self, reason: str) -> None:
         """Say farewell."""

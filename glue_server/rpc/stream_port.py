@@ -141,14 +141,14 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
             self._heard = max(self._heard, message.seq)
         self._inbox.put(message)
 
-    def broke(self, line: Line, *, left: bool) -> None:
+    def broke(self, line: Line) -> None:
         """The stream is over; its partner may come back within the grace time."""
         line.end()
         with self._lock:
             if line is not self._line:
                 return
             self._line, self._broken_at = None, time.monotonic()
-            self._lost = self._lost or left or self._grace_s == 0
+            self._lost = self._lost or self._grace_s == 0
         self._inbox.put(None)
 
     def _is_wanted(self, message: Any) -> bool:

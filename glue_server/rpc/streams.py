@@ -37,7 +37,7 @@ class Streams:
             context.abort(denied.code, denied.why)
         reader = threading.Thread(
             target=self._read,
-            args=(request_iterator, session, seated, context),
+            args=(request_iterator, session, seated),
             name="reglue-reader",
             daemon=True,
         )
@@ -50,17 +50,10 @@ class Streams:
             context.abort(line.code, line.why)
         yield from line
 
-    def _read(
-        self,
-        messages: Iterator[Any],
-        session: str,
-        seated: _Seated,
-        context: grpc.ServicerContext,
-    ) -> None:
+    def _read(self, messages: Iterator[Any], session: str, seated: _Seated) -> None:
         """Take messages in until the stream breaks."""
         seat: Seat | None = None
         line: Line | None = None
-        left = False
         try:
             first = next(messages)
             if not first.HasField("hello"):
@@ -69,7 +62,6 @@ class Streams:
             seated.put(line)
             for message in messages:
                 seat.arrived(line, message)
-            left = context.is_active()  # a connection that was cut ends like this as well
         except Denied as denied:
             seated.put(denied)
         except StopIteration:
@@ -78,6 +70,6 @@ class Streams:
             log.debug("a stream broke", exc_info=True)
         finally:
             if seat is not None and line is not None:
-                seat.broke(line, left=left)
+                seat.broke(line)
             else:
                 seated.put(Denied(grpc.StatusCode.CANCELLED, "the stream ended before its hello"))

@@ -207,7 +207,7 @@ def test_wrong_usage_is_exit_code_2_with_the_reason(
 def test_no_address_is_exit_code_2(join: Join) -> None:
     code, words = left(join("agents.py:Still", REGLUE_ADDRESS=""))
     assert code == 2
-    assert words == "reglue join: no address: give host:port, or set REGLUE_ADDRESS\n"
+    assert words == "reglue join: no address: give host:port or a join string, or set REGLUE_ADDRESS\n"
 
 
 def test_a_busy_run_is_exit_code_2_with_the_reason(server: GlueServer, join: Join) -> None:

@@ -99,10 +99,6 @@ class Session:
             )
             try:
                 return self._answer(stream, outbox)
-            except KeyboardInterrupt:
-                outbox.put(self._part.fault(0, "interrupted"))
-                _wait_for_farewell(stream)
-                raise
             finally:
                 outbox.put(None)
 

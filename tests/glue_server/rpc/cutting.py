@@ -37,7 +37,9 @@ class Road:
                 self._drop(end)
 
     def close(self) -> None:
-        """End the thread and every socket."""
+        """End the thread and every socket, once."""
+        if self._closed:
+            return
         self._closed = True
         self._wake.send(b"x")
         self._thread.join()
