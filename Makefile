@@ -71,7 +71,7 @@ clean: ## remove all that the other targets made, except runs/
 	touch $@
 
 .venv/dev-is-installed: .venv/is-installed
-	$(BIN)/python -m pip install -c constraints.txt -e '.[server,metaworld,dev]'
+	$(BIN)/python -m pip install -c constraints.txt -e '.[server,metaworld,gymnasium,dev]'
 	touch $@
 
 .venv-proto/is-installed: .ci/stubs-requirements.txt

@@ -59,6 +59,17 @@ class MissingExtra(UsageError):
         super().__init__(f"{what} needs {missing}: pip install 'reglue[{extra}]'")
 
 
+class NotAdmitted(UsageError):
+    """An environment does not do what it promises: two plays that should be one differ.
+
+    `field` is what differs first, at `step` of an episode (0 is its start).
+    """
+
+    def __init__(self, what: str, *, step: int, field: str, got: str, wanted: str) -> None:
+        super().__init__(f"{what}: {field} of step {step}: got {got}, wanted {wanted}")
+        self.step, self.field, self.got, self.wanted = step, field, got, wanted
+
+
 class RunExists(UsageError):
     """The folder already holds a run."""
 
@@ -127,6 +138,10 @@ class WrongToken(Refused):
 
 class WrongVersion(Refused):
     """The two sides speak different protocol versions."""
+
+
+class WrongTls(Refused):
+    """Only one side speaks TLS, or the glue's certificate is none that the partner trusts."""
 
 
 class Busy(Refused):

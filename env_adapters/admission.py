@@ -1,0 +1,214 @@
+"""The admission test: does an environment play what its cells say, to the bit?
+
+RL-Glue 1.0's env_standardize_randomness wants chance that does not depend on what was
+played before. Here every episode is a function of its cell and its actions, so the same
+ones are played after different histories, and kept in their middle and taken up
+elsewhere, where the environment says that it can. Nothing may differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+
+from reglue.calls import Phase
+from reglue.chance import Chance
+from reglue.errors import NotAdmitted
+from reglue.examples.random_agent import draw
+from reglue.spec import Arrays, TaskSpec
+from reglue.worlds import Cell, Restorable, Seeded, Step, Suite, World
+
+Frame: TypeAlias = dict[str, tuple[str, bytes]]
+"""What a start or a step gave, by field: how it reads, and its bits."""
+
+
+def admit(suite: Suite, *, episodes: int = 4, steps: int = 40, seed: int = 0) -> None:
+    """Play `episodes` cells of at most `steps` random actions in every way that must agree.
+
+    Cells and actions follow from `seed`. That all worlds of a suite play a cell alike is
+    what `Cell` promises, and `standardizes` says so of its chance; worlds that are
+    Restorable or Seeded are held to that too. An admission is no proof: what it did not
+    play may differ. Raises NotAdmitted with the first difference; what the environment
+    itself raises is passed on.
+    """
+    plays = [_drawn(suite, Chance(seed, episode), steps) for episode in range(episodes)]
+    for play in plays:
+        with closing(suite.world()) as world:
+            play.wanted.extend(_frames(world, play))
+    _in_one_world(suite, plays)
+    for play, other in zip(plays, [*plays[1:], *plays[:1]], strict=True):
+        _beside(suite, play, other)
+        with closing(suite.world()) as world:
+            restorable, seeded = isinstance(world, Restorable), isinstance(world, Seeded)
+        if restorable:
+            _restored(suite, play, other)
+        if seeded:
+            _seeded(suite, play, other)
+
+
+@dataclass(frozen=True, slots=True)
+class _Play:
+    """A cell, the actions that are tried, and what they gave in a fresh world."""
+
+    cell: Cell
+    actions: Sequence[Arrays]
+    wanted: list[Frame] = field(default_factory=list)
+
+    @property
+    def middle(self) -> int:
+        """Steps to where it is interrupted; an episode of one step is at its start."""
+        return (len(self.wanted) - 1) // 2
+
+
+def _in_one_world(suite: Suite, plays: Sequence[_Play]) -> None:
+    """One after another, and each again: begun, left in its middle, begun anew."""
+    with closing(suite.world()) as world:
+        for play in plays:
+            _compare("after other episodes", play, _frames(world, play))
+        for play in reversed(plays):
+            _walk(world, play)
+            _compare("when begun twice", play, _frames(world, play))
+
+
+def _beside(suite: Suite, play: _Play, other: _Play) -> None:
+    """While another world of the suite plays `other`, turn by turn."""
+    with closing(suite.world()) as world, closing(suite.world()) as neighbour:
+        turns = zip(_frames(world, play), _endless(_frames(neighbour, other)), strict=False)
+        _compare("beside another world", play, (frame for frame, _ in turns))
+
+
+def _restored(suite: Suite, play: _Play, other: _Play) -> None:
+    """Kept in its middle; taken up in a fresh world, and in one that was elsewhere."""
+    with _in_the_middle(suite, play) as world:
+        assert isinstance(world, Restorable)
+        state = world.get_state()
+        _compare("after get_state", play, _rest(world, play), play.middle)
+        world.set_state(state)
+        _compare("after set_state in its own world", play, _rest(world, play), play.middle)
+    with closing(suite.world()) as fresh:
+        assert isinstance(fresh, Restorable)
+        fresh.set_state(state)
+        _compare("after set_state in a fresh world", play, _rest(fresh, play), play.middle)
+    with _in_the_middle(suite, other) as world:
+        assert isinstance(world, Restorable)
+        world.set_state(state)
+        _compare("after set_state in another episode", play, _rest(world, play), play.middle)
+
+
+def _seeded(suite: Suite, play: _Play, other: _Play) -> None:
+    """Given another episode's chance and then its own again, in a world that got there."""
+    with _in_the_middle(suite, other) as world:
+        assert isinstance(world, Seeded)
+        foreign = world.get_random_seed()
+    with _in_the_middle(suite, play) as world:
+        assert isinstance(world, Seeded)
+        own = world.get_random_seed()
+        _compare("after get_random_seed", play, _rest(world, play), play.middle)
+    with _in_the_middle(suite, play) as world:
+        assert isinstance(world, Seeded)
+        for seed in (foreign, own):
+            world.set_random_seed(seed)
+            got = {"get_random_seed after set_random_seed": _bits(world.get_random_seed())}
+            wanted = {"get_random_seed after set_random_seed": _bits(seed)}
+            _check(_told("given a seed", play.cell), play.middle, got, wanted)
+        _compare("after set_random_seed", play, _rest(world, play), play.middle)
+
+
+@contextmanager
+def _in_the_middle(suite: Suite, play: _Play) -> Iterator[World]:
+    with closing(suite.world()) as world:
+        _walk(world, play)
+        yield world
+
+
+def _walk(world: World, play: _Play) -> None:
+    """Begin, and go to the middle."""
+    for _ in zip(range(play.middle + 1), _frames(world, play), strict=False):
+        pass
+
+
+def _frames(world: World, play: _Play) -> Iterator[Frame]:
+    """Start the cell and play its actions, until they or the episode end."""
+    yield _seen(world.start(play.cell))
+    yield from _stepped(world, play.actions)
+
+
+def _rest(world: World, play: _Play) -> Iterator[Frame]:
+    """Play on from the middle."""
+    return _stepped(world, play.actions[play.middle :])
+
+
+def _stepped(world: World, actions: Iterable[Arrays]) -> Iterator[Frame]:
+    for action in actions:
+        step = world.step({name: values.copy() for name, values in action.items()})
+        yield _earned(step)
+        if step.terminated or step.truncated:
+            return
+
+
+def _endless(frames: Iterator[Frame]) -> Iterator[Frame | None]:
+    yield from frames
+    while True:
+        yield None
+
+
+def _compare(history: str, play: _Play, frames: Iterable[Frame], after: int = -1) -> None:
+    """Hold `frames` to what was played first, from the step that follows `after`."""
+    told, step = _told(history, play.cell), after
+    for step, frame in enumerate(frames, after + 1):
+        _check(told, step, frame, play.wanted[step] if step < len(play.wanted) else {})
+    if step + 1 < len(play.wanted):
+        _check(told, step + 1, {}, play.wanted[step + 1])
+
+
+def _check(told: str, step: int, got: Frame, wanted: Frame) -> None:
+    nothing = ("nothing", b"")
+    for name in wanted | got:
+        one, other = got.get(name, nothing), wanted.get(name, nothing)
+        if one != other:
+            raise NotAdmitted(told, step=step, field=name, got=one[0], wanted=other[0])
+
+
+def _told(history: str, cell: Cell) -> str:
+    return f"{cell} {history} is not what it was in a fresh world"
+
+
+def _drawn(suite: Suite, chance: Chance, steps: int) -> _Play:
+    """Any task, variant, seed and phase, and legal actions."""
+    task, variants = list(suite.variants.items())[chance.below(len(suite.variants))]
+    phases = list(Phase)
+    cell = Cell(
+        task=task,
+        variant=chance.below(variants),
+        seed=chance.below(2**63),
+        repeat=chance.below(2**32),
+        phase=phases[chance.below(len(phases))],
+    )
+    generator = np.random.Generator(chance.bits)
+    return _Play(cell, [_action(suite.spec, generator) for _ in range(steps)])
+
+
+def _action(spec: TaskSpec, generator: np.random.Generator) -> Arrays:
+    return {
+        tensor.name: np.asarray(draw(tensor, generator), tensor.dtype) for tensor in spec.actions
+    }
+
+
+def _seen(observation: Arrays) -> Frame:
+    return {f"observation {name!r}": _bits(value) for name, value in observation.items()}
+
+
+def _earned(step: Step) -> Frame:
+    flags = {name: _bits(getattr(step, name)) for name in ("terminated", "truncated", "success")}
+    return _seen(step.observation) | {"reward": _bits(np.float64(step.reward))} | flags
+
+
+def _bits(value: object) -> tuple[str, bytes]:
+    """How it reads, at full precision, and its dtype, shape and bytes; a copy."""
+    array = np.asarray(value)
+    kind = f"{array.dtype.str} {array.shape} "
+    return str(array.tolist()), kind.encode() + array.tobytes()

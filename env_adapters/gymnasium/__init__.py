@@ -1,0 +1,9 @@
+"""Gymnasium: any environment with an id, exactly restored where its insides are known.
+
+Importing this does not load gymnasium; a suite does, and raises
+reglue.errors.MissingExtra where it is not installed.
+"""
+
+from env_adapters.gymnasium.suite import Gymnasium
+
+__all__ = ["Gymnasium"]

@@ -1,0 +1,121 @@
+"""What an episode changes inside Gymnasium's own environments: how to read it and set it.
+
+Found in the sources of gymnasium 1.3.0 and 1.4.0. What is only drawn (Pendulum's `last_u`, toy
+text's `lastaction`) or changes at an episode's end alone (CartPole's
+`steps_beyond_terminated`) is not here. The steps of a time limit and the generator are
+the world's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Protocol
+
+import numpy as np
+
+from env_adapters.gymnasium.library import gymnasium, mujoco
+from reglue.spec import Arrays
+
+
+class Insides(Protocol):
+    """How to keep an environment, unwrapped, in mid-episode."""
+
+    def read(self, env: Any) -> Arrays:
+        """Copies of all that the rest of the episode depends on, by name."""
+
+    def write(self, env: Any, inside: Arrays) -> None:
+        """Go on from what `read` gave, in an environment that is in mid-episode."""
+
+    def made_of(self, env: Any) -> Mapping[str, str]:
+        """What decides its episodes and follows from neither id, options nor our versions."""
+
+
+def insides(env: Any) -> Insides | None:
+    """How to keep `env`; None if we do not know it, or one of its wrappers, by heart."""
+    known = (gymnasium().wrappers.OrderEnforcing, gymnasium().wrappers.TimeLimit)
+    while env is not env.unwrapped:
+        if type(env) not in known:
+            return None
+        env = env.env
+    name = f"{type(env).__module__}:{type(env).__qualname__}"
+    return Physics() if _PHYSICS.fullmatch(name) else _ATTRIBUTES.get(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """Classic control and toy text: numbers that the environment keeps under a name."""
+
+    changing: tuple[str, ...]
+    fixed: tuple[str, ...] = ()  # at the environment's making, by chance if so asked
+
+    def read(self, env: Any) -> Arrays:
+        """Each as an array of its own shape and dtype."""
+        return {name: np.array(getattr(env, name)) for name in self.changing}
+
+    def write(self, env: Any, inside: Arrays) -> None:
+        """Each as an array, or as NumPy's scalar."""
+        for name, value in inside.items():
+            setattr(env, name, value[()])
+
+    def made_of(self, env: Any) -> Mapping[str, str]:
+        """What is fixed, spelled out."""
+        return {name: str(getattr(env, name).tolist()) for name in self.fixed}
+
+
+@dataclass(frozen=True, slots=True)
+class Physics:
+    """MuJoCo's environments, versions 4 and 5.
+
+    A step leaves the bodies' positions as they were before its last substep, and some
+    rewards read them at the next one: Ant's and Reacher-v4's `xpos`, Humanoid's `xipos`.
+    They cannot be computed from the state, hence are kept. Nothing else is read before
+    `mj_step` has computed it anew; goals are in `qpos`.
+    """
+
+    def read(self, env: Any) -> Arrays:
+        """MuJoCo's integration state (n,), and the positions of bodies, (bodies, 3) each."""
+        mj = mujoco()
+        kind = mj.mjtState.mjSTATE_INTEGRATION
+        physics = np.empty(mj.mj_stateSize(env.model, kind))
+        mj.mj_getState(env.model, env.data, physics, kind)
+        return {"physics": physics, "xpos": env.data.xpos.copy(), "xipos": env.data.xipos.copy()}
+
+    def write(self, env: Any, inside: Arrays) -> None:
+        """Set them; what else there is to draw or measure is right after the next step."""
+        mj = mujoco()
+        kind = mj.mjtState.mjSTATE_INTEGRATION
+        mj.mj_setState(env.model, env.data, inside["physics"], kind)
+        env.data.xpos[:] = inside["xpos"]
+        env.data.xipos[:] = inside["xipos"]
+
+    def made_of(self, env: Any) -> Mapping[str, str]:
+        """MuJoCo's version and the compiled model, which an option may name as a file."""
+        mj = mujoco()
+        model = np.zeros(mj.mj_sizeModel(env.model), np.uint8)
+        mj.mj_saveModel(env.model, None, model)
+        return {"mujoco": mj.__version__, "model": hashlib.sha256(model.tobytes()).hexdigest()}
+
+
+_PHYSICS = re.compile(r"gymnasium\.envs\.mujoco\.\w+_v[45]:\w+")
+
+_ATTRIBUTES: Mapping[str, Attributes] = MappingProxyType(
+    {
+        f"gymnasium.envs.{name}": attributes
+        for name, attributes in {
+            "classic_control.acrobot:AcrobotEnv": Attributes(("state",)),
+            "classic_control.cartpole:CartPoleEnv": Attributes(("state",)),
+            "classic_control.continuous_mountain_car:Continuous_MountainCarEnv": Attributes(
+                ("state",)
+            ),
+            "classic_control.mountain_car:MountainCarEnv": Attributes(("state",)),
+            "classic_control.pendulum:PendulumEnv": Attributes(("state",)),
+            "toy_text.cliffwalking:CliffWalkingEnv": Attributes(("s",)),
+            "toy_text.frozen_lake:FrozenLakeEnv": Attributes(("s",), fixed=("desc",)),
+            "toy_text.taxi:TaxiEnv": Attributes(("s", "fickle_step")),
+        }.items()
+    }
+)
