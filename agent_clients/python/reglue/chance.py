@@ -7,10 +7,10 @@ the seed, the episode and d. The rule, for every language:
 - Word d of an episode is word `d mod 4` of the block of Philox 4×64 with 10 rounds
   (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3") whose key is
   `(seed, 0)` and whose counter is `(d div 4, episode, 0, 0)`, least word first.
-- A uniform number takes one word w: `(w >> 11) × 2⁻⁵³`, in [0, 1), then `low + (high - low) × u`
-  in float64.
-- A whole number below n takes words w until `w × n mod 2⁶⁴ ≥ 2⁶⁴ mod n`, and is then
-  `w × n div 2⁶⁴` (Lemire 2019, "Fast random integer generation in an interval").
+- A uniform number takes one word w: `u = (w >> 11) × 2⁻⁵³`, in [0, 1), then
+  `low + (high - low) × u` in float64, each operation rounded by itself (no fused multiply-add).
+- A whole number below n, which is 1 to 2⁶⁴, takes words w until `w × n mod 2⁶⁴ ≥ 2⁶⁴ mod n`,
+  and is then `w × n div 2⁶⁴` (Lemire 2019, "Fast random integer generation in an interval").
 
 `tests/reglue/chance_vectors.json` holds numbers to test an implementation with.
 """
@@ -49,11 +49,13 @@ class Chance:
         return int(self.bits.random_raw())
 
     def uniform(self, low: float = 0.0, high: float = 1.0) -> float:
-        """A float64 in [low, high)."""
+        """A float64 of `low` up to `high`, which itself is met only where rounding gives it."""
         return low + (high - low) * ((self.word() >> 11) * 2.0**-53)
 
     def below(self, n: int) -> int:
-        """A whole number of 0 to n - 1, each as likely; n is at least 1."""
+        """A whole number of 0 to n - 1, each as likely; n is 1 to 2**64, else UsageError."""
+        if not 1 <= n <= _WORDS:
+            raise UsageError(f"got n {n}, wanted 1 to 2**64")
         rejected = _WORDS % n
         while (product := self.word() * n) % _WORDS < rejected:
             pass

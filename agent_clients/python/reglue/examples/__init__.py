@@ -8,6 +8,9 @@ from types import MappingProxyType
 EXAMPLES: Mapping[str, str] = MappingProxyType(
     {
         "random": "reglue.examples.random_agent:RandomAgent",
+        "constant": "reglue.examples.constant:Constant",
+        "q_learning": "reglue.examples.tabular_q:TabularQ",
+        "sarsa": "reglue.examples.sarsa:Sarsa",
         "expert": "reglue.examples.expert:ExpertAgent",
         "reach_adapt": "reglue.examples.reach_adapt:ReachAdapt",
     }

@@ -1,0 +1,1 @@
+"""Environments from textbooks: one file each, to learn from and to test on."""

@@ -1,0 +1,105 @@
+"""The windy gridworld: find the way to the goal while the wind blows upwards.
+
+Sutton & Barto 2018, "Reinforcement Learning: An Introduction", 2nd edition, section 6.4,
+example 6.5, page 130; the options are exercises 6.9 and 6.10, page 131.
+
+    . . . . . . . . . .
+    . . . . . . . . . .
+    . . . . . . . . . .
+    S . . . . . . G . .
+    . . . . . . . . . .
+    . . . . . . . . . .
+    . . . . . . . . . .
+    0 0 0 1 1 1 2 2 1 0    wind, in cells
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from env_adapters.classic.world import ClassicWorld, Moved
+from reglue.chance import Chance
+from reglue.spec import Arrays, Discrete, TaskSpec, TensorSpec
+
+ROWS, COLUMNS = 7, 10
+WIND = (0, 0, 0, 1, 1, 1, 2, 2, 1, 0)  # cells that a column blows one upwards
+
+MOVES = ((-1, 0), (1, 0), (0, 1), (0, -1))  # up, down, right, left: rows, columns
+DIAGONAL_MOVES = ((-1, 1), (1, 1), (1, -1), (-1, -1))
+
+
+class Place(NamedTuple):
+    """A cell of the grid; row 0 is the top."""
+
+    row: int
+    column: int
+
+
+START, GOAL = Place(3, 0), Place(3, 7)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GridWorld:
+    """A Suite. Each step costs 1, up to and with the one that reaches the goal.
+
+    The observation is the number of the cell, row by row from the top left. Actions are
+    up, down, right, left. The shortest way takes 15 steps.
+    """
+
+    kings_moves: bool = False  # the four diagonals too, as actions 4 to 7: 7 steps
+    stochastic_wind: bool = False  # where it blows: a cell more or less, a third each
+    horizon: int = 0  # steps to truncation; 0 means no limit
+
+    variants: ClassVar[Mapping[str, int]] = MappingProxyType({"gridworld": 1})
+    standardizes: ClassVar[bool] = True
+    state_format: ClassVar[str] = "<qq"
+
+    @property
+    def spec(self) -> TaskSpec:
+        """One cell number in, one move out."""
+        return TaskSpec(
+            observations=(TensorSpec("observation", "int64", (), Discrete(ROWS * COLUMNS)),),
+            actions=(TensorSpec("action", "int64", (), Discrete(len(self.moves))),),
+            reward_range=(-1.0, -1.0),
+            horizon=self.horizon,
+        )
+
+    @property
+    def moves(self) -> tuple[tuple[int, int], ...]:
+        """What each action does without wind: rows, columns."""
+        return MOVES + DIAGONAL_MOVES if self.kings_moves else MOVES
+
+    def world(self) -> ClassicWorld[Place]:
+        """A gridworld for one more slot."""
+        return ClassicWorld(self)
+
+    def begin(self, chance: Chance) -> Place:
+        """Always the same cell."""
+        return START
+
+    def move(self, state: Place, action: int, chance: Chance) -> Moved[Place]:
+        """Move, and be blown by the wind of the column that one comes from."""
+        wind = WIND[state.column]
+        if wind and self.stochastic_wind:
+            wind += chance.below(3) - 1
+        rows, columns = self.moves[action]
+        place = Place(
+            min(max(state.row + rows - wind, 0), ROWS - 1),
+            min(max(state.column + columns, 0), COLUMNS - 1),
+        )
+        return Moved(place, -1.0, terminated=place == GOAL, success=place == GOAL)
+
+    def observe(self, state: Place) -> Arrays:
+        """The number of the cell."""
+        return {"observation": np.array(state.row * COLUMNS + state.column, np.int64)}
+
+    def recall(self, row: int, column: int) -> Place:
+        """The cell that was kept."""
+        if not (0 <= row < ROWS and 0 <= column < COLUMNS and (row, column) != GOAL):
+            raise ValueError(f"row {row}, column {column}")
+        return Place(row, column)

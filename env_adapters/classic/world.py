@@ -1,0 +1,170 @@
+"""One slot of a textbook's environment: plays it, keeps its state, brings it back."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from reglue.chance import Chance
+from reglue.errors import UnknownName, UsageError
+from reglue.spec import Arrays, Discrete, TaskSpec
+from reglue.worlds import Cell, Step
+
+State = TypeVar("State", bound=tuple[float, ...])
+"""What an environment remembers from step to step: a NamedTuple of numbers."""
+
+
+class Moved(NamedTuple, Generic[State]):
+    """What one action led to."""
+
+    state: State
+    reward: float
+    terminated: bool = False
+    success: bool = False
+
+
+class Rules(Protocol[State]):
+    """An environment as functions of its state and of chance; they remember nothing.
+
+    Its `repr` tells it from every other one that plays differently.
+    """
+
+    @property
+    def spec(self) -> TaskSpec:
+        """With one action tensor, `action`: whole numbers from 0."""
+
+    @property
+    def variants(self) -> Mapping[str, int]:
+        """As a Suite's."""
+
+    @property
+    def state_format(self) -> str:
+        """The state's numbers for `struct`, little-endian."""
+
+    def begin(self, chance: Chance) -> State:
+        """The first state of an episode."""
+
+    def move(self, state: State, action: int, chance: Chance) -> Moved[State]:
+        """What a legal action leads to."""
+
+    def observe(self, state: State) -> Arrays:
+        """What an agent sees of it."""
+
+    def recall(self, *numbers: Any) -> State:
+        """The state of these numbers. Raises ValueError if no episode can be in it."""
+
+
+@dataclass(slots=True)
+class _Episode(Generic[State]):
+    chance: Chance
+    state: State
+    steps: int = 0
+
+
+class ClassicWorld(Generic[State]):
+    """A World that is Restorable and Seeded; see reglue.worlds.
+
+    All chance of an episode is `Chance(cell.seed, cell.repeat)`.
+    """
+
+    def __init__(self, rules: Rules[State]) -> None:
+        self._rules = rules
+        self._horizon = rules.spec.horizon
+        domain = rules.spec.actions[0].domain
+        assert isinstance(domain, Discrete)
+        self._actions = domain.n
+        self._mark = f"reglue.classic.state.1 {rules!r}\n".encode()
+        self._numbers = struct.Struct(rules.state_format)
+        self._episode: _Episode[State] | None = None
+
+    def start(self, cell: Cell) -> Arrays:
+        """Begin the cell's episode. Raises UsageError; the one before then goes on."""
+        variants = self._rules.variants
+        if cell.task not in variants:
+            raise UnknownName("task in this suite", cell.task, variants)
+        if not 0 <= cell.variant < variants[cell.task]:
+            wanted = f"0 to {variants[cell.task] - 1}"
+            raise UsageError(f"{cell.task}: got variant {cell.variant}, wanted {wanted}")
+        chance = Chance(cell.seed, cell.repeat)
+        self._episode = _Episode(chance, self._rules.begin(chance))
+        return self._rules.observe(self._episode.state)
+
+    def step(self, action: Arrays) -> Step:
+        """Take one step. Raises UsageError, with nothing changed, where that cannot be."""
+        episode = self._live()
+        chosen = self._chosen(action)
+        moved = self._rules.move(episode.state, chosen, episode.chance)
+        episode.state = moved.state
+        episode.steps += 1
+        truncated = not moved.terminated and episode.steps == self._horizon
+        if moved.terminated or truncated:
+            self.close()
+        observation = self._rules.observe(moved.state)
+        return Step(moved.reward, observation, moved.terminated, truncated, moved.success)
+
+    def get_state(self) -> bytes:
+        """Mark, checksum, steps taken, where chance stands, and the state's numbers."""
+        episode = self._live()
+        steps = episode.steps.to_bytes(_STEPS, "little")
+        body = steps + episode.chance.to_bytes() + self._numbers.pack(*episode.state)
+        return self._mark + hashlib.sha256(body).digest() + body
+
+    def set_state(self, state: bytes) -> None:
+        """Leave the present episode for the one in `state`.
+
+        Raises UsageError, with nothing changed, for a damaged state or another
+        environment's.
+        """
+        if not state.startswith(self._mark):
+            raise UsageError(f"got {state[:60]!r}…, wanted a state of {self._rules!r}")
+        digest, body = _split(state[len(self._mark) :], hashlib.sha256().digest_size)
+        if hashlib.sha256(body).digest() != digest:
+            raise UsageError(f"got a damaged state of {len(state)} bytes, wanted it as it was kept")
+        try:
+            self._episode = self._read(body)
+        except (struct.error, ValueError) as error:
+            raise UsageError(f"got a state that cannot be of {self._rules!r}: {error}") from error
+
+    def get_random_seed(self) -> bytes:
+        """Where the episode's chance stands, as `Chance.to_bytes` has it."""
+        return self._live().chance.to_bytes()
+
+    def set_random_seed(self, seed: bytes) -> None:
+        """Let chance go on from `seed`. Raises UsageError with nothing changed."""
+        self._live().chance = Chance.from_bytes(seed)
+
+    def close(self) -> None:
+        """End the episode; `start` may still be called."""
+        self._episode = None
+
+    def _live(self) -> _Episode[State]:
+        if self._episode is None:
+            raise UsageError("no episode is on; call start first")
+        return self._episode
+
+    def _chosen(self, action: Arrays) -> int:
+        given = np.asarray(action.get("action"))
+        if given.shape != () or given.dtype.kind not in "iu" or not 0 <= given < self._actions:
+            raise UsageError(f"got the action {given.tolist()}, wanted 0 to {self._actions - 1}")
+        return int(given)
+
+    def _read(self, body: bytes) -> _Episode[State]:
+        taken, rest = _split(body, _STEPS)
+        chance, numbers = _split(rest, len(Chance(0).to_bytes()))
+        steps = int.from_bytes(taken, "little")
+        if self._horizon and steps >= self._horizon:
+            raise ValueError(f"{steps} steps of {self._horizon} are taken")
+        state = self._rules.recall(*self._numbers.unpack(numbers))
+        return _Episode(Chance.from_bytes(chance), state, steps)
+
+
+_STEPS = 8  # bytes
+
+
+def _split(data: bytes, size: int) -> tuple[bytes, bytes]:
+    return data[:size], data[size:]

@@ -1,0 +1,375 @@
+"""What all classic environments promise: the same bits again, or a refusal."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import struct
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from env_adapters import Cell, Restorable, Suite
+from env_adapters.classic.gridworld import GridWorld
+from env_adapters.suites import suite_name
+from reglue.calls import Phase
+from reglue.chance import Chance
+from reglue.errors import UnknownName, UsageError
+from reglue.spec import Box, Discrete, MultiDiscrete
+from reglue.worlds import Seeded
+from tests.env_adapters.classic.playing import SUITES, cell_of, play, random_actions, world
+
+ROOT = Path(__file__).parents[3]
+
+every_environment = pytest.mark.parametrize("name", SUITES)
+
+
+# Episodes
+
+
+@every_environment
+def test_the_same_cell_gives_the_same_bits_whatever_was_played_before(name: str) -> None:
+    actions, fresh, used = random_actions(name, 100), world(name), world(name)
+    for seed in (9, 10):
+        used.start(cell_of(name, seed))
+        play(used, random_actions(name, 60 + seed, seed))
+    for player in (fresh, used):
+        player.start(cell_of(name))
+    assert play(used, actions) == play(fresh, actions)
+
+
+@pytest.mark.parametrize("other", [{"seed": 5}, {"repeat": 5}])
+@pytest.mark.parametrize("name", ["gridworld with more", "mountain-car", "access-control"])
+def test_another_seed_or_repeat_gives_another_episode(name: str, other: dict[str, Any]) -> None:
+    actions, player = random_actions(name, 30), world(name)
+    player.start(cell_of(name))
+    bits = play(player, actions)
+    player.start(dataclasses.replace(cell_of(name), **other))
+    assert play(player, actions) != bits
+
+
+@every_environment
+def test_observations_and_rewards_keep_to_the_spec(name: str) -> None:
+    suite = SUITES[name].build()
+    (tensor,), player = suite.spec.observations, suite.world()
+    seen, rewards = [player.start(cell_of(name))["observation"]], []
+    for action in random_actions(name, 150):
+        step = player.step({"action": np.array(action)})
+        seen.append(step.observation["observation"])
+        rewards.append(step.reward)
+        if step.terminated or step.truncated:
+            player.start(cell_of(name))
+    assert {each.shape for each in seen} == {tensor.shape}
+    assert {each.dtype for each in seen} == {np.dtype(tensor.dtype)}
+    low, high = _ends(tensor.domain)
+    assert ((low <= np.array(seen)) & (np.array(seen) <= high)).all()
+    assert suite.spec.reward_range[0] <= min(rewards) <= max(rewards) <= suite.spec.reward_range[1]
+
+
+def _ends(domain: object) -> tuple[Any, Any]:
+    match domain:
+        case Box(low, high):
+            return low, high
+        case Discrete(n, start):
+            return start, start + n - 1
+        case MultiDiscrete(n):
+            return 0, np.array(n) - 1
+        case other:
+            raise AssertionError(other)
+
+
+@pytest.mark.parametrize("name", ["gridworld", "mountain-car", "access-control"])
+def test_time_runs_out_at_the_horizon(name: str) -> None:
+    suite = suite_name(name, {"horizon": 7}).build()
+    player = suite.world()
+    player.start(cell_of(name))
+    flags = [player.step({"action": np.array(0)}) for _ in range(7)]
+    assert suite.spec.horizon == 7
+    assert [step.truncated for step in flags] == [False] * 6 + [True]
+    assert not any(step.terminated for step in flags)
+
+
+@every_environment
+@pytest.mark.parametrize(
+    "action",
+    [np.array(-1), np.array(8), np.array(0.0), np.array([0]), np.array(True), None],
+    ids=str,
+)
+def test_an_action_that_is_none_of_the_tasks_is_refused_and_changes_nothing(
+    name: str, action: Any
+) -> None:
+    player, actions = world(name), random_actions(name, 20)
+    player.start(cell_of(name))
+    before = player.get_state()
+    with pytest.raises(UsageError, match=r"got the action .*, wanted 0 to \d"):
+        player.step({} if action is None else {"action": action})
+    assert player.get_state() == before
+    play(player, actions)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"task": "gridwurld"}, "there is no task in this suite 'gridwurld'; did you mean"),
+        ({"variant": 1}, "gridworld: got variant 1, wanted 0 to 0"),
+        ({"variant": -1}, "gridworld: got variant -1"),
+        ({"seed": -1}, "got seed -1"),
+    ],
+)
+def test_a_cell_that_there_is_not_is_refused_and_the_episode_goes_on(
+    wrong: dict[str, Any], message: str
+) -> None:
+    player = world("gridworld")
+    player.start(cell_of("gridworld"))
+    play(player, [0, 0])
+    before = player.get_state()
+    with pytest.raises(UsageError, match=message):
+        player.start(dataclasses.replace(cell_of("gridworld"), **wrong))
+    assert player.get_state() == before
+
+
+def _step(player: Any) -> None:
+    player.step({"action": np.array(0)})
+
+
+out_of_episode: dict[str, Callable[[Any], object]] = {
+    "step": _step,
+    "get_state": lambda player: player.get_state(),
+    "get_random_seed": lambda player: player.get_random_seed(),
+    "set_random_seed": lambda player: player.set_random_seed(Chance(1).to_bytes()),
+}
+
+
+@every_environment
+@pytest.mark.parametrize("routine", out_of_episode)
+def test_out_of_an_episode_there_is_nothing_to_step_or_keep(name: str, routine: str) -> None:
+    never, closed = world(name), world(name)
+    closed.start(cell_of(name))
+    closed.close()
+    for player in (never, closed):
+        with pytest.raises(UsageError, match="no episode is on; call start first"):
+            out_of_episode[routine](player)
+
+
+@pytest.mark.parametrize("routine", out_of_episode)
+def test_past_its_end_an_episode_is_over(routine: str) -> None:
+    player = GridWorld(horizon=2).world()
+    player.start(cell_of("gridworld"))
+    play(player, [0, 0])
+    with pytest.raises(UsageError, match="call start first"):
+        out_of_episode[routine](player)
+
+
+@every_environment
+def test_a_suite_says_what_it_can(name: str) -> None:
+    suite: Suite = SUITES[name].build()
+    assert suite.standardizes
+    assert list(suite.variants.values()) == [1]
+    assert isinstance(suite.world(), Restorable)
+    assert isinstance(suite.world(), Seeded)
+
+
+# States
+
+
+def test_every_state_goes_on_to_the_bit_in_another_process() -> None:
+    jobs, expected = [], []
+    for name, suite in SUITES.items():
+        player, actions = world(name), random_actions(name, 200)
+        player.start(cell_of(name))
+        play(player, actions[:60])
+        state = player.get_state()
+        jobs.append(
+            {
+                "factory": suite.factory,
+                "config": dict(suite.config),
+                "state": state.hex(),
+                "actions": actions[60:],
+            }
+        )
+        expected.append(play(player, actions[60:]))
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.env_adapters.classic.playing"],
+        input="\n".join(map(json.dumps, jobs)),
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    seen = [[tuple(step) for step in json.loads(line)] for line in done.stdout.splitlines()]
+    assert seen == expected
+    assert min(map(len, seen)) >= 20
+
+
+@every_environment
+def test_keeping_a_state_changes_nothing(name: str) -> None:
+    actions, plain, kept = random_actions(name, 50), world(name), world(name)
+    for player in (plain, kept):
+        player.start(cell_of(name))
+    seen = []
+    for action in actions:
+        kept.get_state()
+        seen += play(kept, [action])
+    assert seen == play(plain, actions)
+
+
+def test_a_state_remembers_how_many_steps_were_taken() -> None:
+    player, other = GridWorld(horizon=5).world(), GridWorld(horizon=5).world()
+    player.start(cell_of("gridworld"))
+    play(player, [0, 0, 0])
+    other.set_state(player.get_state())
+    assert [step[3] for step in play(other, [0] * 9)] == [False, True]
+
+
+def _cut(state: bytes) -> bytes:
+    return state[:-1]
+
+
+def _longer(state: bytes) -> bytes:
+    return state + b"\0"
+
+
+def _flipped(state: bytes) -> bytes:
+    return state[:-9] + bytes([state[-9] ^ 1]) + state[-8:]
+
+
+def _unmarked(state: bytes) -> bytes:
+    return state[1:]
+
+
+def _nothing(state: bytes) -> bytes:
+    return b""
+
+
+@every_environment
+@pytest.mark.parametrize("damage", [_cut, _longer, _flipped, _unmarked, _nothing])
+def test_a_damaged_state_is_refused_and_changes_nothing(
+    name: str, damage: Callable[[bytes], bytes]
+) -> None:
+    player = world(name)
+    player.start(cell_of(name))
+    play(player, random_actions(name, 5))
+    before = player.get_state()
+    with pytest.raises(UsageError, match=r"got a damaged state|wanted a state of"):
+        player.set_state(damage(before))
+    assert player.get_state() == before
+
+
+@every_environment
+def test_a_state_of_another_environment_is_refused(name: str) -> None:
+    player = world(name)
+    for other in SUITES.keys() - {name}:
+        foreign = world(other)
+        foreign.start(cell_of(other))
+        with pytest.raises(UsageError, match="wanted a state of"):
+            player.set_state(foreign.get_state())
+
+
+@pytest.mark.parametrize(
+    ("name", "format_", "numbers"),
+    [
+        ("gridworld", "<qq", (3, 10)),
+        ("gridworld", "<qq", (3, 7)),  # the goal: the episode would be over
+        ("gridworld", "<d", (3.0,)),
+        ("mountain-car", "<dd", (0.5, 0.0)),
+        ("mountain-car", "<dd", (float("nan"), 0.0)),
+        ("mountain-car", "<dd", (0.0, 0.08)),
+        ("access-control", "<qq", (11, 0)),
+        ("access-control", "<qq", (0, 4)),
+    ],
+)
+def test_a_state_that_no_episode_can_be_in_is_refused(
+    name: str, format_: str, numbers: tuple[float, ...]
+) -> None:
+    player = world(name)
+    player.start(cell_of(name))
+    with pytest.raises(UsageError, match="got a state that cannot be of"):
+        player.set_state(_forged(player.get_state(), struct.pack(format_, *numbers)))
+
+
+def test_a_state_past_the_horizon_is_refused() -> None:
+    player = GridWorld(horizon=5).world()
+    player.start(cell_of("gridworld"))
+    state = player.get_state()
+    with pytest.raises(UsageError, match="5 steps of 5 are taken"):
+        player.set_state(_forged(state, struct.pack("<qq", 0, 0), steps=5))
+
+
+def _forged(state: bytes, numbers: bytes, steps: int = 0) -> bytes:
+    """`state` with other numbers and a checksum that fits."""
+    mark = state[: state.index(b"\n") + 1]
+    body = steps.to_bytes(8, "little") + Chance(1).to_bytes() + numbers
+    return mark + hashlib.sha256(body).digest() + body
+
+
+# Seeds
+
+
+@every_environment
+def test_the_same_state_seed_and_actions_give_the_same_bits(name: str) -> None:
+    player, actions = world(name), random_actions(name, 60)
+    player.start(cell_of(name))
+    play(player, actions[:10])
+    state = player.get_state()
+    runs = []
+    for _ in range(2):
+        player.set_state(state)
+        player.set_random_seed(Chance(77, 5, drawn=3).to_bytes())
+        runs.append(play(player, actions))
+        player.start(cell_of(name, seed=12))
+    assert runs[0] == runs[1]
+
+
+@pytest.mark.parametrize("name", ["gridworld with more", "access-control"])
+def test_another_seed_changes_what_chance_decides(name: str) -> None:
+    player, actions = world(name), random_actions(name, 60)
+    player.start(cell_of(name))
+    state = player.get_state()
+    expected = play(player, actions)
+    player.set_state(state)
+    player.set_random_seed(Chance(77).to_bytes())
+    assert play(player, actions) != expected
+
+
+@every_environment
+def test_a_seed_that_is_put_back_goes_on_as_before(name: str) -> None:
+    player, actions = world(name), random_actions(name, 60)
+    player.start(cell_of(name))
+    state, seed = player.get_state(), player.get_random_seed()
+    expected = play(player, actions)
+    player.set_state(state)
+    player.set_random_seed(Chance(77).to_bytes())
+    player.set_random_seed(seed)
+    assert player.get_random_seed() == seed
+    assert play(player, actions) == expected
+
+
+@every_environment
+def test_the_chance_of_an_episode_is_its_cells(name: str) -> None:
+    player = world(name)
+    player.start(cell_of(name, seed=2**63 - 1, repeat=6))
+    play(player, random_actions(name, 5))
+    assert player.get_random_seed()[:16] == Chance(2**63 - 1, 6).to_bytes()[:16]
+
+
+@every_environment
+def test_bytes_that_are_no_seed_are_refused_and_change_nothing(name: str) -> None:
+    player = world(name)
+    player.start(cell_of(name))
+    before = player.get_state()
+    with pytest.raises(UsageError, match="wanted the 24 of a chance"):
+        player.set_random_seed(b"seed")
+    assert player.get_state() == before
+
+
+def test_a_task_of_another_suite_is_refused() -> None:
+    with pytest.raises(UnknownName, match="gridworld"):
+        world("mountain-car").start(Cell("gridworld", 0, 1, 0, Phase.TRAIN))
