@@ -1,0 +1,27 @@
+"""RL-Glue's task spec 3.0: a TaskSpec as the string that RL-Glue's agents are given.
+
+`parse_task_spec` reads a string to what it says, a TaskSpecString, and `str()` writes it:
+
+    VERSION RL-Glue-3.0 PROBLEMTYPE episodic DISCOUNTFACTOR 1
+    OBSERVATIONS DOUBLES (-1.2 0.6) (-0.07 0.07) ACTIONS INTS (0 2) REWARDS (-1 0)
+    EXTRA Mountain Car
+
+`task_spec_from_string` and `task_spec_to_string` go all the way to a TaskSpec and back.
+The language is explained in `grammar`, what becomes of tensors in `conversion`.
+
+Source: "Task Spec 3.0 (Fall 2008)" of RL-Glue's site, with the rules of RL-Glue 3.04's C
+parser where the page leaves them open.
+"""
+
+from reglue.task_spec_string.conversion import task_spec_from_string, task_spec_to_string
+from reglue.task_spec_string.grammar import parse_task_spec
+from reglue.task_spec_string.value import AbstractType, Range, TaskSpecString
+
+__all__ = [
+    "AbstractType",
+    "Range",
+    "TaskSpecString",
+    "parse_task_spec",
+    "task_spec_from_string",
+    "task_spec_to_string",
+]
