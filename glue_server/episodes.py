@@ -15,6 +15,7 @@ class Order:
     k: int
     cell: Cell
     start_seed: int  # for the agent, opaque, 64 bits
+    max_steps: int = 0  # cut the episode off after so many steps; 0 means no limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,4 +29,5 @@ class Outcome:
     steps: int = 0
     clipped: int = 0  # steps whose action lay out of bounds
     actions: bytes = b""  # every action as on the wire, step by step
+    rewards: bytes = b""  # every reward, little-endian float64, step by step
     detail: str = ""  # what happened, for people, where status is not ok

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from env_adapters import Step
 from glue_server.episodes import Order, Outcome
@@ -22,6 +25,12 @@ class Live:
     success: bool = False
     flags: int = 0  # StepFlag bits of the action that is being played
     actions: list[bytes] = field(default_factory=list)
+    rewards: array[float] = field(default_factory=lambda: array("d"))
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether it has had all the steps that its order allows."""
+        return 0 < self.order.max_steps <= self.steps
 
     def act(self, action: bytes, *, clipped: bool) -> None:
         """Take down the action that is played next."""
@@ -32,6 +41,7 @@ class Live:
     def land(self, step: Step) -> bool:
         """Take down what the action earned; True if the episode is over."""
         self.return_ += step.reward
+        self.rewards.append(step.reward)
         self.steps += 1
         self.success = self.success or step.success
         over = step.terminated or step.truncated
@@ -50,5 +60,6 @@ class Live:
             steps=self.steps,
             clipped=self.clipped,
             actions=b"".join(self.actions),
+            rewards=np.array(self.rewards, "<f8").tobytes(),
             detail=detail,
         )

@@ -9,7 +9,7 @@ from env_adapters import Cell
 from glue_server.checks import check_actions
 from glue_server.episodes import Order, Outcome
 from glue_server.live import Live
-from glue_server.pool import Answer
+from glue_server.played import Answer
 from glue_server.turns import Row, build_turn
 from reglue.calls import Actions, EndKind, Phase, Reply, Turn
 from reglue.errors import AgentFault, BadReply, EnvironmentFault
@@ -114,6 +114,10 @@ class EpisodeLoop:
                 refused = checked.refused[place]
                 told = told or refused
                 yield self._live.pop(slot).outcome(refused.status, str(refused))
+            elif self._live[slot].is_cut_off:
+                # No end for the agent, who has been told the last reward: as in RL-Glue's
+                # RL_episode, the action it chose is not played, and a start or cleanup follows.
+                yield self._live.pop(slot).outcome()
             else:
                 self._actions[slot] = checked.rows[place]
                 self._live[slot].act(checked.rows[place], clipped=bool(checked.clipped[place]))

@@ -2,6 +2,7 @@
 
 from reglue_bench import evaluate
 print(evaluate("MT10", agent="expert", seed=42).mean_success_rate)
+print(evaluate("online:mountain-car", agent="sarsa", runs=30).online.performance)
 """
 
 from reglue_bench.evaluation import evaluate

@@ -2,38 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any
 
 from env_adapters import SuiteName
-from env_adapters.metaworld import TaskSet, draw_goals, task_set
-from reglue.errors import UsageError
-from reglue_bench.plan import Parameter, Plan
+from env_adapters.metaworld import TaskSet, catalogue, draw_goals, task_set
+from reglue.errors import UnknownName, UsageError
+from reglue_bench.environments import environment_plan
+from reglue_bench.parameters import check_parameters, chosen, own_parameters, slots
+from reglue_bench.plan import Plan
 from reglue_bench.procedures import PARAMETERS
-from reglue_bench.procedures.meta_learning import trials
-from reglue_bench.settings import Settings, flag
-
-_Given = TypeVar("_Given")
+from reglue_bench.settings import Settings
 
 PROCEDURES = {"MT": "multi-task", "ML": "meta-learning"}
-DEFAULT_SLOTS = 10
+"""How Meta-World's families are played."""
 
 Drawing = Callable[[int, int], None]
 """Told how many tasks have their goals, and how many there are."""
 
 
 def make_plan(settings: Settings, drawing: Drawing | None = None) -> Plan:
-    """The plan of a run: draws the goals, which takes half a second a task.
+    """The plan of a run. Drawing Meta-World's goals takes half a second a task.
 
     Raises UsageError for settings that the benchmark cannot be played with.
     """
+    procedure, environment = split_name(settings.benchmark)
+    if environment:
+        return environment_plan(settings, procedure, environment)
+    if settings.environment_args:
+        raise UsageError(
+            f"--environment-arg is for PROCEDURE:ENVIRONMENT, such as online:mountain-car; "
+            f"{settings.benchmark} has flags of its own"
+        )
+    return _metaworld_plan(settings, drawing)
+
+
+def split_name(benchmark: str) -> tuple[str, str]:
+    """Its procedure, and its environment unless it is one of Meta-World's benchmarks.
+
+    Raises UnknownName where it is neither.
+    """
+    kind, _, environment = benchmark.partition(":")
+    if kind in PARAMETERS and environment:
+        return kind, environment
+    if kind in {name.partition(":")[0] for name in catalogue()}:
+        return PROCEDURES[kind[:2]], ""
+    known = [*catalogue(), "online:mountain-car", *(f"{each}:ENVIRONMENT" for each in PARAMETERS)]
+    raise UnknownName("benchmark", benchmark, known)
+
+
+def _metaworld_plan(settings: Settings, drawing: Drawing | None) -> Plan:
     tasks = task_set(settings.benchmark, settings.split)
     procedure = PROCEDURES[tasks.family]
-    _check_parameters(settings, procedure)
     suite_config = _suite_config(settings, tasks)
+    check_parameters(settings, procedure)
     goals = draw_goals(tasks, settings.seed, drawing)
     variants = {task: len(of) for task, of in goals.items()}
-    own = _multi_task(settings, variants) if tasks.family == "MT" else _meta(settings, variants)
+    own = own_parameters(settings, procedure, variants)
     suite = SuiteName(
         "env_adapters.metaworld:MetaWorld",
         {"goals": {task: [list(goal) for goal in of] for task, of in goals.items()}} | suite_config,
@@ -44,64 +69,23 @@ def make_plan(settings: Settings, drawing: Drawing | None = None) -> Plan:
         procedure=procedure,
         parameters={"split": tasks.split, **own, **suite_config},
         seed=settings.seed,
-        slots=_slots(settings, own, tasks),
+        slots=slots(settings, procedure, own),
         suite=suite,
         variants=variants,
         baseline=_baseline(settings, tasks),
     )
 
 
-def _check_parameters(settings: Settings, procedure: str) -> None:
-    for other, names in PARAMETERS.items():
-        for name in names:
-            if other != procedure and getattr(settings, name) is not None:
-                raise UsageError(
-                    f"{flag(name)} belongs to {other} benchmarks; {settings.benchmark} is "
-                    f"{procedure}, which takes {', '.join(map(flag, PARAMETERS[procedure]))}"
-                )
-
-
 def _suite_config(settings: Settings, tasks: TaskSet) -> dict[str, Any]:
     several = tasks.family == "MT" and len(tasks.tasks) > 1
     return {
-        "goal_visible": _or(settings.goal_visible, tasks.goal_visible),
-        "one_hot": _or(settings.one_hot, several),
+        "goal_visible": chosen(settings.goal_visible, tasks.goal_visible),
+        "one_hot": chosen(settings.one_hot, several),
         "recurrent_info": settings.recurrent_info,
         "horizon": settings.episode_horizon,
         "observation_dtype": settings.observation_dtype,
         "reveal_tasks": settings.reveal_tasks,
     }
-
-
-def _multi_task(settings: Settings, variants: Mapping[str, int]) -> dict[str, Parameter]:
-    """One episode for each goal, as the documentation has it."""
-    return {"num_episodes": _or(settings.num_episodes, max(variants.values()))}
-
-
-def _meta(settings: Settings, variants: Mapping[str, int]) -> dict[str, Parameter]:
-    """Meta-World's defaults; as many evaluations as it takes to play every goal once."""
-    batch = _or(settings.meta_batch_size, 20)
-    return {
-        "num_evals": _or(settings.num_evals, -(-len(trials(variants)) // batch)),
-        "adaptation_steps": _or(settings.adaptation_steps, 1),
-        "adaptation_episodes": _or(settings.adaptation_episodes, 10),
-        "evaluation_episodes": _or(settings.evaluation_episodes, 3),
-        "meta_batch_size": batch,
-        "evaluate_before_adaptation": _or(settings.evaluate_before_adaptation, False),
-    }
-
-
-def _slots(settings: Settings, own: Mapping[str, Parameter], tasks: TaskSet) -> int:
-    if tasks.family == "MT":
-        return _or(settings.slots, DEFAULT_SLOTS)
-    batch = own["meta_batch_size"]
-    assert isinstance(batch, int)
-    if settings.slots not in (None, batch):
-        raise UsageError(
-            f"got --slots {settings.slots}: a meta-learner plays a slot for each trial of its "
-            f"meta-batch; give --meta-batch-size {settings.slots}"
-        )
-    return batch
 
 
 def _baseline(settings: Settings, tasks: TaskSet) -> tuple[str, ...]:
@@ -111,7 +95,3 @@ def _baseline(settings: Settings, tasks: TaskSet) -> tuple[str, ...]:
     if settings.goal_visible and not tasks.goal_visible:
         told.append("goals")
     return tuple(told)
-
-
-def _or(given: _Given | None, default: _Given) -> _Given:
-    return default if given is None else given

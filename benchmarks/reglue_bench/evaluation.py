@@ -37,7 +37,8 @@ def evaluate(
     watcher: Watcher | None = None,
     **options: object,
 ) -> Result:
-    """Evaluate an agent: `evaluate("MT10", agent=MyAgent(), seed=42)`.
+    """Evaluate an agent: `evaluate("MT10", agent=MyAgent(), seed=42)`, or while it learns:
+    `evaluate("online:mountain-car", agent="sarsa.py:Sarsa", runs=30, episodes=200)`.
 
     `agent` is an object in this process (a `reglue.Agent`, or one with Meta-World's
     methods), or a name as on the command line (`"expert"`, `"file.py:Class"`,
@@ -45,7 +46,7 @@ def evaluate(
     without one nothing is kept but the result. `resume` continues the run in `out`.
     An object in this process is not timed out. `options` are the flags of `reglue
     bench` with underscores: `seed`, `slots`, `workers`, `num_episodes`,
-    `meta_batch_size`, … (see Settings).
+    `meta_batch_size`, …, and `environment_args` as a dict (see Settings).
 
     A fault of the agent does not raise: the result is partial and says so. Raises
     UsageError (unknown benchmark or option, RunExists, PlanDiffers, RunBusy).
@@ -77,13 +78,14 @@ def start(folder: Path, request: Request, watcher: Watcher) -> Result:
     """Begin a run in `folder` and play it. Raises RunExists.
 
     Also raises UsageError where it turns out that it cannot be played as asked (no such
-    agent, a taken port); the folder then holds no run.
+    agent, a taken port); the folder then holds no run, unless a unit was played before.
     """
     with begin(folder, request) as ledger:
         try:
             return carry_out(folder, ledger, request, watcher)
         except UsageError:
-            ledger.forget()
+            if not ledger.rows():
+                ledger.forget()
             raise
 
 

@@ -14,6 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import numpy as np
+import numpy.typing as npt
 import sqlalchemy as sa
 from filelock import FileLock, Timeout
 from sqlalchemy.dialects import sqlite
@@ -24,7 +26,7 @@ from reglue_bench import tables
 from reglue_bench.interrupts import uninterrupted
 
 FILE = "ledger.sqlite"
-FORMAT = 1
+FORMAT = 2
 
 AGENT_NAME = "agent name"
 """Entry of `about`: what the run's agent calls itself."""
@@ -154,16 +156,19 @@ class Ledger:
     def record(
         self, attempt: int, outcomes: Sequence[Outcome], *, session: int, totals: Totals
     ) -> None:
-        """Commit a unit's outcomes with their actions, and what the session has spent."""
-        keys = [{"unit": o.order.unit, "attempt": attempt, "k": o.order.k} for o in outcomes]
-        rows = [key | _fields(outcome) for key, outcome in zip(keys, outcomes, strict=True)]
-        blobs = [
-            key | {"zlib": zlib.compress(outcome.actions)}
-            for key, outcome in zip(keys, outcomes, strict=True)
-        ]
+        """Commit a unit's outcomes with their actions, and what the session has spent.
+
+        Also with their rewards, where the outcomes hold any.
+        """
+        keyed = [({"unit": o.order.unit, "attempt": attempt, "k": o.order.k}, o) for o in outcomes]
+        rows = [key | _fields(o) for key, o in keyed]
+        actions = [key | {"zlib": zlib.compress(o.actions)} for key, o in keyed]
+        rewards = [key | {"zlib": zlib.compress(o.rewards)} for key, o in keyed if o.rewards]
         with self._transaction() as connection:
             _insert(connection, tables.outcomes, rows)
-            _insert(connection, tables.actions, blobs)
+            _insert(connection, tables.actions, actions)
+            if rewards:
+                _insert(connection, tables.rewards, rewards)
             self._spend(connection, session, totals)
 
     def spend(self, session: int, totals: Totals) -> None:
@@ -198,6 +203,14 @@ class Ledger:
         if blob is None:
             raise KeyError((unit, attempt, k))
         return zlib.decompress(blob)
+
+    def rewards(self, unit: int, attempt: int) -> npt.NDArray[np.float64]:
+        """Every reward of a try, step by step over its episodes, shape (steps,)."""
+        key = tables.rewards.c
+        query = sa.select(key.zlib).where(key.unit == unit, key.attempt == attempt)
+        with self._transaction() as connection:
+            blobs = connection.execute(query.order_by(key.k)).scalars().all()
+        return np.frombuffer(b"".join(zlib.decompress(blob) for blob in blobs), "<f8")
 
     def _open(self, folder: Path) -> None:
         self._folder = folder

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from env_adapters.metaworld import task_set
-from reglue_bench.benchmarks import DEFAULT_SLOTS, make_plan
+from reglue_bench.benchmarks import make_plan, split_name
+from reglue_bench.environments import suite_of
 from reglue_bench.evaluation import start
 from reglue_bench.ledger import Ledger, Row
+from reglue_bench.parameters import DEFAULT_SLOTS
 from reglue_bench.plan import Plan
 from reglue_bench.result import Result
 from reglue_bench.run import Request
@@ -19,6 +21,7 @@ from reglue_bench.settings import Settings
 from reglue_bench.watching import Watcher
 
 HORIZON = 50  # steps: enough to see an agent start, step and end
+RUN = 300  # steps of an agent that learns online
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,17 +33,22 @@ class Check:
 
 
 def shorten(settings: Settings) -> Settings:
-    """The same benchmark and agent: short episodes, each slot used twice, or one wave.
+    """The same benchmark and agent: short episodes, each slot used twice, a wave, or two runs.
 
     Raises UsageError for a benchmark that there is not.
     """
-    tasks = task_set(settings.benchmark, settings.split)
-    short: dict[str, object] = {"episode_horizon": min(settings.episode_horizon, HORIZON)}
-    if tasks.family == "ML":
-        short |= {"num_evals": 1, "adaptation_episodes": 2, "evaluation_episodes": 1}
-    else:
-        episodes = 2 * (settings.slots or DEFAULT_SLOTS)
-        short |= {"num_episodes": -(-episodes // len(tasks.tasks))}
+    procedure, environment = split_name(settings.benchmark)
+    short: dict[str, object] = {}
+    if not environment:
+        short |= {"episode_horizon": min(settings.episode_horizon, HORIZON)}
+    match procedure:
+        case "meta-learning":
+            short |= {"num_evals": 1, "adaptation_episodes": 2, "evaluation_episodes": 1}
+        case "multi-task":
+            episodes = 2 * (settings.slots or DEFAULT_SLOTS)
+            short |= {"num_episodes": -(-episodes // _tasks(settings, environment))}
+        case _:  # counted in steps, since an agent that knows nothing may play long episodes
+            short |= {"runs": 2, "steps": RUN}
     return settings.model_copy(update=short)
 
 
@@ -60,6 +68,12 @@ def rehearse(settings: Settings, watcher: Watcher) -> list[Check]:
     checks.append(_bounds(first))
     checks.append(_speed(first, settings.step_timeout))
     return checks
+
+
+def _tasks(settings: Settings, environment: str) -> int:
+    if environment:
+        return len(suite_of(settings, environment).variants)
+    return len(task_set(settings.benchmark, settings.split).tasks)
 
 
 def _play(settings: Settings, plan: Plan, watcher: Watcher) -> tuple[Result, list[Row]]:
@@ -84,8 +98,17 @@ def _faults(result: Result, rows: Sequence[Row]) -> list[Check]:
         if not ended.startswith(detail)
     ]
     if not details and result.complete:
-        checks.append(Check(True, f"played {len(rows)} short episodes, {result.slots} at once"))
+        checks.append(Check(True, _played(result, rows)))
+        if result.online is not None and not any(row.k for row in rows):
+            what = f"no episode ended within {RUN} steps, so agent_end was not rehearsed"
+            checks.append(Check(None, what))
     return checks
+
+
+def _played(result: Result, rows: Sequence[Row]) -> str:
+    if result.online is not None:
+        return f"learned in {len(result.online.runs)} short runs, {len(rows)} episodes in all"
+    return f"played {len(rows)} short episodes, {result.slots} at once"
 
 
 def _repeatable(rows: Sequence[Row], again: Sequence[Row]) -> Check:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -43,7 +43,7 @@ class Rates(_Record):
 class Coverage(_Record):
     """How much of the plan, and of the benchmark's goals, was played."""
 
-    cells_planned: int  # evaluation episodes
+    cells_planned: int  # evaluation episodes; runs of an online benchmark
     cells_completed: int
     goals_planned: int  # distinct (task, variant)
     goals_total: int  # what the benchmark has
@@ -105,8 +105,63 @@ class EpisodeRow(_Record):
     steps: int
 
 
+class LearningRun(_Record):
+    """One independent run of an agent that learns."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    run: int
+    attempt: int = Field(alias="try")
+    status: str  # ok: played to its end; whose fault it ended by; missing
+    performance: float | None  # mean over what is measured; None unless it is ok
+    episodes: int  # that were begun
+    steps: int
+    successes: int  # episodes in which the task's flag was up; 0 where there is no such flag
+    line: list[float]  # return of each episode; or mean reward of each bin of steps
+    episode_steps: list[int]  # of each episode; empty where a run is counted in steps
+
+
+class Curve(_Record):
+    """Means over the completed runs, point by point."""
+
+    at: list[int]  # the episode, from 1; or the last step of a bin
+    mean: list[float]
+    interval95: list[Interval]  # Student's, of each mean; empty below two runs
+
+
+class OnlineScore(_Record):
+    """How an agent did while it learned, over independent runs."""
+
+    counted_in: Literal["episodes", "steps"]
+    quota: int  # of each run
+    measure: str  # all, or final:N
+    fresh_agent: Literal["process", "agent_init"]  # what makes the agent of a run naive
+    performance: float | None  # mean over completed runs; None if there is none
+    interval95: Interval | None  # Student's, over completed runs; None below two
+    runs: list[LearningRun]  # all that were planned
+    curve: Curve  # of the runs' lines
+    episode_steps: Curve | None  # None where a run is counted in steps
+
+    @property
+    def completed(self) -> list[LearningRun]:
+        """The runs that were played to their end; the means are over these."""
+        return [run for run in self.runs if run.status == "ok"]
+
+
+class Success(NamedTuple):
+    """What a benchmark that judges a frozen agent comes to; rates are 0 to 1."""
+
+    rate: float  # mean over tasks, of planned episodes
+    intervals95: Intervals
+    completed_only: Rates
+
+
 class Result(_Record):
-    """A run's score. Denominators are planned cells: a missing one is a failure."""
+    """A run's score. Denominators are planned cells: a missing one is a failure.
+
+    An online benchmark is scored in `online`: the figures of success and of returns of
+    judged episodes are None or empty, and its episodes are in the ledger alone.
+    """
 
     benchmark: str
     procedure: str
@@ -119,22 +174,30 @@ class Result(_Record):
     complete: bool  # every planned cell has a row
     ended_early: Ending | None = None
     baseline: list[str]  # what this run was told that the benchmark hides; empty: nothing
-    mean_success_rate: float
+    mean_success_rate: float | None
     mean_returns: float | None  # over episodes that were played; None if none was
     success_rate_per_task: dict[str, float]
     returns_per_task: dict[str, float | None]
     episode_returns_per_task: dict[str, list[float]]
-    intervals95: Intervals
-    completed_only: Rates
+    intervals95: Intervals | None
+    completed_only: Rates | None
     before_adaptation: Rates | None
+    online: OnlineScore | None = None
     coverage: Coverage
-    status_counts: dict[str, int]  # of evaluation cells, `missing` among them
+    status_counts: dict[str, int]  # of evaluation cells (online: runs), `missing` among them
     faults: list[FaultCount] = []  # of all phases, the commonest first
     clipped_steps: int
     steps: StepCounts
     seconds: Seconds
     versions: dict[str, str]
     episodes: list[EpisodeRow]
+
+    @property
+    def success(self) -> Success:
+        """The figures of success, which are all there. Raises UsageError for an online result."""
+        if self.mean_success_rate is None or self.intervals95 is None or not self.completed_only:
+            raise UsageError(f"{self.benchmark} is scored by returns while learning, see `online`")
+        return Success(self.mean_success_rate, self.intervals95, self.completed_only)
 
     def write(self, folder: Path) -> Path:
         """Write `result.json` into a run's folder, whole or not at all."""

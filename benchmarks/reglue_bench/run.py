@@ -6,22 +6,25 @@ import contextlib
 import json
 import os
 import time
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, Literal
 
-from glue_server import AgentPort, LocalPool, Outcome, Pool, SlotGlue, Timeouts, WorkerPool
+from glue_server import LocalPool, Outcome, Pool, Timeouts, WorkerPool
 from reglue.errors import AgentFault, EnvironmentFault, PlanDiffers
 from reglue.loading import checkpoint_sha256
 from reglue_bench.agents import AgentHost, ObjectHost, ServedHost
+from reglue_bench.environments import located
 from reglue_bench.interrupts import uninterrupted
+from reglue_bench.learning import score_online
 from reglue_bench.ledger import AGENT_NAME, Ledger, Totals
 from reglue_bench.plan import Plan, difference, run_secret
 from reglue_bench.procedures import Procedure, Todo, procedure_of
 from reglue_bench.result import AgentIdentity, Ending, Result
 from reglue_bench.score import score
-from reglue_bench.settings import Settings
+from reglue_bench.settings import AGENT_WAIT, Settings
+from reglue_bench.stage import Stage
 from reglue_bench.versions import versions
 from reglue_bench.watching import Begun, Watcher
 
@@ -48,7 +51,7 @@ def begin(folder: Path, request: Request) -> Ledger:
             "plan": request.plan.to_json(),
             "secret": run_secret(request.plan.seed, request.settings.secret).hex(),
             **_agent_facts(request.settings),
-            **{f"version {name}": version for name, version in versions().items()},
+            **{f"version {name}": version for name, version in _versions(request).items()},
         },
     )
 
@@ -57,7 +60,9 @@ def check_same(ledger: Ledger, request: Request) -> None:
     """Raise PlanDiffers, naming each difference, unless `request` continues the run."""
     about = ledger.about
     lines = difference(Plan.from_json(about["plan"]), request.plan)
-    now = _agent_facts(request.settings) | {f"version {n}": v for n, v in versions().items()}
+    now = _agent_facts(request.settings) | {
+        f"version {n}": v for n, v in _versions(request).items()
+    }
     compared = now.keys() | {name for name in about if name.startswith(("agent ", "version "))}
     for name in sorted(compared - {AGENT_NAME}):
         before, after = about.get(name, "none"), now.get(name, "none")
@@ -74,45 +79,56 @@ def carry_out(folder: Path, ledger: Ledger, request: Request, watcher: Watcher) 
     the result says so, and what was finished is kept.
     """
     began = time.perf_counter()
-    session = ledger.begin_session()
     todo = _todo(ledger, procedure_of(request.plan), retry_faults=request.retry_faults)
-    playing = _Session(folder, ledger, request, watcher, session, began)
-    ending = playing.play(todo) if todo else None
+    session = _Session(folder, ledger, request, watcher, began)
+    ending = session.play(todo) if todo else None
     with uninterrupted(then_raise=False):
-        result = score(
-            request.plan,
-            ledger.rows(),
-            agent=_identity(ledger, request.settings),
-            totals=ledger.totals(),
-            versions=versions(),
-        ).model_copy(update={"ended_early": ending})
+        result = _scored(ledger, request).model_copy(update={"ended_early": ending})
         result.write(folder)
     return result
+
+
+def _scored(ledger: Ledger, request: Request) -> Result:
+    about: dict[str, Any] = {
+        "agent": _identity(ledger, request.settings),
+        "totals": ledger.totals(),
+        "versions": _versions(request),
+    }
+    if request.plan.procedure != "online":
+        return score(request.plan, ledger.rows(), **about)
+    launched = request.agent is None and request.settings.agent != AGENT_WAIT
+    fresh: Literal["process", "agent_init"] = "process" if launched else "agent_init"
+    return score_online(request.plan, ledger.rows(), ledger.rewards, fresh=fresh, **about)
+
+
+def _versions(request: Request) -> dict[str, str]:
+    return versions(located(request.plan.suite, request.settings.directory))
 
 
 class _Session:
     """One process's part of a run."""
 
     def __init__(
-        self,
-        folder: Path,
-        ledger: Ledger,
-        request: Request,
-        watcher: Watcher,
-        session: int,
-        began: float,
+        self, folder: Path, ledger: Ledger, request: Request, watcher: Watcher, began: float
     ) -> None:
         self._folder = folder
         self._ledger = ledger
         self._request = request
         self._watcher = watcher
-        self._session = session
         self._began = began
-        self._host: AgentHost | None = None
+        self._session = ledger.begin_session()
+        self._procedure = procedure_of(request.plan)
         self._farewell = "the run is over, thank you"
-        self._pool: Pool | None = None
-        self._waited_s = 0.0  # for the agent to come
-        self._glue: SlotGlue | None = None
+        settings = request.settings
+        self._stage = Stage(
+            self._make_host,
+            self._make_pool,
+            admit=self._admit,
+            timeouts=Timeouts(
+                first_step_s=settings.first_step_timeout, step_s=settings.step_timeout
+            ),
+            say=watcher.say,
+        )
 
     def play(self, todo: Sequence[Todo]) -> Ending | None:
         """Play units; how it ended if that was early."""
@@ -121,8 +137,7 @@ class _Session:
             self._play(todo, closing)
         except AgentFault as fault:
             self._farewell = f"the run ended early, {fault.status}: {fault}"
-            what = self._host.explain(fault) if self._host else str(fault)
-            return Ending(status=fault.status, what=what)
+            return Ending(status=fault.status, what=self._stage.explain(fault))
         except EnvironmentFault as fault:
             self._farewell = "the run ended early: its environment failed"
             return Ending(status=fault.status, what=str(fault))
@@ -141,74 +156,55 @@ class _Session:
         return ServedHost(self._request.settings, self._folder, self._watcher.say)
 
     def _make_pool(self) -> Pool:
-        plan, workers = self._request.plan, self._request.settings.workers
+        plan, settings = self._request.plan, self._request.settings
+        suite = located(plan.suite, settings.directory)
+        workers = settings.workers
+        if workers is None:  # a run's only episode gains nothing elsewhere but a hop a step
+            workers = 0 if plan.procedure == "online" else _cores()
         if workers == 0:
-            return LocalPool(plan.suite.build(), plan.slots)
-        return WorkerPool(
-            plan.suite,
-            plan.slots,
-            workers=workers or _cores(),
-            log_file=self._folder / WORKER_LOG,
-        )
+            return LocalPool(suite.build(), plan.slots)
+        log_file = self._folder / WORKER_LOG
+        return WorkerPool(suite, plan.slots, workers=workers, log_file=log_file)
+
+    def _admit(self, name: str) -> None:
+        if (named := self._ledger.name_agent(name)) != name:
+            raise PlanDiffers(f"this run is {named}'s; {name} needs one of its own (--out)")
 
     def _play(self, todo: Sequence[Todo], closing: contextlib.ExitStack) -> None:
-        plan, settings = self._request.plan, self._request.settings
+        plan = self._request.plan
         closing.callback(lambda: self._ledger.spend(self._session, self._totals()))
-        self._host = self._make_host()  # first, as its program takes a while to come
-        closing.callback(lambda host: host.close(self._farewell), self._host)
-        self._pool = pool = self._make_pool()
-        closing.callback(pool.close)
-        agent = self._wait_for(self._host)
-        if (named := self._ledger.name_agent(agent.hello.agent)) != agent.hello.agent:
-            raise PlanDiffers(
-                f"this run is {named}'s; {agent.hello.agent} needs one of its own (--out)"
-            )
-        timeouts = Timeouts(first_step_s=settings.first_step_timeout, step_s=settings.step_timeout)
-        self._glue = SlotGlue(agent, pool, timeouts=timeouts)
-        procedure = procedure_of(plan)
-        phases = {
-            (unit, cell.k): cell.phase
-            for unit in range(procedure.units)
-            for cell in procedure.cells(unit)
-        }
-        left = {each.unit for each in todo}
+        closing.callback(lambda: self._stage.close(self._farewell))
+        self._stage.open()
         closing.callback(self._watcher.end)
         self._watcher.begin(
             Begun(
                 plan,
-                phases=Counter(phases.values()),
-                done=sum(unit not in left for unit, _ in phases),
-                executed=lambda: pool.executed,
+                left=[each.unit for each in todo],
+                executed=lambda: self._stage.executed,
             )
         )
         secret = bytes.fromhex(self._ledger.about["secret"])
-        procedure.play(
-            self._glue,
+        self._procedure.play(
+            self._stage,
             todo,
             order=lambda unit, cell: plan.order(unit, cell, secret),
             record=self._record,
-            watch=lambda each: self._watcher.outcome(each, phases[each.order.unit, each.order.k]),
+            watch=self._watcher.outcome,
         )
-        self._glue.cleanup()
-
-    def _wait_for(self, host: AgentHost) -> AgentPort:
-        began = time.perf_counter()
-        try:
-            return host.port()
-        finally:
-            self._waited_s = time.perf_counter() - began
 
     def _record(self, played: Todo, outcomes: Sequence[Outcome]) -> None:
+        kept = outcomes
+        if not self._procedure.keeps_rewards:
+            kept = [replace(outcome, rewards=b"") for outcome in outcomes]
         totals = self._totals()
-        self._ledger.record(played.attempt, outcomes, session=self._session, totals=totals)
+        self._ledger.record(played.attempt, kept, session=self._session, totals=totals)
 
     def _totals(self) -> Totals:
-        spent = self._glue.spent if self._glue else None
         return Totals(
             wall_s=time.perf_counter() - self._began,
-            agent_s=self._waited_s + (spent.agent_s if spent else 0.0),
-            environment_s=spent.environment_s if spent else 0.0,
-            executed=self._pool.executed if self._pool else 0,
+            agent_s=self._stage.spent.agent_s,
+            environment_s=self._stage.spent.environment_s,
+            executed=self._stage.executed,
         )
 
 

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from reglue_bench.intervals import intervals95
 from reglue_bench.ledger import Row, Totals
@@ -56,16 +57,8 @@ def score(
     rates = _rates(judged)
     returns = _returns(judged)
     return Result(
-        benchmark=plan.benchmark,
-        procedure=plan.procedure,
-        parameters=dict(plan.parameters),
-        seed=plan.seed,
-        slots=plan.slots,
-        plan_sha256=plan.sha256,
-        goals_sha256=plan.goals_sha256,
-        agent=agent,
+        **what_was_run(plan, rows, agent=agent, totals=totals, versions=versions),
         complete=all(each.row for each in cells),
-        baseline=list(plan.baseline),
         mean_success_rate=rates.mean_success_rate,
         success_rate_per_task=rates.success_rate_per_task,
         mean_returns=_mean(
@@ -83,18 +76,40 @@ def score(
             goals_total=procedure_of(plan).goals,
         ),
         status_counts=_statuses(judged),
-        faults=_faults(rows),
-        clipped_steps=sum(row.clipped for row in rows),
-        steps=StepCounts(counted=sum(row.steps for row in rows), executed=totals.executed),
-        seconds=Seconds(
+        episodes=[_episode(each.cell, each.row) for each in cells if each.row],
+    )
+
+
+def what_was_run(
+    plan: Plan,
+    rows: Sequence[Row],
+    *,
+    agent: AgentIdentity,
+    totals: Totals,
+    versions: Mapping[str, str],
+) -> dict[str, Any]:
+    """The fields of a result that say what was run and what it took, for any procedure."""
+    return {
+        "benchmark": plan.benchmark,
+        "procedure": plan.procedure,
+        "parameters": dict(plan.parameters),
+        "seed": plan.seed,
+        "slots": plan.slots,
+        "plan_sha256": plan.sha256,
+        "goals_sha256": plan.goals_sha256,
+        "agent": agent,
+        "baseline": list(plan.baseline),
+        "faults": _faults(rows),
+        "clipped_steps": sum(row.clipped for row in rows),
+        "steps": StepCounts(counted=sum(row.steps for row in rows), executed=totals.executed),
+        "seconds": Seconds(
             wall=totals.wall_s,
             agent=totals.agent_s,
             environment=totals.environment_s,
             glue=max(0.0, totals.wall_s - totals.agent_s - totals.environment_s),
         ),
-        versions=dict(versions),
-        episodes=[_episode(each.cell, each.row) for each in cells if each.row],
-    )
+        "versions": dict(versions),
+    }
 
 
 def _planned(plan: Plan, rows: Sequence[Row]) -> list[_Planned]:

@@ -5,7 +5,14 @@ from __future__ import annotations
 import os
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ValidationError,
+    model_validator,
+)
 
 from reglue.errors import UsageError
 
@@ -38,6 +45,12 @@ class Settings(BaseModel):
     recurrent_info: bool = False
     observation_dtype: Literal["float64", "float32"] = "float64"
     reveal_tasks: bool = False
+    environment_args: dict[str, JsonValue] = {}  # keywords of the environment's suite
+    runs: Count | None = None
+    episodes: Count | None = None
+    steps: Count | None = None
+    episode_limit: Count | None = None
+    measure: str | None = None  # all, or final:N
 
     # Who plays.
     agent: str | None = None  # file.py:Class, module:Class, an example, or `wait`

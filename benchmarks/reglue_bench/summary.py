@@ -6,17 +6,24 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from reglue_bench.learning_summary import learning_notes, learning_table
 from reglue_bench.result import Interval, Result
 
 
 def print_summary(console: Console, result: Result) -> None:
-    """The score, what each task adds to it, and what went wrong."""
+    """The score, what it is made of, and what went wrong."""
+    console.print(_table(result) if result.online is None else learning_table(result))
+    for line in notes(result):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _table(result: Result) -> Table:
     title = f"{result.agent.label} on {result.benchmark}, seed {result.seed}"
     table = Table(title=Text(title))  # an agent names itself: no markup
     table.add_column("task")
     for column in ("success", "95 % interval", "mean return"):
         table.add_column(column, justify="right")
-    intervals = result.intervals95
+    success, intervals, _ = result.success
     for task, rate in result.success_rate_per_task.items():
         returns = result.returns_per_task[task]
         mean = "–" if returns is None else f"{returns:.1f}"
@@ -25,14 +32,12 @@ def print_summary(console: Console, result: Result) -> None:
     total = result.mean_returns
     table.add_row(
         "mean over tasks",
-        f"{result.mean_success_rate:.3f}",
+        f"{success:.3f}",
         _interval(intervals.mean_success_rate),
         "–" if total is None else f"{total:.1f}",
         style="bold",
     )
-    console.print(table)
-    for line in notes(result):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    return table
 
 
 def notes(result: Result) -> list[str]:
@@ -50,19 +55,28 @@ def notes(result: Result) -> list[str]:
             f"{result.clipped_steps} of {result.steps.counted} actions lay out of bounds "
             "and were clipped"
         )
-    faults = {status: n for status, n in result.status_counts.items() if status != "ok"}
-    if faults:
-        counted = ", ".join(f"{n} {status}" for status, n in faults.items())
-        lines.append(
-            f"PARTIAL: {counted}, of {result.coverage.cells_planned} episodes; each counts as a "
-            f"failure (success of those completed: {result.completed_only.mean_success_rate:.3f})"
-        )
+    if result.online is not None:
+        lines += learning_notes(result.online)
+    else:
+        lines += _missing(result)
     lines += [f"{fault.count} × {fault.status}: {fault.detail}" for fault in result.faults[:5]]
     if retried := sum(episode.attempt > 0 for episode in result.episodes):
         lines.append(f"{retried} episodes are of a second or later try")
     if result.ended_early is not None:
         lines.append(f"ended early, {result.ended_early.status}: {result.ended_early.what}")
     return lines
+
+
+def _missing(result: Result) -> list[str]:
+    faults = {status: n for status, n in result.status_counts.items() if status != "ok"}
+    if not faults:
+        return []
+    counted = ", ".join(f"{n} {status}" for status, n in faults.items())
+    completed = result.success.completed_only.mean_success_rate
+    return [
+        f"PARTIAL: {counted}, of {result.coverage.cells_planned} episodes; each counts as a "
+        f"failure (success of those completed: {completed:.3f})"
+    ]
 
 
 def _interval(interval: Interval) -> str:

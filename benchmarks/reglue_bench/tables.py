@@ -32,6 +32,14 @@ actions = sa.Table(
     sa.Column("k", sa.Integer, primary_key=True),
     sa.Column("zlib", sa.LargeBinary, nullable=False),
 )
+rewards = sa.Table(
+    "rewards",
+    TABLES,
+    sa.Column("unit", sa.Integer, primary_key=True),
+    sa.Column("attempt", sa.Integer, primary_key=True),
+    sa.Column("k", sa.Integer, primary_key=True),
+    sa.Column("zlib", sa.LargeBinary, nullable=False),
+)
 sessions = sa.Table(
     "session",
     TABLES,

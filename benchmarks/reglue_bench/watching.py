@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,8 +18,7 @@ class Begun:
     """A run that is about to play."""
 
     plan: Plan
-    phases: Mapping[str, int]  # cells that the plan wants, by phase
-    done: int  # cells that an earlier session has played
+    left: Sequence[int]  # units that are to be played, in their order
     executed: Callable[[], int]  # environment steps simulated so far in this session
 
 

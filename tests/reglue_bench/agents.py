@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from tests.reglue_bench.toys import Seeded
+from tests.reglue_bench.toys import Learner, Seeded
 
-__all__ = ["Seeded"]
+__all__ = ["Learner", "Seeded"]
 
 
 class Exits(Seeded):
@@ -63,3 +63,43 @@ class NeverMade(Seeded):
 
     def __init__(self) -> None:
         sys.exit("no weights")
+
+
+class Tells(Learner):
+    """Prints its process's id at each agent_init."""
+
+    def agent_init(self, spec: Any) -> None:
+        super().agent_init(spec)
+        print("process", os.getpid(), flush=True)
+
+
+class FailsOnce(Learner):
+    """Fails in its second episode, as long as the file `fuse` is there, which it takes away."""
+
+    def __init__(self, fuse: str, how: str) -> None:
+        super().__init__()
+        self._fuse, self._how = Path(fuse), how
+
+    def agent_step(self, rewards: Any, observations: Any, steps: Any) -> Any:
+        if self.learned and self._fuse.exists():
+            self._fuse.unlink()
+            print("out of coffee", flush=True)
+            match self._how:
+                case "exits":
+                    os._exit(3)
+                case "hangs":
+                    threading.Event().wait()
+                case _:
+                    raise KeyError("coffee")
+        return super().agent_step(rewards, observations, steps)
+
+
+class MadeOnce(Learner):
+    """Can be constructed while the file `permit` is there, and uses it up."""
+
+    def __init__(self, permit: str) -> None:
+        super().__init__()
+        try:
+            Path(permit).unlink()
+        except FileNotFoundError:
+            sys.exit("no weights")

@@ -15,6 +15,7 @@ import pytest
 from reglue_bench.ledger import Ledger
 from reglue_bench.result import read_result
 from tests.reglue_bench.results import Play, make_result
+from tests.reglue_bench.toys import AGENTS
 
 REACH = ["MT1:reach-v3", "--num-episodes", "2", "--episode-horizon", "20", "--workers", "1"]
 EXPERT = ["--agent", "expert", "--agent-arg", "task=reach-v3"]
@@ -108,6 +109,9 @@ def test_bench_leaves_with_1_when_the_agent_failed(tmp_path: Path) -> None:
         (["MT1:reach-v3", "--agent-cmd", "'open"], "--agent-cmd"),
         (["MT1:reach-v3", "--agent", "random", "--out", "/dev/null/x"], "cannot be made"),
         (["MT10", "--no-such-flag"], "no-such-flag"),
+        (["online:mountain-cart", "--agent", "random"], "did you mean mountain-car"),
+        (["online:mountain-car", "--agent", "random", "--environment-arg", "x"], "key=value"),
+        (["online:access-control", "--agent", "random", "--episodes", "3"], "give --steps N"),
     ],
 )
 def test_wrong_usage_is_explained_and_leaves_with_2(
@@ -200,8 +204,51 @@ def test_nothing_is_left_running_after_a_run(tmp_path: Path) -> None:
 def test_benchmarks_are_listed_with_their_procedures() -> None:
     done = reglue("benchmarks")
     assert done.returncode == 0
-    for word in ("MT10", "ML45", "MT1:<task>", "multi-task", "meta-learning"):
+    for word in ("MT10", "ML45", "MT1:<task>", "multi-task", "meta-learning", "online:gridworld"):
         assert word in done.stdout
+
+
+def test_an_online_benchmark_is_listed_with_what_its_agents_see() -> None:
+    done = reglue("benchmarks", "online:mountain-car")
+    assert done.returncode == 0, done.stderr
+    assert "observation" in done.stdout
+    assert "0 to 2" in done.stdout
+
+
+ONLINE = ["online:tests.worlds:Corridor", "--environment-arg", 'solved={"walk": [0]}']
+
+
+def test_bench_plays_runs_of_an_agent_that_learns_and_draws_them(tmp_path: Path) -> None:
+    folder = str(tmp_path / "run")
+    arguments = ["--agent", f"{AGENTS}:Learner", "--runs", "2", "--episodes", "4"]
+    done = reglue("bench", *ONLINE, *arguments, "--measure", "final:2", "--out", folder)
+    assert done.returncode == 0, done.stderr
+    assert "performance: mean return over the last 2 episodes of a run" in done.stdout
+    assert "each run had an agent process of its own" in done.stdout
+    online = read_result(tmp_path / "run").online
+    assert online is not None
+    assert online.performance == pytest.approx(5.125)
+    assert reglue("report", folder).returncode == 0
+    assert "Learning curve" in (tmp_path / "run" / "report.html").read_text()
+
+
+def test_bench_leaves_with_1_when_a_run_was_lost(tmp_path: Path) -> None:
+    fuse = tmp_path / "fuse"
+    fuse.touch()
+    arguments = ["--agent", f"{AGENTS}:FailsOnce", "--agent-arg", f"fuse={fuse}"]
+    arguments += ["--agent-arg", "how=exits", "--runs", "2", "--episodes", "3"]
+    done = reglue("bench", *ONLINE, *arguments, "--out", str(tmp_path / "run"))
+    assert done.returncode == 1, done.stderr
+    assert "PARTIAL: 1 agent_disconnected, of 2 runs" in done.stdout
+    assert "a single run has no interval" in done.stdout
+
+
+def test_try_rehearses_an_agent_that_learns(tmp_path: Path) -> None:
+    arguments = ["--environment-arg", 'solved={"walk": [0]}']
+    done = reglue("try", f"{AGENTS}:Learner", "--benchmark", ONLINE[0], *arguments)
+    assert done.returncode == 0, done.stdout
+    assert "learned in 2 short runs, 120 episodes in all" in done.stdout
+    assert "a second run gave the same episodes to the bit" in done.stdout
 
 
 def test_one_benchmark_is_listed_with_its_tasks() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from env_adapters import Cell
@@ -40,6 +42,18 @@ def test_actions_are_kept_beside_their_row(tmp_path: Path) -> None:
         assert ledger.actions(4, 0, 0) == b"abc" * 9
         with pytest.raises(KeyError):
             ledger.actions(5, 0, 0)
+
+
+def test_rewards_of_a_try_come_back_step_by_step(tmp_path: Path) -> None:
+    """Over its episodes in their order; another try's are its own."""
+    rewards = np.array([0.1, -2.0, 1e300])
+    with Ledger.create(tmp_path, {}) as ledger:
+        earned = [replace(outcome(4, k), rewards=rewards[: k + 1].tobytes()) for k in (1, 0)]
+        record(ledger, *earned)
+        record(ledger, replace(outcome(4), rewards=rewards.tobytes()), attempt=1)
+        assert ledger.rewards(4, 0).tolist() == [0.1, 0.1, -2.0]
+        assert ledger.rewards(4, 1).tolist() == rewards.tolist()
+        assert ledger.rewards(5, 0).tolist() == []
 
 
 def test_a_unit_is_committed_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -106,7 +120,7 @@ def test_a_ledger_of_another_format_is_refused(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / FILE) as connection:
         connection.execute("UPDATE about SET value = '99' WHERE name = 'format'")
     connection.close()
-    with pytest.raises(UsageError, match="format 99, wanted 1"):
+    with pytest.raises(UsageError, match="format 99, wanted 2"):
         Ledger(tmp_path)
 
 

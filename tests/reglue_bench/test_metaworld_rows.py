@@ -183,7 +183,7 @@ def test_the_reach_learner_beats_itself_before_it_adapted() -> None:
     )
     assert result.status_counts == {"ok": 4}
     assert result.before_adaptation is not None
-    assert result.before_adaptation.mean_success_rate < 0.5 < result.mean_success_rate
+    assert result.before_adaptation.mean_success_rate < 0.5 < result.success.rate
     assert result.baseline == []
 
 

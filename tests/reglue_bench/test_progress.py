@@ -12,7 +12,7 @@ from glue_server import Order, Outcome
 from reglue.calls import Phase
 from reglue_bench.progress import Display, Lines, watcher
 from reglue_bench.watching import Begun, Watcher
-from tests.reglue_bench.toys import corridor_plan
+from tests.reglue_bench.toys import corridor_plan, online_plan
 
 
 class Clock:
@@ -31,7 +31,7 @@ def shown(make: Callable[[Console, Clock], Watcher], *, terminal: bool) -> str:
     console = Console(file=text, force_terminal=terminal, width=100, color_system=None)
     looking = make(console, clock)
     looking.drawing(2, 2)
-    looking.begin(Begun(corridor_plan(), {"evaluate": 6}, done=1, executed=lambda: 500))
+    looking.begin(Begun(corridor_plan(), left=range(1, 6), executed=lambda: 500))
     for status, success in (("ok", True), ("ok", False), ("agent_error", False)):
         clock.now += 20 / 3
         cell = Cell("a", 0, 0, 0, Phase.EVALUATE)
@@ -55,6 +55,44 @@ def test_the_display_shows_the_same_and_success_of_each_task() -> None:
     text = shown(Display, terminal=True)
     assert "4 of 6 episodes, success 0.333, 25 steps/s, 13 s left, 1 faults" in text
     assert "1/3" in text
+
+
+def learning(make: Callable[[Console, Clock], Watcher], *, terminal: bool, **plan: int) -> str:
+    """What a watcher prints of 3 runs: the first was played before, the second is half-way."""
+    clock, text = Clock(), io.StringIO()
+    console = Console(file=text, force_terminal=terminal, width=120, color_system=None)
+    looking, executed = make(console, clock), 0
+    looking.begin(Begun(online_plan(runs=3, **plan), left=[1, 2], executed=lambda: executed))
+    for k, return_ in enumerate([-1100.0, -300.0, -100.0]):
+        clock.now += 10
+        executed += 50
+        order = Order(1, k, Cell("walk", 0, 0, k, Phase.TRAIN), 0)
+        looking.outcome(Outcome(order, "ok", return_=return_, steps=50), "train")
+    looking.end()
+    return text.getvalue()
+
+
+def test_lines_tell_the_run_the_episode_and_the_return_of_late() -> None:
+    first, *_, last = learning(Lines, terminal=False, episodes=6).splitlines()
+    assert first == "corridor, 3 runs of 6 episodes, seed 0: 6 of 18 episodes are done"
+    assert last == (
+        "run 2 of 3, episode 3 of 6, return -500.0 (last 3), 5 steps/s, 1 min 30 s left"
+    )
+
+
+def test_lines_tell_the_step_where_a_run_is_counted_in_steps() -> None:
+    last = learning(Lines, terminal=False, steps=200).splitlines()[-1]
+    assert last.startswith("run 2 of 3, step 150 of 200, return -500.0 (last 3)")
+
+
+def test_a_run_that_is_over_makes_room_for_the_next() -> None:
+    last = learning(Lines, terminal=False, episodes=3).splitlines()[-1]
+    assert last.startswith("run 3 of 3, episode 0 of 3")
+
+
+def test_the_display_draws_the_returns_of_the_last_runs() -> None:
+    text = learning(Display, terminal=True, episodes=6)
+    assert "run 2  ▁▇█  -500.0" in text
 
 
 def test_a_terminal_gets_a_display_and_a_file_gets_lines() -> None:

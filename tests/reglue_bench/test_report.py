@@ -56,10 +56,10 @@ def read(folder: Path, *results: Result, names: Sequence[str] = ()) -> Page:
 def test_one_run_is_told_by_its_score_interval_and_what_was_run(tmp_path: Path) -> None:
     result = make_result(Play(label="my_agent"))
     page = read(tmp_path, result)
-    low, high = result.intervals95.mean_success_rate
+    low, high = result.success.intervals95.mean_success_rate
     for wanted in (
         "my_agent on MT10",
-        f"{100 * result.mean_success_rate:.1f} %",
+        f"{100 * result.success.rate:.1f} %",
         f"{100 * low:.1f} to {100 * high:.1f} %",
         "multi-task",
         "5e5e5e5e5e5e",
@@ -89,7 +89,7 @@ def test_a_partial_run_says_so_and_names_its_faults_in_words(tmp_path: Path) -> 
     page = read(tmp_path, result)
     text = page.text
     assert "partial: 40 planned episodes not played" in text
-    assert f"{100 * result.completed_only.mean_success_rate:.1f} %" in text
+    assert f"{100 * result.success.completed_only.mean_success_rate:.1f} %" in text
     assert "the agent did not answer in time" in text
     assert ">complete<" not in page.html
 

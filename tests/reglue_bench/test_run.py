@@ -245,6 +245,26 @@ def test_a_run_that_cannot_be_played_as_asked_leaves_no_folder(tmp_path: Path) -
     assert not (tmp_path / "run" / FILE).exists()
 
 
+class Refuses(Unwatched):
+    """Finds at the third outcome that something cannot be done as asked."""
+
+    seen = 0
+
+    def outcome(self, outcome: Outcome, phase: str) -> None:
+        self.seen += 1
+        if self.seen == 3:
+            raise UsageError("not like this")
+
+
+def test_what_was_played_is_kept_when_the_rest_cannot_be_played_as_asked(tmp_path: Path) -> None:
+    request = Request(
+        Settings(benchmark="corridor", workers=0), corridor_plan(slots=1), agent=Seeded()
+    )
+    with pytest.raises(UsageError, match="not like this"):
+        start(tmp_path, request, Refuses())
+    assert continued(tmp_path, replace(request, agent=Seeded())).complete
+
+
 def test_a_secret_of_ones_own_changes_start_seeds_and_is_kept_nowhere(tmp_path: Path) -> None:
     plan = corridor_plan()
     known = play(tmp_path / "known", plan, Seeded())

@@ -35,14 +35,14 @@ def test_a_missing_cell_is_a_failure() -> None:
 
 def test_completed_only_figures_stand_beside() -> None:
     result = scored(corridor_plan(), [row(0, success=True), row(2)])
-    assert result.completed_only.success_rate_per_task == {"a": 0.5}
+    assert result.success.completed_only.success_rate_per_task == {"a": 0.5}
 
 
 def test_a_fault_is_a_failure_and_no_completed_cell() -> None:
     rows = [row(unit, success=True) for unit in range(5)] + [row(5, status="agent_timeout")]
     result = scored(corridor_plan(), rows)
     assert result.success_rate_per_task == {"a": 1.0, "b": 2 / 3}
-    assert result.completed_only.mean_success_rate == 1.0
+    assert result.success.completed_only.mean_success_rate == 1.0
     assert result.coverage.cells_completed == 5
     assert result.complete
 
@@ -66,7 +66,7 @@ def test_the_unit_of_an_interval_is_the_goal() -> None:
     once = scored(corridor_plan(), [row(unit, success=True) for unit in range(6)])
     plan = corridor_plan(num_episodes=6)
     twice = scored(plan, [row(unit, success=True) for unit in range(12)])
-    assert once.intervals95.success_rate_per_task == twice.intervals95.success_rate_per_task
+    assert once.intervals95 == twice.intervals95
 
 
 def test_goals_weigh_alike_however_often_they_were_played() -> None:

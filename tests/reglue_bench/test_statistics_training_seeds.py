@@ -20,14 +20,14 @@ def summary(*rates: float) -> TrainingSeeds:
 
 
 def test_the_mean_is_over_seeds_and_tasks() -> None:
-    means = [run.mean_success_rate for run in runs(0.6, 0.8, 0.7)]
+    means = [run.success.rate for run in runs(0.6, 0.8, 0.7)]
     assert summary(0.6, 0.8, 0.7).mean == pytest.approx(np.mean(means))
     assert summary(0.6, 0.8, 0.7).rates.shape == (3, 10)
 
 
 def test_seeds_that_differ_make_the_interval_wider_than_one_checkpoints() -> None:
     low, high = summary(0.4, 0.9, 0.7).mean_interval95
-    one_low, one_high = runs(0.4, 0.9, 0.7)[2].intervals95.mean_success_rate
+    one_low, one_high = runs(0.4, 0.9, 0.7)[2].success.intervals95.mean_success_rate
     assert high - low > one_high - one_low
 
 

@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from env_adapters import SuiteName
-from reglue import Agent, Starts, Steps, TaskSpec
+from reglue import Agent, Ends, Starts, Steps, TaskSpec
 from reglue.spec import Arrays
 from reglue_bench.evaluation import start
 from reglue_bench.plan import Parameter, Plan
 from reglue_bench.result import Result
 from reglue_bench.run import Request
 from reglue_bench.settings import Settings
-from reglue_bench.watching import Unwatched
+from reglue_bench.watching import Unwatched, Watcher
 
 AGENTS = Path(__file__).with_name("agents.py")
 SOLVED = {"a": [1, 3, 0], "b": [5, 0, 2]}
@@ -35,18 +35,22 @@ def corridor_plan(
 ) -> Plan:
     """A plan over the corridor's variants; the parameters' defaults are small."""
     solved = SOLVED if solved is None else solved
-    defaults: dict[str, Parameter] = (
-        {"num_episodes": 3}
-        if procedure == "multi-task"
-        else {
-            "num_evals": 2,
-            "adaptation_steps": 1,
-            "adaptation_episodes": 2,
-            "evaluation_episodes": 3,
-            "meta_batch_size": slots,
-            "evaluate_before_adaptation": False,
-        }
-    )
+    defaults: dict[str, Parameter]
+    match procedure:
+        case "multi-task":
+            defaults = {"num_episodes": 3}
+        case "meta-learning":
+            defaults = {
+                "num_evals": 2,
+                "adaptation_steps": 1,
+                "adaptation_episodes": 2,
+                "evaluation_episodes": 3,
+                "meta_batch_size": slots,
+                "evaluate_before_adaptation": False,
+            }
+        case _:
+            defaults = {"runs": 3, "episode_limit": 10_000_000, "measure": "all"}
+            defaults |= {} if "steps" in parameters else {"episodes": 4}
     return Plan(
         benchmark="corridor",
         procedure=procedure,
@@ -58,14 +62,26 @@ def corridor_plan(
     )
 
 
+def online_plan(**parameters: Any) -> Plan:
+    """Runs in a corridor of 5 steps with one task and variant; see `corridor_plan`."""
+    parameters.setdefault("solved", {"walk": [0]})
+    return corridor_plan("online", slots=1, **parameters)
+
+
 def play(
-    folder: Path, plan: Plan, agent: object | None = None, *, workers: int = 0, **settings: Any
+    folder: Path,
+    plan: Plan,
+    agent: object | None = None,
+    *,
+    workers: int = 0,
+    watcher: Watcher | None = None,
+    **settings: Any,
 ) -> Result:
     """Begin a run of a plan in `folder`, with an agent object or the settings' agent."""
     named = {"agent": agent} if isinstance(agent, str) else {}
     asked = Settings(benchmark=plan.benchmark, workers=workers, **named, **settings)
     there = None if named else agent
-    return start(folder, Request(asked, plan, agent=there), Unwatched())
+    return start(folder, Request(asked, plan, agent=there), watcher or Unwatched())
 
 
 def rows(result: Result) -> list[tuple[Any, ...]]:
@@ -79,6 +95,35 @@ def rows(result: Result) -> list[tuple[Any, ...]]:
 def joining(name: str) -> str:
     """A program that dials in with one of the test's agents."""
     return f"{sys.executable} -m reglue join {AGENTS}:{name}"
+
+
+class Learner(Agent):
+    """Acts by what it has learned: a tenth more after each episode that ended, up to 1.
+
+    So the first action of a run shows whether its agent was naive. `ends` counts agent_end,
+    an entry for each agent_init.
+    """
+
+    def __init__(self) -> None:
+        self.inits = 0
+        self.ends: list[int] = []
+
+    def agent_init(self, spec: TaskSpec) -> None:
+        self.inits += 1
+        self.learned = 0.0
+        self.ends.append(0)
+
+    def agent_start(self, observations: Arrays, starts: Starts) -> npt.NDArray[np.float64]:
+        return np.full((len(starts), 1), self.learned)
+
+    def agent_step(
+        self, rewards: npt.NDArray[np.float64], observations: Arrays, steps: Steps
+    ) -> npt.NDArray[np.float64]:
+        return np.full((len(steps), 1), self.learned)
+
+    def agent_end(self, rewards: npt.NDArray[np.float64], observations: Arrays, ends: Ends) -> None:
+        self.ends[-1] += 1
+        self.learned = min(1.0, self.learned + 0.1)
 
 
 class Seeded(Agent):

@@ -11,10 +11,11 @@ from typing import Annotated, Any
 
 from typer import Argument, Exit, Option
 
+from glue_server.command import FAULTS, INTERRUPTED, OK, console, run_command
 from reglue.errors import UsageError
 from reglue.join import pairs
 from reglue_bench.benchmarks import make_plan
-from reglue_bench.cli.command import FAULTS, INTERRUPTED, OK, console, run_command
+from reglue_bench.cli.arguments import environment_arguments
 from reglue_bench.evaluation import resume as resume_run
 from reglue_bench.evaluation import start
 from reglue_bench.progress import watcher
@@ -23,18 +24,23 @@ from reglue_bench.run import Request
 from reglue_bench.settings import read_settings
 from reglue_bench.summary import print_summary
 
-_AGENT, _PLAY, _SEE, _META, _HOW = (
+_AGENT, _PLAY, _SEE, _META, _ONLINE, _HOW = (
     "The agent",
     "What is played",
-    "What the agent sees",
+    "What the agent sees (MT…, ML…)",
     "Meta-learning (ML…)",
+    "Learning online (online:…)",
     "How it is carried out (changes no result)",
 )
 
 
 def bench(
     benchmark: Annotated[
-        str | None, Argument(help="MT10, ML45, MT1:reach-v3, …: see `reglue benchmarks`")
+        str | None,
+        Argument(
+            help="MT10, ML45, MT1:reach-v3, …, or PROCEDURE:ENVIRONMENT such as "
+            "online:mountain-car: see `reglue benchmarks`"
+        ),
     ] = None,
     agent: Annotated[
         str | None,
@@ -82,8 +88,8 @@ def bench(
         bool,
         Option(
             "--retry-faults",
-            help="with --resume: play units with a failed episode anew (ML: whole waves); "
-            "the new try counts",
+            help="with --resume: play units with a failed episode anew (ML: whole waves, "
+            "online: whole runs); the new try counts",
         ),
     ] = False,
     seed: Annotated[
@@ -104,7 +110,16 @@ def bench(
         Option(help="MT: episodes a task (default: one a goal, 50)", rich_help_panel=_PLAY),
     ] = None,
     episode_horizon: Annotated[
-        int | None, Option(help="steps to truncation, at most 500 (default)", rich_help_panel=_PLAY)
+        int | None,
+        Option(help="MT, ML: steps to truncation, at most 500 (default)", rich_help_panel=_PLAY),
+    ] = None,
+    environment_arg: Annotated[
+        list[str] | None,
+        Option(
+            metavar="KEY=VALUE",
+            help="keyword of the environment in PROCEDURE:ENVIRONMENT; repeat for more",
+            rich_help_panel=_PLAY,
+        ),
     ] = None,
     num_evals: Annotated[
         int | None,
@@ -130,6 +145,39 @@ def bench(
             "--evaluate-before-adaptation",
             help="judge each trial before it adapts as well",
             rich_help_panel=_META,
+        ),
+    ] = None,
+    runs: Annotated[
+        int | None,
+        Option(
+            help="independent runs, each from a naive agent (default 30)", rich_help_panel=_ONLINE
+        ),
+    ] = None,
+    episodes: Annotated[
+        int | None, Option(help="of a run (default 200)", rich_help_panel=_ONLINE)
+    ] = None,
+    steps: Annotated[
+        int | None,
+        Option(
+            help="of a run, in place of --episodes: for continuing tasks, or a single long episode",
+            rich_help_panel=_ONLINE,
+        ),
+    ] = None,
+    episode_limit: Annotated[
+        int | None,
+        Option(
+            help="steps after which an episode is cut off, which is no end to the agent "
+            "(RL_episode's limit; default 10,000,000)",
+            rich_help_panel=_ONLINE,
+        ),
+    ] = None,
+    measure: Annotated[
+        str | None,
+        Option(
+            metavar="all|final:N",
+            help="a run's performance is its mean return over all its episodes (default), or "
+            "over the last N; with --steps, its mean reward per step",
+            rich_help_panel=_ONLINE,
         ),
     ] = None,
     one_hot: Annotated[
@@ -181,7 +229,10 @@ def bench(
     ] = None,
     workers: Annotated[
         int | None,
-        Option(help="environment processes (default: the cores; 0: none)", rich_help_panel=_HOW),
+        Option(
+            help="environment processes (default: the cores, online 0; 0: none)",
+            rich_help_panel=_HOW,
+        ),
     ] = None,
     listen: Annotated[
         str | None,
@@ -204,20 +255,24 @@ def bench(
 ) -> None:
     """Evaluate an agent on a benchmark.
 
-    The agent plays in a process of its own. Every episode is committed to the run's
-    folder as it ends, so that `--resume` continues after any crash, and `result.json`
-    holds the score.
+    The agent plays in a process of its own. Every episode (online: every run) is
+    committed to the run's folder as it ends, so that `--resume` continues after any
+    crash, and `result.json` holds the score.
 
     reglue bench MT10 --agent expert --seed 42 --out runs/mt10
+
+    reglue bench online:mountain-car --agent sarsa.py:Sarsa --runs 30 --episodes 200
 
     Exit codes: 0 every planned episode was played; 1 finished with faults, or in
     part; 2 wrong usage; 130 interrupted.
     """
     asked = {name: value for name, value in locals().items() if value is not None}
-    for name in ("out", "resume", "retry_faults", "agent_arg"):
+    for name in ("out", "resume", "retry_faults", "agent_arg", "environment_arg"):
         asked.pop(name, None)
     if agent_arg:
         asked["agent_args"] = pairs(agent_arg)
+    if environment_arg:
+        asked["environment_args"] = environment_arguments(environment_arg)
     if resume is not None:
         if out is not None:
             raise UsageError("--resume names the run's folder already: leave --out away")

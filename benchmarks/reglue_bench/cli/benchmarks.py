@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from rich.table import Table
@@ -12,20 +12,26 @@ from rich.text import Text
 from typer import Argument
 
 from env_adapters.metaworld import catalogue, task_set
+from env_adapters.suites import BUILT_IN, suite_name
+from glue_server.command import console, run_command
 from reglue.errors import UsageError
-from reglue_bench.benchmarks import PROCEDURES
-from reglue_bench.cli.command import console, run_command
+from reglue.spec import Box, Discrete, TaskSpec, TensorSpec
+from reglue_bench.benchmarks import PROCEDURES, split_name
+from reglue_bench.environments import build
+from reglue_bench.procedures import PARAMETERS
 from reglue_bench.procedures.meta_learning import GOALS
 
 
 def benchmarks(
     name: Annotated[str | None, Argument(help="say more of this one: its tasks, in order")] = None,
 ) -> None:
-    """List the benchmarks: their tasks, variants (goals) and procedure.
+    """List the benchmarks: their tasks, variants (goals) and procedure; and environments.
 
-    `reglue benchmarks ML10` lists the tasks of one.
+    `reglue benchmarks ML10` lists the tasks of one, `reglue benchmarks online:mountain-car`
+    also what its agents see and do.
     """
-    console().print(_one(name) if name else _all())
+    for table in _one(name) if name else (_all(), _environments()):
+        console().print(table)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -50,14 +56,71 @@ def _all() -> Table:
     return table
 
 
-def _one(name: str) -> Table:
+def _environments() -> Table:
+    table = Table(title="any environment")
+    for column in ("name", "environment", "procedure"):
+        table.add_column(column, overflow="fold")
+    for name, suite in BUILT_IN.items():
+        made = [suite.factory.rpartition(":")[2], *map(str, suite.config.values())]
+        table.add_row(f"online:{name}", " ".join(made), "online")
+    table.add_row("online:gymnasium:<id>", "Gymnasium, such as CartPole-v1", "online")
+    table.add_row("online:<file.py>:<class>", "your own", "online")
+    table.caption = (
+        "online: independent runs, judged while the agent learns. In its place "
+        f"{' or '.join(each for each in PARAMETERS if each != 'online')} plays the same "
+        "environment's tasks and variants."
+    )
+    return table
+
+
+def _one(name: str) -> list[Table]:
+    procedure, environment = split_name(name)
+    if environment:
+        suite = build(suite_name(environment))
+        return [_variants(name, suite.variants), _seen(suite.spec)]
+    return [_tasks(name, procedure)]
+
+
+def _tasks(name: str, procedure: str) -> Table:
     sets = [task_set(name)]
     if sets[0].family == "ML":
         with contextlib.suppress(UsageError):  # an own list need not have both
             sets.insert(0, task_set(name, "train"))
-    table = Table(title=Text(f"{name}, {PROCEDURES[sets[0].family]}"))
+    table = Table(title=Text(f"{name}, {procedure}"))
     for tasks in sets:
         table.add_column(f"{tasks.split}, {len(tasks.tasks)} tasks")
     for place in range(max(len(tasks.tasks) for tasks in sets)):
         table.add_row(*(t.tasks[place] if place < len(t.tasks) else "" for t in sets))
     return table
+
+
+def _variants(name: str, variants: Mapping[str, int]) -> Table:
+    table = Table(title=Text(name))
+    table.add_column("task")
+    table.add_column("variants", justify="right")
+    for task, count in variants.items():
+        table.add_row(Text(task), str(count))
+    return table
+
+
+def _seen(spec: TaskSpec) -> Table:
+    kind = "continuing: --steps N" if spec.continuing else "episodic"
+    limit = f", truncated after {spec.horizon:,} steps" if spec.horizon else ""
+    table = Table(title="what an agent sees and does", caption=f"{kind}{limit}")
+    for column in ("", "name", "dtype", "shape", "values"):
+        table.add_column(column)
+    for what, tensors in (("observation", spec.observations), ("action", spec.actions)):
+        for tensor in tensors:
+            shape = " × ".join(map(str, tensor.shape)) or "a number"
+            table.add_row(what, tensor.name, tensor.dtype, shape, Text(_values(tensor)))
+    return table
+
+
+def _values(tensor: TensorSpec) -> str:
+    match tensor.domain:
+        case Discrete(n, start):
+            return f"{start} to {start + n - 1}"
+        case Box():
+            return f"{tensor.low().min():g} to {tensor.high().max():g}"
+        case other:
+            return str(other)

@@ -8,9 +8,10 @@ from typing import Annotated
 
 from typer import Argument, Exit, Option
 
+from glue_server.command import FAULTS, OK, console, run_command
 from reglue.errors import UsageError
 from reglue.join import pairs
-from reglue_bench.cli.command import FAULTS, OK, console, run_command
+from reglue_bench.cli.arguments import environment_arguments
 from reglue_bench.progress import watcher
 from reglue_bench.rehearsal import rehearse
 from reglue_bench.settings import read_settings
@@ -29,7 +30,11 @@ def try_(
     agent_arg: Annotated[
         list[str] | None, Option(metavar="KEY=VALUE", help="keyword of the agent's constructor")
     ] = None,
-    seed: Annotated[int, Option(help="of the goals")] = 0,
+    environment_arg: Annotated[
+        list[str] | None,
+        Option(metavar="KEY=VALUE", help="keyword of an environment such as online:mountain-car"),
+    ] = None,
+    seed: Annotated[int, Option(help="of the goals and of all chance")] = 0,
     slots: Annotated[int | None, Option(help="episodes the agent plays at once")] = None,
     meta_batch_size: Annotated[int | None, Option(help="ML: trials played together")] = None,
     split: Annotated[str | None, Option(help="train or test")] = None,
@@ -57,6 +62,7 @@ def try_(
         agent=agent,
         agent_cmd=agent_cmd,
         agent_args=pairs(agent_arg or []),
+        environment_args=environment_arguments(environment_arg or []),
         seed=seed,
         slots=slots,
         meta_batch_size=meta_batch_size,

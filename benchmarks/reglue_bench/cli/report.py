@@ -9,8 +9,8 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from glue_server.command import console, run_command
 from reglue.errors import UsageError
-from reglue_bench.cli.command import console, run_command
 from reglue_bench.report import write_report
 from reglue_bench.result import read_result
 

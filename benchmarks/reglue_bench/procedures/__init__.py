@@ -8,9 +8,10 @@ from reglue.errors import UnknownName
 from reglue_bench.plan import Plan
 from reglue_bench.procedures.meta_learning import MetaLearning
 from reglue_bench.procedures.multi_task import MultiTask
-from reglue_bench.procedures.procedure import Procedure, Todo
+from reglue_bench.procedures.online import Online
+from reglue_bench.procedures.procedure import Agents, Procedure, Todo
 
-__all__ = ["MetaLearning", "MultiTask", "Procedure", "Todo", "procedure_of"]
+__all__ = ["Agents", "MetaLearning", "MultiTask", "Online", "Procedure", "Todo", "procedure_of"]
 
 PARAMETERS = {
     "multi-task": ("num_episodes",),
@@ -22,18 +23,22 @@ PARAMETERS = {
         "meta_batch_size",
         "evaluate_before_adaptation",
     ),
+    "online": ("runs", "episodes", "steps", "episode_limit", "measure"),
 }
-"""Which of a plan's parameters each procedure takes."""
+"""Which of a plan's parameters each procedure takes; `episodes` or `steps`, not both."""
 
 
 def procedure_of(plan: Plan) -> Procedure:
     """The procedure that plays a plan."""
     names = PARAMETERS.get(plan.procedure, ())
-    own: dict[str, Any] = {name: plan.parameters[name] for name in names}
+    given = plan.parameters
+    own: dict[str, Any] = {name: given[name] for name in names if name in given}
     match plan.procedure:
         case "multi-task":
             return MultiTask(plan.variants, **own)
         case "meta-learning":
             return MetaLearning(plan.variants, **own)
+        case "online":
+            return Online(plan.variants, **own)
         case other:
             raise UnknownName("procedure", other, PARAMETERS)

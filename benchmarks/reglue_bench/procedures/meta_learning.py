@@ -15,7 +15,7 @@ from glue_server import Order, Outcome, SlotGlue
 from reglue.calls import Phase
 from reglue.errors import AgentFault
 from reglue_bench.plan import PlanCell
-from reglue_bench.procedures.procedure import MakeOrder, Record, Todo, Watch
+from reglue_bench.procedures.procedure import Agents, MakeOrder, Record, Todo, Watch
 
 GOALS = 40
 """Variants of a task that are played: "each of them also has 40 goal positions"."""
@@ -34,6 +34,7 @@ class MetaLearning:
     """A unit is a wave: a meta-batch of trials, one a slot, played together."""
 
     name = "meta-learning"
+    keeps_rewards = False  # its actions give them again
 
     def __init__(
         self,
@@ -99,7 +100,7 @@ class MetaLearning:
 
     def play(
         self,
-        glue: SlotGlue,
+        agents: Agents,
         todo: Iterable[Todo],
         *,
         order: MakeOrder,
@@ -107,6 +108,7 @@ class MetaLearning:
         watch: Watch,
     ) -> None:
         """Play wave after wave; one in which an environment failed is played anew."""
+        glue = agents.fresh()
         glue.init()
         for asked in todo:
             tried, wave = asked, self._play_wave(glue, asked, order, record, watch)
@@ -114,6 +116,7 @@ class MetaLearning:
                 tried = tried.again()
                 wave = self._play_wave(glue, tried, order, record, watch)
             record(tried, wave.outcomes())
+        glue.cleanup()
 
     def _play_wave(
         self, glue: SlotGlue, todo: Todo, order: MakeOrder, record: Record, watch: Watch
@@ -184,7 +187,7 @@ class _Wave:
         wire = Phase.ADAPT if phase == "adapt" else Phase.EVALUATE
         for outcome in glue.play(next_order, wire):
             self._take(outcome, phase)
-            watch(outcome)
+            watch(outcome, phase)
 
     def outcomes(self, status: str = "", detail: str = "") -> list[Outcome]:
         """One of every cell. What was not played ends as its trial, or as the agent, did."""

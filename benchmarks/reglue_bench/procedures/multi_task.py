@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 
-from glue_server import Order, SlotGlue
+from glue_server import Order
 from reglue.calls import Phase
 from reglue_bench.plan import PlanCell
-from reglue_bench.procedures.procedure import MakeOrder, Record, Todo, Watch
+from reglue_bench.procedures.procedure import Agents, MakeOrder, Record, Todo, Watch
 
 
 class MultiTask:
@@ -23,6 +23,7 @@ class MultiTask:
     """
 
     name = "multi-task"
+    keeps_rewards = False  # its actions give them again
 
     def __init__(self, variants: Mapping[str, int], *, num_episodes: int) -> None:
         self._tasks = tuple(variants)
@@ -48,7 +49,7 @@ class MultiTask:
 
     def play(
         self,
-        glue: SlotGlue,
+        agents: Agents,
         todo: Iterable[Todo],
         *,
         order: MakeOrder,
@@ -66,6 +67,7 @@ class MultiTask:
             playing[taken.unit] = taken
             return order(taken.unit, self.cells(taken.unit)[0])
 
+        glue = agents.fresh()
         glue.init()
         glue.freeze()
         for outcome in glue.play(next_order, Phase.EVALUATE):
@@ -73,5 +75,6 @@ class MultiTask:
             if outcome.status == "environment_error" and played.may_be_tried_again:
                 queue.appendleft(played.again())
             else:
-                watch(outcome)
+                watch(outcome, "evaluate")
                 record(played, [outcome])
+        glue.cleanup()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from glue_server import Order, Outcome, SlotGlue
+from reglue.errors import AgentFault
 from reglue_bench.plan import PlanCell
 
 MAX_TRIES = 3
@@ -34,16 +35,37 @@ class Todo:
 Record: TypeAlias = Callable[[Todo, Sequence[Outcome]], None]
 """Commits a unit's outcomes, all at once."""
 
-Watch: TypeAlias = Callable[[Outcome], None]
-"""Told of each outcome as it happens, committed or not."""
+Watch: TypeAlias = Callable[[Outcome, str], None]
+"""Told of each outcome and its phase (a key of PHASES) as it happens, committed or not."""
 
 MakeOrder: TypeAlias = Callable[[int, PlanCell], Order]
+
+
+class Agents(Protocol):
+    """Where a procedure gets the agents that it plays with."""
+
+    def fresh(self) -> SlotGlue:
+        """The glue, with an agent that has not been given a unit yet.
+
+        Where agents are processes that are started here, each call starts another and
+        ends the one before. Else there is one agent, and its `agent_init` makes it
+        naive again. Raises AgentFault if none comes.
+        """
+
+    def explain(self, fault: AgentFault) -> str:
+        """A fault in words, with what the agent itself had to say."""
+
+    def go_on(self, fault: AgentFault) -> None:
+        """The agent was lost: raise `fault` unless another can be had."""
 
 
 class Procedure(Protocol):
     """How a benchmark plays its plan. It decides when agents learn and when they are judged."""
 
     name: str
+
+    keeps_rewards: bool
+    """Whether each step's reward is kept, beside the return."""
 
     @property
     def units(self) -> int:
@@ -54,18 +76,22 @@ class Procedure(Protocol):
         """How many (task, variant) the benchmark has to play, planned or not."""
 
     def cells(self, unit: int) -> Sequence[PlanCell]:
-        """The episodes of a unit, k = 0, 1, …; a pure function."""
+        """The episodes of a unit, k = 0, 1, …; a pure function.
+
+        None of them where their number is open, as in a run of so many steps.
+        """
 
     def play(
         self,
-        glue: SlotGlue,
+        agents: Agents,
         todo: Iterable[Todo],
         *,
         order: MakeOrder,
         record: Record,
         watch: Watch,
     ) -> None:
-        """Play the units through the glue and record each when it is whole.
+        """Play the units and record each when it is whole.
 
-        When the agent is lost, its fault is recorded for the units in play and raised.
+        When the agent is lost, its fault is recorded for the units in play, and raised
+        unless the next unit has an agent of its own.
         """

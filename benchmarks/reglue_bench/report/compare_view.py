@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,51 +13,12 @@ from reglue_bench.report.comparison_plots import (
     grouped_success,
     performance_profile,
 )
-from reglue_bench.report.figures import Plot, colour
+from reglue_bench.report.figures import colour
+from reglue_bench.report.tracks import rate_track
+from reglue_bench.report.views import ComparisonView, Row, SeedRow
 from reglue_bench.report.words import p_value, percent, percents, points, pointwise
-from reglue_bench.result import Interval, Result
+from reglue_bench.result import Result
 from reglue_bench.training_seeds import TrainingSeeds, over_training_seeds
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A run in the table of runs; the last four are empty for the first."""
-
-    name: str
-    colour: str
-    badges: str
-    rate: float
-    interval: Interval
-    success: str
-    success_interval: str
-    difference: str = ""
-    difference_interval: str = ""
-    improvement: str = ""
-    p_value: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class SeedRow:
-    """An agent in the table of agents with several training seeds."""
-
-    name: str
-    colour: str
-    seeds: str
-    mean: str
-    mean_interval: str
-    iqm: str
-    iqm_interval: str
-
-
-@dataclass(frozen=True, slots=True)
-class ComparisonView:
-    """Several runs as the template shows them."""
-
-    rows: Sequence[Row]
-    notes: Sequence[str]
-    seeds: Sequence[SeedRow]
-    plots: Sequence[Plot]
-    maps: Sequence[Plot]  # of goals, each run against the first
 
 
 def comparison_view(runs: Sequence[Named], *, seed: int) -> ComparisonView:
@@ -70,6 +30,9 @@ def comparison_view(runs: Sequence[Named], *, seed: int) -> ComparisonView:
     if agents:
         plots.insert(0, performance_profile(agents))
     return ComparisonView(
+        score="success",
+        caption="Success over planned goals. Differences are in percentage points, paired goal "
+        "by goal.",
         rows=[_row(place, named, found.get((place, 0))) for place, named in enumerate(runs)],
         notes=_notes(runs, [found.get((place, 0)) for place in range(1, len(runs))]),
         seeds=[_seed_row(place, *each) for place, each in enumerate(agents.items())],
@@ -80,22 +43,25 @@ def comparison_view(runs: Sequence[Named], *, seed: int) -> ComparisonView:
 
 def _row(place: int, named: Named, found: Comparison | None) -> Row:
     name, run = named
-    badges = [] if run.complete else ["partial"]
-    badges += ["baseline"] if run.baseline else []
-    mean = run.intervals95.mean_success_rate
+    rate, intervals, _ = run.success
     return Row(
         name=name,
         colour=colour(place),
-        badges=", ".join(badges),
-        rate=run.mean_success_rate,
-        interval=mean,
-        success=percent(run.mean_success_rate),
-        success_interval=percents(mean),
+        badges=badges(run),
+        track=rate_track(rate, intervals.mean_success_rate),
+        score=percent(rate),
+        score_interval=percents(intervals.mean_success_rate),
         difference=points(found.difference) if found else "",
         difference_interval=pointwise(found.interval95) if found else "",
         improvement=percent(found.probability_of_improvement) if found else "",
         p_value=p_value(found.p_holm) if found else "",
     )
+
+
+def badges(run: Result) -> str:
+    """What to beware of, in a word or two."""
+    words = [] if run.complete else ["partial"]
+    return ", ".join([*words, *(["baseline"] if run.baseline else [])])
 
 
 def _seed_row(place: int, name: str, found: TrainingSeeds) -> SeedRow:

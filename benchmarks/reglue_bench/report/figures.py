@@ -19,6 +19,7 @@ AGENTS = ("#3f7fdc", "#e0833c", "#2a9d8f", "#b064c8", "#c9a227", "#d4526e", "#6c
 SUCCESS, FAILURE, FAULT, NEUTRAL = "#2a9d8f", "#e9a178", "#3d2b26", "#8a8f98"
 RATE_SCALE = [[0.0, FAILURE], [0.5, "#d9cfae"], [1.0, SUCCESS]]
 ALIKE = "rgba(140,145,155,0.16)"
+OPTIONAL = "optional"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,8 @@ class Plot:
     figure: Figure
     table: Table
     legend: Sequence[tuple[str, str]] = ()  # CSS colour, meaning
+    toggle: str = ""  # what a box switches: the traces whose `meta` is OPTIONAL
+    toggled: bool = True  # whether these are shown at first
 
     @property
     def height(self) -> int:

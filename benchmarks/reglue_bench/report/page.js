@@ -16,6 +16,13 @@
     });
   }
 
+  document.querySelectorAll("input[data-plot]").forEach(function (box) {
+    box.addEventListener("change", function () {
+      const plot = document.getElementById(box.dataset.plot);
+      const traces = plot.data.flatMap(function (trace, place) { return trace.meta === "optional" ? [place] : []; });
+      Plotly.restyle(plot, { visible: box.checked }, traces);
+    });
+  });
   document.querySelectorAll("details.run").forEach(function (run) {
     run.addEventListener("toggle", function () { if (run.open) drawIn(run); });
   });

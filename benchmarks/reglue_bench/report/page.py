@@ -16,7 +16,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
+from reglue_bench.intervals import METHOD
 from reglue_bench.report.compare_view import comparison_view
+from reglue_bench.report.online_view import online_comparison, online_view
 from reglue_bench.report.run_view import run_view
 from reglue_bench.result import Result
 
@@ -27,16 +29,22 @@ def page(results: Sequence[tuple[str, Result]], *, seed: int) -> str:
     """The HTML of one run's report, or of several runs compared with the first."""
     names = _distinct([_name(name, result, alone=len(results) == 1) for name, result in results])
     runs = [(name, result) for name, (_, result) in zip(names, results, strict=True)]
+    online = any(run.online for _, run in runs)
+    view = online_view if online else run_view
+    comparison = None
+    if len(runs) > 1:
+        comparison = online_comparison(runs) if online else comparison_view(runs, seed=seed)
     plotly, script = get_plotlyjs(), (FOLDER / "page.js").read_text(encoding="utf-8")
     return (
         _environment()
         .get_template("template.html.jinja")
         .render(
             title=_title(runs),
-            runs=[run_view(name, run, run_id=f"run-{i}") for i, (name, run) in enumerate(runs)],
-            comparison=comparison_view(runs, seed=seed) if len(runs) > 1 else None,
+            runs=[view(name, run, run_id=f"run-{i}") for i, (name, run) in enumerate(runs)],
+            comparison=comparison,
+            online=online,
             seed=seed,
-            method=runs[0][1].intervals95.method,
+            method=METHOD,
             style=Markup((FOLDER / "style.css").read_text(encoding="utf-8")),
             plotly=Markup(plotly),
             script=Markup(script),
@@ -73,7 +81,8 @@ def _title(runs: Sequence[tuple[str, Result]]) -> str:
     benchmarks = " and ".join(dict.fromkeys(run.benchmark for _, run in runs))
     if len(runs) == 1:
         return f"{runs[0][0]} on {benchmarks}"
-    return f"{len(runs)} runs on {benchmarks}"
+    what = "agents" if runs[0][1].online else "runs"
+    return f"{len(runs)} {what} on {benchmarks}"
 
 
 def _hash(script: str) -> str:

@@ -37,7 +37,7 @@ def success_per_task(result: Result, *, plot_id: str) -> Plot:
     """One dot a task with its interval."""
     tasks = list(result.success_rate_per_task)
     rates = [result.success_rate_per_task[task] for task in tasks]
-    intervals = [result.intervals95.success_rate_per_task[task] for task in tasks]
+    intervals = [result.success.intervals95.success_rate_per_task[task] for task in tasks]
     goals = count(goals_per_task(result))
     dots = go.Scatter(
         x=rates,
@@ -113,7 +113,7 @@ def adaptation(result: Result, before: Rates, *, plot_id: str) -> Plot:
         for rates, symbol, when in ((first, "circle-open", "before"), (last, "circle", "after"))
     ]
     rows = [[task, percent(a), percent(b)] for task, a, b in zip(tasks, first, last, strict=True)]
-    mean = (percent(before.mean_success_rate), percent(result.mean_success_rate))
+    mean = (percent(before.mean_success_rate), percent(result.success.rate))
     return Plot(
         id=plot_id,
         title="Before and after adaptation",

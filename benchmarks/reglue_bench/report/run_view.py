@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
-from reglue_bench.report.figures import FAILURE, SUCCESS, Plot
+from reglue_bench.report.figures import FAILURE, SUCCESS
 from reglue_bench.report.plots import run_plots
+from reglue_bench.report.tracks import rate_track
+from reglue_bench.report.views import Run, Share
 from reglue_bench.report.words import (
     PROCEDURES,
     STATUSES,
@@ -30,58 +31,58 @@ SHADES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
-    """One part of a stacked bar."""
-
-    label: str
-    value: str
-    share: float  # 0 to 1
-    colour: str
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """A run as the template shows it."""
-
-    id: str
-    name: str
-    result: Result
-    rate: str
-    interval: str
-    badges: Sequence[tuple[str, str]]  # kind, words
-    notes: Sequence[str]
-    facts: Sequence[tuple[str, str]]
-    statuses: Sequence[Share]
-    time: Sequence[Share]
-    wall: str
-    steps: str
-    steps_share: float
-    versions: str
-    plots: Sequence[Plot]
-
-
 def run_view(name: str, result: Result, *, run_id: str) -> Run:
     """Everything the page says about a run."""
-    counted, executed = result.steps.counted, result.steps.executed
-    share = counted / executed if executed else 0.0
+    interval = result.success.intervals95.mean_success_rate
     return Run(
         id=run_id,
         name=name,
-        result=result,
-        rate=percent(result.mean_success_rate),
-        interval=percents(result.intervals95.mean_success_rate),
-        badges=_badges(result),
+        score=percent(result.success.rate),
+        meaning="success",
+        interval=percents(interval),
+        track=rate_track(result.success.rate, interval, ends=("0 %", "50 %", "100 %")),
         notes=_notes(result),
-        facts=_facts(result),
+        facts=[*_facts(result), *parameters(result)],
+        planned="Planned episodes",
         statuses=_statuses(result),
-        time=_time(result),
-        wall=seconds(result.seconds.wall),
-        steps=f"{count(counted)} of {count(executed)} simulated steps count",
-        steps_share=share,
-        versions=", ".join(f"{each} {v}" for each, v in sorted(result.versions.items())),
         plots=run_plots(result, prefix=run_id),
+        **what_it_took(result),
     )
+
+
+def what_it_took(result: Result) -> dict[str, Any]:
+    """Badges, time, steps and versions: the fields of a Run that are those of any procedure."""
+    counted, executed = result.steps.counted, result.steps.executed
+    return {
+        "badges": _badges(result),
+        "time": _time(result),
+        "wall": seconds(result.seconds.wall),
+        "steps": f"{count(counted)} of {count(executed)} simulated steps count",
+        "steps_share": counted / executed if executed else 0.0,
+        "versions": ", ".join(f"{each} {v}" for each, v in sorted(result.versions.items())),
+    }
+
+
+def who_and_what(result: Result) -> list[tuple[str, str]]:
+    """The agent, the benchmark and the plan, named."""
+    agent = result.agent
+    facts = [
+        ("agent", agent.label if agent.label == agent.name else f"{agent.label} ({agent.name})"),
+        ("training seed", "" if agent.training_seed is None else str(agent.training_seed)),
+        ("checkpoint", (agent.checkpoint_sha256 or "")[:12]),
+        ("benchmark", result.benchmark),
+        ("procedure", PROCEDURES.get(result.procedure, result.procedure)),
+        ("seed", str(result.seed)),
+        ("slots", str(result.slots)),
+        ("plan", result.plan_sha256[:12]),
+    ]
+    return [(name, value) for name, value in facts if value]
+
+
+def parameters(result: Result) -> list[tuple[str, str]]:
+    """All of them, in one line."""
+    named = [f"{name} = {value}" for name, value in sorted(result.parameters.items())]
+    return [("parameters", ", ".join(named))] if named else []
 
 
 def _badges(result: Result) -> list[tuple[str, str]]:
@@ -100,14 +101,20 @@ def _notes(result: Result) -> list[str]:
         notes.append(
             f"This run is partial: {plural(missing, 'planned episode')} not played, and counted "
             f"as failures. Of the completed episodes alone, success is "
-            f"{percent(result.completed_only.mean_success_rate)}."
+            f"{percent(result.success.completed_only.mean_success_rate)}."
         )
     elif _faults(result):
         notes.append(
             f"{plural(_faults(result), 'episode')} ended in a fault and count as failures. Of "
             f"the completed episodes alone, success is "
-            f"{percent(result.completed_only.mean_success_rate)}."
+            f"{percent(result.success.completed_only.mean_success_rate)}."
         )
+    return [*notes, *ending_and_baseline(result)]
+
+
+def ending_and_baseline(result: Result) -> list[str]:
+    """What a reader of any score has to know."""
+    notes = []
     if result.ended_early is not None:
         words = result.ended_early.what.splitlines()[0]
         notes.append(f"It ended early ({result.ended_early.status}): {words}")
@@ -120,16 +127,9 @@ def _notes(result: Result) -> list[str]:
 
 
 def _facts(result: Result) -> list[tuple[str, str]]:
-    agent, coverage = result.agent, result.coverage
-    facts = [
-        ("agent", agent.label if agent.label == agent.name else f"{agent.label} ({agent.name})"),
-        ("training seed", "" if agent.training_seed is None else str(agent.training_seed)),
-        ("checkpoint", (agent.checkpoint_sha256 or "")[:12]),
-        ("benchmark", result.benchmark),
-        ("procedure", PROCEDURES.get(result.procedure, result.procedure)),
-        ("seed", str(result.seed)),
-        ("slots", str(result.slots)),
-        ("plan", result.plan_sha256[:12]),
+    coverage = result.coverage
+    return [
+        *who_and_what(result),
         (
             "episodes",
             f"{count(coverage.cells_completed)} of {count(coverage.cells_planned)} completed",
@@ -137,10 +137,6 @@ def _facts(result: Result) -> list[tuple[str, str]]:
         ("goals", f"{count(coverage.goals_planned)} of the benchmark's {coverage.goals_total:,}"),
         ("clipped actions", f"in {plural(result.clipped_steps, 'step')}"),
     ]
-    if result.parameters:
-        named = (f"{name} = {value}" for name, value in sorted(result.parameters.items()))
-        facts.append(("parameters", ", ".join(named)))
-    return [(name, value) for name, value in facts if value]
 
 
 def _statuses(result: Result) -> list[Share]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from reglue_bench.result import Interval
+from reglue_bench.words import number
 
 STATUSES = {
     "success": "succeeded",
@@ -17,6 +18,7 @@ STATUSES = {
 PROCEDURES = {
     "multi-task": "multi-task: a frozen agent plays every goal of every task",
     "meta-learning": "meta-learning: the agent adapts to each goal, then is judged on it",
+    "online": "online: independent runs from a naive agent, judged while it learns",
 }
 
 
@@ -41,14 +43,29 @@ def pointwise(interval: Interval) -> str:
     return f"{points(interval[0])} to {points(interval[1])}"
 
 
+def value(amount: float) -> str:
+    """A return or a reward, in the task's units: `−131.5`."""
+    return number(amount).replace("-", "−")
+
+
+def values(interval: Interval) -> str:
+    """`−152.1 to −148.3`."""
+    return f"{value(interval[0])} to {value(interval[1])}"
+
+
+def signed(difference: float) -> str:
+    """A difference of returns: `+12.30`."""
+    return value(difference) if difference <= 0 else f"+{value(difference)}"
+
+
 def p_value(p: float) -> str:
     """Three digits, no more than 10,000 resamples can tell."""
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def count(number: int) -> str:
+def count(amount: int) -> str:
     """`12345` is `12,345`."""
-    return f"{number:,}"
+    return f"{amount:,}"
 
 
 def seconds(duration_s: float) -> str:
@@ -60,6 +77,6 @@ def seconds(duration_s: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
 
 
-def plural(number: int, noun: str) -> str:
+def plural(amount: int, noun: str) -> str:
     """`1 goal`, `2 goals`."""
-    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
+    return f"{count(amount)} {noun}{'' if amount == 1 else 's'}"

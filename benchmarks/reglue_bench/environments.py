@@ -1,0 +1,88 @@
+"""Any environment as a benchmark: `PROCEDURE:ENVIRONMENT`, such as `online:mountain-car`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from env_adapters import Suite, SuiteName
+from env_adapters.suites import suite_name
+from reglue.errors import ReglueError, UsageError
+from reglue.spec import TaskSpec
+from reglue_bench.parameters import check_parameters, own_parameters, slots
+from reglue_bench.plan import Parameter, Plan
+from reglue_bench.settings import Settings, flag
+
+METAWORLD_ONLY = (
+    "split",
+    "episode_horizon",
+    "one_hot",
+    "goal_visible",
+    "recurrent_info",
+    "observation_dtype",
+    "reveal_tasks",
+)
+"""Settings that Meta-World's environments take, and no others."""
+
+
+def environment_plan(settings: Settings, procedure: str, name: str) -> Plan:
+    """The plan of playing the environment called `name` by a procedure.
+
+    Raises UsageError for an environment that cannot be had, or be played so.
+    """
+    check_parameters(settings, procedure)
+    _check_settings(settings)
+    named = suite_name(name, settings.environment_args)
+    suite = suite_of(settings, name)
+    own = own_parameters(settings, procedure, suite.variants)
+    _check_spec(suite.spec, name, own)
+    return Plan(
+        benchmark=settings.benchmark,
+        procedure=procedure,
+        parameters=own,
+        seed=settings.seed,
+        slots=slots(settings, procedure, own),
+        suite=named,
+        variants=dict(suite.variants),
+    )
+
+
+def suite_of(settings: Settings, name: str) -> Suite:
+    """The environment called `name`, made as the settings want it. Raises UsageError."""
+    return build(located(suite_name(name, settings.environment_args), settings.directory))
+
+
+def located(suite: SuiteName, folder: str) -> SuiteName:
+    """The same suite, where it is a file named from the root: relative ones are `folder`'s."""
+    file, colon, factory = suite.factory.rpartition(":")
+    if not file.endswith(".py"):
+        return suite
+    return SuiteName(f"{Path(folder) / file}{colon}{factory}", suite.config)
+
+
+def build(suite: SuiteName) -> Suite:
+    """Make the suite. Raises UsageError, also where its author's code fails."""
+    try:
+        return suite.build()
+    except ReglueError:
+        raise
+    except Exception as error:  # the edge of somebody's suite
+        raise UsageError(
+            f"the environment {suite.factory} cannot be made: {type(error).__name__}: {error}"
+        ) from error
+
+
+def _check_settings(settings: Settings) -> None:
+    for name in METAWORLD_ONLY:
+        if getattr(settings, name) != Settings.model_fields[name].default:
+            raise UsageError(
+                f"{flag(name)} is for Meta-World's benchmarks; give {settings.benchmark} its "
+                "environment's own arguments with --environment-arg KEY=VALUE"
+            )
+
+
+def _check_spec(spec: TaskSpec, name: str, own: dict[str, Parameter]) -> None:
+    if spec.continuing and not own.get("steps"):
+        raise UsageError(
+            f"{name} is a continuing task, one episode that never ends: give --steps N "
+            "(online benchmarks), which is how long a run is"
+        )

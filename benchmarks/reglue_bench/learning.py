@@ -1,0 +1,137 @@
+"""The score of an online benchmark: a fold over its runs' rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+
+from reglue_bench.ledger import Row, Totals
+from reglue_bench.measures import (
+    FloatArray,
+    binned,
+    edges,
+    mean_in_order,
+    measured,
+    pointwise95,
+    t_interval95,
+)
+from reglue_bench.plan import Plan
+from reglue_bench.procedures import Online, procedure_of
+from reglue_bench.result import (
+    AgentIdentity,
+    Coverage,
+    Curve,
+    LearningRun,
+    OnlineScore,
+    Result,
+)
+from reglue_bench.score import what_was_run
+
+Rewards = Callable[[int, int], FloatArray]
+"""Every reward of a unit's try, step by step; see Ledger.rewards."""
+
+
+def score_online(
+    plan: Plan,
+    rows: Sequence[Row],
+    rewards: Rewards,
+    *,
+    agent: AgentIdentity,
+    totals: Totals,
+    versions: Mapping[str, str],
+    fresh: Literal["process", "agent_init"],
+) -> Result:
+    """The result of an online benchmark so far. Means are over the runs played to their end.
+
+    A run that ended by a fault has no performance, as it was not measured where it should
+    be; it is listed, and the result says over how many runs its means are.
+    """
+    procedure = procedure_of(plan)
+    assert isinstance(procedure, Online), plan.procedure
+    by_run: dict[int, list[Row]] = {}
+    for row in rows:
+        by_run.setdefault(row.unit, []).append(row)
+    runs = [_run(procedure, unit, by_run.get(unit, []), rewards) for unit in range(procedure.units)]
+    online = _online(procedure, runs, fresh)
+    return Result(
+        **what_was_run(plan, rows, agent=agent, totals=totals, versions=versions),
+        complete=len(by_run) == procedure.units,
+        mean_success_rate=None,
+        mean_returns=None,
+        success_rate_per_task={},
+        returns_per_task={},
+        episode_returns_per_task={},
+        intervals95=None,
+        completed_only=None,
+        before_adaptation=None,
+        online=online,
+        coverage=_coverage(procedure, online),
+        status_counts=dict(sorted(Counter(run.status for run in runs).items())),
+        episodes=[],
+    )
+
+
+def _run(procedure: Online, unit: int, rows: Sequence[Row], rewards: Rewards) -> LearningRun:
+    faults = [row.status for row in rows if row.status != "ok"]
+    status = faults[0] if faults else "ok" if rows else "missing"
+    attempt = rows[0].attempt if rows else 0
+    earned: Sequence[float] | FloatArray  # what the measure is a mean of
+    if procedure.episodes:
+        earned = line = [row.return_ for row in rows if row.status == "ok"]
+    else:
+        earned = rewards(unit, attempt)
+        line = binned(earned, procedure.steps)
+    last = measured(procedure.measure, procedure.quota)
+    return LearningRun(
+        run=unit,
+        attempt=attempt,
+        status=status,
+        performance=mean_in_order(earned[-last:]) if status == "ok" else None,
+        episodes=len(rows),
+        steps=sum(row.steps for row in rows),
+        successes=sum(row.success for row in rows),
+        line=line,
+        episode_steps=[row.steps for row in rows if row.status == "ok" and procedure.episodes],
+    )
+
+
+def _online(
+    procedure: Online, runs: list[LearningRun], fresh: Literal["process", "agent_init"]
+) -> OnlineScore:
+    completed = [run for run in runs if run.status == "ok"]
+    performances = [run.performance for run in completed if run.performance is not None]
+    at = list(range(1, procedure.episodes + 1)) or edges(procedure.steps)[1:]
+    return OnlineScore(
+        counted_in="episodes" if procedure.episodes else "steps",
+        quota=procedure.quota,
+        measure=procedure.measure,
+        fresh_agent=fresh,
+        performance=mean_in_order(performances) if performances else None,
+        interval95=t_interval95(performances),
+        runs=runs,
+        curve=_curve(at, [run.line for run in completed]),
+        episode_steps=(
+            _curve(at, [run.episode_steps for run in completed]) if procedure.episodes else None
+        ),
+    )
+
+
+def _curve(at: list[int], lines: Sequence[Sequence[float]]) -> Curve:
+    if not lines:
+        return Curve(at=[], mean=[], interval95=[])
+    stacked = np.array(lines, np.float64)  # (runs, points)
+    return Curve(at=at, mean=stacked.mean(axis=0).tolist(), interval95=pointwise95(stacked))
+
+
+def _coverage(procedure: Online, online: OnlineScore) -> Coverage:
+    """Of runs. Where a run is counted in steps, it is open how many goals it comes to."""
+    met = {(cell.task, cell.variant) for cell in procedure.cells(0)}
+    return Coverage(
+        cells_planned=procedure.units,
+        cells_completed=len(online.completed),
+        goals_planned=len(met) or procedure.goals,
+        goals_total=procedure.goals,
+    )

@@ -1,0 +1,103 @@
+"""What a procedure is told: settings that were given, and its defaults for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from reglue.errors import UsageError
+from reglue_bench.measures import measured
+from reglue_bench.plan import Parameter
+from reglue_bench.procedures import PARAMETERS
+from reglue_bench.procedures.meta_learning import trials
+from reglue_bench.settings import Settings, flag
+
+_Given = TypeVar("_Given")
+
+DEFAULT_SLOTS = 10
+DEFAULT_RUNS = 30
+DEFAULT_EPISODES = 200
+EPISODE_LIMIT = 10_000_000
+"""Steps, as in the concepts page's RL_benchmark: `RL_episode(10000000)`."""
+
+
+def check_parameters(settings: Settings, procedure: str) -> None:
+    """Raise UsageError for a parameter of another procedure."""
+    for other, names in PARAMETERS.items():
+        for name in names:
+            if other != procedure and getattr(settings, name) is not None:
+                raise UsageError(
+                    f"{flag(name)} belongs to {other} benchmarks; {settings.benchmark} is "
+                    f"{procedure}, which takes {', '.join(map(flag, PARAMETERS[procedure]))}"
+                )
+
+
+def own_parameters(
+    settings: Settings, procedure: str, variants: Mapping[str, int]
+) -> dict[str, Parameter]:
+    """The procedure's parameters. Raises UsageError for what cannot be."""
+    match procedure:
+        case "multi-task":
+            return _multi_task(settings, variants)
+        case "meta-learning":
+            return _meta_learning(settings, variants)
+        case _:
+            return _online(settings)
+
+
+def slots(settings: Settings, procedure: str, own: Mapping[str, Parameter]) -> int:
+    """How many episodes are played at once. Raises UsageError where that is not free."""
+    match procedure:
+        case "multi-task":
+            return chosen(settings.slots, DEFAULT_SLOTS)
+        case "meta-learning":
+            batch = own["meta_batch_size"]
+            assert isinstance(batch, int)
+            advice = (
+                "a meta-learner plays a slot for each trial of its meta-batch; "
+                f"give --meta-batch-size {settings.slots}"
+            )
+        case _:
+            batch = 1
+            advice = "an agent that learns online plays one episode after another; leave it away"
+    if settings.slots not in (None, batch):
+        raise UsageError(f"got --slots {settings.slots}: {advice}")
+    return batch
+
+
+def chosen(given: _Given | None, default: _Given) -> _Given:
+    """What was given, or the default."""
+    return default if given is None else given
+
+
+def _multi_task(settings: Settings, variants: Mapping[str, int]) -> dict[str, Parameter]:
+    """One episode for each goal, as Meta-World's documentation has it."""
+    return {"num_episodes": chosen(settings.num_episodes, max(variants.values()))}
+
+
+def _meta_learning(settings: Settings, variants: Mapping[str, int]) -> dict[str, Parameter]:
+    """Meta-World's defaults; as many evaluations as it takes to play every goal once."""
+    batch = chosen(settings.meta_batch_size, 20)
+    return {
+        "num_evals": chosen(settings.num_evals, -(-len(trials(variants)) // batch)),
+        "adaptation_steps": chosen(settings.adaptation_steps, 1),
+        "adaptation_episodes": chosen(settings.adaptation_episodes, 10),
+        "evaluation_episodes": chosen(settings.evaluation_episodes, 3),
+        "meta_batch_size": batch,
+        "evaluate_before_adaptation": chosen(settings.evaluate_before_adaptation, False),
+    }
+
+
+def _online(settings: Settings) -> dict[str, Parameter]:
+    """A run is so many episodes, or so many steps."""
+    if settings.episodes and settings.steps:
+        raise UsageError("got --episodes and --steps; a run is counted in one of them")
+    quota = settings.steps or chosen(settings.episodes, DEFAULT_EPISODES)
+    measure = chosen(settings.measure, "all")
+    measured(measure, quota)  # refuses what cannot be
+    return {
+        "runs": chosen(settings.runs, DEFAULT_RUNS),
+        "steps" if settings.steps else "episodes": quota,
+        "episode_limit": chosen(settings.episode_limit, EPISODE_LIMIT),
+        "measure": measure,
+    }

@@ -1,0 +1,156 @@
+"""Online learning, RL-Glue's own procedure: independent runs, judged while they learn.
+
+Source: RL-Glue concepts 1.0, RL_benchmark: "averaging over a sequence of independent
+runs, each starting with a naive (before learning) agent and proceeding through a number
+of episodes or a single long episode".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from glue_server import Order, Outcome
+from reglue.calls import Phase
+from reglue.errors import AgentFault
+from reglue_bench.plan import PlanCell
+from reglue_bench.procedures.procedure import Agents, MakeOrder, Record, Todo, Watch
+
+
+class Online:
+    """A unit is a run: a naive agent that plays one episode after another and is never frozen.
+
+    A run is over after `episodes` episodes, or after `steps` steps, where the last
+    episode is cut off. An episode is cut off after `episode_limit` steps too. Episode k
+    plays the (task, variant) that multi-task's episode k would. Anything but `ok` ends
+    the run that it happens in: what an agent learns after it is not what was planned.
+    """
+
+    name = "online"
+    keeps_rewards = True
+
+    def __init__(
+        self,
+        variants: Mapping[str, int],
+        *,
+        runs: int,
+        measure: str,
+        episode_limit: int,
+        episodes: int = 0,
+        steps: int = 0,
+    ) -> None:
+        self.measure = measure
+        self.episodes = episodes  # 0 where a run is counted in steps
+        self.steps = steps  # 0 where a run is counted in episodes
+        self._runs = runs
+        self._limit = episode_limit
+        self._variants = variants
+        self._tasks = tuple(variants)
+
+    @property
+    def units(self) -> int:
+        """Runs."""
+        return self._runs
+
+    @property
+    def goals(self) -> int:
+        """All variants of all tasks."""
+        return sum(self._variants.values())
+
+    @property
+    def quota(self) -> int:
+        """Episodes or steps of a run."""
+        return self.episodes or self.steps
+
+    def cell(self, k: int) -> PlanCell:
+        """Episode k of any run; what differs between runs is its seed."""
+        episode, place = divmod(k, len(self._tasks))
+        task = self._tasks[place]
+        repeat, variant = divmod(episode, self._variants[task])
+        return PlanCell(k, task, variant, repeat, "train")
+
+    def cells(self, unit: int) -> Sequence[PlanCell]:
+        """A run's episodes; none where it is counted in steps."""
+        return [self.cell(k) for k in range(self.episodes)]
+
+    def play(
+        self,
+        agents: Agents,
+        todo: Iterable[Todo],
+        *,
+        order: MakeOrder,
+        record: Record,
+        watch: Watch,
+    ) -> None:
+        """Play run after run, each with a fresh agent; anew where an environment failed."""
+        for asked in todo:
+            tried, run = asked, self._play_run(agents, asked, order, watch)
+            while run.is_void and tried.may_be_tried_again:
+                tried = tried.again()
+                run = self._play_run(agents, tried, order, watch)
+            record(tried, run.outcomes)
+            if run.fault is not None:
+                agents.go_on(run.fault)
+
+    def steps_left(self, episodes: int, steps: int) -> int:
+        """How long the next episode may be, after so many of both; 0: there is none."""
+        if self.episodes:
+            return self._limit if episodes < self.episodes else 0
+        return min(self._limit, self.steps - steps)
+
+    def _play_run(self, agents: Agents, todo: Todo, order: MakeOrder, watch: Watch) -> _Run:
+        glue = agents.fresh()
+        run = _Run(self, todo.unit, order, watch)
+        try:
+            glue.init()
+            for outcome in glue.play(run.next_order, Phase.TRAIN):
+                run.take(outcome)
+            glue.cleanup()
+        except AgentFault as fault:
+            run.lose(fault, agents.explain(fault))
+        return run
+
+
+class _Run:
+    """One try of a run: what came of it so far, and what is next."""
+
+    def __init__(self, procedure: Online, unit: int, order: MakeOrder, watch: Watch) -> None:
+        self.outcomes: list[Outcome] = []
+        self.fault: AgentFault | None = None  # the agent was lost
+        self._procedure = procedure
+        self._unit = unit
+        self._order = order
+        self._watch = watch
+        self._steps = 0
+
+    @property
+    def is_void(self) -> bool:
+        """Whether an environment failed."""
+        return bool(self.outcomes) and self.outcomes[-1].status == "environment_error"
+
+    def next_order(self, _slot: int) -> Order | None:
+        """The next episode, until the run is over."""
+        steps = self._steps_left()
+        return replace(self._next(), max_steps=steps) if steps else None
+
+    def take(self, outcome: Outcome) -> None:
+        """An episode is over."""
+        self.outcomes.append(outcome)
+        self._steps += outcome.steps
+        self._watch(outcome, "train")
+
+    def lose(self, fault: AgentFault, words: str) -> None:
+        """The agent is lost: its fault, unless the run was over before."""
+        self.fault = fault
+        if self.outcomes and self.outcomes[-1].detail == str(fault):  # in mid-episode
+            self.outcomes[-1] = replace(self.outcomes[-1], detail=words)
+        elif self._steps_left():
+            self.take(Outcome(self._next(), fault.status, detail=words))
+
+    def _steps_left(self) -> int:
+        if self.outcomes and self.outcomes[-1].status != "ok":
+            return 0
+        return self._procedure.steps_left(len(self.outcomes), self._steps)
+
+    def _next(self) -> Order:
+        return self._order(self._unit, self._procedure.cell(len(self.outcomes)))

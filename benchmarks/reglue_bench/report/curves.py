@@ -1,0 +1,163 @@
+"""Lines over a run's episodes or steps: each run's, and their mean with its band."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import plotly.graph_objects as go
+
+from reglue_bench.measures import FloatArray, edges, pointwise95
+from reglue_bench.report.figures import AGENTS, OPTIONAL, escaped
+from reglue_bench.report.words import count, value, values
+from reglue_bench.result import Interval, LearningRun, OnlineScore
+
+LOST = AGENTS[5]
+
+_POINTS = 200  # of a line; more episodes than that are averaged, some at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """One line a run. A point is an episode, or the mean of a few, or of a bin of steps."""
+
+    unit: str  # episode or step
+    begins: Sequence[int]  # first episode or step of each point
+    ends: Sequence[int]  # last one
+    whole: FloatArray  # (completed runs, points)
+    runs: Sequence[int]  # numbers of the completed runs
+    broken: Sequence[tuple[int, list[float]]]  # of the others: number, points as far as it went
+
+    @property
+    def mean(self) -> FloatArray:
+        """Over completed runs, shape (points,)."""
+        return np.asarray(self.whole.mean(axis=0), np.float64)
+
+    @property
+    def intervals95(self) -> list[Interval]:
+        """Student's, of each mean; none below two runs."""
+        return pointwise95(self.whole)
+
+    @property
+    def everything(self) -> list[list[float]]:
+        """The lines of all runs."""
+        return [*self.whole.tolist(), *(line for _, line in self.broken)]
+
+    def at(self, point: int) -> str:
+        """`episode 7`, `episodes 6–10`."""
+        first, last = self.begins[point], self.ends[point]
+        if first == last:
+            return f"{self.unit} {count(first)}"
+        return f"{self.unit}s {count(first)}–{count(last)}"
+
+
+def lines_of(online: OnlineScore, of_run: Callable[[LearningRun], Sequence[float]]) -> Lines:
+    """The lines of all runs."""
+    if online.counted_in == "episodes":
+        each = math.ceil(online.quota / _POINTS)
+        ends = [*range(each, online.quota, each), online.quota]
+        blocks = [0, *ends]
+        unit = "episode"
+    else:
+        ends = edges(online.quota)[1:]
+        blocks = list(range(len(ends) + 1))
+        unit = "step"
+    completed = [run for run in online.completed if of_run(run)]
+    lines = [_averaged(of_run(run), blocks) for run in completed]
+    broken = [(run.run, _averaged(of_run(run), blocks)) for run in online.runs]
+    numbers = [run.run for run in completed]
+    return Lines(
+        unit=unit,
+        begins=[last + 1 for last in [0, *ends[:-1]]],
+        ends=ends,
+        whole=np.array(lines, np.float64).reshape(len(lines), len(ends)),
+        runs=numbers,
+        broken=[(run, line) for run, line in broken if line and run not in numbers],
+    )
+
+
+def mean_and_band(
+    lines: Lines, *, name: str, colour: str, floor: float = -math.inf
+) -> list[go.Scatter]:
+    """The mean over runs, and its interval as a band that is drawn down to `floor`.
+
+    Nothing where no run was completed.
+    """
+    if not len(lines.whole):
+        return []
+    mean, intervals = lines.mean.tolist(), lines.intervals95
+    told = [f", 95 % interval {values(each)}" for each in intervals] or [""] * len(mean)
+    line = go.Scatter(
+        x=lines.ends,
+        y=mean,
+        mode="lines" if len(mean) > 1 else "markers",
+        line={"color": colour, "width": 2.5},
+        hoverinfo="text",
+        hovertext=[
+            f"<b>{escaped(name)}</b><br>{lines.at(point)}: {value(each)}{told[point]}"
+            for point, each in enumerate(mean)
+        ],
+    )
+    if not intervals:
+        return [line]
+    edge = [high for _, high in intervals] + [max(low, floor) for low, _ in reversed(intervals)]
+    band = go.Scatter(
+        x=[*lines.ends, *reversed(lines.ends)],
+        y=edge,
+        fill="toself",
+        fillcolor=colour,
+        opacity=0.22,
+        mode="none",
+        hoverinfo="skip",
+    )
+    return [band, line]
+
+
+def every_run(lines: Lines, *, colour: str, shown: bool = True) -> list[go.Scatter]:
+    """A thin line a run; those that were not played to their end are dotted, and red."""
+    whole = zip(lines.runs, lines.whole.tolist(), strict=True)
+    return [
+        *(_thin(lines, run, line, colour=colour, shown=shown) for run, line in whole),
+        *(_thin(lines, run, line, colour=LOST, shown=shown) for run, line in lines.broken),
+    ]
+
+
+def y_range(of: Sequence[Lines], *, log: bool = False) -> list[float]:
+    """From the least to the most that is to be seen: all means, and nearly all of the runs."""
+    everything = [value for each in of for line in each.everything for value in line]
+    means = [each.mean for each in of if len(each.whole)]
+    drawn = np.concatenate([*means, np.quantile(everything, [0.005, 0.995])])
+    low, high = float(drawn.min()), float(drawn.max())
+    if log:
+        low, high = math.log10(low), math.log10(high)
+    room = 0.05 * (high - low) or 0.5
+    return [low - room, high + room]
+
+
+def _thin(lines: Lines, run: int, line: Sequence[float], *, colour: str, shown: bool) -> go.Scatter:
+    lost = colour == LOST
+    return go.Scatter(
+        x=lines.ends[: len(line)],
+        y=line,
+        mode="lines" if len(line) > 1 else "markers",
+        line={"color": colour, "width": 1, "dash": "dot" if lost else "solid"},
+        opacity=0.9 if lost else 0.35,
+        meta=OPTIONAL,
+        visible=shown,
+        hoverinfo="text",
+        hovertext=[
+            f"run {run + 1}, {lines.at(point)}: {value(each)}" for point, each in enumerate(line)
+        ],
+    )
+
+
+def _averaged(line: Sequence[float], blocks: Sequence[int]) -> list[float]:
+    """The mean of each block that the line has filled."""
+    return [
+        math.fsum(line[begin:end]) / (end - begin)
+        for begin, end in pairwise(blocks)
+        if end <= len(line)
+    ]

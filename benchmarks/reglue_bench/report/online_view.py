@@ -1,0 +1,168 @@
+"""What the page says about runs of agents that learn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from reglue.errors import UsageError
+from reglue_bench.learning_comparison import LearningComparison, compare_all_learning
+from reglue_bench.learning_summary import how_fresh, what_is_measured
+from reglue_bench.report.compare_view import badges
+from reglue_bench.report.comparison_plots import Named
+from reglue_bench.report.figures import NEUTRAL, SUCCESS, colour
+from reglue_bench.report.learning_comparison_plots import Shown, compared
+from reglue_bench.report.learning_plots import learning_plots
+from reglue_bench.report.run_view import (
+    SHADES,
+    ending_and_baseline,
+    parameters,
+    what_it_took,
+    who_and_what,
+)
+from reglue_bench.report.tracks import value_tracks
+from reglue_bench.report.views import ComparisonView, Row, Run, Share, Track
+from reglue_bench.report.words import (
+    STATUSES,
+    count,
+    p_value,
+    percent,
+    plural,
+    signed,
+    value,
+    values,
+)
+from reglue_bench.result import OnlineScore, Result
+
+
+def online_view(name: str, result: Result, *, run_id: str) -> Run:
+    """Everything the page says about an online result."""
+    online = _online(result)
+    runs = plural(len(online.completed), "run")
+    return Run(
+        id=run_id,
+        name=name,
+        score="–" if online.performance is None else value(online.performance),
+        meaning=f"{what_is_measured(online)}, mean over {runs}",
+        interval="" if online.interval95 is None else values(online.interval95),
+        track=value_tracks([online])[0],
+        notes=_notes(result, online),
+        facts=[*who_and_what(result), *_facts(result, online), *parameters(result)],
+        planned="Planned runs",
+        statuses=_statuses(result),
+        plots=learning_plots(online, prefix=run_id),
+        **what_it_took(result),
+    )
+
+
+def online_comparison(runs: Sequence[Named]) -> ComparisonView:
+    """Every agent against the first."""
+    found = compare_all_learning([run for _, run in runs])
+    scores = [_online(run) for _, run in runs]
+    alike = [place for place in range(len(runs)) if place == 0 or (place, 0) in found]
+    shown = [Shown(runs[place][0], scores[place], colour(place)) for place in alike]
+    tracks = dict(zip(alike, value_tracks([each.online for each in shown]), strict=True))
+    return ComparisonView(
+        score="performance",
+        caption=f"Performance: {what_is_measured(scores[0])}, mean over runs. Differences are "
+        "in the task's units.",
+        rows=[
+            _row(place, named, tracks.get(place), found.get((place, 0)))
+            for place, named in enumerate(runs)
+        ],
+        notes=_comparison_notes(runs, [found.get((place, 0)) for place in range(1, len(runs))]),
+        plots=compared(shown),
+    )
+
+
+def _row(place: int, named: Named, track: Track | None, found: LearningComparison | None) -> Row:
+    name, run = named
+    online = _online(run)
+    runs = f"{count(len(online.completed))} of {plural(len(online.runs), 'run')}"
+    interval = f"{values(online.interval95)}, " if online.interval95 else ""
+    row = Row(
+        name=name,
+        colour=colour(place),
+        badges=badges(run),
+        track=track,
+        score="–" if online.performance is None else value(online.performance),
+        score_interval=f"{interval}{runs}",
+    )
+    if found is None:
+        return row
+    low_high = found.interval95
+    return replace(
+        row,
+        difference=signed(found.difference),
+        difference_interval=f"{signed(low_high[0])} to {signed(low_high[1])}" if low_high else "",
+        improvement=percent(found.probability_of_improvement),
+        p_value="" if found.p_holm is None else p_value(found.p_holm),
+    )
+
+
+def _notes(result: Result, online: OnlineScore) -> list[str]:
+    notes = []
+    lost = [run for run in online.runs if run.status != "ok"]
+    if lost:
+        notes.append(
+            f"{count(len(lost))} of {plural(len(online.runs), 'planned run')} were not played to "
+            "their end. They have no performance, and the means leave them out: if runs that go "
+            "badly are lost more often, the means are too good."
+        )
+    return [*notes, *ending_and_baseline(result)]
+
+
+def _comparison_notes(
+    runs: Sequence[Named], found: Sequence[LearningComparison | None]
+) -> list[str]:
+    notes = []
+    for (name, _), each in zip(runs[1:], found, strict=True):
+        if each is None:
+            notes.append(
+                f"{name} and {runs[0][0]} did not measure the same (another environment, length "
+                "of a run or measure, or no completed run): they stand side by side and are not "
+                "compared."
+            )
+        elif each.interval95 is None:
+            notes.append(
+                f"The difference of {name} and {runs[0][0]} has no interval: it takes two "
+                "completed runs of each, and runs that differ."
+            )
+    notes += [
+        f"{name} is judged by its completed runs alone."
+        for name, run in runs
+        if len(_online(run).completed) < len(_online(run).runs)
+    ]
+    if any(run.baseline for _, run in runs):
+        notes.append("Baselines were told what the benchmark hides: they are not to be ranked.")
+    return notes
+
+
+def _facts(result: Result, online: OnlineScore) -> list[tuple[str, str]]:
+    return [
+        (
+            "runs",
+            f"{count(len(online.completed))} of {count(len(online.runs))} completed, "
+            f"{count(online.quota)} {online.counted_in} each",
+        ),
+        ("a naive agent", how_fresh(online)),
+        ("clipped actions", f"in {plural(result.clipped_steps, 'step')}"),
+    ]
+
+
+def _statuses(result: Result) -> list[Share]:
+    total = max(1, sum(result.status_counts.values()))
+    shades = SHADES | {"ok": SUCCESS}
+    words = STATUSES | {"ok": "played to their end"}
+    return [
+        Share(words.get(status, status), count(n), n / total, shades.get(status, NEUTRAL))
+        for status, n in sorted(result.status_counts.items(), key=lambda each: each[0] != "ok")
+    ]
+
+
+def _online(result: Result) -> OnlineScore:
+    if result.online is None:
+        raise UsageError(
+            f"{result.benchmark} is not an online benchmark; compare it in a report of its own"
+        )
+    return result.online

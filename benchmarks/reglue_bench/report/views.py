@@ -1,0 +1,95 @@
+"""What the template is given: words, shares of bars and plots, ready to be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from reglue_bench.report.figures import Plot
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One part of a stacked bar."""
+
+    label: str
+    value: str
+    share: float  # 0 to 1
+    colour: str
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """A score and its interval on a line from 0 to 1, of which the ends are named."""
+
+    at: float
+    low: float
+    high: float
+    words: str  # alternative text
+    ends: Sequence[str] = ()  # what is written below, from left to right
+    marks: Sequence[float] = ()  # single runs
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run as the template shows it."""
+
+    id: str
+    name: str
+    score: str
+    meaning: str  # what the score is
+    interval: str  # empty where there is none
+    track: Track | None
+    badges: Sequence[tuple[str, str]]  # kind, words
+    notes: Sequence[str]
+    facts: Sequence[tuple[str, str]]
+    planned: str  # what `statuses` are shares of
+    statuses: Sequence[Share]
+    time: Sequence[Share]
+    wall: str
+    steps: str
+    steps_share: float
+    versions: str
+    plots: Sequence[Plot]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A run in the table of runs; the last four are empty for the first."""
+
+    name: str
+    colour: str
+    badges: str
+    track: Track | None
+    score: str
+    score_interval: str
+    difference: str = ""
+    difference_interval: str = ""
+    improvement: str = ""
+    p_value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SeedRow:
+    """An agent in the table of agents with several training seeds."""
+
+    name: str
+    colour: str
+    seeds: str
+    mean: str
+    mean_interval: str
+    iqm: str
+    iqm_interval: str
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonView:
+    """Several runs as the template shows them."""
+
+    score: str  # what is compared
+    caption: str
+    rows: Sequence[Row]
+    notes: Sequence[str]
+    plots: Sequence[Plot]
+    seeds: Sequence[SeedRow] = ()
+    maps: Sequence[Plot] = ()  # of goals, each run against the first

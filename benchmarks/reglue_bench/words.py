@@ -1,0 +1,33 @@
+"""Numbers as people read them, in the terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+_BARS = "▁▂▃▄▅▆▇█"
+
+
+def span(seconds: float) -> str:
+    """`75` is `1 min 15 s`."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
+
+
+def number(value: float) -> str:
+    """Four digits or more: `-131.5`, `0.04217`, `123,456`."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:.1f}"
+    digits = max(0, 3 - math.floor(math.log10(abs(value))))
+    return f"{value:,.{min(digits, 6)}f}"
+
+
+def sparkline(values: Sequence[float], *, low: float, high: float, width: int) -> str:
+    """Means of at most `width` even parts of the values, as bars between `low` and `high`."""
+    parts = min(width, len(values))
+    ends = [len(values) * place // parts for place in range(parts + 1)] if parts else []
+    means = [math.fsum(values[a:b]) / (b - a) for a, b in pairwise(ends)]
+    reach = (high - low) or 1.0
+    places = [round((mean - low) / reach * (len(_BARS) - 1)) for mean in means]
+    return "".join(_BARS[min(max(place, 0), len(_BARS) - 1)] for place in places)

@@ -1,0 +1,379 @@
+"""The procedure online: which episodes a run has, a naive agent for each, and what resumes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from env_adapters import Cell, SuiteName
+from glue_server import LocalPool, LocalPort, Order, Outcome, SlotGlue, Timeouts
+from reglue import Phase
+from reglue_bench import evaluate
+from reglue_bench.evaluation import start
+from reglue_bench.ledger import Ledger
+from reglue_bench.plan import run_secret
+from reglue_bench.procedures import Online, procedure_of
+from reglue_bench.result import LearningRun, OnlineScore, Result
+from reglue_bench.run import Request, carry_out, check_same
+from reglue_bench.settings import Settings
+from reglue_bench.watching import Unwatched
+from tests.reglue_bench.toys import Learner, Seeded, online_plan, play
+
+
+def score_of(result: Result) -> OnlineScore:
+    assert result.online is not None
+    return result.online
+
+
+def kept(folder: Path) -> list[tuple[Any, ...]]:
+    """What each episode came to, to compare."""
+    with Ledger(folder) as ledger:
+        return [(r.unit, r.k, r.status, r.return_, r.steps) for r in ledger.rows()]
+
+
+# Which episodes.
+
+
+def online(variants: dict[str, int], **changed: Any) -> Online:
+    defaults: dict[str, Any] = {"runs": 2, "measure": "all", "episode_limit": 10_000}
+    return Online(variants, **(defaults | changed))
+
+
+def test_a_run_is_so_many_episodes() -> None:
+    cells = online({"a": 1}, episodes=3).cells(1)
+    assert [(c.k, c.task, c.variant, c.repeat, c.phase) for c in cells] == [
+        (k, "a", 0, k, "train") for k in range(3)
+    ]
+
+
+def test_tasks_and_variants_take_turns() -> None:
+    cells = online({"a": 2, "b": 1}, episodes=6).cells(0)
+    assert [(c.task, c.variant, c.repeat) for c in cells] == [
+        ("a", 0, 0),
+        ("b", 0, 0),
+        ("a", 1, 0),
+        ("b", 0, 1),
+        ("a", 0, 1),
+        ("b", 0, 2),
+    ]
+
+
+def test_runs_differ_in_their_seeds_alone() -> None:
+    plan = online_plan(runs=2, episodes=3)
+    procedure = procedure_of(plan)
+    orders = [plan.order(unit, cell, b"") for unit in range(2) for cell in procedure.cells(unit)]
+    assert len({order.cell.seed for order in orders}) == 6
+    assert len({order.start_seed for order in orders}) == 6
+    assert procedure.cells(0) == procedure.cells(1)
+
+
+def test_a_run_of_steps_cuts_its_last_episode_off(tmp_path: Path) -> None:
+    agent = Learner()
+    play(tmp_path, online_plan(runs=2, steps=12), agent)
+    assert [(unit, k, steps) for unit, k, _, _, steps in kept(tmp_path)] == [
+        (unit, k, steps) for unit in range(2) for k, steps in enumerate([5, 5, 2])
+    ]
+    assert agent.ends == [2, 2]
+
+
+def test_a_continuing_task_is_one_long_episode(tmp_path: Path) -> None:
+    agent = Learner()
+    result = evaluate(
+        "online:tests.reglue_bench.worlds:Treadmill", agent=agent, runs=2, steps=70, out=tmp_path
+    )
+    assert [(unit, k, steps) for unit, k, _, _, steps in kept(tmp_path)] == [(0, 0, 70), (1, 0, 70)]
+    assert agent.ends == [0, 0]
+    assert score_of(result).performance == 1.0  # reward per step of an agent that never learns
+
+
+def test_episodes_are_cut_off_at_the_episode_limit(tmp_path: Path) -> None:
+    agent = Learner()
+    play(tmp_path, online_plan(runs=1, episodes=3, episode_limit=4), agent)
+    assert [steps for *_, steps in kept(tmp_path)] == [4, 4, 4]
+    assert agent.ends == [0]
+
+
+def test_the_episode_limit_holds_in_runs_of_steps_too(tmp_path: Path) -> None:
+    play(tmp_path, online_plan(runs=1, steps=7, episode_limit=3), Learner())
+    assert [steps for *_, steps in kept(tmp_path)] == [3, 3, 1]
+
+
+# A naive agent that learns.
+
+
+class Diary(Learner):
+    """Writes down the routines that are called."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[str] = []
+
+    def agent_init(self, spec: Any) -> None:
+        super().agent_init(spec)
+        self.calls.append("init")
+
+    def agent_start(self, observations: Any, starts: Any) -> Any:
+        self.calls.append(f"start {self.phase.name}")
+        return super().agent_start(observations, starts)
+
+    def agent_freeze(self) -> None:
+        self.calls.append("freeze")
+
+    def agent_cleanup(self) -> None:
+        self.calls.append("cleanup")
+
+
+def test_each_run_is_init_episodes_and_cleanup_and_nothing_is_frozen(tmp_path: Path) -> None:
+    diary = Diary()
+    play(tmp_path, online_plan(runs=2, episodes=2), diary)
+    assert diary.calls == ["init", "start TRAIN", "start TRAIN", "cleanup"] * 2
+
+
+def test_each_run_begins_with_a_naive_agent(tmp_path: Path) -> None:
+    agent = Learner()
+    result = play(tmp_path, online_plan(runs=3, episodes=4), agent)
+    assert agent.inits == 3
+    lines = [run.line for run in score_of(result).runs]
+    assert lines[0] == lines[1] == lines[2] == pytest.approx([5.0, 5.05, 5.1, 5.15])
+    assert score_of(result).fresh_agent == "agent_init"
+
+
+def test_rewards_are_kept_step_by_step(tmp_path: Path) -> None:
+    play(tmp_path, online_plan(runs=2, episodes=3), Learner())
+    with Ledger(tmp_path) as ledger:
+        rewards = ledger.rewards(1, 0)
+    assert rewards.tolist() == pytest.approx([1.0] * 5 + [1.01] * 5 + [1.02] * 5)
+
+
+# What it comes to.
+
+
+def test_performance_is_rl_benchmarks_to_the_bit() -> None:
+    """RL_benchmark of RL-Glue's concepts page, written out by hand."""
+    runs, episodes, seed = 4, 6, 3
+    solved = {"walk": [0]}
+    result = evaluate(
+        "online:tests.worlds:Corridor",
+        agent=Seeded(),
+        environment_args={"solved": solved},
+        runs=runs,
+        episodes=episodes,
+        seed=seed,
+    )
+    plan = online_plan(runs=runs, episodes=episodes, seed=seed)
+    procedure, secret = procedure_of(plan), run_secret(seed)
+    pool = LocalPool(SuiteName("tests.worlds:Corridor", {"solved": solved}).build(), 1)
+    glue = SlotGlue(LocalPort(Seeded(), "by hand"), pool, timeouts=Timeouts())
+    performance = 0.0
+    for run in range(runs):
+        glue.init()
+        total = 0.0
+        for cell in procedure.cells(run):
+            [episode] = glue.play(once(plan.order(run, cell, secret)), Phase.TRAIN)
+            total = total + episode.return_
+        performance = performance + total / episodes
+        glue.cleanup()
+    assert score_of(result).performance == performance / runs
+    pool.close()
+
+
+def once(order: Order) -> Any:
+    """An order for the first slot that asks."""
+    given = iter([order])
+    return lambda slot: next(given, None)
+
+
+@pytest.mark.parametrize(
+    ("measure", "parameters", "wanted"),
+    [
+        ("all", {"episodes": 4}, (5.0 + 5.05 + 5.1 + 5.15) / 4),
+        ("final:1", {"episodes": 4}, 5.15),
+        ("final:2", {"episodes": 4}, 5.125),
+        ("all", {"steps": 10}, 1.005),
+        ("final:5", {"steps": 10}, 1.01),
+        ("final:6", {"steps": 10}, (1.0 + 5 * 1.01) / 6),
+    ],
+)
+def test_the_measure_says_what_the_performance_is_a_mean_of(
+    tmp_path: Path, measure: str, parameters: dict[str, int], wanted: float
+) -> None:
+    plan = online_plan(runs=2, measure=measure, **parameters)
+    assert score_of(play(tmp_path, plan, Learner())).performance == pytest.approx(wanted)
+
+
+# Rows depend on the plan alone, and what was finished is kept.
+
+
+def test_rows_are_the_same_in_worker_processes(tmp_path: Path) -> None:
+    plan = online_plan(runs=2, steps=12)
+    play(tmp_path / "here", plan, Seeded())
+    play(tmp_path / "there", plan, Seeded(), workers=1)
+    assert kept(tmp_path / "here") == kept(tmp_path / "there")
+
+
+class Interrupts(Unwatched):
+    """Interrupts after a number of outcomes, as Ctrl-C does."""
+
+    def __init__(self, after: int) -> None:
+        self._left = after
+
+    def outcome(self, outcome: Outcome, phase: str) -> None:
+        self._left -= 1
+        if not self._left:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("parameters", [{"episodes": 4}, {"steps": 18}])
+def test_an_interrupted_run_is_played_anew_from_its_beginning(
+    tmp_path: Path, parameters: dict[str, int]
+) -> None:
+    plan = online_plan(runs=3, **parameters)
+    play(tmp_path / "whole", plan, Seeded())
+    request = Request(Settings(benchmark="corridor", workers=0), plan, agent=Seeded())
+    broken = start(tmp_path / "broken", request, Interrupts(6))  # in the second run
+    assert not broken.complete
+    assert [run.status for run in score_of(broken).runs] == ["ok", "missing", "missing"]
+    with Ledger(tmp_path / "broken") as ledger:
+        check_same(ledger, request)
+        mended = carry_out(
+            tmp_path / "broken", ledger, replace(request, agent=Seeded()), Unwatched()
+        )
+    assert mended.complete
+    assert kept(tmp_path / "broken") == kept(tmp_path / "whole")
+
+
+# Faults end the run that they happen in, and no other.
+
+
+class WrongIn(Learner):
+    """Answers NaN at the second step of its run number `run`."""
+
+    def __init__(self, run: int) -> None:
+        super().__init__()
+        self._run = run
+
+    def agent_step(self, rewards: Any, observations: Any, steps: Any) -> Any:
+        drawn = super().agent_step(rewards, observations, steps)
+        return drawn * np.nan if self.inits == self._run + 1 and self.learned > 0.15 else drawn
+
+
+def statuses(runs: Sequence[LearningRun]) -> list[str]:
+    return [run.status for run in runs]
+
+
+def test_a_wrong_answer_ends_its_run_alone(tmp_path: Path) -> None:
+    result = play(tmp_path, online_plan(runs=3, episodes=4), WrongIn(1))
+    runs = score_of(result).runs
+    assert statuses(runs) == ["ok", "agent_error", "ok"]
+    assert [run.performance is None for run in runs] == [False, True, False]
+    assert [run.episodes for run in runs] == [4, 3, 4]
+    assert [len(run.line) for run in runs] == [4, 2, 4]
+    assert result.complete
+    assert result.status_counts == {"agent_error": 1, "ok": 2}
+    assert [fault.count for fault in result.faults] == [1]
+
+
+def test_means_are_over_completed_runs_and_say_over_how_many(tmp_path: Path) -> None:
+    result = play(tmp_path, online_plan(runs=3, episodes=4), WrongIn(1))
+    online = score_of(result)
+    assert online.performance == pytest.approx(5.075)
+    assert (result.coverage.cells_completed, result.coverage.cells_planned) == (2, 3)
+    assert len(online.completed) == 2
+
+
+class RaisesIn(Learner):
+    """Raises at the start of episode 1 of its second run."""
+
+    def agent_start(self, observations: Any, starts: Any) -> Any:
+        if self.inits == 2 and self.learned > 0:
+            raise RuntimeError("out of memory")
+        return super().agent_start(observations, starts)
+
+
+def test_an_object_that_is_lost_ends_the_benchmark_early(tmp_path: Path) -> None:
+    result = play(tmp_path, online_plan(runs=3, episodes=4), RaisesIn())
+    assert statuses(score_of(result).runs) == ["ok", "agent_error", "missing"]
+    assert result.ended_early is not None
+    assert "out of memory" in result.ended_early.what
+    assert not result.complete
+
+
+class FailsToInit(Learner):
+    """Cannot begin its second run."""
+
+    def agent_init(self, spec: Any) -> None:
+        super().agent_init(spec)
+        if self.inits == 2:
+            raise RuntimeError("no licence")
+
+
+def test_a_fault_before_the_first_episode_is_a_row(tmp_path: Path) -> None:
+    result = play(tmp_path, online_plan(runs=2, episodes=2), FailsToInit())
+    assert statuses(score_of(result).runs) == ["ok", "agent_error"]
+    assert [(unit, k, steps) for unit, k, _, _, steps in kept(tmp_path)][-1] == (1, 0, 0)
+
+
+class FailsToClean(Learner):
+    """Cannot end its first run."""
+
+    def agent_cleanup(self) -> None:
+        raise RuntimeError("disk full")
+
+
+def test_a_fault_in_cleanup_leaves_its_run_whole(tmp_path: Path) -> None:
+    result = play(tmp_path, online_plan(runs=2, episodes=2), FailsToClean())
+    assert statuses(score_of(result).runs) == ["ok", "missing"]
+    assert result.ended_early is not None
+    assert "disk full" in result.ended_early.what
+
+
+def test_a_run_whose_environment_failed_is_played_anew_with_a_naive_agent(tmp_path: Path) -> None:
+    agent = Learner()
+    result = evaluate(
+        "online:tests.reglue_bench.worlds:Fragile",
+        agent=agent,
+        environment_args={"breaks": 3, "times": 2},
+        runs=2,
+        episodes=4,
+    )
+    runs = score_of(result).runs
+    assert statuses(runs) == ["ok", "ok"]
+    assert [run.attempt for run in runs] == [2, 0]
+    assert agent.inits == 4
+    assert runs[0].line == runs[1].line
+
+
+def test_an_environment_that_keeps_failing_is_its_own_fault() -> None:
+    result = evaluate(
+        "online:tests.reglue_bench.worlds:Fragile",
+        agent=Learner(),
+        environment_args={"breaks": 3, "times": 4},
+        runs=2,
+        episodes=1,
+    )
+    runs = score_of(result).runs
+    assert statuses(runs) == ["environment_error", "ok"]
+    assert [run.attempt for run in runs] == [2, 1]
+
+
+def test_every_episode_has_its_own_chance(tmp_path: Path) -> None:
+    seen: list[Cell] = []
+
+    class Listens(Unwatched):
+        def outcome(self, outcome: Outcome, phase: str) -> None:
+            assert phase == "train"
+            seen.append(outcome.order.cell)
+
+    request = Request(
+        Settings(benchmark="corridor", workers=0),
+        online_plan(runs=2, episodes=2),
+        agent=Learner(),
+    )
+    start(tmp_path, request, Listens())
+    assert len({cell.seed for cell in seen}) == 4
+    assert {cell.phase for cell in seen} == {Phase.TRAIN}

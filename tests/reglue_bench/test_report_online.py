@@ -1,0 +1,184 @@
+"""The report of agents that learn, read as a browser would read it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from reglue.errors import UsageError
+from reglue_bench.measures import t_interval95
+from reglue_bench.report.curves import lines_of
+from reglue_bench.report.words import signed, value, values
+from reglue_bench.result import OnlineScore, Result
+from tests.reglue_bench.learning_results import Learned, learned
+from tests.reglue_bench.results import make_result
+from tests.reglue_bench.test_report import HOSTILE, read
+
+
+def score_of(result: Result) -> OnlineScore:
+    assert result.online is not None
+    return result.online
+
+
+def test_an_agent_is_told_by_its_performance_its_interval_and_how_many_runs(
+    tmp_path: Path,
+) -> None:
+    result = learned(Learned(label="my_agent"))
+    online = score_of(result)
+    text = read(tmp_path, result).text
+    assert online.performance is not None
+    assert online.interval95 is not None
+    for wanted in (
+        "my_agent on corridor",
+        value(online.performance),
+        values(online.interval95),
+        "mean return over all 60 episodes of a run, mean over 10 runs",
+        "10 of 10 completed, 60 episodes each",
+        "each run had an agent process of its own",
+        "Student's t over runs",
+    ):
+        assert wanted in text
+    assert "Success." not in text
+
+
+def test_there_is_a_curve_the_length_of_episodes_and_every_run(tmp_path: Path) -> None:
+    page = read(tmp_path, learned())
+    assert list(page.figures) == ["run-0-curve-figure", "run-0-steps-figure", "run-0-runs-figure"]
+
+
+def test_the_curve_has_a_line_a_run_a_band_and_the_mean(tmp_path: Path) -> None:
+    result = learned()
+    traces = read(tmp_path, result).figures["run-0-curve-figure"]["data"]
+    online = score_of(result)
+    *lines, band, mean = traces
+    assert [line["y"] for line in lines] == [run.line for run in online.runs]
+    assert {line["meta"] for line in lines} == {"optional"}
+    assert mean["y"] == pytest.approx(online.curve.mean)
+    highs = [high for _, high in online.curve.interval95]
+    assert band["y"][:60] == pytest.approx(highs)
+
+
+def test_a_box_switches_the_lines_of_single_runs(tmp_path: Path) -> None:
+    page = read(tmp_path, learned())
+    boxes = [attrs["data-plot"] for tag, attrs in page.elements if tag == "input"]
+    assert boxes == ["run-0-curve", "run-0-steps"]
+    assert any("restyle" in script for script in page.scripts)
+
+
+def test_many_episodes_are_averaged_some_at_a_time() -> None:
+    online = score_of(learned(Learned(episodes=1001, runs=3)))
+    lines = lines_of(online, lambda run: run.line)
+    assert len(lines.ends) == 167
+    assert (lines.at(0), lines.at(166)) == ("episodes 1–6", "episodes 997–1,001")
+    assert lines.whole[1, 0] == pytest.approx(sum(online.runs[1].line[:6]) / 6)
+    assert lines.intervals95[5] == pytest.approx(t_interval95(lines.whole[:, 5]))
+
+
+def test_runs_of_steps_show_reward_per_step(tmp_path: Path) -> None:
+    page = read(tmp_path, learned(Learned(steps=5000, pace=500)))
+    assert list(page.figures) == ["run-0-curve-figure", "run-0-runs-figure"]
+    assert "mean reward per step over all 5,000 steps of a run" in page.text
+    assert page.figures["run-0-curve-figure"]["layout"]["xaxis"]["title"]["text"] == "step"
+
+
+def test_lengths_that_shrink_a_lot_are_drawn_on_a_logarithmic_axis(tmp_path: Path) -> None:
+    far = read(tmp_path, learned(Learned(worst=-3000))).figures["run-0-steps-figure"]
+    near = read(tmp_path, learned(Learned(worst=-200, noise=1))).figures["run-0-steps-figure"]
+    assert far["layout"]["yaxis"].get("type") == "log"
+    assert near["layout"]["yaxis"].get("type") is None
+
+
+def test_lost_runs_are_told_listed_and_drawn_as_far_as_they_went(tmp_path: Path) -> None:
+    page = read(tmp_path, learned(Learned(lost=(2,), missing=1)))
+    assert "2 of 10 planned runs were not played to their end" in page.text
+    assert "the agent did not answer in time" in page.text
+    assert "not in the mean" in page.text
+    assert "mean over 8 runs" in page.text
+    dotted = [
+        line
+        for line in page.figures["run-0-curve-figure"]["data"]
+        if line.get("line", {}).get("dash") == "dot"
+    ]
+    assert [len(line["y"]) for line in dotted] == [30]
+
+
+@pytest.mark.parametrize(
+    "what", [Learned(missing=10), Learned(runs=1), Learned(runs=1, lost=(0,)), Learned(noise=0)]
+)
+def test_few_runs_have_a_report_too(tmp_path: Path, what: Learned) -> None:
+    assert "Every run" in read(tmp_path, learned(what)).text
+
+
+def test_the_numbers_of_every_run_stand_in_a_table(tmp_path: Path) -> None:
+    result = learned()
+    text = read(tmp_path, result).text
+    for run in score_of(result).runs:
+        assert run.performance is not None
+        assert value(run.performance) in text
+    assert text.count("played to its end") == 10
+
+
+# Several agents.
+
+
+def three() -> list[Result]:
+    return [
+        learned(Learned(label="sarsa")),
+        learned(Learned(label="fast", pace=3.0, seed=1)),
+        learned(Learned(label="poor", best=-400.0, seed=2, lost=(1,))),
+    ]
+
+
+def test_agents_are_compared_with_the_first(tmp_path: Path) -> None:
+    page = read(tmp_path, *three(), names=["sarsa", "fast", "poor"])
+    first, second = (score_of(result).performance for result in three()[:2])
+    assert first is not None
+    assert second is not None
+    assert "3 agents on corridor" in page.text
+    assert signed(second - first) in page.text
+    assert "Welch's t-test" in page.text
+    assert "9 of 10 runs" in page.text
+    assert "poor is judged by its completed runs alone" in page.text
+
+
+def test_curves_are_overlaid(tmp_path: Path) -> None:
+    page = read(tmp_path, *three(), names=["sarsa", "fast", "poor"])
+    traces = page.figures["compare-curves-figure"]["data"]
+    means = [trace for trace in traces if trace.get("line", {}).get("width") == 2.5]
+    assert len(means) == 3
+    assert all(trace["visible"] is False for trace in traces if trace.get("meta") == "optional")
+    assert "compare-runs-figure" in page.figures
+
+
+def test_agents_that_measure_other_things_stand_side_by_side(tmp_path: Path) -> None:
+    runs = [learned(), learned(Learned(episodes=50, label="short"))]
+    page = read(tmp_path, *runs, names=["long", "short"])
+    assert "short and long did not measure the same" in page.text
+    traces = page.figures["compare-curves-figure"]["data"]
+    assert len([t for t in traces if t.get("line", {}).get("width") == 2.5]) == 1
+
+
+def test_a_report_is_of_learning_or_of_judging(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="in a report of its own"):
+        read(tmp_path, learned(), make_result())
+
+
+def test_a_hostile_name_is_text_and_nothing_else(tmp_path: Path) -> None:
+    one, two = learned(Learned(label=HOSTILE)), learned(Learned(label=HOSTILE, seed=1))
+    page = read(tmp_path, one, two, names=[HOSTILE, HOSTILE])
+    assert HOSTILE in page.text
+    assert len(page.scripts) == 2
+    assert not any(tag in ("img", "iframe", "a", "link") for tag, _ in page.elements)
+    assert not any("<img" in json.dumps(figure) for figure in page.figures.values())
+
+
+def test_every_id_on_the_page_is_there_once(tmp_path: Path) -> None:
+    page = read(tmp_path, *three())
+    ids = [attrs["id"] for _, attrs in page.elements if "id" in attrs]
+    assert len(ids) == len(set(ids))
+
+
+def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
+    assert read(tmp_path, *three()).html == read(tmp_path, *three()).html
