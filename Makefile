@@ -8,7 +8,7 @@ STUBS := agent_clients/python
 DEMO := runs/demo-$(shell date +%Y%m%d-%H%M%S)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format proto proto-image constraints clean \
+.PHONY: help setup demo test check conformance format proto proto-image constraints clean \
 	check-style check-types check-layers check-proto check-stubs
 
 help: ## list the targets
@@ -22,6 +22,11 @@ demo: .venv/is-installed ## evaluate an agent process on Meta-World and name its
 
 test: .venv/dev-is-installed ## run every test
 	$(BIN)/python -m pytest -n $(JOBS)
+
+conformance: .venv/dev-is-installed ## ask every client in the tree whether it keeps the protocol's rules
+	$(BIN)/reglue conformance agent --cmd "$(BIN)/reglue join reglue.conformance:ConformanceAgent"
+	$(BIN)/reglue conformance environment \
+		--cmd "$(BIN)/reglue join reglue.conformance:ConformanceEnvironment"
 
 check: check-style check-types check-layers check-proto check-stubs test ## what CI runs
 

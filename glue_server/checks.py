@@ -46,16 +46,6 @@ def check_actions(spec: TaskSpec, arrays: Arrays, rows: int) -> Checked:
     return Checked([b"".join(row) for row in zip(*parts, strict=True)], clipped, refused)
 
 
-def action_from_bytes(spec: TaskSpec, row: bytes) -> dict[str, Array]:
-    """One action's named arrays, each of shape `TensorSpec.shape`; read-only views."""
-    arrays, start = {}, 0
-    for tensor in spec.actions:
-        flat = np.frombuffer(row, np.dtype(tensor.dtype).newbyteorder("<"), tensor.size, start)
-        arrays[tensor.name] = flat.reshape(tensor.shape).astype(tensor.dtype, copy=False)
-        start += tensor.row_bytes
-    return arrays
-
-
 def _shaped(tensor: TensorSpec, values: Array, rows: int) -> Array:
     if values.size != rows * tensor.size:
         raise BadReply(

@@ -2,10 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+import logging
+from typing import Protocol, TypeVar
 
-from reglue.environment_calls import EnvironmentCall, EnvironmentHello, EnvironmentReply
-from reglue.errors import BadReply
+from glue_server.played import check_played
+from reglue.calls import Cleanup, Done, Message, Refusal
+from reglue.environment import Environment, words
+from reglue.environment_calls import (
+    EnvironmentCall,
+    EnvironmentHello,
+    EnvironmentReply,
+    Play,
+    Played,
+    Ready,
+    Snapshot,
+)
+from reglue.environment_player import environment_hello, play_environment
+from reglue.errors import (
+    ROUTINE_REFUSALS,
+    BadReply,
+    EnvironmentFault,
+    RoutineRefused,
+)
+
+log = logging.getLogger("reglue")
+
+_Kind = TypeVar("_Kind")
 
 
 class EnvironmentPort(Protocol):
@@ -19,7 +41,7 @@ class EnvironmentPort(Protocol):
         """Hand over a call that is answered. Raises EnvironmentFault."""
 
     def receive(self, timeout_s: float) -> EnvironmentReply:
-        """The answer to the last call.
+        """The answer to the last call; a Played has the rows and dtypes of its Play.
 
         Raises EnvironmentFault (it is gone, too slow, or said that it failed) and
         BadReply (an answer that does not fit; the session goes on).
@@ -30,3 +52,86 @@ class EnvironmentPort(Protocol):
 
     def close(self, reason: str) -> None:
         """Say farewell and let the environment go."""
+
+
+def ask_environment(
+    port: EnvironmentPort, call: EnvironmentCall, kind: type[_Kind], *, timeout_s: float
+) -> _Kind:
+    """Send a call other than a Play and wait for its answer, which is to be a `kind`.
+
+    Raises RoutineRefused (or the kind of it that the environment named), after which
+    nothing has changed, and EnvironmentFault for anything else.
+    """
+    port.send(call)
+    try:
+        reply = port.receive(timeout_s)
+        if isinstance(reply, Refusal):
+            kind_of = ROUTINE_REFUSALS.get(reply.code, RoutineRefused)
+            raise kind_of(got=reply.got, wanted=reply.wanted)
+        if not isinstance(reply, kind):
+            raise BadReply("WRONG_KIND", got=type(reply).__name__, wanted=kind.__name__)
+    except BadReply as refused:
+        port.refuse(refused)
+        raise EnvironmentFault(f"the environment's answer does not fit: {refused}") from refused
+    return reply
+
+
+class LocalEnvironmentPort:
+    """An environment object in this process."""
+
+    def __init__(self, environment: Environment, name: str) -> None:
+        self._environment = environment
+        self._reply: EnvironmentReply | BadReply | None = None
+        self._owes_cleanup = False
+        self.hello = environment_hello(environment, name)
+
+    def send(self, call: EnvironmentCall) -> None:
+        """Let the environment answer at once; `receive` hands its answer out.
+
+        Raises EnvironmentFault, with the lines, for whatever the environment raises.
+        """
+        try:
+            self._reply = play_environment(self._environment, call)
+            self._check(call)
+        except BadReply as refused:
+            self._reply = refused
+        except Exception as error:
+            log.exception("the environment failed")
+            raise EnvironmentFault(words(error)) from error
+
+    def receive(self, timeout_s: float) -> EnvironmentReply:
+        """The answer to the last call; it is there already. Raises BadReply."""
+        assert self._reply is not None, "receive() follows a call that is answered"
+        if isinstance(self._reply, BadReply):
+            raise self._reply
+        return self._reply
+
+    def refuse(self, refused: BadReply) -> None:
+        """Log it: the environment's author reads along."""
+        log.warning("an answer was refused: %s", refused)
+
+    def close(self, reason: str) -> None:
+        """Release what env_init took, if nobody has; an object needs no farewell."""
+        if not self._owes_cleanup:
+            return
+        self._owes_cleanup = False
+        try:
+            self._environment.env_cleanup()
+        except Exception:
+            log.exception("the environment could not be cleaned up")
+
+    def _check(self, call: EnvironmentCall) -> None:
+        """What decoding does for answers that come over a wire. Raises BadReply."""
+        match call, self._reply:
+            case _, None:
+                raise BadReply("WRONG_KIND", got="nothing", wanted="an answer")
+            case Play(), Played():
+                check_played(self._environment.spec, call, self._reply)
+            case _, Snapshot(snapshot) if not isinstance(snapshot, bytes):
+                raise BadReply("WRONG_KIND", got=type(snapshot).__name__, wanted="bytes")
+            case _, Message(text) if not isinstance(text, str):
+                raise BadReply("WRONG_KIND", got=type(text).__name__, wanted="a string")
+            case _, Ready():
+                self._owes_cleanup = True
+            case Cleanup(), Done():
+                self._owes_cleanup = False

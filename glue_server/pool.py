@@ -1,22 +1,24 @@
-"""The slots' environments: the protocol, and the form that runs in this process."""
+"""The slots' environments: the protocol, and the form that plays through a port."""
 
 from __future__ import annotations
 
-import math
-import traceback
+import logging
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeVar
 
-import numpy as np
+from env_adapters import Cell, Suite
+from glue_server.environment_port import EnvironmentPort, ask_environment
+from glue_server.played import ActionRows, Answer, PlayRows
+from glue_server.timeouts import Timeouts
+from reglue.calls import Cleanup, Done
+from reglue.environment import Worlds, words
+from reglue.environment_calls import EnvironmentCall, EnvironmentInit, Play, Played, Ready
+from reglue.errors import BadReply, EnvironmentFault, RoutineRefused
+from reglue.spec import TaskSpec
 
-from env_adapters import Cell, Step, Suite, World
-from glue_server.checks import action_from_bytes
-from reglue.errors import EnvironmentFault
-from reglue.spec import Array, Arrays, TaskSpec
+log = logging.getLogger("reglue")
 
-Answer: TypeAlias = Arrays | Step | EnvironmentFault
-"""Of one slot: a first observation, a step, or what went wrong."""
+_Kind = TypeVar("_Kind")
 
 
 class Pool(Protocol):
@@ -40,22 +42,97 @@ class Pool(Protocol):
         """End every environment."""
 
 
+class PortPool:
+    """The slots of the environment behind a port, all in one call.
+
+    Raises EnvironmentFault when it is lost, RoutineRefused if it refuses to begin.
+    """
+
+    def __init__(
+        self, port: EnvironmentPort, slots: int, *, timeout_s: float = Timeouts.environment_s
+    ) -> None:
+        self.executed = 0
+        self._port = port
+        self._timeout_s = timeout_s
+        self._play: Play | None = None
+        self._is_closed = False
+        self.ready = ask_environment(port, EnvironmentInit(slots), Ready, timeout_s=timeout_s)
+        _check_ready(self.ready, slots)
+        self._rows = PlayRows(self.ready.spec)
+
+    @property
+    def spec(self) -> TaskSpec:
+        """What the environment promised."""
+        return self.ready.spec
+
+    @property
+    def variants(self) -> Mapping[str, int]:
+        """Its tasks, in their order, and how many variants each has."""
+        return self.ready.variants
+
+    def send(self, starts: Mapping[int, Cell], steps: Mapping[int, bytes]) -> None:
+        """Hand the work over."""
+        self._play = self._rows.play(starts, steps)
+        self._port.send(self._play)
+        self.executed += len(steps)
+
+    def receive(self) -> dict[int, Answer]:
+        """All answers. One that does not fit is the fault of every slot that was asked."""
+        assert self._play is not None, "receive() follows send()"
+        try:
+            played = self._port.receive(self._timeout_s)
+            if not isinstance(played, Played):
+                raise BadReply("WRONG_KIND", got=type(played).__name__, wanted="Played")
+        except BadReply as refused:
+            self._port.refuse(refused)
+            slots = (*self._play.slots.tolist(), *self._play.starts)
+            fault = EnvironmentFault(f"the environment's answer does not fit: {refused}")
+            return dict.fromkeys(slots, fault)
+        return self._rows.answers(self._play, played)
+
+    def ask(self, call: EnvironmentCall, kind: type[_Kind]) -> _Kind:
+        """A routine other than those; see ask_environment."""
+        return ask_environment(self._port, call, kind, timeout_s=self._timeout_s)
+
+    def close(self) -> None:
+        """env_cleanup, and let the environment go."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        try:
+            self.ask(Cleanup(), Done)
+        except (EnvironmentFault, RoutineRefused) as error:
+            log.debug("the environment was not cleaned up: %s", error)
+        self._port.close("the run is over, thank you")
+
+
 class LocalPool:
-    """Environments in this process, one after another."""
+    """A suite's worlds in this process, one after another.
+
+    As PortPool over them, without the packing, which costs a light world's step twice over.
+    """
 
     def __init__(self, suite: Suite, slots: int) -> None:
-        self.spec = suite.spec.with_slots(slots)
         self.executed = 0
-        self._environments = [suite.world() for _ in range(slots)]
+        self._worlds = Worlds(suite)
+        self._worlds.spec = self.spec = self._worlds.env_init(slots)
+        self._actions = ActionRows(self.spec)
         self._answers: dict[int, Answer] = {}
 
     def send(self, starts: Mapping[int, Cell], steps: Mapping[int, bytes]) -> None:
         """Begin and step at once; `receive` hands the answers out."""
+        for slot, row in steps.items():
+            action = {name: rows[0] for name, rows in self._actions.read([row]).items()}
+            try:
+                self._answers[slot] = self._worlds.step(slot, action)
+            except Exception as error:  # noqa: BLE001 - the edge of somebody's world
+                self._answers[slot] = EnvironmentFault(words(error))
         for slot, cell in starts.items():
-            self._answers[slot] = start(self._environments[slot], self.spec, cell)
-        for slot, action in steps.items():
-            self.executed += 1
-            self._answers[slot] = step(self._environments[slot], self.spec, action)
+            try:
+                self._answers[slot] = self._worlds.start(slot, cell)
+            except Exception as error:  # noqa: BLE001 - the edge of somebody's world
+                self._answers[slot] = EnvironmentFault(words(error))
+        self.executed += len(steps)
 
     def receive(self) -> dict[int, Answer]:
         """All answers; they are there already."""
@@ -63,49 +140,15 @@ class LocalPool:
         return answers
 
     def close(self) -> None:
-        """Close every environment."""
-        for environment in self._environments:
-            environment.close()
+        """Close every world."""
+        self._worlds.env_cleanup()
 
 
-def start(environment: World, spec: TaskSpec, cell: Cell) -> Arrays | EnvironmentFault:
-    """Begin an episode; an environment's own error becomes a value."""
-    try:
-        return _conform(spec, environment.start(cell))
-    except Exception as error:  # noqa: BLE001 - the edge of somebody's environment
-        return fault(error)
-
-
-def step(environment: World, spec: TaskSpec, action: bytes) -> Step | EnvironmentFault:
-    """Take a step; an environment's own error becomes a value."""
-    try:
-        result = environment.step(action_from_bytes(spec, action))
-        if not math.isfinite(result.reward):
-            raise ValueError(f"got reward {result.reward}, wanted a finite number")
-        # Python's own float and bools: sums must not depend on what a worker's frame makes of them.
-        return replace(
-            result,
-            reward=float(result.reward),
-            observation=_conform(spec, result.observation),
-            terminated=bool(result.terminated),
-            truncated=bool(result.truncated),
-            success=bool(result.success),
+def _check_ready(ready: Ready, slots: int) -> None:
+    """Raise EnvironmentFault for a promise that cannot be played."""
+    if ready.spec.slots != slots:
+        raise EnvironmentFault(f"env_init: got a TaskSpec of {ready.spec.slots} slots, not {slots}")
+    if not ready.variants or min(ready.variants.values()) < 1:
+        raise EnvironmentFault(
+            f"env_init: got tasks {dict(ready.variants)}, wanted at least one, with variants"
         )
-    except Exception as error:  # noqa: BLE001 - the edge of somebody's environment
-        return fault(error)
-
-
-def _conform(spec: TaskSpec, arrays: Arrays) -> dict[str, Array]:
-    """Copies in the spec's dtypes. Raises ValueError or KeyError where they do not fit."""
-    observation = {}
-    for tensor in spec.observations:
-        observation[tensor.name] = np.array(arrays[tensor.name], tensor.dtype)
-        if observation[tensor.name].shape != tensor.shape:
-            got = observation[tensor.name].shape
-            raise ValueError(f"observation {tensor.name!r}: got {got}, wanted {tensor.shape}")
-    return observation
-
-
-def fault(error: Exception) -> EnvironmentFault:
-    """What an environment raised, with where, as a value."""
-    return EnvironmentFault("".join(traceback.format_exception(error)))

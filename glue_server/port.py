@@ -6,7 +6,7 @@ import logging
 from typing import Protocol
 
 from reglue.agent import Agent
-from reglue.calls import Call, Hello, Reply
+from reglue.calls import UNLIMITED, Budget, Call, Hello, Reply
 from reglue.errors import AgentFault, BadReply
 from reglue.player import hello, play
 
@@ -20,8 +20,8 @@ class AgentPort(Protocol):
     def hello(self) -> Hello:
         """What the agent said of itself."""
 
-    def send(self, call: Call) -> None:
-        """Hand over a call that is answered. Raises AgentDisconnected."""
+    def send(self, call: Call, budget: Budget = UNLIMITED) -> None:
+        """Hand over a call that is answered, and what time remains. Raises AgentDisconnected."""
 
     def receive(self, timeout_s: float) -> Reply:
         """The answer to the last call.
@@ -45,8 +45,9 @@ class LocalPort:
         self._reply: Reply | None = None
         self.hello = hello(agent, name)
 
-    def send(self, call: Call) -> None:
+    def send(self, call: Call, budget: Budget = UNLIMITED) -> None:
         """Let the agent answer at once; `receive` hands its answer out."""
+        self._agent.budget = budget
         try:
             self._reply = play(self._agent, call)
         except Exception as error:

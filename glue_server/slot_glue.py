@@ -4,37 +4,29 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import NoReturn
 
 from env_adapters import Cell
+from glue_server.agent_calls import AgentCalls
 from glue_server.episodes import Outcome
 from glue_server.loop import EpisodeLoop, NextOrder
-from glue_server.pool import Answer, Pool
+from glue_server.played import Answer
+from glue_server.pool import Pool
 from glue_server.port import AgentPort
+from glue_server.timeouts import Timeouts
 from reglue.calls import (
     Adapt,
     AdaptBegin,
     Call,
     Cleanup,
-    Done,
     Freeze,
-    Init,
     Message,
     Phase,
     Reply,
     Turn,
 )
-from reglue.errors import AgentFault, BadReply
 from reglue.spec import TaskSpec
-
-
-@dataclass(frozen=True, slots=True)
-class Timeouts:
-    """How long an agent may take, seconds."""
-
-    first_step_s: float = 300.0  # init, freeze, adapt, …, and the first turn: some compile
-    step_s: float = 60.0  # every other turn
 
 
 @dataclass(slots=True)
@@ -61,11 +53,9 @@ class SlotGlue:
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.spent = Spent()
-        self._agent = agent
+        self._agent = AgentCalls(agent, timeouts, clock=clock)
         self._pool = pool
-        self._timeouts = timeouts
         self._clock = clock
-        self._turn_timeout_s = timeouts.first_step_s
 
     @property
     def spec(self) -> TaskSpec:
@@ -76,8 +66,9 @@ class SlotGlue:
         """agent_init(env_init()): the agent becomes naive."""
         slots, most = self.spec.slots, self._agent.hello.max_slots
         if most and slots > most:
-            self._give_up(f"at most {most} slots", f"{slots}: run it with --slots {most}")
-        self._call(Init(self.spec))
+            self._agent.give_up(f"at most {most} slots", f"{slots}: run it with --slots {most}")
+        with self._agents_time():
+            self._agent.init(self.spec)
 
     def freeze(self) -> None:
         """agent_freeze: what follows is judged."""
@@ -86,7 +77,7 @@ class SlotGlue:
     def adapt_begin(self) -> None:
         """The agent returns to its meta-trained state."""
         if not self._agent.hello.adapts:
-            self._give_up(
+            self._agent.give_up(
                 "an agent that cannot adapt", "init(), adapt_action(), step() and adapt()"
             )
         self._call(AdaptBegin())
@@ -140,31 +131,19 @@ class SlotGlue:
 
     def _ask(self, turn: Turn) -> Reply:
         """The agent's answer to a turn."""
-        timeout_s, self._turn_timeout_s = self._turn_timeout_s, self._timeouts.step_s
-        return self._send(turn, timeout_s)
+        with self._agents_time():
+            return self._agent.turn(turn)
 
     def _call(self, call: Call) -> Reply:
         """A routine other than a turn. An answer that does not fit is fatal: nobody can go on."""
-        wanted = Message if isinstance(call, Message) else Done
-        try:
-            reply = self._send(call, self._timeouts.first_step_s)
-            if not isinstance(reply, wanted):
-                got = type(reply).__name__
-                raise BadReply("WRONG_KIND", got=got, wanted=wanted.__name__)
-        except BadReply as refused:
-            self._agent.refuse(refused)
-            raise
-        return reply
+        with self._agents_time():
+            return self._agent.call(call)
 
-    def _send(self, call: Call, timeout_s: float) -> Reply:
+    @contextmanager
+    def _agents_time(self) -> Iterator[None]:
+        """Book what passes within to the agent."""
         began = self._clock()
         try:
-            self._agent.send(call)
-            return self._agent.receive(timeout_s)
+            yield
         finally:
             self.spent.agent_s += self._clock() - began
-
-    def _give_up(self, got: str, wanted: str) -> NoReturn:
-        refused = BadReply("NOT_CAPABLE", got=got, wanted=wanted)
-        self._agent.refuse(refused)
-        raise AgentFault(str(refused))

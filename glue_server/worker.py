@@ -11,10 +11,12 @@ import socket
 import sys
 import traceback
 
-from env_adapters import Cell, Suite, SuiteName, World
-from glue_server.frames import read_frame, read_work, write_answers, write_frame
-from glue_server.pool import Answer, fault, start, step
-from reglue.errors import EnvironmentFault, UsageError
+from env_adapters import SuiteName
+from glue_server.frames import read_frame, write_frame
+from reglue.environment import Environment, Worlds
+from reglue.environment_player import play_environment
+from reglue.errors import UsageError
+from reglue.wire.environment_bytes import environment_call_from_bytes, environment_reply_to_bytes
 from reglue.wire.specs import spec_to_bytes
 
 
@@ -23,47 +25,40 @@ def main() -> None:
     channel = socket.socket(fileno=int(sys.argv[1]))
     with contextlib.suppress(EOFError, OSError):
         head, _ = read_frame(channel)
+        suite = SuiteName(head["factory"], head["config"])
         try:
-            suite = SuiteName(head["factory"], head["config"]).build()
-            spec = spec_to_bytes(suite.spec)
+            environment = _build(suite, head["slots"])
+            spec = spec_to_bytes(environment.spec)
         except Exception as error:  # noqa: BLE001 - the edge of somebody's suite
-            write_frame(channel, {"refused": _reason(head["factory"], error)})
+            write_frame(channel, {"refused": _reason(suite, error)})
             return
         write_frame(channel, {}, spec)
-        serve(channel, suite)
+        serve(channel, environment)
 
 
-def serve(channel: socket.socket, suite: Suite) -> None:
-    """Answer work, frame by frame. Raises EOFError or OSError when the pool is gone."""
-    environments: dict[int, World] = {}
+def serve(channel: socket.socket, environment: Environment) -> None:
+    """Answer calls, frame by frame. Raises EOFError or OSError when the pool is gone."""
     while True:
-        starts, steps = read_work(channel, suite.spec)
-        answers: dict[int, Answer] = {}
-        for slot, cell in starts.items():
-            answers[slot] = _begin(suite, environments, slot, cell)
-        for slot, action in steps.items():
-            if slot in environments:
-                answers[slot] = step(environments[slot], suite.spec, action)
-            else:  # we are a replacement, and its episode was given up meanwhile
-                answers[slot] = EnvironmentFault("its episode could not be rebuilt")
-        write_answers(channel, suite.spec, answers)
+        _, call = read_frame(channel)
+        reply = play_environment(
+            environment, environment_call_from_bytes(bytes(call), environment.spec)
+        )
+        assert reply is not None, "a pool sends calls that are answered"
+        write_frame(channel, {}, environment_reply_to_bytes(reply, environment.spec))
 
 
-def _begin(suite: Suite, environments: dict[int, World], slot: int, cell: Cell) -> Answer:
-    """Start an episode, in an environment that is made when its slot is first used."""
-    try:
-        if slot not in environments:
-            environments[slot] = suite.world()
-    except Exception as error:  # noqa: BLE001 - the edge of somebody's suite
-        return fault(error)
-    return start(environments[slot], suite.spec, cell)
+def _build(suite: SuiteName, slots: int) -> Environment:
+    """Its worlds, ready for a Play. Each is made when its slot is first used."""
+    environment = Worlds(suite.build())
+    environment.spec = environment.env_init(slots)
+    return environment
 
 
-def _reason(factory: str, error: Exception) -> str:
+def _reason(suite: SuiteName, error: Exception) -> str:
     if isinstance(error, UsageError):
         return str(error)
     traceback.print_exception(error)  # to the log: the suite's author needs the lines
-    return f"suite {factory!r} cannot be built: {type(error).__name__}: {error}"
+    return f"suite {suite.factory!r} cannot be built: {type(error).__name__}: {error}"
 
 
 if __name__ == "__main__":

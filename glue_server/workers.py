@@ -14,10 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from env_adapters import Cell, Step, SuiteName
-from glue_server.frames import read_answers, read_frame, write_frame, write_work
-from glue_server.pool import Answer
+from glue_server.frames import read_frame, write_frame
+from glue_server.played import Answer, PlayRows
+from reglue.environment_calls import Play, Played
 from reglue.errors import EnvironmentFault, UsageError
 from reglue.spec import TaskSpec
+from reglue.wire.environment_bytes import environment_call_to_bytes, environment_reply_from_bytes
 from reglue.wire.specs import spec_from_bytes
 
 log = logging.getLogger("reglue")
@@ -55,9 +57,10 @@ class WorkerPool:
         self._workers: list[_Worker] = []
         try:
             for _ in range(min(workers, slots)):
-                self._workers.append(_Worker(suite, log_file))
-            specs = [worker.spec() for worker in self._workers]  # all must be up
-            self.spec = specs[0].with_slots(slots)
+                self._workers.append(_Worker(suite, slots, log_file))
+            specs = [worker.built() for worker in self._workers]  # all must be up
+            self.spec = specs[0]
+            self._rows = PlayRows(self.spec)
         except BaseException:
             self.close()
             raise
@@ -81,7 +84,7 @@ class WorkerPool:
             if not mine and not moves:
                 continue
             try:
-                write_work(worker.channel, mine, moves)
+                worker.send(self._rows.play(mine, moves))
             except OSError:
                 log.debug("worker %d was gone before it got its work", worker.process.pid)
                 # Its channel reads as closed: receive() finds and replaces it.
@@ -115,7 +118,7 @@ class WorkerPool:
 
     def _take(self, place: int) -> dict[int, Answer]:
         try:
-            return read_answers(self._workers[place].channel, self.spec)
+            return self._rows.answers(*self._workers[place].receive())
         except (EOFError, OSError):
             return self._replace(place)
 
@@ -139,21 +142,21 @@ class WorkerPool:
         worker, live = self._workers[place], self._live[slot]
         if live.deaths >= MAX_REBUILDS:
             return EnvironmentFault(f"{live.deaths} workers died while they played this episode")
-        write_work(worker.channel, {slot: live.cell}, {})
-        answer = read_answers(worker.channel, self.spec)[slot]
+        worker.send(self._rows.play({slot: live.cell}, {}))
+        answer = self._rows.answers(*worker.receive())[slot]
         for action in live.actions:
             if isinstance(answer, EnvironmentFault):
                 break
-            write_work(worker.channel, {}, {slot: action})
-            answer = read_answers(worker.channel, self.spec)[slot]
+            worker.send(self._rows.play({}, {slot: action}))
+            answer = self._rows.answers(*worker.receive())[slot]
             self.executed += 1
         return answer
 
     def _renew(self, place: int) -> None:
         self._workers[place].end()
-        self._workers[place] = _Worker(self._suite, self._log_file)
+        self._workers[place] = _Worker(self._suite, self.spec.slots, self._log_file)
         try:
-            self._workers[place].spec()
+            self._workers[place].built()
         except UsageError as error:  # it could be built before: nobody asked for anything wrong
             raise EnvironmentFault(f"a worker cannot be replaced: {error}") from error
 
@@ -161,14 +164,17 @@ class WorkerPool:
 class _Worker:
     """One process and our end of its channel."""
 
-    def __init__(self, suite: SuiteName, log_file: Path | None) -> None:
+    def __init__(self, suite: SuiteName, slots: int, log_file: Path | None) -> None:
         self.channel, theirs = socket.socketpair()
+        self._spec: TaskSpec | None = None
+        self._play: Play | None = None
         with theirs:
             self.process = _spawn(theirs.fileno(), log_file)
-        with contextlib.suppress(ConnectionError):  # dead already: spec() says so
-            write_frame(self.channel, {"factory": suite.factory, "config": dict(suite.config)})
+        with contextlib.suppress(ConnectionError):  # dead already: built() says so
+            config = dict(suite.config)
+            write_frame(self.channel, {"factory": suite.factory, "config": config, "slots": slots})
 
-    def spec(self) -> TaskSpec:
+    def built(self) -> TaskSpec:
         """What the worker says of its suite. Raises UsageError, EnvironmentFault."""
         try:
             head, body = read_frame(self.channel)
@@ -176,7 +182,23 @@ class _Worker:
             raise EnvironmentFault("a worker died before it had built its suite") from error
         if "refused" in head:
             raise UsageError(head["refused"])
-        return spec_from_bytes(bytes(body))
+        self._spec = spec_from_bytes(bytes(body))
+        return self._spec
+
+    def send(self, play: Play) -> None:
+        """Hand work over. Raises OSError if the worker is gone."""
+        assert self._spec is not None, "built() comes first"
+        self._play = play
+        write_frame(self.channel, {}, environment_call_to_bytes(play, self._spec))
+
+    def receive(self) -> tuple[Play, Played]:
+        """That work, and what became of it. Raises EOFError or OSError if the worker is gone."""
+        assert self._spec is not None, "built() comes first"
+        assert self._play is not None, "receive() follows send()"
+        _, body = read_frame(self.channel)
+        played = environment_reply_from_bytes(bytes(body), self._play, self._spec)
+        assert isinstance(played, Played), f"a worker answered {played}"
+        return self._play, played
 
     def end(self) -> None:
         """Close the channel, which ends the process; kill one that does not listen."""

@@ -19,6 +19,8 @@ from reglue.v1 import lobby_pb2, lobby_pb2_grpc
 
 _TICKETS = 256  # handed out, and not in use now; the oldest are forgotten
 
+LOBBY = lobby_pb2.DESCRIPTOR.services_by_name["LobbyService"].full_name
+
 ROLES: Mapping[int, str] = {
     lobby_pb2.ROLE_AGENT: "agent",
     lobby_pb2.ROLE_ENVIRONMENT: "environment",
@@ -76,11 +78,7 @@ class Lobby:
     def join(self, request: lobby_pb2.JoinRequest) -> lobby_pb2.Ticket:
         """A ticket for whoever may come in. Raises Denied."""
         check_version(request.major)
-        if not hmac.compare_digest(request.token.encode(), self._token.encode()):
-            raise Denied(
-                grpc.StatusCode.UNAUTHENTICATED,
-                "wrong token: use the one that the host printed (--token or REGLUE_TOKEN)",
-            )
+        check_token(request.token, self._token)
         role = ROLES.get(int(request.role), f"role {request.role}")
         if role not in self._places:
             known = " or ".join(f"{role}s" for role in self._places)
@@ -166,17 +164,27 @@ class Lobby:
             del self._tickets[session]
 
 
+def check_token(got: str, wanted: str) -> None:
+    """Raise Denied for another token."""
+    if not hmac.compare_digest(got.encode(), wanted.encode()):
+        raise Denied(
+            grpc.StatusCode.UNAUTHENTICATED,
+            "wrong token: use the one that the host printed (--token or REGLUE_TOKEN)",
+        )
+
+
 class LobbyServicer(lobby_pb2_grpc.LobbyServiceServicer):
     """LobbyService."""
 
-    def __init__(self, lobby: Lobby) -> None:
-        self._lobby = lobby
+    def __init__(self, join: Callable[[lobby_pb2.JoinRequest], lobby_pb2.Ticket]) -> None:
+        """`join` makes a ticket, or raises Denied."""
+        self._join = join
 
     def Join(
         self, request: lobby_pb2.JoinRequest, context: grpc.ServicerContext
     ) -> lobby_pb2.Ticket:
         """A ticket, or the reason why not."""
         try:
-            return self._lobby.join(request)
+            return self._join(request)
         except Denied as denied:
             context.abort(denied.code, denied.why)

@@ -7,12 +7,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from glue_server.rpc.dialects import AgentDialect, EnvironmentDialect
+from glue_server.rpc.experiment_port import ExperimentPort
 from glue_server.rpc.line import Seat
 from glue_server.rpc.lobby import Terms
 from glue_server.rpc.stream_port import StreamPort
 from reglue.calls import Hello
 from reglue.environment_calls import EnvironmentHello
-from reglue.v1 import agent_pb2, agent_pb2_grpc, environment_pb2, environment_pb2_grpc
+from reglue.experiment_calls import ExperimentHello
+from reglue.v1 import (
+    agent_pb2,
+    agent_pb2_grpc,
+    environment_pb2,
+    environment_pb2_grpc,
+    experiment_pb2,
+    experiment_pb2_grpc,
+)
 
 _NAME = 200  # characters of a name that are kept
 
@@ -43,6 +52,11 @@ def _environment(hello: environment_pb2.EnvironmentHello, terms: Terms) -> Seat:
     return StreamPort(who, EnvironmentDialect(terms.max_message_bytes), grace_s=terms.grace_s)
 
 
+def _experiment(hello: experiment_pb2.ExperimentHello, terms: Terms) -> Seat:
+    who = ExperimentHello(hello.experiment[:_NAME], hello.sdk[:_NAME])
+    return ExperimentPort(who, grace_s=terms.grace_s)
+
+
 SERVICES: Mapping[str, Service] = {
     "agent": Service(
         agent_pb2.DESCRIPTOR.services_by_name["AgentService"].full_name,
@@ -53,6 +67,11 @@ SERVICES: Mapping[str, Service] = {
         environment_pb2.DESCRIPTOR.services_by_name["EnvironmentService"].full_name,
         environment_pb2_grpc.add_EnvironmentServiceServicer_to_server,
         _environment,
+    ),
+    "experiment": Service(
+        experiment_pb2.DESCRIPTOR.services_by_name["ExperimentService"].full_name,
+        experiment_pb2_grpc.add_ExperimentServiceServicer_to_server,
+        _experiment,
     ),
 }
 """By role, as in `Lobby`."""

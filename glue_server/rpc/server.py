@@ -1,39 +1,30 @@
-"""Listens: a lobby that checks who comes, and streams for those who stay."""
+"""Listens for partners: a lobby that checks who comes, and streams for those who stay."""
 
 from __future__ import annotations
 
-import secrets
-import threading
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from types import TracebackType
-from typing import Any, Self
-
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection
+from typing import TYPE_CHECKING, Any
 
 from glue_server.environment_port import EnvironmentPort
 from glue_server.port import AgentPort
 from glue_server.rpc.line import Seat
-from glue_server.rpc.lobby import Lobby, LobbyServicer, Places, Terms
+from glue_server.rpc.listener import Listener
+from glue_server.rpc.lobby import LOBBY, Lobby, LobbyServicer, Places, Terms
 from glue_server.rpc.roles import SERVICES, Service
 from glue_server.rpc.streams import Streams
-from reglue.errors import UsageError
-from reglue.grpc_settings import HUB_MESSAGE_BYTES, channel_options, grpc
-from reglue.v1 import lobby_pb2, lobby_pb2_grpc
+from reglue.grpc_settings import HUB_MESSAGE_BYTES
+from reglue.v1 import lobby_pb2_grpc
 
-_STREAMS = 64  # and threads: a stream beyond them is refused rather than left waiting
-
-_LAST_PORT = 65535  # grpc would take a larger number modulo 65536
+if TYPE_CHECKING:
+    from glue_server.rpc.authority import ServerTls
 
 
-class GlueServer:
-    """Listens for partners; a context manager that stops listening.
+class GlueServer(Listener):
+    """Hands out its partners as they join.
 
-    `address` is `host:port` with the port that was bound, `token` what partners must
-    show, `places` how many of each role may be here at once. A partner whose stream
-    breaks may come back within `grace_s`. Raises UsageError if the address cannot be had.
+    `places` is how many of each role may be here at once. A partner whose stream breaks
+    may come back within `grace_s` seconds. The rest is as of a Listener.
     """
 
     def __init__(
@@ -41,37 +32,34 @@ class GlueServer:
         listen: str = "127.0.0.1:0",
         *,
         token: str | None = None,
+        tls: ServerTls | None = None,
+        advertise: str = "",
         places: Mapping[str, int] | None = None,
         grace_s: float = 0.0,
     ) -> None:
-        # Hex: a token that began with a dash would read as an option of `reglue join`.
-        self.token = secrets.token_hex(24) if token is None else token
+        super().__init__(listen, token=token, tls=tls, advertise=advertise)
         terms = Terms(HUB_MESSAGE_BYTES, grace_s)
-        self._places = {
-            role: Places(count, partial(_make_seat, SERVICES[role], terms))
-            for role, count in (places or {"agent": 1}).items()
-        }
-        self._lobby = Lobby(self.token, terms, self._places)
-        self._threads = ThreadPoolExecutor(_STREAMS, thread_name_prefix="reglue-stream")
-        self._server = grpc.server(
-            self._threads,
-            options=[*channel_options(HUB_MESSAGE_BYTES), ("grpc.so_reuseport", 0)],
-            maximum_concurrent_rpcs=_STREAMS,
+        counts = {"agent": 1} if places is None else places
+        self._lobby = Lobby(
+            self.token,
+            terms,
+            {
+                role: Places(count, partial(_make_seat, SERVICES[role], terms))
+                for role, count in counts.items()
+            },
         )
-        self._register()
-        self.address = self._bind(listen)
-        self._server.start()
+        join = LobbyServicer(self._lobby.join)
+        self._serve(
+            {LOBBY: partial(lobby_pb2_grpc.add_LobbyServiceServicer_to_server, join)}
+            | {
+                SERVICES[role].name: partial(SERVICES[role].register, Streams(self._lobby, role))
+                for role in counts
+            }
+        )
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
+    def next(self, role: str, timeout_s: float) -> Any | None:
+        """The next partner of `role` that has joined; None if none has in time."""
+        return self._lobby.next(role, timeout_s)
 
     def agent(self, timeout_s: float) -> AgentPort | None:
         """The next agent that has joined; None if none came within `timeout_s` seconds."""
@@ -88,41 +76,9 @@ class GlueServer:
         self._lobby.release(port)
 
     def close(self) -> None:
-        """Let streams finish their last words, then stop."""
+        """Say farewell to whom nobody has, let streams finish their last words, then stop."""
         self._lobby.close()
-        stopped: threading.Event = self._server.stop(grace=2.0)
-        stopped.wait()
-        self._threads.shutdown()
-
-    def _register(self) -> None:
-        lobby_pb2_grpc.add_LobbyServiceServicer_to_server(LobbyServicer(self._lobby), self._server)
-        names = [lobby_pb2.DESCRIPTOR.services_by_name["LobbyService"].full_name]
-        for role in self._places:
-            SERVICES[role].register(Streams(self._lobby, role), self._server)
-            names.append(SERVICES[role].name)
-        checks = health.HealthServicer()
-        for name in ("", *names):
-            checks.set(name, health_pb2.HealthCheckResponse.SERVING)
-        health_pb2_grpc.add_HealthServicer_to_server(checks, self._server)
-        reflection.enable_server_reflection(
-            (*names, health.SERVICE_NAME, reflection.SERVICE_NAME), self._server
-        )
-
-    def _bind(self, listen: str) -> str:
-        host, colon, port = listen.rpartition(":")
-        if not colon or not host or not port.isdecimal() or int(port) > _LAST_PORT:
-            raise UsageError(f"got address {listen!r}, wanted host:port such as 127.0.0.1:4096")
-        try:
-            bound = self._server.add_insecure_port(listen)
-        except RuntimeError as error:
-            bound = 0
-            cause: RuntimeError | None = error
-        else:
-            cause = None
-        if not bound:
-            self._threads.shutdown()
-            raise UsageError(f"{listen} cannot be listened on: is the port taken?") from cause
-        return f"{host}:{bound}"
+        super().close()
 
 
 def _make_seat(service: Service, terms: Terms, hello: Any) -> Seat:

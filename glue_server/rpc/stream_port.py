@@ -16,7 +16,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from glue_server.rpc.denied import FORGOTTEN, NO_TICKET, Denied
 from glue_server.rpc.line import Line
-from reglue.calls import Budget, Farewell, Refusal
+from reglue.calls import UNLIMITED, Budget, Farewell, Refusal
 from reglue.errors import BadReply, ReglueError
 from reglue.grpc_settings import grpc
 
@@ -69,7 +69,7 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
 
     # What the driver calls.
 
-    def send(self, call: CallT, budget: Budget = Budget()) -> None:  # noqa: B008 - frozen
+    def send(self, call: CallT, budget: Budget = UNLIMITED) -> None:
         """Number the call and send it. Raises the partner's loss, UsageError (too large)."""
         if self._lost:
             raise self._dialect.lost()
@@ -97,13 +97,13 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
     def refuse(self, refused: BadReply) -> None:
         """Tell the partner that its last answer was not taken."""
         refusal = Refusal(self._heard, refused.code, refused.got, refused.wanted)
-        message = self._dialect.encode(self._sent + 1, refusal, Budget())
+        message = self._dialect.encode(self._sent + 1, refusal, UNLIMITED)
         with self._lock:
             self._post(message)
 
     def close(self, reason: str) -> None:
         """Send the farewell, and end the stream behind it."""
-        message = self._dialect.encode(self._sent + 1, Farewell(reason), Budget())
+        message = self._dialect.encode(self._sent + 1, Farewell(reason), UNLIMITED)
         with self._lock:
             if self._closed:
                 return
@@ -111,6 +111,13 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
             self._post(message)
             if self._line is not None:
                 self._line.end()
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the partner has left for good."""
+        with self._lock:
+            gone, broken_at = self._lost, self._broken_at
+        return gone or (broken_at is not None and time.monotonic() >= broken_at + self._grace_s)
 
     # What the streams' threads call.
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glue_server.checks import action_from_bytes, check_actions
+from glue_server.checks import check_actions
+from glue_server.played import ActionRows
 from reglue.errors import BadReply
 from reglue.spec import (
     Array,
@@ -143,12 +144,11 @@ def test_an_action_is_the_same_after_its_journey_as_bytes(data: st.DataObject) -
     spec = data.draw(task_specs())
     arrays = data.draw(arrays_of(spec.actions, rows=3))
     rows = check_actions(spec, arrays, 3).rows
-    for place, row in enumerate(rows):
-        action = action_from_bytes(spec, row)
-        for tensor in spec.actions:
-            assert_same(action[tensor.name], arrays[tensor.name][place], tensor)
+    back = ActionRows(spec).read(rows)
+    for tensor in spec.actions:
+        assert_same(back[tensor.name], arrays[tensor.name], tensor)
 
 
 def assert_same(got: Array, wanted: Array, tensor: TensorSpec) -> None:
-    assert (got.dtype, got.shape) == (np.dtype(tensor.dtype), tensor.shape)
+    assert (got.dtype, got.shape) == (np.dtype(tensor.dtype), (3, *tensor.shape))
     assert got.tobytes() == np.asarray(wanted).tobytes()

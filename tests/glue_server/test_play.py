@@ -9,7 +9,7 @@ import pytest
 
 from env_adapters import Cell
 from glue_server import Order, Outcome
-from glue_server.checks import action_from_bytes
+from glue_server.played import ActionRows
 from reglue import Actions, EndKind, Phase, StepFlag
 from tests.glue_server.playing import (
     SOLVED,
@@ -38,7 +38,7 @@ def test_a_row_is_what_the_episode_earned() -> None:
     pool = corridor_pool(3)
     for row in played(Follower(), pool, cells()):
         steps = [row.actions[place : place + 4] for place in range(0, len(row.actions), 4)]
-        actions = [float(action_from_bytes(pool.spec, step)["action"][0]) for step in steps]
+        actions = ActionRows(pool.spec).read(steps)["action"][:, 0].tolist()
         assert row.return_ == sum((1.0 + 0.1 * action for action in actions), start=0.0)
 
 

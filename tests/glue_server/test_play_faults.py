@@ -10,7 +10,7 @@ import pytest
 
 from glue_server import LocalPool, Outcome, SlotGlue
 from reglue import Agent, EndKind, Phase
-from reglue.calls import Done, Reply, Turn
+from reglue.calls import UNLIMITED, Budget, Done, Reply, Turn
 from reglue.errors import AgentFault, AgentTimeout
 from reglue.player import play
 from tests.glue_server.playing import (
@@ -113,7 +113,7 @@ class Answering(Told):
         self._turns = 0
         self._other = reply
 
-    def send(self, call: Any) -> None:
+    def send(self, call: Any, budget: Budget = UNLIMITED) -> None:
         self._turns += isinstance(call, Turn)
         self._reply = play(self._agent, call)
 

@@ -90,9 +90,9 @@ def test_a_pool_uses_no_more_workers_than_slots() -> None:
     [
         ("tests.worlds:Unbuildable", {}, "OSError: the plans are lost"),
         ("tests.worlds:Corridor", {"wrong": 1}, "unexpected keyword argument 'wrong'"),
-        ("tests.worlds:Nowhere", {}, "has no attribute 'Nowhere'"),
-        ("tests.no_such_module:Nowhere", {}, "No module named 'tests.no_such_module'"),
-        ("tests.worlds", {}, "no suite 'tests.worlds'"),
+        ("tests.worlds:Nowhere", {}, "there is no class Nowhere"),
+        ("tests.no_such_module:Nowhere", {}, "there is no module tests.no_such_module"),
+        ("tests.worlds", {}, "or package.module:Class"),
     ],
 )
 def test_a_suite_that_cannot_be_built_says_why(

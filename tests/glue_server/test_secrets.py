@@ -17,7 +17,7 @@ from glue_server import LocalPool, NextOrder, Order, SlotGlue, Timeouts
 from glue_server.rpc.dialects import AgentDialect
 from glue_server.rpc.stream_port import StreamPort
 from reglue import Agent, Phase, TaskSpec
-from reglue.calls import Call, Hello, Init, Reply
+from reglue.calls import UNLIMITED, Budget, Call, Hello, Init, Reply
 from reglue.errors import BadReply
 from reglue.player import hello, play
 from reglue.v1 import agent_pb2 as pb
@@ -71,8 +71,8 @@ class Tap:
         self._calls = iter(self._line)
         self._spec: TaskSpec | None = None
 
-    def send(self, call: Call) -> None:
-        self._port.send(call)
+    def send(self, call: Call, budget: Budget = UNLIMITED) -> None:
+        self._port.send(call, budget)
         message = self._pass_on()
         numbered = decode_call(message, self._spec)
         if isinstance(numbered.call, Init):

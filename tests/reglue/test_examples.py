@@ -22,7 +22,7 @@ from reglue.examples import EXAMPLES
 from reglue.examples.expert import ExpertAgent
 from reglue.examples.random_agent import RandomAgent
 from reglue.examples.reach_adapt import HAND_HIGH, HAND_LOW, ReachAdapt, find_goal, way_points
-from reglue.loading import load_agent
+from reglue.loading import load
 from reglue.spec import (
     Box,
     Discrete,
@@ -78,13 +78,13 @@ def play(
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_is_made_without_arguments(name: str) -> None:
-    assert isinstance(load_agent(name), Agent)
+    assert isinstance(load(name), Agent)
 
 
 def test_examples_load_no_grpc() -> None:
     code = (
-        "import sys; from reglue.loading import load_agent\n"
-        f"for name in {[*EXAMPLES]}: load_agent(name)\n"
+        "import sys; from reglue.loading import load\n"
+        f"for name in {[*EXAMPLES]}: load(name)\n"
         "assert 'grpc' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

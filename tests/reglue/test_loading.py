@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from reglue import loading
 from reglue.errors import CannotLoad
 from reglue.examples.random_agent import RandomAgent
-from reglue.loading import agent_name, checkpoint_sha256, example_names, load_agent
+from reglue.loading import agent_name, checkpoint_sha256, example_names
 from reglue.metaworld_agent import wrap
 
 Write = Callable[[str, str], Path]
@@ -45,7 +46,7 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
 
 
 def load(name: str, **arguments: str) -> Any:
-    return load_agent(name, arguments)
+    return loading.load(name, arguments)
 
 
 # By name.
@@ -56,7 +57,9 @@ def test_an_example_is_loaded_by_its_name() -> None:
 
 
 def test_the_examples_are_listed() -> None:
-    assert example_names() == ["expert", "random", "reach_adapt"]
+    assert example_names() == [
+        *("constant", "expert", "q_learning", "random", "reach_adapt", "sarsa")
+    ]
 
 
 def test_an_unknown_example_lists_the_near_ones() -> None:

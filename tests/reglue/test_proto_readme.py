@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import re
 from pathlib import Path
@@ -15,6 +16,7 @@ from glue_server.checks import check_actions
 from glue_server.turns import Row, build_turn
 from reglue.calls import Actions, EndKind, Numbered, Phase, StepFlag, Turn
 from reglue.door import hello_proof
+from reglue.invitation import invitation
 from reglue.spec import TaskSpec
 from reglue.v1 import agent_pb2, lobby_pb2, spec_pb2
 from reglue.wire.agent_messages import decode_call, decode_reply, encode_call, encode_reply
@@ -90,6 +92,16 @@ def test_the_numbers_beside_the_bytes_are_theirs(name: str, dtype: str) -> None:
 def test_every_field_of_the_contract_is_explained(file: FileDescriptor) -> None:
     words = set(re.findall(r"\w+", README))
     assert {name for name in field_names(file) if name not in words} == set()
+
+
+def test_the_join_string_holds_what_is_said_beside_it() -> None:
+    told = dict(line.split(maxsplit=1) for line in block("text join-string-entries").splitlines())
+    text = block("text join-string").replace("\n", "")
+    invited = invitation(text)
+    assert (invited.address, invited.tls_name) == (told["address"], told["name"])
+    assert invited.token == told["token"]
+    assert hashlib.sha256(invited.authority).hexdigest() == told["sha256"]
+    assert str(invited) == text
 
 
 def block(info: str) -> str:

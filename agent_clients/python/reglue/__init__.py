@@ -1,4 +1,4 @@
-"""Reglue for agents: describe a task, write an agent, connect it to a glue.
+"""Reglue for agents and environments: describe a task, write either, connect it to a glue.
 
 import reglue
 
@@ -14,7 +14,9 @@ reglue.connect(Still(), "127.0.0.1:4096", token="…")
 
 from reglue.agent import Agent
 from reglue.calls import Actions, EndKind, Ends, Phase, Starts, StepFlag, Steps, Turn
+from reglue.chance import Chance
 from reglue.client import connect
+from reglue.environment import Earned, Environment, Worlds
 from reglue.errors import ReglueError
 from reglue.spec import (
     Box,
@@ -24,23 +26,32 @@ from reglue.spec import (
     TaskSpec,
     TensorSpec,
 )
+from reglue.worlds import Cell, Step, Suite, World
 
 __all__ = [
     "Actions",
     "Agent",
     "Box",
+    "Cell",
+    "Chance",
     "Discrete",
+    "Earned",
     "EndKind",
     "Ends",
+    "Environment",
     "MultiBinary",
     "MultiDiscrete",
     "Phase",
     "ReglueError",
     "Starts",
+    "Step",
     "StepFlag",
     "Steps",
+    "Suite",
     "TaskSpec",
     "TensorSpec",
     "Turn",
+    "World",
+    "Worlds",
     "connect",
 ]

@@ -15,6 +15,8 @@ _ABOUT = {
     "join": "play an agent at a glue",
     "bench": "evaluate an agent on a benchmark",
     "benchmarks": "list the benchmarks",
+    "conformance": "does a client of your own keep the rules of the protocol?",
+    "glue": "join whoever comes: an agent, an environment and a benchmark program",
     "try": "rehearse: a few episodes, and what would fail",
     "report": "draw report.html of one run, or compare several",
 }

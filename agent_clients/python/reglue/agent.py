@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from reglue.calls import Actions, Budget, Ends, Phase, Starts, Steps, Turn
+from reglue.calls import UNLIMITED, Actions, Budget, Ends, Phase, Starts, Steps, Turn
 from reglue.errors import NotAnAgent
 from reglue.spec import Arrays, TaskSpec
 
@@ -35,7 +35,7 @@ class Agent:
 
     spec: TaskSpec
     phase: Phase
-    budget: Budget = Budget()
+    budget: Budget = UNLIMITED
 
     max_slots = 0
     """Most slots the agent plays at once; 0 means any number."""

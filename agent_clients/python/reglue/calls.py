@@ -177,6 +177,9 @@ class Budget:
     run_us: int | None = None
 
 
+UNLIMITED = Budget()
+
+
 Call: TypeAlias = Init | Turn | Freeze | AdaptBegin | Adapt | Message | Cleanup | Refusal | Farewell
 Reply: TypeAlias = Actions | Done | Message | Fault
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from reglue.agent import Agent
 from reglue.environment import Environment, Worlds
+from reglue.errors import NotAnEnvironment
 from reglue.invitation import invitation
 from reglue.metaworld_agent import wrap
+from reglue.worlds import Suite
 
 if TYPE_CHECKING:
     from reglue.parts import Part
@@ -17,6 +21,8 @@ def connect(
     address: str | None = None,
     token: str | None = None,
     *,
+    ca: str | Path | bytes | None = None,
+    tls_name: str | None = None,
     name: str | None = None,
     patience_s: float = 60.0,
 ) -> str:
@@ -24,16 +30,20 @@ def connect(
 
     `partner` is a `reglue.Agent`, or an object with the methods of Meta-World's `Agent`
     or `MetaLearningAgent`; or a `reglue.Environment`, or a suite of worlds. `address` is
-    `host:port` or a join string, which holds the token as well; they default to
-    REGLUE_ADDRESS and REGLUE_TOKEN of the environment. A glue that is not up yet is
-    waited for, up to `patience_s` seconds. A connection that breaks is made again as
-    long as the glue allows, and every call is carried out once.
+    `host:port` or a join string, which holds the token and whom to trust as well; they
+    default to REGLUE_ADDRESS and REGLUE_TOKEN of the environment. `ca` is the certificate
+    of the authority to trust, a file or bytes, PEM or DER: the connection is made with TLS,
+    and never without it. `tls_name` is the name in the glue's certificate, where it is not
+    the address's. A glue that is not up yet is waited for, up to `patience_s` seconds. A
+    connection that breaks is made again as long as the glue allows, and every call is
+    carried out once.
 
-    Raises NotAnAgent (a method is missing), Unreachable, Refused (wrong token, wrong
-    version, busy), SessionLost (the glue went away), UsageError (no address), and
-    whatever the partner itself raises, after telling the glue.
+    Raises NotAnAgent and NotAnEnvironment (a method is missing), Unreachable, Refused
+    (wrong token, wrong version, WrongTls, busy), SessionLost (the glue went away),
+    UsageError (no address, no authority), and whatever the partner itself raises, after
+    telling the glue.
     """
-    where = invitation(address, token)
+    where = invitation(address, token, ca=ca, tls_name=tls_name)
     part = _part(partner, name or type(partner).__name__)
     from reglue.session import Session
 
@@ -41,10 +51,40 @@ def connect(
 
 
 def _part(partner: object, name: str) -> Part:
+    """Raises NotAnAgent and NotAnEnvironment."""
     from reglue.parts import AgentPart, EnvironmentPart
 
     if isinstance(partner, Environment):
+        _check_environment(partner)
         return EnvironmentPart(partner, name)
-    if hasattr(partner, "world") and hasattr(partner, "spec"):
-        return EnvironmentPart(Worlds(partner), name)  # type: ignore[arg-type]
+    if _is_suite(partner):
+        return EnvironmentPart(Worlds(_checked_suite(partner)), name)
     return AgentPart(wrap(partner), name)
+
+
+def _is_suite(partner: object) -> bool:
+    """Agents may have a `world` of their own, a model of it."""
+    is_agent = isinstance(partner, (Agent, type)) or hasattr(partner, "eval_action")
+    return not is_agent and callable(getattr(partner, "world", None))
+
+
+def _checked_suite(partner: Any) -> Suite:
+    for name in ("spec", "variants", "standardizes"):
+        if not hasattr(partner, name):
+            raise NotAnEnvironment(
+                f"{type(partner).__name__} lacks {name}; a suite has spec, variants, "
+                "standardizes and world()"
+            )
+    suite: Suite = partner
+    return suite
+
+
+def _check_environment(environment: Environment) -> None:
+    cls = type(environment)
+    plays = cls.play is not Environment.play
+    for name in ("env_init",) if plays else ("env_init", "env_start", "env_step"):
+        if getattr(cls, name) is getattr(Environment, name):
+            raise NotAnEnvironment(
+                f"{cls.__name__} lacks {name}(); write env_init(), and env_start() and "
+                "env_step(), or play()"
+            )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import hmac
 import time
 from collections.abc import Iterator
 
+from reglue.certificates import to_pem
 from reglue.errors import (
     Busy,
     Refused,
@@ -18,6 +18,7 @@ from reglue.errors import (
     WrongVersion,
 )
 from reglue.grpc_settings import HUB_MESSAGE_BYTES, channel_options, grpc
+from reglue.handshake import tls_trouble
 from reglue.invitation import Invitation
 from reglue.v1 import lobby_pb2, lobby_pb2_grpc
 from reglue.version import PROTOCOL_MAJOR, PROTOCOL_MINOR
@@ -31,6 +32,8 @@ REFUSALS: dict[grpc.StatusCode, type[ReglueError]] = {
 """What a glue that does not let somebody in answers."""
 
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+
+_HANDSHAKE_S = 2.0  # how long one may take that is made to learn why another failed
 
 
 def hello_proof(secret: bytes, session: str, answered: int) -> bytes:
@@ -49,7 +52,7 @@ def open_channel(invitation: Invitation, max_message_bytes: int) -> grpc.Channel
     if invitation.tls_name:
         options.append(("grpc.ssl_target_name_override", invitation.tls_name))
     # Given explicitly: the environment may name other roots.
-    roots = grpc.ssl_channel_credentials(root_certificates=_pem(invitation.authority))
+    roots = grpc.ssl_channel_credentials(root_certificates=to_pem(invitation.authority))
     return grpc.secure_channel(invitation.address, roots, options)
 
 
@@ -58,7 +61,7 @@ def join(
 ) -> lobby_pb2.Ticket:
     """A ticket; waits up to `patience_s` for a glue that is not up yet.
 
-    Raises Unreachable, WrongToken, WrongVersion, Busy, Refused.
+    Raises Unreachable, WrongToken, WrongVersion, WrongTls, Busy, Refused.
     """
     request = lobby_pb2.JoinRequest(
         major=PROTOCOL_MAJOR,
@@ -80,6 +83,10 @@ def join(
             except grpc.RpcError as error:
                 if error.code() in REFUSALS:
                     raise REFUSALS[error.code()](error.details()) from error
+                if error.code() is grpc.StatusCode.UNAVAILABLE:
+                    trouble = tls_trouble(invitation, min(left_s, _HANDSHAKE_S))
+                    if trouble is not None:  # waiting mends none
+                        raise trouble from error
                 if time.monotonic() + pause_s > deadline:
                     raise _unreachable(error, invitation, patience_s) from error
         time.sleep(pause_s)
@@ -111,8 +118,3 @@ def _unreachable(error: grpc.RpcError, invitation: Invitation, patience_s: float
         f"no glue answered at {invitation.address} within {patience_s:g} s; is it running, "
         "and is the address right?"
     )
-
-
-def _pem(certificate: bytes) -> bytes:
-    lines = base64.encodebytes(certificate).decode("ascii")
-    return f"-----BEGIN CERTIFICATE-----\n{lines}-----END CERTIFICATE-----\n".encode("ascii")

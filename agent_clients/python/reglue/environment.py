@@ -32,6 +32,8 @@ from reglue.worlds import Cell, Restorable, Seeded, Step, Suite, World
 
 log = logging.getLogger("reglue")
 
+_MOST_WORDS = 4096  # of a fault: as many go over a wire
+
 
 @dataclass(frozen=True, slots=True)
 class Earned:
@@ -193,15 +195,43 @@ class Worlds(Environment):
         for row, slot in enumerate(play.slots.tolist()):
             action = {name: rows[row] for name, rows in play.actions.items()}
             try:
-                self._step(slot, action, played, row)
+                step = self.step(slot, action)
             except Exception as error:  # noqa: BLE001 - the edge of somebody's world
-                faults[slot] = _what(error)
+                faults[slot] = words(error)
+                continue
+            _keep(played, row, step.observation)
+            played.rewards[row] = step.reward
+            played.terminated[row] = step.terminated
+            played.truncated[row] = step.truncated
+            played.success[row] = step.success
         for row, (slot, cell) in enumerate(play.starts.items(), start=len(play.slots)):
             try:
-                self._start(slot, cell, played, row)
+                _keep(played, row, self.start(slot, cell))
             except Exception as error:  # noqa: BLE001 - the edge of somebody's world
-                faults[slot] = _what(error)
-        return replace(played, faults=faults)
+                faults[slot] = words(error)
+        return replace(played, faults=faults) if faults else played
+
+    def start(self, slot: int, cell: Cell) -> Arrays:
+        """Begin one slot's episode; raises what its world does, and NotAnEnvironment."""
+        if self._standard is not None:
+            seed, starts = self._standard
+            cell, self._standard = replace(cell, seed=seed, repeat=starts), (seed, starts + 1)
+        return self._conform(self._world_of(slot).start(cell))
+
+    def step(self, slot: int, action: Arrays) -> Step:
+        """Take one slot's step, in Python's own numbers; raises as `start`."""
+        if slot not in self._worlds:
+            raise OutOfOrder(got=f"env_step in slot {slot}", wanted="env_start there first")
+        step = self._worlds[slot].step(action)
+        if not math.isfinite(step.reward):
+            raise NotAnEnvironment(f"got reward {step.reward}, wanted a finite number")
+        return Step(
+            float(step.reward),
+            self._conform(step.observation),
+            bool(step.terminated),
+            bool(step.truncated),
+            bool(step.success),
+        )
 
     def env_get_state(self, slot: int) -> bytes:
         """As its world's get_state."""
@@ -254,32 +284,17 @@ class Worlds(Environment):
             self._worlds[slot] = self._suite.world()
         return self._worlds[slot]
 
-    def _start(self, slot: int, cell: Cell, played: Played, row: int) -> None:
-        if self._standard is not None:
-            seed, starts = self._standard
-            cell, self._standard = replace(cell, seed=seed, repeat=starts), (seed, starts + 1)
-        self._keep(self._world_of(slot).start(cell), played, row)
-
-    def _step(self, slot: int, action: Arrays, played: Played, row: int) -> None:
-        if slot not in self._worlds:
-            raise OutOfOrder(got=f"env_step in slot {slot}", wanted="env_start there first")
-        step: Step = self._worlds[slot].step(action)
-        if not math.isfinite(step.reward):
-            raise NotAnEnvironment(f"got reward {step.reward}, wanted a finite number")
-        self._keep(step.observation, played, row)
-        played.rewards[row] = float(step.reward)
-        played.terminated[row] = step.terminated
-        played.truncated[row] = step.truncated
-        played.success[row] = step.success
-
-    def _keep(self, observation: Arrays, played: Played, row: int) -> None:
+    def _conform(self, observation: Arrays) -> dict[str, Array]:
+        """Copies in the spec's dtypes. Raises NotAnEnvironment or KeyError where they do not fit."""
+        conforming = {}
         for tensor in self.spec.observations:
-            value = np.asarray(observation[tensor.name])
+            value = np.array(observation[tensor.name], tensor.dtype)
             if value.shape != tensor.shape:
                 raise NotAnEnvironment(
                     f"observation {tensor.name!r}: got {value.shape}, wanted {tensor.shape}"
                 )
-            played.observations[tensor.name][row] = value
+            conforming[tensor.name] = value
+        return conforming
 
 
 @contextmanager
@@ -293,8 +308,14 @@ def _refusing(kind: type[RoutineRefused], routine: str) -> Iterator[None]:
         raise kind(got=routine, wanted=str(error)) from error
 
 
-def _what(error: Exception) -> str:
-    return "".join(traceback.format_exception(error))
+def words(error: Exception) -> str:
+    """What somebody's code raised, and where: the end of it, which says most."""
+    return "".join(traceback.format_exception(error))[-_MOST_WORDS:]
+
+
+def _keep(played: Played, row: int, observation: Arrays) -> None:
+    for name, value in observation.items():
+        played.observations[name][row] = value
 
 
 def _column(values: npt.ArrayLike, rows: int, dtype: type[np.generic]) -> Array:

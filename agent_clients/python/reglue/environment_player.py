@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import logging
-import traceback
 
 from reglue.calls import Cleanup, Done, Farewell, Message, Refusal
-from reglue.environment import Environment
+from reglue.environment import Environment, words
 from reglue.environment_calls import (
     EnvironmentCall,
     EnvironmentHello,
@@ -43,8 +42,8 @@ def play_environment(environment: Environment, call: EnvironmentCall) -> Environ
         case Refusal() | Farewell():
             return None
         case Message(text):
-            return Message(environment.env_message(text))
-        case EnvironmentInit(slots) if slots >= 1:
+            return Message(environment.env_message(text) or "")
+        case EnvironmentInit(slots):
             return _init(environment, slots)
     try:
         if not hasattr(environment, "spec"):
@@ -56,8 +55,9 @@ def play_environment(environment: Environment, call: EnvironmentCall) -> Environ
 
 def _init(environment: Environment, slots: int) -> Ready | Refusal:
     most = environment.max_slots
-    if most and slots > most:
-        return Refusal(0, OutOfDomain.code, f"{slots} slots", f"1 to {most}")
+    if slots < 1 or (most and slots > most):
+        wanted = f"1 to {most}" if most else "at least 1"
+        return Refusal(0, OutOfDomain.code, f"{slots} slots", wanted)
     environment.spec = environment.env_init(slots).with_slots(slots)
     return Ready(
         environment.spec,
@@ -76,8 +76,7 @@ def _play(environment: Environment, play: Play) -> Played:
         return environment.play(play)
     except Exception as error:  # the edge of somebody's environment
         log.exception("the environment failed")
-        what = "".join(traceback.format_exception(error))
-        return Played.blank(environment.spec, play, dict.fromkeys(slots, what))
+        return Played.blank(environment.spec, play, dict.fromkeys(slots, words(error)))
 
 
 def _routine(environment: Environment, call: EnvironmentCall) -> EnvironmentReply:

@@ -33,7 +33,7 @@ class UnknownName(UsageError):
 
 
 class SpecError(UsageError):
-    """A TaskSpec, a TensorSpec or a task spec string that contradicts itself or says too much."""
+    """A TaskSpec, TensorSpec or task spec string that is malformed or contradicts itself."""
 
 
 class UnknownVersion(SpecError):
@@ -198,3 +198,13 @@ class SessionLost(ReglueError):
 
 class Unreachable(ReglueError):
     """No glue answered at the address in time."""
+
+
+# The conformance kit's.
+
+
+class NotConforming(ReglueError):
+    """A client under test does not do what the protocol asks of it."""
+
+    def __init__(self, what: str, *, got: object, wanted: object) -> None:
+        super().__init__(f"{what}: got {got}, wanted {wanted}")

@@ -5,64 +5,122 @@ from __future__ import annotations
 import base64
 import binascii
 import os
-from dataclasses import dataclass
-from urllib.parse import parse_qs, urlencode, urlsplit
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from reglue.certificates import checked_authority, read_authority
 from reglue.errors import UsageError
 
 SCHEME = "reglue"
+
+_FORM = f"{SCHEME}://HOST:PORT?ca=…&name=…&token=…"
+
+_HOST = re.compile(r"[^\s/?#@:\[\]]+|\[[^\s/?#@\[\]]*:[^\s/?#@\[\]]*\]")
+
+_LAST_PORT = 65535  # grpc would take a larger number modulo 65536
 
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
     """Where a glue listens and how to get in.
 
-    As a string it is `reglue://HOST:PORT?token=…`, with `ca=…` where the glue speaks TLS:
-    the certificate of its authority, DER in URL-safe base64, and `name=…` where the
-    server's certificate is made out to another name than the address's.
+    As a string, the join string, it is `reglue://HOST:PORT?token=…`, with `ca=…` where the
+    glue speaks TLS: the certificate of its authority, DER in URL-safe base64, and
+    `name=…` where the server's certificate is made out to another name than the address's.
     """
 
     address: str  # host:port
     token: str = ""
-    authority: bytes = b""  # DER of the authority's certificate; empty: no TLS
+    authority: bytes = b""  # DER of its certificate, or of several; empty: no TLS
     tls_name: str = ""  # the name in the server's certificate; empty: the address's
 
     def __str__(self) -> str:
+        # The authority first: a shell that cuts an unquoted string at its `&`, or one who
+        # copies half of it, must not be left with an invitation to go without TLS.
         entries = {
-            "token": self.token,
             "ca": base64.urlsafe_b64encode(self.authority).decode().rstrip("="),
             "name": self.tls_name,
+            "token": self.token,
         }
         query = urlencode({name: value for name, value in entries.items() if value})
         return f"{SCHEME}://{self.address}" + (f"?{query}" if query else "")
 
 
-def invitation(address: str | None, token: str | None = None) -> Invitation:
-    """The invitation of a join string, or of `host:port` and a token.
+def invitation(
+    address: str | None = None,
+    token: str | None = None,
+    *,
+    ca: str | Path | bytes | None = None,
+    tls_name: str | None = None,
+) -> Invitation:
+    """The invitation of a join string or of `host:port`, and of what is given beside it.
 
-    They default to REGLUE_ADDRESS and REGLUE_TOKEN of the environment. A token that is
-    given goes before one in the join string. Raises UsageError.
+    Address and token default to REGLUE_ADDRESS and REGLUE_TOKEN of the environment. What
+    is given goes before what the join string says: `token`, `ca` (a file of the
+    authority's certificate, PEM or DER, or its bytes) and `tls_name`. Raises UsageError.
     """
-    address = address or os.environ.get("REGLUE_ADDRESS")
+    address = (address or os.environ.get("REGLUE_ADDRESS") or "").strip()
     if not address:
         raise UsageError("no address: give host:port or a join string, or set REGLUE_ADDRESS")
-    if "://" not in address:
-        token = os.environ.get("REGLUE_TOKEN", "") if token is None else token
-        return Invitation(address, token)
-    parts = urlsplit(address)
-    if parts.scheme != SCHEME or not parts.netloc:
-        raise UsageError(f"got {address[:80]!r}, wanted {SCHEME}://HOST:PORT?token=…")
-    entries = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+    said = _parsed(address) if "://" in address else Invitation(_dialled(address))
+    whole = replace(
+        said,
+        token=(said.token or os.environ.get("REGLUE_TOKEN", "")) if token is None else token,
+        authority=said.authority if ca is None else read_authority(ca),
+        tls_name=said.tls_name if tls_name is None else tls_name,
+    )
+    if whole.tls_name and not whole.authority:
+        raise UsageError(
+            f"got TLS name {whole.tls_name!r} and no authority to trust: give the whole join "
+            "string, or the authority's certificate (--ca FILE)"
+        )
+    return whole
+
+
+def split_address(address: str) -> tuple[str, int]:
+    """Host and port of `host:port`; an IPv6 host is in brackets. Raises UsageError."""
+    host, _, port = address.rpartition(":")
+    is_port = port.isascii() and port.isdecimal() and int(port) <= _LAST_PORT
+    if not is_port or not _HOST.fullmatch(host):
+        raise UsageError(f"got address {address[:80]!r}, wanted host:port such as 127.0.0.1:4096")
+    return host, int(port)
+
+
+def _dialled(address: str) -> str:
+    """`address`, if one can dial it."""
+    if split_address(address)[1] == 0:
+        raise UsageError(f"got address {address!r}, wanted the port that the glue listens on")
+    return address
+
+
+def _parsed(text: str) -> Invitation:
+    """A join string. What is not understood is refused: it may be about whom to trust."""
+    try:
+        parts = urlsplit(text)
+        pairs = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
+    except ValueError as error:
+        raise UsageError(f"got join string {text[:80]!r}, wanted {_FORM}: {error}") from error
+    entries = dict(pairs)
+    is_cut = "?" in text and not entries  # what is lacking may be the authority
+    if parts.scheme != SCHEME or parts.path not in ("", "/") or parts.fragment or is_cut:
+        raise UsageError(f"got join string {text[:80]!r}, wanted {_FORM}")
+    if len(entries) < len(pairs) or not entries.keys() <= {"ca", "name", "token"}:
+        got = ", ".join(name[:80] for name, _ in pairs)
+        raise UsageError(f"got a join string with {got}, wanted ca, name and token, each once")
     return Invitation(
-        address=parts.netloc,
-        token=entries.get("token", os.environ.get("REGLUE_TOKEN", "")) if token is None else token,
-        authority=_decoded(entries.get("ca", "")),
+        address=_dialled(parts.netloc),
+        token=entries.get("token", ""),
+        authority=_decoded(entries["ca"]) if "ca" in entries else b"",
         tls_name=entries.get("name", ""),
     )
 
 
 def _decoded(text: str) -> bytes:
+    what = "the join string's ca"
     try:
-        return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-    except binascii.Error as error:
-        raise UsageError(f"the join string's ca is no certificate: {error}") from error
+        der = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise UsageError(f"{what} is no certificate, copy it whole: {error}") from error
+    return checked_authority(der, what)

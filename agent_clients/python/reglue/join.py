@@ -1,4 +1,4 @@
-"""`reglue join`: play an agent at a glue."""
+"""`reglue join`: play an agent or an environment at a glue."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from collections.abc import Sequence
 
 from reglue.client import connect
 from reglue.errors import CannotLoad, Refused, ReglueError, UsageError
-from reglue.loading import agent_name, example_names, load_agent
+from reglue.loading import agent_name, example_names, load
 
 log = logging.getLogger("reglue")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Exit codes: 0 farewell, 1 the agent failed or the glue went away, 2 wrong usage."""
+    """Exit codes: 0 farewell, 1 the partner failed or the glue went away, 2 wrong usage."""
     options = _parser().parse_args(argv)
     logging.basicConfig(level=logging.INFO, format="reglue: %(message)s", stream=sys.stderr)
     try:
@@ -36,66 +36,91 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _join(options: argparse.Namespace) -> int:
     try:
-        agent = load_agent(options.agent, pairs(options.agent_arg))
+        partner = load(options.partner, pairs(options.arguments, "--arg"))
     except ReglueError:
         raise
-    except Exception:  # of the agent's constructor
-        log.exception("the agent could not be made")
+    except Exception:  # of the partner's constructor
+        log.exception("%s could not be made", options.partner)
         return 1
     try:
         reason = connect(
-            agent,
+            partner,
             options.address,
             options.token,
-            name=options.name or agent_name(agent),
+            ca=options.ca,
+            tls_name=options.tls_name,
+            name=options.name or agent_name(partner),
             patience_s=options.patience,
         )
     except ReglueError:
         raise
-    except Exception:  # noqa: BLE001 - the agent's own; the session has logged it
+    except Exception:  # noqa: BLE001 - the partner's own; the session has logged it
         return 1
     print(f"reglue join: {reason}", file=sys.stderr)
     return 0
 
 
-def pairs(arguments: Sequence[str]) -> dict[str, str]:
-    """`key=value` words as a dict. Raises UsageError for a word without `=`."""
+def pairs(arguments: Sequence[str], option: str = "--agent-arg") -> dict[str, str]:
+    """`key=value` words of `option` as a dict. Raises UsageError for a word without `=`."""
     for word in arguments:
         if "=" not in word:
-            raise UsageError(f"got --agent-arg {word!r}, wanted key=value")
+            raise UsageError(f"got {option} {word!r}, wanted key=value")
     return dict(word.split("=", 1) for word in arguments)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="reglue join",
-        description="Play an agent at a glue until it says farewell.",
+        description="Play an agent or an environment at a glue until it says farewell.",
         epilog="example: reglue join my_agent.py:MyAgent --address 127.0.0.1:4096 --token SECRET",
     )
     parser.add_argument(
-        "agent",
-        help=f"file.py:Class, package.module:Class, or an example ({', '.join(example_names())})",
+        "partner",
+        help="the agent or environment: file.py:Class or package.module:Class, or an example "
+        f"agent ({', '.join(example_names())})",
     )
+    parser.add_argument(
+        "--arg",
+        "--agent-arg",
+        dest="arguments",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="keyword of its constructor; repeat for more",
+    )
+    parser.add_argument("--name", help="what it calls itself (default: its class)")
+    _add_where(parser)
+    return parser
+
+
+def _add_where(parser: argparse.ArgumentParser) -> None:
+    """Where the glue is, and what one must show there and see."""
     parser.add_argument(
         "--address",
         metavar="HOST:PORT",
         default=os.environ.get("REGLUE_ADDRESS"),
-        help="where the glue listens (default: $REGLUE_ADDRESS)",
+        help="where the glue listens, or the join string that its host printed, in quotes "
+        "(default: $REGLUE_ADDRESS)",
     )
     parser.add_argument(
         "--token",
         default=None,
-        help="the secret that the host handed out (default: $REGLUE_TOKEN, "
+        help="the secret that the host handed out (default: the join string's, or $REGLUE_TOKEN, "
         "which other users of this machine cannot read from the process list)",
     )
     parser.add_argument(
-        "--agent-arg",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="keyword of the agent's constructor; repeat for more",
+        "--ca",
+        metavar="FILE",
+        default=None,
+        help="certificate of the authority to trust, PEM or DER (default: the join string's); "
+        "without one there is no TLS",
     )
-    parser.add_argument("--name", help="what the agent calls itself (default: its class)")
+    parser.add_argument(
+        "--tls-name",
+        metavar="NAME",
+        default=None,
+        help="name in the glue's certificate (default: the join string's, or the address's)",
+    )
     parser.add_argument(
         "--patience",
         type=float,
@@ -103,4 +128,3 @@ def _parser() -> argparse.ArgumentParser:
         metavar="SECONDS",
         help="how long to wait for a glue that is not up yet (default: 60)",
     )
-    return parser

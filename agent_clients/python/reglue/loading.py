@@ -1,7 +1,7 @@
-"""Finds the agent that a command line names, and makes it.
+"""Finds the agent or environment that a command line names, and makes it.
 
-An agent is named as `file.py:Class`, as `package.module:Class`, or by the name of
-an example that comes with the package.
+It is named as `file.py:Class` or as `package.module:Class`; an agent also by the name
+of an example that comes with the package.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def example_names() -> list[str]:
     return sorted(EXAMPLES)
 
 
-def load_agent(name: str, arguments: Mapping[str, str] | None = None) -> object:
-    """Make the agent called `name`, with `arguments` as its constructor's keywords.
+def load(name: str, arguments: Mapping[str, str] | None = None) -> object:
+    """Make what is called `name`, with `arguments` as its constructor's keywords.
 
     An argument that reads as JSON is passed as that (`3`, `0.5`, `true`, `null`,
     `[1, 2]`, `"3"`), any other as the string it is. Folders of files, and the
@@ -41,7 +41,7 @@ def load_agent(name: str, arguments: Mapping[str, str] | None = None) -> object:
     author's code fails to import (its own error is the cause).
     """
     make = find(EXAMPLES.get(name, name))
-    keywords = {key: _parsed(value) for key, value in (arguments or {}).items()}
+    keywords = {key: parsed(value) for key, value in (arguments or {}).items()}
     _check_arguments(name, make, keywords)
     return make(**keywords)
 
@@ -70,11 +70,19 @@ def checkpoint_sha256(arguments: Mapping[str, str]) -> str | None:
     """
     if "checkpoint" not in arguments:
         return None
-    path = Path(str(_parsed(arguments["checkpoint"])))
+    path = Path(str(parsed(arguments["checkpoint"])))
     if not path.is_file():
         raise CannotLoad(f"got checkpoint={path}, wanted a file; {_near_files(path)}")
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def parsed(value: str) -> Any:
+    """A command line's value: what it reads as in JSON, or the string that it is."""
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
 
 
 def _is_file(target: str) -> bool:
@@ -139,13 +147,6 @@ def _find(module: ModuleType, attribute: str) -> Callable[..., Any]:
         raise CannotLoad(f"there is no class {attribute} in {where}; {_near(attribute, classes)}")
     make: Callable[..., Any] = found
     return make
-
-
-def _parsed(value: str) -> Any:
-    try:
-        return json.loads(value)
-    except ValueError:
-        return value
 
 
 def _check_arguments(name: str, make: Callable[..., object], keywords: dict[str, Any]) -> None:

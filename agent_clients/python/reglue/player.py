@@ -61,7 +61,7 @@ def play(agent: Agent, call: Call) -> Reply | None:
         case Adapt():
             agent.adapt()
         case Message(text):
-            return Message(agent.agent_message(text))
+            return Message(agent.agent_message(text) or "")
         case Cleanup():
             agent.agent_cleanup()
         case Refusal() | Farewell():

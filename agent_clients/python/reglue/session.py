@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from queue import SimpleQueue
 from typing import Any, Protocol
@@ -24,6 +24,7 @@ WINDOW = 8
 """Answers that are remembered: as many calls may be under way at once."""
 
 _FAREWELL_S = 5.0  # how long a faulted partner waits for the glue's last word
+_END_S = 2.0  # how long grpc may take to end a stream
 
 
 class Stream(Protocol):
@@ -33,6 +34,9 @@ class Stream(Protocol):
 
     def cancel(self) -> bool:
         """End it from this side."""
+
+    def add_callback(self, callback: Callable[[], None]) -> bool:
+        """Call it when the stream has ended; False if it has."""
 
 
 class _Broken(Exception):
@@ -97,10 +101,17 @@ class Session:
             stream = self._part.connect(channel)(
                 iter(outbox.get, None), metadata=[("reglue-session", self._ticket.session)]
             )
+            has_ended = threading.Event()
+            if not stream.add_callback(has_ended.set):
+                has_ended.set()
             try:
                 return self._answer(stream, outbox)
             finally:
                 outbox.put(None)
+                stream.cancel()
+                # An error that is not caught keeps the stream until the interpreter leaves,
+                # and grpc would then wait for a thread that had a lock and is no more.
+                has_ended.wait(_END_S)
 
     def _where(self) -> Invitation:
         """Where the ticket says that the stream is opened."""

@@ -44,7 +44,13 @@ class RawAgent:
         self._outbox: SimpleQueue[pb.AgentReply | None] = SimpleQueue()
         session = self.ticket.session
         proof = hello_proof(self.ticket.secret, session, 0)
-        good: dict[str, Any] = {"major": 1, "session": session, "proof": proof, "agent": "raw"}
+        good: dict[str, Any] = {
+            "major": 1,
+            "session": session,
+            "proof": proof,
+            "agent": "raw",
+            "episodic": True,
+        }
         self.send(first or pb.AgentReply(hello=pb.Hello(**good | hello)))
         self.stream = agent_pb2_grpc.AgentServiceStub(channel).Connect(
             iter(self._outbox.get, None),

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from glue_server.conformance.road import Road
 from glue_server.port import AgentPort
 from glue_server.rpc import GlueServer
 from reglue import Agent, Phase, Turn, connect
@@ -19,7 +20,6 @@ from reglue.environment_calls import EnvironmentInit, Play, Played, Ready
 from reglue.errors import AgentDisconnected, SessionLost, WrongToken
 from reglue.worlds import Cell
 from tests.glue_server.playing import SOLVED, corridor_pool
-from tests.glue_server.rpc.cutting import Road, road
 from tests.glue_server.rpc.partners import PATIENCE_S
 from tests.leftovers import nothing_left
 from tests.worlds import Corridor
@@ -58,7 +58,7 @@ def server(start: Play_) -> Iterator[GlueServer]:
 
 @pytest.fixture
 def way(server: GlueServer) -> Iterator[Road]:
-    with road(server.address) as way:
+    with Road(server.address) as way:
         yield way
 
 
@@ -146,7 +146,7 @@ def test_a_farewell_that_was_cut_off_is_heard_when_the_partner_is_back(
 
 
 def test_who_does_not_come_back_in_time_is_lost(start: Play_) -> None:
-    with GlueServer(grace_s=0.3) as server, road(server.address) as way:
+    with GlueServer(grace_s=0.3) as server, Road(server.address) as way:
         left = start(Counting(), way.address, server.token)
         port = seated(server)
         port.send(Init(SPEC))
@@ -164,14 +164,13 @@ def test_who_does_not_come_back_in_time_is_lost(start: Play_) -> None:
 def test_a_partner_joins_anew_where_its_session_is_forgotten(start: Play_) -> None:
     """The run's process died and was begun again at the same address."""
     agent = Counting()
-    with GlueServer(grace_s=PATIENCE_S, token="t") as first, road(first.address) as way:
+    with GlueServer(grace_s=PATIENCE_S, token="t") as first, Road(first.address) as way:
         left = start(agent, way.address, "t")
         port = seated(first)
         port.send(Message("to the first"))
         port.receive(PATIENCE_S)
         with GlueServer(grace_s=PATIENCE_S, token="t") as second:
-            host, _, number = second.address.rpartition(":")
-            way._target = (host, int(number))
+            way.target = second.address
             way.cut()
             port = seated(second)
             port.send(Message("to the second"))
@@ -181,12 +180,11 @@ def test_a_partner_joins_anew_where_its_session_is_forgotten(start: Play_) -> No
 
 
 def test_who_joins_anew_with_a_token_that_is_no_longer_right_is_told(start: Play_) -> None:
-    with GlueServer(grace_s=PATIENCE_S, token="t") as first, road(first.address) as way:
+    with GlueServer(grace_s=PATIENCE_S, token="t") as first, Road(first.address) as way:
         left = start(Counting(), way.address, "t")
         seated(first)
         with GlueServer(grace_s=PATIENCE_S, token="u") as second:
-            host, _, number = second.address.rpartition(":")
-            way._target = (host, int(number))
+            way.target = second.address
             way.cut()
             with pytest.raises(WrongToken):
                 left.result(PATIENCE_S)

@@ -18,7 +18,7 @@ import {module}
 """
 
 
-@pytest.mark.parametrize("module", ["glue_server.rpc", "reglue.session", "reglue_bench.cli.bench"])
+@pytest.mark.parametrize("module", ["glue_server.rpc", "reglue.session", "glue_server.cli"])
 def test_grpc_is_loaded_with_our_settings(module: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", WATCH.format(module=module)],

@@ -9,7 +9,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class ExperimentCall(_message.Message):
-    __slots__ = ("seq", "hello", "init", "start", "step", "episode", "counts", "cleanup", "freeze", "standardize_randomness", "get_state", "set_state", "get_random_seed", "set_random_seed", "agent_message", "env_message", "env_start", "env_step", "agent_start", "agent_step", "agent_end")
+    __slots__ = ("seq", "hello", "init", "start", "step", "episode", "counts", "cleanup", "freeze", "standardize_randomness", "get_state", "set_state", "get_random_seed", "set_random_seed", "agent_message", "env_message", "env_start", "env_step", "agent_start", "agent_step", "agent_end", "farewell")
     SEQ_FIELD_NUMBER: _ClassVar[int]
     HELLO_FIELD_NUMBER: _ClassVar[int]
     INIT_FIELD_NUMBER: _ClassVar[int]
@@ -31,6 +31,7 @@ class ExperimentCall(_message.Message):
     AGENT_START_FIELD_NUMBER: _ClassVar[int]
     AGENT_STEP_FIELD_NUMBER: _ClassVar[int]
     AGENT_END_FIELD_NUMBER: _ClassVar[int]
+    FAREWELL_FIELD_NUMBER: _ClassVar[int]
     seq: int
     hello: ExperimentHello
     init: RlInit
@@ -52,7 +53,8 @@ class ExperimentCall(_message.Message):
     agent_start: RlAgentStart
     agent_step: RlAgentStep
     agent_end: RlAgentEnd
-    def __init__(self, seq: _Optional[int] = ..., hello: _Optional[_Union[ExperimentHello, _Mapping]] = ..., init: _Optional[_Union[RlInit, _Mapping]] = ..., start: _Optional[_Union[RlStart, _Mapping]] = ..., step: _Optional[_Union[RlStep, _Mapping]] = ..., episode: _Optional[_Union[RlEpisode, _Mapping]] = ..., counts: _Optional[_Union[RlCounts, _Mapping]] = ..., cleanup: _Optional[_Union[_session_pb2.Cleanup, _Mapping]] = ..., freeze: _Optional[_Union[RlFreeze, _Mapping]] = ..., standardize_randomness: _Optional[_Union[RlStandardizeRandomness, _Mapping]] = ..., get_state: _Optional[_Union[RlGetState, _Mapping]] = ..., set_state: _Optional[_Union[RlSetState, _Mapping]] = ..., get_random_seed: _Optional[_Union[RlGetRandomSeed, _Mapping]] = ..., set_random_seed: _Optional[_Union[RlSetRandomSeed, _Mapping]] = ..., agent_message: _Optional[_Union[_session_pb2.Message, _Mapping]] = ..., env_message: _Optional[_Union[_session_pb2.Message, _Mapping]] = ..., env_start: _Optional[_Union[RlEnvStart, _Mapping]] = ..., env_step: _Optional[_Union[RlEnvStep, _Mapping]] = ..., agent_start: _Optional[_Union[RlAgentStart, _Mapping]] = ..., agent_step: _Optional[_Union[RlAgentStep, _Mapping]] = ..., agent_end: _Optional[_Union[RlAgentEnd, _Mapping]] = ...) -> None: ...
+    farewell: _session_pb2.Farewell
+    def __init__(self, seq: _Optional[int] = ..., hello: _Optional[_Union[ExperimentHello, _Mapping]] = ..., init: _Optional[_Union[RlInit, _Mapping]] = ..., start: _Optional[_Union[RlStart, _Mapping]] = ..., step: _Optional[_Union[RlStep, _Mapping]] = ..., episode: _Optional[_Union[RlEpisode, _Mapping]] = ..., counts: _Optional[_Union[RlCounts, _Mapping]] = ..., cleanup: _Optional[_Union[_session_pb2.Cleanup, _Mapping]] = ..., freeze: _Optional[_Union[RlFreeze, _Mapping]] = ..., standardize_randomness: _Optional[_Union[RlStandardizeRandomness, _Mapping]] = ..., get_state: _Optional[_Union[RlGetState, _Mapping]] = ..., set_state: _Optional[_Union[RlSetState, _Mapping]] = ..., get_random_seed: _Optional[_Union[RlGetRandomSeed, _Mapping]] = ..., set_random_seed: _Optional[_Union[RlSetRandomSeed, _Mapping]] = ..., agent_message: _Optional[_Union[_session_pb2.Message, _Mapping]] = ..., env_message: _Optional[_Union[_session_pb2.Message, _Mapping]] = ..., env_start: _Optional[_Union[RlEnvStart, _Mapping]] = ..., env_step: _Optional[_Union[RlEnvStep, _Mapping]] = ..., agent_start: _Optional[_Union[RlAgentStart, _Mapping]] = ..., agent_step: _Optional[_Union[RlAgentStep, _Mapping]] = ..., agent_end: _Optional[_Union[RlAgentEnd, _Mapping]] = ..., farewell: _Optional[_Union[_session_pb2.Farewell, _Mapping]] = ...) -> None: ...
 
 class ExperimentReply(_message.Message):
     __slots__ = ("seq", "spec", "started", "stepped", "episode", "counts", "key", "acted", "message", "done", "refusal", "agent_fault", "environment_fault", "farewell")

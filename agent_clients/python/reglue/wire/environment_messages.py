@@ -256,8 +256,8 @@ def _rewards(entry: bytes, play: Play, faults: Any) -> npt.NDArray[np.float64]:
         got = f"{len(entry)} bytes of rewards"
         raise BadReply("WRONG_SIZE", got=got, wanted=f"{8 * len(play.slots)}")
     rewards = decode_array("float64", entry)
-    failed = np.isin(play.slots, list(faults))
-    if not np.isfinite(rewards[~failed]).all():
+    finite = np.isfinite(rewards)
+    if not finite.all() and not np.isin(play.slots[~finite], list(faults)).all():
         raise BadReply("NOT_FINITE", got=f"rewards {rewards.tolist()}", wanted="finite numbers")
     return rewards
 

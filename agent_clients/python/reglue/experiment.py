@@ -1,0 +1,66 @@
+"""A benchmark program's end of a session: RL-Glue's routines over a network."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from reglue.experiment_calls import ExperimentCall
+from reglue.invitation import invitation
+from reglue.routines import Routines
+
+if TYPE_CHECKING:
+    from reglue.asking import Asking
+
+
+class Experiment(Routines):
+    """The routines of the agent and the environment that a glue has joined.
+
+    ```python
+    with reglue.Experiment("127.0.0.1:4096", "TOKEN") as rl:
+        rl.init()
+        rl.episode(10_000)
+        print(rl.num_steps(), rl.return_())
+        rl.cleanup()
+    ```
+    `address` and `token` as of `connect`. Routines wait until the glue has an agent and
+    an environment, `timeout_s` seconds at most. A connection that breaks is made again
+    as long as the glue allows, and every routine is carried out once.
+
+    Raises Unreachable, Refused, UsageError (no address), and SessionLost from routines.
+    """
+
+    def __init__(
+        self,
+        address: str | None = None,
+        token: str | None = None,
+        *,
+        slots: int = 1,
+        seed: int = 0,
+        name: str = "experiment",
+        patience_s: float = 60.0,
+        timeout_s: float = 86_400.0,
+    ) -> None:
+        super().__init__(slots=slots, seed=seed)
+        where = invitation(address, token)
+        from reglue.asking import Asking
+
+        self._asking: Asking = Asking(where, name, patience_s=patience_s, timeout_s=timeout_s)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leave; the glue lets the agent and the environment go."""
+        self._asking.leave()
+
+    def _call(self, call: ExperimentCall) -> object:
+        return self._asking.ask(call)

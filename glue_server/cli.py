@@ -1,0 +1,159 @@
+"""`reglue glue`: the hub."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Sequence
+from typing import Annotated
+
+from typer import Option
+
+from glue_server.command import run_command, say
+from glue_server.hub import ROLES, Hub
+from glue_server.interrupts import uninterrupted
+from glue_server.options import (
+    GRACE_S,
+    Advertise,
+    Ca,
+    Grace,
+    Tls,
+    TlsCert,
+    TlsKey,
+    Token,
+    server_tls,
+)
+from glue_server.rpc import GlueServer
+from glue_server.rpc.front_server import FrontServer
+from glue_server.run_processes import RunProcesses, host_of, read_ports
+from glue_server.timeouts import Timeouts
+from reglue.errors import UsageError
+from reglue.invitation import Invitation
+
+_PLACES = 16  # of each role: who comes after them is told that the glue is full
+_HOW = "How runs are carried out"
+
+
+def glue(
+    listen: Annotated[
+        str, Option(metavar="HOST:PORT", help="where partners dial in; port 0 takes any")
+    ] = "127.0.0.1:4096",
+    runs: Annotated[
+        int, Option(min=0, help="leave after so many runs (default: serve until Ctrl-C)")
+    ] = 0,
+    token: Token = None,
+    advertise: Advertise = None,
+    tls: Tls = None,
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
+    ca: Ca = None,
+    grace: Grace = None,
+    run_ports: Annotated[
+        str | None,
+        Option(
+            metavar="FIRST-LAST",
+            help="a process for each run, so that a crash hurts one run, each at a port of its "
+            "own of these; partners are sent there",
+            rich_help_panel=_HOW,
+        ),
+    ] = None,
+    run_processes: Annotated[
+        bool,
+        Option(
+            "--run-processes",
+            help="a process for each run, all through this one port",
+            rich_help_panel=_HOW,
+        ),
+    ] = False,
+    step_timeout: Annotated[
+        float,
+        Option(
+            min=0.001, help="seconds for each turn of an agent but the first", rich_help_panel=_HOW
+        ),
+    ] = 60.0,
+    first_step_timeout: Annotated[
+        float,
+        Option(min=0.001, help="seconds for an agent's init and first turn", rich_help_panel=_HOW),
+    ] = 300.0,
+    bank: Annotated[
+        float,
+        Option(min=0.0, help="seconds that slow turns may draw on in a run", rich_help_panel=_HOW),
+    ] = 0.0,
+    run_budget: Annotated[
+        float | None,
+        Option(
+            min=0.001,
+            help="seconds that an agent may take in a run (default: no limit)",
+            rich_help_panel=_HOW,
+        ),
+    ] = None,
+    environment_timeout: Annotated[
+        float,
+        Option(min=0.001, help="seconds for each call of an environment", rich_help_panel=_HOW),
+    ] = 300.0,
+) -> None:
+    """Join agents, environments and benchmark programs.
+
+    Everybody dials in, in any order and from any language. Every agent, environment and
+    program that are here make a run of their own; runs go on side by side. The program
+    calls RL-Glue's routines (`reglue.Experiment` in Python).
+
+    reglue glue --listen 127.0.0.1:4096 &
+
+    reglue join my_agent.py:MyAgent --address 127.0.0.1:4096 --token …
+    """
+    timeouts = Timeouts(
+        first_step_s=first_step_timeout,
+        step_s=step_timeout,
+        environment_s=environment_timeout,
+        bank_s=bank,
+        run_s=run_budget,
+    )
+    secure = server_tls(listen, advertise or "", tls=bool(tls), cert=tls_cert, key=tls_key, ca=ca)
+    grace_s = GRACE_S if grace is None else grace
+    if run_ports is not None or run_processes:
+        if runs:
+            raise UsageError("--runs counts runs of this process: leave --run-… away")
+        begin = RunProcesses(
+            host=host_of(listen),
+            public_host=host_of(advertise or listen),
+            ports=None if run_ports is None else read_ports(run_ports),
+            tls=secure,
+            grace_s=grace_s,
+            timeouts=timeouts,
+        )
+        front = FrontServer(
+            listen, token=token, tls=secure, advertise=advertise or "", begin=begin, most=begin.most
+        )
+        with front:
+            say_how_to_join(front.invitation)
+            threading.Event().wait()
+    server = GlueServer(
+        listen,
+        token=token,
+        tls=secure,
+        advertise=advertise or "",
+        places=dict.fromkeys(ROLES, _PLACES),
+        grace_s=grace_s,
+    )
+    with server:
+        say_how_to_join(server.invitation)
+        hub = Hub(server, timeouts=timeouts, announce=say)
+        try:
+            hub.serve(runs=runs)
+        finally:
+            with uninterrupted(then_raise=False):
+                hub.close()
+
+
+def say_how_to_join(invitation: Invitation) -> None:
+    """Tell what partners need."""
+    if invitation.authority:
+        say(f"listening with TLS; partners join at\n  '{invitation}'")
+    else:
+        say(f"listening at {invitation.address}, token {invitation.token}")
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """The command."""
+    run_command(glue, sys.argv[1:] if argv is None else argv)

@@ -1,0 +1,209 @@
+"""Brings partners to the glue: an object here, a program we start, or one that dials in.
+
+grpc is loaded when the first door is opened.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from glue_server.environment_port import EnvironmentPort
+from glue_server.launch import AgentProcess
+from glue_server.port import AgentPort, LocalPort
+from reglue.errors import AgentDisconnected, AgentFault, EnvironmentFault, ReglueError, UsageError
+from reglue.loading import agent_name
+from reglue.metaworld_agent import wrap
+
+_WRONG_USAGE = 2  # how `reglue join` leaves when the agent cannot be made
+_POLL_S = 0.2  # how often a program that has not joined is looked at
+
+
+class AgentHost(Protocol):
+    """Where a run's agent comes from; a run closes it at its end."""
+
+    @property
+    def renews(self) -> bool:
+        """Whether another host would bring an agent of the same kind that knows nothing."""
+
+    def port(self) -> AgentPort:
+        """The agent, ready for init. Raises AgentFault if it does not come."""
+
+    def explain(self, fault: AgentFault) -> str:
+        """A fault in words, with what the agent itself had to say."""
+
+    def close(self, reason: str) -> None:
+        """Tell the agent why it is over, let it go, and release what it took."""
+
+
+class ObjectHost:
+    """An agent object in this process."""
+
+    renews = False
+
+    def __init__(self, agent: object) -> None:
+        """Raises NotAnAgent if it lacks a method."""
+        self._port = LocalPort(wrap(agent), agent_name(agent))
+
+    def port(self) -> AgentPort:
+        """At once."""
+        return self._port
+
+    def explain(self, fault: AgentFault) -> str:
+        """Its own words; the log has the traceback."""
+        return str(fault)
+
+    def close(self, reason: str) -> None:
+        """Nothing is held."""
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Where a partner dials in."""
+
+    listen: str = "127.0.0.1:0"
+    token: str | None = None  # what it must show; None makes one
+    timeout_s: float = 60.0  # how long it may take to come
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program that is started here and dials in by REGLUE_ADDRESS and REGLUE_TOKEN."""
+
+    command: Sequence[str]
+    log_file: Path  # where its stdout and stderr go
+    folder: str  # in which it runs
+    is_ours: bool = False  # `reglue join`, whose wrong usage is the caller's
+
+
+def join_program(name: str, arguments: Mapping[str, str], log_file: Path, folder: str) -> Program:
+    """`reglue join` of the agent called `name`, with `arguments` as on the command line."""
+    command = [sys.executable, "-m", "reglue", "join", name]
+    for key, value in arguments.items():
+        command += ["--agent-arg", f"{key}={value}"]
+    return Program(command, log_file, folder, is_ours=True)
+
+
+def as_arguments(values: Mapping[str, Any]) -> dict[str, str]:
+    """Python's values as words that `reglue join` reads as those. Raises UsageError."""
+    try:
+        return {key: json.dumps(value) for key, value in values.items()}
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"an argument of a program must be JSON: {error}") from error
+
+
+class _Served:
+    """A partner of one role that dials in: a program of ours, or anybody with the token."""
+
+    role: str
+    lost: type[ReglueError]  # what it is if the partner never comes
+
+    def __init__(
+        self,
+        door: Door,
+        program: Program | None = None,
+        announce: Callable[[str], None] | None = None,
+    ) -> None:
+        """Listen, and start the program if there is one. Raises UsageError."""
+        from glue_server.rpc import GlueServer
+
+        self._timeout_s = door.timeout_s
+        self._program = program
+        self._process: AgentProcess | None = None
+        self._port: Any = None
+        self._server = GlueServer(door.listen, token=door.token, places={self.role: 1})
+        try:
+            if program is not None:
+                self._process = AgentProcess(
+                    program.command,
+                    environment={
+                        "REGLUE_ADDRESS": self._server.address,
+                        "REGLUE_TOKEN": self._server.token,
+                    },
+                    log_file=program.log_file,
+                    folder=program.folder,
+                )
+            elif announce:
+                announce(
+                    f"waiting up to {self._timeout_s:g} s for an {self.role}; "
+                    f"in another terminal:\n  reglue join my_{self.role}.py:My{self.role.title()} "
+                    f"--address {self._server.address} --token {self._server.token}"
+                )
+        except BaseException:
+            self._server.close()
+            raise
+
+    @property
+    def renews(self) -> bool:
+        """Programs can be started again, those who dial in come as they like."""
+        return self._process is not None
+
+    def close(self, reason: str) -> None:
+        """Say farewell, stop listening, and end the program."""
+        if self._port is not None:
+            self._port.close(reason)
+        self._server.close()
+        if self._process is not None:
+            self._process.end(patience_s=2.0)
+
+    def _wait(self) -> Any:
+        """The partner's port. Raises `lost` if it leaves first or never comes."""
+        deadline = time.monotonic() + self._timeout_s
+        while self._port is None:
+            self._port = self._server.next(self.role, _POLL_S)
+            if self._port is None and self._process and (how := self._process.ended()):
+                if self._is_wrong_usage(self._process):
+                    raise UsageError(self._process.last_lines().replace("reglue join: ", ""))
+                raise self.lost(f"{how} before it joined")
+            if self._port is None and time.monotonic() > deadline:
+                raise self.lost(
+                    f"no {self.role} joined within {self._timeout_s:g} s (--connect-timeout)"
+                )
+        return self._port
+
+    def _is_wrong_usage(self, process: AgentProcess) -> bool:
+        is_ours = self._program is not None and self._program.is_ours
+        return is_ours and process.exit_code == _WRONG_USAGE
+
+
+class ServedHost(_Served):
+    """An agent that dials in."""
+
+    role = "agent"
+    lost = AgentDisconnected
+
+    def port(self) -> AgentPort:
+        """Wait for the agent. Raises AgentDisconnected if it leaves first or never comes."""
+        port: AgentPort = self._wait()
+        return port
+
+    def explain(self, fault: AgentFault) -> str:
+        """The fault, how the program ended, and the last lines that it printed."""
+        if self._process is None or self._program is None:
+            return str(fault)
+        if self._process.ended() is None and isinstance(fault, AgentDisconnected):
+            self._process.end(patience_s=2.0)  # its connection is gone, it is on its way out
+        words = [str(fault)]
+        how = self._process.ended()
+        if how and how not in str(fault):
+            words.append(how)
+        if printed := self._process.last_lines():
+            words.append(f"the last lines of {self._program.log_file.name}:\n{printed}")
+        return "; ".join(words)
+
+
+class ServedEnvironment(_Served):
+    """An environment that dials in."""
+
+    role = "environment"
+    lost = EnvironmentFault
+
+    def port(self) -> EnvironmentPort:
+        """Wait for the environment. Raises EnvironmentFault if it never comes."""
+        port: EnvironmentPort = self._wait()
+        return port

@@ -1,0 +1,148 @@
+"""The front of a hub whose runs live in processes of their own.
+
+It checks tokens and sends everybody on to a run that has a place. Where the runs' ports
+cannot be reached from outside, it carries their streams through its own, as bytes.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from glue_server.rpc.denied import NO_TICKET, Denied, check_version
+from glue_server.rpc.lobby import ROLES, check_token
+from reglue.door import open_channel
+from reglue.grpc_settings import HUB_MESSAGE_BYTES, grpc
+from reglue.invitation import Invitation
+from reglue.v1 import lobby_pb2, lobby_pb2_grpc
+
+_PROMISED_S = 10.0  # how long a place is kept for who has a ticket and has not said hello
+_ROUTES = 1024  # sessions whose run is known; the oldest are forgotten
+_JOIN_S = 10.0
+
+
+class RunProcess(Protocol):
+    """A process that plays one run."""
+
+    invitation: Invitation  # to its server, for us
+    public_address: str  # where partners reach it; empty: through us
+
+    def is_alive(self) -> bool:
+        """Whether it still runs."""
+
+    def end(self) -> None:
+        """End it."""
+
+
+@dataclass(slots=True)
+class _Run:
+    process: RunProcess
+    channel: grpc.Channel
+    promised: dict[str, float] = field(default_factory=dict)  # role -> until when
+
+    def close(self) -> None:
+        self.channel.close()
+        self.process.end()
+
+
+class Front:
+    """Lets partners in and finds their run; `carry` passes a session's streams on."""
+
+    def __init__(self, token: str, *, begin: Callable[[], RunProcess], most: int) -> None:
+        """`begin` starts a run's process; there are at most `most` at a time."""
+        self._token = token
+        self._begin = begin
+        self._most = most
+        self._runs: list[_Run] = []
+        self._routes: OrderedDict[str, _Run] = OrderedDict()  # by session
+        self._lock = threading.Lock()
+
+    def join(self, request: lobby_pb2.JoinRequest) -> lobby_pb2.Ticket:
+        """A ticket of the first run that has a place, a new one if none has. Raises Denied."""
+        check_version(request.major)
+        check_token(request.token, self._token)
+        role = ROLES.get(int(request.role))
+        if role is None:
+            raise Denied(grpc.StatusCode.INVALID_ARGUMENT, f"role {request.role}: unknown")
+        with self._lock:
+            self._bury()
+            for run in self._runs:
+                if run.promised.get(role, 0.0) <= time.monotonic() and (
+                    ticket := _ask(run, request)
+                ):
+                    return self._promise(run, role, ticket)
+            if len(self._runs) >= self._most:
+                raise Denied(
+                    grpc.StatusCode.RESOURCE_EXHAUSTED,
+                    f"{self._most} runs go on already; try again later",
+                )
+            run = self._new_run()
+            ticket = _ask(run, request)
+        if ticket is None:
+            raise Denied(grpc.StatusCode.INTERNAL, "a run began and took nobody in")
+        with self._lock:
+            return self._promise(run, role, ticket)
+
+    def carry(
+        self, method: str, messages: Iterator[bytes], context: grpc.ServicerContext
+    ) -> Iterator[bytes]:
+        """Pass one stream of a session on to its run."""
+        session = dict(context.invocation_metadata()).get("reglue-session", "")
+        with self._lock:
+            run = self._routes.get(str(session))
+        if run is None:
+            context.abort(grpc.StatusCode.UNAUTHENTICATED, NO_TICKET)
+        connect: Any = run.channel.stream_stream(method)
+        stream = connect(messages, metadata=[("reglue-session", session)])
+        context.add_callback(stream.cancel)
+        try:
+            yield from stream
+        except grpc.RpcError as error:
+            if context.is_active():
+                context.abort(error.code(), error.details() or "")
+
+    def close(self) -> None:
+        """End every run."""
+        with self._lock:
+            runs, self._runs = self._runs, []
+        for run in runs:
+            run.close()
+
+    def _new_run(self) -> _Run:
+        process = self._begin()
+        channel = open_channel(process.invitation, HUB_MESSAGE_BYTES)
+        run = _Run(process, channel)
+        self._runs.append(run)
+        return run
+
+    def _promise(self, run: _Run, role: str, ticket: lobby_pb2.Ticket) -> lobby_pb2.Ticket:
+        run.promised[role] = time.monotonic() + _PROMISED_S
+        self._routes[ticket.session] = run
+        while len(self._routes) > _ROUTES:
+            self._routes.popitem(last=False)
+        ticket.address = run.process.public_address
+        return ticket
+
+    def _bury(self) -> None:
+        """Forget the runs whose process has left."""
+        for run in [run for run in self._runs if not run.process.is_alive()]:
+            self._runs.remove(run)
+            run.close()
+
+
+def _ask(run: _Run, request: lobby_pb2.JoinRequest) -> lobby_pb2.Ticket | None:
+    """A ticket of that run; None if it has no place for the role, or has just left."""
+    inner = lobby_pb2.JoinRequest()
+    inner.CopyFrom(request)
+    inner.token = run.process.invitation.token
+    try:
+        ticket: lobby_pb2.Ticket = lobby_pb2_grpc.LobbyServiceStub(run.channel).Join(
+            inner, timeout=_JOIN_S
+        )
+        return ticket
+    except grpc.RpcError:
+        return None

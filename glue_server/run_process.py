@@ -1,0 +1,96 @@
+"""A run in a process of its own: one crash hurts one run.
+
+`python -m glue_server.run_process FD` reads what it is to do from the inherited socket
+FD, says there where it listens, joins the next agent, environment and program, and ends
+when their run is over or the other end of FD is closed.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from glue_server.command import say
+from glue_server.frames import read_frame, write_frame
+from glue_server.hub import ROLES, Hub
+from glue_server.timeouts import Timeouts
+from reglue.errors import UsageError
+
+if TYPE_CHECKING:
+    from glue_server.rpc.authority import ServerTls
+
+
+BYTES = ("chain", "key", "authority")
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """What a run's process is told."""
+
+    number: int
+    listen: str
+    token: str
+    grace_s: float
+    timeouts: Mapping[str, Any]
+    tls: Mapping[str, str] | None  # the fields of a ServerTls, bytes in base64
+
+
+def main() -> None:
+    """Play one run."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    channel = socket.socket(fileno=int(sys.argv[1]))
+    with contextlib.suppress(EOFError, OSError):
+        told, _ = read_frame(channel)
+        _serve(channel, RunSettings(**told))
+
+
+def _serve(channel: socket.socket, settings: RunSettings) -> None:
+    from glue_server.rpc import GlueServer
+
+    try:
+        server = GlueServer(
+            settings.listen,
+            token=settings.token,
+            tls=_tls(settings.tls),
+            places=dict.fromkeys(ROLES, 1),
+            grace_s=settings.grace_s,
+        )
+    except UsageError as error:
+        write_frame(channel, {"refused": str(error)})
+        return
+    with server:
+        write_frame(channel, {"invitation": str(server.local_invitation)})
+        hub = Hub(
+            server,
+            timeouts=Timeouts(**settings.timeouts),
+            announce=lambda words: say(f"run {settings.number}: {words}"),
+        )
+        threading.Thread(target=_watch, args=(channel, hub), daemon=True).start()
+        hub.serve(runs=1)
+
+
+def _tls(told: Mapping[str, str] | None) -> ServerTls | None:
+    if told is None:
+        return None
+    from glue_server.rpc.authority import ServerTls
+
+    chain, key, authority = (base64.b64decode(told[name]) for name in BYTES)
+    return ServerTls(chain, key, authority, told["name"])
+
+
+def _watch(channel: socket.socket, hub: Hub) -> None:
+    """Close the hub when the front is gone."""
+    with contextlib.suppress(OSError):
+        channel.recv(1)
+    hub.close()
+
+
+if __name__ == "__main__":
+    main()

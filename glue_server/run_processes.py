@@ -1,0 +1,140 @@
+"""Starts runs in processes of their own, each at a port of its own."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+import secrets
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from glue_server.frames import read_frame, write_frame
+from glue_server.run_process import BYTES, RunSettings
+from glue_server.timeouts import Timeouts
+from reglue.errors import UsageError
+from reglue.invitation import invitation, split_address
+
+if TYPE_CHECKING:
+    from glue_server.rpc.authority import ServerTls
+
+_MOST = 16  # runs at a time, where no ports bound them
+
+
+class RunProcesses:
+    """Makes a run's process when it is called.
+
+    With `ports` runs listen there, at `host`, and partners are sent to `public_host`;
+    without, they listen at loopback, and partners reach them through the front.
+    """
+
+    def __init__(
+        self,
+        *,
+        host: str,
+        public_host: str,
+        ports: Sequence[int] | None,
+        tls: ServerTls | None,
+        grace_s: float,
+        timeouts: Timeouts,
+    ) -> None:
+        self.most = len(ports) if ports else _MOST
+        self._host, self._public_host = host, public_host
+        self._ports = ports
+        self._tls = tls
+        self._grace_s = grace_s
+        self._timeouts = timeouts
+        self._begun = 0
+
+    def __call__(self) -> RunningProcess:
+        """The next run. Raises UsageError if none of its ports is free."""
+        self._begun += 1
+        if self._ports is None:
+            return RunningProcess(self._settings("127.0.0.1:0"))
+        for port in self._ports:
+            try:
+                return RunningProcess(
+                    self._settings(f"{self._host}:{port}"), public_host=self._public_host
+                )
+            except UsageError as error:
+                last = error
+        raise UsageError(f"none of the ports for runs is free: {last}")
+
+    def _settings(self, listen: str) -> RunSettings:
+        direct = self._ports is not None
+        return RunSettings(
+            number=self._begun,
+            listen=listen,
+            token=secrets.token_hex(24),  # between the front and the run
+            grace_s=self._grace_s,
+            timeouts=asdict(self._timeouts),
+            tls=_told(self._tls) if direct and self._tls else None,
+        )
+
+
+class RunningProcess:
+    """Our end of a run's process. Raises UsageError if it cannot listen."""
+
+    def __init__(self, settings: RunSettings, *, public_host: str = "") -> None:
+        self._channel, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "glue_server.run_process", str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                start_new_session=True,  # Ctrl-C is ours to hear
+            )
+        try:
+            write_frame(self._channel, asdict(settings))
+            told, _ = read_frame(self._channel)
+        except (EOFError, OSError) as error:
+            self.end()
+            raise UsageError("a run's process died before it listened") from error
+        if "refused" in told:
+            self.end()
+            raise UsageError(told["refused"])
+        self.invitation = invitation(told["invitation"])
+        port = self.invitation.address.rpartition(":")[2]
+        self.public_address = f"{public_host}:{port}" if public_host else ""
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._process.pid
+
+    def is_alive(self) -> bool:
+        """Whether it still runs."""
+        return self._process.poll() is None
+
+    def end(self) -> None:
+        """Close the channel, which ends the process; kill one that does not listen."""
+        self._channel.close()
+        try:
+            self._process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+def read_ports(text: str) -> range:
+    """The ports of `FIRST-LAST`. Raises UsageError."""
+    found = re.fullmatch(r"(\d+)-(\d+)", text)
+    first, last = (int(number) for number in found.groups()) if found else (0, 0)
+    if not 0 < first <= last < 2**16:
+        raise UsageError(f"got --run-ports {text}, wanted FIRST-LAST such as 4097-4112")
+    return range(first, last + 1)
+
+
+def host_of(address: str) -> str:
+    """The host of `host:port`. Raises UsageError."""
+    return split_address(address)[0]
+
+
+def _told(tls: ServerTls) -> dict[str, str]:
+    told = {name: base64.b64encode(getattr(tls, name)).decode() for name in BYTES}
+    return told | {"name": tls.name}

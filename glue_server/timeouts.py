@@ -1,0 +1,17 @@
+"""How long the glue waits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Timeouts:
+    """How long an agent or an environment may take, seconds."""
+
+    first_step_s: float = 300.0  # the agent's init, freeze, adapt, …, first turn: some compile
+    step_s: float = 60.0  # every other turn
+    environment_s: float = 300.0  # each call of the environment
+    bank_s: float = 0.0  # what an agent's slow calls may draw on
+    adapt_s: float | None = None  # all adaptation calls of a wave; None: no limit
+    run_s: float | None = None  # all calls of an agent in a run; None: no limit

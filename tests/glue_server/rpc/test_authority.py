@@ -1,0 +1,213 @@
+"""What a glue shows: its own authority's certificate, or what the user's files hold."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+
+from glue_server.rpc.authority import ServerTls, private_authority
+from glue_server.rpc.own_certificate import own_certificate
+from reglue.errors import UsageError
+from tests.glue_server.rpc.papers import DAY, Paper, new_key, paper, written
+
+# A private authority.
+
+
+def leaf(tls: ServerTls) -> x509.Certificate:
+    return x509.load_pem_x509_certificate(tls.chain)
+
+
+def names(tls: ServerTls) -> tuple[set[str], set[str]]:
+    """Hosts and addresses that its certificate is made out to."""
+    made_out = leaf(tls).extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    addresses = made_out.get_values_for_type(x509.IPAddress)
+    return {*made_out.get_values_for_type(x509.DNSName)}, {*map(str, addresses)}
+
+
+def test_its_certificate_is_made_out_to_reglue_this_machine_and_what_is_dialled() -> None:
+    tls = private_authority("0.0.0.0:4096", "hub.example.org:80", "[2001:db8::1]:80", "")
+    hosts, addresses = names(tls)
+    assert tls.name == "reglue"
+    assert hosts == {"reglue", "localhost", socket.gethostname(), "hub.example.org"}
+    assert addresses == {"127.0.0.1", "::1", "2001:db8::1"}
+
+
+def test_its_certificate_is_signed_by_the_authority_that_partners_are_told() -> None:
+    tls = private_authority()
+    leaf(tls).verify_directly_issued_by(x509.load_der_x509_certificate(tls.authority))
+
+
+def test_its_certificate_cannot_sign_others() -> None:
+    basic = leaf(private_authority()).extensions.get_extension_for_class(x509.BasicConstraints)
+    assert not basic.value.ca
+
+
+def test_it_holds_for_a_year_also_where_a_clock_is_behind() -> None:
+    certificate = leaf(private_authority())
+    now = datetime.now(UTC)
+    assert certificate.not_valid_before_utc < now - timedelta(hours=12)
+    assert certificate.not_valid_after_utc > now + timedelta(days=364)
+
+
+def test_no_two_authorities_are_alike() -> None:
+    one, two = (x509.load_der_x509_certificate(private_authority().authority) for _ in "12")
+    assert one.subject != two.subject
+    assert one.public_key() != two.public_key()
+
+
+def test_the_key_is_not_shown_where_the_rest_is() -> None:
+    assert "PRIVATE KEY" not in repr(private_authority())
+
+
+def test_a_host_that_is_not_ascii_is_refused() -> None:
+    with pytest.raises(UsageError, match="punycode"):
+        private_authority("größe.example.org:80")
+
+
+# The user's own certificate.
+
+
+@pytest.fixture(scope="module")
+def root() -> Paper:
+    return paper("root")
+
+
+@pytest.fixture(scope="module")
+def server(root: Paper) -> Paper:
+    return paper("server", by=root, hosts=("hub.example.org", "10.0.0.1"))
+
+
+def made(folder: Path, certificate: bytes, key: bytes, authority: bytes | None = None) -> ServerTls:
+    files = written(folder, certificate=certificate, key=key)
+    if authority is None:
+        return own_certificate(files["certificate"], files["key"])
+    return own_certificate(files["certificate"], files["key"], written(folder, ca=authority)["ca"])
+
+
+@pytest.mark.parametrize("form", ["pem", "der"])
+def test_own_files_are_shown_as_they_are(
+    root: Paper, server: Paper, tmp_path: Path, form: str
+) -> None:
+    tls = made(tmp_path, server.pem, server.key_pem(), getattr(root, form))
+    assert (tls.chain, tls.key) == (server.pem, server.key_pem())
+    assert (tls.authority, tls.name) == (root.der, "hub.example.org")
+
+
+def test_an_rsa_key_will_do(root: Paper, tmp_path: Path) -> None:
+    server = paper("server", by=root, hosts=("hub",), kind="rsa")
+    assert made(tmp_path, server.pem, server.key_pem(), root.pem).name == "hub"
+
+
+def test_a_chain_that_ends_in_its_root_needs_no_authority(
+    root: Paper, server: Paper, tmp_path: Path
+) -> None:
+    assert made(tmp_path, server.pem + root.pem, server.key_pem()).authority == root.der
+
+
+def test_a_self_signed_certificate_is_its_own_authority(tmp_path: Path) -> None:
+    alone = paper("alone", hosts=("hub",))
+    assert made(tmp_path, alone.pem, alone.key_pem()).authority == alone.der
+
+
+def test_an_authority_behind_others_is_found(root: Paper, tmp_path: Path) -> None:
+    between = paper("between", by=root)
+    server = paper("server", by=between, hosts=("hub",))
+    tls = made(tmp_path, server.pem + between.pem, server.key_pem(), root.pem)
+    assert tls.authority == root.der
+
+
+@pytest.mark.parametrize(
+    ("hosts", "name"),
+    [
+        (("10.0.0.1", "hub.example.org"), "hub.example.org"),
+        (("*.example.org",), "reglue.example.org"),
+        (("10.0.0.1",), "10.0.0.1"),
+        (("2001:db8::1",), str(ipaddress.ip_address("2001:db8::1"))),
+    ],
+)
+def test_partners_are_told_a_name_that_it_is_made_out_to(
+    tmp_path: Path, hosts: tuple[str, ...], name: str
+) -> None:
+    alone = paper("alone", hosts=hosts)
+    assert made(tmp_path, alone.pem, alone.key_pem()).name == name
+
+
+# Files that will not do.
+
+
+def refused(folder: Path, *contents: bytes) -> str:
+    with pytest.raises(UsageError) as error:
+        made(folder, *contents)
+    return str(error.value)
+
+
+@pytest.mark.parametrize("missing", ["certificate", "key", "ca"])
+def test_a_file_that_is_missing_is_named(
+    root: Paper, server: Paper, tmp_path: Path, missing: str
+) -> None:
+    files = written(tmp_path, certificate=server.pem, key=server.key_pem(), ca=root.pem)
+    files[missing].unlink()
+    with pytest.raises(UsageError, match=rf"{missing}.pem cannot be read: No such file"):
+        own_certificate(files["certificate"], files["key"], files["ca"])
+
+
+def test_a_folder_is_no_file(server: Paper, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be read: Is a directory"):
+        own_certificate(tmp_path, tmp_path)
+
+
+def test_a_file_without_a_certificate_is_refused(server: Paper, tmp_path: Path) -> None:
+    words = refused(tmp_path, server.key_pem(), server.key_pem())
+    assert "certificate.pem holds no certificate" in words
+
+
+def test_a_file_without_a_key_is_refused(root: Paper, server: Paper, tmp_path: Path) -> None:
+    assert "key.pem holds no private key" in refused(tmp_path, server.pem, server.pem, root.pem)
+
+
+def test_a_key_with_a_password_is_refused(root: Paper, server: Paper, tmp_path: Path) -> None:
+    words = refused(tmp_path, server.pem, server.key_pem(b"open sesame"), root.pem)
+    assert "key.pem is encrypted: wanted" in words
+
+
+def test_a_key_of_a_kind_that_grpc_does_not_take_is_refused(root: Paper, tmp_path: Path) -> None:
+    server = paper("server", by=root, hosts=("hub",), kind="ed25519")
+    assert "wanted an RSA or EC key" in refused(tmp_path, server.pem, server.key_pem(), root.pem)
+
+
+def test_the_key_of_another_certificate_is_refused(
+    root: Paper, server: Paper, tmp_path: Path
+) -> None:
+    other = Paper(server.certificate, new_key("ec")).key_pem()
+    words = refused(tmp_path, server.pem, other, root.pem)
+    assert "key.pem is not the key of the certificate in" in words
+
+
+def test_an_authority_that_did_not_sign_is_refused(server: Paper, tmp_path: Path) -> None:
+    """Also one of the same name."""
+    words = refused(tmp_path, server.pem, server.key_pem(), paper("root").pem)
+    assert "certificate.pem is not signed by the authority in" in words
+
+
+def test_a_certificate_whose_authority_nobody_says_is_refused(
+    server: Paper, tmp_path: Path
+) -> None:
+    assert "signed it, CN=root (--ca FILE)" in refused(tmp_path, server.pem, server.key_pem())
+
+
+@pytest.mark.parametrize(("begins", "ends"), [(-2 * DAY, -DAY), (DAY, 2 * DAY)])
+def test_a_certificate_that_is_out_of_date_is_refused(
+    tmp_path: Path, begins: timedelta, ends: timedelta
+) -> None:
+    old = paper("old", hosts=("hub",), begins=begins, ends=ends)
+    assert "renew it" in refused(tmp_path, old.pem, old.key_pem())
+
+
+def test_a_certificate_without_a_host_is_refused(tmp_path: Path) -> None:
+    nobody = paper("nobody")
+    assert "made out to no host" in refused(tmp_path, nobody.pem, nobody.key_pem())

@@ -1,0 +1,143 @@
+"""An agent is told what time it has, and gets no more than that."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from glue_server import LocalPort, SlotGlue
+from glue_server.purse import Purse
+from glue_server.rpc import GlueServer
+from glue_server.timeouts import Timeouts
+from glue_server.turns import build_turn
+from reglue import Agent, Phase
+from reglue.calls import UNLIMITED, Adapt, AdaptBegin, Budget, Freeze, Init, Turn
+from reglue.errors import AgentTimeout
+from tests.glue_server.playing import Follower, cell, corridor_pool, in_turn
+from tests.glue_server.rpc.conftest import Join
+
+SPEC = corridor_pool().spec
+LIMITS = Timeouts(first_step_s=10.0, step_s=2.0, bank_s=5.0, adapt_s=8.0, run_s=100.0)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def purse(clock: Clock) -> Purse:
+    return Purse(LIMITS, clock=clock)
+
+
+def a_turn(phase: Phase = Phase.EVALUATE) -> Turn:
+    return build_turn(SPEC, phase, ends=[], steps=[], starts=[])
+
+
+def take(purse: Purse, clock: Clock, call: Any, seconds: float) -> Budget:
+    """What the call was told, before it took so long."""
+    told = purse.budget(call)
+    with purse.spend(call):
+        clock.now += seconds
+    return told
+
+
+def test_the_first_turn_may_take_longer_than_others(purse: Purse, clock: Clock) -> None:
+    assert take(purse, clock, Init(SPEC), 0.0).step_us == 10_000_000
+    assert take(purse, clock, a_turn(), 0.0).step_us == 10_000_000
+    assert take(purse, clock, a_turn(), 0.0).step_us == 2_000_000
+    assert take(purse, clock, Freeze(), 0.0).step_us == 10_000_000
+    assert take(purse, clock, a_turn(), 0.0).step_us == 2_000_000
+
+
+def test_what_a_call_takes_beyond_its_time_is_drawn_from_the_bank(
+    purse: Purse, clock: Clock
+) -> None:
+    take(purse, clock, a_turn(), 10.0)
+    assert purse.wait_s(a_turn()) == 7.0
+    take(purse, clock, a_turn(), 5.0)
+    assert purse.budget(a_turn()).bank_us == 2_000_000
+    assert purse.wait_s(a_turn()) == 4.0
+    take(purse, clock, a_turn(), 1.0)
+    assert purse.budget(a_turn()).bank_us == 2_000_000
+
+
+def test_adaptation_calls_share_what_their_wave_has(purse: Purse, clock: Clock) -> None:
+    take(purse, clock, AdaptBegin(), 1.0)
+    take(purse, clock, a_turn(Phase.ADAPT), 3.0)
+    assert take(purse, clock, a_turn(Phase.EVALUATE), 2.0).adapt_us == 4_000_000
+    assert purse.wait_s(Adapt()) == 4.0
+    take(purse, clock, Adapt(), 4.0)
+    with pytest.raises(AgentTimeout, match="adapt-budget"):
+        purse.budget(Adapt())
+    purse.budget(a_turn(Phase.EVALUATE))
+    assert take(purse, clock, AdaptBegin(), 0.0).adapt_us == 8_000_000
+
+
+def test_all_calls_of_a_run_share_what_it_has(purse: Purse, clock: Clock) -> None:
+    take(purse, clock, a_turn(), 97.0)
+    assert purse.wait_s(a_turn()) == 2.0
+    assert take(purse, clock, a_turn(), 1.0).run_us == 3_000_000
+    assert purse.wait_s(a_turn()) == 2.0
+    take(purse, clock, a_turn(), 2.0)
+    with pytest.raises(AgentTimeout, match="run-budget"):
+        purse.budget(a_turn())
+    assert take(purse, clock, Init(SPEC), 0.0).run_us == 100_000_000
+
+
+def test_what_is_not_limited_is_not_told(clock: Clock) -> None:
+    told = Purse(Timeouts(first_step_s=3.0), clock=clock).budget(Init(SPEC))
+    assert told == Budget(step_us=3_000_000)
+
+
+class Asked(Follower):
+    def __init__(self) -> None:
+        self.told: list[Budget] = []
+
+    def turn(self, turn: Any) -> Any:
+        self.told.append(self.budget)
+        return super().turn(turn)
+
+
+def play(port: Any, timeouts: Timeouts) -> None:
+    glue = SlotGlue(port, corridor_pool(), timeouts=timeouts)
+    glue.init()
+    list(glue.play(in_turn([cell(variant=2)]), Phase.EVALUATE))
+
+
+def test_the_agent_reads_its_budget_in_process_and_over_a_stream(
+    server: GlueServer, join: Join
+) -> None:
+    local, remote = Asked(), Asked()
+    play(LocalPort(local, "local"), Timeouts(step_s=7.0))
+    join(remote)
+    port = server.agent(30.0)
+    play(port, Timeouts(step_s=7.0))
+    assert [told.step_us for told in remote.told] == [300_000_000] + [7_000_000] * 5
+    assert remote.told == local.told
+    assert Agent.budget == UNLIMITED
+
+
+def test_an_agent_that_has_used_up_its_run_is_timed_out(server: GlueServer, join: Join) -> None:
+    class Slow(Follower):
+        def turn(self, turn: Any) -> Any:
+            time.sleep(0.1)
+            return super().turn(turn)
+
+    join(Slow())
+    port: Any = server.agent(30.0)
+    glue = SlotGlue(port, corridor_pool(), timeouts=Timeouts(run_s=0.25))
+    glue.init()
+    with pytest.raises(AgentTimeout):
+        list(glue.play(in_turn([cell(variant=2)] * 3), Phase.EVALUATE))
+    port.close("too slow")

@@ -1,0 +1,293 @@
+"""TLS over loopback: who is let in, who is not trusted, and what each is told."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from glue_server import SlotGlue
+from glue_server.conformance.road import Road
+from glue_server.rpc import GlueServer
+from glue_server.rpc.authority import ServerTls, private_authority
+from glue_server.rpc.own_certificate import own_certificate
+from reglue import Phase, connect
+from reglue.calls import Message
+from reglue.certificates import to_pem
+from reglue.errors import UsageError, WrongTls, WrongToken
+from reglue.invitation import Invitation
+from tests.glue_server.playing import (
+    PATIENT,
+    Follower,
+    by_k,
+    cells,
+    corridor_pool,
+    in_turn,
+    played,
+)
+from tests.glue_server.rpc.papers import DAY, paper, shown, written
+from tests.glue_server.rpc.partners import PATIENCE_S
+
+Start = Callable[..., "Future[str]"]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Calls `connect` from a thread."""
+    threads = ThreadPoolExecutor(1, thread_name_prefix="partner")
+    yield lambda *arguments, **more: threads.submit(connect, *arguments, **more)
+    threads.shutdown(wait=False, cancel_futures=True)
+
+
+@pytest.fixture
+def tls() -> ServerTls:
+    return private_authority()
+
+
+@pytest.fixture
+def server(tls: ServerTls) -> Iterator[GlueServer]:
+    with GlueServer(tls=tls) as server:
+        yield server
+
+
+def welcomed(server: GlueServer, agent: Future[str]) -> bool:
+    port = server.agent(PATIENCE_S)
+    assert port is not None
+    port.close("welcome")
+    return agent.result(PATIENCE_S) == "welcome"
+
+
+# Let in.
+
+
+def test_a_join_string_is_all_that_an_agent_needs(server: GlueServer, start: Start) -> None:
+    start(Follower(), str(server.invitation))
+    port = server.agent(PATIENCE_S)
+    assert port is not None
+    glue = SlotGlue(port, corridor_pool(3), timeouts=PATIENT)
+    glue.init()
+    rows = by_k(glue.play(in_turn(cells()), Phase.EVALUATE))
+    assert rows == played(Follower(), corridor_pool(1), cells())
+
+
+def test_a_join_string_may_come_from_the_environment(
+    server: GlueServer, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REGLUE_ADDRESS", str(server.invitation))
+    assert welcomed(server, start(Follower()))
+
+
+def test_address_token_and_authority_may_come_one_by_one(
+    server: GlueServer, start: Start, tls: ServerTls, tmp_path: Path
+) -> None:
+    """The certificate of a private authority is made out to the address as well."""
+    file = written(tmp_path, ca=tls.authority)["ca"]
+    assert welcomed(server, start(Follower(), server.address, server.token, ca=file))
+
+
+def test_an_own_certificate_is_checked_by_its_name_at_any_address(
+    start: Start, tmp_path: Path
+) -> None:
+    root = paper("root")
+    between = paper("between", by=root)
+    leaf = paper("leaf", by=between, hosts=("hub.example.org",), kind="rsa")
+    files = written(tmp_path, cert=leaf.pem + between.pem, key=leaf.key_pem(), ca=root.pem)
+    tls = own_certificate(files["cert"], files["key"], files["ca"])
+    with GlueServer(tls=tls) as server:
+        assert welcomed(server, start(Follower(), str(server.invitation)))
+
+
+@pytest.mark.parametrize("hosts", [("10.0.0.1",), ("*.example.org",)])
+def test_a_certificate_for_an_address_or_for_many_hosts_will_do(
+    start: Start, tmp_path: Path, hosts: tuple[str, ...]
+) -> None:
+    alone = paper("alone", hosts=hosts)
+    files = written(tmp_path, cert=alone.pem, key=alone.key_pem())
+    with GlueServer(tls=own_certificate(files["cert"], files["key"])) as server:
+        assert welcomed(server, start(Follower(), str(server.invitation)))
+
+
+def test_of_several_authorities_one_is_enough(
+    server: GlueServer, start: Start, tls: ServerTls
+) -> None:
+    several = paper("a").pem + to_pem(tls.authority) + paper("b").pem
+    assert welcomed(server, start(Follower(), str(server.invitation), ca=several))
+
+
+def test_a_glue_with_tls_that_comes_up_later_is_waited_for(start: Start, tls: ServerTls) -> None:
+    with socket.socket() as holder:
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holder.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{holder.getsockname()[1]}"
+        where = Invitation(address, "secret", tls.authority, tls.name)
+        agent = start(Follower(), str(where), patience_s=PATIENCE_S)
+        holder.listen()
+        holder.accept()[0].close()  # it has dialled
+    with GlueServer(address, token="secret", tls=tls) as server:
+        assert welcomed(server, agent)
+
+
+def test_the_environment_may_name_other_roots(
+    server: GlueServer, start: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """They are given to gRPC explicitly; `test_join` asks a fresh process the same."""
+    other = written(tmp_path, other=paper("other").pem)["other"]
+    monkeypatch.setenv("GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", str(other))
+    assert welcomed(server, start(Follower(), str(server.invitation)))
+
+
+def test_calls_through_cuts_are_each_carried_out_once(start: Start, tls: ServerTls) -> None:
+    class Counting(Follower):
+        heard = 0
+
+        def agent_message(self, message: str) -> str:
+            self.heard += 1
+            return f"{self.heard}: {message}"
+
+    with GlueServer(tls=tls, grace_s=PATIENCE_S) as server, Road(server.address) as way:
+        left = start(Counting(), str(replace(server.invitation, address=way.address)))
+        port = server.agent(PATIENCE_S)
+        assert port is not None
+        for call in range(300):
+            port.send(Message(str(call)))
+            if call % 30 == 15:
+                way.cut()
+            assert port.receive(PATIENCE_S) == Message(f"{call + 1}: {call}")
+        port.close("thank you")
+        assert left.result(PATIENCE_S) == "thank you"
+        assert way.cuts >= 8
+
+
+# Not let in: and at once, since waiting mends none of these.
+
+
+def told(*arguments: Any, kind: type[Exception] = WrongTls, **more: Any) -> str:
+    began = time.monotonic()
+    with pytest.raises(kind) as error:
+        connect(Follower(), *arguments, patience_s=PATIENCE_S, **more)
+    assert error.type is kind
+    assert time.monotonic() - began < PATIENCE_S / 2
+    return str(error.value)
+
+
+def test_the_token_is_wanted_under_tls_too(server: GlueServer) -> None:
+    assert "wrong token" in told(str(replace(server.invitation, token="guess")), kind=WrongToken)
+    assert "wrong token" in told(str(replace(server.invitation, token="")), kind=WrongToken)
+
+
+def test_without_an_authority_one_is_told_to_give_it(server: GlueServer) -> None:
+    assert told(server.address, server.token) == (
+        f"the glue at {server.address} speaks TLS: give its whole join string, or the "
+        "certificate of its authority (--ca FILE)"
+    )
+
+
+def test_a_glue_without_tls_is_not_spoken_to_without_it(tls: ServerTls) -> None:
+    with GlueServer() as server:
+        words = told(str(replace(server.invitation, authority=tls.authority)))
+        assert f"what answers at {server.address} does not speak TLS" in words
+        assert server.agent(0.0) is None
+
+
+def test_no_token_is_sent_to_who_answers_without_tls(tls: ServerTls) -> None:
+    heard: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as thief:
+
+        def listen() -> None:
+            while True:
+                try:
+                    connection, _ = thief.accept()
+                except OSError:
+                    return
+                with connection:
+                    heard.append(connection.recv(4096))
+                    connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+        thread = threading.Thread(target=listen)
+        thread.start()
+        address = f"127.0.0.1:{thief.getsockname()[1]}"
+        told(str(Invitation(address, "SECRET", tls.authority, tls.name)))
+        thief.shutdown(socket.SHUT_RDWR)
+        thread.join()
+    assert heard
+    assert not any(b"SECRET" in each for each in heard)
+
+
+def test_an_authority_of_another_glue_is_told(server: GlueServer) -> None:
+    other = private_authority().authority
+    words = told(str(replace(server.invitation, authority=other)))
+    assert "is not signed by the authority that you trust" in words
+
+
+def test_an_authority_of_the_same_name_is_told_too() -> None:
+    leaf = paper("leaf", by=paper("root"), hosts=("reglue",))
+    with GlueServer(tls=shown(leaf, paper("root"), "reglue")) as server:
+        assert "is not signed by the authority that you trust" in told(str(server.invitation))
+
+
+def test_a_name_that_the_certificate_lacks_is_told(server: GlueServer) -> None:
+    words = told(str(replace(server.invitation, tls_name="other.example.org")))
+    assert "is not made out to 'other.example.org': give the name" in words
+
+
+def test_an_address_that_the_certificate_lacks_is_told() -> None:
+    root = paper("root")
+    with GlueServer(tls=shown(paper("leaf", by=root, hosts=("hub",)), root, "")) as server:
+        assert "is not made out to '127.0.0.1': give the name" in told(str(server.invitation))
+
+
+@pytest.mark.parametrize(
+    ("begins", "ends", "words"),
+    [(-2 * DAY, -DAY, "has expired"), (DAY, 2 * DAY, "is not valid yet")],
+)
+def test_a_certificate_out_of_date_is_told(begins: Any, ends: Any, words: str) -> None:
+    root = paper("root")
+    leaf = paper("leaf", by=root, hosts=("reglue",), begins=begins, ends=ends)
+    with GlueServer(tls=shown(leaf, root, "reglue")) as server:
+        assert f"{words}: the host must renew it" in told(str(server.invitation))
+
+
+def test_what_is_given_goes_before_the_join_string(server: GlueServer, start: Start) -> None:
+    wrong = replace(server.invitation, authority=paper("other").der, tls_name="other")
+    right = server.invitation
+    agent = start(Follower(), str(wrong), ca=right.authority, tls_name=right.tls_name)
+    assert welcomed(server, agent)
+
+
+def test_a_name_without_an_authority_is_wrong_usage(server: GlueServer) -> None:
+    with pytest.raises(UsageError, match="no authority to trust"):
+        connect(Follower(), server.address, server.token, tls_name="reglue")
+
+
+# What partners are told.
+
+
+def test_without_tls_a_join_string_holds_address_and_token() -> None:
+    with GlueServer(token="t") as server:
+        assert str(server.invitation) == f"reglue://{server.address}?token=t"
+
+
+def test_an_invitation_is_to_the_advertised_address() -> None:
+    with GlueServer(token="t", advertise="hub.example.org:80") as server:
+        assert server.invitation == Invitation("hub.example.org:80", "t")
+        assert server.local_invitation == Invitation(server.address, "t")
+
+
+def test_who_listens_everywhere_invites_to_the_machines_name() -> None:
+    with GlueServer("0.0.0.0:0", token="t") as server:
+        port = server.address.rpartition(":")[2]
+        assert server.invitation == Invitation(f"{socket.gethostname()}:{port}", "t")
+        assert server.local_invitation == Invitation(f"127.0.0.1:{port}", "t")
+
+
+@pytest.mark.parametrize("address", ["hub", "hub:0", "0.0.0.0:80", "[::]:80", "http://hub:80"])
+def test_an_address_that_nobody_can_dial_is_not_advertised(address: str) -> None:
+    with pytest.raises(UsageError, match="wanted"):
+        GlueServer(advertise=address)

@@ -1,0 +1,352 @@
+"""Whoever comes, in any order, is joined; who vanishes hurts his own run alone."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from env_adapters.classic.gridworld import GridWorld
+from glue_server import Glue
+from glue_server.conformance.road import Road
+from glue_server.hub import ROLES, Hub
+from glue_server.rpc import GlueServer
+from glue_server.timeouts import Timeouts
+from reglue import connect
+from reglue.environment import Worlds
+from reglue.errors import (
+    AgentFault,
+    EnvironmentFault,
+    OutOfDomain,
+    OutOfOrder,
+    SessionLost,
+    UnknownKey,
+)
+from reglue.examples.random_agent import RandomAgent
+from reglue.experiment import Experiment
+from tests.glue_server.playing import SOLVED, Follower, Scripted, still
+from tests.leftovers import nothing_left
+from tests.worlds import Corridor, Faulty
+
+PATIENCE_S = 60.0
+Start = Callable[..., "Future[str]"]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Connects a partner from a thread."""
+    with nothing_left():
+        threads = ThreadPoolExecutor(8, thread_name_prefix="partner")
+        yield lambda *arguments, **more: threads.submit(connect, *arguments, **more)
+        threads.shutdown()
+
+
+@contextmanager
+def a_hub(**more: Any) -> Iterator[tuple[GlueServer, list[str]]]:
+    """A hub that serves, and what it has said."""
+    said: list[str] = []
+    with GlueServer(places=dict.fromkeys(ROLES, 4), **more) as server:
+        timeouts = Timeouts(first_step_s=30.0, step_s=30.0, environment_s=30.0)
+        hub = Hub(server, timeouts=timeouts, announce=said.append)
+        serving = threading.Thread(target=hub.serve)
+        serving.start()
+        try:
+            yield server, said
+        finally:
+            hub.close()
+            serving.join()
+
+
+def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def corridor() -> Worlds:
+    return Worlds(Corridor(solved=SOLVED))
+
+
+def test_a_program_plays_the_agent_and_the_environment_that_have_come(start: Start) -> None:
+    with a_hub() as (server, said):
+        agent = start(Follower(), server.address, server.token, name="follower")
+        environment = start(corridor(), server.address, server.token, name="corridor")
+        with Experiment(server.address, server.token, name="program") as rl:
+            assert rl.init().horizon == 5
+            assert rl.episode(0)
+            assert (rl.num_steps(), rl.num_episodes()) == (5, 1)
+            assert rl.return_() == pytest.approx(5.0, abs=1.0)
+            rl.cleanup()
+        assert agent.result(PATIENCE_S) == "the run is over: the experiment has left"
+        assert environment.result(PATIENCE_S) == "the run is over: the experiment has left"
+    assert said[0] == "waiting for an agent, an environment and an experiment"
+    assert "run 1 begins: agent follower, environment corridor, experiment program" in said
+
+
+def test_it_says_what_it_still_waits_for(start: Start) -> None:
+    with a_hub() as (server, said):
+        left = start(corridor(), server.address, server.token, name="corridor")
+        until(lambda: len(said) == 2)
+        assert said[1] == "waiting for an agent and an experiment; here: environment corridor"
+    assert left.result(PATIENCE_S) == "the hub has closed"
+
+
+def test_what_is_refused_is_refused_by_the_same_errors_as_in_one_process(start: Start) -> None:
+    with a_hub() as (server, _):
+        start(RandomAgent(), server.address, server.token)
+        start(GridWorld(), server.address, server.token)
+        with Experiment(server.address, server.token) as rl:
+            with pytest.raises(OutOfOrder, match="RL_init first"):
+                rl.step()
+            rl.init()
+            with pytest.raises(OutOfOrder, match="RL_start first"):
+                rl.step()
+            with pytest.raises(OutOfDomain, match="slot 9"):
+                rl.start([9])
+            with pytest.raises(UnknownKey):
+                rl.set_state("guess")
+            with pytest.raises(OutOfDomain, match="discount inside the environment"):
+                rl.return_(0.9)
+            rl.start()
+            assert rl.num_steps() == 1
+
+
+def test_the_program_of_many_slots_gets_rows(start: Start) -> None:
+    with a_hub() as (server, _):
+        start(Follower(), server.address, server.token)
+        start(corridor(), server.address, server.token)
+        with Experiment(server.address, server.token, slots=32, seed=3) as rl:
+            assert rl.init().slots == 32
+            started = rl.start()
+            assert started.slots == tuple(range(32))
+            assert started.actions["action"].shape == (32, 1)
+            stepped = rl.step()
+            assert stepped.rewards.shape == (32,)
+            assert rl.episode(4) is False
+            assert rl.episode()
+            assert [rl.num_episodes(slot=slot) for slot in range(32)] == [1] * 32
+
+
+def test_a_faulty_agent_is_told_of_and_the_others_play_on(start: Start) -> None:
+    class Tired(Follower):
+        def agent_step(self, rewards: Any, observations: Any, steps: Any) -> Any:
+            raise RuntimeError("tired")
+
+    with a_hub() as (server, _):
+        bad = start(Tired(), server.address, server.token)
+        start(corridor(), server.address, server.token)
+        with Experiment(server.address, server.token) as rl:
+            rl.init()
+            rl.start()
+            with pytest.raises(AgentFault, match="RuntimeError: tired"):
+                rl.step()
+        with pytest.raises(RuntimeError):
+            bad.result(PATIENCE_S)
+        start(Follower(), server.address, server.token)
+        start(corridor(), server.address, server.token)
+        with Experiment(server.address, server.token) as rl:
+            rl.init()
+            assert rl.episode()
+
+
+def test_a_wrong_action_ends_its_episode_and_the_run_goes_on(start: Start) -> None:
+    agent = Scripted(lambda turn: still(turn) if len(turn.starts) else still(turn) * float("nan"))
+    with a_hub() as (server, _):
+        start(agent, server.address, server.token)
+        start(corridor(), server.address, server.token)
+        with Experiment(server.address, server.token) as rl:
+            rl.init()
+            rl.start()
+            with pytest.raises(AgentFault, match="finite numbers"):
+                rl.step()
+            with pytest.raises(OutOfOrder, match="RL_start first"):
+                rl.step()
+            rl.start()
+
+
+def test_a_faulty_environment_is_told_of(start: Start) -> None:
+    with a_hub() as (server, _):
+        start(Follower(), server.address, server.token)
+        start(Worlds(Faulty(faults=["raises"])), server.address, server.token)
+        with Experiment(server.address, server.token) as rl:
+            rl.init()
+            with pytest.raises(EnvironmentFault, match="the floor gave way"):
+                rl.episode()
+            rl.start()
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_who_vanishes_while_waiting_is_forgotten(start: Start, role: str) -> None:
+    with a_hub(grace_s=0.2) as (server, said), Road(server.address) as way:
+        if role == "experiment":
+            gone: Any = Experiment(way.address, server.token, name="ghost", timeout_s=0.1)
+            with pytest.raises(SessionLost):
+                gone.init()
+        else:
+            partner = Follower() if role == "agent" else corridor()
+            gone = start(partner, way.address, server.token, name="ghost")
+        until(lambda: any(f"{role} ghost" in words for words in said))
+        way.close()
+        until(lambda: f"{role} ghost" not in said[-1])
+        start(Follower(), server.address, server.token)
+        start(corridor(), server.address, server.token)
+        with Experiment(server.address, server.token, name="alive") as rl:
+            rl.init()
+            assert rl.episode()
+        if role == "experiment":
+            gone.close()
+        else:
+            with pytest.raises(SessionLost):
+                gone.result(PATIENCE_S)
+
+
+def test_a_program_comes_back_and_every_routine_is_carried_out_once(start: Start) -> None:
+    with a_hub(grace_s=PATIENCE_S) as (server, _), Road(server.address) as way:
+        start(Follower(), server.address, server.token)
+        start(Worlds(Corridor(solved=SOLVED, horizon=500)), server.address, server.token)
+        with Experiment(way.address, server.token) as rl:
+            rl.init()
+            rl.start()
+            for step in range(200):
+                if step % 20 == 10:
+                    way.cut()
+                stepped = rl.step()
+                assert stepped.observations["observation"][0, 0] == step + 1
+            assert rl.num_steps() == 201
+    assert way.cuts >= 5
+
+
+# In processes of their own.
+
+PROGRAM = """
+import sys
+import reglue.experiment
+
+with reglue.experiment.Experiment(sys.argv[1], "secret", seed=5) as rl:
+    rl.init()
+    for _ in range(3):
+        ended = rl.episode(200)
+        print(ended, rl.num_steps(), rl.return_(), flush=True)
+    rl.cleanup()
+"""
+
+
+@contextmanager
+def process(*words: str) -> Iterator[subprocess.Popen[str]]:
+    started = subprocess.Popen(
+        [sys.executable, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    try:
+        yield started
+    finally:
+        started.kill()
+        started.communicate()
+
+
+def listening(hub: subprocess.Popen[str]) -> str:
+    """The address that it says."""
+    assert hub.stdout is not None
+    for line in hub.stdout:
+        if found := re.search(r"127\.0\.0\.1:\d+", line):
+            return found.group()
+    raise AssertionError("it said no address")
+
+
+def partner(role: str, address: str, folder: Path) -> Sequence[str]:
+    at = ("--address", address, "--token", "secret")
+    match role:
+        case "agent":
+            return ("-m", "reglue", "join", "random", *at)
+        case "environment":
+            return ("-m", "reglue", "join", "env_adapters.classic.gridworld:GridWorld", *at)
+    (folder / "program.py").write_text(PROGRAM)
+    return (str(folder / "program.py"), address)
+
+
+def test_three_roles_in_three_processes_meet_in_each_of_the_six_orders(tmp_path: Path) -> None:
+    """All six programs see the same bits: the seed alone decides."""
+    glue = ("-m", "reglue", "glue", "--listen", "127.0.0.1:0", "--token", "secret")
+    heard: set[str] = set()
+    with process(*glue) as hub:
+        address = listening(hub)
+        for order in itertools.permutations(ROLES):
+            with (
+                process(*partner(order[0], address, tmp_path)) as first,
+                process(*partner(order[1], address, tmp_path)) as second,
+                process(*partner(order[2], address, tmp_path)) as third,
+            ):
+                here = dict(zip(order, (first, second, third), strict=True))
+                said, _ = here["experiment"].communicate(timeout=PATIENCE_S)
+                assert here["experiment"].returncode == 0, said
+                heard.add(said)
+                for role in ("agent", "environment"):
+                    words, _ = here[role].communicate(timeout=PATIENCE_S)
+                    assert here[role].returncode == 0
+                    assert "the experiment has left" in words
+    assert len(heard) == 1
+    assert len(heard.pop().splitlines()) == 3
+
+
+def test_the_hub_leaves_by_itself_after_its_last_run() -> None:
+    glue = ("-m", "reglue", "glue", "--listen", "127.0.0.1:0", "--token", "secret", "--runs", "1")
+    with process(*glue) as hub:
+        address = listening(hub)
+        with (
+            process(*partner("agent", address, Path())) as agent,
+            process(*partner("environment", address, Path())) as environment,
+            Experiment(address, "secret") as rl,
+        ):
+            rl.init()
+            rl.close()
+            assert hub.wait(PATIENCE_S) == 0
+            assert agent.wait(PATIENCE_S) == 0
+            assert environment.wait(PATIENCE_S) == 0
+
+
+def test_ctrl_c_lets_everybody_go() -> None:
+    glue = ("-m", "reglue", "glue", "--listen", "127.0.0.1:0", "--token", "secret")
+    with process(*glue) as hub:
+        address = listening(hub)
+        with process(*partner("agent", address, Path())) as agent:
+            assert hub.stdout is not None
+            for line in hub.stdout:
+                if "here: agent" in line:
+                    break
+            hub.send_signal(signal.SIGINT)
+            assert hub.wait(PATIENCE_S) == 130
+            words, _ = agent.communicate(timeout=PATIENCE_S)
+            assert "the hub has closed" in words
+
+
+def test_the_same_program_runs_in_one_process_and_over_the_hub(start: Start) -> None:
+    """Bit for bit: what a routine returns does not depend on where the partners live."""
+
+    def play(rl: Any) -> list[Any]:
+        rl.init()
+        seen: list[Any] = [rl.start().observations["observation"].tolist()]
+        for _ in range(30):
+            stepped = rl.step()
+            seen.append((stepped.rewards.tolist(), stepped.observations["observation"].tolist()))
+            seen.append(stepped.actions["action"].tolist())
+        seen.append(rl.return_())
+        return seen
+
+    with Glue(environment=GridWorld(), agent=RandomAgent(), seed=7) as local:
+        alone = play(local)
+    with a_hub() as (server, _):
+        start(RandomAgent(), server.address, server.token)
+        start(GridWorld(), server.address, server.token)
+        with Experiment(server.address, server.token, seed=7) as rl:
+            assert play(rl) == alone

@@ -1,0 +1,363 @@
+"""Environments in this process, behind a port: as over a wire, and never trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from env_adapters import Cell, Step
+from glue_server import LocalEnvironmentPort, LocalPool, PortPool
+from glue_server.environment_port import ask_environment
+from reglue import TaskSpec
+from reglue.calls import Cleanup, Done, Message, Refusal
+from reglue.environment import Earned, Environment, Worlds
+from reglue.environment_calls import (
+    EnvironmentCall,
+    EnvironmentInit,
+    EnvironmentReply,
+    GetState,
+    Play,
+    Played,
+    Ready,
+    Snapshot,
+)
+from reglue.errors import BadReply, EnvironmentFault, NotSupported, OutOfDomain, OutOfOrder
+from reglue.spec import Array, Arrays
+from tests.glue_server.playing import SOLVED, Follower, cell, cells, corridor_pool, played
+from tests.worlds import Corridor, Faulty, Houseless
+
+SPEC = Corridor(solved=SOLVED).spec
+
+
+class Hall(Environment):
+    """Counts its steps: many slots in one call."""
+
+    def __init__(self) -> None:
+        self.cleaned = 0
+
+    def env_init(self, slots: int) -> TaskSpec:
+        self._taken = np.zeros((slots, 2))
+        return SPEC
+
+    def env_start(self, cells: Mapping[int, Cell]) -> Mapping[str, Any]:
+        self._taken[[*cells]] = 0.0
+        return {"observation": self._taken[[*cells]]}
+
+    def env_step(self, actions: Arrays, slots: Array) -> Earned:
+        self._taken[slots, 0] += 1.0
+        return Earned(self._taken[slots, 0], {"observation": self._taken[slots]})
+
+    def env_cleanup(self) -> None:
+        self.cleaned += 1
+
+
+def pool_over(environment: Environment, slots: int = 2) -> PortPool:
+    return PortPool(LocalEnvironmentPort(environment, "ours"), slots)
+
+
+def ask(environment: Environment, call: EnvironmentCall, kind: type[Any]) -> Any:
+    return ask_environment(LocalEnvironmentPort(environment, "ours"), call, kind, timeout_s=1.0)
+
+
+# What is promised.
+
+
+def test_a_pool_over_a_port_plays_the_rows_of_plain_worlds() -> None:
+    alone = played(Follower(), corridor_pool(1), cells())
+    pool = pool_over(Worlds(Corridor(solved=SOLVED)), slots=3)
+    assert played(Follower(), pool, cells()) == alone
+    assert pool.executed == sum(row.steps for row in alone)
+
+
+def test_a_pool_over_a_port_knows_the_tasks() -> None:
+    assert pool_over(Worlds(Corridor(solved=SOLVED))).variants == {"walk": 5, "run": 5}
+
+
+def test_a_step_is_pythons_own_numbers_and_its_own_rows() -> None:
+    pool = pool_over(Hall())
+    pool.send({0: cell(), 1: cell()}, {})
+    pool.receive()
+    pool.send({}, {1: bytes(4)})
+    pool.receive()
+    pool.send({}, {1: bytes(4), 0: bytes(4)})
+    answers = pool.receive()
+    assert isinstance(answers[0], Step)
+    assert (type(answers[0].reward), answers[0].terminated) == (float, False)
+    seen = {slot: answer.observation["observation"].tolist() for slot, answer in answers.items()}  # type: ignore[union-attr]
+    assert seen == {1: [2.0, 0.0], 0: [1.0, 0.0]}
+
+
+def test_steps_and_starts_share_a_call() -> None:
+    pool = pool_over(Hall())
+    pool.send({1: cell()}, {})
+    pool.receive()
+    pool.send({0: cell()}, {1: bytes(4)})
+    answers = pool.receive()
+    assert isinstance(answers[1], Step)
+    assert answers[0]["observation"].tolist() == [0.0, 0.0]  # type: ignore[index]
+
+
+def test_closing_a_pool_cleans_its_environment_up_once() -> None:
+    hall = Hall()
+    pool = pool_over(hall)
+    pool.close()
+    pool.close()
+    assert hall.cleaned == 1
+
+
+def test_a_port_that_is_closed_cleans_up_what_nobody_has() -> None:
+    hall = Hall()
+    port = LocalEnvironmentPort(hall, "hall")
+    ask_environment(port, EnvironmentInit(1), Ready, timeout_s=1.0)
+    port.close("enough")
+    port.close("enough")
+    assert hall.cleaned == 1
+
+
+def test_a_cleanup_that_fails_is_no_reason_to_stay(caplog: pytest.LogCaptureFixture) -> None:
+    class Stuck(Hall):
+        def env_cleanup(self) -> None:
+            raise OSError("the key is lost")
+
+    pool_over(Stuck()).close()
+    assert "the key is lost" in caplog.text
+
+
+# What it raises.
+
+
+def test_whatever_it_raises_is_its_fault_with_the_lines() -> None:
+    class Broken(Hall):
+        def env_message(self, message: str) -> str:
+            return str(1 / 0)
+
+    with pytest.raises(EnvironmentFault, match=r"(?s)return str\(1 / 0\).*ZeroDivisionError"):
+        ask(Broken(), Message("hi"), Message)
+
+
+def test_worlds_that_cannot_be_made_are_a_fault() -> None:
+    with pytest.raises(EnvironmentFault, match="OSError: no bricks"):
+        pool_over(Worlds(Houseless(solved=SOLVED)))
+
+
+def test_an_environment_that_raises_in_play_fails_in_every_slot_that_was_asked() -> None:
+    class Falling(Hall):
+        def env_step(self, actions: Arrays, slots: Array) -> Earned:
+            raise RuntimeError("the floor gave way")
+
+    pool = pool_over(Falling(), slots=3)
+    pool.send({slot: cell() for slot in range(3)}, {})
+    pool.receive()
+    pool.send({0: cell()}, {1: bytes(4), 2: bytes(4)})
+    answers = pool.receive()
+    assert {*answers} == {0, 1, 2}
+    assert all("the floor gave way" in str(answer) for answer in answers.values())
+
+
+@pytest.mark.parametrize("fault", ["raises", "nan", "wrong shape", "no observation"])
+def test_a_worlds_fault_is_its_own_slots_and_as_in_a_local_pool(fault: str) -> None:
+    said = []
+    for pool in (
+        pool_over(Worlds(Faulty(faults=[fault, ""]))),
+        LocalPool(Faulty(faults=[fault, ""]), 2),
+    ):
+        pool.send({0: cell(variant=0), 1: cell(variant=1)}, {})
+        pool.receive()
+        for _ in range(2):
+            pool.send({}, {0: bytes(4), 1: bytes(4)})
+            answers = pool.receive()
+        assert isinstance(answers[0], EnvironmentFault)
+        assert isinstance(answers[1], Step)
+        said.append(str(answers[0]).splitlines()[-1])
+        pool.close()
+    assert said[0] == said[1]
+
+
+# What does not fit.
+
+
+class Liar(Hall):
+    """Answers a step with what `lie` makes of a good answer."""
+
+    def __init__(self, lie: Callable[[Played], Any]) -> None:
+        super().__init__()
+        self._lie = lie
+
+    def play(self, play: Play) -> Played:
+        good = super().play(play)
+        answer: Played = self._lie(good) if len(play.slots) else good
+        return answer
+
+
+LIES: Mapping[str, tuple[Callable[[Played], Any], str]] = {
+    "nothing": (lambda good: None, "got nothing, wanted an answer"),
+    "Done": (lambda good: Done(), "got Done, wanted Played"),
+    "a row too few": (
+        lambda good: replace(good, observations={"observation": np.zeros((1, 2))}),
+        r"got 'observation' of shape \(1, 2\), float64, wanted shape \(2, 2\), float64",
+    ),
+    "another dtype": (
+        lambda good: replace(good, observations={"observation": np.zeros((2, 2), np.float32)}),
+        r"got 'observation' of shape \(2, 2\), float32",
+    ),
+    "no arrays": (
+        lambda good: replace(good, observations={"observation": [[0, 0]] * 2}),  # type: ignore[dict-item]
+        "wanted an array",
+    ),
+    "another name": (
+        lambda good: replace(good, observations={"sight": np.zeros((2, 2))}),
+        "got observation = None, wanted an array",
+    ),
+    "a reward too many": (
+        lambda good: replace(good, rewards=np.zeros(3)),
+        r"got 'rewards' of shape \(3,\)",
+    ),
+    "flags that are numbers": (
+        lambda good: replace(good, terminated=np.zeros(2)),  # type: ignore[arg-type]
+        r"got 'terminated' of shape \(2,\), float64, wanted shape \(2,\), bool",
+    ),
+    "a reward that is none": (
+        lambda good: replace(good, rewards=np.array([0.0, np.nan])),
+        "got reward nan in slot 1, wanted a finite number",
+    ),
+    "faults of others": (
+        lambda good: replace(good, faults={2: "him"}),
+        r"got faults of slots \[2\], wanted slots that were asked",
+    ),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_an_answer_that_does_not_fit_is_the_fault_of_every_slot_asked(lie: str) -> None:
+    make, words = LIES[lie]
+    pool = pool_over(Liar(make), slots=3)
+    pool.send({slot: cell() for slot in range(3)}, {})
+    pool.receive()
+    pool.send({}, {0: bytes(4), 1: bytes(4)})
+    answers = pool.receive()
+    assert {*answers} == {0, 1}
+    for answer in answers.values():
+        with pytest.raises(EnvironmentFault, match=words):
+            raise answer  # type: ignore[misc]
+
+
+def test_an_answer_that_cannot_be_looked_at_is_a_fault() -> None:
+    lie = Liar(lambda good: replace(good, observations=None))  # type: ignore[arg-type]
+    pool = pool_over(lie, slots=1)
+    pool.send({0: cell()}, {})
+    pool.receive()
+    with pytest.raises(EnvironmentFault, match="AttributeError"):
+        pool.send({}, {0: bytes(4)})
+
+
+def test_rows_of_a_slot_that_failed_may_hold_anything() -> None:
+    pool = pool_over(
+        Liar(lambda good: replace(good, rewards=np.array([0.0, np.inf]), faults={1: "fell"}))
+    )
+    pool.send({0: cell(), 1: cell()}, {})
+    pool.receive()
+    pool.send({}, {0: bytes(4), 1: bytes(4)})
+    answers = pool.receive()
+    assert isinstance(answers[0], Step)
+    assert str(answers[1]) == "fell"
+
+
+@pytest.mark.parametrize(
+    ("promise", "words"),
+    [
+        (lambda slots: None, "AttributeError"),
+        (lambda slots: "VERSION RL-Glue-3.0", "AttributeError"),
+    ],
+)
+def test_a_promise_that_is_no_spec_is_a_fault(promise: Any, words: str) -> None:
+    hall = Hall()
+    hall.env_init = promise  # type: ignore[method-assign]
+    with pytest.raises(EnvironmentFault, match=words):
+        pool_over(hall)
+
+
+class Promising:
+    """A port whose environment promises `ready`, and hears what was refused."""
+
+    hello = LocalEnvironmentPort(Hall(), "hall").hello
+
+    def __init__(self, reply: EnvironmentReply | BadReply) -> None:
+        self._reply = reply
+        self.refusals: list[str] = []
+
+    def send(self, call: EnvironmentCall) -> None:
+        pass
+
+    def receive(self, timeout_s: float) -> EnvironmentReply:
+        if isinstance(self._reply, BadReply):
+            raise self._reply
+        return self._reply
+
+    def refuse(self, refused: BadReply) -> None:
+        self.refusals.append(refused.code)
+
+    def close(self, reason: str) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("ready", "words"),
+    [
+        (Ready(SPEC.with_slots(3), {"walk": 1}), "got a TaskSpec of 3 slots, not 2"),
+        (Ready(SPEC.with_slots(2), {}), r"got tasks \{\}, wanted at least one"),
+        (Ready(SPEC.with_slots(2), {"walk": 0}), "with variants"),
+        (Done(), "got Done, wanted Ready"),
+    ],
+)
+def test_a_promise_that_cannot_be_played_is_a_fault(ready: EnvironmentReply, words: str) -> None:
+    with pytest.raises(EnvironmentFault, match=words):
+        PortPool(Promising(ready), 2)
+
+
+def test_an_environment_is_told_why_its_answer_was_not_taken() -> None:
+    port = Promising(BadReply("WRONG_SIZE", got="3 bytes", wanted="4"))
+    with pytest.raises(EnvironmentFault, match="does not fit: got 3 bytes, wanted 4"):
+        ask_environment(port, Message("hi"), Message, timeout_s=1.0)
+    assert port.refusals == ["WRONG_SIZE"]
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [("OUT_OF_DOMAIN", OutOfDomain), ("OUT_OF_ORDER", OutOfOrder), ("NOT_SUPPORTED", NotSupported)],
+)
+def test_a_refusal_is_raised_as_the_error_of_its_code(code: str, kind: type[Exception]) -> None:
+    with pytest.raises(kind, match="got this, wanted that"):
+        ask_environment(Promising(Refusal(0, code, "this", "that")), Cleanup(), Done, timeout_s=1.0)
+
+
+def test_a_state_that_is_not_bytes_is_a_fault() -> None:
+    class Pickler(Hall):
+        def env_get_state(self, slot: int) -> Any:
+            return {"slot": slot}
+
+    environment = Pickler()
+    port = LocalEnvironmentPort(environment, "pickler")
+    ask_environment(port, EnvironmentInit(1), Ready, timeout_s=1.0)
+    with pytest.raises(EnvironmentFault, match="got dict, wanted bytes"):
+        ask_environment(port, GetState(0), Snapshot, timeout_s=1.0)
+
+
+def test_a_message_that_is_not_answered_is_answered_by_nothing() -> None:
+    class Silent(Hall):
+        def env_message(self, message: str) -> Any:
+            return None
+
+    assert ask(Silent(), Message("hi"), Message).text == ""
+
+
+def test_a_message_that_is_answered_by_a_number_is_a_fault() -> None:
+    class Counting(Hall):
+        def env_message(self, message: str) -> Any:
+            return 3
+
+    with pytest.raises(EnvironmentFault, match="got int, wanted a string"):
+        ask(Counting(), Message("hi"), Message)

@@ -1,0 +1,395 @@
+"""RL_init, RL_start, RL_step, RL_episode: who is asked what, and when it is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from glue_server.machine import MOST_SLOTS
+from reglue import EndKind, Phase, StepFlag
+from reglue.errors import (
+    AgentFault,
+    EnvironmentFault,
+    OutOfDomain,
+    OutOfOrder,
+)
+from reglue.experiment_calls import EpisodePlayed, RLEpisode, RLInit
+from tests.glue_server.lab import (
+    ROUTINES,
+    SPEC,
+    Actor,
+    Bench,
+    Lab,
+    begun,
+    ends_of,
+    phases_of,
+    refused,
+    started,
+)
+
+# RL_init.
+
+
+def test_init_asks_the_environment_then_the_agent_and_returns_the_task() -> None:
+    bench = Bench(slots=3)
+    assert bench.init() == SPEC.with_slots(3)
+    assert bench.asked() == ([("env_init", 3)], [("init", 3)])
+
+
+def test_init_begins_anew_in_the_middle_of_everything() -> None:
+    bench = started(slots=2)
+    bench.step()
+    bench.freeze()
+    bench.init()
+    assert bench.counts() == [(0.0, 0, 0)] * 2
+    refused(bench, bench.step, OutOfOrder, "got RL_step in slot 0, which has no episode")
+    bench.start()
+    assert bench.actor.turns[-1].phase is Phase.TRAIN
+
+
+@pytest.mark.parametrize("slots", [0, -1, MOST_SLOTS + 1, 2**32 - 1])
+def test_a_number_of_slots_that_cannot_be_is_refused(slots: int) -> None:
+    bench = begun()
+    refused(bench, lambda: bench.machine.run(RLInit(slots, 0)), OutOfDomain, "slots, wanted 1 to")
+
+
+@pytest.mark.parametrize("seed", [-1, 2**63])
+def test_a_seed_that_no_cell_carries_is_refused(seed: int) -> None:
+    bench = begun()
+    refused(bench, lambda: bench.machine.run(RLInit(1, seed)), OutOfDomain, "wanted 0 to 2")
+
+
+def test_more_slots_than_the_agent_plays_are_refused_with_the_run_going_on() -> None:
+    bench = started(actor=Actor(most=2))
+    refused(
+        bench,
+        lambda: bench.machine.run(RLInit(3, 0)),
+        OutOfDomain,
+        "got 3 slots, wanted 1 to 2: the agent plays no more",
+    )
+    bench.step()
+
+
+def test_more_slots_than_the_environment_plays_are_refused() -> None:
+    class Small(Lab):
+        max_slots = 2
+
+    bench = Bench(lab=Small())
+    refused(
+        bench,
+        lambda: bench.machine.run(RLInit(3, 0)),
+        OutOfDomain,
+        "wanted 1 to 2: the environment plays no more",
+    )
+
+
+def test_an_episodic_environment_refuses_an_agent_that_takes_no_end() -> None:
+    bench = Bench(actor=Actor(episodic=False))
+    with pytest.raises(AgentFault, match="an agent that takes no end of an episode"):
+        bench.init()
+    assert bench.port.refusals == ["NOT_CAPABLE"]
+    refused(bench, bench.start, OutOfOrder, "got RL_start before RL_init, wanted RL_init first")
+
+
+def test_a_continuing_environment_takes_an_agent_that_takes_no_end() -> None:
+    bench = Bench(lab=Lab(replace(SPEC, continuing=True)), actor=Actor(episodic=False))
+    bench.init()
+    bench.start()
+
+
+@pytest.mark.parametrize("whose", ["lab", "actor"])
+def test_after_an_init_that_failed_init_comes_again(whose: str) -> None:
+    bench = started()
+    partner, routine = (bench.lab, "env_init") if whose == "lab" else (bench.actor, "init")
+    partner.broken = routine
+    with pytest.raises((AgentFault, EnvironmentFault), match=f"{routine} is broken"):
+        bench.init()
+    refused(bench, bench.step, OutOfOrder, "RL_init first")
+    partner.broken = ""
+    bench.init()
+    bench.start()
+
+
+@pytest.mark.parametrize("routine", ROUTINES)
+def test_everything_else_needs_init(routine: str) -> None:
+    bench = Bench()
+    words = f"got {routine} before RL_init, wanted RL_init first"
+    refused(bench, lambda: ROUTINES[routine](bench), OutOfOrder, words)
+
+
+@pytest.mark.parametrize("routine", ROUTINES)
+def test_everything_else_needs_init_after_cleanup_too(routine: str) -> None:
+    bench = started()
+    bench.cleanup()
+    refused(bench, lambda: ROUTINES[routine](bench), OutOfOrder, "RL_init first")
+
+
+def test_messages_and_counts_need_nothing() -> None:
+    bench = Bench()
+    assert bench.agent_message("hi") == "agent hi"
+    assert bench.env_message("hi") == "env hi"
+    assert bench.counts() == [(0.0, 0, 0)]
+
+
+def test_counts_of_a_slot_that_there_is_not_are_refused() -> None:
+    with pytest.raises(OutOfDomain, match="got slot 1, wanted 0 to 0"):
+        Bench().num_steps(slot=1)
+
+
+# RL_start and RL_step.
+
+
+def test_start_plays_the_environment_then_the_agent() -> None:
+    bench = begun(slots=2)
+    first = bench.start()
+    assert first.slots == (0, 1)
+    assert first.observations["seen"].tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    assert first.actions["push"].tolist() == [[0.5], [0.25]]
+    assert bench.asked() == ([("play", [], [0, 1])], [("turn", [], [], [0, 1])])
+    assert bench.counts() == [(0.0, 1, 0)] * 2
+
+
+def test_step_plays_what_the_agent_chose() -> None:
+    bench = started(slots=2)
+    step = bench.step()
+    assert step.rewards.tolist() == [0.5, 0.25]
+    assert step.observations["seen"].tolist() == [[1.0, 0.5], [1.0, 0.25]]
+    assert step.actions["push"].tolist() == [[0.5], [0.25]]
+    assert not step.terminated.any()
+    assert bench.asked() == ([("play", [0, 1], [])], [("turn", [], [0, 1], [])])
+    assert bench.counts() == [(0.5, 2, 0), (0.25, 2, 0)]
+
+
+def test_a_terminal_step_ends_the_agents_episode_and_counts() -> None:
+    bench = started(slots=2)
+    bench.lab.fate = {0: "ends", 1: "truncates"}
+    step = bench.step()
+    assert (step.terminated.tolist(), step.truncated.tolist()) == ([True, False], [False, True])
+    assert step.actions["push"].tolist() == [[0.0], [0.0]]
+    assert ends_of(bench.actor) == [(0, EndKind.TERMINATED), (1, EndKind.TRUNCATED)]
+    assert bench.counts() == [(0.5, 1, 1), (0.25, 1, 1)]
+
+
+def test_ends_and_steps_share_a_turn() -> None:
+    bench = started(slots=3)
+    bench.lab.fate = {1: "ends"}
+    bench.step()
+    assert bench.asked()[1] == [("turn", [1], [0, 2], [])]
+    bench.step()
+    assert bench.asked() == ([("play", [0, 2], [])], [("turn", [], [0, 2], [])])
+
+
+def test_rows_come_in_the_order_that_was_named() -> None:
+    bench = begun(slots=3)
+    first = bench.start([2, 0, 1])
+    assert first.slots == (2, 0, 1)
+    assert first.actions["push"].tolist() == [[0.125], [0.5], [0.25]]
+    step = bench.step([1, 2, 0])
+    assert step.rewards.tolist() == [0.25, 0.125, 0.5]
+    assert bench.asked()[0] == [("play", [], [0, 1, 2]), ("play", [0, 1, 2], [])]
+
+
+def test_a_start_on_a_live_slot_cuts_it_off_without_an_end() -> None:
+    bench = started()
+    bench.step()
+    bench.start()
+    assert ends_of(bench.actor) == []
+    assert bench.counts() == [(0.0, 1, 0)]
+
+
+def test_a_step_past_the_end_is_refused() -> None:
+    bench = started()
+    bench.lab.fate = {0: "ends"}
+    bench.step()
+    refused(bench, bench.step, OutOfOrder, "which has no episode, wanted RL_start first")
+
+
+def test_a_named_slot_that_cannot_step_is_refused_with_the_others() -> None:
+    bench = started(slots=2, actor=Actor(partial=True))
+    bench.lab.fate = {1: "ends"}
+    bench.step()
+    refused(bench, lambda: bench.step([0, 1]), OutOfOrder, "got RL_step in slot 1, which has no")
+    assert bench.step([0]).slots == (0,)
+
+
+@pytest.mark.parametrize("slots", [[3], [-1], [0, 0], [0, 2**40]])
+def test_slots_that_there_are_not_or_twice_are_refused(slots: list[int]) -> None:
+    bench = started(slots=3)
+    for routine in (bench.start, bench.step, bench.env_start):
+        refused(bench, lambda: routine(slots), OutOfDomain, "wanted (0 to 2|each at most once)")  # noqa: B023
+    refused(bench, lambda: bench.episode(3, slots), OutOfDomain)
+
+
+def test_an_action_out_of_its_box_is_played_and_flagged() -> None:
+    bench = begun()
+    bench.actor.fault = "far"
+    bench.start()
+    assert bench.step().rewards.tolist() == [4.0]
+    assert bench.actor.turns[-1].steps.flags.tolist() == [StepFlag.CLIPPED]
+    bench.step()
+    assert bench.actor.turns[-1].steps.flags.tolist() == [0]
+
+
+def test_what_a_program_gets_is_its_own() -> None:
+    bench = begun()
+    first = bench.start()
+    first.observations["seen"][:] = 9.0
+    first.actions["push"][:] = 9.0
+    assert bench.step().rewards.tolist() == [0.5]
+
+
+# Whole turns.
+
+
+def test_an_agent_of_whole_turns_is_given_all_slots_in_which_it_acts() -> None:
+    bench = started(slots=3)
+    words = r"without slots \[0, 2\], in which the agent acts, wanted all of them in one call"
+    refused(bench, lambda: bench.step([1]), OutOfOrder, f"RL_step {words}")
+    refused(bench, lambda: bench.start([1]), OutOfOrder, f"RL_start {words}")
+    refused(bench, lambda: bench.episode(2, [1]), OutOfOrder, f"RL_episode {words}")
+    bench.step()
+
+
+def test_slots_that_are_idle_may_be_left_out_of_whole_turns() -> None:
+    bench = begun(slots=3)
+    bench.start([1])
+    bench.step([1])
+    bench.lab.fate = {1: "ends"}
+    bench.step()
+    bench.start([0, 2])
+    assert bench.asked()[1][-1] == ("turn", [], [], [0, 2])
+
+
+def test_an_agent_of_partial_turns_steps_where_it_is_told() -> None:
+    bench = started(slots=3, actor=Actor(partial=True))
+    bench.step([1])
+    bench.start([2])
+    assert bench.asked()[1] == [("turn", [], [1], []), ("turn", [], [], [2])]
+    assert bench.counts() == [(0.0, 1, 0), (0.25, 2, 0), (0.0, 1, 0)]
+
+
+# RL_episode.
+
+
+class Timed(Lab):
+    """Slot s ends at its step s + 2."""
+
+    def play(self, play: Any) -> Any:
+        for slot in play.slots.tolist():
+            self.fate[slot] = "ends" if self._live[slot][0] == slot + 1 else ""
+        return super().play(play)
+
+
+def test_an_episode_plays_until_it_ends() -> None:
+    bench = begun(lab=Timed())
+    assert bench.episode() is True
+    assert bench.counts() == [(1.0, 2, 1)]
+    assert ends_of(bench.actor) == [(0, EndKind.TERMINATED)]
+
+
+def test_the_start_is_the_first_of_an_episodes_steps() -> None:
+    bench = begun(lab=Timed())
+    assert bench.episode(1) is False
+    assert bench.counts() == [(0.0, 1, 0)]
+    assert bench.episode(2) is False
+    assert bench.counts() == [(0.5, 2, 0)]
+    assert bench.episode(3) is True
+
+
+def test_an_episode_that_is_cut_off_stays_live_and_uncounted() -> None:
+    bench = begun(slots=2)
+    assert bench.episode(4) is False
+    assert bench.counts() == [(1.5, 4, 0), (0.75, 4, 0)]
+    assert ends_of(bench.actor) == []
+    assert bench.step().slots == (0, 1)
+
+
+def test_slots_of_an_episode_end_one_by_one() -> None:
+    bench = begun(slots=2, lab=Timed())
+    assert bench.episode(3) is False
+    assert bench.counts() == [(1.0, 2, 1), (0.5, 3, 0)]
+    assert bench.episode(4) is True
+    assert bench.counts() == [(1.0, 2, 2), (0.75, 3, 1)]
+
+
+@pytest.mark.parametrize("steps", [0, -1])
+def test_an_episode_of_a_continuing_task_needs_a_limit(steps: int) -> None:
+    bench = begun(lab=Lab(replace(SPEC, continuing=True)))
+    refused(bench, lambda: bench.episode(steps), OutOfDomain, "wanted (max_steps of 1|0 .no limit)")
+
+
+def test_success_at_any_step_is_the_episodes() -> None:
+    class Lucky(Lab):
+        def play(self, play: Any) -> Any:
+            for slot in play.slots.tolist():
+                self.fate[slot] = ["succeeds", "ends"][int(self._live[slot][0])]
+            return super().play(play)
+
+    bench = begun(lab=Lucky())
+    played = bench.machine.run(RLEpisode(0))
+    assert isinstance(played, EpisodePlayed)
+    assert (played.terminated.tolist(), played.success.tolist()) == ([True], [True])
+
+
+# RL_freeze and phases.
+
+
+def test_freeze_makes_what_follows_judged() -> None:
+    bench = started()
+    bench.freeze()
+    assert bench.asked()[1] == [("freeze",)]
+    bench.step()
+    bench.start()
+    assert [turn.phase for turn in bench.actor.turns] == [Phase.TRAIN] + [Phase.EVALUATE] * 2
+    assert phases_of(bench.lab.cells) == [Phase.TRAIN, Phase.EVALUATE]
+
+
+def test_rewards_that_a_task_withholds_are_the_programs_alone() -> None:
+    bench = started(lab=Lab(replace(SPEC, rewards_in_evaluation=False)))
+    bench.freeze()
+    assert bench.step().rewards.tolist() == [0.5]
+    assert np.isnan(bench.actor.turns[-1].rewards).all()
+
+
+# Chance.
+
+
+def test_the_same_program_plays_the_same_bits() -> None:
+    def played(seed: int) -> list[Any]:
+        bench = begun(slots=2, seed=seed)
+        bench.start()
+        bench.start()
+        bench.init()
+        bench.start()
+        seeds = [turn.starts.seeds.tolist() for turn in bench.actor.turns]
+        return [bench.lab.cells, seeds]
+
+    assert played(5) == played(5)
+    assert played(5) != played(6)
+
+
+def test_each_start_is_another_episode_also_after_another_init() -> None:
+    bench = begun(slots=2)
+    bench.start()
+    bench.start()
+    bench.init()
+    bench.start()
+    cells = bench.lab.cells
+    assert [(cell.task, cell.variant, cell.repeat) for cell in cells] == [
+        ("task", 0, repeat) for repeat in (0, 1, 2, 3, 0, 1)
+    ]
+    assert len({cell.seed for cell in cells}) == 6
+    assert all(0 <= cell.seed < 2**63 for cell in cells)
+    seeds = [seed for turn in bench.actor.turns for seed in turn.starts.seeds.tolist()]
+    assert len({*seeds}) == 6
+    assert not {*seeds} & {cell.seed for cell in cells}
+
+
+def test_standardized_randomness_is_asked_of_the_environment() -> None:
+    bench = begun()
+    bench.standardize_randomness(3)
+    assert bench.asked()[0] == [("standardize", 3)]
+    refused(bench, lambda: bench.standardize_randomness(-1), OutOfDomain, "got seed -1")

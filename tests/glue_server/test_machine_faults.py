@@ -1,0 +1,227 @@
+"""Somebody is at fault: which halves of which slots are over, and who is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from glue_server import LocalEnvironmentPort, Machine
+from reglue import EndKind, Phase, Turn
+from reglue.calls import Done, Reply
+from reglue.errors import AgentFault, BadReply, EnvironmentFault, OutOfOrder
+from tests.glue_server.lab import (
+    PATIENT,
+    Actor,
+    ToldPort,
+    begun,
+    ends_of,
+    refused,
+    seen,
+    started,
+)
+
+# Environments that fail.
+
+
+def test_an_environments_fault_in_a_step_is_void_for_the_agent_and_the_others_step() -> None:
+    bench = started(slots=3)
+    bench.lab.fate = {1: "fails", 2: "ends"}
+    with pytest.raises(EnvironmentFault, match="slot 1: the bulb burst"):
+        bench.step()
+    assert bench.asked()[1] == [("turn", [1, 2], [0], [])]
+    assert ends_of(bench.actor) == [(1, EndKind.VOID), (2, EndKind.TERMINATED)]
+    assert bench.actor.turns[-1].observations["seen"].tolist()[0] == [0.0, 0.0]
+    assert bench.counts() == [(0.5, 2, 0), (0.0, 1, 0), (0.125, 1, 1)]
+    assert bench.step().slots == (0,)
+
+
+def test_an_environments_fault_in_a_start_is_void_where_the_agent_acted() -> None:
+    bench = started(slots=2)
+    bench.step()
+    bench.lab.fate = {0: "fails"}
+    with pytest.raises(EnvironmentFault, match="slot 0: the bulb burst"):
+        bench.start()
+    assert ends_of(bench.actor) == [(0, EndKind.VOID)]
+    assert bench.counts() == [(0.5, 2, 0), (0.0, 1, 0)]
+    assert bench.step().slots == (1,)
+
+
+def test_the_agent_never_hears_of_an_episode_that_could_not_begin() -> None:
+    bench = begun()
+    bench.lab.fate = {0: "fails"}
+    with pytest.raises(EnvironmentFault):
+        bench.start()
+    assert bench.actor.turns == []
+    bench.start()
+
+
+def test_an_environments_fault_in_a_half_step_leaves_the_agent_acting() -> None:
+    bench = started(slots=2)
+    bench.lab.fate = {0: "fails"}
+    with pytest.raises(EnvironmentFault, match="slot 0"):
+        bench.env_step({"push": [[0.0]]}, [0])
+    assert bench.asked()[1] == []
+    refused(bench, lambda: bench.step([0]), OutOfOrder, "which has no episode")
+    bench.agent_end([0.0, 0.0], seen(0, 0, 2), [0, 1])
+
+
+@pytest.mark.parametrize("routine", ["message", "get_state", "set_state", "standardize", "play"])
+def test_an_environment_that_is_lost_voids_every_episode(routine: str) -> None:
+    bench = started(slots=2)
+    key = bench.get_state()
+    bench.lab.env_init = None  # type: ignore[method-assign, assignment]
+    bench.lab.broken = routine
+    call: dict[str, Callable[[], object]] = {
+        "message": lambda: bench.env_message("hi"),
+        "get_state": bench.get_state,
+        "set_state": lambda: bench.set_state(key),
+        "standardize": bench.standardize_randomness,
+        "play": bench.step,
+    }
+    with pytest.raises(EnvironmentFault, match=f"{routine} is broken"):
+        call[routine]()
+    assert ends_of(bench.actor) == [(0, EndKind.VOID), (1, EndKind.VOID)]
+    refused(bench, bench.step, OutOfOrder, "which has no episode")
+
+
+def test_cleanup_reaches_the_agent_though_the_environments_failed() -> None:
+    bench = started()
+    bench.lab.broken = "cleanup"
+    with pytest.raises(EnvironmentFault, match="cleanup is broken"):
+        bench.cleanup()
+    assert bench.asked()[1] == [("cleanup",)]
+    assert bench.counts() == [(0.0, 1, 0)]
+    refused(bench, bench.start, OutOfOrder, "RL_init first")
+
+
+# Agents that fail.
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "words"),
+    [
+        ("nan", "NOT_FINITE", r"got 'push' = \[nan\] in slot 0, wanted finite numbers"),
+        ("too many", "WRONG_SIZE", r"wanted shape \(1, 1\)"),
+    ],
+)
+def test_a_bad_reply_ends_its_slots_episode_and_is_refused(
+    fault: str, code: str, words: str
+) -> None:
+    bench = started()
+    bench.actor.fault = fault
+    with pytest.raises(BadReply, match=words):
+        bench.step()
+    assert bench.port.refusals == [code]
+    assert ends_of(bench.actor) == []
+    assert bench.counts() == [(0.5, 2, 0)]
+    refused(bench, bench.step, OutOfOrder, "which has no episode")
+    refused(bench, lambda: bench.env_step({"push": [0.0]}), OutOfOrder, "which has no episode")
+    bench.start()
+
+
+def test_the_other_slots_go_on_after_a_bad_row() -> None:
+    bench = started(slots=3)
+    bench.actor.fault = "nan"
+    with pytest.raises(BadReply, match="in slot 0"):
+        bench.step()
+    assert bench.step().slots == (1, 2)
+
+
+def test_a_bad_reply_to_a_start_ends_what_began() -> None:
+    bench = begun(slots=2)
+    bench.actor.fault = "nan"
+    with pytest.raises(BadReply):
+        bench.start()
+    assert bench.step().slots == (1,)
+
+
+def test_an_episode_that_the_agent_gives_up_is_over() -> None:
+    bench = started(slots=2)
+    bench.actor.fault = "gives up"
+    with pytest.raises(AgentFault, match=r"the agent gave up its episode in slots \[0\]"):
+        bench.step()
+    assert bench.port.refusals == []
+    assert bench.step().slots == (1,)
+
+
+def test_a_bad_reply_to_a_half_step_leaves_the_environment_live() -> None:
+    bench = started()
+    bench.actor.fault = "nan"
+    with pytest.raises(BadReply):
+        bench.agent_step([0.0], seen(0, 0))
+    refused(bench, bench.step, OutOfOrder, "in which the agent does not act")
+    bench.env_step({"push": [0.0]})
+    bench.agent_start(seen(0, 0))
+    bench.step()
+
+
+def test_an_agent_that_is_lost_ends_every_episode() -> None:
+    bench = started(slots=2)
+    bench.actor.fault = "raises"
+    with pytest.raises(AgentFault, match="RuntimeError: the agent fell"):
+        bench.step()
+    refused(bench, bench.step, OutOfOrder, "which has no episode")
+    refused(bench, lambda: bench.env_step({"push": [0.0]}), OutOfOrder, "which has no episode")
+
+
+@pytest.mark.parametrize("routine", ["freeze", "message"])
+def test_an_agent_that_is_lost_in_another_routine_ends_every_episode(routine: str) -> None:
+    bench = started()
+    bench.actor.broken = routine
+    with pytest.raises(AgentFault, match=f"{routine} is broken"):
+        bench.freeze() if routine == "freeze" else bench.agent_message("hi")
+    refused(bench, bench.step, OutOfOrder, "which has no episode")
+    bench.start()
+    assert bench.actor.turns[-1].phase is Phase.TRAIN
+
+
+class Deaf(ToldPort):
+    """Its agent answers every call with Done."""
+
+    def receive(self, timeout_s: float) -> Reply:
+        return Done()
+
+
+def test_an_answer_of_another_kind_is_refused() -> None:
+    bench = begun()
+    port = Deaf(bench.actor)
+    bench.machine = Machine(LocalEnvironmentPort(bench.lab, "lab"), port, timeouts=PATIENT)
+    bench.init()
+    with pytest.raises(BadReply, match="got Done, wanted Actions"):
+        bench.start()
+    with pytest.raises(BadReply, match="got Done, wanted Message"):
+        bench.agent_message("hi")
+    assert port.refusals == ["WRONG_KIND", "WRONG_KIND"]
+
+
+def test_both_may_fail_in_one_step() -> None:
+    bench = started(slots=2)
+    bench.lab.fate = {1: "fails"}
+    bench.actor.fault = "nan"
+    with pytest.raises(BadReply, match="in slot 0") as raised:
+        bench.step()
+    assert isinstance(raised.value.__cause__, EnvironmentFault)
+    refused(bench, bench.step, OutOfOrder, "which has no episode")
+
+
+# Ctrl-C.
+
+
+class Interrupting(Actor):
+    """Is interrupted at every step."""
+
+    def turn(self, turn: Turn) -> Any:
+        if len(turn.steps):
+            raise KeyboardInterrupt
+        return super().turn(turn)
+
+
+def test_a_routine_that_is_broken_off_breaks_the_machine() -> None:
+    """Who waits for which answer is not known any more."""
+    bench = started(actor=Interrupting())
+    with pytest.raises(KeyboardInterrupt):
+        bench.step()
+    with pytest.raises(OutOfOrder, match="after one that was broken off, wanted a new glue"):
+        bench.start()

@@ -1,0 +1,175 @@
+"""Runs in processes of their own: through one port or many; one crash hurts one run."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from env_adapters.classic.gridworld import GridWorld
+from glue_server.run_processes import read_ports
+from reglue import connect
+from reglue.errors import SessionLost, UsageError, WrongToken
+from reglue.examples.random_agent import RandomAgent
+from reglue.experiment import Experiment
+from tests.leftovers import nothing_left
+
+PATIENCE_S = 60.0
+Connect = Callable[..., "Future[str]"]
+
+
+class Hub:
+    """`reglue glue`, and what it said."""
+
+    def __init__(self, *flags: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "reglue", "glue", "--listen", "127.0.0.1:0", *flags],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        said = "".join(self.process.stdout.readline() for _ in range(1 + ("--tls" in flags)))
+        found = re.search(r"(reglue://[^']+|127\.0\.0\.1:\d+)", said)
+        assert found, said
+        self.address = found.group()
+
+    def runs(self) -> list[int]:
+        """The ids of its runs' processes."""
+        children = Path(f"/proc/{self.process.pid}/task").glob("*/children")
+        return sorted({int(pid) for each in children for pid in each.read_text().split()})
+
+    def end(self) -> int:
+        self.process.send_signal(signal.SIGINT)
+        self.process.communicate(timeout=PATIENCE_S)
+        return self.process.returncode
+
+
+@pytest.fixture
+def start() -> Iterator[Connect]:
+    with nothing_left():
+        threads = ThreadPoolExecutor(8, thread_name_prefix="partner")
+        yield lambda *arguments, **more: threads.submit(connect, *arguments, **more)
+        threads.shutdown()
+
+
+@pytest.fixture
+def hub(start: Connect) -> Iterator[Callable[..., Hub]]:
+    """Ended last but for the partners' threads."""
+    with ExitStack() as closing:
+
+        def hub(*flags: str) -> Hub:
+            made = Hub("--token", "secret", *flags)
+            closing.callback(made.process.communicate)
+            closing.callback(made.process.kill)
+            return made
+
+        yield hub
+
+
+def free_ports(count: int) -> str:
+    """So many that were free a moment ago, in a row."""
+    for first in range(20_000 + os.getpid() % 20_000, 60_000, 7):
+        with ExitStack() as held:
+            try:
+                for port in range(first, first + count):
+                    held.enter_context(socket.create_server(("127.0.0.1", port)))
+            except OSError:
+                continue
+            return f"{first}-{first + count - 1}"
+    raise AssertionError("no ports are free")
+
+
+def play(address: str, seed: int = 0) -> list[float]:
+    """A program of two episodes."""
+    with Experiment(address, "secret", seed=seed) as rl:
+        rl.init()
+        returns = []
+        for _ in range(2):
+            rl.episode(300)
+            returns.append(rl.return_())
+        rl.cleanup()
+    return returns
+
+
+@pytest.mark.parametrize("how", ["--run-processes", "--run-ports", "--tls"])
+def test_three_partners_meet_in_a_process_of_their_own(
+    start: Connect, hub: Callable[..., Hub], how: str
+) -> None:
+    flags = {
+        "--run-processes": ("--run-processes",),
+        "--run-ports": ("--run-ports", free_ports(2)),
+        "--tls": ("--tls", "--run-ports", free_ports(2)),
+    }[how]
+    glue = hub(*flags)
+    agent = start(RandomAgent(), glue.address, "secret")
+    environment = start(GridWorld(), glue.address, "secret")
+    returns = play(glue.address)
+    assert len(returns) == 2
+    for partner in (agent, environment):
+        assert "the experiment has left" in partner.result(PATIENCE_S)
+    assert glue.end() == 130
+
+
+def test_a_run_that_crashes_hurts_nobody_else(start: Connect, hub: Callable[..., Hub]) -> None:
+    glue = hub("--run-processes", "--grace", "0")
+    start(RandomAgent(), glue.address, "secret")
+    start(GridWorld(), glue.address, "secret")
+    with Experiment(glue.address, "secret") as first:
+        first.init()
+        (crashing,) = glue.runs()
+        agent = start(RandomAgent(), glue.address, "secret")
+        environment = start(GridWorld(), glue.address, "secret")
+        with Experiment(glue.address, "secret") as second:
+            second.init()
+            second.episode(50)
+            assert len(glue.runs()) == 2
+            os.kill(crashing, signal.SIGKILL)
+            with pytest.raises(SessionLost):
+                first.episode(10**6)
+            second.episode(50)
+            second.cleanup()
+        assert "the experiment has left" in agent.result(PATIENCE_S)
+        assert "the experiment has left" in environment.result(PATIENCE_S)
+
+
+def test_the_token_is_checked_at_the_front(hub: Callable[..., Hub]) -> None:
+    glue = hub("--run-processes")
+    with pytest.raises(WrongToken):
+        connect(RandomAgent(), glue.address, "guess")
+    assert glue.runs() == []
+
+
+def test_a_run_ends_when_its_hub_is_killed(start: Connect, hub: Callable[..., Hub]) -> None:
+    glue = hub("--run-processes", "--grace", "0")
+    left = start(RandomAgent(), glue.address, "secret", patience_s=2.0)
+    while not glue.runs():
+        time.sleep(0.01)
+    (run,) = glue.runs()
+    glue.process.kill()
+    glue.process.wait()
+    deadline = time.monotonic() + PATIENCE_S
+    while Path(f"/proc/{run}").exists() and "Z" not in Path(f"/proc/{run}/stat").read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    assert left.exception(PATIENCE_S) is not None or "closed" in left.result()
+
+
+def test_ports_are_read() -> None:
+    assert read_ports("4097-4099") == range(4097, 4100)
+
+
+@pytest.mark.parametrize("text", ["4097", "4099-4097", "0-5", "4097-70000", "a-b", "-1-5"])
+def test_ports_that_make_no_sense_are_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="wanted FIRST-LAST"):
+        read_ports(text)
