@@ -97,4 +97,6 @@ class AgentHalf:
         for place, refused in checked.refused.items():
             got = f"{refused.got} in slot {asked[place]}"
             raise BadReply(refused.code, got=got, wanted=refused.wanted)  # one says enough
-        return AgentFault(f"the agent gave up its episode in slots {given_up}") if given_up else None
+        if given_up:
+            return AgentFault(f"the agent gave up its episode in slots {given_up}")
+        return None

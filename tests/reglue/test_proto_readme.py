@@ -18,11 +18,19 @@ from reglue.calls import Actions, EndKind, Numbered, Phase, StepFlag, Turn
 from reglue.door import hello_proof
 from reglue.invitation import invitation
 from reglue.spec import TaskSpec
-from reglue.v1 import agent_pb2, lobby_pb2, spec_pb2
+from reglue.v1 import (
+    agent_pb2,
+    environment_pb2,
+    experiment_pb2,
+    lobby_pb2,
+    session_pb2,
+    spec_pb2,
+)
 from reglue.wire.agent_messages import decode_call, decode_reply, encode_call, encode_reply
 from reglue.wire.specs import decode_spec
 
-README = (Path(__file__).parents[2] / "proto" / "README.md").read_text(encoding="utf-8")
+PROTO = Path(__file__).parents[2] / "proto"
+README = (PROTO / "README.md").read_text(encoding="utf-8")
 SEQ = 8  # of the call in the example
 START_SEED = 0x0123456789ABCDEF
 
@@ -87,10 +95,19 @@ def test_the_numbers_beside_the_bytes_are_theirs(name: str, dtype: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "file", [lobby_pb2.DESCRIPTOR, agent_pb2.DESCRIPTOR, spec_pb2.DESCRIPTOR], ids=lambda f: f.name
+    ("file", "page"),
+    [
+        (lobby_pb2.DESCRIPTOR, "README.md"),
+        (session_pb2.DESCRIPTOR, "README.md"),
+        (agent_pb2.DESCRIPTOR, "README.md"),
+        (spec_pb2.DESCRIPTOR, "README.md"),
+        (environment_pb2.DESCRIPTOR, "ENVIRONMENT.md"),
+        (experiment_pb2.DESCRIPTOR, "EXPERIMENT.md"),
+    ],
+    ids=lambda each: getattr(each, "name", ""),
 )
-def test_every_field_of_the_contract_is_explained(file: FileDescriptor) -> None:
-    words = set(re.findall(r"\w+", README))
+def test_every_field_of_the_contract_is_explained(file: FileDescriptor, page: str) -> None:
+    words = set(re.findall(r"\w+", (PROTO / page).read_text(encoding="utf-8")))
     assert {name for name in field_names(file) if name not in words} == set()
 
 

@@ -1,4 +1,4 @@
-"""Reglue for agents and environments: describe a task, write either, connect it to a glue.
+"""Reglue for agents, environments and benchmark programs: write one, connect it to a glue.
 
 import reglue
 
@@ -18,6 +18,7 @@ from reglue.chance import Chance
 from reglue.client import connect
 from reglue.environment import Earned, Environment, Worlds
 from reglue.errors import ReglueError
+from reglue.experiment import Experiment
 from reglue.spec import (
     Box,
     Discrete,
@@ -39,6 +40,7 @@ __all__ = [
     "EndKind",
     "Ends",
     "Environment",
+    "Experiment",
     "MultiBinary",
     "MultiDiscrete",
     "Phase",

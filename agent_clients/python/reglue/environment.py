@@ -285,7 +285,7 @@ class Worlds(Environment):
         return self._worlds[slot]
 
     def _conform(self, observation: Arrays) -> dict[str, Array]:
-        """Copies in the spec's dtypes. Raises NotAnEnvironment or KeyError where they do not fit."""
+        """Copies in the spec's dtypes. Raises NotAnEnvironment, KeyError: they do not fit."""
         conforming = {}
         for tensor in self.spec.observations:
             value = np.array(observation[tensor.name], tensor.dtype)

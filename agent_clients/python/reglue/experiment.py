@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -23,18 +24,20 @@ class Experiment(Routines):
         print(rl.num_steps(), rl.return_())
         rl.cleanup()
     ```
-    `address` and `token` as of `connect`. Routines wait until the glue has an agent and
-    an environment, `timeout_s` seconds at most. A connection that breaks is made again
-    as long as the glue allows, and every routine is carried out once.
+    `address`, `token`, `ca` and `tls_name` as of `connect`. Routines wait until the glue
+    has an agent and an environment, `timeout_s` seconds at most. A connection that breaks
+    is made again as long as the glue allows, and every routine is carried out once.
 
     Raises Unreachable, Refused, UsageError (no address), and SessionLost from routines.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all that a program may say of how it comes in
         self,
         address: str | None = None,
         token: str | None = None,
         *,
+        ca: str | Path | bytes | None = None,
+        tls_name: str | None = None,
         slots: int = 1,
         seed: int = 0,
         name: str = "experiment",
@@ -42,7 +45,7 @@ class Experiment(Routines):
         timeout_s: float = 86_400.0,
     ) -> None:
         super().__init__(slots=slots, seed=seed)
-        where = invitation(address, token)
+        where = invitation(address, token, ca=ca, tls_name=tls_name)
         from reglue.asking import Asking
 
         self._asking: Asking = Asking(where, name, patience_s=patience_s, timeout_s=timeout_s)
