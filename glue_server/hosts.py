@@ -6,19 +6,24 @@ grpc is loaded when the first door is opened.
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from glue_server.environment_port import EnvironmentPort
 from glue_server.launch import AgentProcess
 from glue_server.port import AgentPort, LocalPort
 from reglue.errors import AgentDisconnected, AgentFault, EnvironmentFault, ReglueError, UsageError
+from reglue.invitation import Invitation
 from reglue.loading import agent_name
 from reglue.metaworld_agent import wrap
+
+if TYPE_CHECKING:
+    from glue_server.rpc import GlueServer
 
 _WRONG_USAGE = 2  # how `reglue join` leaves when the agent cannot be made
 _POLL_S = 0.2  # how often a program that has not joined is looked at
@@ -97,6 +102,14 @@ def as_arguments(values: Mapping[str, Any]) -> dict[str, str]:
         raise UsageError(f"an argument of a program must be JSON: {error}") from error
 
 
+def how_to_join(role: str, invitation: Invitation) -> str:
+    """The command that brings a partner to a glue of ours."""
+    where = f"--address {invitation.address} --token {shlex.quote(invitation.token)}"
+    if invitation.authority:
+        where = f"--address '{invitation}'"
+    return f"reglue join my_{role}.py:My{role.title()} {where}"
+
+
 class _Served:
     """A partner of one role that dials in: a program of ours, or anybody with the token."""
 
@@ -108,34 +121,37 @@ class _Served:
         door: Door,
         program: Program | None = None,
         announce: Callable[[str], None] | None = None,
+        *,
+        server: GlueServer | None = None,
     ) -> None:
-        """Listen, and start the program if there is one. Raises UsageError."""
+        """Listen, and start the program if there is one. Raises UsageError.
+
+        With a `server`, partners come in there; it stays open when this closes.
+        """
         from glue_server.rpc import GlueServer
 
         self._timeout_s = door.timeout_s
         self._program = program
         self._process: AgentProcess | None = None
         self._port: Any = None
-        self._server = GlueServer(door.listen, token=door.token, places={self.role: 1})
+        self._closes = server is None
+        self._server = server or GlueServer(door.listen, token=door.token, places={self.role: 1})
         try:
             if program is not None:
                 self._process = AgentProcess(
                     program.command,
-                    environment={
-                        "REGLUE_ADDRESS": self._server.address,
-                        "REGLUE_TOKEN": self._server.token,
-                    },
+                    environment=_environment(self._server.local_invitation),
                     log_file=program.log_file,
                     folder=program.folder,
                 )
-            elif announce:
+            elif announce and not self._has_come():
                 announce(
                     f"waiting up to {self._timeout_s:g} s for an {self.role}; "
-                    f"in another terminal:\n  reglue join my_{self.role}.py:My{self.role.title()} "
-                    f"--address {self._server.address} --token {self._server.token}"
+                    f"in another terminal:\n  {how_to_join(self.role, self._server.invitation)}"
                 )
         except BaseException:
-            self._server.close()
+            if self._closes:
+                self._server.close()
             raise
 
     @property
@@ -147,24 +163,44 @@ class _Served:
         """Say farewell, stop listening, and end the program."""
         if self._port is not None:
             self._port.close(reason)
-        self._server.close()
+        if self._closes:
+            self._server.close()
         if self._process is not None:
             self._process.end(patience_s=2.0)
+        if not self._closes:
+            self._make_room(reason)
 
     def _wait(self) -> Any:
         """The partner's port. Raises `lost` if it leaves first or never comes."""
         deadline = time.monotonic() + self._timeout_s
         while self._port is None:
-            self._port = self._server.next(self.role, _POLL_S)
-            if self._port is None and self._process and (how := self._process.ended()):
+            if self._has_come(_POLL_S):
+                break
+            if self._process and (how := self._process.ended()):
                 if self._is_wrong_usage(self._process):
                     raise UsageError(self._process.last_lines().replace("reglue join: ", ""))
                 raise self.lost(f"{how} before it joined")
-            if self._port is None and time.monotonic() > deadline:
+            if time.monotonic() > deadline:
                 raise self.lost(
                     f"no {self.role} joined within {self._timeout_s:g} s (--connect-timeout)"
                 )
         return self._port
+
+    def _has_come(self, timeout_s: float = 0.0) -> bool:
+        """Look for the partner; who came and has left again makes room for another."""
+        self._port = self._server.next(self.role, timeout_s)
+        if self._port is not None and self._process is None and self._port.is_gone:
+            self._server.release(self._port)
+            self._port = None
+        return self._port is not None
+
+    def _make_room(self, reason: str) -> None:
+        """Free the place of the server that goes on: also of who came and was not looked at."""
+        port = self._port
+        while port is not None or (port := self._server.next(self.role, 0.0)) is not None:
+            port.close(reason)
+            self._server.release(port)
+            port = None
 
     def _is_wrong_usage(self, process: AgentProcess) -> bool:
         is_ours = self._program is not None and self._program.is_ours
@@ -207,3 +243,9 @@ class ServedEnvironment(_Served):
         """Wait for the environment. Raises EnvironmentFault if it never comes."""
         port: EnvironmentPort = self._wait()
         return port
+
+
+def _environment(invitation: Invitation) -> dict[str, str]:
+    """What a program finds in its environment."""
+    where = str(invitation) if invitation.authority else invitation.address
+    return {"REGLUE_ADDRESS": where, "REGLUE_TOKEN": invitation.token}

@@ -20,6 +20,8 @@ log = logging.getLogger("reglue")
 
 _Kind = TypeVar("_Kind")
 
+_CLEANUP_S = 10.0  # how long the end of a run waits for an environment's env_cleanup
+
 
 class Pool(Protocol):
     """S environments. What is sent is answered slot by slot, in any order."""
@@ -56,6 +58,7 @@ class PortPool:
         self._timeout_s = timeout_s
         self._play: Play | None = None
         self._is_closed = False
+        self._is_lost = False
         self.ready = ask_environment(port, EnvironmentInit(slots), Ready, timeout_s=timeout_s)
         _check_ready(self.ready, slots)
         self._rows = PlayRows(self.ready.spec)
@@ -73,6 +76,7 @@ class PortPool:
     def send(self, starts: Mapping[int, Cell], steps: Mapping[int, bytes]) -> None:
         """Hand the work over."""
         self._play = self._rows.play(starts, steps)
+        self._is_lost = True  # unless it is answered
         self._port.send(self._play)
         self.executed += len(steps)
 
@@ -81,9 +85,11 @@ class PortPool:
         assert self._play is not None, "receive() follows send()"
         try:
             played = self._port.receive(self._timeout_s)
+            self._is_lost = False
             if not isinstance(played, Played):
                 raise BadReply("WRONG_KIND", got=type(played).__name__, wanted="Played")
         except BadReply as refused:
+            self._is_lost = False
             self._port.refuse(refused)
             slots = (*self._play.slots.tolist(), *self._play.starts)
             fault = EnvironmentFault(f"the environment's answer does not fit: {refused}")
@@ -95,12 +101,14 @@ class PortPool:
         return ask_environment(self._port, call, kind, timeout_s=self._timeout_s)
 
     def close(self) -> None:
-        """env_cleanup, and let the environment go."""
+        """env_cleanup, unless the environment is lost already, and let it go."""
         if self._is_closed:
             return
         self._is_closed = True
         try:
-            self.ask(Cleanup(), Done)
+            if not self._is_lost:
+                patience_s = min(self._timeout_s, _CLEANUP_S)
+                ask_environment(self._port, Cleanup(), Done, timeout_s=patience_s)
         except (EnvironmentFault, RoutineRefused) as error:
             log.debug("the environment was not cleaned up: %s", error)
         self._port.close("the run is over, thank you")

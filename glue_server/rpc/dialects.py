@@ -11,6 +11,7 @@ from reglue.errors import (
     AgentFault,
     AgentTimeout,
     EnvironmentFault,
+    EnvironmentTimeout,
     ReglueError,
     SpecError,
     UsageError,
@@ -82,8 +83,10 @@ class EnvironmentDialect:
         return reply
 
     def timed_out(self, timeout_s: float) -> ReglueError:
-        """EnvironmentFault."""
-        return EnvironmentFault(f"the environment did not answer within {timeout_s:g} s")
+        """EnvironmentTimeout."""
+        return EnvironmentTimeout(
+            f"the environment did not answer within {timeout_s:g} s (--environment-timeout)"
+        )
 
     def lost(self) -> ReglueError:
         """EnvironmentFault."""

@@ -57,9 +57,10 @@ class _Ticket:
 class Places:
     """The places of one role: how many there are, and who has come."""
 
-    def __init__(self, count: int, make_seat: Callable[[Any], Seat]) -> None:
+    def __init__(self, count: int, terms: Terms, make_seat: Callable[[Any], Seat]) -> None:
         """`make_seat` makes a seat from the hello of whoever takes a place."""
         self.count = count
+        self.terms = terms
         self.make_seat = make_seat
         self.taken: list[Seat] = []
         self.arrivals: SimpleQueue[Seat] = SimpleQueue()
@@ -68,9 +69,8 @@ class Places:
 class Lobby:
     """Hands out tickets, checks hellos, and gives places to those who hold both."""
 
-    def __init__(self, token: str, terms: Terms, places: Mapping[str, Places]) -> None:
+    def __init__(self, token: str, places: Mapping[str, Places]) -> None:
         self._token = token
-        self._terms = terms
         self._places = places
         self._tickets: OrderedDict[str, _Ticket] = OrderedDict()  # by session
         self._lock = threading.Lock()
@@ -88,13 +88,14 @@ class Lobby:
             session, secret = secrets.token_urlsafe(12), secrets.token_bytes(32)
             self._tickets[session] = _Ticket(role, secret)
             self._forget()
+        terms = self._places[role].terms
         return lobby_pb2.Ticket(
             session=session,
             secret=secret,
-            max_message_bytes=self._terms.max_message_bytes,
-            grace_ms=round(1000 * self._terms.grace_s),
-            address=self._terms.address,
-            tls_name=self._terms.tls_name,
+            max_message_bytes=terms.max_message_bytes,
+            grace_ms=round(1000 * terms.grace_s),
+            address=terms.address,
+            tls_name=terms.tls_name,
         )
 
     def check_ticket(self, session: str, role: str) -> None:

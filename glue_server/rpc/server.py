@@ -24,7 +24,8 @@ class GlueServer(Listener):
     """Hands out its partners as they join.
 
     `places` is how many of each role may be here at once. A partner whose stream breaks
-    may come back within `grace_s` seconds. The rest is as of a Listener.
+    may come back within `grace_s` seconds, which may differ by role. The rest is as of a
+    Listener.
     """
 
     def __init__(
@@ -35,18 +36,14 @@ class GlueServer(Listener):
         tls: ServerTls | None = None,
         advertise: str = "",
         places: Mapping[str, int] | None = None,
-        grace_s: float = 0.0,
+        grace_s: float | Mapping[str, float] = 0.0,
     ) -> None:
         super().__init__(listen, token=token, tls=tls, advertise=advertise)
-        terms = Terms(HUB_MESSAGE_BYTES, grace_s)
         counts = {"agent": 1} if places is None else places
+        grace = grace_s if isinstance(grace_s, Mapping) else dict.fromkeys(counts, grace_s)
         self._lobby = Lobby(
             self.token,
-            terms,
-            {
-                role: Places(count, partial(_make_seat, SERVICES[role], terms))
-                for role, count in counts.items()
-            },
+            {role: _places(role, count, grace[role]) for role, count in counts.items()},
         )
         join = LobbyServicer(self._lobby.join)
         self._serve(
@@ -79,6 +76,11 @@ class GlueServer(Listener):
         """Say farewell to whom nobody has, let streams finish their last words, then stop."""
         self._lobby.close()
         super().close()
+
+
+def _places(role: str, count: int, grace_s: float) -> Places:
+    terms = Terms(HUB_MESSAGE_BYTES, grace_s)
+    return Places(count, terms, partial(_make_seat, SERVICES[role], terms))
 
 
 def _make_seat(service: Service, terms: Terms, hello: Any) -> Seat:

@@ -189,6 +189,10 @@ class EnvironmentFault(ReglueError):
     status = "environment_error"
 
 
+class EnvironmentTimeout(EnvironmentFault):
+    """An environment did not answer in time; it may still be there."""
+
+
 # The connection's, seen by the partner.
 
 
