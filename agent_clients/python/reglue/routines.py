@@ -77,9 +77,15 @@ class Routines:
         self._slots = slots
         self._seed = seed
 
-    def init(self) -> TaskSpec:
-        """RL_init: env_init, then agent_init. Counts are zero again."""
-        return self._ask(RLInit(self._slots, self._seed), TaskSpec)
+    def init(self, *, slots: int | None = None, seed: int | None = None) -> TaskSpec:
+        """RL_init: env_init, then agent_init. Counts are zero again.
+
+        `slots` and `seed` hold for this time, in place of the program's own.
+        """
+        call = RLInit(
+            self._slots if slots is None else slots, self._seed if seed is None else seed
+        )
+        return self._ask(call, TaskSpec)
 
     def start(self, slots: Sequence[int] = ()) -> Started:
         """RL_start: first observations and actions. A live episode is cut off."""

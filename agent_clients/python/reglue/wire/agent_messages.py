@@ -27,6 +27,7 @@ from reglue.calls import (
     Refusal,
     Reply,
     Starts,
+    StepFlag,
     Steps,
     Turn,
 )
@@ -48,7 +49,7 @@ _EMPTY: dict[str, Call] = {
 
 _PHASES = frozenset(map(int, Phase))
 _END_KINDS = frozenset(map(int, EndKind))
-_MOST_FLAGS = 255  # StepFlag bits are kept in a uint8
+_KNOWN_FLAGS = sum(StepFlag)  # later versions may have more: those are ignored
 
 _LIMITS: tuple[Literal["step_us", "bank_us", "adapt_us", "run_us"], ...] = (
     "step_us",
@@ -143,7 +144,8 @@ def _decode_turn(message: pb.Turn, spec: TaskSpec) -> Turn:
         phase=Phase(message.phase),
         ends=Ends(np.array(message.end_slots, np.uint32), np.array(message.end_kinds, np.uint8)),
         steps=Steps(
-            np.array(message.step_slots, np.uint32), np.array(message.step_flags, np.uint8)
+            np.array(message.step_slots, np.uint32),
+            (np.array(message.step_flags, np.uint32) & _KNOWN_FLAGS).astype(np.uint8),
         ),
         starts=Starts(
             np.array(message.start_slots, np.uint32), np.array(message.start_seeds, np.uint64)
@@ -156,13 +158,10 @@ def _decode_turn(message: pb.Turn, spec: TaskSpec) -> Turn:
 def _check_values(message: pb.Turn, spec: TaskSpec) -> None:
     """Raise BadReply for a number that no turn of this session can hold."""
     slots = max((*message.end_slots, *message.step_slots, *message.start_slots), default=0)
-    flags = max(message.step_flags, default=0)
     if int(message.phase) not in _PHASES:
         raise _unknown("phase", message.phase)
     if not _END_KINDS.issuperset(message.end_kinds):
         raise _unknown("end kinds", list(message.end_kinds))
-    if flags > _MOST_FLAGS:
-        raise _unknown("step flags", flags)
     if slots >= spec.slots:
         raise BadReply("OUT_OF_DOMAIN", got=f"slot {slots}", wanted=f"0 to {spec.slots - 1}")
 

@@ -1,0 +1,9 @@
+"""The programs that `reglue conformance` plays with; `proto/CONFORMANCE.md` says what they do.
+
+`reglue join reglue.conformance:ConformanceAgent` and `…:ConformanceEnvironment` run them.
+"""
+
+from reglue.conformance.agent import ConformanceAgent
+from reglue.conformance.environment import ConformanceEnvironment
+
+__all__ = ["ConformanceAgent", "ConformanceEnvironment"]

@@ -1,0 +1,145 @@
+"""The benchmark program that `reglue conformance experiment` plays with.
+
+`python -m reglue.conformance.experiment` runs it. The glue tells it what to do: it says
+by RL_agent_message what it has just seen, and the answer is its next instruction.
+`proto/CONFORMANCE.md` has the instructions.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from reglue.conformance.rule import elements
+from reglue.conformance.spec_text import spec_text
+from reglue.conformance.words import counts_words, rows_word, started_words, stepped_words
+from reglue.errors import AgentFault, EnvironmentFault, ReglueError, RoutineRefused
+from reglue.experiment import Experiment
+from reglue.experiment_calls import Counts
+from reglue.routines import Routines
+from reglue.spec import Array, TaskSpec, TensorSpec
+
+_REWARD = TensorSpec("/reward", "float64")
+"""Behind the observations: what else a half step of the agent's brings."""
+
+
+class ConformanceExperiment:
+    """Carries instructions out, one after another."""
+
+    def __init__(self, rl: Routines) -> None:
+        self._rl = rl
+        self._spec: TaskSpec | None = None
+
+    def run(self) -> None:
+        """Until it is told to leave."""
+        saw = "nothing"
+        while (instruction := self._rl.agent_message(f"did {saw}")) != "leave":
+            saw = self._try(instruction)
+
+    def _try(self, instruction: str) -> str:
+        try:
+            return self._carry_out(instruction)
+        except RoutineRefused as refused:
+            return f"refused {refused.code} {refused}"
+        except AgentFault as fault:
+            return f"agent fault {fault}"
+        except EnvironmentFault as fault:
+            return f"environment fault {fault}"
+
+    def _carry_out(self, instruction: str) -> str:
+        """Do it; what was seen, in words."""
+        rl, (routine, _, text) = self._rl, instruction.partition(" ")
+        match routine:
+            case "agent_message":
+                return rl.agent_message(text)
+            case "env_message":
+                return rl.env_message(text)
+            case "set_state" | "set_random_seed":
+                slot, key = text.split(" ")
+                return self._put(routine, int(slot), key)
+        numbers = [int(word) for word in text.split()]
+        match routine, numbers:
+            case "sleep", [milliseconds]:
+                time.sleep(milliseconds / 1000)
+            case "init", [slots, seed]:
+                self._spec = rl.init(slots=slots, seed=seed)
+                return spec_text(self._spec)
+            case "start", slots:
+                return started_words(self._known, rl.start(slots))
+            case "step", slots:
+                return stepped_words(self._known, rl.step(slots))
+            case "episode", [max_steps, *slots]:
+                return str(int(rl.episode(max_steps, slots)))
+            case "counts", [slot]:
+                return counts_words(
+                    Counts(rl.return_(slot=slot), rl.num_steps(slot=slot), rl.num_episodes(slot=slot))
+                )
+            case "get_state", [slot]:
+                return rl.get_state(slot)
+            case "get_random_seed", [slot]:
+                return rl.get_random_seed(slot)
+            case "standardize", [seed]:
+                rl.standardize_randomness(seed)
+            case "freeze", []:
+                rl.freeze()
+            case "cleanup", []:
+                rl.cleanup()
+            case _:
+                return self._half_step(routine, numbers)
+        return ""
+
+    def _half_step(self, routine: str, numbers: Sequence[int]) -> str:
+        rl, spec = self._rl, self._known
+        match routine, numbers:
+            case "env_start", slots:
+                return started_words(spec, rl.env_start(slots))
+            case "env_step", [memory, *slots]:
+                actions = _rows(spec.actions, memory, slots)
+                return stepped_words(spec, rl.env_step(actions, slots))
+            case "agent_start", [memory, *slots]:
+                seen = _rows(spec.observations, memory, slots)
+                acted = rl.agent_start(seen, slots)
+                return rows_word(spec.actions, acted, len(slots))
+            case "agent_step", [memory, *slots]:
+                seen = _rows((*spec.observations, _REWARD), memory, slots)
+                acted = rl.agent_step(seen.pop(_REWARD.name), seen, slots)
+                return rows_word(spec.actions, acted, len(slots))
+            case "agent_end", [memory, truncated, *slots]:
+                seen = _rows((*spec.observations, _REWARD), memory, slots)
+                rewards = seen.pop(_REWARD.name)
+                rl.agent_end(rewards, seen, slots, truncated=truncated == 1)
+                return ""
+        return "what is that?"
+
+    def _put(self, routine: str, slot: int, key: str) -> str:
+        put = self._rl.set_state if routine == "set_state" else self._rl.set_random_seed
+        put(key, slot)
+        return ""
+
+    @property
+    def _known(self) -> TaskSpec:
+        """The TaskSpec; before RL_init, one of nothing: routines are refused then."""
+        return self._spec or TaskSpec((), ())
+
+
+def _rows(tensors: Sequence[TensorSpec], memory: int, slots: Sequence[int]) -> dict[str, Array]:
+    """What the rule makes of each slot's memory: `memory` and the slot's number."""
+    return elements(np.array([(memory + slot) % 2**32 for slot in slots], np.uint32), tensors)
+
+
+def main() -> int:
+    """The program. Exit code 1, and the reason, if it could not go on."""
+    try:
+        with Experiment(name="ConformanceExperiment") as rl:
+            ConformanceExperiment(rl).run()
+    except ReglueError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

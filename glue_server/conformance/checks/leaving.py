@@ -1,0 +1,60 @@
+"""How a client leaves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from glue_server.conformance.specs import PLAIN
+from glue_server.conformance.stage import Stage
+from glue_server.conformance.verdicts import group
+from reglue.calls import Message
+from reglue.errors import AgentFault, EnvironmentFault, NotConforming, ReglueError
+
+
+def at_once(stage: Stage) -> None:
+    """Takes a farewell before anything else."""
+    stage.fresh().bid_farewell()
+
+
+def in_mid_episode(stage: Stage) -> None:
+    """Takes a farewell in mid-episode, without cleanup."""
+    talk = stage.talk()
+    talk.begin(PLAIN)
+    talk.play(2)
+    stage.visit().bid_farewell()
+
+
+def while_computing(stage: Stage) -> None:
+    """Takes a farewell that comes while it computes."""
+    talk = stage.talk()
+    talk.begin(PLAIN)
+    talk.send(Message("sleep 200"))
+    stage.visit().bid_farewell()
+
+
+def in_message(stage: Stage) -> None:
+    """Says what the program raised in a message, in a Fault, and leaves after the farewell."""
+    stage.talk().begin(PLAIN)
+    see_fault(stage, Message("fail"))
+
+
+def see_fault(stage: Stage, call: Any) -> None:
+    """The call is answered by a Fault that says why; after the farewell the client leaves."""
+    port = stage.talk().port
+    port.send(call)
+    try:
+        reply = port.receive(stage.patience_s)
+    except ReglueError as error:
+        if type(error) not in {AgentFault, EnvironmentFault} or "told to fail" not in str(error):
+            got = f"{type(error).__name__}: {error}"
+            raise NotConforming("the reply", got=got, wanted="a Fault: told to fail") from error
+    else:
+        raise NotConforming("the reply", got=type(reply).__name__, wanted="a Fault")
+    port.close("you have failed")
+    stage.visit().see_it_fail()
+
+
+LEAVING = (
+    *group("farewell", at_once, in_mid_episode, while_computing),
+    *group("faults", in_message),
+)

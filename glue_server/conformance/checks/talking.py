@@ -1,0 +1,153 @@
+"""Routines and exchanges of either role."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from glue_server.conformance.comparing import check_same
+from glue_server.conformance.specs import PLAIN
+from glue_server.conformance.stage import Stage
+from glue_server.conformance.tampering import UNKNOWN_FIELD, bent, overheard
+from glue_server.conformance.verdicts import Check, group
+from reglue.calls import Cleanup, Message
+from reglue.errors import BadReply
+
+_TEXTS = ("", " ", "two\nlines\r\n", "naïve 日本 𝄞", "x" * 2**20)
+
+
+def message_first(stage: Stage) -> None:
+    """Answers a message before it was told what to play."""
+    stage.fresh()
+    stage.talk().ask(Message("echo early"))
+
+
+def texts(stage: Stage) -> None:
+    """Gives texts back as they were: empty, of several lines, in any script, a MiB long."""
+    for text in _TEXTS:
+        stage.talk().ask(Message(f"echo {text}"))
+
+
+def one_slot(stage: Stage) -> None:
+    """Plays one slot."""
+    talk = stage.talk()
+    talk.begin(PLAIN)
+    talk.play(30)
+
+
+def many_slots(stage: Stage) -> None:
+    """Plays 32 slots."""
+    talk = stage.talk()
+    talk.begin(PLAIN.with_slots(32))
+    talk.play(30)
+
+
+def some_slots(stage: Stage) -> None:
+    """Plays the slots that are named, in that order, and leaves others as they are."""
+    talk = stage.talk()
+    talk.begin(PLAIN.with_slots(8))
+    talk.play()
+    for slots in ([7, 0, 3], [5], [6, 5, 4, 3, 2, 1, 0], [1, 7], [*range(7, -1, -1)]):
+        talk.play(3, slots)
+
+
+def init_again(stage: Stage) -> None:
+    """Forgets everything when it is told to begin anew, also the number of slots."""
+    talk = stage.talk()
+    for slots in (4, 4, 2, 5):
+        talk.begin(PLAIN.with_slots(slots))
+        talk.play(4)
+
+
+def after_cleanup(stage: Stage) -> None:
+    """Begins anew after a cleanup."""
+    talk = stage.talk()
+    talk.begin(PLAIN)
+    talk.play(2)
+    talk.ask(Cleanup())
+    talk.begin(PLAIN)
+    talk.play(2)
+
+
+def once(stage: Stage) -> None:
+    """Answers each call once, by its number, and carries it out once."""
+    talk = stage.talk()
+    talk.begin(PLAIN.with_slots(2))
+    sent = talk.port._sent
+    with overheard(talk.port) as heard:
+        talk.play(20)
+        talk.counts()
+    check_same("seq of the replies", [each.seq for each in heard], [*range(sent + 1, sent + 22)])
+
+
+def unknown_fields(stage: Stage) -> None:
+    """Ignores fields that it does not know, in every message."""
+    talk = stage.talk()
+    with bent(talk.port, _add_fields):
+        talk.begin(PLAIN.with_slots(2))
+        talk.play(4)
+
+
+def taken(stage: Stage) -> None:
+    """Goes on after a refusal of any code, also of one that it does not know; answers none."""
+    talk = stage.talk()
+    talk.begin(PLAIN.with_slots(2))
+    numbers = []
+    with overheard(talk.port) as heard:
+        for code in ("WRONG_SIZE", "NOT_FINITE", "OUT_OF_DOMAIN", "WRONG_KIND"):
+            talk.play()
+            numbers.append(talk.port._sent)
+            talk.port.refuse(BadReply(code, got="what is good", wanted="to see you go on"))
+        with bent(talk.port, lambda message: setattr(message.refusal, "code", 99)):
+            talk.port.refuse(BadReply("WRONG_SIZE", got="that", wanted="a code of your future"))
+        talk.play()
+        numbers.append(talk.port._sent)
+    check_same("seq of the replies", [each.seq for each in heard], numbers)
+    talk.counts()
+
+
+def _add_fields(message: object) -> None:
+    """To a message and all that it holds."""
+    for field, value in message.ListFields():  # type: ignore[attr-defined]
+        if field.message_type is not None:
+            for each in value if field.is_repeated else [value]:
+                _add_fields(each)
+    message.MergeFromString(UNKNOWN_FIELD)  # type: ignore[attr-defined]
+
+
+def _window(calls: int, stage: Stage) -> None:
+    talk = stage.talk()
+    talk.begin(PLAIN.with_slots(8))
+    groups = [range(first, 8, calls) for first in range(calls)]
+    for slots in groups:
+        talk.go(slots)
+    for _ in range(10):
+        for slots in groups:
+            talk.take()
+            talk.go(slots)
+    for _ in groups:
+        talk.take()
+    talk.counts()
+
+
+def _under_way(name: str, calls: int) -> Check:
+    sentence = f"Answers in order when {calls} calls are under way, on slots of their own"
+    return Check(f"talk.{name}", sentence, partial(_window, calls))
+
+
+TALKING = (
+    *group(
+        "talk",
+        message_first,
+        texts,
+        one_slot,
+        many_slots,
+        some_slots,
+        init_again,
+        after_cleanup,
+        once,
+        unknown_fields,
+    ),
+    _under_way("two-under-way", 2),
+    _under_way("four-under-way", 4),
+    *group("refusals", taken),
+)

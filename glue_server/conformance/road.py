@@ -1,0 +1,114 @@
+"""A road between a partner and the glue that can be cut."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from types import TracebackType
+from typing import Self
+
+
+class Road:
+    """Passes bytes on to `target`, `host:port`; a context manager that closes it.
+
+    Who comes while there is no target is turned away, as by a host where nobody listens.
+    """
+
+    def __init__(self, target: str = "", listen: str = "127.0.0.1:0") -> None:
+        """Raises OSError if nobody can listen there."""
+        self.target = target
+        self.cuts = 0  # that broke something
+        self.journeys = 0  # connections that were passed on
+        self.turned_away = 0  # those that were not
+        self._listener = socket.create_server(_place(listen))
+        self.address = f"{listen.rpartition(':')[0]}:{self._listener.getsockname()[1]}"
+        self._lock = threading.Lock()
+        self._ends: set[socket.socket] = set()
+        self._threads: list[threading.Thread] = []
+        self._closed = False
+        self._gate = threading.Thread(target=self._let_in, name="road-gate")
+        self._gate.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def cut(self) -> None:
+        """Break what is connected now, with what is under way."""
+        with self._lock:
+            self.cuts += bool(self._ends)
+            for end in self._ends:
+                _shut(end)
+
+    def close(self) -> None:
+        """End the threads and every socket, once."""
+        if self._closed:
+            return
+        self._closed = True
+        with contextlib.suppress(OSError):  # to wake who waits for the next
+            socket.create_connection(_place(self.address), timeout=1.0).close()
+        self._gate.join()
+        self._listener.close()
+        self.cut()
+        for thread in self._threads:
+            thread.join()
+
+    def _let_in(self) -> None:
+        while True:
+            near, _ = self._listener.accept()
+            if self._closed:
+                near.close()
+                return
+            thread = threading.Thread(target=self._travel, args=(near,), name="road")
+            self._threads = [each for each in self._threads if each.is_alive()]
+            self._threads.append(thread)
+            thread.start()
+
+    def _travel(self, near: socket.socket) -> None:
+        """Carry bytes both ways until either end is gone."""
+        with near:
+            try:
+                far = socket.create_connection(_place(self.target))
+            except (OSError, ValueError):
+                self.turned_away += 1
+                return
+            with far:
+                for end in (near, far):
+                    end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                with self._lock:
+                    if self._closed:
+                        return
+                    self.journeys += 1
+                    self._ends |= {near, far}
+                back = threading.Thread(target=_carry, args=(far, near), name="road-back")
+                back.start()
+                _carry(near, far)
+                back.join()
+                with self._lock:
+                    self._ends -= {near, far}
+
+
+def _carry(end: socket.socket, other: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while received := end.recv(1 << 18):
+            other.sendall(received)
+    _shut(end)
+    _shut(other)
+
+
+def _shut(end: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        end.shutdown(socket.SHUT_RDWR)
+
+
+def _place(address: str) -> tuple[str, int]:
+    host, _, port = address.rpartition(":")
+    return host, int(port)

@@ -1,0 +1,47 @@
+"""The conformance programs in this process: what they answer is what is wanted."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from reglue.calls import Budget
+from reglue.conformance import ConformanceAgent, ConformanceEnvironment
+from reglue.environment_calls import Played
+from reglue.environment_player import play_environment
+from reglue.player import play
+
+TOLD_TO_FAIL = "told to fail"
+"""Words of the failures that the kit asks for."""
+
+
+class Twin(Protocol):
+    """Is called what the client is called."""
+
+    def answer(self, call: Any, budget: Budget) -> Any:
+        """The reply that is wanted."""
+
+
+class AgentTwin:
+    """Of an agent."""
+
+    def __init__(self) -> None:
+        self._agent = ConformanceAgent()
+
+    def answer(self, call: Any, budget: Budget) -> Any:
+        """As the agent does."""
+        self._agent.budget = budget
+        return play(self._agent, call)
+
+
+class EnvironmentTwin:
+    """Of an environment."""
+
+    def __init__(self) -> None:
+        self._environment = ConformanceEnvironment()
+
+    def answer(self, call: Any, budget: Budget) -> Any:
+        """As the environment does; environments have no budget."""
+        reply = play_environment(self._environment, call)
+        if isinstance(reply, Played):
+            assert set(reply.faults.values()) <= {TOLD_TO_FAIL}, reply.faults
+        return reply

@@ -1,0 +1,42 @@
+"""What is checked, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from glue_server.conformance.stage import Stage
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that is asked of a client."""
+
+    name: str  # group.what
+    wanted: str  # a sentence
+    run: Callable[[Stage], None]  # raises ReglueError where the client does not do it
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of a check."""
+
+    name: str
+    wanted: str
+    passed: bool
+    detail: str  # what went wrong, in words; empty if nothing
+    duration_s: float
+
+
+def group(name: str, *functions: Callable[[Stage], None]) -> tuple[Check, ...]:
+    """Checks named after their functions; the first lines of docstrings say what is wanted."""
+    return tuple(
+        Check(
+            name=f"{name}.{function.__name__.replace('_', '-')}",
+            wanted=(function.__doc__ or "").partition("\n")[0].rstrip("."),
+            run=function,
+        )
+        for function in functions
+    )

@@ -1,0 +1,95 @@
+"""The command as a user runs it, with the Python SDK's own programs."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from glue_server.conformance.checks import CHECKS
+
+CLASSES = {"agent": "ConformanceAgent", "environment": "ConformanceEnvironment"}
+
+
+def conformance(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "reglue", "conformance", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+
+
+def join(role: str) -> str:
+    """The program of a role."""
+    return f"{sys.executable} -m reglue join reglue.conformance:{CLASSES[role]}"
+
+
+@pytest.mark.parametrize("role", CHECKS)
+def test_the_python_sdk_keeps_the_rules(role: str, tmp_path: Path) -> None:
+    done = conformance(role, "--cmd", join(role), "--json", str(tmp_path / "verdicts.json"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = json.loads((tmp_path / "verdicts.json").read_text())
+    assert (told["role"], told["protocol"], told["passed"]) == (role, "1.0", True)
+    assert told["sdk"].startswith("reglue-python ")
+    assert [each["name"] for each in told["checks"]] == [check.name for check in CHECKS[role]]
+    assert all(each["passed"] and not each["detail"] for each in told["checks"])
+    assert f"{len(CHECKS[role])} of {len(CHECKS[role])} checks passed" in done.stdout
+
+
+def test_a_client_of_the_other_role_fails(tmp_path: Path) -> None:
+    """Exit code 1, and the reason stands below the check."""
+    verdicts = tmp_path / "verdicts.json"
+    done = conformance(
+        "agent", "--cmd", join("environment"), "--only", "talk.one-slot", "--json", str(verdicts)
+    )
+    assert done.returncode == 1
+    assert "✗ talk.one-slot" in done.stdout
+    assert "environment: only agents join here" in done.stdout
+    assert "0 of 1 checks passed" in done.stdout
+    assert json.loads(verdicts.read_text())["passed"] is False
+
+
+def test_only_some_checks_can_be_asked() -> None:
+    done = conformance("environment", "--cmd", join("environment"), "--only", "states.s*")
+    assert done.returncode == 0, done.stdout
+    assert "3 of 3 checks passed" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nobody"], "nobody"),
+        (["agent", "--only", "nothing"], "no check is called 'nothing'"),
+        (["agent", "--cmd", "/nowhere/at-all"], "cannot be started"),
+        (["agent", "--listen", "nowhere"], "--listen"),
+        (["agent", "--listen", "127.0.0.1:99999"], "--listen"),
+    ],
+)
+def test_wrong_usage_leaves_with_2(arguments: list[str], words: str) -> None:
+    done = conformance(*arguments)
+    assert done.returncode == 2, done.stdout
+    assert words in done.stderr
+
+
+def test_a_port_that_is_taken_is_wrong_usage() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        done = conformance("agent", "--listen", address)
+    assert done.returncode == 2
+    assert address in done.stderr
+
+
+def test_ctrl_c_ends_it_while_it_waits() -> None:
+    command = [sys.executable, "-m", "reglue", "conformance", "agent", "--token", "t"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert "REGLUE_TOKEN=t" in process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 130
