@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reglue.errors import UnknownName
-from reglue.loading import find
+from reglue.loading import check_arguments, find
 from reglue.worlds import Suite
 
 
@@ -21,7 +21,9 @@ class SuiteName:
 
     def build(self) -> Suite:
         """Call the factory with the config's entries as keywords. Raises UsageError."""
-        suite: Suite = find(self.factory)(**self.config)
+        make = find(self.factory)
+        check_arguments(self.factory, make, self.config)
+        suite: Suite = make(**self.config)
         return suite
 
 
@@ -40,15 +42,31 @@ BUILT_IN: Mapping[str, SuiteName] = {
 def suite_name(name: str, arguments: Mapping[str, Any] | None = None) -> SuiteName:
     """The suite that a command line names.
 
-    One of BUILT_IN, `gymnasium:ID`, `module:factory` or `file.py:factory`; `arguments`
+    One of BUILT_IN, `gymnasium:ID`, a task set of Meta-World (`MT1:reach-v3`, `ML10`, …;
+    keyword `seed` for its goals), `module:factory` or `file.py:factory`; `arguments`
     are more keywords of its factory. Raises UnknownName.
     """
     more = dict(arguments or {})
     if name in BUILT_IN:
         known = BUILT_IN[name]
         return SuiteName(known.factory, {**known.config, **more})
+    if name.startswith(("MT", "ML")):
+        return _meta_world(name, more)
     if name.startswith("gymnasium:"):
         return SuiteName(_GYMNASIUM, {"id": name.removeprefix("gymnasium:"), **more})
     if re.search(r":\w+$", name):
         return SuiteName(name, more)
     raise UnknownName("environment", name, [*BUILT_IN, "gymnasium:ID", "file.py:Class"])
+
+
+def _meta_world(name: str, arguments: dict[str, Any]) -> SuiteName:
+    """A task set of Meta-World with the goals of `seed`, which takes half a second a task."""
+    from env_adapters.metaworld import draw_goals, task_set
+
+    tasks = task_set(name)
+    goals = draw_goals(tasks, int(arguments.pop("seed", 0)))
+    config = {"goals": {task: [list(goal) for goal in of] for task, of in goals.items()}}
+    return SuiteName(
+        "env_adapters.metaworld:MetaWorld",
+        {**config, "goal_visible": tasks.goal_visible, **arguments},
+    )

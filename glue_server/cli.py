@@ -17,6 +17,7 @@ from glue_server.options import (
     Advertise,
     Ca,
     Grace,
+    Secret,
     Tls,
     TlsCert,
     TlsKey,
@@ -48,6 +49,7 @@ def glue(
     tls_key: TlsKey = None,
     ca: Ca = None,
     grace: Grace = None,
+    secret: Secret = None,
     run_ports: Annotated[
         str | None,
         Option(
@@ -121,6 +123,7 @@ def glue(
             tls=secure,
             grace_s=grace_s,
             timeouts=timeouts,
+            secret=secret,
         )
         front = FrontServer(
             listen, token=token, tls=secure, advertise=advertise or "", begin=begin, most=begin.most
@@ -138,7 +141,7 @@ def glue(
     )
     with server:
         say_how_to_join(server.invitation)
-        hub = Hub(server, timeouts=timeouts, announce=say)
+        hub = Hub(server, timeouts=timeouts, announce=say, secret=secret)
         try:
             hub.serve(runs=runs)
         finally:

@@ -46,7 +46,8 @@ class Glue(Routines):
     `reglue.Environment`, played in this process. `agent` is an object, played in this
     process, or a name as for `reglue join`, which is started as a process of its own.
     Either may be an address, `host:port`: the glue listens there, and whoever shows
-    `token` may come in. The `…_args` are keywords for what is named.
+    `token` may come in. The `…_args` are keywords for what is named. `secret` keys the seeds
+    of episodes and of agents, which else follow from `seed`: give one to agents of others.
 
     Entering raises UsageError for what cannot be had and AgentFault or EnvironmentFault
     for who does not come. What a started agent prints goes to the file `agent_log`, if
@@ -64,6 +65,7 @@ class Glue(Routines):
         agent_args: Mapping[str, Any] | None = None,
         agent_log: str | os.PathLike[str] | None = None,
         token: str | None = None,
+        secret: str | None = None,
         connect_timeout_s: float = 60.0,
         timeouts: Timeouts | None = None,
         announce: Callable[[str], None] | None = None,
@@ -75,6 +77,7 @@ class Glue(Routines):
         self._agent_args = dict(agent_args or {})
         self._agent_log = agent_log
         self._token = token
+        self._secret = secret
         self._connect_timeout_s = connect_timeout_s
         self._timeouts = timeouts or Timeouts()
         self._announce = announce or _to_stderr
@@ -124,7 +127,9 @@ class Glue(Routines):
             self._host = host = self._make_host()
             self._closing.callback(lambda: host.close(self._farewell))
         environment = self._environment_port()  # while the agent's program starts
-        self._machine = Machine(environment, host.port(), timeouts=self._timeouts)
+        self._machine = Machine(
+            environment, host.port(), timeouts=self._timeouts, secret=self._secret
+        )
 
     def _make_host(self) -> AgentHost:
         if not isinstance(self._agent, str):
@@ -165,6 +170,8 @@ def _local(environment: object, arguments: Mapping[str, Any]) -> tuple[Environme
     if isinstance(environment, str):
         return Worlds(suite_name(environment, arguments).build()), environment
     _check_no_args("environment", arguments)
+    if isinstance(environment, type):
+        raise NotAnEnvironment(f"got the class {environment.__name__}, wanted an object of it")
     name = type(environment).__name__
     if isinstance(environment, Environment):
         return environment, name

@@ -57,9 +57,16 @@ class Hub:
     """Matches partners in the order in which they come; every three make a run of their own."""
 
     def __init__(
-        self, server: Server, *, timeouts: Timeouts, announce: Callable[[str], None]
+        self,
+        server: Server,
+        *,
+        timeouts: Timeouts,
+        announce: Callable[[str], None],
+        secret: str | None = None,
     ) -> None:
+        """`secret` keys what seeds are made of, as of Machine."""
         self._server = server
+        self._secret = secret
         self._timeouts = timeouts
         self._announce = announce
         self._waiting: Mapping[str, deque[Any]] = {role: deque() for role in ROLES}
@@ -83,11 +90,12 @@ class Hub:
         """Let everybody go; runs end after the routine that is under way."""
         self._closing.set()
         for partners in self._waiting.values():
-            for port in partners:
+            for port in list(partners):
                 port.close("the hub has closed")
-        for run in self._runs:
+        runs = self._runs
+        for run in runs:
             run.close()
-        for run in self._runs:
+        for run in runs:
             run.join()
 
     def _watch(self) -> bool:
@@ -108,7 +116,7 @@ class Hub:
         ports = {role: self._waiting[role].popleft() for role in ROLES}
         names = ", ".join(f"{role} {_name(ports[role])}" for role in ROLES)
         self._announce(f"run {number} begins: {names}")
-        run = _Run(number, ports, self._timeouts, self._leave)
+        run = _Run(number, ports, self._timeouts, self._leave, secret=self._secret)
         self._runs.append(run)
         run.start()
 
@@ -136,12 +144,15 @@ class _Run(threading.Thread):
         ports: Mapping[str, Any],
         timeouts: Timeouts,
         leave: Callable[[int, Mapping[str, Any], str], None],
+        *,
+        secret: str | None,
     ) -> None:
         super().__init__(name=f"reglue-run-{number}")
         self._number = number
         self._ports = ports
         self._timeouts = timeouts
         self._leave = leave
+        self._secret = secret
         self._closing = threading.Event()
 
     def run(self) -> None:
@@ -163,7 +174,13 @@ class _Run(threading.Thread):
     def _serve(
         self, environment: EnvironmentPort, agent: AgentPort, experiment: ExperimentPort
     ) -> str:
-        machine = Machine(environment, agent, timeouts=self._timeouts)
+        machine = Machine(
+            environment,
+            agent,
+            timeouts=self._timeouts,
+            secret=self._secret,
+            goes_on=lambda: not (self._closing.is_set() or experiment.is_gone),
+        )
         while not self._closing.is_set():
             call = experiment.next(_LOOK_S)
             if call is None and experiment.is_gone:
@@ -175,7 +192,7 @@ class _Run(threading.Thread):
             except (AgentFault, EnvironmentFault) as fault:
                 experiment.fail(fault)
                 if lost := _lost(self._ports):
-                    return f"{lost} is lost: {fault}"
+                    return f"{lost} is lost"  # and no words: they may be about secrets
             except ReglueError as refused:
                 experiment.fail(refused)
         return "the hub has closed"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -30,8 +30,15 @@ class Joined:
     """
 
     def __init__(
-        self, agent: AgentHalf, pool: PortPool, cells: Cells, counts: list[Counts]
+        self,
+        agent: AgentHalf,
+        pool: PortPool,
+        cells: Cells,
+        counts: list[Counts],
+        *,
+        goes_on: Callable[[], bool],
     ) -> None:
+        self.goes_on = goes_on
         self.agent = agent
         self.cells = cells
         self.counts = counts

@@ -8,7 +8,7 @@ Counts are those of RL-Glue 3.04 (RL_glue.c).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from glue_server.agent_calls import AgentCalls
@@ -67,8 +67,19 @@ class Machine:
     """
 
     def __init__(
-        self, environment: EnvironmentPort, agent: AgentPort, *, timeouts: Timeouts
+        self,
+        environment: EnvironmentPort,
+        agent: AgentPort,
+        *,
+        timeouts: Timeouts,
+        secret: str | None = None,
+        goes_on: Callable[[], bool] = lambda: True,
     ) -> None:
+        """`secret` keys all seeds (see Cells); an RL_episode is broken off when `goes_on`
+        says no.
+        """
+        self._secret = secret
+        self._goes_on = goes_on
         self._agent = AgentCalls(agent, timeouts)
         self._environment = environment
         self._timeout_s = timeouts.environment_s
@@ -86,7 +97,10 @@ class Machine:
             return self._run(call)
         except ReglueError:
             raise
-        except BaseException:  # Ctrl-C: who waits for which answer is not known any more
+        except BaseException:
+            # Ctrl-C, or a mistake of our own: who waits for which answer is not known any
+            # more, and the next routine might take an old answer for its own. A program's
+            # mistakes do not come here: Routines and decoding refuse them first.
             self._was_interrupted = True
             raise
 
@@ -147,10 +161,18 @@ class Machine:
             self._joined = None
             raise
         self._joined = None
+        _check_task(call, pool.variants)
         self._counts = [Counts() for _ in range(call.slots)]
         self._agent.init(pool.spec)
-        cells = Cells(next(iter(pool.variants)), seed=call.seed, run=self._inits)
-        self._joined = Joined(AgentHalf(self._agent, pool.spec), pool, cells, self._counts)
+        cells = Cells(
+            call.task or next(iter(pool.variants)),
+            call.variant,
+            seed=call.seed,
+            run=self._inits,
+            secret=self._secret,
+        )
+        half = AgentHalf(self._agent, pool.spec)
+        self._joined = Joined(half, pool, cells, self._counts, goes_on=self._goes_on)
         self._inits += 1
         return pool.spec
 
@@ -203,6 +225,15 @@ class Machine:
             if self._joined is not None:
                 self._joined.agent_lost()
             raise
+
+
+def _check_task(call: RLInit, variants: Mapping[str, int]) -> None:
+    """Raise OutOfDomain for a task or variant that the environment has not."""
+    if call.task and call.task not in variants:
+        raise OutOfDomain(got=f"task {call.task!r}", wanted=f"one of {', '.join(variants)}")
+    count = variants[call.task or next(iter(variants))]
+    if not 0 <= call.variant < count:
+        raise OutOfDomain(got=f"variant {call.variant}", wanted=f"0 to {count - 1}")
 
 
 def _standardize(joined: Joined, call: StandardizeRandomness) -> Done:

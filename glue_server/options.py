@@ -61,6 +61,17 @@ Grace: TypeAlias = Annotated[
     ),
 ]
 
+Secret: TypeAlias = Annotated[
+    str | None,
+    Option(
+        envvar="REGLUE_SECRET",
+        show_envvar=False,
+        help="keys the seeds of episodes and of agents (default: they follow from the program's "
+        "seed, which an agent may guess); better in $REGLUE_SECRET",
+        rich_help_panel=_WHO,
+    ),
+]
+
 GRACE_S = 30.0
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import os
 import signal
 import socket
 import sys
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from glue_server.rpc.authority import ServerTls
 
 
+_CLOSE_S = 8.0  # how long a run may take to let everybody go
+
 BYTES = ("chain", "key", "authority")
 
 
@@ -39,6 +42,7 @@ class RunSettings:
     token: str
     grace_s: float
     timeouts: Mapping[str, Any]
+    secret: str | None
     tls: Mapping[str, str] | None  # the fields of a ServerTls, bytes in base64
 
 
@@ -71,6 +75,7 @@ def _serve(channel: socket.socket, settings: RunSettings) -> None:
             server,
             timeouts=Timeouts(**settings.timeouts),
             announce=lambda words: say(f"run {settings.number}: {words}"),
+            secret=settings.secret,
         )
         threading.Thread(target=_watch, args=(channel, hub), daemon=True).start()
         hub.serve(runs=1)
@@ -89,6 +94,7 @@ def _watch(channel: socket.socket, hub: Hub) -> None:
     """Close the hub when the front is gone."""
     with contextlib.suppress(OSError):
         channel.recv(1)
+    threading.Timer(_CLOSE_S, os._exit, (1,)).start()  # whatever a partner is busy with
     hub.close()
 
 

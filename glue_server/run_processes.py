@@ -41,6 +41,7 @@ class RunProcesses:
         tls: ServerTls | None,
         grace_s: float,
         timeouts: Timeouts,
+        secret: str | None,
     ) -> None:
         self.most = len(ports) if ports else _MOST
         self._host, self._public_host = host, public_host
@@ -48,6 +49,7 @@ class RunProcesses:
         self._tls = tls
         self._grace_s = grace_s
         self._timeouts = timeouts
+        self._secret = secret
         self._begun = 0
 
     def __call__(self) -> RunningProcess:
@@ -72,6 +74,7 @@ class RunProcesses:
             token=secrets.token_hex(24),  # between the front and the run
             grace_s=self._grace_s,
             timeouts=asdict(self._timeouts),
+            secret=self._secret,
             tls=_told(self._tls) if direct and self._tls else None,
         )
 

@@ -15,7 +15,7 @@ from glue_server.played import Answer
 from glue_server.rows import stacked, stepped
 from glue_server.turns import Row
 from reglue.calls import EndKind
-from reglue.errors import OutOfDomain
+from reglue.errors import OutOfDomain, OutOfOrder
 from reglue.experiment_calls import EpisodePlayed, Started, Stepped
 from reglue.spec import Arrays
 from reglue.worlds import Step
@@ -54,6 +54,8 @@ def rl_episode(joined: Joined, max_steps: int, slots: Sequence[int]) -> EpisodeP
     while on := [slot for slot in slots if slot in joined.live]:
         if 0 < max_steps <= joined.counts[on[0]].steps:  # they began together
             break
+        if not joined.goes_on():
+            raise OutOfOrder(got="RL_episode, broken off", wanted="a program and a hub that stay")
         last |= _step(joined, on)
         solved |= {slot for slot in on if last[slot].success}
     return EpisodePlayed(

@@ -5,26 +5,34 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from glue_server import hosts
-from glue_server.hosts import AgentHost, Door, ObjectHost, Program, join_program
+from glue_server.hosts import AgentHost, Door, ObjectHost, Program, ServedHost, join_program
 from reglue.errors import UsageError
 from reglue_bench.settings import AGENT_WAIT, Settings
 
-__all__ = ["AGENT_LOG", "AgentHost", "ObjectHost", "ServedHost"]
+if TYPE_CHECKING:
+    from glue_server.rpc import GlueServer
+
+__all__ = ["AGENT_LOG", "AgentHost", "ObjectHost", "served_host"]
 
 AGENT_LOG = "agent.log"
 
 
-class ServedHost(hosts.ServedHost):
-    """An agent that dials in, as settings have it."""
+def served_host(
+    settings: Settings,
+    folder: Path,
+    *,
+    server: Callable[[], GlueServer],
+    announce: Callable[[str], None],
+) -> ServedHost:
+    """An agent that dials in at `server`, as settings have it.
 
-    def __init__(
-        self, settings: Settings, folder: Path, announce: Callable[[str], None] | None = None
-    ) -> None:
-        """Listen, and start the program if there is one. Raises UsageError."""
-        door = Door(settings.listen, timeout_s=settings.connect_timeout)
-        super().__init__(door, _program(settings, folder / AGENT_LOG), announce)
+    Its program is started if there is one. Raises UsageError.
+    """
+    door = Door(timeout_s=settings.connect_timeout)
+    program = _program(settings, folder / AGENT_LOG)  # before there is a server to close
+    return ServedHost(door, program, announce, server=server())
 
 
 def _program(settings: Settings, log_file: Path) -> Program | None:

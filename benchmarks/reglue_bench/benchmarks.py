@@ -8,7 +8,8 @@ from typing import Any
 from env_adapters import SuiteName
 from env_adapters.metaworld import TaskSet, catalogue, draw_goals, task_set
 from reglue.errors import UnknownName, UsageError
-from reglue_bench.environments import environment_plan
+from reglue_bench.declared import WAIT
+from reglue_bench.environments import Declare, environment_plan, remote_plan
 from reglue_bench.parameters import check_parameters, chosen, own_parameters, slots
 from reglue_bench.plan import Plan
 from reglue_bench.procedures import PARAMETERS
@@ -21,12 +22,17 @@ Drawing = Callable[[int, int], None]
 """Told how many tasks have their goals, and how many there are."""
 
 
-def make_plan(settings: Settings, drawing: Drawing | None = None) -> Plan:
+def make_plan(
+    settings: Settings, drawing: Drawing | None = None, declare: Declare | None = None
+) -> Plan:
     """The plan of a run. Drawing Meta-World's goals takes half a second a task.
 
-    Raises UsageError for settings that the benchmark cannot be played with.
+    `declare` brings an environment that dials in. Raises UsageError for settings that the
+    benchmark cannot be played with, and what `declare` does.
     """
     procedure, environment = split_name(settings.benchmark)
+    if environment == WAIT:
+        return remote_plan(settings, procedure, declare)
     if environment:
         return environment_plan(settings, procedure, environment)
     if settings.environment_args:
@@ -69,7 +75,7 @@ def _metaworld_plan(settings: Settings, drawing: Drawing | None) -> Plan:
         procedure=procedure,
         parameters={"split": tasks.split, **own, **suite_config},
         seed=settings.seed,
-        slots=slots(settings, procedure, own),
+        slots=slots(settings, procedure),
         suite=suite,
         variants=variants,
         baseline=_baseline(settings, tasks),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from env_adapters import Suite, SuiteName
 from env_adapters.suites import suite_name
 from reglue.errors import ReglueError, UsageError
-from reglue.spec import TaskSpec
+from reglue_bench.declared import Declared
 from reglue_bench.parameters import check_parameters, own_parameters, slots
 from reglue_bench.plan import Parameter, Plan
 from reglue_bench.settings import Settings, flag
@@ -24,6 +25,10 @@ METAWORLD_ONLY = (
 """Settings that Meta-World's environments take, and no others."""
 
 
+Declare = Callable[[int], Declared]
+"""Waits for the environment that dials in and begins it with so many slots."""
+
+
 def environment_plan(settings: Settings, procedure: str, name: str) -> Plan:
     """The plan of playing the environment called `name` by a procedure.
 
@@ -34,15 +39,43 @@ def environment_plan(settings: Settings, procedure: str, name: str) -> Plan:
     named = suite_name(name, settings.environment_args)
     suite = suite_of(settings, name)
     own = own_parameters(settings, procedure, suite.variants)
-    _check_spec(suite.spec, name, own)
+    _check_continuing(name, own, continuing=suite.spec.continuing)
+    return _plan(settings, procedure, own, named, suite.variants)
+
+
+def remote_plan(settings: Settings, procedure: str, declare: Declare | None) -> Plan:
+    """The plan of playing the environment that dials in. Raises UsageError, EnvironmentFault."""
+    check_parameters(settings, procedure)
+    _check_settings(settings)
+    _check_remote(settings)
+    if declare is None:
+        raise UsageError(
+            f"{settings.benchmark} waits for an environment to dial in: only `reglue bench` does; "
+            f"name one that is made here, such as {procedure}:file.py:Class"
+        )
+    own_parameters(settings, procedure, {"any": 1})  # what cannot be is refused before the wait
+    declared = declare(slots(settings, procedure))
+    own = own_parameters(settings, procedure, declared.variants)
+    _check_continuing(declared.name, own, continuing=declared.continuing)
+    own = {"environment": declared.name, **own}
+    return _plan(settings, procedure, own, declared.suite, declared.variants)
+
+
+def _plan(
+    settings: Settings,
+    procedure: str,
+    own: Mapping[str, Parameter],
+    suite: SuiteName,
+    variants: Mapping[str, int],
+) -> Plan:
     return Plan(
         benchmark=settings.benchmark,
         procedure=procedure,
         parameters=own,
         seed=settings.seed,
-        slots=slots(settings, procedure, own),
-        suite=named,
-        variants=dict(suite.variants),
+        slots=slots(settings, procedure),
+        suite=suite,
+        variants=dict(variants),
     )
 
 
@@ -80,8 +113,21 @@ def _check_settings(settings: Settings) -> None:
             )
 
 
-def _check_spec(spec: TaskSpec, name: str, own: dict[str, Parameter]) -> None:
-    if spec.continuing and not own.get("steps"):
+def _check_remote(settings: Settings) -> None:
+    """Raise UsageError for what only environments that are made here take."""
+    for name, given in (
+        ("environment_arg", settings.environment_args),
+        ("workers", settings.workers is not None),
+    ):
+        if given:
+            raise UsageError(
+                f"{flag(name)} is for environments that are made here; {settings.benchmark} has "
+                "one that dials in"
+            )
+
+
+def _check_continuing(name: str, own: Mapping[str, Parameter], *, continuing: bool) -> None:
+    if continuing and not own.get("steps"):
         raise UsageError(
             f"{name} is a continuing task, one episode that never ends: give --steps N "
             "(online benchmarks), which is how long a run is"

@@ -6,8 +6,10 @@ import tempfile
 from pathlib import Path
 
 from reglue.errors import UsageError
-from reglue_bench.benchmarks import make_plan
+from reglue_bench.benchmarks import make_plan, split_name
+from reglue_bench.declared import WAIT, Declared
 from reglue_bench.ledger import Ledger
+from reglue_bench.partners import Partners
 from reglue_bench.plan import Plan
 from reglue_bench.result import Result
 from reglue_bench.run import Request, begin, carry_out, check_same
@@ -25,6 +27,17 @@ _PLAN_FIELDS = frozenset(Settings.model_fields) - {
     "connect_timeout",
     "first_step_timeout",
     "step_timeout",
+    "environment_timeout",
+    "bank",
+    "adapt_budget",
+    "run_budget",
+    "token",
+    "advertise",
+    "tls",
+    "tls_cert",
+    "tls_key",
+    "ca",
+    "grace",
 }
 
 
@@ -42,14 +55,17 @@ def evaluate(
 
     `agent` is an object in this process (a `reglue.Agent`, or one with Meta-World's
     methods), or a name as on the command line (`"expert"`, `"file.py:Class"`,
-    `"wait"`), which is started as a process of its own. `out` is the run's folder;
-    without one nothing is kept but the result. `resume` continues the run in `out`.
-    An object in this process is not timed out. `options` are the flags of `reglue
-    bench` with underscores: `seed`, `slots`, `workers`, `num_episodes`,
-    `meta_batch_size`, …, and `environment_args` as a dict (see Settings).
+    `"wait"`), which is started as a process of its own. The environment of
+    `"online:wait"` dials in, as does the agent `"wait"`: `watcher.say` is told how.
+    `out` is the run's folder; without one nothing is kept but the result. `resume`
+    continues the run in `out`. An object in this process is not timed out. `options` are
+    the flags of `reglue bench` with underscores: `seed`, `slots`, `workers`,
+    `num_episodes`, `meta_batch_size`, `tls`, …, and `environment_args` as a dict (see
+    Settings).
 
     A fault of the agent does not raise: the result is partial and says so. Raises
-    UsageError (unknown benchmark or option, RunExists, PlanDiffers, RunBusy).
+    UsageError (unknown benchmark or option, RunExists, PlanDiffers, RunBusy), and
+    EnvironmentFault if the environment of a new run does not dial in.
     """
     named = {"agent": agent} if isinstance(agent, str) else {}
     if not named and (options.get("agent_cmd") or options.get("agent_args")):
@@ -58,20 +74,36 @@ def evaluate(
         raise UsageError("resume=True continues the run in a folder: give out=")
     settings = read_settings(benchmark=benchmark, **named, **options)
     watcher = watcher or Unwatched()
-    request = Request(
-        settings,
-        make_plan(settings, watcher.drawing),
-        agent=None if isinstance(agent, str) else agent,
-    )
+    there = None if isinstance(agent, str) else agent
     if out is None:
         with tempfile.TemporaryDirectory(prefix="reglue-") as temporary:
-            return start(Path(temporary), request, watcher)
+            return plan_and_start(Path(temporary), settings, watcher, agent=there)
     folder = Path(out)
     if not resume:
-        return start(folder, request, watcher)
+        return plan_and_start(folder, settings, watcher, agent=there)
     with Ledger(folder) as ledger:
+        request = Request(settings, _plan_again(ledger, settings, watcher), agent=there)
         check_same(ledger, request)
         return carry_out(folder, ledger, request, watcher)
+
+
+def plan_and_start(
+    folder: Path, settings: Settings, watcher: Watcher, *, agent: object | None = None
+) -> Result:
+    """Make the plan of a new run, then as `start`.
+
+    An environment that dials in is waited for first, as the plan is made of what it
+    declares. Raises EnvironmentFault if it does not come; nothing is left then.
+    """
+    procedure, environment = split_name(settings.benchmark)
+    remote = environment == WAIT
+    if remote:
+        Ledger.check_vacant(folder)
+    with Partners(settings, watcher.say, environment=remote) as partners:
+        plan = make_plan(
+            settings, watcher.drawing, lambda slots: partners.pool(slots, procedure).declared
+        )
+        return start(folder, Request(settings, plan, agent=agent, partners=partners), watcher)
 
 
 def start(folder: Path, request: Request, watcher: Watcher) -> Result:
@@ -94,7 +126,8 @@ def resume(
 ) -> Result:
     """Continue the run in `folder` with the settings it was begun with.
 
-    `overrides` may change how it is carried out (workers, time limits, the address);
+    `overrides` may change how it is carried out (workers, time limits, the address), and
+    say anew how it is secured (token, TLS), as that is not kept;
     whatever would change the plan is refused by PlanDiffers.
     """
     with Ledger(folder) as ledger:
@@ -110,8 +143,17 @@ def resume(
         same = all(getattr(before, name) == getattr(settings, name) for name in _PLAN_FIELDS)
         # Unless something is asked for anew, the stored plan spares drawing the goals again.
         plan = (
-            Plan.from_json(ledger.about["plan"]) if same else make_plan(settings, watcher.drawing)
+            Plan.from_json(ledger.about["plan"]) if same else _plan_again(ledger, settings, watcher)
         )
         request = Request(settings, plan, retry_faults=retry_faults)
         check_same(ledger, request)
         return carry_out(folder, ledger, request, watcher)
+
+
+def _plan_again(ledger: Ledger, settings: Settings, watcher: Watcher) -> Plan:
+    """The plan of settings, for a run that was begun before.
+
+    An environment that dials in is as it was then; when one comes, that is checked.
+    """
+    before = Plan.from_json(ledger.about["plan"])
+    return make_plan(settings, watcher.drawing, lambda _slots: Declared.in_plan(before))

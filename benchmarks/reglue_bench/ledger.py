@@ -94,10 +94,7 @@ class Ledger:
             with ledger._transaction() as connection:
                 # A process that died here before left tables without a row: no run yet.
                 if connection.execute(sa.select(tables.about)).first():
-                    raise RunExists(
-                        f"{folder} holds a run already: continue it with --resume {folder}, "
-                        "or choose another folder"
-                    )
+                    raise _exists(folder)
                 rows = {"format": str(FORMAT)} | dict(about)
                 _insert(
                     connection, tables.about, [{"name": n, "value": v} for n, v in rows.items()]
@@ -106,6 +103,17 @@ class Ledger:
             ledger.close()
             raise
         return ledger
+
+    @classmethod
+    def check_vacant(cls, folder: Path) -> None:
+        """Raise RunExists or RunBusy if `create` would; for who waits before it creates."""
+        try:
+            cls(folder).close()
+        except RunBusy:
+            raise
+        except UsageError:  # no run
+            return
+        raise _exists(folder)
 
     def __enter__(self) -> Self:
         return self
@@ -240,6 +248,13 @@ class Ledger:
         connection.execute(
             sa.update(tables.sessions).where(tables.sessions.c.id == session).values(spent)
         )
+
+
+def _exists(folder: Path) -> RunExists:
+    return RunExists(
+        f"{folder} holds a run already: continue it with --resume {folder}, "
+        "or choose another folder"
+    )
 
 
 def _make_durable(connection: Any, _record: object) -> None:

@@ -15,6 +15,7 @@ from reglue_bench.settings import Settings, flag
 _Given = TypeVar("_Given")
 
 DEFAULT_SLOTS = 10
+DEFAULT_META_BATCH = 20
 DEFAULT_RUNS = 30
 DEFAULT_EPISODES = 200
 EPISODE_LIMIT = 10_000_000
@@ -45,14 +46,13 @@ def own_parameters(
             return _online(settings)
 
 
-def slots(settings: Settings, procedure: str, own: Mapping[str, Parameter]) -> int:
+def slots(settings: Settings, procedure: str) -> int:
     """How many episodes are played at once. Raises UsageError where that is not free."""
     match procedure:
         case "multi-task":
             return chosen(settings.slots, DEFAULT_SLOTS)
         case "meta-learning":
-            batch = own["meta_batch_size"]
-            assert isinstance(batch, int)
+            batch = chosen(settings.meta_batch_size, DEFAULT_META_BATCH)
             advice = (
                 "a meta-learner plays a slot for each trial of its meta-batch; "
                 f"give --meta-batch-size {settings.slots}"
@@ -77,7 +77,7 @@ def _multi_task(settings: Settings, variants: Mapping[str, int]) -> dict[str, Pa
 
 def _meta_learning(settings: Settings, variants: Mapping[str, int]) -> dict[str, Parameter]:
     """Meta-World's defaults; as many evaluations as it takes to play every goal once."""
-    batch = chosen(settings.meta_batch_size, 20)
+    batch = chosen(settings.meta_batch_size, DEFAULT_META_BATCH)
     return {
         "num_evals": chosen(settings.num_evals, -(-len(trials(variants)) // batch)),
         "adaptation_steps": chosen(settings.adaptation_steps, 1),

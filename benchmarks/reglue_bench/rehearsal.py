@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from env_adapters.metaworld import task_set
+from reglue.errors import UsageError
 from reglue_bench.benchmarks import make_plan, split_name
+from reglue_bench.declared import WAIT
 from reglue_bench.environments import suite_of
 from reglue_bench.evaluation import start
 from reglue_bench.ledger import Ledger, Row
@@ -38,6 +40,11 @@ def shorten(settings: Settings) -> Settings:
     Raises UsageError for a benchmark that there is not.
     """
     procedure, environment = split_name(settings.benchmark)
+    if environment == WAIT:
+        raise UsageError(
+            f"got {settings.benchmark}, whose environment dials in: a rehearsal has one that is "
+            f"made here, such as {procedure}:file.py:Class; or run `reglue bench`, briefly"
+        )
     short: dict[str, object] = {}
     if not environment:
         short |= {"episode_horizon": min(settings.episode_horizon, HORIZON)}

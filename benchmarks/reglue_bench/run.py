@@ -11,14 +11,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from glue_server import LocalPool, Outcome, Pool, Timeouts, WorkerPool
+from glue_server import LocalPool, Outcome, Pool, WorkerPool
 from reglue.errors import AgentFault, EnvironmentFault, PlanDiffers
 from reglue.loading import checkpoint_sha256
-from reglue_bench.agents import AgentHost, ObjectHost, ServedHost
+from reglue_bench.agents import AgentHost, ObjectHost, served_host
+from reglue_bench.declared import check_declared, is_remote
 from reglue_bench.environments import located
 from reglue_bench.interrupts import uninterrupted
 from reglue_bench.learning import score_online
 from reglue_bench.ledger import AGENT_NAME, Ledger, Totals
+from reglue_bench.partners import Partners
 from reglue_bench.plan import Plan, difference, run_secret
 from reglue_bench.procedures import Procedure, Todo, procedure_of
 from reglue_bench.result import AgentIdentity, Ending, Result
@@ -33,12 +35,16 @@ WORKER_LOG = "workers.log"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is to be carried out: settings, their plan, and an agent object if there is one."""
+    """What is to be carried out: settings, their plan, and an agent object if there is one.
+
+    `partners` are those that have come already; they are let go when the run is over.
+    """
 
     settings: Settings
     plan: Plan
     agent: object | None = None
     retry_faults: bool = False
+    partners: Partners | None = None
 
 
 def begin(folder: Path, request: Request) -> Ledger:
@@ -47,7 +53,7 @@ def begin(folder: Path, request: Request) -> Ledger:
         folder,
         {
             # The secret itself is kept as the key that was made of it, and nowhere else.
-            "settings": request.settings.model_copy(update={"secret": None}).model_dump_json(),
+            "settings": request.settings.without_secrets().model_dump_json(),
             "plan": request.plan.to_json(),
             "secret": run_secret(request.plan.seed, request.settings.secret).hex(),
             **_agent_facts(request.settings),
@@ -119,14 +125,14 @@ class _Session:
         self._session = ledger.begin_session()
         self._procedure = procedure_of(request.plan)
         self._farewell = "the run is over, thank you"
-        settings = request.settings
+        self._partners = request.partners or Partners(
+            request.settings, watcher.say, environment=is_remote(request.plan)
+        )
         self._stage = Stage(
             self._make_host,
             self._make_pool,
             admit=self._admit,
-            timeouts=Timeouts(
-                first_step_s=settings.first_step_timeout, step_s=settings.step_timeout
-            ),
+            timeouts=request.settings.timeouts,
             say=watcher.say,
         )
 
@@ -153,10 +159,19 @@ class _Session:
     def _make_host(self) -> AgentHost:
         if self._request.agent is not None:
             return ObjectHost(self._request.agent)
-        return ServedHost(self._request.settings, self._folder, self._watcher.say)
+        return served_host(
+            self._request.settings,
+            self._folder,
+            server=self._partners.server,
+            announce=self._watcher.say,
+        )
 
     def _make_pool(self) -> Pool:
         plan, settings = self._request.plan, self._request.settings
+        if is_remote(plan):
+            remote = self._partners.pool(plan.slots, plan.procedure)
+            check_declared(plan, remote.declared)
+            return remote
         suite = located(plan.suite, settings.directory)
         workers = settings.workers
         if workers is None:  # a run's only episode gains nothing elsewhere but a hop a step
@@ -173,6 +188,7 @@ class _Session:
     def _play(self, todo: Sequence[Todo], closing: contextlib.ExitStack) -> None:
         plan = self._request.plan
         closing.callback(lambda: self._ledger.spend(self._session, self._totals()))
+        closing.callback(self._partners.close)
         closing.callback(lambda: self._stage.close(self._farewell))
         self._stage.open()
         closing.callback(self._watcher.end)

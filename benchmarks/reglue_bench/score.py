@@ -159,9 +159,15 @@ def _statuses(judged: Sequence[_Planned]) -> dict[str, int]:
     return dict(sorted(counts.items()))
 
 
+def _brief(detail: str) -> str:
+    """The line that says most: the first, or the last of a traceback."""
+    lines = detail.strip().splitlines() or [""]
+    return lines[-1 if lines[0].startswith("Traceback ") else 0][:200]
+
+
 def _faults(rows: Sequence[Row]) -> list[FaultCount]:
     failed = [row for row in rows if row.status != "ok"]
-    counts = Counter((row.status, (row.detail.splitlines() or [""])[0][:200]) for row in failed)
+    counts = Counter((row.status, _brief(row.detail)) for row in failed)
     return [
         FaultCount(status=status, detail=detail, count=count)
         for (status, detail), count in counts.most_common()

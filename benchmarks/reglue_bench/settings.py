@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import (
@@ -14,6 +15,8 @@ from pydantic import (
     model_validator,
 )
 
+from glue_server.options import GRACE_S
+from glue_server.timeouts import Timeouts
 from reglue.errors import UsageError
 
 Count = Annotated[int, Field(ge=1)]
@@ -69,12 +72,42 @@ class Settings(BaseModel):
     connect_timeout: Seconds = 300.0
     first_step_timeout: Seconds = 300.0
     step_timeout: Seconds = 60.0
+    environment_timeout: Seconds = 300.0  # of an environment that dials in
+    bank: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0  # seconds
+    adapt_budget: Seconds | None = None
+    run_budget: Seconds | None = None
+
+    # Who may dial in, and how.
+    token: str | None = None  # None makes one
+    advertise: str | None = None
+    tls: bool = False
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    ca: Path | None = None
+    grace: Annotated[float, Field(ge=0, allow_inf_nan=False)] = GRACE_S  # seconds
 
     @model_validator(mode="after")
     def _one_agent(self) -> Self:
         if self.agent and self.agent_cmd:
             raise ValueError("give --agent or --agent-cmd, not both")
         return self
+
+    @property
+    def timeouts(self) -> Timeouts:
+        """How long the glue waits."""
+        return Timeouts(
+            first_step_s=self.first_step_timeout,
+            step_s=self.step_timeout,
+            environment_s=self.environment_timeout,
+            bank_s=self.bank,
+            adapt_s=self.adapt_budget,
+            run_s=self.run_budget,
+        )
+
+    def without_secrets(self) -> Self:
+        """As it is kept: who resumes the run says anew how it is secured."""
+        hidden = dict.fromkeys(("secret", "token", "tls_cert", "tls_key", "ca"))
+        return self.model_copy(update=hidden | {"tls": False})
 
 
 def read_settings(**fields: object) -> Settings:

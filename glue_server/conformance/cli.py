@@ -31,6 +31,7 @@ class Role(enum.StrEnum):
 
     agent = "agent"
     environment = "environment"
+    experiment = "experiment"
 
 
 def conformance(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from glue_server.conformance.agent_talk import AgentTalk
 from glue_server.conformance.clients import Clients
 from glue_server.conformance.environment_talk import EnvironmentTalk
+from glue_server.conformance.experiment_talk import ExperimentTalk
 from glue_server.conformance.road import Road
 from glue_server.conformance.talk import Talk
 from glue_server.conformance.visit import Visit
@@ -18,7 +19,11 @@ from reglue.invitation import Invitation
 if TYPE_CHECKING:
     from glue_server.rpc.authority import ServerTls
 
-TALKS: Mapping[str, Callable[..., Talk]] = {"agent": AgentTalk, "environment": EnvironmentTalk}
+TALKS: Mapping[str, Callable[..., Talk]] = {
+    "agent": AgentTalk,
+    "environment": EnvironmentTalk,
+    "experiment": ExperimentTalk,
+}
 """By role."""
 
 

@@ -28,6 +28,22 @@ def bent(port: Any, bend: Callable[[Any], object]) -> Iterator[None]:
 
 
 @contextmanager
+def bent_answers(port: Any, bend: Callable[[Any], object]) -> Iterator[None]:
+    """What a benchmark program is answered within is changed by `bend` first, in place."""
+    put = port._put
+
+    def bent_put(reply: Any) -> None:
+        bend(reply)
+        put(reply)
+
+    port._put = bent_put
+    try:
+        yield
+    finally:
+        del port._put
+
+
+@contextmanager
 def overheard(port: Any) -> Iterator[list[Any]]:
     """All that comes in meanwhile, also what nobody waits for."""
     heard: list[Any] = []

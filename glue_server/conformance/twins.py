@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from glue_server.environment_port import LocalEnvironmentPort
+from glue_server.machine import Machine
+from glue_server.port import LocalPort
+from glue_server.timeouts import Timeouts
 from reglue.calls import Budget
 from reglue.conformance import ConformanceAgent, ConformanceEnvironment
 from reglue.environment_calls import Played
 from reglue.environment_player import play_environment
+from reglue.errors import ReglueError
 from reglue.player import play
 
 TOLD_TO_FAIL = "told to fail"
@@ -45,3 +50,21 @@ class EnvironmentTwin:
         if isinstance(reply, Played):
             assert set(reply.faults.values()) <= {TOLD_TO_FAIL}, reply.faults
         return reply
+
+
+class GlueTwin:
+    """Of the glue itself: carries routines out over both programs."""
+
+    def __init__(self) -> None:
+        self._machine = Machine(
+            LocalEnvironmentPort(ConformanceEnvironment(), "environment"),
+            LocalPort(ConformanceAgent(), "agent"),
+            timeouts=Timeouts(),
+        )
+
+    def answer(self, call: Any, budget: Budget) -> Any:
+        """What the routine returns, or the error that it raises; programs have no budget."""
+        try:
+            return self._machine.run(call)
+        except ReglueError as error:
+            return error

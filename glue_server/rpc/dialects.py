@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from reglue.calls import Budget, Call, Farewell, Fault, Init, Numbered, Refusal, Reply, Turn
-from reglue.environment_calls import EnvironmentCall, EnvironmentReply, Ready
+from reglue.environment_calls import EnvironmentCall, EnvironmentReply, Play, Ready
 from reglue.errors import (
     AgentDisconnected,
     AgentFault,
     AgentTimeout,
     EnvironmentFault,
     EnvironmentTimeout,
+    OutOfDomain,
     ReglueError,
     SpecError,
     UsageError,
@@ -33,7 +34,10 @@ class AgentDialect:
         if isinstance(call, Init):
             check_size(call.spec, self._max_message_bytes)
             self._spec = call.spec
-        return encode_call(Numbered(seq, call, budget), self._spec)
+        message = encode_call(Numbered(seq, call, budget), self._spec)
+        if not isinstance(call, Turn):  # Init has seen to those
+            check_bytes(message.ByteSize(), self._max_message_bytes)
+        return message
 
     def decode(self, message: Any, call: Call) -> Reply:
         """The answer. Raises BadReply, AgentFault."""
@@ -64,7 +68,10 @@ class EnvironmentDialect:
 
     def encode(self, seq: int, call: EnvironmentCall | Refusal | Farewell, budget: Budget) -> Any:
         """An EnvironmentCall; environments have no budget."""
-        return encode_environment_call(seq, call, self._spec)
+        message = encode_environment_call(seq, call, self._spec)
+        if not isinstance(call, Play):  # env_init has seen to those
+            check_bytes(message.ByteSize(), self._max_message_bytes)
+        return message
 
     def decode(self, message: Any, call: EnvironmentCall) -> EnvironmentReply:
         """The answer; Ready fixes the spec of what follows. Raises BadReply, EnvironmentFault."""
@@ -91,6 +98,12 @@ class EnvironmentDialect:
     def lost(self) -> ReglueError:
         """EnvironmentFault."""
         return EnvironmentFault("the environment's connection is gone")
+
+
+def check_bytes(size: int, most: int) -> None:
+    """Raise OutOfDomain for a message that nobody would take."""
+    if size > most:
+        raise OutOfDomain(got=f"a message of {size} bytes", wanted=f"at most {most}")
 
 
 def check_size(spec: TaskSpec, max_message_bytes: int) -> None:

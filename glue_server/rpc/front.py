@@ -16,13 +16,14 @@ from typing import Any, Protocol
 from glue_server.rpc.denied import NO_TICKET, Denied, check_version
 from glue_server.rpc.lobby import ROLES, check_token
 from reglue.door import open_channel
+from reglue.errors import UsageError
 from reglue.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.invitation import Invitation
 from reglue.v1 import lobby_pb2, lobby_pb2_grpc
 
 _PROMISED_S = 10.0  # how long a place is kept for who has a ticket and has not said hello
 _ROUTES = 1024  # sessions whose run is known; the oldest are forgotten
-_JOIN_S = 10.0
+_JOIN_S = 3.0  # a run that does not answer is passed over
 
 
 class RunProcess(Protocol):
@@ -60,6 +61,7 @@ class Front:
         self._runs: list[_Run] = []
         self._routes: OrderedDict[str, _Run] = OrderedDict()  # by session
         self._lock = threading.Lock()
+        self._beginning = threading.Lock()
 
     def join(self, request: lobby_pb2.JoinRequest) -> lobby_pb2.Ticket:
         """A ticket of the first run that has a place, a new one if none has. Raises Denied."""
@@ -68,24 +70,10 @@ class Front:
         role = ROLES.get(int(request.role))
         if role is None:
             raise Denied(grpc.StatusCode.INVALID_ARGUMENT, f"role {request.role}: unknown")
-        with self._lock:
-            self._bury()
-            for run in self._runs:
-                if run.promised.get(role, 0.0) <= time.monotonic() and (
-                    ticket := _ask(run, request)
-                ):
-                    return self._promise(run, role, ticket)
-            if len(self._runs) >= self._most:
-                raise Denied(
-                    grpc.StatusCode.RESOURCE_EXHAUSTED,
-                    f"{self._most} runs go on already; try again later",
-                )
-            run = self._new_run()
-            ticket = _ask(run, request)
-        if ticket is None:
-            raise Denied(grpc.StatusCode.INTERNAL, "a run began and took nobody in")
-        with self._lock:
-            return self._promise(run, role, ticket)
+        if (ticket := self._of_a_run(role, request)) is not None:
+            return ticket
+        with self._beginning:  # one at a time, and who waited may find a place by now
+            return self._of_a_run(role, request) or self._of_a_new_run(role, request)
 
     def carry(
         self, method: str, messages: Iterator[bytes], context: grpc.ServicerContext
@@ -94,7 +82,7 @@ class Front:
         session = dict(context.invocation_metadata()).get("reglue-session", "")
         with self._lock:
             run = self._routes.get(str(session))
-        if run is None:
+        if run is None or not run.process.is_alive():
             context.abort(grpc.StatusCode.UNAUTHENTICATED, NO_TICKET)
         connect: Any = run.channel.stream_stream(method)
         stream = connect(messages, metadata=[("reglue-session", session)])
@@ -102,6 +90,8 @@ class Front:
         try:
             yield from stream
         except grpc.RpcError as error:
+            if not run.process.is_alive():  # its partners are to join again
+                context.abort(grpc.StatusCode.UNAUTHENTICATED, NO_TICKET)
             if context.is_active():
                 context.abort(error.code(), error.details() or "")
 
@@ -112,18 +102,44 @@ class Front:
         for run in runs:
             run.close()
 
-    def _new_run(self) -> _Run:
-        process = self._begin()
-        channel = open_channel(process.invitation, HUB_MESSAGE_BYTES)
-        run = _Run(process, channel)
-        self._runs.append(run)
-        return run
+    def _of_a_run(self, role: str, request: lobby_pb2.JoinRequest) -> lobby_pb2.Ticket | None:
+        """A ticket of the first run that has a place."""
+        with self._lock:
+            self._bury()
+            runs = [run for run in self._runs if run.promised.get(role, 0.0) <= time.monotonic()]
+        for run in runs:
+            if ticket := self._ticket(run, role, request):
+                return ticket
+        return None
 
-    def _promise(self, run: _Run, role: str, ticket: lobby_pb2.Ticket) -> lobby_pb2.Ticket:
-        run.promised[role] = time.monotonic() + _PROMISED_S
-        self._routes[ticket.session] = run
-        while len(self._routes) > _ROUTES:
-            self._routes.popitem(last=False)
+    def _of_a_new_run(self, role: str, request: lobby_pb2.JoinRequest) -> lobby_pb2.Ticket:
+        if len(self._runs) >= self._most:
+            words = f"{self._most} runs go on already; try again later"
+            raise Denied(grpc.StatusCode.RESOURCE_EXHAUSTED, words)
+        try:
+            process = self._begin()
+        except UsageError as error:
+            raise Denied(grpc.StatusCode.RESOURCE_EXHAUSTED, str(error)) from error
+        run = _Run(process, open_channel(process.invitation, HUB_MESSAGE_BYTES))
+        with self._lock:
+            self._runs.append(run)
+        ticket = self._ticket(run, role, request)
+        if ticket is None:
+            raise Denied(grpc.StatusCode.INTERNAL, "a run began and took nobody in")
+        return ticket
+
+    def _ticket(
+        self, run: _Run, role: str, request: lobby_pb2.JoinRequest
+    ) -> lobby_pb2.Ticket | None:
+        """A ticket of that run; the place is kept until its holder has had time to come."""
+        ticket = _ask(run, request)
+        if ticket is None:
+            return None
+        with self._lock:
+            run.promised[role] = time.monotonic() + _PROMISED_S
+            self._routes[ticket.session] = run
+            while len(self._routes) > _ROUTES:
+                self._routes.popitem(last=False)
         ticket.address = run.process.public_address
         return ticket
 

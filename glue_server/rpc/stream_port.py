@@ -143,9 +143,12 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
         with self._lock:
             if line is not self._line or not self._is_wanted(message):
                 return
-            while self._unheard and self._unheard[0][0] <= message.seq:
-                self._unheard.popleft()
-            self._heard = max(self._heard, message.seq)
+            if message.HasField("fault"):
+                self._lost = True  # it leaves
+            else:
+                while self._unheard and self._unheard[0][0] <= message.seq:
+                    self._unheard.popleft()
+                self._heard = message.seq
         self._inbox.put(message)
 
     def broke(self, line: Line) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,14 @@ class Hangs(Seeded):
 
     def agent_step(self, rewards: Any, observations: Any, steps: Any) -> Any:
         threading.Event().wait()
+
+
+class Pausing(Seeded):
+    """Takes 0.15 s for each step."""
+
+    def agent_step(self, rewards: Any, observations: Any, steps: Any) -> Any:
+        time.sleep(0.15)
+        return super().agent_step(rewards, observations, steps)
 
 
 class Raises(Seeded):

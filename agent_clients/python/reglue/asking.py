@@ -11,7 +11,14 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from reglue.door import backoff, hello_proof, join, lost, open_channel
-from reglue.errors import BadReply, SessionLost, SpecError
+from reglue.errors import (
+    BadReply,
+    OutOfDomain,
+    ReglueError,
+    SessionLost,
+    SpecError,
+    WrongToken,
+)
 from reglue.experiment_calls import Answer, ExperimentCall
 from reglue.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.invitation import Invitation
@@ -39,17 +46,22 @@ class Asking:
         self._answered = 0  # number of the last call whose answer has come
         self._spec: TaskSpec | None = None
         self._stream: _Stream | None = None
+        self._over = ""  # why nothing more can be asked
 
     def ask(self, call: ExperimentCall) -> Answer:
         """What the routine returns; raises what it raises, and SessionLost."""
+        if self._over:
+            raise SessionLost(self._over)
         seq = self._answered + 1
         message = encode_experiment_call(seq, call, self._spec)
+        self._check_size(message.ByteSize())
         try:
             reply = self._exchange(seq, message)
             self._answered = seq
             answer = decode_answer(reply, call, self._spec)
         except (BadReply, SpecError) as error:
-            raise SessionLost(f"the glue sent what this client cannot read: {error}") from error
+            self._over = f"the glue sent what this client cannot read: {error}"
+            raise SessionLost(self._over) from error
         if isinstance(answer, TaskSpec):
             self._spec = answer
         return answer
@@ -67,7 +79,23 @@ class Asking:
             self._stream.close()
             self._stream = None
 
+    def _check_size(self, size: int) -> None:
+        most = self._ticket.max_message_bytes or HUB_MESSAGE_BYTES
+        if size > most:
+            raise OutOfDomain(got=f"a call of {size} bytes", wanted=f"at most {most}")
+
     def _exchange(self, seq: int, message: pb.ExperimentCall) -> pb.ExperimentReply:
+        """As `_send`; one that is broken off ends the session, as its answer is still to come."""
+        try:
+            return self._send(seq, message)
+        except ReglueError as error:
+            self._over = str(error)
+            raise
+        except BaseException:
+            self._over = "the session is over: a routine was broken off, and its answer not heard"
+            raise
+
+    def _send(self, seq: int, message: pb.ExperimentCall) -> pb.ExperimentReply:
         """Send until an answer comes. Raises SessionLost, Refused."""
         deadline = time.monotonic() + self._timeout_s
         broken_at: float | None = None
@@ -77,14 +105,20 @@ class Asking:
                 if self._stream is None:
                     self._stream = _Stream(self._where(), self._ticket, self._hello())
                 self._stream.send(message)
-                return self._stream.receive(seq, deadline)
+                reply = self._stream.receive(seq, deadline)
+                if reply.HasField("farewell"):
+                    self._over = f"the glue has ended the session: {reply.farewell.reason}"
+                    raise SessionLost(self._over)
+                return reply
+            except WrongToken as error:  # of the ticket: the run's process has ended
+                raise SessionLost("the glue does not know this session any more") from error
             except SessionLost as error:
                 self._close()
                 now = time.monotonic()
                 broken_at = broken_at or now
                 pause_s = next(pauses)
                 until = min(deadline, broken_at + self._ticket.grace_ms / 1000)
-                if isinstance(error, _Farewell) or now + pause_s > until:
+                if self._over or now + pause_s > until:
                     raise
                 log.warning("the connection broke, coming back: %s", error)
                 time.sleep(pause_s)
@@ -112,10 +146,6 @@ class Asking:
         )
 
 
-class _Farewell(SessionLost):
-    """Nobody will answer any more."""
-
-
 class _Stream:
     """One stream; a thread of its own takes in what comes, so that waiting can end."""
 
@@ -138,7 +168,7 @@ class _Stream:
         self._outbox.put(message)
 
     def receive(self, seq: int, deadline: float) -> pb.ExperimentReply:
-        """The reply to call `seq`. Raises SessionLost, Refused."""
+        """The reply to call `seq`, or a farewell. Raises SessionLost, Refused."""
         while True:
             try:
                 reply = self._inbox.get(timeout=max(0.0, deadline - time.monotonic()))
@@ -148,9 +178,7 @@ class _Stream:
                 raise lost(reply) from reply
             if reply is None:
                 raise SessionLost("the glue closed the session without a farewell")
-            if reply.HasField("farewell"):
-                raise _Farewell(f"the glue has ended the session: {reply.farewell.reason}")
-            if reply.seq == seq:
+            if reply.seq == seq or reply.HasField("farewell"):
                 message: pb.ExperimentReply = reply
                 return message
 

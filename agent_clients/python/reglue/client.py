@@ -54,6 +54,8 @@ def _part(partner: object, name: str) -> Part:
     """Raises NotAnAgent and NotAnEnvironment."""
     from reglue.parts import AgentPart, EnvironmentPart
 
+    if isinstance(partner, type) and (issubclass(partner, Environment) or _is_suite(partner)):
+        raise NotAnEnvironment(f"got the class {partner.__name__}, wanted an object of it")
     if isinstance(partner, Environment):
         _check_environment(partner)
         return EnvironmentPart(partner, name)
@@ -64,7 +66,8 @@ def _part(partner: object, name: str) -> Part:
 
 def _is_suite(partner: object) -> bool:
     """Agents may have a `world` of their own, a model of it."""
-    is_agent = isinstance(partner, (Agent, type)) or hasattr(partner, "eval_action")
+    cls = partner if isinstance(partner, type) else type(partner)
+    is_agent = issubclass(cls, Agent) or hasattr(partner, "eval_action")
     return not is_agent and callable(getattr(partner, "world", None))
 
 

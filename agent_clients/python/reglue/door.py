@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import logging
+import math
 import time
 from collections.abc import Iterator
 
@@ -23,6 +25,8 @@ from reglue.invitation import Invitation
 from reglue.v1 import lobby_pb2, lobby_pb2_grpc
 from reglue.version import PROTOCOL_MAJOR, PROTOCOL_MINOR
 
+log = logging.getLogger("reglue")
+
 REFUSALS: dict[grpc.StatusCode, type[ReglueError]] = {
     grpc.StatusCode.UNAUTHENTICATED: WrongToken,
     grpc.StatusCode.FAILED_PRECONDITION: WrongVersion,
@@ -32,6 +36,8 @@ REFUSALS: dict[grpc.StatusCode, type[ReglueError]] = {
 """What a glue that does not let somebody in answers."""
 
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+
+_QUIET_S = 2.0  # how long nobody is told that a glue is waited for
 
 _HANDSHAKE_S = 2.0  # how long one may take that is made to learn why another failed
 
@@ -71,6 +77,7 @@ def join(
         name=name[:200],
     )
     deadline = time.monotonic() + patience_s
+    say_at = time.monotonic() + _QUIET_S
     for pause_s in backoff():
         # A channel each try: one that failed waits longer than we mean to.
         with open_channel(invitation, HUB_MESSAGE_BYTES) as channel:
@@ -89,6 +96,9 @@ def join(
                         raise trouble from error
                 if time.monotonic() + pause_s > deadline:
                     raise _unreachable(error, invitation, patience_s) from error
+        if time.monotonic() >= say_at:
+            say_at = math.inf
+            log.warning("waiting for a glue at %s, up to %g s", invitation.address, patience_s)
         time.sleep(pause_s)
     raise AssertionError("unreachable")
 

@@ -9,7 +9,6 @@ Environment of it.
 from __future__ import annotations
 
 import logging
-import math
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -18,6 +17,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from reglue.conforming import (
+    conforming_array,
+    conforming_observation,
+    conforming_spec,
+    conforming_step,
+)
 from reglue.environment_calls import Play, Played, Slots
 from reglue.errors import (
     NotAnEnvironment,
@@ -128,24 +133,27 @@ class Environment:
     def play(self, play: Play) -> Played:
         """Answer a whole Play: steps, then starts."""
         steps, starts = len(play.slots), len(play.starts)
-        earned = self.env_step(play.actions, play.slots) if steps else Earned((), {})
+        earned: object = self.env_step(play.actions, play.slots) if steps else Earned((), {})
+        if not isinstance(earned, Earned):
+            wanted = "reglue.Earned(rewards, observations, …)"
+            raise NotAnEnvironment(f"env_step() returned {earned!r}, wanted {wanted}")
         first = self.env_start(play.starts) if starts else {}
+        parts = [
+            conforming_observation(part, self.spec, (count,))
+            for part, count in ((earned.observations, steps), (first, starts))
+            if count
+        ]
         return Played(
-            rewards=_column(earned.rewards, steps, np.float64),
+            rewards=_column("rewards", earned.rewards, steps, "float64"),
             observations={
                 tensor.name: np.concatenate(
-                    [
-                        _rows(tensor.name, part, count, tensor.shape).astype(tensor.dtype)
-                        for part, count in ((earned.observations, steps), (first, starts))
-                        if count
-                    ]
-                    or [tensor.empty(0)]
+                    [part[tensor.name] for part in parts] or [tensor.empty(0)]
                 )
                 for tensor in self.spec.observations
             },
-            terminated=_column(earned.terminated, steps, np.bool_),
-            truncated=_column(earned.truncated, steps, np.bool_),
-            success=_column(earned.success, steps, np.bool_),
+            terminated=_column("terminated", earned.terminated, steps, "bool"),
+            truncated=_column("truncated", earned.truncated, steps, "bool"),
+            success=_column("success", earned.success, steps, "bool"),
         )
 
 
@@ -186,7 +194,7 @@ class Worlds(Environment):
         """The suite's spec; chance is each cell's own again."""
         self.env_cleanup()
         self._standard = None
-        return self._suite.spec.with_slots(slots)
+        return conforming_spec(self._suite.spec).with_slots(slots)
 
     def play(self, play: Play) -> Played:
         """Step and start world by world."""
@@ -216,22 +224,13 @@ class Worlds(Environment):
         if self._standard is not None:
             seed, starts = self._standard
             cell, self._standard = replace(cell, seed=seed, repeat=starts), (seed, starts + 1)
-        return self._conform(self._world_of(slot).start(cell))
+        return conforming_observation(self._world_of(slot).start(cell), self.spec)
 
     def step(self, slot: int, action: Arrays) -> Step:
         """Take one slot's step, in Python's own numbers; raises as `start`."""
         if slot not in self._worlds:
             raise OutOfOrder(got=f"env_step in slot {slot}", wanted="env_start there first")
-        step = self._worlds[slot].step(action)
-        if not math.isfinite(step.reward):
-            raise NotAnEnvironment(f"got reward {step.reward}, wanted a finite number")
-        return Step(
-            float(step.reward),
-            self._conform(step.observation),
-            bool(step.terminated),
-            bool(step.truncated),
-            bool(step.success),
-        )
+        return conforming_step(self._worlds[slot].step(action), self.spec)
 
     def env_get_state(self, slot: int) -> bytes:
         """As its world's get_state."""
@@ -284,18 +283,6 @@ class Worlds(Environment):
             self._worlds[slot] = self._suite.world()
         return self._worlds[slot]
 
-    def _conform(self, observation: Arrays) -> dict[str, Array]:
-        """Copies in the spec's dtypes. Raises NotAnEnvironment, KeyError: they do not fit."""
-        conforming = {}
-        for tensor in self.spec.observations:
-            value = np.array(observation[tensor.name], tensor.dtype)
-            if value.shape != tensor.shape:
-                raise NotAnEnvironment(
-                    f"observation {tensor.name!r}: got {value.shape}, wanted {tensor.shape}"
-                )
-            conforming[tensor.name] = value
-        return conforming
-
 
 @contextmanager
 def _refusing(kind: type[RoutineRefused], routine: str) -> Iterator[None]:
@@ -309,7 +296,12 @@ def _refusing(kind: type[RoutineRefused], routine: str) -> Iterator[None]:
 
 
 def words(error: Exception) -> str:
-    """What somebody's code raised, and where: the end of it, which says most."""
+    """What somebody's code raised, and where: the end of it, which says most.
+
+    An answer that fits no TaskSpec is told in its sentence: no line of theirs raised it.
+    """
+    if isinstance(error, NotAnEnvironment):
+        return str(error)[:_MOST_WORDS]
     return "".join(traceback.format_exception(error))[-_MOST_WORDS:]
 
 
@@ -318,18 +310,11 @@ def _keep(played: Played, row: int, observation: Arrays) -> None:
         played.observations[name][row] = value
 
 
-def _column(values: npt.ArrayLike, rows: int, dtype: type[np.generic]) -> Array:
+def _column(name: str, values: npt.ArrayLike, rows: int, dtype: str) -> Array:
+    given = conforming_array(f"env_step's {name}", values, dtype)
     try:
-        return np.array(np.broadcast_to(np.asarray(values, dtype), (rows,)))
+        return np.array(np.broadcast_to(given, (rows,)))
     except ValueError:
-        got = np.shape(values)
-        raise NotAnEnvironment(f"env_step: got rows {got}, wanted ({rows},)") from None
-
-
-def _rows(name: str, part: Mapping[str, npt.ArrayLike], rows: int, shape: tuple[int, ...]) -> Array:
-    value = np.asarray(part[name])
-    if value.shape != (rows, *shape):
         raise NotAnEnvironment(
-            f"observation {name!r}: got shape {value.shape}, wanted {(rows, *shape)}"
-        )
-    return value
+            f"env_step's {name}: got rows {given.shape}, wanted ({rows},)"
+        ) from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 from reglue.calls import Cleanup, Done, Farewell, Message, Refusal
+from reglue.conforming import conforming_spec
 from reglue.environment import Environment, words
 from reglue.environment_calls import (
     EnvironmentCall,
@@ -58,7 +59,7 @@ def _init(environment: Environment, slots: int) -> Ready | Refusal:
     if slots < 1 or (most and slots > most):
         wanted = f"1 to {most}" if most else "at least 1"
         return Refusal(0, OutOfDomain.code, f"{slots} slots", wanted)
-    environment.spec = environment.env_init(slots).with_slots(slots)
+    environment.spec = conforming_spec(environment.env_init(slots)).with_slots(slots)
     return Ready(
         environment.spec,
         dict(environment.variants),

@@ -33,6 +33,8 @@ class RLInit:
 
     slots: int
     seed: int
+    task: str = ""  # empty: the environment's first
+    variant: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ of an example that comes with the package.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import difflib
 import hashlib
@@ -42,7 +43,7 @@ def load(name: str, arguments: Mapping[str, str] | None = None) -> object:
     """
     make = find(EXAMPLES.get(name, name))
     keywords = {key: parsed(value) for key, value in (arguments or {}).items()}
-    _check_arguments(name, make, keywords)
+    check_arguments(name, make, keywords)
     return make(**keywords)
 
 
@@ -50,12 +51,21 @@ def find(name: str) -> Callable[..., Any]:
     """The class or function called `file.py:name` or `package.module:name`. Raises CannotLoad."""
     target, _, attribute = name.rpartition(":")
     if not target or not attribute:
-        hint = _near(name, EXAMPLES)
-        raise CannotLoad(
-            f"there is no example {name!r}; {hint}; or write file.py:Class or package.module:Class"
-        )
+        raise CannotLoad(_without_class(name))
     module = _load_file(target) if _is_file(target) else _load_module(target)
     return _find(module, attribute)
+
+
+def check_arguments(name: str, make: Callable[..., object], keywords: Mapping[str, Any]) -> None:
+    """Raise CannotLoad if `make`, which is called `name`, does not take these keywords."""
+    try:
+        signature = inspect.signature(make)
+    except ValueError:  # some written in C tell nothing: let the call itself complain
+        return
+    try:
+        signature.bind(**keywords)
+    except TypeError as error:
+        raise CannotLoad(f"{name} takes {signature}: {error}") from None
 
 
 def agent_name(agent: object) -> str:
@@ -83,6 +93,28 @@ def parsed(value: str) -> Any:
         return json.loads(value)
     except ValueError:
         return value
+
+
+def _without_class(name: str) -> str:
+    """What to write instead of a name that is no example's and names no class."""
+    path = Path(name.removesuffix(":"))
+    if path.suffix == ".py" and path.is_file():
+        classes = _classes(path)
+        listing = f"; its classes: {', '.join(classes)}" if classes else ""
+        return f"{name} is a file: write {path}:Class{listing}"
+    return (
+        f"no example agent is called {name!r}; {_near(name, EXAMPLES)}; "
+        "write an agent or environment of your own as file.py:Class or package.module:Class"
+    )
+
+
+def _classes(path: Path) -> list[str]:
+    """Those that a file defines, without running it; none if it cannot be read."""
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return []
+    return [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
 
 
 def _is_file(target: str) -> bool:
@@ -147,17 +179,6 @@ def _find(module: ModuleType, attribute: str) -> Callable[..., Any]:
         raise CannotLoad(f"there is no class {attribute} in {where}; {_near(attribute, classes)}")
     make: Callable[..., Any] = found
     return make
-
-
-def _check_arguments(name: str, make: Callable[..., object], keywords: dict[str, Any]) -> None:
-    try:
-        signature = inspect.signature(make)
-    except ValueError:  # some written in C tell nothing: let the call itself complain
-        return
-    try:
-        signature.bind(**keywords)
-    except TypeError as error:
-        raise CannotLoad(f"{name} takes {signature}: {error}") from None
 
 
 def _near(got: str, known: Iterable[str]) -> str:

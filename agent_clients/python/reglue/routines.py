@@ -16,6 +16,17 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from reglue.arguments import (
+    MOST_SEED,
+    MOST_UINT32,
+    MOST_UINT64,
+    given_number,
+    given_rewards,
+    given_rows,
+    given_slot,
+    given_slots,
+    given_text,
+)
 from reglue.calls import Cleanup, Done, Freeze, Message
 from reglue.environment_calls import GetRandomSeed, GetState, StandardizeRandomness
 from reglue.errors import OutOfDomain
@@ -69,13 +80,13 @@ class Routines:
 
     A routine that is not legal now raises OutOfOrder, which says what to call first; one
     that an environment lacks NotSupported; a key that nobody gave out UnknownKey; a slot
-    that there is not OutOfDomain. Nothing has changed then. Raises AgentFault and
-    EnvironmentFault, after which the slots' episodes are over.
+    that there is not, and an argument that is none, OutOfDomain. Nothing has changed then.
+    Raises AgentFault and EnvironmentFault, after which the slots' episodes are over.
     """
 
     def __init__(self, *, slots: int, seed: int) -> None:
-        self._slots = slots
-        self._seed = seed
+        self._slots = _slot_count(slots)
+        self._seed = _seed(seed)
 
     def init(self, *, slots: int | None = None, seed: int | None = None) -> TaskSpec:
         """RL_init: env_init, then agent_init. Counts are zero again.
@@ -83,17 +94,21 @@ class Routines:
         `slots` and `seed` hold for this time, in place of the program's own.
         """
         call = RLInit(
-            self._slots if slots is None else slots, self._seed if seed is None else seed
+            self._slots if slots is None else _slot_count(slots),
+            self._seed if seed is None else _seed(seed),
         )
         return self._ask(call, TaskSpec)
 
     def start(self, slots: Sequence[int] = ()) -> Started:
         """RL_start: first observations and actions. A live episode is cut off."""
-        return self._ask(RLStart(tuple(slots)), Started)
+        return self._ask(RLStart(given_slots(slots)), Started)
 
     def step(self, slots: Sequence[int] = ()) -> Stepped:
-        """RL_step in `slots`, or in all whose episode is on."""
-        return self._ask(RLStep(tuple(slots)), Stepped)
+        """RL_step in `slots`, or in all whose episode is on.
+
+        Plays the agent's pending action, also in an episode that env_start() has begun since.
+        """
+        return self._ask(RLStep(given_slots(slots)), Stepped)
 
     def episode(self, max_steps: int = 0, slots: Sequence[int] = ()) -> bool:
         """RL_episode of RL-Glue 3.0: one episode in each slot; True if all ended by themselves.
@@ -101,16 +116,18 @@ class Routines:
         The start counts as the first of `max_steps`; 0 is no limit. An episode that the
         limit cuts off gets no agent_end and is not counted.
         """
-        played = self._ask(RLEpisode(max_steps, tuple(slots)), EpisodePlayed)
+        most = given_number("max_steps", max_steps, most=MOST_UINT64)
+        played = self._ask(RLEpisode(most, given_slots(slots)), EpisodePlayed)
         return bool((played.terminated | played.truncated).all())
 
     def episode_trajectory(self, steps: int, slot: int = 0) -> Trajectory:
         """RL_episode of RL-Glue 1.0: at most `steps` steps of the environment, and all of them."""
+        most = given_number("steps", steps, most=MOST_UINT64)
         started = self.start([slot])
         observations, actions = [started.observations], [started.actions]
         rewards: list[float] = []
         terminated = truncated = False
-        while not (terminated or truncated) and len(rewards) < steps:
+        while not (terminated or truncated) and len(rewards) < most:
             stepped = self.step([slot])
             rewards.append(float(stepped.rewards[0]))
             terminated, truncated = bool(stepped.terminated[0]), bool(stepped.truncated[0])
@@ -149,54 +166,59 @@ class Routines:
         """RL_standardize_randomness: from the next start on, the environment's chance is that of
         `reglue.chance.Chance(seed, n)` in the n-th start, on every platform.
         """
-        self._ask(StandardizeRandomness(seed), Done)
+        self._ask(StandardizeRandomness(_seed(seed)), Done)
 
     def get_state(self, slot: int = 0) -> str:
         """RL_get_state: a key that names the environment's state, in mid-episode."""
-        return self._ask(GetState(slot), Key).key
+        return self._ask(GetState(given_slot(slot)), Key).key
 
     def set_state(self, key: str, slot: int = 0) -> None:
         """RL_set_state: the environment goes on from there to the bit.
 
         The agent's next action and the counts stay what they are.
         """
-        self._ask(RLSetState(slot, key), Done)
+        self._ask(RLSetState(given_slot(slot), given_text("key", key)), Done)
 
     def get_random_seed(self, slot: int = 0) -> str:
         """RL_get_random_seed: a key that names where the environment's chance stands."""
-        return self._ask(GetRandomSeed(slot), Key).key
+        return self._ask(GetRandomSeed(given_slot(slot)), Key).key
 
     def set_random_seed(self, key: str, slot: int = 0) -> None:
         """RL_set_random_seed: the environment's chance goes on from there."""
-        self._ask(RLSetRandomSeed(slot, key), Done)
+        self._ask(RLSetRandomSeed(given_slot(slot), given_text("key", key)), Done)
 
     def agent_message(self, text: str) -> str:
         """RL_agent_message; legal at any time."""
-        return self._ask(Message(text), Message).text
+        return self._ask(Message(given_text("message", text)), Message).text
 
     def env_message(self, text: str) -> str:
         """RL_env_message; legal at any time."""
-        return self._ask(EnvMessage(text), Message).text
+        return self._ask(EnvMessage(given_text("message", text)), Message).text
 
     # The half steps, for programs that stand between the two.
 
     def env_start(self, slots: Sequence[int] = ()) -> Started:
-        """RL_env_start: env_start alone; no actions."""
-        return self._ask(EnvStart(tuple(slots)), Started)
+        """RL_env_start: env_start alone; no actions.
+
+        The agent is not told. In mid-episode it still acts in the episode before: a step()
+        that follows plays its pending action in the new one. agent_end() and agent_start()
+        tell it.
+        """
+        return self._ask(EnvStart(given_slots(slots)), Started)
 
     def env_step(self, actions: Rows, slots: Sequence[int] = (0,)) -> Stepped:
         """RL_env_step: env_step alone, with these actions; no next ones."""
-        return self._ask(EnvStep(tuple(slots), _arrays(actions)), Stepped)
+        return self._ask(EnvStep(given_slots(slots), given_rows(actions)), Stepped)
 
     def agent_start(self, observations: Rows, slots: Sequence[int] = (0,)) -> Arrays:
         """RL_agent_start: agent_start alone; the actions are what step() plays next."""
-        return self._ask(AgentStart(tuple(slots), _arrays(observations)), Acted).actions
+        return self._ask(AgentStart(given_slots(slots), given_rows(observations)), Acted).actions
 
     def agent_step(
         self, rewards: npt.ArrayLike, observations: Rows, slots: Sequence[int] = (0,)
     ) -> Arrays:
         """RL_agent_step: agent_step alone; the actions are what step() plays next."""
-        call = AgentStep(tuple(slots), _rewards(rewards), _arrays(observations))
+        call = AgentStep(given_slots(slots), given_rewards(rewards), given_rows(observations))
         return self._ask(call, Acted).actions
 
     def agent_end(
@@ -208,7 +230,9 @@ class Routines:
         truncated: bool = False,
     ) -> None:
         """RL_agent_end: agent_end alone, with the last observations."""
-        call = AgentEnd(tuple(slots), _rewards(rewards), _arrays(observations), truncated)
+        call = AgentEnd(
+            given_slots(slots), given_rewards(rewards), given_rows(observations), bool(truncated)
+        )
         self._ask(call, Done)
 
     def _call(self, call: ExperimentCall) -> object:
@@ -216,7 +240,7 @@ class Routines:
         raise NotImplementedError
 
     def _counts(self, slot: int) -> Counts:
-        return self._ask(RLCounts(slot), Counts)
+        return self._ask(RLCounts(given_slot(slot)), Counts)
 
     def _ask(self, call: ExperimentCall, kind: type[_Kind]) -> _Kind:
         answer = self._call(call)
@@ -228,9 +252,9 @@ def _joined(parts: Sequence[Arrays]) -> dict[str, npt.NDArray[Any]]:
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def _arrays(rows: Rows) -> dict[str, npt.NDArray[Any]]:
-    return {name: np.asarray(values) for name, values in rows.items()}
+def _slot_count(slots: object) -> int:
+    return given_number("slots", slots, least=1, most=MOST_UINT32)
 
 
-def _rewards(rewards: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    return np.asarray(rewards, np.float64).reshape(-1)
+def _seed(seed: object) -> int:
+    return given_number("seed", seed, most=MOST_SEED)

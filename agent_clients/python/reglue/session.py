@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time
@@ -13,7 +14,7 @@ from typing import Any, Protocol
 
 from reglue.calls import Farewell, Numbered, Refusal
 from reglue.door import backoff, join, lost, open_channel
-from reglue.errors import BadReply, ReglueError, SessionLost, SpecError
+from reglue.errors import BadReply, ReglueError, SessionLost, SpecError, UsageError
 from reglue.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.invitation import Invitation
 from reglue.parts import Part
@@ -53,7 +54,7 @@ class Session:
 
     def play(self) -> str:
         """Answer calls until the farewell; returns its reason. Raises as `connect`."""
-        while True:
+        for pause_s in backoff():
             self._ticket = join(
                 self._invitation,
                 self._part.role,
@@ -66,6 +67,11 @@ class Session:
                 return self._play()
             except _Broken:
                 log.warning("the glue has forgotten this session; joining anew")
+                time.sleep(pause_s)
+            except (KeyboardInterrupt, SystemExit):
+                self._say_goodbye()
+                raise
+        raise AssertionError("the backoff never ends")
 
     def _play(self) -> str:
         """Stream after stream. Raises _Broken if the glue does not know the session any more."""
@@ -80,20 +86,37 @@ class Session:
                 if broken_at is None or self._taken > heard:
                     broken_at, pauses = now, backoff()
                 pause_s = next(pauses)
-                unreadable = isinstance(error.__cause__, (BadReply, SpecError))
-                if unreadable or now + pause_s > broken_at + self._ticket.grace_ms / 1000:
+                if isinstance(error.__cause__, (BadReply, SpecError)):
+                    raise
+                if now + pause_s > broken_at + self._ticket.grace_ms / 1000:
+                    if self._ticket.address:  # the run is gone, its hub may not be
+                        raise _Broken from error
                     raise
                 log.warning("the connection broke, coming back: %s", error)
                 time.sleep(pause_s)
             except ReglueError as error:
-                if broken_at is None or not isinstance(error.__cause__, grpc.RpcError):
+                cause = error.__cause__
+                if not self._ticket.grace_ms or not isinstance(cause, grpc.RpcError):
                     raise
-                if error.__cause__.code() is not grpc.StatusCode.UNAUTHENTICATED:
+                if cause.code() is not grpc.StatusCode.UNAUTHENTICATED:
                     raise
                 raise _Broken from error
 
+    def _say_goodbye(self) -> None:
+        """Who is interrupted says so, over a new stream: else the glue would wait for the grace."""
+        if self._ticket.grace_ms:
+            with contextlib.suppress(grpc.RpcError), self._open() as (stream, outbox):
+                outbox.put(self._part.fault(0, "interrupted"))
+                _wait_for_farewell(stream, _END_S)
+
     def _stream(self) -> str:
         """One stream, to the farewell. Raises SessionLost if it breaks."""
+        with self._open() as (stream, outbox):
+            return self._answer(stream, outbox)
+
+    @contextlib.contextmanager
+    def _open(self) -> Iterator[tuple[Stream, SimpleQueue[Any | None]]]:
+        """A stream on which hello is said, and what goes out over it."""
         outbox: SimpleQueue[Any | None] = SimpleQueue()
         outbox.put(self._part.hello(self._ticket, self._taken))
         limit = self._ticket.max_message_bytes or HUB_MESSAGE_BYTES
@@ -105,7 +128,7 @@ class Session:
             if not stream.add_callback(has_ended.set):
                 has_ended.set()
             try:
-                return self._answer(stream, outbox)
+                yield stream, outbox
             finally:
                 outbox.put(None)
                 stream.cancel()
@@ -130,11 +153,13 @@ class Session:
                     log.warning("reply %d was refused: got %s, wanted %s", of_seq, got, wanted)
             try:
                 answer = self._part.answer(seq, call)
+                if answer is not None:
+                    self._check_size(answer.ByteSize())
             except Exception as error:
                 log.exception("the partner failed")  # first: whoever started us reads it now
                 what = f"{type(error).__name__}: {error}"
                 outbox.put(self._part.fault(seq, what))
-                _wait_for_farewell(stream)
+                _wait_for_farewell(stream, _FAREWELL_S)
                 raise
             self._taken = seq
             if answer is not None:
@@ -159,15 +184,20 @@ class Session:
         except (BadReply, SpecError) as error:
             raise SessionLost(f"the glue sent what this client cannot read: {error}") from error
 
+    def _check_size(self, size: int) -> None:
+        most = self._ticket.max_message_bytes or HUB_MESSAGE_BYTES
+        if size > most:
+            raise UsageError(f"got an answer of {size} bytes, wanted at most {most}")
+
     def _remember(self, seq: int, answer: Any) -> None:
         self._answers[seq] = answer
         if len(self._answers) > WINDOW:
             self._answers.popitem(last=False)
 
 
-def _wait_for_farewell(stream: Stream) -> None:
+def _wait_for_farewell(stream: Stream, timeout_s: float) -> None:
     """Give the glue a moment to close the session."""
-    timer = threading.Timer(_FAREWELL_S, stream.cancel)
+    timer = threading.Timer(timeout_s, stream.cancel)
     timer.start()
     try:
         for message in stream:

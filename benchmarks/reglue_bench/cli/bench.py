@@ -12,15 +12,14 @@ from typing import Annotated, Any
 from typer import Argument, Exit, Option
 
 from glue_server.command import FAULTS, INTERRUPTED, OK, console, run_command
+from glue_server.options import Advertise, Ca, Grace, Tls, TlsCert, TlsKey, Token
 from reglue.errors import UsageError
 from reglue.join import pairs
-from reglue_bench.benchmarks import make_plan
 from reglue_bench.cli.arguments import environment_arguments
+from reglue_bench.evaluation import plan_and_start
 from reglue_bench.evaluation import resume as resume_run
-from reglue_bench.evaluation import start
 from reglue_bench.progress import watcher
 from reglue_bench.result import Result
-from reglue_bench.run import Request
 from reglue_bench.settings import read_settings
 from reglue_bench.summary import print_summary
 
@@ -39,7 +38,8 @@ def bench(
         str | None,
         Argument(
             help="MT10, ML45, MT1:reach-v3, …, or PROCEDURE:ENVIRONMENT such as "
-            "online:mountain-car: see `reglue benchmarks`"
+            "online:mountain-car, or PROCEDURE:wait for an environment that dials in: see "
+            "`reglue benchmarks`"
         ),
     ] = None,
     agent: Annotated[
@@ -238,12 +238,13 @@ def bench(
         str | None,
         Option(
             metavar="HOST:PORT",
-            help="where agents dial in (default 127.0.0.1, any port)",
+            help="where agents and environments dial in (default 127.0.0.1, any port)",
             rich_help_panel=_HOW,
         ),
     ] = None,
     connect_timeout: Annotated[
-        float | None, Option(help="seconds for the agent to come (300)", rich_help_panel=_HOW)
+        float | None,
+        Option(help="seconds for the agent, or environment, to come (300)", rich_help_panel=_HOW),
     ] = None,
     first_step_timeout: Annotated[
         float | None,
@@ -252,6 +253,41 @@ def bench(
     step_timeout: Annotated[
         float | None, Option(help="seconds for every other turn (60)", rich_help_panel=_HOW)
     ] = None,
+    environment_timeout: Annotated[
+        float | None,
+        Option(
+            help="seconds for each call of an environment that dials in (300)",
+            rich_help_panel=_HOW,
+        ),
+    ] = None,
+    bank: Annotated[
+        float | None,
+        Option(
+            help="seconds that an agent's slow turns may draw on (0; online: in each run)",
+            rich_help_panel=_HOW,
+        ),
+    ] = None,
+    adapt_budget: Annotated[
+        float | None,
+        Option(
+            help="seconds that adapting may take in each wave (default: no limit)",
+            rich_help_panel=_HOW,
+        ),
+    ] = None,
+    run_budget: Annotated[
+        float | None,
+        Option(
+            help="seconds that an agent may take in all (default: no limit; online: in each run)",
+            rich_help_panel=_HOW,
+        ),
+    ] = None,
+    token: Token = None,
+    advertise: Advertise = None,
+    tls: Tls = None,
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
+    ca: Ca = None,
+    grace: Grace = None,
 ) -> None:
     """Evaluate an agent on a benchmark.
 
@@ -312,7 +348,7 @@ def _start(asked: dict[str, Any], out: Path | None, retry_faults: bool) -> tuple
     settings = read_settings(**asked)
     watching = watcher(console())
     folder = out or _new_folder(settings.benchmark, settings.agent or "program")
-    return folder, start(folder, Request(settings, make_plan(settings, watching.drawing)), watching)
+    return folder, plan_and_start(folder, settings, watching)
 
 
 def _new_folder(benchmark: str, agent: str) -> Path:

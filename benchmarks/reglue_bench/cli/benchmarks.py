@@ -17,6 +17,7 @@ from glue_server.command import console, run_command
 from reglue.errors import UsageError
 from reglue.spec import Box, Discrete, TaskSpec, TensorSpec
 from reglue_bench.benchmarks import PROCEDURES, split_name
+from reglue_bench.declared import WAIT
 from reglue_bench.environments import build
 from reglue_bench.procedures import PARAMETERS
 from reglue_bench.procedures.meta_learning import GOALS
@@ -65,6 +66,7 @@ def _environments() -> Table:
         table.add_row(f"online:{name}", " ".join(made), "online")
     table.add_row("online:gymnasium:<id>", "Gymnasium, such as CartPole-v1", "online")
     table.add_row("online:<file.py>:<class>", "your own", "online")
+    table.add_row("online:wait", "one that dials in, from any language", "online")
     table.caption = (
         "online: independent runs, judged while the agent learns. In its place "
         f"{' or '.join(each for each in PARAMETERS if each != 'online')} plays the same "
@@ -75,6 +77,10 @@ def _environments() -> Table:
 
 def _one(name: str) -> list[Table]:
     procedure, environment = split_name(name)
+    if environment == WAIT:
+        raise UsageError(
+            f"{name} plays whatever environment dials in; what it has is known when it has come"
+        )
     if environment:
         suite = build(suite_name(environment))
         return [_variants(name, suite.variants), _seen(suite.spec)]

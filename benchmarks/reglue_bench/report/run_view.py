@@ -71,6 +71,7 @@ def who_and_what(result: Result) -> list[tuple[str, str]]:
         ("training seed", "" if agent.training_seed is None else str(agent.training_seed)),
         ("checkpoint", (agent.checkpoint_sha256 or "")[:12]),
         ("benchmark", result.benchmark),
+        ("environment that dialled in", str(result.parameters.get("environment", ""))),
         ("procedure", PROCEDURES.get(result.procedure, result.procedure)),
         ("seed", str(result.seed)),
         ("slots", str(result.slots)),

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from glue_server.conformance.checks.agents import AGENTS
 from glue_server.conformance.checks.breaking import broken_checks
 from glue_server.conformance.checks.environments import ENVIRONMENTS
+from glue_server.conformance.checks.experiments import EXPERIMENTS
 from glue_server.conformance.checks.joining import JOINING
 from glue_server.conformance.checks.leaving import LEAVING
 from glue_server.conformance.checks.reconnecting import RECONNECTING
@@ -36,4 +37,5 @@ CHECKS: Mapping[str, tuple[Check, ...]] = {
         *TLS,
         *broken_checks("environment"),
     ),
+    "experiment": (*JOINING, *EXPERIMENTS, *TLS),
 }

@@ -18,6 +18,7 @@ from reglue.errors import NotConforming
 _SAYS = {
     "agent": {"max_slots": 0, "partial_turns": True, "adapts": True, "episodic": True},
     "environment": {"max_slots": 0},
+    "experiment": {},
 }
 """What the conformance programs say of themselves."""
 

@@ -82,7 +82,7 @@ def once(stage: Stage) -> None:
 def unknown_fields(stage: Stage) -> None:
     """Ignores fields that it does not know, in every message."""
     talk = stage.talk()
-    with bent(talk.port, _add_fields):
+    with bent(talk.port, add_fields):
         talk.begin(PLAIN.with_slots(2))
         talk.play(4)
 
@@ -105,12 +105,12 @@ def taken(stage: Stage) -> None:
     talk.counts()
 
 
-def _add_fields(message: object) -> None:
+def add_fields(message: object) -> None:
     """To a message and all that it holds."""
     for field, value in message.ListFields():  # type: ignore[attr-defined]
         if field.message_type is not None:
             for each in value if field.is_repeated else [value]:
-                _add_fields(each)
+                add_fields(each)
     message.MergeFromString(UNKNOWN_FIELD)  # type: ignore[attr-defined]
 
 

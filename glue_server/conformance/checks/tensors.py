@@ -9,8 +9,8 @@ from glue_server.conformance.stage import Stage
 from glue_server.conformance.verdicts import Check
 from reglue.spec import TaskSpec
 
-_SLOTS = {"image": 32}
-_SENTENCES = {
+SLOTS = {"image": 32}
+SENTENCES = {
     "scalars": "a tensor without axes, of each dtype",
     "box": "bounds, one for all or each its own",
     "discrete": "Discrete, from a negative start, and up to 64 bits",
@@ -30,8 +30,8 @@ def _play(spec: TaskSpec, stage: Stage) -> None:
 
 
 def _check(name: str, spec: TaskSpec) -> Check:
-    what = _SENTENCES.get(name, f"{name}, with its extremes")
-    whole = spec.with_slots(_SLOTS.get(name, 3))
+    what = SENTENCES.get(name, f"{name}, with its extremes")
+    whole = spec.with_slots(SLOTS.get(name, 3))
     return Check(
         f"tensors.{name.replace('_', '-')}",
         f"Sees and does as the TaskSpec says: {what}",

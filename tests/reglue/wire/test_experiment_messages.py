@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ UINT32 = st.integers(0, 2**32 - 1)
 UINT64 = st.integers(0, 2**64 - 1)
 SLOTS = st.lists(UINT32, max_size=4).map(tuple)
 CALLS: st.SearchStrategy[ExperimentCall] = st.one_of(
-    st.builds(RLInit, st.integers(1, 2**32 - 1), UINT64),
+    st.builds(RLInit, st.integers(1, 2**32 - 1), UINT64, WORDS, UINT32),
     st.builds(RLStart, SLOTS),
     st.builds(RLStep, SLOTS),
     st.builds(RLEpisode, UINT64, SLOTS),
@@ -81,10 +82,17 @@ CALLS: st.SearchStrategy[ExperimentCall] = st.one_of(
 ANSWERS: st.SearchStrategy[Answer] = st.one_of(
     task_specs(),
     st.builds(Counts, st.floats(allow_nan=False), UINT64, UINT64),
-    st.builds(Key, WORDS),
+    st.builds(Key, WORDS.filter(bool)),
     st.builds(Message, WORDS),
     st.just(Done()),
 )
+CALL_OF: Mapping[type, ExperimentCall] = {
+    TaskSpec: RLInit(1, 0),
+    Counts: RLCounts(0),
+    Key: GetState(0),
+    Message: EnvMessage(""),
+}
+"""What each is an answer to; Cleanup, where none is named."""
 
 
 def travelled(call: ExperimentCall, spec: TaskSpec | None) -> ExperimentCall:
@@ -108,7 +116,8 @@ def test_a_call_is_the_same_after_its_journey(call: ExperimentCall) -> None:
 
 @given(ANSWERS)
 def test_an_answer_is_the_same_after_its_journey(answer: Answer) -> None:
-    assert answered(answer, Cleanup(), None) == answer
+    call = CALL_OF.get(type(answer), Cleanup())
+    assert answered(answer, call, None) == answer
 
 
 @given(st.data(), task_specs())
@@ -206,6 +215,20 @@ def test_arrays_of_other_names_are_not_sent() -> None:
     wrong = EnvStep((0,), {"gone": np.zeros(1)})
     with pytest.raises(BadReply, match="0 tensors"):
         travelled(wrong, SPEC)
+
+
+def test_the_answer_to_another_routine_is_refused() -> None:
+    with pytest.raises(BadReply, match="got Done, wanted Started"):
+        answered(Done(), RLStart(), SPEC)
+
+
+def test_a_refusal_keeps_its_code() -> None:
+    """Also one that has no error of its own."""
+    raised = RoutineRefused(got="nan", wanted="a number")
+    raised.code = "NOT_FINITE"
+    with pytest.raises(RoutineRefused) as error:
+        decode_answer(encode_failure(7, raised), Cleanup(), SPEC)
+    assert error.value.code == "NOT_FINITE"
 
 
 def test_an_unknown_reply_is_refused() -> None:

@@ -15,7 +15,13 @@ import numpy as np
 
 from reglue.conformance.rule import elements
 from reglue.conformance.spec_text import spec_text
-from reglue.conformance.words import counts_words, rows_word, started_words, stepped_words
+from reglue.conformance.words import (
+    counts_words,
+    rows_word,
+    started_words,
+    stepped_words,
+    trajectory_words,
+)
 from reglue.errors import AgentFault, EnvironmentFault, ReglueError, RoutineRefused
 from reglue.experiment import Experiment
 from reglue.experiment_calls import Counts
@@ -25,13 +31,16 @@ from reglue.spec import Array, TaskSpec, TensorSpec
 _REWARD = TensorSpec("/reward", "float64")
 """Behind the observations: what else a half step of the agent's brings."""
 
+_NOTHING = TaskSpec((TensorSpec("nothing", "bool"),), (TensorSpec("nothing", "bool"),))
+"""Before RL_init: whatever shows observations is refused then."""
+
 
 class ConformanceExperiment:
     """Carries instructions out, one after another."""
 
     def __init__(self, rl: Routines) -> None:
         self._rl = rl
-        self._spec: TaskSpec | None = None
+        self._spec = _NOTHING
 
     def run(self) -> None:
         """Until it is told to leave."""
@@ -58,8 +67,8 @@ class ConformanceExperiment:
             case "env_message":
                 return rl.env_message(text)
             case "set_state" | "set_random_seed":
-                slot, key = text.split(" ")
-                return self._put(routine, int(slot), key)
+                place, key = text.split(" ")
+                return self._put(routine, int(place), key)
         numbers = [int(word) for word in text.split()]
         match routine, numbers:
             case "sleep", [milliseconds]:
@@ -68,14 +77,18 @@ class ConformanceExperiment:
                 self._spec = rl.init(slots=slots, seed=seed)
                 return spec_text(self._spec)
             case "start", slots:
-                return started_words(self._known, rl.start(slots))
+                return started_words(self._spec, rl.start(slots))
             case "step", slots:
-                return stepped_words(self._known, rl.step(slots))
+                return stepped_words(self._spec, rl.step(slots))
             case "episode", [max_steps, *slots]:
                 return str(int(rl.episode(max_steps, slots)))
+            case "trajectory", [steps, slot]:
+                return trajectory_words(self._spec, rl.episode_trajectory(steps, slot))
             case "counts", [slot]:
                 return counts_words(
-                    Counts(rl.return_(slot=slot), rl.num_steps(slot=slot), rl.num_episodes(slot=slot))
+                    Counts(
+                        rl.return_(slot=slot), rl.num_steps(slot=slot), rl.num_episodes(slot=slot)
+                    )
                 )
             case "get_state", [slot]:
                 return rl.get_state(slot)
@@ -92,7 +105,7 @@ class ConformanceExperiment:
         return ""
 
     def _half_step(self, routine: str, numbers: Sequence[int]) -> str:
-        rl, spec = self._rl, self._known
+        rl, spec = self._rl, self._spec
         match routine, numbers:
             case "env_start", slots:
                 return started_words(spec, rl.env_start(slots))
@@ -118,11 +131,6 @@ class ConformanceExperiment:
         put = self._rl.set_state if routine == "set_state" else self._rl.set_random_seed
         put(key, slot)
         return ""
-
-    @property
-    def _known(self) -> TaskSpec:
-        """The TaskSpec; before RL_init, one of nothing: routines are refused then."""
-        return self._spec or TaskSpec((), ())
 
 
 def _rows(tensors: Sequence[TensorSpec], memory: int, slots: Sequence[int]) -> dict[str, Array]:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from reglue.conformance.rule import START, Bytes, fold, number_bytes, tensor_bytes
 from reglue.experiment_calls import Counts, Started, Stepped
+from reglue.routines import Trajectory
 from reglue.spec import Arrays, TaskSpec, TensorSpec
 
 
@@ -33,6 +34,19 @@ def stepped_words(spec: TaskSpec, stepped: Stepped) -> str:
     ]
     if stepped.actions:
         words.append(rows_word(spec.actions, stepped.actions, rows))
+    return " ".join(words)
+
+
+def trajectory_words(spec: TaskSpec, trajectory: Trajectory) -> str:
+    """Observations, actions, rewards, and how it ended in a byte."""
+    rows = len(next(iter(trajectory.actions.values())))
+    flags = 1 * trajectory.terminated + 2 * trajectory.truncated
+    words = [
+        rows_word(spec.observations, trajectory.observations, rows),
+        rows_word(spec.actions, trajectory.actions, rows),
+        _word(number_bytes(trajectory.rewards, "<f8")),
+        _word(number_bytes([flags], "<u1")),
+    ]
     return " ".join(words)
 
 

@@ -26,7 +26,7 @@ from reglue.v1 import session_pb2 as reglue_dot_v1_dot_session__pb2
 from reglue.v1 import spec_pb2 as reglue_dot_v1_dot_spec__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1areglue/v1/experiment.proto\x12\treglue.v1\x1a\x17reglue/v1/session.proto\x1a\x14reglue/v1/spec.proto\"\xc8\x07\n\x0e\x45xperimentCall\x12\x0b\n\x03seq\x18\x01 \x01(\x04\x12+\n\x05hello\x18\x02 \x01(\x0b\x32\x1a.reglue.v1.ExperimentHelloH\x00\x12!\n\x04init\x18\x03 \x01(\x0b\x32\x11.reglue.v1.RlInitH\x00\x12#\n\x05start\x18\x04 \x01(\x0b\x32\x12.reglue.v1.RlStartH\x00\x12!\n\x04step\x18\x05 \x01(\x0b\x32\x11.reglue.v1.RlStepH\x00\x12\'\n\x07\x65pisode\x18\x06 \x01(\x0b\x32\x14.reglue.v1.RlEpisodeH\x00\x12%\n\x06\x63ounts\x18\x07 \x01(\x0b\x32\x13.reglue.v1.RlCountsH\x00\x12%\n\x07\x63leanup\x18\x08 \x01(\x0b\x32\x12.reglue.v1.CleanupH\x00\x12%\n\x06\x66reeze\x18\t \x01(\x0b\x32\x13.reglue.v1.RlFreezeH\x00\x12\x44\n\x16standardize_randomness\x18\n \x01(\x0b\x32\".reglue.v1.RlStandardizeRandomnessH\x00\x12*\n\tget_state\x18\x0b \x01(\x0b\x32\x15.reglue.v1.RlGetStateH\x00\x12*\n\tset_state\x18\x0c \x01(\x0b\x32\x15.reglue.v1.RlSetStateH\x00\x12\x35\n\x0fget_random_seed\x18\r \x01(\x0b\x32\x1a.reglue.v1.RlGetRandomSeedH\x00\x12\x35\n\x0fset_random_seed\x18\x0e \x01(\x0b\x32\x1a.reglue.v1.RlSetRandomSeedH\x00\x12+\n\ragent_message\x18\x0f \x01(\x0b\x32\x12.reglue.v1.MessageH\x00\x12)\n\x0b\x65nv_message\x18\x10 \x01(\x0b\x32\x12.reglue.v1.MessageH\x00\x12*\n\tenv_start\x18\x11 \x01(\x0b\x32\x15.reglue.v1.RlEnvStartH\x00\x12(\n\x08\x65nv_step\x18\x12 \x01(\x0b\x32\x14.reglue.v1.RlEnvStepH\x00\x12.\n\x0b\x61gent_start\x18\x13 \x01(\x0b\x32\x17.reglue.v1.RlAgentStartH\x00\x12,\n\nagent_step\x18\x14 \x01(\x0b\x32\x16.reglue.v1.RlAgentStepH\x00\x12*\n\tagent_end\x18\x15 \x01(\x0b\x32\x15.reglue.v1.RlAgentEndH\x00\x12\'\n\x08\x66\x61rewell\x18\x16 \x01(\x0b\x32\x13.reglue.v1.FarewellH\x00\x42\x06\n\x04\x63\x61ll\"\x9e\x04\n\x0f\x45xperimentReply\x12\x0b\n\x03seq\x18\x01 \x01(\x04\x12#\n\x04spec\x18\x02 \x01(\x0b\x32\x13.reglue.v1.TaskSpecH\x00\x12%\n\x07started\x18\x03 \x01(\x0b\x32\x12.reglue.v1.StartedH\x00\x12%\n\x07stepped\x18\x04 \x01(\x0b\x32\x12.reglue.v1.SteppedH\x00\x12+\n\x07\x65pisode\x18\x05 \x01(\x0b\x32\x18.reglue.v1.EpisodePlayedH\x00\x12#\n\x06\x63ounts\x18\x06 \x01(\x0b\x32\x11.reglue.v1.CountsH\x00\x12\x1d\n\x03key\x18\x07 \x01(\x0b\x32\x0e.reglue.v1.KeyH\x00\x12!\n\x05\x61\x63ted\x18\x08 \x01(\x0b\x32\x10.reglue.v1.ActedH\x00\x12%\n\x07message\x18\t \x01(\x0b\x32\x12.reglue.v1.MessageH\x00\x12\x1f\n\x04\x64one\x18\n \x01(\x0b\x32\x0f.reglue.v1.DoneH\x00\x12%\n\x07refusal\x18\x0b \x01(\x0b\x32\x12.reglue.v1.RefusalH\x00\x12\'\n\x0b\x61gent_fault\x18\x0c \x01(\x0b\x32\x10.reglue.v1.FaultH\x00\x12-\n\x11\x65nvironment_fault\x18\r \x01(\x0b\x32\x10.reglue.v1.FaultH\x00\x12\'\n\x08\x66\x61rewell\x18\x0e \x01(\x0b\x32\x13.reglue.v1.FarewellH\x00\x42\x07\n\x05reply\"\x82\x01\n\x0f\x45xperimentHello\x12\r\n\x05major\x18\x01 \x01(\r\x12\r\n\x05minor\x18\x02 \x01(\r\x12\x0b\n\x03sdk\x18\x03 \x01(\t\x12\x12\n\nexperiment\x18\x04 \x01(\t\x12\x0f\n\x07session\x18\x05 \x01(\t\x12\r\n\x05proof\x18\x06 \x01(\x0c\x12\x10\n\x08\x61nswered\x18\x07 \x01(\x04\"%\n\x06RlInit\x12\r\n\x05slots\x18\x01 \x01(\r\x12\x0c\n\x04seed\x18\x02 \x01(\x04\"\x18\n\x07RlStart\x12\r\n\x05slots\x18\x01 \x03(\r\"\x17\n\x06RlStep\x12\r\n\x05slots\x18\x01 \x03(\r\"-\n\tRlEpisode\x12\r\n\x05slots\x18\x01 \x03(\r\x12\x11\n\tmax_steps\x18\x02 \x01(\x04\"\x18\n\x08RlCounts\x12\x0c\n\x04slot\x18\x01 \x01(\r\"\n\n\x08RlFreeze\"\'\n\x17RlStandardizeRandomness\x12\x0c\n\x04seed\x18\x01 \x01(\x04\"\x1a\n\nRlGetState\x12\x0c\n\x04slot\x18\x01 \x01(\r\"\'\n\nRlSetState\x12\x0c\n\x04slot\x18\x01 \x01(\r\x12\x0b\n\x03key\x18\x02 \x01(\t\"\x1f\n\x0fRlGetRandomSeed\x12\x0c\n\x04slot\x18\x01 \x01(\r\",\n\x0fRlSetRandomSeed\x12\x0c\n\x04slot\x18\x01 \x01(\r\x12\x0b\n\x03key\x18\x02 \x01(\t\"\x1b\n\nRlEnvStart\x12\r\n\x05slots\x18\x01 \x03(\r\"*\n\tRlEnvStep\x12\r\n\x05slots\x18\x01 \x03(\r\x12\x0e\n\x06\x61\x63tion\x18\x02 \x03(\x0c\"2\n\x0cRlAgentStart\x12\r\n\x05slots\x18\x01 \x03(\r\x12\x13\n\x0bobservation\x18\x02 \x03(\x0c\"A\n\x0bRlAgentStep\x12\r\n\x05slots\x18\x01 \x03(\r\x12\x0e\n\x06reward\x18\x02 \x01(\x0c\x12\x13\n\x0bobservation\x18\x03 \x03(\x0c\"S\n\nRlAgentEnd\x12\r\n\x05slots\x18\x01 \x03(\r\x12\x0e\n\x06reward\x18\x02 \x01(\x0c\x12\x13\n\x0bobservation\x18\x03 \x03(\x0c\x12\x11\n\ttruncated\x18\x04 \x01(\x08\"=\n\x07Started\x12\r\n\x05slots\x18\x01 \x03(\r\x12\x13\n\x0bobservation\x18\x02 \x03(\x0c\x12\x0e\n\x06\x61\x63tion\x18\x03 \x03(\x0c\"\\\n\x07Stepped\x12\r\n\x05slots\x18\x01 \x03(\r\x12\x0e\n\x06reward\x18\x02 \x01(\x0c\x12\x13\n\x0bobservation\x18\x03 \x03(\x0c\x12\r\n\x05\x66lags\x18\x04 \x01(\x0c\x12\x0e\n\x06\x61\x63tion\x18\x05 \x03(\x0c\"-\n\rEpisodePlayed\x12\r\n\x05slots\x18\x01 \x03(\r\x12\r\n\x05\x66lags\x18\x02 \x01(\x0c\"A\n\x06\x43ounts\x12\x16\n\x0esum_of_rewards\x18\x01 \x01(\x01\x12\r\n\x05steps\x18\x02 \x01(\x04\x12\x10\n\x08\x65pisodes\x18\x03 \x01(\x04\"\x12\n\x03Key\x12\x0b\n\x03key\x18\x01 \x01(\t\"&\n\x05\x41\x63ted\x12\r\n\x05slots\x18\x01 \x03(\r\x12\x0e\n\x06\x61\x63tion\x18\x02 \x03(\x0c\x32Y\n\x11\x45xperimentService\x12\x44\n\x07\x43onnect\x12\x19.reglue.v1.ExperimentCall\x1a\x1a.reglue.v1.ExperimentReply(\x01\x30\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1areglue/v1/experiment.proto\x12\treglue.v1\x1a\x17reglue/v1/session.proto\x1a\x14reglue/v1/spec.proto\"\xc8\x07\n\x0e\x45xperimentCall\x12\x0b\n\x03seq\x18\x01 \x01(\x04\x12+\n\x05hello\x18\x02 \x01(\x0b\x32\x1a.reglue.v1.ExperimentHelloH\x00\x12!\n\x04init\x18\x03 \x01(\x0b\x32\x11.reglue.v1.RlInitH\x00\x12#\n\x05start\x18\x04 \x01(\x0b\x32\x12.reglue.v1.RlStartH\x00\x12!\n\x04step\x18\x05 \x01(\x0b\x32\x11.reglue.v1.RlStepH\x00\x12\'\n\x07\x65pisode\x18\x06 \x01(\x0b\x32\x14.reglue.v1.RlEpisodeH\x00\x12%\n\x06\x63ounts\x18\x07 \x01(\x0b\x32\x13.reglue.v1.RlCountsH\x00\x12%\n\x07\x63leanup\x18\x08 \x01(\x0b\x32\x12.reglue.v1.CleanupH\x00\x12%\n\x06\x66reeze\x18\t \x01(\x0b\x32\x13.reglue.v1.RlFreezeH\x00\x12\x44\n\x16standardize_randomness\x18\n \x01(\x0b\x32\".reglue.v1.RlStandardizeRandomnessH\x00\x12*\n\tget_state\x18\x0b \x01(\x0b\x32\x15.reglue.v1.RlGetStateH\x00\x12*\n\tset_state\x18\x0c \x01(\x0b\x32\x15.reglue.v1.RlSetStateH\x00\x12\x35\n\x0fget_random_seed\x18\r \x01(\x0b\x32\x1a.reglue.v1.RlGetRandomSeedH\x00\x12\x35\n\x0fset_random_seed\x18\x0e \x01(\x0b\x32\x1a.reglue.v1.RlSetRandomSeedH\x00\x12+\n\ragent_message\x18\x0f \x01(\x0b\x32\x12.reglue.v1.MessageH\x00\x12)\n\x0b\x65nv_message\x18\x10 \x01(\x0b\x32\x12.reglue.v1.MessageH\x00\x12*\n\tenv_start\x18\x11 \x01(\x0b\x32\x15.reglue.v1.RlEnvStartH\x00\x12(\n\x08\x65nv_step\x18\x12 \x01(\x0b\x32\x14.reglue.v1.RlEnvStepH\x00\x12.\n\x0b\x61gent_start\x18\x13 \x01(\x0b\x32\x17.reglue.v1.RlAgentStartH\x00\x12,\n\nagent_step\x18\x14 \x01(\x0b\x32\x16.reglue.v1.RlAgentStepH\x00\x12*\n\tagent_end\x18\x15 \x01(\x0b\x32\x15.reglue.v1.RlAgentEndH\x00\x12\'\n\x08\x66\x61rewell\x18\x16 \x01(\x0b\x32\x13.reglue.v1.FarewellH\x00\x42\x06\n\x04\x63\x61ll\"\x9e\x04\n\x0f\x45xperimentReply\x12\x0b\n\x03seq\x18\x01 \x01(\x04\x12#\n\x04spec\x18\x02 \x01(\x0b\x32\x13.reglue.v1.TaskSpecH\x00\x12%\n\x07started\x18\x03 \x01(\x0b\x32\x12.reglue.v1.StartedH\x00\x12%\n\x07stepped\x18\x04 \x01(\x0b\x32\x12.reglue.v1.SteppedH\x00\x12+\n\x07\x65pisode\x18\x05 \x01(\x0b\x32\x18.reglue.v1.EpisodePlayedH\x00\x12#\n\x06\x63ounts\x18\x06 \x01(\x0b\x32\x11.reglue.v1.CountsH\x00\x12\x1d\n\x03key\x18\x07 \x01(\x0b\x32\x0e.reglue.v1.KeyH\x00\x12!\n\x05\x61\x63ted\x18\x08 \x01(\x0b\x32\x10.reglue.v1.ActedH\x00\x12%\n\x07message\x18\t \x01(\x0b\x32\x12.reglue.v1.MessageH\x00\x12\x1f\n\x04\x64one\x18\n \x01(\x0b\x32\x0f.reglue.v1.DoneH\x00\x12%\n\x07refusal\x18\x0b \x01(\x0b\x32\x12.reglue.v1.RefusalH\x00\x12\'\n\x0b\x61gent_fault\x18\x0c \x01(\x0b\x32\x10.reglue.v1.FaultH\x00\x12-\n\x11\x65nvironment_fault\x18\r \x01(\x0b\x32\x10.reglue.v1.FaultH\x00\x12\'\n\x08\x66\x61rewell\x18\x0e \x01(\x0b\x32\x13.reglue.v1.FarewellH\x00\x42\x07\n\x05reply\"\x82\x01\n\x0f\x45xperimentHello\x12\r\n\x05major\x18\x01 \x01(\r\x12\r\n\x05minor\x18\x02 \x01(\r\x12\x0b\n\x03sdk\x18\x03 \x01(\t\x12\x12\n\nexperiment\x18\x04 \x01(\t\x12\x0f\n\x07session\x18\x05 \x01(\t\x12\r\n\x05proof\x18\x06 \x01(\x0c\x12\x10\n\x08\x61nswered\x18\x07 \x01(\x04\"D\n\x06RlInit\x12\r\n\x05slots\x18\x01 \x01(\r\x12\x0c\n\x04seed\x18\x02 \x01(\x04\x12\x0c\n\x04task\x18\x03 \x01(\t\x12\x0f\n\x07variant\x18\x04 \x01(\r\"\x18\n\x07RlStart\x12\r\n\x05slots\x18\x01 \x03(\r\"\x17\n\x06RlStep\x12\r\n\x05slots\x18\x01 \x03(\r\"-\n\tRlEpisode\x12\r\n\x05slots\x18\x01 \x03(\r\x12\x11\n\tmax_steps\x18\x02 \x01(\x04\"\x18\n\x08RlCounts\x12\x0c\n\x04slot\x18\x01 \x01(\r\"\n\n\x08RlFreeze\"\'\n\x17RlStandardizeRandomness\x12\x0c\n\x04seed\x18\x01 \x01(\x04\"\x1a\n\nRlGetState\x12\x0c\n\x04slot\x18\x01 \x01(\r\"\'\n\nRlSetState\x12\x0c\n\x04slot\x18\x01 \x01(\r\x12\x0b\n\x03key\x18\x02 \x01(\t\"\x1f\n\x0fRlGetRandomSeed\x12\x0c\n\x04slot\x18\x01 \x01(\r\",\n\x0fRlSetRandomSeed\x12\x0c\n\x04slot\x18\x01 \x01(\r\x12\x0b\n\x03key\x18\x02 \x01(\t\"\x1b\n\nRlEnvStart\x12\r\n\x05slots\x18\x01 \x03(\r\"*\n\tRlEnvStep\x12\r\n\x05slots\x18\x01 \x03(\r\x12\x0e\n\x06\x61\x63tion\x18\x02 \x03(\x0c\"2\n\x0cRlAgentStart\x12\r\n\x05slots\x18\x01 \x03(\r\x12\x13\n\x0bobservation\x18\x02 \x03(\x0c\"A\n\x0bRlAgentStep\x12\r\n\x05slots\x18\x01 \x03(\r\x12\x0e\n\x06reward\x18\x02 \x01(\x0c\x12\x13\n\x0bobservation\x18\x03 \x03(\x0c\"S\n\nRlAgentEnd\x12\r\n\x05slots\x18\x01 \x03(\r\x12\x0e\n\x06reward\x18\x02 \x01(\x0c\x12\x13\n\x0bobservation\x18\x03 \x03(\x0c\x12\x11\n\ttruncated\x18\x04 \x01(\x08\"=\n\x07Started\x12\r\n\x05slots\x18\x01 \x03(\r\x12\x13\n\x0bobservation\x18\x02 \x03(\x0c\x12\x0e\n\x06\x61\x63tion\x18\x03 \x03(\x0c\"\\\n\x07Stepped\x12\r\n\x05slots\x18\x01 \x03(\r\x12\x0e\n\x06reward\x18\x02 \x01(\x0c\x12\x13\n\x0bobservation\x18\x03 \x03(\x0c\x12\r\n\x05\x66lags\x18\x04 \x01(\x0c\x12\x0e\n\x06\x61\x63tion\x18\x05 \x03(\x0c\"-\n\rEpisodePlayed\x12\r\n\x05slots\x18\x01 \x03(\r\x12\r\n\x05\x66lags\x18\x02 \x01(\x0c\"A\n\x06\x43ounts\x12\x16\n\x0esum_of_rewards\x18\x01 \x01(\x01\x12\r\n\x05steps\x18\x02 \x01(\x04\x12\x10\n\x08\x65pisodes\x18\x03 \x01(\x04\"\x12\n\x03Key\x12\x0b\n\x03key\x18\x01 \x01(\t\"&\n\x05\x41\x63ted\x12\r\n\x05slots\x18\x01 \x03(\r\x12\x0e\n\x06\x61\x63tion\x18\x02 \x03(\x0c\x32Y\n\x11\x45xperimentService\x12\x44\n\x07\x43onnect\x12\x19.reglue.v1.ExperimentCall\x1a\x1a.reglue.v1.ExperimentReply(\x01\x30\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -40,49 +40,49 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_EXPERIMENTHELLO']._serialized_start=1605
   _globals['_EXPERIMENTHELLO']._serialized_end=1735
   _globals['_RLINIT']._serialized_start=1737
-  _globals['_RLINIT']._serialized_end=1774
-  _globals['_RLSTART']._serialized_start=1776
-  _globals['_RLSTART']._serialized_end=1800
-  _globals['_RLSTEP']._serialized_start=1802
-  _globals['_RLSTEP']._serialized_end=1825
-  _globals['_RLEPISODE']._serialized_start=1827
-  _globals['_RLEPISODE']._serialized_end=1872
-  _globals['_RLCOUNTS']._serialized_start=1874
-  _globals['_RLCOUNTS']._serialized_end=1898
-  _globals['_RLFREEZE']._serialized_start=1900
-  _globals['_RLFREEZE']._serialized_end=1910
-  _globals['_RLSTANDARDIZERANDOMNESS']._serialized_start=1912
-  _globals['_RLSTANDARDIZERANDOMNESS']._serialized_end=1951
-  _globals['_RLGETSTATE']._serialized_start=1953
-  _globals['_RLGETSTATE']._serialized_end=1979
-  _globals['_RLSETSTATE']._serialized_start=1981
-  _globals['_RLSETSTATE']._serialized_end=2020
-  _globals['_RLGETRANDOMSEED']._serialized_start=2022
-  _globals['_RLGETRANDOMSEED']._serialized_end=2053
-  _globals['_RLSETRANDOMSEED']._serialized_start=2055
-  _globals['_RLSETRANDOMSEED']._serialized_end=2099
-  _globals['_RLENVSTART']._serialized_start=2101
-  _globals['_RLENVSTART']._serialized_end=2128
-  _globals['_RLENVSTEP']._serialized_start=2130
-  _globals['_RLENVSTEP']._serialized_end=2172
-  _globals['_RLAGENTSTART']._serialized_start=2174
-  _globals['_RLAGENTSTART']._serialized_end=2224
-  _globals['_RLAGENTSTEP']._serialized_start=2226
-  _globals['_RLAGENTSTEP']._serialized_end=2291
-  _globals['_RLAGENTEND']._serialized_start=2293
-  _globals['_RLAGENTEND']._serialized_end=2376
-  _globals['_STARTED']._serialized_start=2378
-  _globals['_STARTED']._serialized_end=2439
-  _globals['_STEPPED']._serialized_start=2441
-  _globals['_STEPPED']._serialized_end=2533
-  _globals['_EPISODEPLAYED']._serialized_start=2535
-  _globals['_EPISODEPLAYED']._serialized_end=2580
-  _globals['_COUNTS']._serialized_start=2582
-  _globals['_COUNTS']._serialized_end=2647
-  _globals['_KEY']._serialized_start=2649
-  _globals['_KEY']._serialized_end=2667
-  _globals['_ACTED']._serialized_start=2669
-  _globals['_ACTED']._serialized_end=2707
-  _globals['_EXPERIMENTSERVICE']._serialized_start=2709
-  _globals['_EXPERIMENTSERVICE']._serialized_end=2798
+  _globals['_RLINIT']._serialized_end=1805
+  _globals['_RLSTART']._serialized_start=1807
+  _globals['_RLSTART']._serialized_end=1831
+  _globals['_RLSTEP']._serialized_start=1833
+  _globals['_RLSTEP']._serialized_end=1856
+  _globals['_RLEPISODE']._serialized_start=1858
+  _globals['_RLEPISODE']._serialized_end=1903
+  _globals['_RLCOUNTS']._serialized_start=1905
+  _globals['_RLCOUNTS']._serialized_end=1929
+  _globals['_RLFREEZE']._serialized_start=1931
+  _globals['_RLFREEZE']._serialized_end=1941
+  _globals['_RLSTANDARDIZERANDOMNESS']._serialized_start=1943
+  _globals['_RLSTANDARDIZERANDOMNESS']._serialized_end=1982
+  _globals['_RLGETSTATE']._serialized_start=1984
+  _globals['_RLGETSTATE']._serialized_end=2010
+  _globals['_RLSETSTATE']._serialized_start=2012
+  _globals['_RLSETSTATE']._serialized_end=2051
+  _globals['_RLGETRANDOMSEED']._serialized_start=2053
+  _globals['_RLGETRANDOMSEED']._serialized_end=2084
+  _globals['_RLSETRANDOMSEED']._serialized_start=2086
+  _globals['_RLSETRANDOMSEED']._serialized_end=2130
+  _globals['_RLENVSTART']._serialized_start=2132
+  _globals['_RLENVSTART']._serialized_end=2159
+  _globals['_RLENVSTEP']._serialized_start=2161
+  _globals['_RLENVSTEP']._serialized_end=2203
+  _globals['_RLAGENTSTART']._serialized_start=2205
+  _globals['_RLAGENTSTART']._serialized_end=2255
+  _globals['_RLAGENTSTEP']._serialized_start=2257
+  _globals['_RLAGENTSTEP']._serialized_end=2322
+  _globals['_RLAGENTEND']._serialized_start=2324
+  _globals['_RLAGENTEND']._serialized_end=2407
+  _globals['_STARTED']._serialized_start=2409
+  _globals['_STARTED']._serialized_end=2470
+  _globals['_STEPPED']._serialized_start=2472
+  _globals['_STEPPED']._serialized_end=2564
+  _globals['_EPISODEPLAYED']._serialized_start=2566
+  _globals['_EPISODEPLAYED']._serialized_end=2611
+  _globals['_COUNTS']._serialized_start=2613
+  _globals['_COUNTS']._serialized_end=2678
+  _globals['_KEY']._serialized_start=2680
+  _globals['_KEY']._serialized_end=2698
+  _globals['_ACTED']._serialized_start=2700
+  _globals['_ACTED']._serialized_end=2738
+  _globals['_EXPERIMENTSERVICE']._serialized_start=2740
+  _globals['_EXPERIMENTSERVICE']._serialized_end=2829
 # @@protoc_insertion_point(module_scope)

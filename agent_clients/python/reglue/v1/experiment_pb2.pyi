@@ -107,12 +107,16 @@ class ExperimentHello(_message.Message):
     def __init__(self, major: _Optional[int] = ..., minor: _Optional[int] = ..., sdk: _Optional[str] = ..., experiment: _Optional[str] = ..., session: _Optional[str] = ..., proof: _Optional[bytes] = ..., answered: _Optional[int] = ...) -> None: ...
 
 class RlInit(_message.Message):
-    __slots__ = ("slots", "seed")
+    __slots__ = ("slots", "seed", "task", "variant")
     SLOTS_FIELD_NUMBER: _ClassVar[int]
     SEED_FIELD_NUMBER: _ClassVar[int]
+    TASK_FIELD_NUMBER: _ClassVar[int]
+    VARIANT_FIELD_NUMBER: _ClassVar[int]
     slots: int
     seed: int
-    def __init__(self, slots: _Optional[int] = ..., seed: _Optional[int] = ...) -> None: ...
+    task: str
+    variant: int
+    def __init__(self, slots: _Optional[int] = ..., seed: _Optional[int] = ..., task: _Optional[str] = ..., variant: _Optional[int] = ...) -> None: ...
 
 class RlStart(_message.Message):
     __slots__ = ("slots",)

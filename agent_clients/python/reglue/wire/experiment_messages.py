@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -50,14 +51,32 @@ from reglue.wire.tensors import decode_array, decode_arrays, encode_arrays
 _TERMINATED, _TRUNCATED, _SUCCESS = 1, 2, 4
 _Entries = Any  # a repeated field of bytes
 
+_ANSWERS: Mapping[type, type] = {
+    RLInit: TaskSpec,
+    RLStart: Started,
+    RLStep: Stepped,
+    RLEpisode: EpisodePlayed,
+    RLCounts: Counts,
+    GetState: Key,
+    GetRandomSeed: Key,
+    Message: Message,
+    EnvMessage: Message,
+    EnvStart: Started,
+    EnvStep: Stepped,
+    AgentStart: Acted,
+    AgentStep: Acted,
+}
+"""What answers each call; Done answers the others."""
+
 
 def encode_experiment_call(
     seq: int, call: ExperimentCall, spec: TaskSpec | None
 ) -> pb.ExperimentCall:
     """The message of a call; `spec` is what rows of actions and observations need."""
     match call:
-        case RLInit(slots, seed):
-            return pb.ExperimentCall(seq=seq, init=pb.RlInit(slots=slots, seed=seed))
+        case RLInit(slots, seed, task, variant):
+            init = pb.RlInit(slots=slots, seed=seed, task=task, variant=variant)
+            return pb.ExperimentCall(seq=seq, init=init)
         case RLStart(slots):
             return pb.ExperimentCall(seq=seq, start=pb.RlStart(slots=slots))
         case RLStep(slots):
@@ -125,7 +144,8 @@ def decode_experiment_call(message: pb.ExperimentCall, spec: TaskSpec | None) ->
     kind = message.WhichOneof("call")
     match kind:
         case "init":
-            return RLInit(message.init.slots or 1, message.init.seed)
+            init = message.init
+            return RLInit(init.slots or 1, init.seed, init.task, init.variant)
         case "start":
             return RLStart(tuple(message.start.slots))
         case "step":
@@ -237,6 +257,16 @@ def decode_answer(
     message: pb.ExperimentReply, call: ExperimentCall, spec: TaskSpec | None
 ) -> Answer:
     """What the routine returned; raises what it raised, and BadReply if it is malformed."""
+    answer = _decode_answer(message, call, spec)
+    wanted = _ANSWERS.get(type(call), Done)
+    if type(answer) is not wanted:
+        raise BadReply("WRONG_KIND", got=type(answer).__name__, wanted=wanted.__name__)
+    return answer
+
+
+def _decode_answer(
+    message: pb.ExperimentReply, call: ExperimentCall, spec: TaskSpec | None
+) -> Answer:
     match message.WhichOneof("reply"):
         case "spec":
             return decode_spec(message.spec)
@@ -274,7 +304,9 @@ def _failure(message: pb.ExperimentReply) -> ReglueError:
             return EnvironmentFault(decode_fault(message.environment_fault).what)
     refusal = decode_refusal(message.refusal)
     kind = ROUTINE_REFUSALS.get(refusal.code, RoutineRefused)
-    return kind(got=refusal.got, wanted=refusal.wanted)
+    refused = kind(got=refusal.got, wanted=refusal.wanted)
+    refused.code = refusal.code
+    return refused
 
 
 def _decode_started(message: pb.Started, spec: TaskSpec, *, actions: bool) -> Started:

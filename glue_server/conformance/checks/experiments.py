@@ -1,0 +1,224 @@
+"""What is asked of benchmark programs alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import product
+
+from glue_server.conformance.checks.answers import BROKEN_ANSWERS
+from glue_server.conformance.checks.leaving import at_once, in_mid_episode
+from glue_server.conformance.checks.program_cuts import PROGRAM_CUTS
+from glue_server.conformance.checks.talking import (
+    add_fields,
+    after_cleanup,
+    init_again,
+    many_slots,
+    one_slot,
+    some_slots,
+    texts,
+)
+from glue_server.conformance.checks.tensors import SENTENCES, SLOTS
+from glue_server.conformance.experiment_talk import ExperimentTalk
+from glue_server.conformance.instructions import HalfStep, Instruction
+from glue_server.conformance.specs import LARGE_ACTION, LARGE_OBSERVATION, PLAIN, TASKS
+from glue_server.conformance.stage import Stage
+from glue_server.conformance.tampering import bent_answers
+from glue_server.conformance.verdicts import Check, group
+from reglue.calls import Cleanup, Freeze, Message
+from reglue.environment_calls import GetRandomSeed, GetState, StandardizeRandomness
+from reglue.errors import ROUTINE_REFUSALS, AgentFault, EnvironmentFault, ReglueError
+from reglue.experiment_calls import (
+    AgentEnd,
+    AgentStart,
+    AgentStep,
+    EnvMessage,
+    EnvStart,
+    EnvStep,
+    RLCounts,
+    RLEpisode,
+    RLInit,
+    RLSetRandomSeed,
+    RLSetState,
+    RLStart,
+    RLStep,
+)
+from reglue.spec import TaskSpec
+
+_IN_ANY_ORDER: Sequence[Instruction] = (
+    RLInit(1, 3),
+    RLStart(),
+    RLStep(),
+    RLEpisode(3),
+    Freeze(),
+    Cleanup(),
+    GetState(0),
+    GetRandomSeed(0),
+    RLCounts(0),
+    EnvStart(),
+    HalfStep(EnvStep, (0,)),
+    HalfStep(AgentStart, (0,)),
+    HalfStep(AgentStep, (0,)),
+    HalfStep(AgentEnd, (0,)),
+)
+
+
+def _every_routine(slots: int, stage: Stage) -> None:
+    talk = stage.talk()
+    talk.begin(PLAIN.with_slots(slots))
+    few = (*range(slots - 1, -1, -3),)
+    _carried_out(talk, RLStart(), RLStep(), RLStep(few), RLCounts(0), RLStart(few))
+    talk.trajectory(1, 0)
+    talk.trajectory(99, few[-1])
+    _carried_out(talk, StandardizeRandomness(5), RLEpisode(0), RLEpisode(3, few))
+    _carried_out(talk, RLCounts(slots - 1), EnvMessage("echo a"), Message("echo b"), RLStart())
+    state, seed = (talk.ask(call(few[0])).key for call in (GetState, GetRandomSeed))
+    _carried_out(talk, RLStep(), RLSetState(0, state), RLSetRandomSeed(0, seed), RLStep((0,)))
+    _carried_out(talk, EnvStart(), EnvStart(few), HalfStep(EnvStep, few), RLStart())
+    _carried_out(talk, HalfStep(AgentStart, few), HalfStep(AgentStep, few, 2**32 - 1))
+    _carried_out(talk, HalfStep(AgentEnd, few), HalfStep(AgentStart, few))
+    _carried_out(talk, HalfStep(AgentEnd, few, truncated=True), Freeze(), RLEpisode(0))
+    _carried_out(talk, Cleanup(), RLCounts(0), RLInit(slots, 2**63 - 1), RLStart(), Cleanup())
+
+
+def _carried_out(talk: ExperimentTalk, *calls: Instruction) -> None:
+    for call in calls:
+        answer = talk.ask(call)
+        assert not isinstance(answer, ReglueError), f"{call}: {answer}"
+
+
+def any_order(stage: Stage) -> None:
+    """Calls any routine after any other; what is not legal is refused, and it goes on."""
+    talk = stage.talk()
+    talk.begin(PLAIN)
+    for pair in product(_IN_ANY_ORDER, repeat=2):
+        for call in pair:
+            talk.ask(call)
+
+
+def before_init(stage: Stage) -> None:
+    """Tells its author that RL_init comes first, and goes on: OUT_OF_ORDER."""
+    stage.fresh()
+    talk = stage.talk()
+    for call in (RLStart(), RLStep(), RLEpisode(1), GetState(0), Freeze(), Cleanup()):
+        talk.ask_refused(call, "OUT_OF_ORDER")
+    talk.ask(RLCounts(0))
+    talk.begin(PLAIN)
+    talk.play(2)
+
+
+def _refused(code: str, stage: Stage) -> None:
+    talk = stage.talk()
+    talk.begin(PLAIN.with_slots(2))
+    talk.play()
+    error = ROUTINE_REFUSALS[code](got="this very call", wanted="another one")
+    for call in (RLStep(), GetState(1), RLInit(3, 0), Message("echo"), RLCounts(1)):
+        talk.ask_answered(call, error)
+        talk.play()
+
+
+def _refusal(code: str) -> Check:
+    name = code.lower().replace("_", "-")
+    sentence = f"Tells its author why a routine was refused, by its kind, and goes on: {code}"
+    return Check(f"refusals.{name}", sentence, partial(_refused, code))
+
+
+def unknown_code(stage: Stage) -> None:
+    """Takes a refusal of a code that it does not know for a refusal, and goes on."""
+    talk = stage.talk()
+    talk.begin(PLAIN)
+    error = ROUTINE_REFUSALS["OUT_OF_ORDER"](got="that", wanted="a code of your future")
+    error.code = "UNSPECIFIED"
+    talk.send(RLStart())
+    with bent_answers(talk.port, _set_code):
+        talk.take(error)
+    talk.play(2)
+
+
+def _set_code(reply: object) -> None:
+    if reply.HasField("refusal"):  # type: ignore[attr-defined]
+        reply.refusal.code = 99  # type: ignore[attr-defined]
+
+
+def agent(stage: Stage) -> None:
+    """Tells its author that the agent failed, and why, and goes on."""
+    talk = stage.talk()
+    talk.begin(PLAIN.with_slots(2))
+    talk.play(2)
+    talk.ask_answered(RLStep(), AgentFault("told to fail"))
+    talk.play(2)
+
+
+def environment(stage: Stage) -> None:
+    """Tells its author that the environment failed, and why, and goes on."""
+    talk = stage.talk()
+    talk.begin(PLAIN.with_slots(2))
+    talk.play(1)
+    talk.ask(EnvMessage("fail 1"))
+    assert isinstance(talk.ask(RLStep()), EnvironmentFault)
+    talk.play(4)
+
+
+def _tensors(spec: TaskSpec, stage: Stage) -> None:
+    talk = stage.talk()
+    talk.begin(spec)
+    slots = tuple(range(spec.slots))[::-1]
+    _carried_out(talk, RLStart(), RLStep(), RLStart(), HalfStep(EnvStep, slots))
+    _carried_out(talk, HalfStep(AgentStep, slots, 99), HalfStep(AgentEnd, slots, 7))
+
+
+def _tensor_check(name: str, spec: TaskSpec) -> Check:
+    sentence = f"Shows and takes what the TaskSpec says: {SENTENCES.get(name, name)}"
+    whole = spec.with_slots(SLOTS.get(name, 3))
+    return Check(f"tensors.{name.replace('_', '-')}", sentence, partial(_tensors, whole))
+
+
+def largest_answer(stage: Stage) -> None:
+    """Takes an answer of nearly Ticket.max_message_bytes: an action of 64 MiB."""
+    talk = stage.talk()
+    talk.begin(LARGE_ACTION)
+    _carried_out(talk, RLStart())
+
+
+def largest_call(stage: Stage) -> None:
+    """Sends calls of nearly Ticket.max_message_bytes, and of the largest observation."""
+    talk = stage.talk()
+    talk.begin(LARGE_ACTION)
+    _carried_out(talk, EnvStart(), HalfStep(EnvStep, (0,)))
+    talk.begin(LARGE_OBSERVATION)
+    _carried_out(talk, HalfStep(AgentStart, (0,)))
+
+
+def unknown_fields(stage: Stage) -> None:
+    """Ignores fields that it does not know, in every message."""
+    talk = stage.talk()
+    with bent_answers(talk.port, add_fields):
+        talk.begin(PLAIN.with_slots(2))
+        talk.play(4)
+        talk.counts()
+
+
+def leaves(stage: Stage) -> None:
+    """Says farewell when it leaves of its own accord, and all is well: exit code 0."""
+    visit = stage.visit()
+    talk = stage.talk()
+    talk.begin(PLAIN)
+    talk.play(2)
+    talk.dismiss(visit)
+
+
+EXPERIMENTS = (
+    *group("talk", texts, one_slot, many_slots, some_slots, init_again, after_cleanup),
+    *group("talk", unknown_fields),
+    Check("routines.one-slot", "Has every routine, with 1 slot", partial(_every_routine, 1)),
+    Check("routines.many-slots", "Has every routine, with 32 slots", partial(_every_routine, 32)),
+    *group("routines", any_order),
+    *map(_refusal, ROUTINE_REFUSALS),
+    *group("refusals", before_init, unknown_code),
+    *group("faults", agent, environment),
+    *(_tensor_check(name, spec) for name, spec in TASKS.items()),
+    *group("tensors", largest_answer, largest_call),
+    *PROGRAM_CUTS,
+    *group("farewell", leaves, at_once, in_mid_episode),
+    *BROKEN_ANSWERS,
+)

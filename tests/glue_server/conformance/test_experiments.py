@@ -1,0 +1,140 @@
+"""A benchmark program that breaks a rule is found out by the check of that rule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from reglue.asking import Asking
+from reglue.conformance.experiment import ConformanceExperiment
+from reglue.errors import OutOfDomain, RoutineRefused, SessionLost
+from reglue.experiment import Experiment
+from reglue.experiment_calls import ExperimentCall, Stepped
+from reglue.invitation import Invitation
+from tests.glue_server.conformance.test_wrong_clients import found, verdicts
+from tests.glue_server.conformance.thread_clients import Play
+
+
+def program(kind: type[Experiment] = Experiment, asking: type[Asking] | None = None) -> Play:
+    """Plays with routines that a test may have bent."""
+
+    def play(where: Invitation) -> None:
+        with kind(str(where)) as rl:
+            if asking is not None:
+                rl._asking.__class__ = asking
+            ConformanceExperiment(rl).run()
+
+    return play
+
+
+class Swapping(Experiment):
+    """Takes the end of time for the end of a task."""
+
+    def step(self, slots: Sequence[int] = ()) -> Stepped:
+        stepped = super().step(slots)
+        return replace(stepped, terminated=stepped.truncated, truncated=stepped.terminated)
+
+
+class Coarse(Experiment):
+    """Has one kind of refusal."""
+
+    def _call(self, call: ExperimentCall) -> object:
+        try:
+            return super()._call(call)
+        except RoutineRefused as refused:
+            raise OutOfDomain(got=refused.got, wanted=refused.wanted) from refused
+
+
+class Speechless(Experiment):
+    """Keeps the words of refusals to itself."""
+
+    def _call(self, call: ExperimentCall) -> object:
+        try:
+            return super()._call(call)
+        except RoutineRefused as refused:
+            raise type(refused)(got="something", wanted="something else") from refused
+
+
+class Insisting(Experiment):
+    """Asks again where it cannot read the answer."""
+
+    def _call(self, call: ExperimentCall) -> object:
+        try:
+            return super()._call(call)
+        except SessionLost:
+            self._asking._over = ""
+            return super()._call(call)
+
+
+class Rude(Experiment):
+    """Leaves without a word."""
+
+    def close(self) -> None:
+        self._asking._close()
+
+
+class Sorted(Experiment):
+    """Steps slots in their order."""
+
+    def step(self, slots: Sequence[int] = ()) -> Stepped:
+        return super().step(sorted(slots))
+
+
+class Single(Experiment):
+    """Sends rewards of single precision."""
+
+    def agent_step(self, rewards: Any, observations: Any, slots: Sequence[int] = (0,)) -> Any:
+        return super().agent_step(np.float32(rewards), observations, slots)
+
+
+class Renumbering(Asking):
+    """Sends a call again under a new number."""
+
+    _message: Any = None
+
+    def _exchange(self, seq: int, message: Any) -> Any:
+        self._message = message
+        return super()._exchange(seq, message)
+
+    def _hello(self) -> Any:
+        self._message.seq += self._answered > 0  # it comes back
+        return super()._hello()
+
+
+class Giving(Asking):
+    """Does not come back."""
+
+    def _hello(self) -> Any:
+        if self._answered:
+            raise SystemError("where has it gone?")
+        return super()._hello()
+
+
+WRONG: Mapping[str, tuple[Play, str, str]] = {
+    "flags swapped": (program(Swapping), "talk.one-slot", "the memory of its flags"),
+    "refusals alike": (program(Coarse), "refusals.out-of-order", "refused OUT_OF_DOMAIN"),
+    "refusals without words": (program(Speechless), "refusals.before-init", "RL_init first"),
+    "bad answers asked again": (program(Insisting), "broken.short-flags", "RLEpisode"),
+    "no farewell": (program(Rude), "farewell.leaves", "farewell"),
+    "slots sorted": (program(Sorted), "talk.some-slots", "the call of `step 7 0 3`"),
+    "rewards rounded": (program(Single), "routines.one-slot", "'its rewards'"),
+    "another number": (program(asking=Renumbering), "reconnect.answer-lost", "RLEpisode"),
+    "it does not come back": (program(asking=Giving), "reconnect.between-calls", "gone"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_wrong_program_is_found_out(what: str) -> None:
+    play, check, words = WRONG[what]
+    assert words in found("experiment", play, check)
+
+
+def test_a_program_that_is_well_stays_for_the_next_check() -> None:
+    """Also after refusals and faults."""
+    became = verdicts("experiment", program(), "refusals.o*", "faults.*", "routines.*")
+    assert {name: each.detail for name, each in became.items()} == dict.fromkeys(became, "")
+    assert len(became) == 7

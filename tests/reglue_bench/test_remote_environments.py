@@ -1,0 +1,311 @@
+"""An environment that dials in is a cell's environment in any procedure."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from glue_server.conformance.road import Road
+from reglue.errors import EnvironmentFault, PlanDiffers, RunExists, UsageError
+from reglue_bench import evaluate
+from reglue_bench.benchmarks import make_plan
+from reglue_bench.cli.benchmarks import main as list_benchmarks
+from reglue_bench.evaluation import resume
+from reglue_bench.ledger import Ledger
+from reglue_bench.plan import Plan
+from reglue_bench.rehearsal import rehearse
+from reglue_bench.result import Result
+from reglue_bench.settings import read_settings
+from reglue_bench.watching import Unwatched
+from tests.leftovers import nothing_left
+from tests.reglue_bench.remote import WORLDS, Unheard, dialling, end
+from tests.reglue_bench.toys import AGENTS, Learner, Seeded, rows
+
+SOLVED: dict[str, Any] = {"a": [1, 3, 0], "b": [5, 0, 2]}
+CORRIDOR = f"solved={json.dumps(SOLVED)}"
+META = {"num_evals": 2, "adaptation_episodes": 2, "evaluation_episodes": 1}
+
+
+def remote(
+    procedure: str, world: str, *arguments: str, road: Road | None = None, **options: Any
+) -> Any:
+    """The result of a run whose environment is joined from another process."""
+    with nothing_left(), dialling(f"{WORLDS}:{world}", *arguments, road=road) as (watcher, _):
+        return evaluate(f"{procedure}:wait", watcher=watcher, connect_timeout=30, **options)
+
+
+def came_of(result: Result) -> list[Any]:
+    """Each episode, or each run with its returns or rewards."""
+    return rows(result) if result.online is None else list(result.online.runs)
+
+
+@pytest.mark.parametrize(
+    ("procedure", "options"),
+    [
+        ("multi-task", {"slots": 1}),
+        ("multi-task", {"slots": 4}),
+        ("meta-learning", {"meta_batch_size": 1} | META),
+        ("meta-learning", {"meta_batch_size": 4} | META),
+        ("online", {"runs": 2, "episodes": 5}),
+    ],
+)
+def test_rows_are_those_of_the_same_worlds_played_here(
+    procedure: str, options: dict[str, Any]
+) -> None:
+    agent = Learner if procedure != "multi-task" else Seeded
+    there = remote(procedure, "Corridor", CORRIDOR, agent=agent(), **options)
+    here = evaluate(
+        f"{procedure}:tests.worlds:Corridor",
+        agent=agent(),
+        environment_args={"solved": SOLVED},
+        workers=0,
+        **options,
+    )
+    assert there.complete
+    assert came_of(there) == came_of(here)
+    assert there.parameters == {"environment": "Corridor", **here.parameters}
+
+
+def test_rows_of_mountain_car_are_those_played_here_by_an_agent_in_a_process() -> None:
+    """An agent in its own process too, which is started anew for each run."""
+    options: dict[str, Any] = {"agent": "random", "runs": 2, "steps": 400}
+    there = remote("online", "MountainCar", **options)
+    here = evaluate("online:mountain-car", **options)
+    assert there.complete
+    assert came_of(there) == came_of(here)
+    assert there.online.fresh_agent == "process"
+
+
+def test_rows_are_the_same_over_a_connection_that_is_cut() -> None:
+    """Within the grace time it comes back, and every call is carried out once."""
+    options: dict[str, Any] = {"num_episodes": 40, "slots": 2}
+    with Road() as road:
+        agent = Cutting(road)
+        there = remote("multi-task", "Corridor", CORRIDOR, road=road, agent=agent, **options)
+        assert road.cuts >= 3
+    here = evaluate(
+        "multi-task:tests.worlds:Corridor",
+        agent=Seeded(),
+        environment_args={"solved": SOLVED},
+        workers=0,
+        **options,
+    )
+    assert there.complete
+    assert came_of(there) == came_of(here)
+
+
+class Cutting(Seeded):
+    """Cuts a road at some of its turns."""
+
+    def __init__(self, road: Road) -> None:
+        self._road, self._turns = road, 0
+
+    def agent_step(self, rewards: Any, observations: Any, steps: Any) -> Any:
+        self._turns += 1
+        if self._turns % 30 == 5:
+            self._road.cut()
+        return super().agent_step(rewards, observations, steps)
+
+
+# What goes wrong.
+
+
+def test_an_episode_whose_world_fails_is_played_anew() -> None:
+    result = remote("online", "Fragile", "breaks=3", "times=2", agent=Learner(), runs=2, episodes=2)
+    assert result.complete
+    assert not result.faults
+    assert [run.attempt for run in result.online.runs] == [2, 0]
+
+
+def test_a_world_that_keeps_failing_is_an_environment_error_and_the_run_goes_on() -> None:
+    result = remote("online", "Fragile", "breaks=3", "times=3", agent=Learner(), runs=2, episodes=2)
+    assert [run.status for run in result.online.runs] == ["environment_error", "ok"]
+    assert "the floor gave way" in result.faults[0].detail
+
+
+def test_an_environment_that_was_late_once_is_tried_again() -> None:
+    result = remote(
+        "online",
+        "Slow",
+        "seconds=1.0",
+        "late=[2]",
+        agent=Learner(),
+        runs=2,
+        episodes=2,
+        environment_timeout=0.6,
+    )
+    assert result.complete
+    assert not result.faults
+    assert [run.attempt for run in result.online.runs] == [1, 0]
+
+
+def test_an_environment_that_hangs_ends_the_run_early() -> None:
+    with dialling(f"{WORLDS}:Deaf") as (watcher, started):
+        result = evaluate(
+            "online:wait",
+            agent=Learner(),
+            watcher=watcher,
+            runs=2,
+            episodes=2,
+            environment_timeout=0.2,
+        )
+        assert result.ended_early is not None
+        assert result.ended_early.status == "environment_error"
+        assert "within 0.2 s (--environment-timeout)" in result.ended_early.what
+        for process in started:
+            process.kill()
+
+
+def test_a_run_whose_environment_vanished_is_resumed_with_another(tmp_path: Path) -> None:
+    """What was committed stays, and the rest is played as if nothing had happened."""
+    fuse = tmp_path / "fuse"
+    fuse.touch()
+    agent = f"{AGENTS}:Learner"
+    options: dict[str, Any] = {"agent": agent, "runs": 3, "episodes": 4, "out": tmp_path / "run"}
+    words = (f"fuse={fuse}", "dies=35", 'solved={"walk": [0]}')
+    first = remote("online", "Mortal", *words, grace=0, **options)
+    assert [run.status for run in first.online.runs] == ["ok", "missing", "missing"]
+    assert "connection is gone" in first.ended_early.what
+    with dialling(f"{WORLDS}:Mortal", *words) as (watcher, _):
+        again = resume(tmp_path / "run", watcher)
+    assert again.complete
+    whole = remote("online", "Mortal", *words, **options | {"out": None})
+    assert came_of(again) == came_of(whole)
+
+
+def test_another_environment_does_not_finish_a_run(tmp_path: Path) -> None:
+    fuse = tmp_path / "fuse"
+    fuse.touch()
+    options: dict[str, Any] = {"agent": f"{AGENTS}:Learner", "runs": 3, "episodes": 4}
+    words = (f"fuse={fuse}", "dies=35", 'solved={"walk": [0]}')
+    remote("online", "Mortal", *words, grace=0, out=tmp_path / "run", **options)
+    before = played(tmp_path / "run")
+    for other in ((*words[:2], 'solved={"walk": [0, 0]}'), (*words, "horizon=6")):
+        with (
+            dialling(f"{WORLDS}:Mortal", *other) as (watcher, _),
+            pytest.raises(PlanDiffers, match="is not the one") as caught,
+        ):
+            resume(tmp_path / "run", watcher)
+    assert "spec_sha256" in str(caught.value)
+    assert played(tmp_path / "run") == before
+    with pytest.raises(PlanDiffers, match="episodes: 4 before, 5 now"):
+        resume(tmp_path / "run", Unwatched(), episodes=5)
+
+
+def played(folder: Path) -> list[Any]:
+    with Ledger(folder) as ledger:
+        return ledger.rows()
+
+
+def test_a_finished_run_is_scored_again_without_an_environment(tmp_path: Path) -> None:
+    agent = f"{AGENTS}:Seeded"
+    out = tmp_path / "run"
+    first = remote("multi-task", "Corridor", CORRIDOR, agent=agent, slots=3, out=out)
+    heard = Unheard()
+    assert came_of(resume(out, heard)) == came_of(first)
+    options: dict[str, Any] = {"agent": agent, "slots": 3, "out": out, "resume": True}
+    assert came_of(evaluate("multi-task:wait", watcher=heard, **options)) == came_of(first)
+    assert heard.said == []
+
+
+# The plan, and wrong starts.
+
+
+def test_the_plan_is_made_of_what_was_declared(tmp_path: Path) -> None:
+    remote("multi-task", "Corridor", CORRIDOR, agent=Seeded(), out=tmp_path)
+    with Ledger(tmp_path) as ledger:
+        plan = Plan.from_json(ledger.about["plan"])
+    assert (plan.slots, plan.variants) == (10, {"a": 3, "b": 3})
+    assert plan.parameters == {"environment": "Corridor", "num_episodes": 3}
+    assert plan.suite.factory == "wait"
+    assert len(plan.suite.config["spec_sha256"]) == 64
+
+
+def test_an_environment_that_plays_fewer_slots_is_told_and_nothing_is_left(tmp_path: Path) -> None:
+    with (
+        dialling(f"{WORLDS}:Narrow") as (watcher, started),
+        pytest.raises(UsageError, match="at most 2 slots at once, got 10: give --slots 2"),
+    ):
+        evaluate("multi-task:wait", agent=Seeded(), watcher=watcher, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    assert started[0].returncode == 0
+
+
+def test_a_continuing_task_needs_steps(tmp_path: Path) -> None:
+    with (
+        dialling(f"{WORLDS}:Treadmill") as (watcher, _),
+        pytest.raises(UsageError, match="Treadmill is a continuing task"),
+    ):
+        evaluate("online:wait", agent=Seeded(), watcher=watcher, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_environment_that_never_comes_leaves_nothing(tmp_path: Path) -> None:
+    heard = Unheard()
+    with nothing_left(), pytest.raises(EnvironmentFault, match="no environment joined within"):
+        evaluate(
+            "online:wait", agent="wait", watcher=heard, connect_timeout=0.3, out=tmp_path / "run"
+        )
+    assert not (tmp_path / "run").exists()
+    assert "reglue join my_environment.py:MyEnvironment" in heard.said[0]
+    assert "reglue join my_agent.py:MyAgent" in heard.said[1]
+
+
+def test_a_folder_that_holds_a_run_is_refused_before_the_wait(tmp_path: Path) -> None:
+    remote("multi-task", "Corridor", CORRIDOR, agent=Seeded(), out=tmp_path)
+    heard = Unheard()
+    with pytest.raises(RunExists):
+        evaluate("multi-task:wait", agent=Seeded(), out=tmp_path, watcher=heard)
+    assert heard.said == []
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"environment_args": {"x": 1}}, "--environment-arg is for environments that are made"),
+        ({"workers": 2}, "--workers is for environments that are made"),
+        ({"one_hot": True}, "--one-hot is for Meta-World's"),
+        ({"episodes": 3, "steps": 3}, "counted in one of them"),
+        ({"slots": 2}, "one episode after another"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_the_wait(options: dict[str, Any], words: str) -> None:
+    heard = Unheard()
+    with pytest.raises(UsageError, match=words):
+        evaluate("online:wait", agent=Seeded(), watcher=heard, **options)
+    assert heard.said == []
+
+
+def test_a_rehearsal_and_a_list_need_an_environment_that_is_made_here() -> None:
+    settings = read_settings(benchmark="online:wait", agent="random")
+    with pytest.raises(UsageError, match=r"made here, such as online:file.py:Class"):
+        rehearse(settings, Unwatched())
+    with pytest.raises(UsageError, match="waits for an environment"):
+        make_plan(settings)
+    with pytest.raises(SystemExit):
+        list_benchmarks(["online:wait"])
+
+
+def test_agent_and_environment_come_in_any_order(tmp_path: Path) -> None:
+    """Here the agent is first, before anybody asks for it."""
+    agents: list[subprocess.Popen[str]] = []
+    with dialling(f"{WORLDS}:Corridor", CORRIDOR) as (watcher, _):
+        start, come = watcher._start, threading.Event()
+
+        def both(where: str) -> None:
+            with dialling(f"{AGENTS}:Learner") as (other, started):
+                other._start(where)
+                agents.extend(started)
+                started.clear()
+            come.wait(2.0)
+            start(where)
+
+        watcher._start = both
+        result = evaluate("online:wait", agent="wait", watcher=watcher, runs=2, episodes=3)
+    assert result.complete
+    assert "the run is over" in end(agents)[0]
