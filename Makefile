@@ -27,6 +27,7 @@ conformance: .venv/dev-is-installed ## ask every client in the tree whether it k
 	$(BIN)/reglue conformance agent --cmd "$(BIN)/reglue join reglue.conformance:ConformanceAgent"
 	$(BIN)/reglue conformance environment \
 		--cmd "$(BIN)/reglue join reglue.conformance:ConformanceEnvironment"
+	$(BIN)/reglue conformance experiment --cmd "$(BIN)/python -m reglue.conformance.experiment"
 
 check: check-style check-types check-layers check-proto check-stubs test ## what CI runs
 

@@ -45,6 +45,7 @@ class Glue(Routines):
     `environment` is a name (see env_adapters.suites), a suite of worlds, or a
     `reglue.Environment`, played in this process. `agent` is an object, played in this
     process, or a name as for `reglue join`, which is started as a process of its own.
+    `task` and `variant` say what of the environment is played: its first by default.
     Either may be an address, `host:port`: the glue listens there, and whoever shows
     `token` may come in. The `…_args` are keywords for what is named. `secret` keys the seeds
     of episodes and of agents, which else follow from `seed`: give one to agents of others.
@@ -61,6 +62,8 @@ class Glue(Routines):
         agent: object,
         slots: int = 1,
         seed: int = 0,
+        task: str = "",
+        variant: int = 0,
         environment_args: Mapping[str, Any] | None = None,
         agent_args: Mapping[str, Any] | None = None,
         agent_log: str | os.PathLike[str] | None = None,
@@ -70,7 +73,7 @@ class Glue(Routines):
         timeouts: Timeouts | None = None,
         announce: Callable[[str], None] | None = None,
     ) -> None:
-        super().__init__(slots=slots, seed=seed)
+        super().__init__(slots=slots, seed=seed, task=task, variant=variant)
         self._environment = environment
         self._environment_args = dict(environment_args or {})
         self._agent = agent

@@ -197,7 +197,7 @@ class _Led(Routines):
     """The routines, of which each wants the program's next call."""
 
     def __init__(self, carry_out: Callable[[ExperimentCall], object]) -> None:
-        super().__init__(slots=1, seed=0)
+        super().__init__(slots=1, seed=0, task="", variant=0)
         self._carry_out = carry_out
 
     def _call(self, call: ExperimentCall) -> object:

@@ -228,6 +228,112 @@ def test_a_program_comes_back_and_every_routine_is_carried_out_once(start: Start
     assert way.cuts >= 5
 
 
+class Endless(Corridor):
+    """Never ends by itself."""
+
+    def __init__(self) -> None:
+        super().__init__(solved={"walk": [0]}, horizon=10**9)
+
+
+def test_an_episode_without_end_ends_with_its_program(start: Start) -> None:
+    with a_hub(grace_s=PATIENCE_S) as (server, said):
+        agent = start(Follower(), server.address, server.token)
+        start(Worlds(Endless()), server.address, server.token)
+        rl = Experiment(server.address, server.token, timeout_s=0.3)
+        rl.init()
+        with pytest.raises(SessionLost, match="did not answer in time"):
+            rl.episode()
+        rl.close()
+        assert "the experiment has left" in agent.result(PATIENCE_S)
+    assert said[-1] != "run 1 begins"
+
+
+def test_an_episode_without_end_does_not_keep_the_hub(start: Start) -> None:
+    with a_hub(grace_s=PATIENCE_S) as (server, _):
+        agent = start(Follower(), server.address, server.token)
+        start(Worlds(Endless()), server.address, server.token)
+        rl = Experiment(server.address, server.token)
+        rl.init()
+        threads = ThreadPoolExecutor(1)
+        playing = threads.submit(rl.episode)
+        time.sleep(0.2)
+    assert "the hub has closed" in agent.result(PATIENCE_S)
+    with pytest.raises((OutOfOrder, SessionLost)):
+        playing.result(PATIENCE_S)
+    rl.close()
+    threads.shutdown()
+
+
+def test_after_a_routine_that_was_broken_off_nothing_more_is_asked(start: Start) -> None:
+    """Else its answer would be taken for the next one's."""
+
+    class Slow(Follower):
+        def agent_message(self, message: str) -> str:
+            time.sleep(0.3)
+            return f"answer to {message}"
+
+    with a_hub(grace_s=PATIENCE_S) as (server, _):
+        start(Slow(), server.address, server.token)
+        start(corridor(), server.address, server.token)
+        with Experiment(server.address, server.token, timeout_s=0.1) as rl:
+            with pytest.raises(SessionLost):
+                rl.agent_message("one")
+            time.sleep(0.5)
+            with pytest.raises(SessionLost, match="did not answer in time"):
+                rl.agent_message("two")
+
+
+def test_a_message_that_nobody_would_take_is_refused_and_hurts_nobody(start: Start) -> None:
+    with a_hub() as (server, _):
+        start(Follower(), server.address, server.token)
+        start(corridor(), server.address, server.token)
+        with Experiment(server.address, server.token) as rl:
+            rl.init()
+            with pytest.raises(OutOfDomain, match="bytes"):
+                rl.agent_message("x" * 70_000_000)
+            assert rl.episode()
+
+
+def test_a_program_says_what_task_and_variant_it_plays(start: Start) -> None:
+    with a_hub() as (server, _):
+        start(Follower(), server.address, server.token)
+        start(Worlds(Corridor(solved=SOLVED, show=True)), server.address, server.token)
+        with Experiment(server.address, server.token, task="run", variant=3) as rl:
+            rl.init()
+            assert rl.start().observations["observation"][0, 2:].tolist() == [1.0, 3.0]
+    with a_hub() as (server, _):
+        start(Follower(), server.address, server.token)
+        start(corridor(), server.address, server.token)
+        with (
+            Experiment(server.address, server.token, task="swim") as rl,
+            pytest.raises(OutOfDomain, match="one of walk, run"),
+        ):
+            rl.init()
+
+
+def test_a_secret_keys_what_agents_could_guess() -> None:
+    class Nosy(Follower):
+        seeds: list[int]
+
+        def agent_start(self, observations: Any, starts: Any) -> Any:
+            self.seeds.append(int(starts.seeds[0]))
+            return super().agent_start(observations, starts)
+
+    heard = []
+    for secret in (None, None, "one", "two", "one"):
+        agent = Nosy()
+        agent.seeds = []
+        suite = Corridor(solved=SOLVED)
+        with Glue(environment=suite, agent=agent, seed=4, secret=secret) as rl:
+            rl.init()
+            rl.start()
+            rl.start()
+        heard.append(tuple(agent.seeds))
+    assert heard[0] == heard[1]
+    assert heard[2] == heard[4]
+    assert len(set(heard)) == 3
+
+
 # In processes of their own.
 
 PROGRAM = """
@@ -328,6 +434,36 @@ def test_ctrl_c_lets_everybody_go() -> None:
             assert hub.wait(PATIENCE_S) == 130
             words, _ = agent.communicate(timeout=PATIENCE_S)
             assert "the hub has closed" in words
+
+
+@pytest.mark.parametrize("role", ["agent", "environment"])
+def test_who_is_interrupted_is_missed_at_once(start: Start, tmp_path: Path, role: str) -> None:
+    """Not only when the grace time is over."""
+    with a_hub(grace_s=10 * PATIENCE_S) as (server, _):
+        words = partner(role, server.address, tmp_path)
+        words = [word if word != "secret" else server.token for word in words]
+        with process(*words) as leaving:
+            start(
+                *((GridWorld(),) if role == "agent" else (RandomAgent(),)),
+                server.address,
+                server.token,
+            )
+            with Experiment(server.address, server.token, timeout_s=PATIENCE_S) as rl:
+                rl.init()
+                leaving.send_signal(signal.SIGINT)
+                assert leaving.wait(PATIENCE_S) == 130
+                with pytest.raises((AgentFault, EnvironmentFault)):
+                    rl.episode(1000)
+
+
+def test_sigterm_ends_a_hub_that_a_shell_runs_in_the_background() -> None:
+    """Such a shell has it ignore Ctrl-C."""
+    ignoring = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); "
+    words = [sys.executable, "-m", "reglue", "glue", "--listen", "127.0.0.1:0"]
+    with process("-c", f"{ignoring}os.execv(sys.executable, {words!r})") as hub:
+        listening(hub)
+        hub.send_signal(signal.SIGTERM)
+        assert hub.wait(PATIENCE_S) == 130
 
 
 def test_the_same_program_runs_in_one_process_and_over_the_hub(start: Start) -> None:

@@ -143,6 +143,39 @@ def test_a_run_that_crashes_hurts_nobody_else(start: Connect, hub: Callable[...,
         assert "the experiment has left" in environment.result(PATIENCE_S)
 
 
+def test_partners_of_a_run_that_was_killed_join_the_next_one(
+    start: Connect, hub: Callable[..., Hub]
+) -> None:
+    glue = hub("--run-processes")
+    agent = start(RandomAgent(), glue.address, "secret")
+    environment = start(GridWorld(), glue.address, "secret")
+    with Experiment(glue.address, "secret") as first:
+        first.init()
+        (run,) = glue.runs()
+        os.kill(run, signal.SIGKILL)
+        with pytest.raises(SessionLost):
+            first.start()
+    assert len(play(glue.address)) == 2
+    for partner in (agent, environment):
+        assert "the experiment has left" in partner.result(PATIENCE_S)
+
+
+def test_a_run_that_hangs_keeps_nobody_out(start: Connect, hub: Callable[..., Hub]) -> None:
+    glue = hub("--run-processes", "--grace", "0")
+    start(RandomAgent(), glue.address, "secret")
+    start(GridWorld(), glue.address, "secret")
+    with Experiment(glue.address, "secret", timeout_s=1.0) as first:
+        first.init()
+        (run,) = glue.runs()
+        os.kill(run, signal.SIGSTOP)
+        agent = start(RandomAgent(), glue.address, "secret")
+        environment = start(GridWorld(), glue.address, "secret")
+        assert len(play(glue.address)) == 2
+        for partner in (agent, environment):
+            assert "the experiment has left" in partner.result(PATIENCE_S)
+        os.kill(run, signal.SIGKILL)
+
+
 def test_the_token_is_checked_at_the_front(hub: Callable[..., Hub]) -> None:
     glue = hub("--run-processes")
     with pytest.raises(WrongToken):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time
@@ -46,6 +47,7 @@ class Asking:
         self._answered = 0  # number of the last call whose answer has come
         self._spec: TaskSpec | None = None
         self._stream: _Stream | None = None
+        self._is_seated = False  # at the glue, which then is to be told that we leave
         self._over = ""  # why nothing more can be asked
 
     def ask(self, call: ExperimentCall) -> Answer:
@@ -67,12 +69,22 @@ class Asking:
         return answer
 
     def leave(self) -> None:
-        """Say that no more will be asked, and end the stream."""
+        """Say that no more will be asked, and end the stream; over a new one if it broke."""
         farewell = session_pb2.Farewell(reason="the program has left")
-        if self._stream is not None:
-            self._stream.send(pb.ExperimentCall(farewell=farewell))
-            self._stream.wait(_FAREWELL_S)
+        if self._is_seated:
+            with contextlib.suppress(grpc.RpcError):
+                stream = self._opened()
+                stream.send(pb.ExperimentCall(farewell=farewell))
+                stream.wait(_FAREWELL_S)
+        self._is_seated = False
         self._close()
+
+    def _opened(self) -> _Stream:
+        """The stream, or a new one."""
+        if self._stream is None:
+            self._stream = _Stream(self._where(), self._ticket, self._hello())
+            self._is_seated = True
+        return self._stream
 
     def _close(self) -> None:
         if self._stream is not None:
@@ -102,15 +114,16 @@ class Asking:
         pauses = backoff()
         while True:
             try:
-                if self._stream is None:
-                    self._stream = _Stream(self._where(), self._ticket, self._hello())
-                self._stream.send(message)
-                reply = self._stream.receive(seq, deadline)
+                stream = self._opened()
+                stream.send(message)
+                reply = stream.receive(seq, deadline)
                 if reply.HasField("farewell"):
+                    self._is_seated = False
                     self._over = f"the glue has ended the session: {reply.farewell.reason}"
                     raise SessionLost(self._over)
                 return reply
             except WrongToken as error:  # of the ticket: the run's process has ended
+                self._is_seated = False
                 raise SessionLost("the glue does not know this session any more") from error
             except SessionLost as error:
                 self._close()

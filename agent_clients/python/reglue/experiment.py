@@ -24,6 +24,7 @@ class Experiment(Routines):
         print(rl.num_steps(), rl.return_())
         rl.cleanup()
     ```
+    `task` and `variant` say what of the environment is played: its first by default.
     `address`, `token`, `ca` and `tls_name` as of `connect`. Routines wait until the glue
     has an agent and an environment, `timeout_s` seconds at most. A connection that breaks
     is made again as long as the glue allows, and every routine is carried out once.
@@ -40,11 +41,13 @@ class Experiment(Routines):
         tls_name: str | None = None,
         slots: int = 1,
         seed: int = 0,
+        task: str = "",
+        variant: int = 0,
         name: str = "experiment",
         patience_s: float = 60.0,
         timeout_s: float = 86_400.0,
     ) -> None:
-        super().__init__(slots=slots, seed=seed)
+        super().__init__(slots=slots, seed=seed, task=task, variant=variant)
         where = invitation(address, token, ca=ca, tls_name=tls_name)
         from reglue.asking import Asking
 

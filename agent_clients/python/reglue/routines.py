@@ -84,9 +84,11 @@ class Routines:
     Raises AgentFault and EnvironmentFault, after which the slots' episodes are over.
     """
 
-    def __init__(self, *, slots: int, seed: int) -> None:
+    def __init__(self, *, slots: int, seed: int, task: str = "", variant: int = 0) -> None:
         self._slots = _slot_count(slots)
         self._seed = _seed(seed)
+        self._task = given_text("task", task)
+        self._variant = given_number("variant", variant, most=MOST_UINT32)
 
     def init(self, *, slots: int | None = None, seed: int | None = None) -> TaskSpec:
         """RL_init: env_init, then agent_init. Counts are zero again.
@@ -96,6 +98,8 @@ class Routines:
         call = RLInit(
             self._slots if slots is None else _slot_count(slots),
             self._seed if seed is None else _seed(seed),
+            self._task,
+            self._variant,
         )
         return self._ask(call, TaskSpec)
 

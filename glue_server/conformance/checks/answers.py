@@ -48,21 +48,26 @@ _BAD: Mapping[str, _Bad] = {
         "an answer to another routine", lambda reply: reply.done.SetInParent(), RLStart()
     ),
     "short-observation": _Bad(
-        "an observation that lacks a byte", partial(_cut, "started", "observation"), RLStart()
+        "an answer whose observation lacks a byte",
+        partial(_cut, "started", "observation"),
+        RLStart(),
     ),
-    "short-action": _Bad("an action that lacks a byte", partial(_cut, "stepped", "action")),
-    "short-reward": _Bad("rewards that lack a byte", partial(_cut, "stepped", "reward")),
-    "short-flags": _Bad("flags that lack a row", partial(_cut, "episode", "flags"), RLEpisode(3)),
+    "short-action": _Bad("an answer whose action lacks a byte", partial(_cut, "stepped", "action")),
+    "short-reward": _Bad("an answer whose rewards lack a byte", partial(_cut, "stepped", "reward")),
+    "short-flags": _Bad(
+        "an answer whose flags lack a row", partial(_cut, "episode", "flags"), RLEpisode(3)
+    ),
     "no-tensors": _Bad(
-        "a step without observations", lambda reply: reply.stepped.ClearField("observation")
+        "an answer to a step without observations",
+        lambda reply: reply.stepped.ClearField("observation"),
     ),
     "huge-shape": _Bad(
-        "a TaskSpec of a shape that no message can hold",
+        "an answer that is a TaskSpec of a shape that no message can hold",
         lambda reply: reply.spec.observations[0].shape.extend([_HUGE, _HUGE]),
         RLInit(1, 0),
     ),
     "unknown-dtype": _Bad(
-        "a TaskSpec of a dtype that it does not know",
+        "an answer that is a TaskSpec of a dtype that it does not know",
         lambda reply: setattr(reply.spec.actions[0], "dtype", _UNKNOWN),
         RLInit(1, 0),
     ),

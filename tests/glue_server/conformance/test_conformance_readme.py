@@ -14,14 +14,39 @@ import pytest
 
 from glue_server.conformance.chance import random_rows
 from glue_server.conformance.checks import CHECKS
+from glue_server.conformance.instructions import HalfStep, Instruction, Pause, instruction_text
 from glue_server.conformance.specs import TASKS
 from reglue import Box, Discrete, MultiBinary, MultiDiscrete, Phase, TensorSpec
-from reglue.calls import EndKind, Ends, Message, Starts, Steps, Turn
+from reglue.calls import Cleanup, EndKind, Ends, Freeze, Message, Starts, Steps, Turn
 from reglue.conformance import ConformanceAgent, ConformanceEnvironment
 from reglue.conformance.rule import elements, fold, tensor_bytes
 from reglue.conformance.spec_text import spec_of_text, spec_text
-from reglue.environment_calls import EnvironmentInit, Play, Played
+from reglue.conformance.words import stepped_words
+from reglue.environment_calls import (
+    EnvironmentInit,
+    GetRandomSeed,
+    GetState,
+    Play,
+    Played,
+    StandardizeRandomness,
+)
 from reglue.environment_player import play_environment
+from reglue.experiment_calls import (
+    AgentEnd,
+    AgentStart,
+    AgentStep,
+    EnvMessage,
+    EnvStart,
+    EnvStep,
+    RLCounts,
+    RLEpisode,
+    RLInit,
+    RLSetRandomSeed,
+    RLSetState,
+    RLStart,
+    RLStep,
+    Stepped,
+)
 from reglue.worlds import Cell
 
 README = (Path(__file__).parents[3] / "proto" / "CONFORMANCE.md").read_text(encoding="utf-8")
@@ -195,12 +220,49 @@ def test_the_environment_does_as_its_example() -> None:
     assert (last.truncated.tolist(), last.terminated.tolist()) == ([True], [False])
 
 
+def test_a_step_is_seen_as_in_its_example() -> None:
+    told = [(rest[:8], bytes.fromhex(rest[8:])) for _, rest in lines("text experiment")]
+    assert [f"{took(2166136261, taken):08x}" for _, taken in told] == [word for word, _ in told]
+    stepped = Stepped(
+        (2, 0),
+        np.array([-0.25, 1.0]),
+        {"position": np.array([[0.25, 3], [1.5, -2]]), "door_open": np.array([True, False])},
+        terminated=np.array([False, True]),
+        truncated=np.array([False, False]),
+        success=np.array([False, True]),
+        actions={
+            "force": np.array([[0.5, -1], [0, 0]], np.float32),
+            "grip": np.array([-1, 0], np.int16),
+        },
+    )
+    assert stepped_words(SPEC, stepped) == " ".join(word for word, _ in told)
+
+
+@pytest.mark.parametrize(
+    "instruction",
+    [
+        *(HalfStep(kind, (1, 0), 3) for kind in (EnvStep, AgentStart, AgentStep, AgentEnd)),
+        *(RLInit(2, 7), RLStart(), RLStep((1,)), RLEpisode(9), RLCounts(1), Cleanup(), Freeze()),
+        *(GetState(0), RLSetState(0, "key"), GetRandomSeed(0), RLSetRandomSeed(0, "key")),
+        *(StandardizeRandomness(5), Message("a"), EnvMessage("a"), EnvStart(), Pause(3)),
+    ],
+)
+def test_every_instruction_is_explained(instruction: Instruction) -> None:
+    name, _, arguments = instruction_text(instruction).partition(" ")
+    section = README.partition("## The benchmark program")[2].partition("\n## ")[0]
+    (told,) = re.findall(rf"^\|[^|]*`{name}( [A-Z_ ]+)?`", section, re.MULTILINE)
+    assert len(arguments.split()) >= len(told.split()) - told.endswith("SLOTS")
+
+
 # The rest of the page.
 
 
 @pytest.mark.parametrize("name", TASKS)
 def test_a_spec_in_words_says_it_all(name: str) -> None:
     assert spec_of_text(spec_text(TASKS[name])) == TASKS[name]
+
+
+ASKED_OF = {tuple(CHECKS): "all", ("agent", "environment"): "both"}
 
 
 def test_the_table_has_every_check_and_what_it_wants() -> None:
@@ -210,7 +272,7 @@ def test_the_table_has_every_check_and_what_it_wants() -> None:
         for check in checks:
             asked.setdefault((check.name, check.wanted), []).append(role)
     wanted = {
-        (name, "both" if len(roles) == len(CHECKS) else f"{roles[0]}s", sentence)
+        (name, ASKED_OF.get(tuple(roles), f"{roles[0]}s"), sentence)
         for (name, sentence), roles in asked.items()
     }
     assert set(told) == wanted
