@@ -26,6 +26,7 @@ from reglue.errors import (
     EnvironmentFault,
     NotAnAgent,
     NotAnEnvironment,
+    OutOfDomain,
     UnknownKey,
     UnknownName,
     UsageError,
@@ -321,6 +322,13 @@ def bits_of(started: Any) -> list[bytes]:
     [
         ({"environment": "mountain-cart"}, UnknownName, "did you mean mountain-car"),
         ({"environment": object()}, NotAnEnvironment, "wanted a name, a suite of worlds or"),
+        ({"environment": Corridor}, NotAnEnvironment, "got the class Corridor, wanted an object"),
+        ({"environment": Lab}, NotAnEnvironment, "got the class Lab, wanted an object of it"),
+        (
+            {"environment": "gridworld", "environment_args": {"walls": 3}},
+            UsageError,
+            r"GridWorld takes \(.*'walls'",
+        ),
         ({"agent": object()}, NotAnAgent, "derive it from reglue.Agent"),
         ({"agent": Actor}, NotAnAgent, "got the class Actor, wanted an object of it"),
         ({"agent_args": {"a": 1}}, UsageError, "agent_args are for what is named"),
@@ -336,6 +344,12 @@ def test_what_cannot_be_had_says_why(
     glue = Glue(**whole)
     with pytest.raises(kind, match=words), glue:
         pytest.fail("it opened")
+
+
+@pytest.mark.parametrize("mistake", [{"slots": "a"}, {"seed": "x"}, {"slots": 0}, {"seed": -1}])
+def test_slots_and_seeds_that_are_none_are_refused_at_once(mistake: dict[str, Any]) -> None:
+    with pytest.raises(OutOfDomain, match="wanted a whole number from"):
+        Glue(environment=Lab(), agent=Actor(), **mistake)
 
 
 def test_an_agent_that_there_is_not_says_which_there_are(drifter: str) -> None:

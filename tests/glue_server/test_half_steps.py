@@ -99,8 +99,8 @@ def test_half_steps_of_an_agent_of_whole_turns_name_every_slot_in_which_it_acts(
         ({}, RoutineRefused, r"got arrays \[\], wanted \['push'\]"),
         ({"pull": [0.0]}, RoutineRefused, r"got arrays \['pull'\]"),
         ({"push": [0.0, 0.0]}, RoutineRefused, r"'push' of shape \(2,\), float64, wanted shape"),
-        ({"push": "hard"}, RoutineRefused, "got 'push' of shape"),
-        ({"push": [None]}, RoutineRefused, "got 'push' of shape"),
+        ({"push": "hard"}, OutOfDomain, "got 'push' = 'hard', wanted numbers"),
+        ({"push": [None]}, OutOfDomain, r"got 'push' = \[None\], wanted numbers"),
         ({"push": [np.nan]}, OutOfDomain, r"got 'push' = \[nan\], wanted finite numbers"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from env_adapters import Cell, Step
 from glue_server import LocalEnvironmentPort, LocalPool, PortPool
 from glue_server.environment_port import ask_environment
-from reglue import TaskSpec
+from reglue import TaskSpec, TensorSpec
 from reglue.calls import Cleanup, Done, Message, Refusal
 from reglue.environment import Earned, Environment, Worlds
 from reglue.environment_calls import (
@@ -269,8 +270,8 @@ def test_rows_of_a_slot_that_failed_may_hold_anything() -> None:
 @pytest.mark.parametrize(
     ("promise", "words"),
     [
-        (lambda slots: None, "AttributeError"),
-        (lambda slots: "VERSION RL-Glue-3.0", "AttributeError"),
+        (lambda slots: None, "^the environment's spec: got None, wanted a reglue.TaskSpec$"),
+        (lambda slots: "VERSION RL-Glue-3.0", "^the environment's spec: got 'VERSION"),
     ],
 )
 def test_a_promise_that_is_no_spec_is_a_fault(promise: Any, words: str) -> None:
@@ -361,3 +362,126 @@ def test_a_message_that_is_answered_by_a_number_is_a_fault() -> None:
 
     with pytest.raises(EnvironmentFault, match="got int, wanted a string"):
         ask(Counting(), Message("hi"), Message)
+
+
+# What fits no TaskSpec is told in a sentence.
+
+WHOLE = TaskSpec((TensorSpec("seen", "int8", (2,)),), SPEC.actions)
+REAL = TaskSpec((TensorSpec("seen", "float32", (2,)),), SPEC.actions)
+BENT: list[tuple[TaskSpec, Any, str]] = [
+    (WHOLE, [1.7, 0], "observation 'seen': got .*, wanted numbers that are the same in int8"),
+    (WHOLE, [np.nan, 0], "the same in int8"),
+    (WHOLE, [300, 0], "the same in int8"),
+    (WHOLE, ["3", "4"], "the same in int8"),
+    (REAL, [None, 0], "of dtype object, wanted numbers that are the same in float32"),
+    (REAL, ["3", "4"], "the same in float32"),
+    (REAL, [[1], [1, 2]], "wanted an array of float32"),
+    (REAL, [1.0], r"got shape \(.*1,?\), wanted \((1, )?2,?\)"),
+]
+
+
+class Showing:
+    """A suite, its world and its step: whatever they are given."""
+
+    variants: Mapping[str, int] = {"show": 1}
+    standardizes = True
+
+    def __init__(self, spec: Any, first: Any, then: Any = None) -> None:
+        self.spec, self.first, self.then = spec, first, then
+
+    def world(self) -> Any:
+        return self
+
+    def start(self, cell: Cell) -> Any:
+        return self.first
+
+    def step(self, action: Arrays) -> Any:
+        return self.then
+
+    def close(self) -> None:
+        pass
+
+
+class ShowingHall(Hall):
+    def __init__(self, spec: TaskSpec, row: Any) -> None:
+        super().__init__()
+        self._spec, self._row = spec, row
+
+    def env_init(self, slots: int) -> TaskSpec:
+        return self._spec
+
+    def env_start(self, cells: Mapping[int, Cell]) -> Any:
+        return {"seen": [self._row] * len(cells)}
+
+
+def fault_of(environment: Environment, *, steps: bool = False) -> str:
+    """The words of its fault, at its start or at its first step."""
+    pool = pool_over(environment, slots=1)
+    pool.send({0: cell()}, {})
+    answer = pool.receive()[0]
+    if steps:
+        pool.send({}, {0: bytes(4)})
+        answer = pool.receive()[0]
+    assert isinstance(answer, EnvironmentFault)
+    return str(answer)
+
+
+@pytest.mark.parametrize(("spec", "row", "words"), BENT)
+def test_an_observation_that_a_cast_would_bend_is_a_fault(
+    spec: TaskSpec, row: Any, words: str
+) -> None:
+    for environment in (Worlds(Showing(spec, {"seen": row})), ShowingHall(spec, row)):
+        said = fault_of(environment)
+        assert re.search(words, said), said
+        assert "Traceback" not in said
+
+
+def test_whole_numbers_may_come_in_another_dtype() -> None:
+    pool = pool_over(Worlds(Showing(WHOLE, {"seen": [1.0, True]})), slots=1)
+    pool.send({0: cell()}, {})
+    assert pool.receive()[0]["seen"].tolist() == [1, 1]  # type: ignore[index]
+
+
+GOOD = {"seen": [0, 0]}
+
+
+@pytest.mark.parametrize(
+    ("then", "words"),
+    [
+        (None, r"step\(\) returned None, wanted reglue.Step\("),
+        ((GOOD, 1.0, False, False, {}), r"step\(\) returned \(.*, wanted reglue.Step\("),
+        (Step(1.0, [0, 0], False, False, False), r"got \[0, 0\], wanted a dict of named arrays"),  # type: ignore[arg-type]
+        (Step(1.0, {"sen": [0, 0]}, False, False, False), r"got names \['sen'\], wanted 'seen'"),  # type: ignore[dict-item]
+        (Step("1", GOOD, False, False, False), "got reward '1', wanted a finite number"),  # type: ignore[arg-type]
+        (Step(None, GOOD, False, False, False), "got reward None, wanted a finite number"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_worlds_mistake_is_told_in_a_sentence(then: Any, words: str) -> None:
+    said = fault_of(Worlds(Showing(WHOLE, GOOD, then)), steps=True)
+    assert re.search(words, said), said
+    assert "\n" not in said
+
+
+@pytest.mark.parametrize(
+    ("earned", "words"),
+    [
+        (None, r"env_step\(\) returned None, wanted reglue.Earned\("),
+        (Earned("a", {"observation": [[0, 0]]}), "env_step's rewards: got a of dtype"),
+        (Earned([0, 0], {"observation": [[0, 0]]}), r"rewards: got rows \(2,\), wanted \(1,\)"),
+        (Earned(0, {}), r"got names \[\], wanted 'observation'"),
+    ],
+)
+def test_an_environments_mistake_is_told_in_a_sentence(earned: Any, words: str) -> None:
+    class Mistaken(Hall):
+        def env_step(self, actions: Arrays, slots: Array) -> Earned:
+            taken: Earned = earned
+            return taken
+
+    said = fault_of(Mistaken(), steps=True)
+    assert re.search(words, said), said
+    assert "\n" not in said
+
+
+def test_a_suite_without_a_spec_is_told_in_a_sentence() -> None:
+    with pytest.raises(EnvironmentFault, match=r"^the environment's spec: got None, wanted"):
+        pool_over(Worlds(Showing(None, GOOD)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +18,8 @@ from reglue.errors import (
     OutOfDomain,
     OutOfOrder,
 )
-from reglue.experiment_calls import EpisodePlayed, RLEpisode, RLInit
+from reglue.experiment_calls import EpisodePlayed, ExperimentCall, RLEpisode, RLInit
+from reglue.routines import Routines
 from tests.glue_server.lab import (
     ROUTINES,
     SPEC,
@@ -219,7 +222,7 @@ def test_a_named_slot_that_cannot_step_is_refused_with_the_others() -> None:
 def test_slots_that_there_are_not_or_twice_are_refused(slots: list[int]) -> None:
     bench = started(slots=3)
     for routine in (bench.start, bench.step, bench.env_start):
-        refused(bench, lambda: routine(slots), OutOfDomain, "wanted (0 to 2|each at most once)")  # noqa: B023
+        refused(bench, lambda: routine(slots), OutOfDomain, "wanted (0 to|each at|a whole)")  # noqa: B023
     refused(bench, lambda: bench.episode(3, slots), OutOfDomain)
 
 
@@ -318,7 +321,9 @@ def test_slots_of_an_episode_end_one_by_one() -> None:
 @pytest.mark.parametrize("steps", [0, -1])
 def test_an_episode_of_a_continuing_task_needs_a_limit(steps: int) -> None:
     bench = begun(lab=Lab(replace(SPEC, continuing=True)))
-    refused(bench, lambda: bench.episode(steps), OutOfDomain, "wanted (max_steps of 1|0 .no limit)")
+    refused(
+        bench, lambda: bench.episode(steps), OutOfDomain, "wanted (max_steps of 1|a whole number)"
+    )
 
 
 def test_success_at_any_step_is_the_episodes() -> None:
@@ -393,3 +398,51 @@ def test_standardized_randomness_is_asked_of_the_environment() -> None:
     bench.standardize_randomness(3)
     assert bench.asked()[0] == [("standardize", 3)]
     refused(bench, lambda: bench.standardize_randomness(-1), OutOfDomain, "got seed -1")
+
+
+# Arguments of the wrong type.
+
+MISTAKES: dict[str, Callable[[Routines], object]] = {
+    "seed 'a'": lambda rl: rl.standardize_randomness("a"),  # type: ignore[arg-type]
+    "key None": lambda rl: rl.set_state(None),  # type: ignore[arg-type]
+    "slot '0'": lambda rl: rl.step("0"),  # type: ignore[arg-type]
+    "slot -1": lambda rl: rl.step([-1]),
+    "slots 3": lambda rl: rl.start(3),  # type: ignore[arg-type]
+    "max_steps '5'": lambda rl: rl.episode("5"),  # type: ignore[arg-type]
+    "max_steps 1.5": lambda rl: rl.episode(1.5),  # type: ignore[arg-type]
+    "max_steps -1": lambda rl: rl.episode(-1),
+    f"max_steps {2**70}": lambda rl: rl.episode(2**70),
+    "slot 'a'": lambda rl: rl.num_steps(slot="a"),  # type: ignore[arg-type]
+    "message 3": lambda rl: rl.agent_message(3),  # type: ignore[arg-type]
+    r"message '\ud800'": lambda rl: rl.env_message("\ud800"),
+    "steps -1": lambda rl: rl.episode_trajectory(-1),
+    "seed 'x'": lambda rl: rl.init(seed="x"),  # type: ignore[arg-type]
+    "slots 0": lambda rl: rl.init(slots=0),
+    "None, wanted a dict": lambda rl: rl.env_step(None),  # type: ignore[arg-type]
+    "{3: [0.0]}, wanted a dict": lambda rl: rl.env_step({3: [0.0]}),  # type: ignore[dict-item]
+    "rewards = ['a']": lambda rl: rl.agent_step(["a"], {"seen": [[0, 0]]}),
+    "'push' = [[1], [1, 2]]": lambda rl: rl.env_step({"push": [[1], [1, 2]]}),
+}
+
+
+@pytest.mark.parametrize("got", MISTAKES)
+def test_an_argument_that_is_none_is_refused_and_the_program_goes_on(got: str) -> None:
+    bench = started()
+    refused(bench, lambda: MISTAKES[got](bench), OutOfDomain, re.escape(f"got {got}"))
+    bench.step()
+
+
+@pytest.mark.parametrize("got", MISTAKES)
+def test_an_argument_that_is_none_is_no_call(got: str) -> None:
+    """Nothing goes out, over whatever wire a program's routines go."""
+
+    class Silent(Routines):
+        def _call(self, call: ExperimentCall) -> object:
+            raise AssertionError(f"{call} went out")
+
+    with pytest.raises(OutOfDomain, match=re.escape(f"got {got}")):
+        MISTAKES[got](Silent(slots=1, seed=0))
+
+
+def test_a_slot_may_be_numpys() -> None:
+    assert started(slots=2).step(np.arange(2)).slots == (0, 1)  # type: ignore[arg-type]

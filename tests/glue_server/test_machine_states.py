@@ -29,7 +29,6 @@ from reglue.errors import (
     EnvironmentFault,
     OutOfDomain,
     OutOfOrder,
-    RoutineRefused,
     UnknownKey,
 )
 from tests.glue_server.lab import Actor, Bench, Lab, seen
@@ -220,11 +219,11 @@ class Routines(RuleBasedStateMachine):
     @rule(most=st.integers(-1, LENGTH + 2), slots=SLOTS)
     def episode(self, most: int, slots: list[int]) -> None:
         routine = lambda: self.bench.episode(most, slots)  # noqa: E731
+        if most < 0:
+            return self.refused(routine, OutOfDomain)
         if kind := self.refusal(slots):
             return self.refused(routine, kind)
         named = sorted(slots) or [*range(self.slots_there_are)]
-        if most < 0:
-            return self.refused(routine, OutOfDomain)
         if self.leaves_out(named):
             return self.refused(routine, OutOfOrder)
         self.meet({})
@@ -258,12 +257,12 @@ class Routines(RuleBasedStateMachine):
     def env_step(self, slots: list[int], fates: dict[int, str], push: Any) -> None:
         pushes = [[push]] * len(slots)
         routine = lambda: self.bench.env_step({"push": pushes}, slots)  # noqa: E731
+        if push == "hard" and slots:
+            return self.refused(routine, OutOfDomain)
         if kind := self.refusal(slots, some=True):
             return self.refused(routine, kind)
         if {*slots} - self.live.keys():
             return self.refused(routine, OutOfOrder)
-        if push == "hard":
-            return self.refused(routine, RoutineRefused)
         if np.isnan(push):
             return self.refused(routine, OutOfDomain)
         self.meet(fates)
@@ -355,7 +354,7 @@ class Routines(RuleBasedStateMachine):
                 routine, kind = bench.freeze, self.refusal()
             case "standardize":
                 routine = lambda: bench.standardize_randomness(seed)  # noqa: E731
-                kind = self.refusal() or (OutOfDomain if seed < 0 else None)
+                kind = OutOfDomain if seed < 0 else self.refusal()
             case _:
                 routine, kind = (lambda: bench.agent_message(bench.env_message("hi"))), None
         if kind is None:

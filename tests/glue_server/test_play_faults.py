@@ -182,8 +182,8 @@ def faulty(*faults: str, slots: int = 2) -> tuple[list[Outcome], Scripted]:
     [
         ("raises", "RuntimeError: the floor gave way"),
         ("nan", "got reward nan, wanted a finite number"),
-        ("wrong shape", r"observation 'observation': got (3,), wanted (2,)"),
-        ("no observation", "KeyError: 'observation'"),
+        ("wrong shape", r"observation 'observation': got shape (3,), wanted (2,)"),
+        ("no observation", "observation: got names [], wanted 'observation'"),
     ],
 )
 def test_a_step_that_fails_ends_its_own_episode(fault: str, words: str) -> None:

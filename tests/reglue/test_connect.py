@@ -22,6 +22,7 @@ from reglue.environment import Worlds
 from reglue.errors import (
     AgentFault,
     NotAnAgent,
+    NotAnEnvironment,
     Refused,
     ReglueError,
     SessionLost,
@@ -405,3 +406,19 @@ def test_a_message_before_init_is_answered(server: GlueServer, start: Start) -> 
     assert port.receive(PATIENCE_S) == Message("here")
     port.close("bye")
     assert agent.result(PATIENCE_S) == "bye"
+
+
+@pytest.mark.parametrize("kind", [Worlds, Corridor])
+def test_the_class_of_an_environment_is_no_environment(kind: type) -> None:
+    words = f"got the class {kind.__name__}, wanted an object of it"
+    with pytest.raises(NotAnEnvironment, match=words):
+        connect(kind, "127.0.0.1:9", "secret", patience_s=0.1)
+
+
+def test_who_waits_for_a_glue_says_so_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("reglue.door._QUIET_S", 0.1)
+    with pytest.raises(Unreachable):
+        connect(Still(), "127.0.0.1:9", "secret", patience_s=0.6)
+    assert caplog.messages == ["waiting for a glue at 127.0.0.1:9, up to 0.6 s"]

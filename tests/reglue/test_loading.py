@@ -63,13 +63,31 @@ def test_the_examples_are_listed() -> None:
 
 
 def test_an_unknown_example_lists_the_near_ones() -> None:
-    with pytest.raises(CannotLoad, match=r"no example 'randm'; did you mean random\?.* file.py:"):
+    with pytest.raises(
+        CannotLoad,
+        match=r"no example agent .*'randm'; did you mean random\?; .*environment.* file.py:",
+    ):
         load("randm")
 
 
 def test_a_file_without_a_class_is_told_how_to_name_one() -> None:
-    with pytest.raises(CannotLoad, match=r"write file.py:Class"):
+    with pytest.raises(CannotLoad, match=r"as file.py:Class"):
         load("agent.py:")
+
+
+def test_a_file_without_a_class_is_told_which_it_has_and_is_not_run(write: Write) -> None:
+    write("mine.py", f"{KEEPING}\nclass Other: ...\nraise RuntimeError")
+    with pytest.raises(CannotLoad, match=r"write mine.py:Class; its classes: Keeping, Other$"):
+        load("mine.py")
+
+
+@pytest.mark.parametrize("code", ["def (:", "# none", "\0"])
+def test_a_file_whose_classes_cannot_be_told_is_told_how_to_name_one(
+    write: Write, code: str
+) -> None:
+    write("mine.py", code)
+    with pytest.raises(CannotLoad, match=r"write mine.py:Class$"):
+        load("mine.py")
 
 
 def test_an_agent_is_loaded_from_a_file(write: Write) -> None:

@@ -65,7 +65,9 @@ class Insisting(Experiment):
     def _call(self, call: ExperimentCall) -> object:
         try:
             return super()._call(call)
-        except SessionLost:
+        except SessionLost as lost:
+            if "cannot read" not in str(lost):
+                raise
             self._asking._over = ""
             return super()._call(call)
 
