@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 
@@ -71,4 +72,5 @@ def test_a_road_that_is_closed_ends_what_is_connected(target: socket.socket) -> 
         near.sendall(b"x")
         road.close()
         road.close()
-        assert near.recv(1) == b""
+        with suppress(ConnectionResetError):  # where the byte was still to be read
+            assert near.recv(1) == b""
