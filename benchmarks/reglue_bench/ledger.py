@@ -21,9 +21,9 @@ from filelock import FileLock, Timeout
 from sqlalchemy.dialects import sqlite
 
 from glue_server import Outcome
+from glue_server.interrupts import uninterrupted
 from reglue.errors import RunBusy, RunExists, UsageError
 from reglue_bench import tables
-from reglue_bench.interrupts import uninterrupted
 
 FILE = "ledger.sqlite"
 FORMAT = 2

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from glue_server import LocalPool, Outcome, Pool, WorkerPool
+from glue_server.interrupts import uninterrupted
 from reglue.errors import AgentFault, EnvironmentFault, PlanDiffers
 from reglue.loading import checkpoint_sha256
 from reglue_bench.agents import AgentHost, ObjectHost, served_host
 from reglue_bench.declared import check_declared, is_remote
 from reglue_bench.environments import located
-from reglue_bench.interrupts import uninterrupted
 from reglue_bench.learning import score_online
 from reglue_bench.ledger import AGENT_NAME, Ledger, Totals
 from reglue_bench.partners import Partners

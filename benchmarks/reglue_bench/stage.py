@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable
 
 from glue_server import AgentPort, Pool, SlotGlue, Spent, Timeouts
+from glue_server.interrupts import uninterrupted
 from reglue.errors import AgentDisconnected, AgentFault, UsageError
 from reglue_bench.agents import AgentHost
-from reglue_bench.interrupts import uninterrupted
 
 
 class Stage:

@@ -245,18 +245,25 @@ def test_an_episode_without_end_ends_with_its_program(start: Start) -> None:
             rl.episode()
         rl.close()
         assert "the experiment has left" in agent.result(PATIENCE_S)
-    assert said[-1] != "run 1 begins"
+        until(lambda: "run 1 is over: the experiment has left" in said)
 
 
 def test_an_episode_without_end_does_not_keep_the_hub(start: Start) -> None:
+    class Stepping(Follower):
+        has_stepped = threading.Event()
+
+        def agent_step(self, rewards: Any, observations: Any, steps: Any) -> Any:
+            self.has_stepped.set()
+            return super().agent_step(rewards, observations, steps)
+
     with a_hub(grace_s=PATIENCE_S) as (server, _):
-        agent = start(Follower(), server.address, server.token)
+        agent = start(Stepping(), server.address, server.token)
         start(Worlds(Endless()), server.address, server.token)
         rl = Experiment(server.address, server.token)
         rl.init()
         threads = ThreadPoolExecutor(1)
         playing = threads.submit(rl.episode)
-        time.sleep(0.2)
+        assert Stepping.has_stepped.wait(PATIENCE_S)
     assert "the hub has closed" in agent.result(PATIENCE_S)
     with pytest.raises((OutOfOrder, SessionLost)):
         playing.result(PATIENCE_S)
@@ -267,9 +274,12 @@ def test_an_episode_without_end_does_not_keep_the_hub(start: Start) -> None:
 def test_after_a_routine_that_was_broken_off_nothing_more_is_asked(start: Start) -> None:
     """Else its answer would be taken for the next one's."""
 
+    may_answer, has_answered = threading.Event(), threading.Event()
+
     class Slow(Follower):
         def agent_message(self, message: str) -> str:
-            time.sleep(0.3)
+            assert may_answer.wait(PATIENCE_S)
+            has_answered.set()
             return f"answer to {message}"
 
     with a_hub(grace_s=PATIENCE_S) as (server, _):
@@ -278,7 +288,8 @@ def test_after_a_routine_that_was_broken_off_nothing_more_is_asked(start: Start)
         with Experiment(server.address, server.token, timeout_s=0.1) as rl:
             with pytest.raises(SessionLost):
                 rl.agent_message("one")
-            time.sleep(0.5)
+            may_answer.set()
+            assert has_answered.wait(PATIENCE_S)
             with pytest.raises(SessionLost, match="did not answer in time"):
                 rl.agent_message("two")
 

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from reglue_bench.interrupts import uninterrupted
+from glue_server.interrupts import uninterrupted
 
 
 def test_an_interrupt_is_raised_after_the_lines_it_came_in() -> None:

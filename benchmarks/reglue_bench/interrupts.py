@@ -1,5 +1,0 @@
-"""Ctrl-C, kept waiting where it would do harm."""
-
-from glue_server.interrupts import uninterrupted
-
-__all__ = ["uninterrupted"]
