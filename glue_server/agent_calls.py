@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import NoReturn
 
@@ -25,7 +27,10 @@ class AgentCalls:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._port = port
-        self._purse = Purse(timeouts, clock=clock)
+        self._purse = Purse(timeouts)
+        self._clock = clock
+        self._under_way: deque[tuple[Call, float]] = deque()  # and when each was sent
+        self._free_since = -math.inf  # when the agent gave its last answer
 
     @property
     def hello(self) -> Hello:
@@ -38,15 +43,21 @@ class AgentCalls:
             self.give_up("an agent that takes no end of an episode", "one that does, for this task")
         self.call(Init(spec))
 
+    def fileno(self) -> int | None:
+        """Readable when an answer waits; None where it is there once `send` has returned."""
+        return getattr(self._port, "fileno", lambda: None)()  # TODO
+
     def turn(self, turn: Turn) -> Reply:
         """The agent's answer to a turn, whatever it is. Raises BadReply."""
-        return self._ask(turn)
+        self.send(turn)
+        return self.receive()
 
     def call(self, call: Call) -> Reply:
         """A routine other than a turn. Raises BadReply after telling the agent."""
         wanted = Message if isinstance(call, Message) else Done
         try:
-            reply = self._ask(call)
+            self.send(call)
+            reply = self.receive()
             if not isinstance(reply, wanted):
                 got = type(reply).__name__
                 raise BadReply("WRONG_KIND", got=got, wanted=wanted.__name__)
@@ -55,11 +66,22 @@ class AgentCalls:
             raise
         return reply
 
-    def _ask(self, call: Call) -> Reply:
+    def send(self, call: Call) -> None:
+        """Hand a call over. Several may be under way; they are answered in their order."""
         budget = self._purse.budget(call)
-        with self._purse.spend(call):
-            self._port.send(call, budget)
+        since = self._clock()
+        self._port.send(call, budget)
+        self._under_way.append((call, since))
+
+    def receive(self) -> Reply:
+        """The answer to the oldest call. The agent's time begins when it can begin."""
+        call, since = self._under_way.popleft()
+        since = max(since, self._free_since)
+        try:
             return self._port.receive(self._purse.wait_s(call))
+        finally:
+            self._free_since = self._clock()
+            self._purse.spend(call, self._free_since - since)
 
     def refuse(self, refused: BadReply) -> None:
         """Tell the agent why its last answer was not taken."""

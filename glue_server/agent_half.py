@@ -2,101 +2,121 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+
+import numpy as np
 
 from glue_server.agent_calls import AgentCalls
-from glue_server.checks import check_actions
-from glue_server.played import ActionRows
-from glue_server.turns import Row, build_turn
+from glue_server.checks import ActionChecks
+from glue_server.rows import Places
+from glue_server.turns import Rows, no_rows, turn_of
 from reglue.calls import Actions, EndKind, Phase, Reply, StepFlag
 from reglue.errors import AgentFault, BadReply, OutOfOrder
 from reglue.spec import Array, TaskSpec
 
 
-@dataclass(frozen=True, slots=True)
-class Upcoming:
-    """The action that a slot plays next, and whether it lies out of its bounds."""
-
-    action: bytes
-    clipped: bool
-
-    @property
-    def flags(self) -> int:
-        """StepFlag bits of the step that it brings about."""
-        return int(StepFlag.CLIPPED) if self.clipped else 0
-
-
 class AgentHalf:
-    """A slot acts from its start to its end; `upcoming` holds those that do."""
+    """A slot acts from its start to its end; `acts` says which do, (S,)."""
 
     def __init__(self, calls: AgentCalls, spec: TaskSpec) -> None:
-        self.upcoming: dict[int, Upcoming] = {}
+        self.acts = np.zeros(spec.slots, np.bool_)
+        self.checks = ActionChecks(spec)
         self._calls = calls
         self._spec = spec
-        self._rows = ActionRows(spec)
-        self._zeros = bytes(sum(tensor.row_bytes for tensor in spec.actions))
+        self._none = no_rows(spec)
+        self._actions = {tensor.name: tensor.empty(spec.slots) for tensor in spec.actions}
+        self._flags = np.zeros(spec.slots, np.uint8)  # StepFlag bits of those actions
 
-    def check_whole(self, routine: str, slots: Iterable[int]) -> None:
-        """Raise OutOfOrder if a turn of `slots` would leave out what this agent must see."""
-        left_out = sorted(self.upcoming.keys() - set(slots))
-        if left_out and not self._calls.hello.partial_turns:
+    def check_whole(self, routine: str, places: Places) -> None:
+        """Raise OutOfOrder if a turn of `places` would leave out what this agent must see."""
+        if self._calls.hello.partial_turns:
+            return
+        left_out = self.acts.copy()
+        left_out[places] = False
+        if np.count_nonzero(left_out):
             raise OutOfOrder(
-                got=f"{routine} without slots {left_out}, in which the agent acts",
+                got=f"{routine} without slots {left_out.nonzero()[0].tolist()}, "
+                "in which the agent acts",
                 wanted="all of them in one call: this agent takes whole turns",
             )
 
-    def actions(self, slots: Iterable[int]) -> dict[str, Array]:
-        """What `slots` play next: name -> (rows, *shape), zeros where the agent does not act."""
-        upcoming = [self.upcoming.get(slot) for slot in slots]
-        rows = self._rows.read([each.action if each else self._zeros for each in upcoming])
-        return {name: values.copy() for name, values in rows.items()}  # to be written to
+    def actions(self, places: Places) -> dict[str, Array]:
+        """What they play next: name -> (rows, *shape), zeros where the agent does not act."""
+        actions = {name: rows[places] for name, rows in self._actions.items()}
+        acts = self.acts[places]
+        if np.count_nonzero(acts) < len(places):
+            for rows in actions.values():
+                rows[~acts] = 0
+        return actions
 
-    def void(self, slots: Iterable[int]) -> list[Row]:
-        """Ends of those of `slots` that act, for an environment that failed."""
-        zeros = {tensor.name: tensor.empty(1)[0] for tensor in self._spec.observations}
-        return [Row(slot, zeros, int(EndKind.VOID)) for slot in slots if slot in self.upcoming]
+    def flags(self, places: Places) -> Array:
+        """StepFlag bits of the steps that those bring about, (rows,)."""
+        return self._flags[places]
+
+    def void(self, places: Places) -> Rows:
+        """Ends of those that act, for an environment that failed."""
+        acting = places[self.acts[places]]
+        return Rows(
+            acting.astype(np.uint32),
+            np.full(len(acting), EndKind.VOID, np.uint8),
+            {tensor.name: tensor.empty(len(acting)) for tensor in self._spec.observations},
+            np.zeros(len(acting)),
+        )
 
     def turn(
         self,
         phase: Phase,
         *,
-        ends: Sequence[Row] = (),
-        steps: Sequence[Row] = (),
-        starts: Sequence[Row] = (),
+        ends: Rows | None = None,
+        steps: Rows | None = None,
+        starts: Rows | None = None,
     ) -> AgentFault | None:
-        """One exchange: what each slot of `steps` and `starts` plays next.
+        """One exchange: what each slot of `steps` or `starts` plays next.
 
         Returns the fault of slots whose answer cannot be played: they do not act any
         more. Raises AgentFault when the agent is lost: nothing acts then.
         """
         if not (ends or steps or starts):
             return None
-        asked = [row.slot for row in (*steps, *starts)]
-        for row in (*ends, *steps, *starts):
-            self.upcoming.pop(row.slot, None)
-        turn = build_turn(self._spec, phase, ends=ends, steps=steps, starts=starts)
+        ends, steps, starts = ends or self._none, steps or self._none, starts or self._none
+        asked = (steps if len(steps) else starts).slots.astype(np.intp)
+        turn = turn_of(self._spec, phase, ends=ends, steps=steps, starts=starts)
+        self.acts[ends.slots] = False
+        self.acts[asked] = False
         try:
             return self._take(self._calls.turn(turn), asked)
         except BadReply as refused:
             self._calls.refuse(refused)
             return refused
         except AgentFault:
-            self.upcoming.clear()
+            self.acts[:] = False
             raise
 
-    def _take(self, reply: Reply, asked: Sequence[int]) -> AgentFault | None:
+    def _take(self, reply: Reply, asked: Places) -> AgentFault | None:
         if not isinstance(reply, Actions):
             raise BadReply("WRONG_KIND", got=type(reply).__name__, wanted="Actions")
-        checked = check_actions(self._spec, reply.arrays, len(asked))
-        given_up = [slot for slot in asked if slot in reply.abandon]
-        for place, slot in enumerate(asked):
-            if place not in checked.refused and slot not in given_up:
-                clipped = bool(checked.clipped[place])
-                self.upcoming[slot] = Upcoming(checked.rows[place], clipped)
-        for place, refused in checked.refused.items():
-            got = f"{refused.got} in slot {asked[place]}"
-            raise BadReply(refused.code, got=got, wanted=refused.wanted)  # one says enough
+        checked = self.checks.check(reply.arrays, len(asked))
+        for name, rows in checked.arrays.items():
+            self._actions[name][asked] = rows
+        self._flags[asked] = checked.clipped * _CLIPPED
+        self.acts[asked] = True
+        if reply.abandon or checked.refused:
+            return self._part(asked, checked.refused, set(reply.abandon))
+        return None
+
+    def _part(
+        self, asked: Places, refused: Mapping[int, BadReply], abandon: Collection[int]
+    ) -> AgentFault | None:
+        """The agent does not act any more where it gave up, or did what is not legal."""
+        slots = asked.tolist()
+        given_up = [slot for slot in slots if slot in abandon]
+        self.acts[[*given_up, *(slots[place] for place in refused)]] = False
+        for place, why in refused.items():
+            got = f"{why.got} in slot {slots[place]}"
+            raise BadReply(why.code, got=got, wanted=why.wanted)  # one says enough
         if given_up:
             return AgentFault(f"the agent gave up its episode in slots {given_up}")
         return None
+
+
+_CLIPPED = np.uint8(StepFlag.CLIPPED)

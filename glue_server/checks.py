@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,38 +25,120 @@ from reglue.spec import (
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """Actions that fit the spec in size: which rows are legal, and their bytes."""
+    """Actions that fit the spec in size, and which rows are legal."""
 
-    rows: list[bytes]  # one action each: its tensors in the spec's order
+    arrays: Mapping[str, Array]  # in the spec's order: name -> (rows, *shape), contiguous
     clipped: npt.NDArray[np.bool_]  # (rows,), an element lies out of its Box
-    refused: dict[int, BadReply] = field(default_factory=dict)  # by row
+    refused: Mapping[int, BadReply] = field(default_factory=dict)  # by row
+
+    @property
+    def packed(self) -> npt.NDArray[np.uint8]:
+        """(rows, bytes of a row): little-endian, a row's tensors in the spec's order."""
+        parts = [_bytes(values) for values in self.arrays.values()]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
 
-def check_actions(spec: TaskSpec, arrays: Arrays, rows: int) -> Checked:
-    """Look at `rows` actions. Raises BadReply if they are not that many of that shape."""
-    clipped = np.zeros(rows, np.bool_)
-    refused: dict[int, BadReply] = {}
-    parts: list[list[bytes]] = []
-    for tensor in spec.actions:
-        values = _shaped(tensor, arrays[tensor.name], rows)
-        flat = values.reshape(rows, tensor.size)
-        for row, reply in _illegal(tensor, flat).items():
-            refused.setdefault(row, reply)
-        if isinstance(tensor.domain, Box):
-            clipped |= _outside(tensor, flat)
-        little = np.ascontiguousarray(values, np.dtype(tensor.dtype).newbyteorder("<"))
-        parts.append([row.tobytes() for row in little])
-    return Checked([b"".join(row) for row in zip(*parts, strict=True)], clipped, refused)
+class ActionChecks:
+    """Looks at the actions of one TaskSpec."""
+
+    def __init__(self, spec: TaskSpec) -> None:
+        self.spec = spec
+        self._checks = [_TensorCheck(tensor) for tensor in spec.actions]
+
+    def check(self, arrays: Arrays, rows: int) -> Checked:
+        """Look at `rows` actions in the spec's dtypes.
+
+        Raises BadReply if they are not that many of that shape.
+        """
+        shaped = {check.tensor.name: check.shaped(arrays, rows) for check in self._checks}
+        clipped = np.zeros(rows, np.bool_)
+        refused: dict[int, BadReply] = {}
+        for check, values in zip(self._checks, shaped.values(), strict=True):
+            if not check.all_within(values):
+                flat = values.reshape(rows, check.tensor.size)
+                for row, reply in _illegal(check.tensor, flat).items():
+                    refused.setdefault(row, reply)
+                if isinstance(check.tensor.domain, Box):
+                    clipped |= _outside(check.tensor, flat)
+        return Checked(shaped, clipped, refused)
 
 
-def _shaped(tensor: TensorSpec, values: Array, rows: int) -> Array:
-    if values.size != rows * tensor.size:
-        raise BadReply(
-            "WRONG_SIZE",
-            got=f"{tensor.name!r} of shape {values.shape}",
-            wanted=f"shape {(rows, *tensor.shape)}, {tensor.dtype}: one row for each slot",
-        )
-    return values.reshape(rows, *tensor.shape)
+class _TensorCheck:
+    """A tensor's bounds, such that what lies within them is legal and not clipped."""
+
+    def __init__(self, tensor: TensorSpec) -> None:
+        self.tensor = tensor
+        self._dtype = np.dtype(tensor.dtype)
+        self._size = tensor.size
+        self._compared = np.dtype(np.uint8) if self._dtype.kind == "b" else self._dtype
+        self._within = _within(tensor)
+
+    def shaped(self, arrays: Arrays, rows: int) -> Array:
+        """(rows, *shape), contiguous, in the spec's dtype. Raises BadReply."""
+        tensor, values = self.tensor, arrays[self.tensor.name]
+        if values.size != rows * self._size:
+            raise BadReply(
+                "WRONG_SIZE",
+                got=f"{tensor.name!r} of shape {values.shape}",
+                wanted=f"shape {(rows, *tensor.shape)}, {tensor.dtype}: one row for each slot",
+            )
+        return np.ascontiguousarray(values, self._dtype).reshape(rows, *tensor.shape)
+
+    def all_within(self, values: Array) -> bool:
+        """Whether nothing more needs to be looked at: a few comparisons, no row by row."""
+        if self._within is None:
+            return False
+        low, high = self._within
+        seen = values.view(self._compared)
+        within = (seen >= low) & (seen <= high)
+        return bool(np.count_nonzero(within) == values.size)
+
+
+def _bytes(values: Array) -> npt.NDArray[np.uint8]:
+    little = values.astype(values.dtype.newbyteorder("<"), copy=False)
+    return little.reshape(len(values), math.prod(values.shape[1:])).view(np.uint8)
+
+
+def _within(tensor: TensorSpec) -> tuple[Array, Array] | None:
+    """Inclusive bounds of a row, or None where bounds cannot say what is legal."""
+    dtype = np.dtype(tensor.dtype)
+    match tensor.domain:
+        case Box() if dtype.kind == "f":
+            # Finite ones: what lies within is a finite number.
+            low, high = _bounds(tensor, dtype)
+            limits = np.finfo(dtype)
+            return np.maximum(low, limits.min), np.minimum(high, limits.max)
+        case Box() if dtype.kind == "b":
+            return np.maximum(tensor.low(), 0), np.minimum(tensor.high(), 1)
+        case Box():
+            return tensor.low(), tensor.high()
+        case Discrete(n, start):
+            return _whole(dtype, start, [start + n - 1])
+        case MultiDiscrete(n):
+            return _whole(dtype, 0, [each - 1 for each in n], tensor.shape)
+        case MultiBinary() if dtype.kind in "bui":
+            return np.zeros((), np.uint8), np.ones((), np.uint8)
+        case _:
+            return None
+
+
+def _whole(
+    dtype: np.dtype[Any], least: int, most: list[int], shape: tuple[int, ...] = ()
+) -> tuple[Array, Array] | None:
+    """Bounds in the tensor's dtype, or None where it does not hold all that is legal."""
+    limits = np.iinfo(dtype.name)  # TensorSpec looks that it is a whole one
+    if least < limits.min or max(most, default=0) > limits.max:
+        return None
+    return np.array(least, dtype), np.array(most, dtype).reshape(shape)
+
+
+def _bounds(tensor: TensorSpec, dtype: np.dtype[Any]) -> tuple[Array, Array]:
+    """Of each element, in its dtype if that is a float: an agent plays a bound in it."""
+    low, high = tensor.low(), tensor.high()
+    if dtype.kind != "f":
+        return low, high
+    with np.errstate(over="ignore"):  # a bound beyond it is none
+        return low.astype(dtype), high.astype(dtype)
 
 
 def _illegal(tensor: TensorSpec, flat: Array) -> dict[int, BadReply]:
@@ -87,8 +172,5 @@ def _in_domain(tensor: TensorSpec, flat: Array) -> npt.NDArray[np.bool_]:
 
 
 def _outside(tensor: TensorSpec, flat: Array) -> npt.NDArray[np.bool_]:
-    low, high = tensor.low().ravel(), tensor.high().ravel()
-    if flat.dtype.kind == "f":  # an agent that plays a bound plays it in its own dtype
-        with np.errstate(over="ignore"):  # a bound beyond it is none
-            low, high = low.astype(flat.dtype), high.astype(flat.dtype)
-    return np.asarray(((flat < low) | (flat > high)).any(axis=1))
+    low, high = _bounds(tensor, flat.dtype)
+    return np.asarray(((flat < low.ravel()) | (flat > high.ravel())).any(axis=1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Protocol, TypeVar
 
-from glue_server.played import check_played
+from glue_server.played_checks import check_played
 from reglue.calls import Cleanup, Done, Message, Refusal
 from reglue.environment import Environment, words
 from reglue.environment_calls import (
@@ -24,6 +24,7 @@ from reglue.errors import (
     EnvironmentFault,
     RoutineRefused,
 )
+from reglue.spec import TaskSpec
 
 log = logging.getLogger("reglue")
 
@@ -31,7 +32,7 @@ _Kind = TypeVar("_Kind")
 
 
 class EnvironmentPort(Protocol):
-    """An environment at the other end of a transport. One call is under way at a time."""
+    """An environment at the other end of a transport."""
 
     @property
     def hello(self) -> EnvironmentHello:
@@ -41,11 +42,16 @@ class EnvironmentPort(Protocol):
         """Hand over a call that is answered. Raises EnvironmentFault."""
 
     def receive(self, timeout_s: float) -> EnvironmentReply:
-        """The answer to the last call; a Played has the rows and dtypes of its Play.
+        """The answer to the oldest call; a Played has the rows and dtypes of its Play.
+
+        Its arrays are the caller's: nobody else writes to them.
 
         Raises EnvironmentFault (it is gone, too slow, or said that it failed) and
         BadReply (an answer that does not fit; the session goes on).
         """
+
+    def fileno(self) -> int | None:
+        """Readable when an answer waits; None where it is there once `send` has returned."""
 
     def refuse(self, refused: BadReply) -> None:
         """Tell the environment why its last answer was not taken."""
@@ -74,6 +80,34 @@ def ask_environment(
         port.refuse(refused)
         raise EnvironmentFault(f"the environment's answer does not fit: {refused}") from refused
     return reply
+
+
+def receive_played(
+    port: EnvironmentPort, spec: TaskSpec, play: Play, *, timeout_s: float
+) -> Played:
+    """Wait for the answer to `play`. One that does not fit is the fault of all its slots.
+
+    Raises EnvironmentFault when the environment is lost.
+    """
+    try:
+        played = port.receive(timeout_s)
+        if not isinstance(played, Played):
+            raise BadReply("WRONG_KIND", got=type(played).__name__, wanted="Played")
+    except BadReply as refused:
+        port.refuse(refused)
+        what = f"the environment's answer does not fit: {refused}"
+        return Played.blank(spec, play, dict.fromkeys((*play.slots.tolist(), *play.starts), what))
+    return played
+
+
+def check_ready(ready: Ready, slots: int) -> None:
+    """Raise EnvironmentFault for a promise that cannot be played."""
+    if ready.spec.slots != slots:
+        raise EnvironmentFault(f"env_init: got a TaskSpec of {ready.spec.slots} slots, not {slots}")
+    if not ready.variants or min(ready.variants.values()) < 1:
+        raise EnvironmentFault(
+            f"env_init: got tasks {dict(ready.variants)}, wanted at least one, with variants"
+        )
 
 
 class LocalEnvironmentPort:
@@ -106,6 +140,9 @@ class LocalEnvironmentPort:
             raise self._reply
         return self._reply
 
+    def fileno(self) -> None:
+        """None: the answer is there."""
+
     def refuse(self, refused: BadReply) -> None:
         """Log it: the environment's author reads along."""
         log.warning("an answer was refused: %s", refused)
@@ -127,6 +164,7 @@ class LocalEnvironmentPort:
                 raise BadReply("WRONG_KIND", got="nothing", wanted="an answer")
             case Play(), Played():
                 check_played(self._environment.spec, call, self._reply)
+                self._reply = _copied(self._reply)
             case _, Snapshot(snapshot) if not isinstance(snapshot, bytes):
                 raise BadReply("WRONG_KIND", got=type(snapshot).__name__, wanted="bytes")
             case _, Message(text) if not isinstance(text, str):
@@ -135,3 +173,15 @@ class LocalEnvironmentPort:
                 self._owes_cleanup = True
             case Cleanup(), Done():
                 self._owes_cleanup = False
+
+
+def _copied(played: Played) -> Played:
+    """An environment may write to its own arrays again, and so may others to theirs."""
+    return Played(
+        played.rewards.copy(),
+        {name: rows.copy() for name, rows in played.observations.items()},
+        played.terminated.copy(),
+        played.truncated.copy(),
+        played.success.copy(),
+        played.faults,
+    )

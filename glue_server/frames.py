@@ -1,8 +1,8 @@
-"""How we talk to processes of our own: frames over a socket pair.
+"""How we talk to workers of our own: frames over a socket pair.
 
-A frame is two lengths (uint32, big-endian), a JSON head and a binary body. Both ends are
-ours. Numbers of episodes travel in bodies, as messages of the protocol, so that no float
-loses a bit.
+A frame is two lengths (uint32, big-endian), a JSON head (none where it is empty) and a
+binary body. Both ends are ours. Numbers of episodes do not travel in frames but stand on
+the board, so that no float loses a bit.
 """
 
 from __future__ import annotations
@@ -13,20 +13,48 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
+from env_adapters import Cell
+from glue_server.board import Board
+from reglue.calls import Phase
+from reglue.environment_calls import Play
+
 _LENGTHS = struct.Struct(">II")
 
 
 def write_frame(channel: socket.socket, head: Mapping[str, Any], body: bytes = b"") -> None:
     """Send one frame, whole. Raises OSError if the other end is gone."""
-    text = json.dumps(head).encode()
+    text = json.dumps(head).encode() if head else b""
     channel.sendall(_LENGTHS.pack(len(text), len(body)) + text + body)
 
 
 def read_frame(channel: socket.socket) -> tuple[dict[str, Any], memoryview]:
     """Wait for one frame. Raises EOFError or OSError if the other end is gone."""
     text_bytes, body_bytes = _LENGTHS.unpack(_read(channel, _LENGTHS.size))
-    head: dict[str, Any] = json.loads(bytes(_read(channel, text_bytes)))
-    return head, _read(channel, body_bytes)
+    rest = _read(channel, text_bytes + body_bytes)
+    head: dict[str, Any] = json.loads(bytes(rest[:text_bytes])) if text_bytes else {}
+    return head, rest[text_bytes:]
+
+
+def write_play(channel: socket.socket, play: Play) -> None:
+    """Ask for a Play whose actions are on the board. Raises OSError if the worker is gone."""
+    starts = [
+        (slot, cell.task, cell.variant, cell.seed, cell.repeat, int(cell.phase))
+        for slot, cell in play.starts.items()
+    ]
+    write_frame(channel, {"starts": starts} if starts else {}, play.slots.tobytes())
+
+
+def read_play(channel: socket.socket, board: Board) -> Play:
+    """Wait for what is to be played. Raises EOFError or OSError if the pool is gone."""
+    head, body = read_frame(channel)
+    slots = np.frombuffer(body, np.uint32)
+    starts = {
+        slot: Cell(task, variant, seed, repeat, Phase(phase))
+        for slot, task, variant, seed, repeat, phase in head.get("starts", ())
+    }
+    return Play(slots, board.actions(slots), starts)
 
 
 def _read(channel: socket.socket, size: int) -> memoryview:

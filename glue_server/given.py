@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from glue_server.checks import Checked, check_actions
+from glue_server.checks import ActionChecks
 from reglue.errors import ROUTINE_REFUSALS, OutOfDomain, RoutineRefused
 from reglue.spec import Array, Arrays, TaskSpec, TensorSpec
 
@@ -42,12 +42,12 @@ def check_seed(seed: int) -> None:
         raise OutOfDomain(got=f"seed {seed}", wanted="0 to 2^63 - 1")
 
 
-def actions_given(spec: TaskSpec, actions: Arrays, rows: int) -> Checked:
-    """Legal actions, one row each. What lies out of a Box is the environment's to clip."""
-    checked = check_actions(spec, _rows(spec.actions, actions, rows), rows)
+def actions_given(checks: ActionChecks, actions: Arrays, rows: int) -> Arrays:
+    """Legal actions, name -> (rows, *shape). What is out of a Box is the environment's to clip."""
+    checked = checks.check(_rows(checks.spec.actions, actions, rows), rows)
     for bad in checked.refused.values():
         raise ROUTINE_REFUSALS.get(bad.code, OutOfDomain)(got=bad.got, wanted=bad.wanted)
-    return checked
+    return checked.arrays
 
 
 def observations_given(spec: TaskSpec, observations: Arrays, rows: int) -> dict[str, Array]:
@@ -55,14 +55,14 @@ def observations_given(spec: TaskSpec, observations: Arrays, rows: int) -> dict[
     return _rows(spec.observations, observations, rows)
 
 
-def rewards_given(rewards: npt.ArrayLike, rows: int) -> list[float]:
-    """Finite numbers, one a row."""
+def rewards_given(rewards: npt.ArrayLike, rows: int) -> npt.NDArray[np.float64]:
+    """Finite numbers, one a row, (rows,)."""
     given = np.asarray(rewards, np.float64)
     if given.shape != (rows,):
         raise RoutineRefused(got=f"rewards of shape {given.shape}", wanted=f"({rows},)")
     if not np.isfinite(given).all():
         raise OutOfDomain(got=f"rewards {given.tolist()}", wanted="finite numbers")
-    return [float(reward) for reward in given]
+    return given
 
 
 def _rows(tensors: Sequence[TensorSpec], arrays: Arrays, rows: int) -> dict[str, Array]:

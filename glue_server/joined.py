@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from glue_server.agent_half import AgentHalf
 from glue_server.cells import Cells
+from glue_server.environment_half import EnvironmentHalf
 from glue_server.given import check_slots
-from glue_server.played import Answer
-from glue_server.pool import PortPool
-from glue_server.turns import Row
+from glue_server.rows import Places
+from glue_server.slot_counts import SlotCounts
+from glue_server.turns import Rows
 from reglue.calls import Phase
-from reglue.environment_calls import EnvironmentCall, Ready
+from reglue.environment_calls import EnvironmentCall, Play, Played, Slots
 from reglue.errors import AgentFault, EnvironmentFault, OutOfOrder
-from reglue.experiment_calls import Counts
 from reglue.spec import Arrays, TaskSpec
-from reglue.worlds import Cell, Step
 
 _Kind = TypeVar("_Kind")
 
@@ -25,16 +26,16 @@ _Kind = TypeVar("_Kind")
 class Joined:
     """The two halves of each slot, which come and go by themselves, and its counts.
 
-    `live` are the slots whose environment is in mid-episode, `agent.upcoming` those in
-    which the agent acts.
+    `live` are the slots whose environment is in mid-episode, `agent.acts` those in
+    which the agent acts; (S,) each. Partners are asked about slots in ascending order.
     """
 
     def __init__(
         self,
         agent: AgentHalf,
-        pool: PortPool,
+        environment: EnvironmentHalf,
         cells: Cells,
-        counts: list[Counts],
+        counts: SlotCounts,
         *,
         goes_on: Callable[[], bool],
     ) -> None:
@@ -42,19 +43,11 @@ class Joined:
         self.agent = agent
         self.cells = cells
         self.counts = counts
-        self.live: set[int] = set()
+        self.ready = environment.ready
+        self.spec: TaskSpec = environment.ready.spec
+        self.live = np.zeros(self.spec.slots, np.bool_)
         self.phase = Phase.TRAIN
-        self._pool = pool
-
-    @property
-    def spec(self) -> TaskSpec:
-        """What is played."""
-        return self._pool.spec
-
-    @property
-    def ready(self) -> Ready:
-        """What the environment can do."""
-        return self._pool.ready
+        self._environment = environment
 
     # What is legal.
 
@@ -63,75 +56,74 @@ class Joined:
         check_slots(slots, self.spec.slots)
         return slots or range(self.spec.slots)
 
-    def check_live(self, routine: str, slots: Iterable[int]) -> None:
+    def check_live(self, routine: str, places: Places) -> None:
         """Raise OutOfOrder for a slot whose environment is not in mid-episode."""
-        for slot in slots:
-            if slot not in self.live:
-                raise OutOfOrder(
-                    got=f"{routine} in slot {slot}, which has no episode", wanted="RL_start first"
-                )
+        for slot in places[~self.live[places]].tolist():
+            raise OutOfOrder(
+                got=f"{routine} in slot {slot}, which has no episode", wanted="RL_start first"
+            )
 
-    def check_acting(self, routine: str, slots: Iterable[int]) -> None:
+    def check_acting(self, routine: str, places: Places) -> None:
         """Raise OutOfOrder for a slot in which the agent does not act."""
-        for slot in slots:
-            if slot not in self.agent.upcoming:
-                raise OutOfOrder(
-                    got=f"{routine} in slot {slot}, in which the agent does not act",
-                    wanted="RL_start or RL_agent_start first",
-                )
+        for slot in places[~self.agent.acts[places]].tolist():
+            raise OutOfOrder(
+                got=f"{routine} in slot {slot}, in which the agent does not act",
+                wanted="RL_start or RL_agent_start first",
+            )
 
     # The environment's half. All raise EnvironmentFault when it is lost: all is void then.
 
-    def begin(self, slots: Iterable[int]) -> dict[int, Answer]:
-        """env_start; answers in the order of slots."""
-        answers = self._play({slot: self.cells.next(self.phase) for slot in sorted(slots)}, {})
-        for slot in first_of(answers):
-            self.live.add(slot)
-            self.counts[slot] = replace(self.counts[slot], sum_of_rewards=0.0, steps=1)
-        return answers
+    def begin(self, places: Places) -> Played:
+        """env_start."""
+        cells = {slot: self.cells.next(self.phase) for slot in places.tolist()}
+        played = self._play(places, Play(_NO_SLOTS, {}, cells))
+        for slot in cells.keys() - played.faults.keys():
+            self.live[slot] = True
+            self.counts.begin(slot)
+        return played
 
-    def move(self, actions: Mapping[int, bytes]) -> dict[int, Answer]:
-        """env_step; answers in the order of slots."""
-        answers = self._play({}, actions)
-        for slot, step in steps_of(answers).items():
-            before, over = self.counts[slot], step.terminated or step.truncated
-            self.counts[slot] = Counts(
-                before.sum_of_rewards + step.reward,
-                before.steps + (not over),
-                before.episodes + over,
-            )
-            if not over:
-                self.live.add(slot)
-        return answers
+    def move(self, places: Places, actions: Arrays) -> Played:
+        """env_step."""
+        played = self._play(places, Play(places.astype(np.uint32), actions, {}))
+        over = (played.terminated | played.truncated).tolist()
+        for slot, reward, ends in zip(places.tolist(), played.rewards.tolist(), over, strict=True):
+            if slot not in played.faults:
+                self.live[slot] = not ends
+                self.counts.step(slot, reward, over=ends)
+        return played
 
-    def _play(self, starts: Mapping[int, Cell], steps: Mapping[int, bytes]) -> dict[int, Answer]:
+    def _play(self, places: Places, play: Play) -> Played:
         """One exchange. Its slots are live again when the answer says so."""
-        self.live -= starts.keys() | steps.keys()
+        self.live[places] = False
         try:
-            self._pool.send(starts, steps)
-            answers = self._pool.receive()
+            return self._environment.play(play)
         except EnvironmentFault:
             self.void_all()
             raise
-        return dict(sorted(answers.items()))
 
     def ask(self, call: EnvironmentCall, kind: type[_Kind]) -> _Kind:
         """Another routine of the environment. Raises RoutineRefused, with nothing changed."""
         try:
-            return self._pool.ask(call, kind)
+            return self._environment.ask(call, kind)
         except EnvironmentFault:
             self.void_all()
             raise
 
     def void_all(self) -> None:
         """The environment is lost: every episode is over. Raises AgentFault."""
-        self.live.clear()
-        self.tell(ends=self.agent.void(sorted(self.agent.upcoming)))
+        self.live[:] = False
+        self.tell(ends=self.agent.void(self.agent.acts.nonzero()[0]))
 
     # The agent's half.
 
+    def starts(self, places: Places, observations: Arrays) -> Rows:
+        """What the agent is told of episodes that begin, with seeds of its own."""
+        seeds = [self.cells.start_seed(slot) for slot in places.tolist()]
+        slots = places.astype(np.uint32)
+        return Rows(slots, np.array(seeds, np.uint64), observations, np.zeros(len(slots)))
+
     def tell(
-        self, *, ends: Sequence[Row] = (), steps: Sequence[Row] = (), starts: Sequence[Row] = ()
+        self, *, ends: Rows | None = None, steps: Rows | None = None, starts: Rows | None = None
     ) -> AgentFault | None:
         """agent_end, agent_step and agent_start, in one turn; see AgentHalf.turn."""
         try:
@@ -142,35 +134,25 @@ class Joined:
 
     def agent_lost(self) -> None:
         """Every episode is over."""
-        self.live.clear()
-        self.agent.upcoming.clear()
+        self.live[:] = False
+        self.agent.acts[:] = False
 
 
-def failures(answers: Mapping[int, Answer]) -> dict[int, EnvironmentFault]:
-    """The slots whose environment failed."""
-    return {
-        slot: answer for slot, answer in answers.items() if isinstance(answer, EnvironmentFault)
-    }
+def failed(slots: Places | Slots, played: Played) -> npt.NDArray[np.bool_] | None:
+    """The rows of `slots` whose environment failed, (rows,); None where none did."""
+    return np.isin(slots, list(played.faults)) if played.faults else None
 
 
-def steps_of(answers: Mapping[int, Answer]) -> dict[int, Step]:
-    """The slots that took a step."""
-    return {slot: answer for slot, answer in answers.items() if isinstance(answer, Step)}
-
-
-def first_of(answers: Mapping[int, Answer]) -> dict[int, Arrays]:
-    """The slots that started, and their first observations."""
-    return {slot: answer for slot, answer in answers.items() if isinstance(answer, Mapping)}
-
-
-def raise_faults(answers: Mapping[int, Answer], agents: AgentFault | None = None) -> None:
+def raise_faults(faults: Mapping[int, str], agents: AgentFault | None = None) -> None:
     """Raise what went wrong, if anything did: the agent's fault before the environment's."""
-    failed = failures(answers)
-    if not failed:
+    if not faults:
         if agents is not None:
             raise agents
         return
-    broken = EnvironmentFault("\n".join(f"slot {slot}: {what}" for slot, what in failed.items()))
+    broken = EnvironmentFault("\n".join(f"slot {slot}: {faults[slot]}" for slot in sorted(faults)))
     if agents is not None:
         raise agents from broken
     raise broken
+
+
+_NO_SLOTS: Slots = np.zeros(0, np.uint32)

@@ -14,13 +14,14 @@ from typing import TypeAlias
 from glue_server.agent_calls import AgentCalls
 from glue_server.agent_half import AgentHalf
 from glue_server.cells import Cells
+from glue_server.environment_half import EnvironmentHalf
 from glue_server.environment_port import EnvironmentPort, ask_environment
 from glue_server.given import check_seed, check_slot
 from glue_server.half_steps import agent_end, agent_start, agent_step, env_start, env_step
 from glue_server.joined import Joined
 from glue_server.keys import Keys
-from glue_server.pool import PortPool
 from glue_server.port import AgentPort
+from glue_server.slot_counts import SlotCounts
 from glue_server.states import get_random_seed, get_state, set_random_seed, set_state
 from glue_server.timeouts import Timeouts
 from glue_server.whole_steps import rl_episode, rl_start, rl_step
@@ -39,7 +40,6 @@ from reglue.experiment_calls import (
     AgentStart,
     AgentStep,
     Answer,
-    Counts,
     EnvMessage,
     EnvStart,
     EnvStep,
@@ -84,7 +84,7 @@ class Machine:
         self._environment = environment
         self._timeout_s = timeouts.environment_s
         self._keys = Keys()
-        self._counts = [Counts()]
+        self._counts = SlotCounts()
         self._inits = 0
         self._joined: Joined | None = None
         self._was_interrupted = False
@@ -110,7 +110,7 @@ class Machine:
                 return self._init(call)
             case RLCounts(slot):
                 check_slot(slot, len(self._counts))
-                return self._counts[slot]
+                return self._counts.of(slot)
             case Message():
                 return self._agent_message(call)
             case EnvMessage(text):
@@ -156,25 +156,26 @@ class Machine:
         """env_init, then agent_init. Half of it is none: then RL_init comes again."""
         self._check_init(call)
         try:
-            pool = PortPool(self._environment, call.slots, timeout_s=self._timeout_s)
+            environment = EnvironmentHalf(self._environment, call.slots, timeout_s=self._timeout_s)
         except EnvironmentFault:
             self._joined = None
             raise
         self._joined = None
-        _check_task(call, pool.variants)
-        self._counts = [Counts() for _ in range(call.slots)]
-        self._agent.init(pool.spec)
+        ready = environment.ready
+        _check_task(call, ready.variants)
+        self._counts = SlotCounts(call.slots)
+        self._agent.init(ready.spec)
         cells = Cells(
-            call.task or next(iter(pool.variants)),
+            call.task or next(iter(ready.variants)),
             call.variant,
             seed=call.seed,
             run=self._inits,
             secret=self._secret,
         )
-        half = AgentHalf(self._agent, pool.spec)
-        self._joined = Joined(half, pool, cells, self._counts, goes_on=self._goes_on)
+        half = AgentHalf(self._agent, ready.spec)
+        self._joined = Joined(half, environment, cells, self._counts, goes_on=self._goes_on)
         self._inits += 1
-        return pool.spec
+        return ready.spec
 
     def _check_init(self, call: RLInit) -> None:
         """Raise OutOfDomain for what nobody needs to be asked about."""

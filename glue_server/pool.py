@@ -1,30 +1,29 @@
-"""The slots' environments: the protocol, and the form that plays through a port."""
+"""The slots' environments: the protocol, those of this process, and one behind a port."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from typing import Protocol, TypeVar
+import select
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
-from env_adapters import Cell, Suite
+from env_adapters import Suite
 from glue_server.environment_port import EnvironmentPort, ask_environment
-from glue_server.played import ActionRows, Answer, PlayRows
 from glue_server.timeouts import Timeouts
 from reglue.calls import Cleanup, Done
-from reglue.environment import Worlds, words
-from reglue.environment_calls import EnvironmentCall, EnvironmentInit, Play, Played, Ready
+from reglue.environment import Worlds
+from reglue.environment_calls import EnvironmentInit, Play, Played, Ready
 from reglue.errors import BadReply, EnvironmentFault, RoutineRefused
 from reglue.spec import TaskSpec
 
 log = logging.getLogger("reglue")
 
-_Kind = TypeVar("_Kind")
-
 _CLEANUP_S = 10.0  # how long the end of a run waits for an environment's env_cleanup
 
 
 class Pool(Protocol):
-    """S environments. What is sent is answered slot by slot, in any order."""
+    """S environments. Plays that are under way are of different slots, and answered in order."""
 
     @property
     def spec(self) -> TaskSpec:
@@ -34,14 +33,54 @@ class Pool(Protocol):
     def executed(self) -> int:
         """Steps simulated so far, replayed ones too."""
 
-    def send(self, starts: Mapping[int, Cell], steps: Mapping[int, bytes]) -> None:
-        """Begin episodes in slots, take steps (action bytes) in others."""
+    def send(self, play: Play) -> None:
+        """Hand work over."""
 
-    def receive(self) -> dict[int, Answer]:
-        """Wait until slots have answered; those that have."""
+    def receive(self) -> Played:
+        """Wait for the answer to the oldest Play; a slot's fault is in it.
+
+        Raises EnvironmentFault when all of the environments are lost.
+        """
+
+    def filenos(self) -> Sequence[int]:
+        """One of them is readable when a part of that answer waits; none: it is there."""
+
+    def is_ready(self) -> bool:
+        """Whether the whole of it is there, so that `receive` would not wait."""
 
     def close(self) -> None:
         """End every environment."""
+
+
+class LocalPool:
+    """A suite's worlds in this process, one after another."""
+
+    def __init__(self, suite: Suite, slots: int) -> None:
+        self.executed = 0
+        self._worlds = Worlds(suite)
+        self._worlds.spec = self.spec = self._worlds.env_init(slots)
+        self._answers: deque[Played] = deque()
+
+    def send(self, play: Play) -> None:
+        """Step and start at once; `receive` hands the answer out."""
+        self._answers.append(self._worlds.play(play))
+        self.executed += len(play.slots)
+
+    def receive(self) -> Played:
+        """It is there already."""
+        return self._answers.popleft()
+
+    def filenos(self) -> Sequence[int]:
+        """None."""
+        return ()
+
+    def is_ready(self) -> bool:
+        """Always."""
+        return True
+
+    def close(self) -> None:
+        """Close every world."""
+        self._worlds.env_cleanup()
 
 
 class PortPool:
@@ -56,12 +95,11 @@ class PortPool:
         self.executed = 0
         self._port = port
         self._timeout_s = timeout_s
-        self._play: Play | None = None
+        self._under_way: deque[Play] = deque()
         self._is_closed = False
         self._is_lost = False
         self.ready = ask_environment(port, EnvironmentInit(slots), Ready, timeout_s=timeout_s)
-        _check_ready(self.ready, slots)
-        self._rows = PlayRows(self.ready.spec)
+        check_ready(self.ready, slots)
 
     @property
     def spec(self) -> TaskSpec:
@@ -73,32 +111,35 @@ class PortPool:
         """Its tasks, in their order, and how many variants each has."""
         return self.ready.variants
 
-    def send(self, starts: Mapping[int, Cell], steps: Mapping[int, bytes]) -> None:
+    def send(self, play: Play) -> None:
         """Hand the work over."""
-        self._play = self._rows.play(starts, steps)
-        self._is_lost = True  # unless it is answered
-        self._port.send(self._play)
-        self.executed += len(steps)
+        self._under_way.append(play)
+        self._port.send(play)
+        self.executed += len(play.slots)
 
-    def receive(self) -> dict[int, Answer]:
-        """All answers. One that does not fit is the fault of every slot that was asked."""
-        assert self._play is not None, "receive() follows send()"
+    def receive(self) -> Played:
+        """The answer. One that does not fit is the fault of every slot that was asked."""
+        play = self._under_way.popleft()
+        self._is_lost = True  # unless it answers
         try:
             played = self._port.receive(self._timeout_s)
-            self._is_lost = False
             if not isinstance(played, Played):
                 raise BadReply("WRONG_KIND", got=type(played).__name__, wanted="Played")
         except BadReply as refused:
-            self._is_lost = False
             self._port.refuse(refused)
-            slots = (*self._play.slots.tolist(), *self._play.starts)
-            fault = EnvironmentFault(f"the environment's answer does not fit: {refused}")
-            return dict.fromkeys(slots, fault)
-        return self._rows.answers(self._play, played)
+            played = faulty(self.spec, play, f"the environment's answer does not fit: {refused}")
+        self._is_lost = False
+        return played
 
-    def ask(self, call: EnvironmentCall, kind: type[_Kind]) -> _Kind:
-        """A routine other than those; see ask_environment."""
-        return ask_environment(self._port, call, kind, timeout_s=self._timeout_s)
+    def filenos(self) -> Sequence[int]:
+        """The port's."""
+        fileno = self._port.fileno()
+        return () if fileno is None else (fileno,)
+
+    def is_ready(self) -> bool:
+        """Whether something waits."""
+        filenos = self.filenos()
+        return not filenos or bool(select.select(filenos, (), (), 0)[0])
 
     def close(self) -> None:
         """env_cleanup, unless the environment is lost already, and let it go."""
@@ -106,7 +147,7 @@ class PortPool:
             return
         self._is_closed = True
         try:
-            if not self._is_lost:
+            if not (self._is_lost or self._under_way):
                 patience_s = min(self._timeout_s, _CLEANUP_S)
                 ask_environment(self._port, Cleanup(), Done, timeout_s=patience_s)
         except (EnvironmentFault, RoutineRefused) as error:
@@ -114,45 +155,12 @@ class PortPool:
         self._port.close("the run is over, thank you")
 
 
-class LocalPool:
-    """A suite's worlds in this process, one after another.
-
-    As PortPool over them, without the packing, which costs a light world's step twice over.
-    """
-
-    def __init__(self, suite: Suite, slots: int) -> None:
-        self.executed = 0
-        self._worlds = Worlds(suite)
-        self._worlds.spec = self.spec = self._worlds.env_init(slots)
-        self._actions = ActionRows(self.spec)
-        self._answers: dict[int, Answer] = {}
-
-    def send(self, starts: Mapping[int, Cell], steps: Mapping[int, bytes]) -> None:
-        """Begin and step at once; `receive` hands the answers out."""
-        for slot, row in steps.items():
-            action = {name: rows[0] for name, rows in self._actions.read([row]).items()}
-            try:
-                self._answers[slot] = self._worlds.step(slot, action)
-            except Exception as error:  # noqa: BLE001 - the edge of somebody's world
-                self._answers[slot] = EnvironmentFault(words(error))
-        for slot, cell in starts.items():
-            try:
-                self._answers[slot] = self._worlds.start(slot, cell)
-            except Exception as error:  # noqa: BLE001 - the edge of somebody's world
-                self._answers[slot] = EnvironmentFault(words(error))
-        self.executed += len(steps)
-
-    def receive(self) -> dict[int, Answer]:
-        """All answers; they are there already."""
-        answers, self._answers = self._answers, {}
-        return answers
-
-    def close(self) -> None:
-        """Close every world."""
-        self._worlds.env_cleanup()
+def faulty(spec: TaskSpec, play: Play, what: str) -> Played:
+    """An answer in which every slot that was asked is at fault."""
+    return Played.blank(spec, play, dict.fromkeys((*play.slots.tolist(), *play.starts), what))
 
 
-def _check_ready(ready: Ready, slots: int) -> None:
+def check_ready(ready: Ready, slots: int) -> None:
     """Raise EnvironmentFault for a promise that cannot be played."""
     if ready.spec.slots != slots:
         raise EnvironmentFault(f"env_init: got a TaskSpec of {ready.spec.slots} slots, not {slots}")

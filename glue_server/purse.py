@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-
 from glue_server.timeouts import Timeouts
 from reglue.calls import Adapt, AdaptBegin, Budget, Call, Init, Phase, Turn
 from reglue.errors import AgentTimeout
 
 
 class Purse:
-    """An agent's time, by our own clock. What remains is told with every call.
+    """An agent's time. What remains is told with every call.
 
     A call may take its step's time and what the bank still holds; what it takes beyond
     its step's time is drawn from the bank. Adaptation calls of a wave, and all calls of a
     run, share what is set for them. A run begins at Init, with all of it.
     """
 
-    def __init__(self, timeouts: Timeouts, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, timeouts: Timeouts) -> None:
         self._timeouts = timeouts
-        self._clock = clock
         self._is_first_turn: bool
         self._bank_s: float
         self._adapt_s: float | None
@@ -48,21 +43,15 @@ class Purse:
             limits.append(self._adapt_s)
         return min(limits)
 
-    @contextmanager
-    def spend(self, call: Call) -> Iterator[None]:
-        """Take the time that passes within from what remains."""
-        began = self._clock()
-        try:
-            yield
-        finally:
-            spent_s = self._clock() - began
-            self._bank_s = max(0.0, self._bank_s - max(0.0, spent_s - self._step_s(call)))
-            if self._run_s is not None:
-                self._run_s = max(0.0, self._run_s - spent_s)
-            if self._adapt_s is not None and _adapts(call):
-                self._adapt_s = max(0.0, self._adapt_s - spent_s)
-            if isinstance(call, Turn):
-                self._is_first_turn = False
+    def spend(self, call: Call, spent_s: float) -> None:
+        """Take the time that an answer took from what remains."""
+        self._bank_s = max(0.0, self._bank_s - max(0.0, spent_s - self._step_s(call)))
+        if self._run_s is not None:
+            self._run_s = max(0.0, self._run_s - spent_s)
+        if self._adapt_s is not None and _adapts(call):
+            self._adapt_s = max(0.0, self._adapt_s - spent_s)
+        if isinstance(call, Turn):
+            self._is_first_turn = False
 
     def _renew(self) -> None:
         self._is_first_turn = True

@@ -1,34 +1,66 @@
-"""Arrays of one row a slot, as a benchmark program gets them: copies of its own."""
+"""Rows of arrays, one a slot: in which order they are asked for, and whose they are."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
+from reglue.environment_calls import Played
 from reglue.experiment_calls import Stepped
-from reglue.spec import Array, Arrays, TaskSpec
-from reglue.worlds import Step
+from reglue.spec import Array, Arrays
+
+Places: TypeAlias = npt.NDArray[np.intp]
+"""Slots or rows, as an index."""
 
 
-def stacked(spec: TaskSpec, rows: Sequence[Arrays]) -> dict[str, Array]:
-    """Observations: name -> (rows, *shape)."""
-    return {
-        tensor.name: np.stack([row[tensor.name] for row in rows]) for tensor in spec.observations
-    }
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Slots that a program names. Partners are asked in ascending order."""
+
+    slots: tuple[int, ...]  # in the program's order
+    places: Places  # ascending
+    order: Places | None = None  # of the program's rows, ascending by slot; None: as they are
+
+    @staticmethod
+    def of(slots: Sequence[int]) -> Asked:
+        """Each slot once."""
+        given = np.array(slots, np.intp)
+        order = given.argsort()
+        places = given[order]
+        return Asked(tuple(slots), places, None if np.array_equal(given, places) else order)
+
+    def ascending(self, rows: Array) -> Array:
+        """The program's rows, for partners."""
+        return rows if self.order is None else rows[self.order]
+
+    def all_ascending(self, arrays: Arrays) -> Arrays:
+        """As `ascending`, of each."""
+        return {name: self.ascending(rows) for name, rows in arrays.items()}
+
+    def copied(self, rows: Array) -> Array:
+        """Partners' rows, for the program: a copy of its own."""
+        copy = rows.copy()
+        if self.order is not None:
+            copy[self.order] = rows
+        return copy
+
+    def all_copied(self, arrays: Arrays) -> dict[str, Array]:
+        """As `copied`, of each."""
+        return {name: self.copied(rows) for name, rows in arrays.items()}
 
 
-def stepped(
-    spec: TaskSpec, slots: Sequence[int], steps: Mapping[int, Step], actions: Arrays
-) -> Stepped:
-    """What a step earned, in the order of `slots`."""
-    taken = [steps[slot] for slot in slots]
+def stepped(asked: Asked, played: Played, actions: Arrays) -> Stepped:
+    """What a step earned; `actions` in the program's order already."""
     return Stepped(
-        tuple(slots),
-        rewards=np.array([step.reward for step in taken], np.float64),
-        observations=stacked(spec, [step.observation for step in taken]),
-        terminated=np.array([step.terminated for step in taken], np.bool_),
-        truncated=np.array([step.truncated for step in taken], np.bool_),
-        success=np.array([step.success for step in taken], np.bool_),
+        asked.slots,
+        rewards=asked.copied(played.rewards),
+        observations=asked.all_copied(played.observations),
+        terminated=asked.copied(played.terminated),
+        truncated=asked.copied(played.truncated),
+        success=asked.copied(played.success),
         actions=actions,
     )

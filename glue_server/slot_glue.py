@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
-from env_adapters import Cell
 from glue_server.agent_calls import AgentCalls
 from glue_server.episodes import Outcome
-from glue_server.loop import EpisodeLoop, NextOrder
-from glue_server.played import Answer
+from glue_server.loop import EpisodeLoop, NextOrder, Spent
 from glue_server.pool import Pool
 from glue_server.port import AgentPort
 from glue_server.timeouts import Timeouts
@@ -24,17 +21,8 @@ from reglue.calls import (
     Message,
     Phase,
     Reply,
-    Turn,
 )
 from reglue.spec import TaskSpec
-
-
-@dataclass(slots=True)
-class Spent:
-    """Where the time of a glue went so far, seconds."""
-
-    agent_s: float = 0.0
-    environment_s: float = 0.0
 
 
 class SlotGlue:
@@ -106,33 +94,9 @@ class SlotGlue:
         told of an end, the outcome is `ok`.
         """
         loop = EpisodeLoop(
-            self.spec,
-            phase,
-            next_order,
-            exchange=self._exchange,
-            ask=self._ask,
-            refuse=self._agent.refuse,
+            self._agent, self._pool, phase, next_order, spent=self.spent, clock=self._clock
         )
         return loop.run()
-
-    def _exchange(
-        self, starts: Mapping[int, Cell], steps: Mapping[int, bytes]
-    ) -> dict[int, Answer]:
-        """Begin and step in the pool; every answer, in the order of slots."""
-        began = self._clock()
-        wanted = len(starts) + len(steps)
-        answers: dict[int, Answer] = {}
-        if wanted:
-            self._pool.send(starts, steps)
-        while len(answers) < wanted:
-            answers |= self._pool.receive()
-        self.spent.environment_s += self._clock() - began
-        return dict(sorted(answers.items()))
-
-    def _ask(self, turn: Turn) -> Reply:
-        """The agent's answer to a turn."""
-        with self._agents_time():
-            return self._agent.turn(turn)
 
     def _call(self, call: Call) -> Reply:
         """A routine other than a turn. An answer that does not fit is fatal: nobody can go on."""

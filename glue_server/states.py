@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from glue_server.given import check_slot
 from glue_server.joined import Joined
 from glue_server.keys import SEED, STATE, Keys
@@ -20,7 +22,7 @@ from reglue.experiment_calls import Key, RLSetRandomSeed, RLSetState
 def get_state(joined: Joined, keys: Keys, call: GetState) -> Key:
     """RL_get_state."""
     _check(joined, "RL_get_state", call.slot, able=joined.ready.restores)
-    joined.check_live("RL_get_state", [call.slot])
+    joined.check_live("RL_get_state", np.array([call.slot]))
     return Key(keys.keep(STATE, joined.ask(call, Snapshot).snapshot))
 
 
@@ -28,21 +30,21 @@ def set_state(joined: Joined, keys: Keys, call: RLSetState) -> Done:
     """RL_set_state: the slot's environment is in mid-episode, whatever it was."""
     _check(joined, "RL_set_state", call.slot, able=joined.ready.restores)
     joined.ask(SetState(call.slot, keys.snapshot(STATE, call.key)), Done)
-    joined.live.add(call.slot)
+    joined.live[call.slot] = True
     return Done()
 
 
 def get_random_seed(joined: Joined, keys: Keys, call: GetRandomSeed) -> Key:
     """RL_get_random_seed."""
     _check(joined, "RL_get_random_seed", call.slot, able=joined.ready.seeds)
-    joined.check_live("RL_get_random_seed", [call.slot])
+    joined.check_live("RL_get_random_seed", np.array([call.slot]))
     return Key(keys.keep(SEED, joined.ask(call, Snapshot).snapshot))
 
 
 def set_random_seed(joined: Joined, keys: Keys, call: RLSetRandomSeed) -> Done:
     """RL_set_random_seed."""
     _check(joined, "RL_set_random_seed", call.slot, able=joined.ready.seeds)
-    joined.check_live("RL_set_random_seed", [call.slot])
+    joined.check_live("RL_set_random_seed", np.array([call.slot]))
     joined.ask(SetRandomSeed(call.slot, keys.snapshot(SEED, call.key)), Done)
     return Done()
 

@@ -6,40 +6,41 @@ have been served.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from glue_server.joined import Joined, failures, first_of, raise_faults, steps_of
-from glue_server.played import Answer
-from glue_server.rows import stacked, stepped
-from glue_server.turns import Row
-from reglue.calls import EndKind
+from glue_server.joined import Joined, failed, raise_faults
+from glue_server.rows import Asked, Places, stepped
+from glue_server.turn_rows import ends_and_steps
+from glue_server.turns import Rows
+from reglue.environment_calls import Played
 from reglue.errors import OutOfDomain, OutOfOrder
 from reglue.experiment_calls import EpisodePlayed, Started, Stepped
-from reglue.spec import Arrays
-from reglue.worlds import Step
 
 
 def rl_start(joined: Joined, slots: Sequence[int]) -> Started:
     """RL_start in `slots`, or in all."""
-    slots = joined.all_if_none(slots)
-    joined.agent.check_whole("RL_start", slots)
-    first = _start(joined, slots)
-    observations = stacked(joined.spec, [first[slot] for slot in slots])
-    return Started(tuple(slots), observations, joined.agent.actions(slots))
+    asked = Asked.of(joined.all_if_none(slots))
+    joined.agent.check_whole("RL_start", asked.places)
+    played = _start(joined, asked.places)
+    actions = joined.agent.actions(asked.places)
+    return Started(asked.slots, asked.all_copied(played.observations), asked.all_copied(actions))
 
 
 def rl_step(joined: Joined, slots: Sequence[int]) -> Stepped:
     """RL_step in `slots`, or in all whose episode is on."""
-    slots = _stepping(joined, slots)
-    steps = _step(joined, slots)
-    return stepped(joined.spec, slots, steps, joined.agent.actions(slots))
+    asked = Asked.of(joined.all_if_none(slots)) if slots else _ready_to_step(joined)
+    joined.check_live("RL_step", asked.places)
+    joined.check_acting("RL_step", asked.places)
+    joined.agent.check_whole("RL_step", asked.places)
+    played = _step(joined, asked.places)
+    return stepped(asked, played, asked.all_copied(joined.agent.actions(asked.places)))
 
 
 def rl_episode(joined: Joined, max_steps: int, slots: Sequence[int]) -> EpisodePlayed:
     """RL_episode of RL-Glue 3.0 in `slots`, or in all."""
-    slots = joined.all_if_none(slots)
+    asked = Asked.of(joined.all_if_none(slots))
     if max_steps < 0:
         raise OutOfDomain(got=f"max_steps {max_steps}", wanted="0 (no limit) or more")
     if max_steps == 0 and joined.spec.continuing:
@@ -47,76 +48,64 @@ def rl_episode(joined: Joined, max_steps: int, slots: Sequence[int]) -> EpisodeP
             got="RL_episode without a step limit",
             wanted="max_steps of 1 or more: this task never ends",
         )
-    joined.agent.check_whole("RL_episode", slots)
-    _start(joined, slots)
-    last: dict[int, Step] = {}
-    solved: set[int] = set()
-    while on := [slot for slot in slots if slot in joined.live]:
-        if 0 < max_steps <= joined.counts[on[0]].steps:  # they began together
+    joined.agent.check_whole("RL_episode", asked.places)
+    _start(joined, asked.places)
+    terminated, truncated, success = np.zeros((3, joined.spec.slots), np.bool_)
+    while len(on := asked.places[joined.live[asked.places]]):
+        if 0 < max_steps <= joined.counts.steps[on[0]]:  # they began together
             break
         if not joined.goes_on():
             raise OutOfOrder(got="RL_episode, broken off", wanted="a program and a hub that stay")
-        last |= _step(joined, on)
-        solved |= {slot for slot in on if last[slot].success}
-    return EpisodePlayed(
-        tuple(slots),
-        terminated=np.array([slot in last and last[slot].terminated for slot in slots]),
-        truncated=np.array([slot in last and last[slot].truncated for slot in slots]),
-        success=np.array([slot in solved for slot in slots]),
-    )
+        played = _step(joined, on)
+        terminated[on] = played.terminated
+        truncated[on] = played.truncated
+        success[on] |= played.success
+    # By slot, in the program's order.
+    rows = list(asked.slots)
+    return EpisodePlayed(asked.slots, terminated[rows], truncated[rows], success[rows])
 
 
-def _stepping(joined: Joined, slots: Sequence[int]) -> Sequence[int]:
-    """The slots that step. Raises OutOfOrder, OutOfDomain."""
-    slots = joined.all_if_none(slots) if slots else _ready_to_step(joined)
-    joined.check_live("RL_step", slots)
-    joined.check_acting("RL_step", slots)
-    joined.agent.check_whole("RL_step", slots)
-    return slots
-
-
-def _ready_to_step(joined: Joined) -> Sequence[int]:
+def _ready_to_step(joined: Joined) -> Asked:
     """All whose episode is on; where there is none, all: for the words that say so."""
-    both = sorted(joined.live & joined.agent.upcoming.keys())
-    return both or sorted(joined.live) or range(joined.spec.slots)
+    for on in (joined.live & joined.agent.acts, joined.live):
+        if len(places := on.nonzero()[0]):
+            return Asked(tuple(places.tolist()), places)
+    return Asked.of(range(joined.spec.slots))
 
 
-def _start(joined: Joined, slots: Iterable[int]) -> dict[int, Arrays]:
+def _start(joined: Joined, places: Places) -> Played:
     """env_start, then agent_start; first observations."""
-    answers = joined.begin(slots)
-    first = first_of(answers)
-    starts = [Row(slot, seen, joined.cells.start_seed(slot)) for slot, seen in first.items()]
-    _tell(joined, answers, starts=starts)
-    return first
+    played = joined.begin(places)
+    ends, observations = None, played.observations
+    if (void := failed(places, played)) is not None:
+        ends, places = joined.agent.void(places[void]), places[~void]
+        observations = {name: rows[~void] for name, rows in observations.items()}
+    _tell(joined, played.faults, ends=ends, starts=joined.starts(places, observations))
+    return played
 
 
-def _step(joined: Joined, slots: Iterable[int]) -> dict[int, Step]:
+def _step(joined: Joined, places: Places) -> Played:
     """env_step, then agent_step and agent_end; what each action earned."""
-    upcoming = {slot: joined.agent.upcoming[slot] for slot in sorted(slots)}
-    answers = joined.move({slot: each.action for slot, each in upcoming.items()})
-    earned = steps_of(answers)
-    ends, steps = [], []
-    for slot, step in earned.items():
-        if step.terminated or step.truncated:
-            kind = EndKind.TERMINATED if step.terminated else EndKind.TRUNCATED
-            ends.append(Row(slot, step.observation, int(kind), step.reward))
-        else:
-            steps.append(Row(slot, step.observation, upcoming[slot].flags, step.reward))
-    _tell(joined, answers, ends=ends, steps=steps)
-    return earned
+    flags = joined.agent.flags(places)
+    played = joined.move(places, joined.agent.actions(places))
+    void = failed(places, played)
+    ends, steps = ends_and_steps(places.astype(np.uint32), flags, played, void)
+    _tell(joined, played.faults, ends=ends, steps=steps)
+    return played
 
 
 def _tell(
     joined: Joined,
-    answers: Mapping[int, Answer],
+    faults: Mapping[int, str],
     *,
-    ends: Sequence[Row] = (),
-    steps: Sequence[Row] = (),
-    starts: Sequence[Row] = (),
+    ends: Rows | None,
+    steps: Rows | None = None,
+    starts: Rows | None = None,
 ) -> None:
     """The agent's turn, with a void end where the environment failed; then raise the faults."""
-    void = joined.agent.void(failures(answers))
-    ends = sorted([*ends, *void], key=lambda row: row.slot)
     fault = joined.tell(ends=ends, steps=steps, starts=starts)
-    joined.live -= {row.slot for row in (*steps, *starts)} - joined.agent.upcoming.keys()
-    raise_faults(answers, fault)
+    if fault is not None:  # it does not act everywhere
+        for rows in (steps, starts):
+            if rows is not None:
+                joined.live[rows.slots] &= joined.agent.acts[rows.slots]
+    raise_faults(faults, fault)

@@ -7,16 +7,16 @@ ends when the other end closes it.
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 import sys
 import traceback
 
 from env_adapters import SuiteName
-from glue_server.frames import read_frame, write_frame
+from glue_server.board import Board
+from glue_server.frames import read_frame, read_play, write_frame
 from reglue.environment import Environment, Worlds
-from reglue.environment_player import play_environment
 from reglue.errors import UsageError
-from reglue.wire.environment_bytes import environment_call_from_bytes, environment_reply_to_bytes
 from reglue.wire.specs import spec_to_bytes
 
 
@@ -33,18 +33,16 @@ def main() -> None:
             write_frame(channel, {"refused": _reason(suite, error)})
             return
         write_frame(channel, {}, spec)
-        serve(channel, environment)
+        serve(channel, environment, _board(channel, environment))
 
 
-def serve(channel: socket.socket, environment: Environment) -> None:
-    """Answer calls, frame by frame. Raises EOFError or OSError when the pool is gone."""
+def serve(channel: socket.socket, environment: Environment, board: Board) -> None:
+    """Answer Plays, frame by frame. Raises EOFError or OSError when the pool is gone."""
     while True:
-        _, call = read_frame(channel)
-        reply = play_environment(
-            environment, environment_call_from_bytes(bytes(call), environment.spec)
-        )
-        assert reply is not None, "a pool sends calls that are answered"
-        write_frame(channel, {}, environment_reply_to_bytes(reply, environment.spec))
+        play = read_play(channel, board)
+        played = environment.play(play)
+        board.put_played(play, played)
+        write_frame(channel, {"faults": list(played.faults.items())} if played.faults else {})
 
 
 def _build(suite: SuiteName, slots: int) -> Environment:
@@ -52,6 +50,17 @@ def _build(suite: SuiteName, slots: int) -> Environment:
     environment = Worlds(suite.build())
     environment.spec = environment.env_init(slots)
     return environment
+
+
+def _board(channel: socket.socket, environment: Environment) -> Board:
+    """The pool's board, which it sends when it has the spec."""
+    _, descriptors, _, _ = socket.recv_fds(channel, 1, 1)
+    if not descriptors:
+        raise EOFError("the other end closed")
+    try:
+        return Board(environment.spec, descriptors[0])
+    finally:
+        os.close(descriptors[0])
 
 
 def _reason(suite: SuiteName, error: Exception) -> str:

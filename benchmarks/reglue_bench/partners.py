@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -11,9 +11,9 @@ from glue_server.environment_port import EnvironmentPort
 from glue_server.hosts import Door, ServedEnvironment, how_to_join
 from glue_server.interrupts import uninterrupted
 from glue_server.options import server_tls
-from glue_server.played import Answer
+from glue_server.pool import faulty
+from reglue.environment_calls import Played
 from reglue.errors import EnvironmentTimeout, UsageError
-from reglue.worlds import Cell
 from reglue_bench.declared import Declared
 from reglue_bench.procedures.procedure import MAX_TRIES
 from reglue_bench.settings import AGENT_WAIT, Settings, flag
@@ -143,22 +143,17 @@ class RemotePool(PortPool):
         """Raises as PortPool."""
         super().__init__(port, slots, timeout_s=timeout_s)
         self.declared = Declared.of(port.hello, self.ready)
-        self._asked: tuple[int, ...] = ()
         self._late = 0  # calls in a row
 
-    def send(self, starts: Mapping[int, Cell], steps: Mapping[int, bytes]) -> None:
-        """Hand the work over."""
-        self._asked = (*steps, *starts)
-        super().send(starts, steps)
-
-    def receive(self) -> dict[int, Answer]:
+    def receive(self) -> Played:
         """All answers."""
+        play = self._under_way[0]
         try:
-            answers = super().receive()
+            played = super().receive()
         except EnvironmentTimeout as late:
             self._late += 1
             if self._late == MAX_TRIES:
                 raise
-            return dict.fromkeys(self._asked, late)
+            return faulty(self.spec, play, str(late))
         self._late = 0
-        return answers
+        return played

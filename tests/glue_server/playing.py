@@ -11,6 +11,7 @@ import numpy.typing as npt
 from env_adapters import Cell
 from glue_server import LocalPool, LocalPort, NextOrder, Order, Outcome, Pool, SlotGlue, Timeouts
 from reglue import Agent, Ends, Phase, Starts, Steps, TaskSpec
+from reglue.environment_calls import Play
 from reglue.spec import Arrays
 from tests.worlds import Corridor
 
@@ -90,6 +91,16 @@ class Told(LocalPort):
 
     def refuse(self, refused: Any) -> None:
         self.refusals.append(refused.code)
+
+
+def start(cell: Cell) -> Play:
+    """Begin an episode in slot 0."""
+    return Play(np.zeros(0, np.uint32), {}, {0: cell})
+
+
+def step() -> Play:
+    """A step of zero in slot 0 of a Corridor."""
+    return Play(np.zeros(1, np.uint32), {"action": np.zeros((1, 1), np.float32)}, {})
 
 
 def glue_of(agent: Agent, pool: Pool) -> tuple[SlotGlue, Told]:

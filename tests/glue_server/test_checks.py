@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glue_server.checks import check_actions
-from glue_server.played import ActionRows
+from glue_server.checks import ActionChecks, Checked
 from reglue.errors import BadReply
 from reglue.spec import (
     Array,
+    Arrays,
     Box,
     Discrete,
     Domain,
@@ -31,6 +31,10 @@ def acting(dtype: str, shape: tuple[int, ...], domain: Domain) -> TaskSpec:
 
 def spec_of(*actions: TensorSpec) -> TaskSpec:
     return TaskSpec((TensorSpec("observation", "float64"),), actions)
+
+
+def check_actions(spec: TaskSpec, arrays: Arrays, rows: int) -> Checked:
+    return ActionChecks(spec).check(arrays, rows)
 
 
 def refused(spec: TaskSpec, values: Any) -> dict[int, str]:
@@ -104,11 +108,9 @@ def test_a_flag_that_is_neither_0_nor_1_is_refused(domain: Domain) -> None:
 
 
 def test_a_refusal_says_what_was_got_and_what_was_wanted() -> None:
-    checked = check_actions(acting("int64", (), Discrete(3)), {"action": np.array([7])}, 1).refused[
-        0
-    ]
-    assert checked.got == "'action' = [7]"
-    assert checked.wanted == "Discrete(n=3, start=0)"
+    checked = check_actions(acting("int64", (), Discrete(3)), {"action": np.array([7])}, 1)
+    assert checked.refused[0].got == "'action' = [7]"
+    assert checked.refused[0].wanted == "Discrete(n=3, start=0)"
 
 
 @pytest.mark.parametrize("shape", [(2, 4), (3, 3), (0, 4), (3,), ()])
@@ -136,17 +138,62 @@ def test_each_of_several_tensors_can_be_what_is_wrong() -> None:
 def test_no_rows_are_nothing_to_refuse() -> None:
     spec = acting("float32", (4,), Box((-1.0,), (1.0,)))
     checked = check_actions(spec, {"action": spec.actions[0].empty(0)}, 0)
-    assert checked.rows == []
+    assert checked.arrays["action"].shape == (0, 4)
+    assert checked.packed.shape == (0, 16)
+    assert checked.clipped.shape == (0,)
+
+
+def test_a_row_that_cannot_be_legal_is_refused() -> None:
+    """A byte holds no 300, whatever it is compared with."""
+    spec = acting("uint8", (), Discrete(5, start=300))
+    assert refused(spec, [44, 255]) == {0: "OUT_OF_DOMAIN", 1: "OUT_OF_DOMAIN"}
+
+
+@pytest.mark.parametrize(
+    ("domain", "values", "marks"),
+    [
+        (Box((-1.5,), (1.5,)), [-2, -1, 1, 2], [True, False, False, True]),
+        (Box(), [-(2**31), 2**31 - 1], [False, False]),
+    ],
+)
+def test_whole_numbers_have_bounds_too(
+    domain: Domain, values: list[int], marks: list[bool]
+) -> None:
+    assert clipped(acting("int32", (), domain), values) == marks
+
+
+def test_rows_are_packed_tensor_after_tensor() -> None:
+    spec = spec_of(TensorSpec("arm", "float32", (2,)), TensorSpec("grip", "uint16", ()))
+    arrays: dict[str, Array] = {
+        "grip": np.array([3, 4], np.uint16),
+        "arm": np.array([[0, 1], [2, 3]], np.float64)[:, ::-1].astype(np.float32),
+    }
+    checked = check_actions(spec, arrays, 2)
+    assert list(checked.arrays) == ["arm", "grip"]
+    assert checked.packed.tolist() == [
+        [*np.array([1, 0], "<f4").tobytes(), 3, 0],
+        [*np.array([3, 2], "<f4").tobytes(), 4, 0],
+    ]
 
 
 @given(st.data())
-def test_an_action_is_the_same_after_its_journey_as_bytes(data: st.DataObject) -> None:
+def test_legal_actions_stay_what_they_are(data: st.DataObject) -> None:
     spec = data.draw(task_specs())
-    arrays = data.draw(arrays_of(spec.actions, rows=3))
-    rows = check_actions(spec, arrays, 3).rows
-    back = ActionRows(spec).read(rows)
+    given_arrays = data.draw(arrays_of(spec.actions, rows=3))
+    checked = check_actions(spec, given_arrays, 3)
+    packed = checked.packed
+    assert packed.dtype == np.uint8
+    assert packed.shape == (3, sum(tensor.row_bytes for tensor in spec.actions))
+    entries = [
+        np.ascontiguousarray(given_arrays[tensor.name])[row].tobytes()
+        for row in range(3)
+        for tensor in spec.actions
+    ]
+    assert packed.tobytes() == b"".join(entries)
     for tensor in spec.actions:
-        assert_same(back[tensor.name], arrays[tensor.name], tensor)
+        values = checked.arrays[tensor.name]
+        assert values.flags.c_contiguous
+        assert_same(values, given_arrays[tensor.name], tensor)
 
 
 def assert_same(got: Array, wanted: Array, tensor: TensorSpec) -> None:

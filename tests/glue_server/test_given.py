@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from glue_server.checks import ActionChecks
 from glue_server.given import actions_given, observations_given
 from reglue import Discrete, MultiBinary, TaskSpec, TensorSpec
 from reglue.errors import OutOfDomain, RoutineRefused
@@ -50,7 +51,12 @@ def test_what_is_no_number_is_refused(level: Any) -> None:
 
 def test_actions_are_looked_at_as_an_agents_are() -> None:
     legal = {"move": np.array([2]), "grip": np.array([0, 1])}
-    assert actions_given(SPEC, legal, 1).rows == [b"\2\0\0\0\0\1"]
+    checks = ActionChecks(SPEC)
+    actions = actions_given(checks, legal, 1)
+    assert {name: rows.tolist() for name, rows in actions.items()} == {
+        "move": [2],
+        "grip": [[0, 1]],
+    }
     for wrong in ({"move": np.array([3])}, {"grip": np.array([0, 2])}):
         with pytest.raises(OutOfDomain):
-            actions_given(SPEC, legal | wrong, 1)
+            actions_given(checks, legal | wrong, 1)

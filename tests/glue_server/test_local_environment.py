@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from env_adapters import Cell, Step
-from glue_server import LocalEnvironmentPort, LocalPool, PortPool
+from glue_server import LocalEnvironmentPort, LocalPool, Pool, PortPool
 from glue_server.environment_port import ask_environment
 from reglue import TaskSpec, TensorSpec
 from reglue.calls import Cleanup, Done, Message, Refusal
@@ -60,6 +60,13 @@ def pool_over(environment: Environment, slots: int = 2) -> PortPool:
     return PortPool(LocalEnvironmentPort(environment, "ours"), slots)
 
 
+def exchange(pool: Pool, *, steps: Sequence[int] = (), starts: Sequence[int] = ()) -> Played:
+    """A step of zero in some slots, an episode's start in others."""
+    actions = {"action": np.zeros((len(steps), 1), np.float32)} if steps else {}
+    pool.send(Play(np.array(steps, np.uint32), actions, {slot: cell() for slot in starts}))
+    return pool.receive()
+
+
 def ask(environment: Environment, call: EnvironmentCall, kind: type[Any]) -> Any:
     return ask_environment(LocalEnvironmentPort(environment, "ours"), call, kind, timeout_s=1.0)
 
@@ -78,28 +85,43 @@ def test_a_pool_over_a_port_knows_the_tasks() -> None:
     assert pool_over(Worlds(Corridor(solved=SOLVED))).variants == {"walk": 5, "run": 5}
 
 
-def test_a_step_is_pythons_own_numbers_and_its_own_rows() -> None:
+def test_rows_come_in_the_order_of_the_play() -> None:
     pool = pool_over(Hall())
-    pool.send({0: cell(), 1: cell()}, {})
-    pool.receive()
-    pool.send({}, {1: bytes(4)})
-    pool.receive()
-    pool.send({}, {1: bytes(4), 0: bytes(4)})
-    answers = pool.receive()
-    assert isinstance(answers[0], Step)
-    assert (type(answers[0].reward), answers[0].terminated) == (float, False)
-    seen = {slot: answer.observation["observation"].tolist() for slot, answer in answers.items()}  # type: ignore[union-attr]
-    assert seen == {1: [2.0, 0.0], 0: [1.0, 0.0]}
+    exchange(pool, starts=[0, 1])
+    exchange(pool, steps=[1])
+    answer = exchange(pool, steps=[1, 0])
+    assert answer.observations["observation"].tolist() == [[2.0, 0.0], [1.0, 0.0]]
+    assert answer.rewards.tolist() == [2.0, 1.0]
 
 
 def test_steps_and_starts_share_a_call() -> None:
     pool = pool_over(Hall())
-    pool.send({1: cell()}, {})
-    pool.receive()
-    pool.send({0: cell()}, {1: bytes(4)})
-    answers = pool.receive()
-    assert isinstance(answers[1], Step)
-    assert answers[0]["observation"].tolist() == [0.0, 0.0]  # type: ignore[index]
+    exchange(pool, starts=[1])
+    answer = exchange(pool, steps=[1], starts=[0])
+    assert answer.observations["observation"].tolist() == [[1.0, 0.0], [0.0, 0.0]]
+
+
+def test_an_environment_may_write_to_its_arrays_again() -> None:
+    """As over a wire: what it answered stays what it was."""
+
+    class Thrifty(Hall):
+        def play(self, play: Play) -> Played:
+            played = super().play(play)
+            if not play.starts:
+                self._own.observations["observation"][:] += 1.0
+                self._own.rewards[:] += 1.0
+                return self._own
+            self._own = Played.blank(self.spec, Play(np.zeros(1, np.uint32), {}, {}))
+            return played
+
+    pool = pool_over(Thrifty(), slots=1)
+    exchange(pool, starts=[0])
+    answers = [exchange(pool, steps=[0]) for _ in range(2)]
+    assert [each.rewards.tolist() for each in answers] == [[1.0], [2.0]]
+    assert [each.observations["observation"].tolist() for each in answers] == [
+        [[1.0, 1.0]],
+        [[2.0, 2.0]],
+    ]
 
 
 def test_closing_a_pool_cleans_its_environment_up_once() -> None:
@@ -151,12 +173,10 @@ def test_an_environment_that_raises_in_play_fails_in_every_slot_that_was_asked()
             raise RuntimeError("the floor gave way")
 
     pool = pool_over(Falling(), slots=3)
-    pool.send({slot: cell() for slot in range(3)}, {})
-    pool.receive()
-    pool.send({0: cell()}, {1: bytes(4), 2: bytes(4)})
-    answers = pool.receive()
-    assert {*answers} == {0, 1, 2}
-    assert all("the floor gave way" in str(answer) for answer in answers.values())
+    exchange(pool, starts=[0, 1, 2])
+    faults = exchange(pool, starts=[0], steps=[1, 2]).faults
+    assert {*faults} == {0, 1, 2}
+    assert all("the floor gave way" in what for what in faults.values())
 
 
 @pytest.mark.parametrize("fault", ["raises", "nan", "wrong shape", "no observation"])
@@ -166,14 +186,13 @@ def test_a_worlds_fault_is_its_own_slots_and_as_in_a_local_pool(fault: str) -> N
         pool_over(Worlds(Faulty(faults=[fault, ""]))),
         LocalPool(Faulty(faults=[fault, ""]), 2),
     ):
-        pool.send({0: cell(variant=0), 1: cell(variant=1)}, {})
+        cells = {0: cell(variant=0), 1: cell(variant=1)}
+        pool.send(Play(np.zeros(0, np.uint32), {}, cells))
         pool.receive()
         for _ in range(2):
-            pool.send({}, {0: bytes(4), 1: bytes(4)})
-            answers = pool.receive()
-        assert isinstance(answers[0], EnvironmentFault)
-        assert isinstance(answers[1], Step)
-        said.append(str(answers[0]).splitlines()[-1])
+            faults = exchange(pool, steps=[0, 1]).faults
+        assert {*faults} == {0}
+        said.append(faults[0].splitlines()[-1])
         pool.close()
     assert said[0] == said[1]
 
@@ -236,35 +255,27 @@ LIES: Mapping[str, tuple[Callable[[Played], Any], str]] = {
 def test_an_answer_that_does_not_fit_is_the_fault_of_every_slot_asked(lie: str) -> None:
     make, words = LIES[lie]
     pool = pool_over(Liar(make), slots=3)
-    pool.send({slot: cell() for slot in range(3)}, {})
-    pool.receive()
-    pool.send({}, {0: bytes(4), 1: bytes(4)})
-    answers = pool.receive()
-    assert {*answers} == {0, 1}
-    for answer in answers.values():
-        with pytest.raises(EnvironmentFault, match=words):
-            raise answer  # type: ignore[misc]
+    exchange(pool, starts=[0, 1, 2])
+    faults = exchange(pool, steps=[0, 1]).faults
+    assert {*faults} == {0, 1}
+    for what in faults.values():
+        assert re.search(words, what), what
 
 
 def test_an_answer_that_cannot_be_looked_at_is_a_fault() -> None:
     lie = Liar(lambda good: replace(good, observations=None))  # type: ignore[arg-type]
     pool = pool_over(lie, slots=1)
-    pool.send({0: cell()}, {})
-    pool.receive()
+    exchange(pool, starts=[0])
     with pytest.raises(EnvironmentFault, match="AttributeError"):
-        pool.send({}, {0: bytes(4)})
+        exchange(pool, steps=[0])
 
 
 def test_rows_of_a_slot_that_failed_may_hold_anything() -> None:
     pool = pool_over(
         Liar(lambda good: replace(good, rewards=np.array([0.0, np.inf]), faults={1: "fell"}))
     )
-    pool.send({0: cell(), 1: cell()}, {})
-    pool.receive()
-    pool.send({}, {0: bytes(4), 1: bytes(4)})
-    answers = pool.receive()
-    assert isinstance(answers[0], Step)
-    assert str(answers[1]) == "fell"
+    exchange(pool, starts=[0, 1])
+    assert dict(exchange(pool, steps=[0, 1]).faults) == {1: "fell"}
 
 
 @pytest.mark.parametrize(
@@ -291,6 +302,9 @@ class Promising:
         self.refusals: list[str] = []
 
     def send(self, call: EnvironmentCall) -> None:
+        pass
+
+    def fileno(self) -> None:
         pass
 
     def receive(self, timeout_s: float) -> EnvironmentReply:
@@ -417,13 +431,10 @@ class ShowingHall(Hall):
 def fault_of(environment: Environment, *, steps: bool = False) -> str:
     """The words of its fault, at its start or at its first step."""
     pool = pool_over(environment, slots=1)
-    pool.send({0: cell()}, {})
-    answer = pool.receive()[0]
+    answer = exchange(pool, starts=[0])
     if steps:
-        pool.send({}, {0: bytes(4)})
-        answer = pool.receive()[0]
-    assert isinstance(answer, EnvironmentFault)
-    return str(answer)
+        answer = exchange(pool, steps=[0])
+    return answer.faults[0]
 
 
 @pytest.mark.parametrize(("spec", "row", "words"), BENT)
@@ -438,8 +449,7 @@ def test_an_observation_that_a_cast_would_bend_is_a_fault(
 
 def test_whole_numbers_may_come_in_another_dtype() -> None:
     pool = pool_over(Worlds(Showing(WHOLE, {"seen": [1.0, True]})), slots=1)
-    pool.send({0: cell()}, {})
-    assert pool.receive()[0]["seen"].tolist() == [1, 1]  # type: ignore[index]
+    assert exchange(pool, starts=[0]).observations["seen"].tolist() == [[1, 1]]
 
 
 GOOD = {"seen": [0, 0]}

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from env_adapters import Step, SuiteName
+from env_adapters import SuiteName
 from glue_server import LocalPool, Outcome, WorkerPool
-from reglue.errors import EnvironmentFault, UsageError
-from tests.glue_server.playing import SOLVED, Follower, cell, cells, corridor_pool, played
+from reglue.errors import UsageError
+from tests.glue_server.playing import SOLVED, Follower, cell, cells, corridor_pool, played, start
 from tests.worlds import Faulty
 
 CORRIDOR = SuiteName("tests.worlds:Corridor", {"solved": SOLVED})
@@ -62,18 +62,6 @@ def shown(rows: list[Outcome]) -> list[Any]:
     ]
 
 
-def test_rewards_and_flags_are_pythons_own() -> None:
-    """What NumPy's scalars do to sums and to databases depends on who looks."""
-    pool = LocalPool(Faulty(faults=["numpy reward"]), 1)
-    pool.send({0: cell()}, {})
-    pool.receive()
-    pool.send({}, {0: bytes(4)})
-    step = pool.receive()[0]
-    assert isinstance(step, Step)
-    assert (type(step.reward), step.success) == (float, True)
-    assert step.success is True
-
-
 def test_a_pool_uses_no_more_workers_than_slots() -> None:
     pool = WorkerPool(CORRIDOR, 2, workers=5)
     try:
@@ -109,9 +97,8 @@ def test_a_suite_that_cannot_be_built_says_why(
 def test_a_suite_whose_environments_cannot_be_made_is_at_fault() -> None:
     pool = WorkerPool(SuiteName("tests.worlds:Houseless", {"solved": SOLVED}), 1, workers=1)
     try:
-        pool.send({0: cell()}, {})
-        answer = pool.receive()[0]
+        pool.send(start(cell()))
+        faults = pool.receive().faults
     finally:
         pool.close()
-    assert isinstance(answer, EnvironmentFault)
-    assert "OSError: no bricks" in str(answer)
+    assert "OSError: no bricks" in faults[0]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
+from typing import Any
 
 import pytest
 
-from glue_server import LocalPort, SlotGlue
-from reglue import Phase
+from glue_server import LocalPool, LocalPort, SlotGlue
+from reglue import Phase, Turn
+from reglue.environment_calls import Play
 from reglue.errors import AgentFault
 from tests.glue_server.playing import (
     PATIENT,
+    SOLVED,
     Follower,
     Scripted,
     Told,
@@ -20,6 +22,7 @@ from tests.glue_server.playing import (
     in_turn,
     still,
 )
+from tests.worlds import Corridor
 
 
 def test_the_agent_is_told_the_task_with_its_slots() -> None:
@@ -77,17 +80,37 @@ def test_what_an_agent_raises_in_any_routine_is_its_fault() -> None:
         glue.freeze()
 
 
+class Clock:
+    """Time goes on while somebody works."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class SlowAgent(Follower):
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+
+    def turn(self, turn: Turn) -> Any:
+        self.clock.now += 100.0
+        return super().turn(turn)
+
+
+class SlowPool(LocalPool):
+    clock: Clock
+
+    def send(self, play: Play) -> None:
+        self.clock.now += 1.0
+        super().send(play)
+
+
 def test_time_is_booked_to_whoever_was_waited_for() -> None:
-    """A clock that ticks once a look: init, 2 turns; 2 exchanges of a start and a step."""
-    ticks = itertools.count()
-    glue = SlotGlue(
-        LocalPort(Follower(), "f"),
-        corridor_pool(),
-        timeouts=PATIENT,
-        clock=lambda: float(next(ticks)),
-    )
+    """Two turns, a start and a step."""
+    clock, pool = Clock(), SlowPool(Corridor(solved=SOLVED), 1)
+    pool.clock = clock
+    glue = SlotGlue(LocalPort(SlowAgent(clock), "slow"), pool, timeouts=PATIENT, clock=clock)
     glue.init()
     list(glue.play(in_turn([cell(variant=0)]), Phase.EVALUATE))
-    looks = next(ticks)
-    assert glue.spent.agent_s == 9.0  # the purse looks twice within
-    assert glue.spent.environment_s == (looks - 12) / 2
+    assert (glue.spent.agent_s, glue.spent.environment_s) == (200.0, 2.0)

@@ -29,6 +29,8 @@ from tests.glue_server.playing import (
     glue_of,
     in_turn,
     played,
+    start,
+    step,
 )
 
 PATIENCE_MS = 20_000
@@ -145,12 +147,12 @@ def test_a_replaced_worker_is_logged(make_pool: MakePool, caplog: pytest.LogCapt
 def test_replayed_steps_are_counted_as_executed(make_pool: MakePool) -> None:
     """One episode of five steps, whose worker dies after two: two steps more."""
     pool = make_pool(slots=1, workers=1)
-    pool.send({0: cell(variant=2)}, {})
+    pool.send(start(cell(variant=2)))
     pool.receive()
     for place in range(5):
         if place == 2:
             kill(pool.processes[0])
-        pool.send({}, {0: bytes(4)})
+        pool.send(step())
         pool.receive()
     assert pool.executed == 5 + 3  # the two before, and the third that was sent into the void
 

@@ -12,8 +12,8 @@ import pytest
 from google.protobuf import text_format
 from google.protobuf.descriptor import FileDescriptor
 
-from glue_server.checks import check_actions
-from glue_server.turns import Row, build_turn
+from glue_server.checks import ActionChecks
+from glue_server.turns import Rows, turn_of
 from reglue.calls import Actions, EndKind, Numbered, Phase, StepFlag, Turn
 from reglue.door import hello_proof
 from reglue.invitation import invitation
@@ -79,7 +79,7 @@ def test_the_glue_reads_the_reply_and_finds_nothing_wrong() -> None:
     spec, message = example_spec(), agent_pb2.AgentReply.FromString(hex_block("reply"))
     reply = decode_reply(message, spec, rows=3)
     assert isinstance(reply, Actions)
-    checked = check_actions(spec, reply.arrays, 3)
+    checked = ActionChecks(spec).check(reply.arrays, 3)
     assert not checked.refused
     assert not checked.clipped.any()
 
@@ -149,23 +149,33 @@ def example_spec() -> TaskSpec:
 
 def example_turn() -> Turn:
     """Slot 2 ends and starts again, 0 and 3 go on, 1 is idle."""
-    return build_turn(
+    return turn_of(
         example_spec(),
         Phase.EVALUATE,
-        ends=[row(2, (1.5, -2.0), door_open=True, mark=EndKind.TRUNCATED, reward=1.0)],
-        steps=[
-            row(0, (0.25, 3.0), door_open=False, mark=0, reward=-0.25),
-            row(3, (-0.5, 0.0), door_open=True, mark=StepFlag.CLIPPED, reward=0.5),
-        ],
-        starts=[row(2, (0.0, 1.0), door_open=False, mark=START_SEED)],
+        ends=rows([2], [EndKind.TRUNCATED], [(1.5, -2.0)], door_open=[True], rewards=[1.0]),
+        steps=rows(
+            [0, 3],
+            [0, StepFlag.CLIPPED],
+            [(0.25, 3.0), (-0.5, 0.0)],
+            door_open=[False, True],
+            rewards=[-0.25, 0.5],
+        ),
+        starts=rows([2], [START_SEED], [(0.0, 1.0)], door_open=[False], rewards=[0.0]),
     )
 
 
-def row(
-    slot: int, position: tuple[float, float], *, door_open: bool, mark: int, reward: float = 0.0
-) -> Row:
-    observation = {"position": np.array(position), "door_open": np.array(door_open)}
-    return Row(slot, observation, int(mark), reward)
+def rows(
+    slots: list[int],
+    marks: list[int],
+    position: list[tuple[float, float]],
+    *,
+    door_open: list[bool],
+    rewards: list[float],
+) -> Rows:
+    observations = {"position": np.array(position), "door_open": np.array(door_open)}
+    return Rows(
+        np.array(slots, np.uint32), np.array(marks, np.uint64), observations, np.array(rewards)
+    )
 
 
 def example_actions() -> Actions:

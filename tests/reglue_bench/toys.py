@@ -38,7 +38,7 @@ def corridor_plan(
     defaults: dict[str, Parameter]
     match procedure:
         case "multi-task":
-            defaults = {"num_episodes": 3}
+            defaults = {"num_episodes": 3, "reveal_tasks": True}  # taken task by task
         case "meta-learning":
             defaults = {
                 "num_evals": 2,

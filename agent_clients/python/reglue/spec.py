@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -56,7 +57,7 @@ class MultiBinary:
 Domain: TypeAlias = Box | Discrete | MultiDiscrete | MultiBinary
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TensorSpec:
     """One named array: its dtype, the shape of a row and the values it takes.
 
@@ -91,15 +92,25 @@ class TensorSpec:
             case MultiBinary():
                 pass
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Elements in one row."""
         return math.prod(self.shape)
 
-    @property
+    @cached_property
     def row_bytes(self) -> int:
         """Bytes of one row on the wire."""
-        return self.size * np.dtype(self.dtype).itemsize
+        return self.size * self.numpy_dtype.itemsize
+
+    @cached_property
+    def numpy_dtype(self) -> np.dtype[Any]:
+        """`dtype` in this machine's byte order."""
+        return np.dtype(self.dtype)
+
+    @cached_property
+    def wire_dtype(self) -> np.dtype[Any]:
+        """`dtype` in the wire's byte order, little-endian."""
+        return self.numpy_dtype.newbyteorder("<")
 
     def low(self) -> npt.NDArray[np.float64]:
         """Lower bounds, shape `shape` (-inf where there is none)."""
@@ -111,7 +122,7 @@ class TensorSpec:
 
     def empty(self, rows: int) -> Array:
         """Zeros of shape `(rows, *shape)`."""
-        return np.zeros((rows, *self.shape), self.dtype)
+        return np.zeros((rows, *self.shape), self.numpy_dtype)
 
     def _bound(self, values: Sequence[float], missing: float) -> npt.NDArray[np.float64]:
         if len(values) == self.size:

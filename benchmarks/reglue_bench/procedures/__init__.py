@@ -35,10 +35,15 @@ def procedure_of(plan: Plan) -> Procedure:
     own: dict[str, Any] = {name: given[name] for name in names if name in given}
     match plan.procedure:
         case "multi-task":
-            return MultiTask(plan.variants, **own)
+            return MultiTask(plan.variants, shows_tasks=_shows_tasks(plan), **own)
         case "meta-learning":
             return MetaLearning(plan.variants, **own)
         case "online":
             return Online(plan.variants, **own)
         case other:
             raise UnknownName("procedure", other, PARAMETERS)
+
+
+def _shows_tasks(plan: Plan) -> bool:
+    """Whether its agents are told which task they play, by a one-hot or by name."""
+    return bool(plan.parameters.get("one_hot") or plan.parameters.get("reveal_tasks"))

@@ -6,29 +6,32 @@ one episode for each training goal of each task; success is the flag at any step
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 
 from glue_server import Order
 from reglue.calls import Phase
 from reglue_bench.plan import PlanCell
 from reglue_bench.procedures.procedure import Agents, MakeOrder, Record, Todo, Watch
+from reglue_bench.procedures.queues import ByTask, Queue, Shuffled
 
 
 class MultiTask:
     """A unit is one episode. A free slot takes the next one at once.
 
-    Episode n of a task plays variant n mod V, repeat n div V. Tasks take turns, so
-    that a part of a run says something of each.
+    Episode n of a task plays variant n mod V, repeat n div V. `shows_tasks` says that the
+    agent is told which task it plays, so that the order of play may follow tasks.
     """
 
     name = "multi-task"
     keeps_rewards = False  # its actions give them again
 
-    def __init__(self, variants: Mapping[str, int], *, num_episodes: int) -> None:
+    def __init__(
+        self, variants: Mapping[str, int], *, num_episodes: int, shows_tasks: bool = False
+    ) -> None:
         self._tasks = tuple(variants)
         self._variants = variants
         self._num_episodes = num_episodes
+        self._shows_tasks = shows_tasks
 
     @property
     def units(self) -> int:
@@ -57,24 +60,30 @@ class MultiTask:
         watch: Watch,
     ) -> None:
         """Play each unit's episode, frozen."""
-        queue = deque(todo)
+        glue = agents.fresh()
+        queue = self._queue(todo, order, glue.spec.slots)
         playing: dict[int, Todo] = {}
 
-        def next_order(_slot: int) -> Order | None:
-            if not queue:
+        def next_order(slot: int) -> Order | None:
+            taken = queue.take(slot)
+            if taken is None:
                 return None
-            taken = queue.popleft()
             playing[taken.unit] = taken
             return order(taken.unit, self.cells(taken.unit)[0])
 
-        glue = agents.fresh()
         glue.init()
         glue.freeze()
         for outcome in glue.play(next_order, Phase.EVALUATE):
             played = playing.pop(outcome.order.unit)
             if outcome.status == "environment_error" and played.may_be_tried_again:
-                queue.appendleft(played.again())
+                queue.put_back(played.again())
             else:
+                queue.tell(outcome)
                 watch(outcome, "evaluate")
                 record(played, [outcome])
         glue.cleanup()
+
+    def _queue(self, todo: Iterable[Todo], order: MakeOrder, slots: int) -> Queue:
+        if self._shows_tasks:
+            return ByTask(todo, tasks=len(self._tasks), slots=slots)
+        return Shuffled(todo, lambda each: order(each.unit, self.cells(each.unit)[0]).start_seed)

@@ -11,7 +11,7 @@ from glue_server import LocalPort, SlotGlue
 from glue_server.purse import Purse
 from glue_server.rpc import GlueServer
 from glue_server.timeouts import Timeouts
-from glue_server.turns import build_turn
+from glue_server.turns import no_rows, turn_of
 from reglue import Agent, Phase
 from reglue.calls import UNLIMITED, Adapt, AdaptBegin, Budget, Freeze, Init, Turn
 from reglue.errors import AgentTimeout
@@ -22,81 +22,66 @@ SPEC = corridor_pool().spec
 LIMITS = Timeouts(first_step_s=10.0, step_s=2.0, bank_s=5.0, adapt_s=8.0, run_s=100.0)
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def purse(clock: Clock) -> Purse:
-    return Purse(LIMITS, clock=clock)
+def purse() -> Purse:
+    return Purse(LIMITS)
 
 
 def a_turn(phase: Phase = Phase.EVALUATE) -> Turn:
-    return build_turn(SPEC, phase, ends=[], steps=[], starts=[])
+    none = no_rows(SPEC)
+    return turn_of(SPEC, phase, ends=none, steps=none, starts=none)
 
 
-def take(purse: Purse, clock: Clock, call: Any, seconds: float) -> Budget:
+def take(purse: Purse, call: Any, seconds: float) -> Budget:
     """What the call was told, before it took so long."""
     told = purse.budget(call)
-    with purse.spend(call):
-        clock.now += seconds
+    purse.spend(call, seconds)
     return told
 
 
-def test_the_first_turn_may_take_longer_than_others(purse: Purse, clock: Clock) -> None:
-    assert take(purse, clock, Init(SPEC), 0.0).step_us == 10_000_000
-    assert take(purse, clock, a_turn(), 0.0).step_us == 10_000_000
-    assert take(purse, clock, a_turn(), 0.0).step_us == 2_000_000
-    assert take(purse, clock, Freeze(), 0.0).step_us == 10_000_000
-    assert take(purse, clock, a_turn(), 0.0).step_us == 2_000_000
+def test_the_first_turn_may_take_longer_than_others(purse: Purse) -> None:
+    assert take(purse, Init(SPEC), 0.0).step_us == 10_000_000
+    assert take(purse, a_turn(), 0.0).step_us == 10_000_000
+    assert take(purse, a_turn(), 0.0).step_us == 2_000_000
+    assert take(purse, Freeze(), 0.0).step_us == 10_000_000
+    assert take(purse, a_turn(), 0.0).step_us == 2_000_000
 
 
-def test_what_a_call_takes_beyond_its_time_is_drawn_from_the_bank(
-    purse: Purse, clock: Clock
-) -> None:
-    take(purse, clock, a_turn(), 10.0)
+def test_what_a_call_takes_beyond_its_time_is_drawn_from_the_bank(purse: Purse) -> None:
+    take(purse, a_turn(), 10.0)
     assert purse.wait_s(a_turn()) == 7.0
-    take(purse, clock, a_turn(), 5.0)
+    take(purse, a_turn(), 5.0)
     assert purse.budget(a_turn()).bank_us == 2_000_000
     assert purse.wait_s(a_turn()) == 4.0
-    take(purse, clock, a_turn(), 1.0)
+    take(purse, a_turn(), 1.0)
     assert purse.budget(a_turn()).bank_us == 2_000_000
 
 
-def test_adaptation_calls_share_what_their_wave_has(purse: Purse, clock: Clock) -> None:
-    take(purse, clock, AdaptBegin(), 1.0)
-    take(purse, clock, a_turn(Phase.ADAPT), 3.0)
-    assert take(purse, clock, a_turn(Phase.EVALUATE), 2.0).adapt_us == 4_000_000
+def test_adaptation_calls_share_what_their_wave_has(purse: Purse) -> None:
+    take(purse, AdaptBegin(), 1.0)
+    take(purse, a_turn(Phase.ADAPT), 3.0)
+    assert take(purse, a_turn(Phase.EVALUATE), 2.0).adapt_us == 4_000_000
     assert purse.wait_s(Adapt()) == 4.0
-    take(purse, clock, Adapt(), 4.0)
+    take(purse, Adapt(), 4.0)
     with pytest.raises(AgentTimeout, match="adapt-budget"):
         purse.budget(Adapt())
     purse.budget(a_turn(Phase.EVALUATE))
-    assert take(purse, clock, AdaptBegin(), 0.0).adapt_us == 8_000_000
+    assert take(purse, AdaptBegin(), 0.0).adapt_us == 8_000_000
 
 
-def test_all_calls_of_a_run_share_what_it_has(purse: Purse, clock: Clock) -> None:
-    take(purse, clock, a_turn(), 97.0)
+def test_all_calls_of_a_run_share_what_it_has(purse: Purse) -> None:
+    take(purse, a_turn(), 97.0)
     assert purse.wait_s(a_turn()) == 2.0
-    assert take(purse, clock, a_turn(), 1.0).run_us == 3_000_000
+    assert take(purse, a_turn(), 1.0).run_us == 3_000_000
     assert purse.wait_s(a_turn()) == 2.0
-    take(purse, clock, a_turn(), 2.0)
+    take(purse, a_turn(), 2.0)
     with pytest.raises(AgentTimeout, match="run-budget"):
         purse.budget(a_turn())
-    assert take(purse, clock, Init(SPEC), 0.0).run_us == 100_000_000
+    assert take(purse, Init(SPEC), 0.0).run_us == 100_000_000
 
 
-def test_what_is_not_limited_is_not_told(clock: Clock) -> None:
-    told = Purse(Timeouts(first_step_s=3.0), clock=clock).budget(Init(SPEC))
+def test_what_is_not_limited_is_not_told() -> None:
+    told = Purse(Timeouts(first_step_s=3.0)).budget(Init(SPEC))
     assert told == Budget(step_us=3_000_000)
 
 

@@ -28,6 +28,8 @@ class Constant(Agent):
     Where a task has several actions, each of them is `action`.
     """
 
+    partial_turns = True
+
     def __init__(self, action: float | Sequence[float] = 0) -> None:
         self.action = action
 

@@ -26,6 +26,8 @@ from reglue.spec import (
 class RandomAgent(Agent):
     """Draws every action from the domain of its tensor, as `draw` says."""
 
+    partial_turns = True
+
     def agent_init(self, spec: TaskSpec) -> None:
         """No episode has begun: there is no chance to draw from yet."""
         self._chance: dict[int, np.random.Generator] = {}

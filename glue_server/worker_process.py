@@ -1,0 +1,86 @@
+"""One worker: its process, and our end of its channel."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+from env_adapters import SuiteName
+from glue_server.frames import read_frame, write_frame, write_play
+from reglue.environment_calls import Play
+from reglue.errors import EnvironmentFault, UsageError
+from reglue.spec import TaskSpec
+from reglue.wire.specs import spec_from_bytes
+
+_STDERR = 2
+
+
+class WorkerProcess:
+    """Started at once; `built` waits until it has its suite, `share` lets it play."""
+
+    def __init__(self, suite: SuiteName, slots: int, log_file: Path | None) -> None:
+        self.channel, theirs = socket.socketpair()
+        with theirs:
+            self.process = _spawn(theirs.fileno(), log_file)
+        with contextlib.suppress(ConnectionError):  # dead already: built() says so
+            config = dict(suite.config)
+            write_frame(self.channel, {"factory": suite.factory, "config": config, "slots": slots})
+
+    def built(self) -> TaskSpec:
+        """What the worker says of its suite. Raises UsageError, EnvironmentFault."""
+        try:
+            head, body = read_frame(self.channel)
+        except (EOFError, OSError) as error:
+            raise EnvironmentFault("a worker died before it had built its suite") from error
+        if "refused" in head:
+            raise UsageError(head["refused"])
+        return spec_from_bytes(bytes(body))
+
+    def share(self, memory: int) -> None:
+        """Hand over the board, by its descriptor. Raises OSError if the worker is gone."""
+        socket.send_fds(self.channel, [b"\0"], [memory])
+
+    def send(self, play: Play) -> None:
+        """Ask for a Play, whose actions are on the board. Raises OSError if it is gone."""
+        write_play(self.channel, play)
+
+    def receive(self) -> dict[int, str]:
+        """The faults of the oldest Play; the rest is on the board.
+
+        Raises EOFError or OSError if the worker is gone.
+        """
+        head, _ = read_frame(self.channel)
+        return dict(head.get("faults", ()))
+
+    def end(self) -> None:
+        """Close the channel, which ends the process; kill one that does not listen."""
+        self.channel.close()
+        try:
+            self.process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def _spawn(descriptor: int, log_file: Path | None) -> subprocess.Popen[bytes]:
+    """Start a worker: no fork of our state, no share in the terminal's Ctrl-C."""
+    # The worker imports what we can import, a script's own folder too.
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    output = log_file.open("ab") if log_file else None
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-m", "glue_server.worker", str(descriptor)],
+            pass_fds=[descriptor],
+            stdin=subprocess.DEVNULL,
+            stdout=output or _STDERR,
+            stderr=output or _STDERR,
+            env=environment,
+            start_new_session=True,
+        )
+    finally:
+        if output:
+            output.close()

@@ -1,0 +1,124 @@
+"""Two groups of slots: the agent thinks about one while environments step the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from env_adapters import SuiteName
+from glue_server import WorkerPool
+from reglue import Phase
+from reglue.errors import AgentFault
+from tests.glue_server.playing import (
+    SOLVED,
+    Follower,
+    Scripted,
+    by_k,
+    cell,
+    cells,
+    corridor_pool,
+    glue_of,
+    in_turn,
+    played,
+    still,
+)
+
+CORRIDOR = SuiteName("tests.worlds:Corridor", {"solved": SOLVED})
+
+
+class Partial(Follower):
+    partial_turns = True
+
+
+class PartlyScripted(Scripted):
+    partial_turns = True
+
+
+def slots_of(turn: Any) -> list[list[int]]:
+    return [part.slots.tolist() for part in (turn.ends, turn.steps, turn.starts)]
+
+
+def turns_of(agent: Scripted, wanted: Sequence[Any], slots: int, phase: Phase) -> Any:
+    played(agent, corridor_pool(slots), wanted, phase)
+    return [slots_of(turn) for turn in agent.turns]
+
+
+def test_each_half_of_the_slots_has_turns_of_its_own() -> None:
+    """An episode begins in the turn after the one that ended its slot's last."""
+    wanted = [cell(variant=0)] * 4 + [cell(variant=1)]
+    turns = turns_of(PartlyScripted(still), wanted, 3, Phase.EVALUATE)
+    assert turns == [
+        [[], [], [0]],
+        [[], [], [1, 2]],
+        [[0], [], []],
+        [[1, 2], [], []],
+        [[], [], [0]],
+        [[], [], [1]],
+        [[0], [], []],
+        [[], [1], []],
+        [[], [1], []],
+        [[1], [], []],
+    ]
+
+
+@pytest.mark.parametrize("phase", [Phase.ADAPT, Phase.TRAIN])
+def test_turns_are_whole_where_the_agent_learns(phase: Phase) -> None:
+    wanted = [cell(variant=0, phase=phase)] * 4
+    turns = turns_of(PartlyScripted(still), wanted, 4, phase)
+    assert turns[0] == [[], [], [0, 1, 2, 3]]
+
+
+def test_turns_are_whole_for_an_agent_that_wants_them_so() -> None:
+    assert turns_of(Scripted(still), cells(2), 4, Phase.EVALUATE)[0] == [[], [], [0, 1, 2, 3]]
+
+
+@pytest.mark.parametrize("slots", [1, 2, 5, 30])
+def test_rows_are_those_of_one_slot(slots: int) -> None:
+    alone = played(Follower(), corridor_pool(1), cells())
+    assert played(Partial(), corridor_pool(slots), cells()) == alone
+
+
+@pytest.mark.parametrize(("slots", "workers"), [(2, 2), (5, 1), (5, 3)])
+def test_rows_are_those_of_one_slot_from_workers_too(slots: int, workers: int) -> None:
+    pool = WorkerPool(CORRIDOR, slots, workers=workers)
+    try:
+        assert played(Partial(), pool, cells()) == played(Follower(), corridor_pool(1), cells())
+    finally:
+        pool.close()
+
+
+def test_when_the_agent_is_lost_all_episodes_are_and_the_pool_is_of_use() -> None:
+    class Lost(PartlyScripted):
+        def turn(self, turn: Any) -> Any:
+            if len(self.turns) == 4:
+                raise OSError("gone")
+            return super().turn(turn)
+
+    pool = WorkerPool(CORRIDOR, 4, workers=2)
+    try:
+        glue, _ = glue_of(Lost(still), pool)
+        rows = []
+        with pytest.raises(AgentFault, match="gone"):
+            rows.extend(iter_into(glue.play(in_turn([cell(variant=2)] * 9), Phase.EVALUATE), rows))
+        assert [row.status for row in rows] == ["agent_error"] * 4
+        alone = played(Follower(), corridor_pool(1), cells())
+        assert played(Partial(), pool, cells()) == alone
+    finally:
+        pool.close()
+
+
+def iter_into(outcomes: Any, rows: list[Any]) -> list[Any]:
+    """Keep what comes, also where the rest does not."""
+    for outcome in outcomes:
+        rows.append(outcome)  # noqa: PERF402
+    return []
+
+
+def test_an_environment_that_fails_at_its_start_frees_the_slot() -> None:
+    """In either group; the cells that come next are played."""
+    wanted = [cell(variant=9), cell(variant=9), cell(variant=0), cell(variant=0)]
+    glue, _ = glue_of(Partial(), corridor_pool(2))
+    rows = by_k(glue.play(in_turn(wanted), Phase.EVALUATE))
+    assert [row.status for row in rows] == ["environment_error"] * 2 + ["ok"] * 2
