@@ -10,6 +10,7 @@ from reglue.calls import StepFlag
 from reglue.environment_calls import Slots
 from reglue.spec import Array, TaskSpec
 
+_NO_LIMIT = np.iinfo(np.int64).max
 _FIRST_CAPACITY = 64  # steps; doubled when an episode is longer
 
 
@@ -24,7 +25,7 @@ class InPlay:
         self._returns = np.zeros(slots)
         self._steps = np.zeros(slots, np.int64)
         self._acted = np.zeros(slots, np.int64)  # actions taken down
-        self._most = np.zeros(slots, np.int64)  # steps that the order allows; 0: no limit
+        self._most = np.zeros(slots, np.int64)  # steps that the order allows
         self._clipped = np.zeros(slots, np.int64)
         self._success = np.zeros(slots, np.bool_)
         self._actions = np.zeros((slots, _FIRST_CAPACITY, row_bytes), np.uint8)
@@ -33,35 +34,39 @@ class InPlay:
     def begin(self, slot: int, order: Order) -> None:
         """An episode is on."""
         self.orders[slot] = order
-        self._most[slot] = order.max_steps
+        self._most[slot] = order.max_steps or _NO_LIMIT
         for column in (self._returns, self._steps, self._acted, self._clipped, self._success):
             column[slot] = 0
 
     def cut_off(self, slots: Slots) -> npt.NDArray[np.bool_]:
         """Which of `slots` have had all the steps that their order allows, (rows,)."""
-        most = self._most[slots]
-        cut: npt.NDArray[np.bool_] = (most > 0) & (most <= self._steps[slots])
+        at = slots.astype(np.intp)
+        cut: npt.NDArray[np.bool_] = self._steps[at] >= self._most[at]
         return cut
 
     def act(self, slots: Slots, actions: Array, clipped: npt.NDArray[np.bool_]) -> None:
         """Take down what is played next: `actions` are bytes, (rows, row_bytes)."""
-        acted = self._acted[slots]
+        at = slots.astype(np.intp)  # once: NumPy would convert at every look-up
+        acted = self._acted[at]
         if acted.max() >= self._actions.shape[1]:
             self._grow()
-        self._actions[slots, acted] = actions
-        self._acted[slots] = acted + 1
-        self._clipped[slots] += clipped
-        self.flags[slots] = clipped * np.uint8(StepFlag.CLIPPED)
+        self._actions[at, acted] = actions
+        self._acted[at] = acted + 1
+        self.flags[at] = 0
+        if np.count_nonzero(clipped):
+            self._clipped[at] += clipped
+            self.flags[at[clipped]] = StepFlag.CLIPPED
 
     def land(
         self, slots: Slots, rewards: npt.NDArray[np.float64], success: npt.NDArray[np.bool_]
     ) -> None:
         """Take down what the actions earned."""
-        steps = self._steps[slots]
-        self._returns[slots] += rewards
-        self._rewards[slots, steps] = rewards
-        self._steps[slots] = steps + 1
-        self._success[slots] |= success
+        at = slots.astype(np.intp)
+        steps = self._steps[at]
+        self._returns[at] += rewards
+        self._rewards[at, steps] = rewards
+        self._steps[at] = steps + 1
+        self._success[at] |= success
 
     def outcome(self, slot: int, status: str = "ok", detail: str = "") -> Outcome:
         """What became of the slot's episode, which is over.

@@ -208,7 +208,7 @@ class EpisodeLoop:
     ) -> Generator[Outcome, None, Array | None]:
         """End the episodes that do not go on; a mask of those that do, None for all."""
         cut_off = self._in_play.cut_off(slots)
-        if not (abandon or checked.refused or cut_off.any()):
+        if not (abandon or checked.refused or np.count_nonzero(cut_off)):
             return None
         plays = np.ones(len(slots), np.bool_)
         told: BadReply | None = None  # one refusal says enough

@@ -57,6 +57,14 @@ class Totals:
     executed: int = 0  # environment steps simulated
 
 
+@dataclass(frozen=True, slots=True)
+class Try:
+    """What came of a unit's `attempt`-th try."""
+
+    attempt: int
+    outcomes: Sequence[Outcome]
+
+
 class Ledger:
     """An open ledger; a context manager that closes it and lets the next writer in."""
 
@@ -161,14 +169,16 @@ class Ledger:
             assert key is not None
             return int(key[0])
 
-    def record(
-        self, attempt: int, outcomes: Sequence[Outcome], *, session: int, totals: Totals
-    ) -> None:
-        """Commit a unit's outcomes with their actions, and what the session has spent.
+    def record(self, tries: Sequence[Try], *, session: int, totals: Totals) -> None:
+        """Commit tries of units, all at once, with their actions, and what the session has spent.
 
         Also with their rewards, where the outcomes hold any.
         """
-        keyed = [({"unit": o.order.unit, "attempt": attempt, "k": o.order.k}, o) for o in outcomes]
+        keyed = [
+            ({"unit": o.order.unit, "attempt": each.attempt, "k": o.order.k}, o)
+            for each in tries
+            for o in each.outcomes
+        ]
         rows = [key | _fields(o) for key, o in keyed]
         actions = [key | {"zlib": zlib.compress(o.actions)} for key, o in keyed]
         rewards = [key | {"zlib": zlib.compress(o.rewards)} for key, o in keyed if o.rewards]

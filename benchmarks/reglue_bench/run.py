@@ -23,6 +23,7 @@ from reglue_bench.ledger import AGENT_NAME, Ledger, Totals
 from reglue_bench.partners import Partners
 from reglue_bench.plan import Plan, difference, run_secret
 from reglue_bench.procedures import Procedure, Todo, procedure_of
+from reglue_bench.recorder import Recorder
 from reglue_bench.result import AgentIdentity, Ending, Result
 from reglue_bench.score import score
 from reglue_bench.settings import AGENT_WAIT, Settings
@@ -188,6 +189,8 @@ class _Session:
     def _play(self, todo: Sequence[Todo], closing: contextlib.ExitStack) -> None:
         plan = self._request.plan
         closing.callback(lambda: self._ledger.spend(self._session, self._totals()))
+        self._recorder = Recorder(self._ledger, self._session)
+        closing.callback(self._recorder.close)
         closing.callback(self._partners.close)
         closing.callback(lambda: self._stage.close(self._farewell))
         self._stage.open()
@@ -212,8 +215,7 @@ class _Session:
         kept = outcomes
         if not self._procedure.keeps_rewards:
             kept = [replace(outcome, rewards=b"") for outcome in outcomes]
-        totals = self._totals()
-        self._ledger.record(played.attempt, kept, session=self._session, totals=totals)
+        self._recorder.record(played.attempt, kept, self._totals())
 
     def _totals(self) -> Totals:
         return Totals(

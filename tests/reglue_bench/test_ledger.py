@@ -13,7 +13,7 @@ from env_adapters import Cell
 from glue_server import Order, Outcome
 from reglue.calls import Phase
 from reglue.errors import RunBusy, RunExists, UsageError
-from reglue_bench.ledger import FILE, Ledger, Totals
+from reglue_bench.ledger import FILE, Ledger, Totals, Try
 
 
 def outcome(unit: int, k: int = 0, *, status: str = "ok", return_: float = 0.1 + 0.2) -> Outcome:
@@ -24,7 +24,7 @@ def outcome(unit: int, k: int = 0, *, status: str = "ok", return_: float = 0.1 +
 
 def record(ledger: Ledger, *outcomes: Outcome, attempt: int = 0) -> None:
     session = ledger.begin_session()
-    ledger.record(attempt, outcomes, session=session, totals=Totals())
+    ledger.record([Try(attempt, outcomes)], session=session, totals=Totals())
 
 
 def test_a_row_comes_back_to_the_bit(tmp_path: Path) -> None:
