@@ -8,7 +8,7 @@ STUBS := agent_clients/python
 DEMO := runs/demo-$(shell date +%Y%m%d-%H%M%S)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check conformance format proto proto-image constraints clean \
+.PHONY: help setup demo test check conformance speed format proto proto-image constraints clean \
 	check-style check-types check-layers check-proto check-stubs
 
 help: ## list the targets
@@ -28,6 +28,9 @@ conformance: .venv/dev-is-installed ## ask every client in the tree whether it k
 	$(BIN)/reglue conformance environment \
 		--cmd "$(BIN)/reglue join reglue.conformance:ConformanceEnvironment"
 	$(BIN)/reglue conformance experiment --cmd "$(BIN)/python -m reglue.conformance.experiment"
+
+speed: .venv-speed/is-installed ## measure Reglue beside its peers; ONLY=turns: one section
+	.venv-speed/bin/python benchmarks/speed/run.py $(addprefix --only ,$(ONLY)) $(FLAGS)
 
 check: check-style check-types check-layers check-proto check-stubs test ## what CI runs
 
@@ -66,7 +69,7 @@ constraints: .venv-uv/is-installed ## take up the newest versions that pyproject
 		--custom-compile-command "make constraints" --output-file constraints.txt pyproject.toml
 
 clean: ## remove all that the other targets made, except runs/
-	rm -rf .venv .venv-proto .venv-uv node_modules build dist .*_cache .hypothesis
+	rm -rf .venv .venv-proto .venv-speed .venv-uv node_modules build dist .*_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Each of these files is the date of an installation; a newer prerequisite renews it.
@@ -83,6 +86,14 @@ clean: ## remove all that the other targets made, except runs/
 .venv-proto/is-installed: .ci/stubs-requirements.txt
 	.ci/venv $(PYTHON) .venv-proto
 	.venv-proto/bin/python -m pip install -r .ci/stubs-requirements.txt
+	touch $@
+
+.venv-speed/is-installed: pyproject.toml constraints.txt benchmarks/speed/requirements.txt \
+		benchmarks/speed/old_codec.py
+	.ci/venv $(PYTHON) .venv-speed
+	.venv-speed/bin/python -m pip install -c constraints.txt \
+		-e '.[server,metaworld,gymnasium]' -r benchmarks/speed/requirements.txt
+	.venv-speed/bin/python benchmarks/speed/old_codec.py
 	touch $@
 
 .venv-uv/is-installed:

@@ -4,7 +4,8 @@ Importing this loads neither metaworld nor MuJoCo; what needs them loads them, a
 raises reglue.errors.MissingExtra where they are not installed.
 """
 
-from env_adapters.metaworld.goals import Goal, draw_goals
+from env_adapters.metaworld.draws import Goal
+from env_adapters.metaworld.goals import draw_goals
 from env_adapters.metaworld.names import ALL_TASKS
 from env_adapters.metaworld.suite import MetaWorld
 from env_adapters.metaworld.task_sets import Stream, TaskSet, catalogue, task_set

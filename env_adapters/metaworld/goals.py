@@ -7,15 +7,16 @@ is the k-th `Task` of that name in the benchmark's `train_tasks` or `test_tasks`
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
 
 import numpy as np
 
-from env_adapters.metaworld.library import metaworld
+from env_adapters.metaworld.draws import DRAWS, Goal
+from env_adapters.metaworld.library import is_proved, metaworld
 from env_adapters.metaworld.task_sets import TaskSet
 from reglue.errors import UsageError
 
-Goal: TypeAlias = tuple[float, ...]
+VARIANTS = 50
+"""Goals of a task (`metaworld._N_GOALS`)."""
 
 SEEDS = 2**32
 """Seeds are below this: Meta-World draws from NumPy's legacy global stream."""
@@ -26,10 +27,11 @@ def draw_goals(
 ) -> dict[str, tuple[Goal, ...]]:
     """The 50 goals of each task, in order, as `metaworld.<Benchmark>(seed=seed)` has them.
 
-    Only the set's own split is drawn. Takes half a second a task; `progress` is
-    called with the number of tasks done and of all tasks after each. Meta-World draws
-    from NumPy's global stream; we draw from one of our own that gives the same numbers,
-    so that what other threads draw changes nothing.
+    Only the set's own split is drawn. Takes a millisecond a task where it is known how
+    this version of metaworld draws, else half a second: a reset for each goal.
+    `progress` is called with the number of tasks done and of all tasks after each.
+    Meta-World draws from NumPy's global stream; we draw from one of our own that gives
+    the same numbers, so that what other threads draw changes nothing.
 
     Own MT lists are drawn as by `gym.make("Meta-World/custom-mt-envs", seed=seed)`,
     which however ignores a seed of 0; here 0 is a seed like any other.
@@ -39,17 +41,22 @@ def draw_goals(
     most = SEEDS - 1 - max(stream.seed_offset for stream in tasks.streams)
     if not 0 <= seed <= most:
         raise UsageError(f"{tasks.label}: got seed {seed}, wanted 0 to {most}")
+    draw = _draw if is_proved() else draw_by_resets
     goals: dict[str, tuple[Goal, ...]] = {}
     for stream in tasks.streams:
         chance = np.random.RandomState(seed + stream.seed_offset)
         for task in stream.tasks:
-            goals[task] = _draw(task, chance)
+            goals[task] = draw(task, chance)
             if progress is not None:
                 progress(len(goals), len(tasks.tasks))
     return goals
 
 
 def _draw(task: str, chance: np.random.RandomState) -> tuple[Goal, ...]:
+    return tuple(DRAWS[task].goal(chance) for _ in range(VARIANTS))
+
+
+def draw_by_resets(task: str, chance: np.random.RandomState) -> tuple[Goal, ...]:
     """The next goals of the stream, drawn as `metaworld._make_tasks` does: one a reset."""
     env = metaworld("env_dict").ALL_V3_ENVIRONMENTS[task]()
     env._freeze_rand_vec = False
@@ -57,7 +64,7 @@ def _draw(task: str, chance: np.random.RandomState) -> tuple[Goal, ...]:
     env.seeded_rand_vec = True  # draw from np_random, not from NumPy's global stream
     env.np_random = chance
     goals = []
-    for _ in range(metaworld()._N_GOALS):
+    for _ in range(VARIANTS):
         env.reset()
         goals.append(tuple(env._last_rand_vec.tolist()))
     env.close()

@@ -38,13 +38,33 @@ class Observations:
             return (observation,)
         return observation, TensorSpec("task", "int64", (), Discrete(len(ALL_TASKS)))
 
-    def first(self, task: str, frames: npt.NDArray[np.float64]) -> Arrays:
+    def view(self, task: str) -> View:
+        """Of the episodes of `task`."""
+        size = self.specs()[0].shape[0]
+        blank = np.zeros(size, self.dtype)
+        if self.one_hot:
+            blank[FRAME_STACK + self.tasks.index(task)] = 1
+        index = np.array(ALL_TASKS.index(task), np.int64)
+        index.setflags(write=False)  # one for all steps
+        return View(blank, self.recurrent_info, {"task": index} if self.reveal_tasks else {})
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What an agent sees of one task's episodes."""
+
+    blank: npt.NDArray[np.floating]  # (size,), with all that never changes
+    recurrent_info: bool
+    revealed: Arrays  # other tensors
+
+    def first(self, frames: npt.NDArray[np.float64]) -> Arrays:
         """The observation of a start from the simulator's `frames`, (39,)."""
-        return self._arrays(task, frames, np.zeros(ACTION + 2))
+        observation = self.blank.copy()
+        observation[:FRAME_STACK] = frames
+        return {"observation": observation, **self.revealed}
 
     def later(
         self,
-        task: str,
         frames: npt.NDArray[np.float64],
         *,
         action: npt.NDArray[np.float32],
@@ -52,18 +72,10 @@ class Observations:
         ended: bool,
     ) -> Arrays:
         """The observation of a step: `frames` after it, the `action` as it was given."""
-        recurrent = np.array([*action, reward / _REWARD_SCALE, ended], np.float64)
-        return self._arrays(task, frames, recurrent)
-
-    def _arrays(
-        self, task: str, frames: npt.NDArray[np.float64], recurrent: npt.NDArray[np.float64]
-    ) -> Arrays:
-        parts = [frames]
-        if self.one_hot:
-            parts.append(np.eye(len(self.tasks))[self.tasks.index(task)])
+        seen = self.first(frames)
         if self.recurrent_info:
-            parts.append(recurrent)
-        observation = np.concatenate(parts).astype(self.dtype, copy=False)
-        if not self.reveal_tasks:
-            return {"observation": observation}
-        return {"observation": observation, "task": np.array(ALL_TASKS.index(task), np.int64)}
+            recurrent = seen["observation"][-(ACTION + 2) :]
+            recurrent[:ACTION] = action
+            recurrent[ACTION] = reward / _REWARD_SCALE
+            recurrent[ACTION + 1] = ended
+        return seen

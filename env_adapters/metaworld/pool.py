@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from env_adapters.cache import DiskCache, cache_folder
+from env_adapters.metaworld.models import Models
+from env_adapters.metaworld.rests import Rests
 from env_adapters.metaworld.simulator import Simulator
 
 
@@ -14,6 +17,8 @@ class SimulatorPool:
 
     def __init__(self, most_idle: int = 64) -> None:
         self._most_idle = most_idle
+        cache = DiskCache(cache_folder())
+        self._models, self._rests = Models(cache), Rests(cache)
         self._idle: list[Simulator] = []  # the longest idle first
 
     def take(self, task: str) -> Simulator:
@@ -21,7 +26,7 @@ class SimulatorPool:
         for place in reversed(range(len(self._idle))):
             if self._idle[place].task == task:
                 return self._idle.pop(place)
-        return Simulator(task)
+        return Simulator(task, self._models, self._rests)
 
     def give_back(self, simulator: Simulator) -> None:
         """Its episode is over or abandoned."""

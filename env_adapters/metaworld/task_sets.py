@@ -15,7 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast
 
-from env_adapters.metaworld.library import metaworld
+from env_adapters.metaworld.built_in import BUILT_IN
+from env_adapters.metaworld.library import is_proved, metaworld
 from env_adapters.metaworld.names import check_task
 from reglue.errors import UnknownName, UsageError
 
@@ -120,6 +121,8 @@ def _split(name: str, family: Family, split: str | None) -> Split:
 
 
 def _built_in(name: str, family: Family, split: Split) -> tuple[str, ...]:
+    if is_proved():
+        return BUILT_IN[name, split]
     classes = getattr(metaworld("env_dict"), f"{name}_V3")
     return tuple(classes if family == "MT" else classes[split])
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from env_adapters.metaworld.observations import ACTION, Observations
+from env_adapters.metaworld.observations import ACTION, Observations, View
 from env_adapters.metaworld.pool import SimulatorPool
 from env_adapters.metaworld.simulator import Simulator
 from env_adapters.metaworld.snapshot import Snapshot, read_snapshot
@@ -42,6 +43,7 @@ class Rules:
 class _Episode:
     cell: Cell
     simulator: Simulator
+    view: View
 
 
 class World:
@@ -67,8 +69,8 @@ class World:
             self._pool.give_back(simulator)
             raise
         self.close()
-        self._episode = _Episode(cell, simulator)
-        return self._rules.observations.first(cell.task, frames)
+        self._episode = self._new(cell, simulator)
+        return self._episode.view.first(frames)
 
     def step(self, action: Arrays) -> Step:
         """Take one step; `action["action"]` is (4,), finite, used as float32.
@@ -79,15 +81,16 @@ class World:
         live = self._live()
         cell, simulator = live.cell, live.simulator
         chosen = np.asarray(action["action"], np.float32)
-        if chosen.shape != (ACTION,) or not np.isfinite(chosen).all():
+        # No four finite float32 have an infinite sum in float64.
+        if chosen.shape != (ACTION,) or not math.isfinite(sum(chosen.tolist())):
             raise UsageError(f"got the action {chosen.tolist()}, wanted {ACTION} finite numbers")
         frames, reward, success = simulator.step(chosen)
+        reward = float(reward)
         terminated = success and cell.phase == Phase.EVALUATE
         truncated = simulator.steps >= self._rules.horizon
-        observation = self._rules.observations.later(
-            cell.task, frames, action=chosen, reward=reward, ended=terminated or truncated
-        )
-        if terminated or truncated:
+        ended = terminated or truncated
+        observation = live.view.later(frames, action=chosen, reward=reward, ended=ended)
+        if ended:
             self.close()
         return Step(reward, observation, terminated, truncated, success)
 
@@ -115,13 +118,16 @@ class World:
         simulator.start(goal, goal_visible=self._rules.goal_visible)
         simulator.set_state(snapshot.state)
         self.close()
-        self._episode = _Episode(snapshot.cell, simulator)
+        self._episode = self._new(snapshot.cell, simulator)
 
     def close(self) -> None:
         """Give the simulator back; `start` may still be called."""
         if self._episode is not None:
             self._pool.give_back(self._episode.simulator)
             self._episode = None
+
+    def _new(self, cell: Cell, simulator: Simulator) -> _Episode:
+        return _Episode(cell, simulator, self._rules.observations.view(cell.task))
 
     def _live(self) -> _Episode:
         if self._episode is None:

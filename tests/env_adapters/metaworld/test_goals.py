@@ -9,23 +9,32 @@ from typing import Any
 import numpy as np
 import pytest
 
-from env_adapters.metaworld import draw_goals, task_set
+from env_adapters.metaworld import ALL_TASKS, draw_goals, goals, task_set
 from env_adapters.metaworld.library import metaworld
 from reglue.errors import UsageError
 
 
 def goals_of(tasks: Iterable[Any]) -> dict[str, list[bytes]]:
     """Upstream's list of Tasks as the bits of each task's goals."""
-    goals: dict[str, list[bytes]] = {}
+    found: dict[str, list[bytes]] = {}
     for task in tasks:
-        goals.setdefault(task.env_name, []).append(
+        found.setdefault(task.env_name, []).append(
             pickle.loads(task.data)["rand_vec"].tobytes()  # noqa: S301 - made in this process
         )
-    return goals
+    return found
 
 
-def bits(goals: Mapping[str, Iterable[Any]]) -> dict[str, list[bytes]]:
-    return {task: [np.array(goal).tobytes() for goal in each] for task, each in goals.items()}
+def bits(drawn: Mapping[str, Iterable[Any]]) -> dict[str, list[bytes]]:
+    return {task: [np.array(goal).tobytes() for goal in each] for task, each in drawn.items()}
+
+
+@pytest.mark.parametrize("task", ALL_TASKS)
+def test_goals_drawn_without_physics_are_those_of_resets(
+    task: str, five_goals: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = draw_goals(task_set(f"MT1:{task}"), 11)
+    monkeypatch.setattr(goals, "is_proved", lambda: False)
+    assert bits(drawn) == bits(draw_goals(task_set(f"MT1:{task}"), 11))
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +51,7 @@ def test_mt1_has_the_goals_of_mt1() -> None:
 def five_goals(monkeypatch: pytest.MonkeyPatch) -> None:
     """Five goals a task, on both sides, where fifty would only take time."""
     monkeypatch.setattr(metaworld(), "_N_GOALS", 5)
+    monkeypatch.setattr(goals, "VARIANTS", 5)
 
 
 def test_mt10_has_the_goals_of_mt10(five_goals: None) -> None:

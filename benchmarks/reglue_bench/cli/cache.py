@@ -1,0 +1,49 @@
+"""`reglue cache`: what is kept on disk to be faster next time."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from rich.filesize import decimal
+from rich.table import Table
+from rich.text import Text
+from typer import Argument
+
+from env_adapters.cache import DiskCache, cache_folder
+from glue_server.command import console, run_command, say
+
+
+def cache(
+    action: Annotated[Literal["info", "clear"], Argument(help="look at it, or empty it")] = "info",
+) -> None:
+    """Show or clear what Reglue keeps on disk: compiled models and where resets come to rest.
+
+    Nothing is lost with it but time, and what was kept under other versions of the
+    packages or on another processor is not used. REGLUE_CACHE_DIR names another folder;
+    set to nothing, it means that nothing is kept.
+    """
+    kept = DiskCache(cache_folder())
+    if kept.folder is None:
+        say("Nothing is kept: REGLUE_CACHE_DIR is empty, or there is no home folder.")
+    elif action == "clear":
+        held = kept.clear()
+        say(f"Deleted {held.entries:,} entries, {decimal(held.size_bytes)}, of {kept.folder}.")
+    else:
+        console().print(_table(kept))
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """The command."""
+    run_command(cache, sys.argv[1:] if argv is None else argv)
+
+
+def _table(kept: DiskCache) -> Table:
+    usage = kept.usage()
+    table = Table(title="cache", show_header=False)
+    table.add_row("folder", Text(str(kept.folder), overflow="fold"))
+    table.add_row("entries", f"{usage.entries:,}")
+    table.add_row("size", f"{decimal(usage.size_bytes)} of at most {decimal(kept.limit_bytes)}")
+    table.caption = "`reglue cache clear` empties it"
+    return table

@@ -1,0 +1,184 @@
+"""Steps in an environment's place, on the environment's own attributes."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from env_adapters.metaworld.fast.caging import caging_reward
+from env_adapters.metaworld.fast.proof import step_is_proved
+from env_adapters.metaworld.fast.rebuild import rebuilt
+from env_adapters.metaworld.fast.touch import touches_both
+from env_adapters.metaworld.fast.views import Views
+from env_adapters.metaworld.library import mujoco
+
+Floats = npt.NDArray[np.float64]
+
+_FRAME = 18  # hand 3, gripper 1, objects 14
+_FLOAT32 = np.dtype(np.float32)
+_THREE_FLOATS = struct.Struct("3f")
+_SUCCEED_BY_TOUCH = ("SawyerStickPushEnvV3",)
+_DOWNWARDS = np.array((1.0, 0.0, 1.0, 0.0))  # the hand's quaternion, as upstream writes it
+_TWO = np.array((2.0, 2.0, 2.0))
+SLOTS = (
+    *("data", "tcp_center", "_bounds", "_claws", "_fingers", "_forward", "_hand", "_memory"),
+    *("_scale", "_simulate"),
+)
+
+
+def stand_in(env: Any) -> StandIn | None:
+    """One for a metaworld environment; None where the fast step was not proved equal."""
+    if not step_is_proved():
+        return None
+    double: StandIn = object.__new__(_class(type(env)))  # type: ignore[arg-type] # types are hashable
+    double.take(env)
+    return double
+
+
+class StandIn:
+    """What `step` and upstream's reward functions need of an environment, but faster.
+
+    It shares the environment's `__dict__`: resets are done with the environment, and
+    both see the same episode. Only `data` differs: MuJoCo's, looked up by name once.
+
+    The class that is made of it for a task inherits from the task's class too, and has
+    that class's functions with other globals.
+    """
+
+    # Slots of the classes that are made; where upstream has them too, these come first.
+    data: Views
+    tcp_center: Floats  # (3,), between the fingertips, as of this step
+    _bounds: list[tuple[float, float]]  # of the hand's mocap body, x, y and z
+    _claws: tuple[Floats, Floats]
+    _fingers: tuple[Floats, Floats]
+    _forward: Callable[[], None]
+    _hand: Floats
+    _memory: Any  # MjData's arrays that a step writes: mocap_pos, mocap_quat, ctrl
+    _scale: float  # action_scale rounded to float32
+    _simulate: Callable[[], None]
+
+    rewards: Any  # upstream's module of that name, with `lengths`
+
+    # The environment's attributes, and functions of its class.
+    action_scale: float  # metres per unit of action
+    curr_path_length: int
+    max_path_length: int
+    obj_init_pos: Floats
+    init_tcp: Floats
+    sawyer_observation_space: Any
+    _partially_observable: bool
+    _prev_obs: Floats
+    _target_pos: Floats
+    _get_id_main_object: Callable[[], int]
+    _get_pos_objects: Callable[[], Floats]
+    _get_quat_objects: Callable[[], Floats]
+    evaluate_state: Callable[..., tuple[Any, dict[str, Any]]]
+
+    _gripper_caging_reward = caging_reward
+    """Where the task has none of its own."""
+
+    def take(self, env: Any) -> None:
+        """Share the environment's attributes."""
+        mj, model, data = mujoco(), env.model, env.data
+        self.__dict__ = env.__dict__
+        self.data = views = Views(data)
+        self._bounds = [*zip(env.mocap_low.tolist(), env.mocap_high.tolist(), strict=True)]
+        self._claws = views.body("rightclaw").xpos, views.body("leftclaw").xpos
+        self._fingers = views.site("rightEndEffector").xpos, views.site("leftEndEffector").xpos
+        self._forward = partial(mj.mj_forward, model, data)
+        self._hand = views.body("hand").xpos
+        self._memory = data.mocap_pos[0], data.mocap_quat[0], data.ctrl
+        self._scale = float(np.float32(env.action_scale))
+        self._simulate = partial(mj.mj_step, model, data, env.frame_skip)
+
+    def step(self, action: npt.NDArray[Any]) -> tuple[Floats, Any, Any]:
+        """The environment's observation, reward and `info["success"]`, types and bits.
+
+        `action` is (4,), float32 or float64.
+
+        Left out, as nothing that is seen depends on it: writing sites' positions, which
+        mj_forward computes anew, and mj_rnePostConstraint's forces.
+        """
+        if self.curr_path_length >= self.max_path_length:
+            raise ValueError("You must reset the env manually once truncate==True")
+        self._control(action)
+        self._simulate()
+        self.curr_path_length += 1
+        self._forward()
+        right, left = self._fingers
+        self.tcp_center = (right + left) / _TWO
+        observation = self._observe()
+        reward, info = self.evaluate_state(observation, action)
+        return observation, reward, info["success"]
+
+    def _control(self, action: npt.NDArray[Any]) -> None:
+        position, quaternion, control = self._memory
+        x, y, z, effort = action.tolist()
+        single = action.dtype == _FLOAT32
+        scale = self._scale if single else self.action_scale
+        dx = _between(-1.0, x, 1.0) * scale
+        dy = _between(-1.0, y, 1.0) * scale
+        dz = _between(-1.0, z, 1.0) * scale
+        if single:  # upstream's products are float32: float64's are exact, and rounded here
+            dx, dy, dz = _THREE_FLOATS.unpack(_THREE_FLOATS.pack(dx, dy, dz))
+        x, y, z = position.tolist()
+        (low_x, high_x), (low_y, high_y), (low_z, high_z) = self._bounds
+        position[0] = _between(low_x, x + dx, high_x)
+        position[1] = _between(low_y, y + dy, high_y)
+        position[2] = _between(low_z, z + dz, high_z)
+        quaternion[:] = _DOWNWARDS
+        control[0] = effort
+        control[1] = -effort
+
+    def _observe(self) -> Floats:
+        observation = np.zeros(2 * _FRAME + 3)
+        observation[:3] = self._hand
+        right, left = self._claws
+        observation[3] = _between(0.0, self.rewards.lengths.of(right - left) / 0.1, 1.0)
+        position, quaternion = self._get_pos_objects(), self._get_quat_objects()
+        if len(position) == 3:
+            observation[4:7] = position
+            observation[7:11] = quaternion
+        else:
+            observation[4:7], observation[7:11] = position[:3], quaternion[:4]
+            observation[11:14], observation[14:18] = position[3:], quaternion[4:]
+        observation[_FRAME : 2 * _FRAME] = self._prev_obs
+        self._prev_obs = observation[:_FRAME].copy()
+        if not self._partially_observable:
+            observation[2 * _FRAME :] = self._target_pos
+        space = self.sawyer_observation_space
+        np.maximum(observation, space.low, out=observation)
+        np.minimum(observation, space.high, out=observation)
+        return observation
+
+    @property
+    def touching_main_object(self) -> bool:
+        """Not asked for unless success depends on it: else it only makes `grasp_success`."""
+        if type(self).__name__ not in _SUCCEED_BY_TOUCH:
+            return False
+        geom = self.data.geom
+        pads = geom("leftpad_geom").id, geom("rightpad_geom").id
+        return touches_both(vars(self)["data"], pads, self._get_id_main_object())
+
+    def get_body_com(self, name: str) -> Floats:
+        """Position of a body, (3,), in MuJoCo's memory."""
+        found: Floats = self.data.body(name).xpos
+        return found
+
+    def _get_site_pos(self, name: str) -> Floats:
+        found: Floats = self.data.site(name).xpos.copy()
+        return found
+
+
+def _between(low: float, number: float, high: float) -> float:
+    return low if number < low else high if number > high else number
+
+
+@cache
+def _class(task_class: type) -> type:
+    return rebuilt(task_class, StandIn, SLOTS)

@@ -1,0 +1,161 @@
+"""Starting episodes as Meta-World's reset does, to the bit, but without settling the hand.
+
+A reset runs `reset_model` twice, and each time lets the hand settle for 250 substeps of
+physics. The first run acts on the second only through what it writes into the model and
+into the environment's attributes, since MuJoCo's data are reset in between; and none of
+that both depends on where the hand came to rest and outlives the second run's writing. So
+the first run goes without physics. In the second the hand always starts from the same
+data: where it comes to rest is a function of the model alone, and of that a reset changes
+only where bodies and sites are; no task has a sensor, tendon or actuator on a site. So
+that rest is kept by the places of the bodies, and shared by goals that differ in less.
+See `Rests`.
+
+A goal that was started before is not reset at all: the whole of what a reset leaves
+behind is put back. Tests compare all 50 tasks with the plain reset; in versions that
+they were not run with, `Resets` resets plainly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from env_adapters.metaworld.library import is_proved, mujoco
+from env_adapters.metaworld.rests import Rests
+
+Floats = npt.NDArray[np.float64]
+
+_MOST_KEPT = 512  # goals a simulator keeps starts of, at about 8 kB each
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """What an episode depends on when it begins."""
+
+    observation: Floats  # (39,)
+    physics: Floats  # MuJoCo's integration state
+    body_pos: Floats  # (bodies, 3) and the sites': what resets write into the model
+    site_pos: Floats
+    attributes: dict[str, Any]  # of the environment; views into MuJoCo's data stay views
+    arrays: tuple[str, ...]  # those of `attributes` that are copied when they are put back
+
+
+class Resets:
+    """Begins the episodes of one metaworld environment; see the module."""
+
+    def __init__(self, env: Any, rests: Rests) -> None:
+        self._env = env
+        self._rests = rests
+        self._proved = is_proved()
+        self._starts: dict[tuple[bytes, bool], _Start] = {}  # oldest first
+
+    def start(self, goal: Sequence[float], *, goal_visible: bool) -> Floats:
+        """The first observation, (39,), as after `set_task` and `reset`."""
+        vector = np.array(goal, np.float64)
+        key = vector.tobytes(), goal_visible
+        if key in self._starts:
+            return self._put_back(self._starts[key])
+        self._set_task(vector, goal_visible=goal_visible)
+        if not self._proved:
+            observation: Floats = self._env.reset()[0]
+            return observation
+        observation = self._reset()
+        self._starts[key] = self._keep(observation)
+        if len(self._starts) > _MOST_KEPT:
+            del self._starts[next(iter(self._starts))]
+        return observation
+
+    def _set_task(self, goal: Floats, *, goal_visible: bool) -> None:
+        """As `SawyerXYZEnv.set_task`, without a pickle."""
+        env = self._env
+        env._set_task_called = True
+        env._freeze_rand_vec = True
+        env._last_rand_vec = goal
+        _show_goal(env, visible=goal_visible)
+
+    def _reset(self) -> Floats:
+        """As `SawyerXYZEnv.reset`."""
+        env = self._env
+        env.curr_path_length = 0
+        with _settling_by(env, lambda _: None):
+            env.reset_model()
+        mujoco().mj_resetData(env.model, env.data)
+        with _settling_by(env, partial(self._rests.settle, env)):
+            observation = env.reset_model()
+        env._prev_obs = observation[:18].copy()
+        observation[18:36] = env._prev_obs
+        return np.array(observation, np.float64)
+
+    def _keep(self, observation: Floats) -> _Start:
+        mj, model, data = mujoco(), self._env.model, self._env.data
+        kind = mj.mjtState.mjSTATE_INTEGRATION
+        physics = np.empty(mj.mj_stateSize(model, kind))
+        mj.mj_getState(model, data, physics, kind)
+        attributes: dict[str, Any] = {
+            name: value for name, value in vars(self._env).items() if isinstance(value, _PLAIN)
+        }
+        own = [name for name, value in attributes.items() if _owns_memory(value)]
+        attributes |= {name: attributes[name].copy() for name in own}
+        return _Start(
+            observation.copy(),
+            physics,
+            model.body_pos.copy(),
+            model.site_pos.copy(),
+            attributes,
+            tuple(own),
+        )
+
+    def _put_back(self, start: _Start) -> Floats:
+        env, model, data, mj = self._env, self._env.model, self._env.data, mujoco()
+        kind = mj.mjtState.mjSTATE_INTEGRATION
+        model.body_pos[:] = start.body_pos
+        model.site_pos[:] = start.site_pos
+        mj.mj_setState(model, data, start.physics, kind)
+        mj.mj_forward(model, data)
+        # mj_forward computes the positions that views show, but also replaces the
+        # solver's warm start, which is part of the state: hence once more.
+        mj.mj_setState(model, data, start.physics, kind)
+        _show_goal(env, visible=not start.attributes["_partially_observable"])
+        attributes = vars(env)
+        attributes.update(start.attributes)
+        for name in start.arrays:
+            attributes[name] = start.attributes[name].copy()
+        return start.observation.copy()
+
+
+_PLAIN = (bool, int, float, list, np.generic, np.ndarray, type(None))
+"""Types of the attributes that resets and steps set; a test looks for others."""
+
+
+def _show_goal(env: Any, *, visible: bool) -> None:
+    if env._partially_observable == visible:
+        env._partially_observable = not visible
+        vars(env).pop("sawyer_observation_space", None)  # a cached property of the former
+
+
+@contextmanager
+def _settling_by(env: Any, settle: Callable[[int], None]) -> Iterator[None]:
+    """Let `settle` stand for the physics of `_reset_hand`, whose other effects stay."""
+
+    def reset_hand(steps: int = 50) -> None:
+        settle(steps)
+        type(env)._reset_hand(env, steps=0)
+
+    env._reset_hand = reset_hand
+    try:
+        yield
+    finally:
+        del env._reset_hand
+
+
+def _owns_memory(value: Any) -> bool:
+    """Whether it is an array that MuJoCo does not change with each step."""
+    while isinstance(value, np.ndarray) and value.base is not None:
+        value = value.base
+    return isinstance(value, np.ndarray)

@@ -1,0 +1,80 @@
+"""A model from the cache is the model that MuJoCo compiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from env_adapters.cache import DiskCache
+from env_adapters.metaworld import fingerprint, models
+from env_adapters.metaworld.library import metaworld, mujoco
+from env_adapters.metaworld.models import Models
+
+TASK = "window-close-v3"  # shares its model with window-open-v3
+
+
+def content(env: Any) -> bytes:
+    buffer = np.zeros(mujoco().mj_sizeModel(env.model), np.uint8)
+    mujoco().mj_saveModel(env.model, None, buffer)
+    return buffer.tobytes()
+
+
+@pytest.fixture(scope="module")
+def compiled(plain: Callable[[str], Any]) -> bytes:
+    return content(metaworld().ALL_V3_ENVIRONMENTS[TASK](reward_function_version="v2"))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of a cache that has the model of TASK."""
+    folder = tmp_path_factory.mktemp("models")
+    Models(DiskCache(folder)).environment("window-open-v3")
+    return folder
+
+
+def test_a_kept_model_equals_the_compiled_one(folder: Path, compiled: bytes) -> None:
+    before = DiskCache(folder).usage()
+    env = Models(DiskCache(folder)).environment(TASK)
+    assert content(env) == compiled
+    assert DiskCache(folder).usage() == before
+
+
+def test_upstreams_class_is_what_plays(folder: Path) -> None:
+    env = Models(DiskCache(folder)).environment(TASK)
+    original = metaworld().ALL_V3_ENVIRONMENTS[TASK]
+    assert (type(env), env.task_name) == (original, original.__name__)
+
+
+def test_without_a_cache_models_are_compiled(compiled: bytes) -> None:
+    assert content(Models(DiskCache(None)).environment(TASK)) == compiled
+
+
+def test_a_damaged_model_is_compiled_and_kept_anew(tmp_path: Path, compiled: bytes) -> None:
+    Models(DiskCache(tmp_path)).environment(TASK)
+    (path,) = tmp_path.glob("*.file")
+    path.write_bytes(path.read_bytes()[:-100])
+    assert content(Models(DiskCache(tmp_path)).environment(TASK)) == compiled
+    assert path.stat().st_size == len(compiled)
+
+
+def test_another_version_compiles_its_own(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = DiskCache(folder).usage().entries
+    monkeypatch.setattr(models, "fingerprint", lambda: "of other versions")
+    Models(DiskCache(folder)).environment(TASK)
+    assert DiskCache(folder).usage().entries == before + 1
+
+
+def test_a_changed_file_of_metaworld_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "__init__.py").touch()
+    monkeypatch.setattr(metaworld(), "__file__", str(tmp_path / "__init__.py"))
+    marks = []
+    for text in ("", "x = 1"):
+        (tmp_path / "env.xml").write_text(text)
+        marks.append(fingerprint.fingerprint.__wrapped__())
+    assert marks[0] != marks[1]
