@@ -6,6 +6,7 @@ print(evaluate("online:mountain-car", agent="sarsa", runs=30).online.performance
 """
 
 from reglue_bench.evaluation import evaluate
+from reglue_bench.evaluator import Evaluator
 from reglue_bench.result import Result, read_result
 
-__all__ = ["Result", "evaluate", "read_result"]
+__all__ = ["Evaluator", "Result", "evaluate", "read_result"]

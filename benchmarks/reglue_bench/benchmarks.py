@@ -12,7 +12,7 @@ from reglue_bench.declared import WAIT
 from reglue_bench.environments import Declare, environment_plan, remote_plan
 from reglue_bench.parameters import check_parameters, chosen, own_parameters, slots
 from reglue_bench.plan import Plan
-from reglue_bench.procedures import PARAMETERS
+from reglue_bench.procedures import PARAMETERS, procedure_of
 from reglue_bench.settings import Settings
 
 PROCEDURES = {"MT": "multi-task", "ML": "meta-learning"}
@@ -70,7 +70,9 @@ def _metaworld_plan(settings: Settings, drawing: Drawing | None) -> Plan:
         {"goals": {task: [list(goal) for goal in of] for task, of in goals.items()}} | suite_config,
     )
     suite.build()  # refuses a horizon or dtype that cannot be, before anything is written
-    return Plan(
+    if settings.estimator != "goals":
+        own = {"estimator": settings.estimator, **own}
+    plan = Plan(
         benchmark=settings.benchmark,
         procedure=procedure,
         parameters={"split": tasks.split, **own, **suite_config},
@@ -80,6 +82,8 @@ def _metaworld_plan(settings: Settings, drawing: Drawing | None) -> Plan:
         variants=variants,
         baseline=_baseline(settings, tasks),
     )
+    procedure_of(plan)  # refuses what cannot be divided as upstream does
+    return plan
 
 
 def _suite_config(settings: Settings, tasks: TaskSet) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from reglue_bench.settings import Settings, flag
 
 METAWORLD_ONLY = (
     "split",
+    "estimator",
     "episode_horizon",
     "one_hot",
     "goal_visible",

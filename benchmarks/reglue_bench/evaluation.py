@@ -38,6 +38,8 @@ _PLAN_FIELDS = frozenset(Settings.model_fields) - {
     "tls_key",
     "ca",
     "grace",
+    "transport",
+    "open_lane",
 }
 
 

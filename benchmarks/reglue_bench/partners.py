@@ -109,6 +109,8 @@ class Partners:
             advertise=advertise,
             places=dict.fromkeys(self._roles, 1),
             grace_s=grace,
+            transport=asked.transport,
+            open_lane=asked.open_lane,
         )
 
     @property

@@ -46,6 +46,11 @@ class Plan:
         return tuple(self.variants)
 
     @property
+    def estimator(self) -> str:
+        """`goals`: every goal its quota; `metaworld`: upstream's draws, and its score too."""
+        return str(self.parameters.get("estimator", "goals"))
+
+    @property
     def sha256(self) -> str:
         """Hash of the whole plan, hexadecimal."""
         return hashlib.sha256(self.to_json().encode()).hexdigest()

@@ -40,6 +40,14 @@ class Rates(_Record):
     success_rate_per_task: dict[str, float]
 
 
+class UpstreamScore(_Record):
+    """What `metaworld.evaluation` makes of the same episodes: see `first_finished`."""
+
+    mean_success_rate: float
+    mean_returns: float | None  # over episodes that count; None if none does
+    success_rate_per_task: dict[str, float]
+
+
 class Coverage(_Record):
     """How much of the plan, and of the benchmark's goals, was played."""
 
@@ -47,6 +55,7 @@ class Coverage(_Record):
     cells_completed: int
     goals_planned: int  # distinct (task, variant)
     goals_total: int  # what the benchmark has
+    episodes_planned: dict[str, dict[int, int]] = {}  # of each task's variants; empty online
 
 
 class StepCounts(_Record):
@@ -183,6 +192,7 @@ class Result(_Record):
     completed_only: Rates | None
     before_adaptation: Rates | None
     online: OnlineScore | None = None
+    upstream: UpstreamScore | None = None  # of runs with --estimator metaworld
     coverage: Coverage
     status_counts: dict[str, int]  # of evaluation cells (online: runs), `missing` among them
     faults: list[FaultCount] = []  # of all phases, the commonest first

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from glue_server import LocalPool, Outcome, Pool, WorkerPool
+from glue_server import Outcome, Pool
 from glue_server.interrupts import uninterrupted
 from reglue.errors import AgentFault, EnvironmentFault, PlanDiffers
 from reglue.loading import checkpoint_sha256
@@ -22,6 +21,7 @@ from reglue_bench.learning import score_online
 from reglue_bench.ledger import AGENT_NAME, Ledger, Totals
 from reglue_bench.partners import Partners
 from reglue_bench.plan import Plan, difference, run_secret
+from reglue_bench.pools import LentPool, make_pool
 from reglue_bench.procedures import Procedure, Todo, procedure_of
 from reglue_bench.recorder import Recorder
 from reglue_bench.result import AgentIdentity, Ending, Result
@@ -39,6 +39,7 @@ class Request:
     """What is to be carried out: settings, their plan, and an agent object if there is one.
 
     `partners` are those that have come already; they are let go when the run is over.
+    `pool` has the plan's environments, and is left to whom it belongs.
     """
 
     settings: Settings
@@ -46,6 +47,7 @@ class Request:
     agent: object | None = None
     retry_faults: bool = False
     partners: Partners | None = None
+    pool: Pool | None = None
 
 
 def begin(folder: Path, request: Request) -> Ledger:
@@ -173,14 +175,9 @@ class _Session:
             remote = self._partners.pool(plan.slots, plan.procedure)
             check_declared(plan, remote.declared)
             return remote
-        suite = located(plan.suite, settings.directory)
-        workers = settings.workers
-        if workers is None:  # a run's only episode gains nothing elsewhere but a hop a step
-            workers = 0 if plan.procedure == "online" else _cores()
-        if workers == 0:
-            return LocalPool(suite.build(), plan.slots)
-        log_file = self._folder / WORKER_LOG
-        return WorkerPool(suite, plan.slots, workers=workers, log_file=log_file)
+        if self._request.pool is not None:
+            return LentPool(self._request.pool)
+        return pool_of(plan, settings, self._folder / WORKER_LOG)
 
     def _admit(self, name: str) -> None:
         if (named := self._ledger.name_agent(name)) != name:
@@ -226,11 +223,13 @@ class _Session:
         )
 
 
-def _cores() -> int:
-    """How many processes may run at once here."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+def pool_of(plan: Plan, settings: Settings, log_file: Path) -> Pool:
+    """New environments of a plan, made here. Raises UsageError."""
+    workers = settings.workers
+    if workers is None and plan.procedure == "online":
+        workers = 0  # a run's only episode gains nothing elsewhere but a hop a step
+    suite = located(plan.suite, settings.directory)
+    return make_pool(suite, plan.slots, workers=workers, log_file=log_file)
 
 
 def _todo(ledger: Ledger, procedure: Procedure, *, retry_faults: bool) -> list[Todo]:

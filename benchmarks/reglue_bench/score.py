@@ -21,7 +21,9 @@ from reglue_bench.result import (
     Result,
     Seconds,
     StepCounts,
+    UpstreamScore,
 )
+from reglue_bench.upstream import Judged, upstream_score
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +71,13 @@ def score(
         intervals95=intervals95(_by_goal(judged)),
         completed_only=_rates(played),
         before_adaptation=_rates(before) if before else None,
+        upstream=_upstream(plan, judged) if plan.estimator == "metaworld" else None,
         coverage=Coverage(
             cells_planned=len(judged),
             cells_completed=len(played),
             goals_planned=len({(each.cell.task, each.cell.variant) for each in judged}),
             goals_total=procedure_of(plan).goals,
+            episodes_planned=_episodes_planned(judged),
         ),
         status_counts=_statuses(judged),
         episodes=[_episode(each.cell, each.row) for each in cells if each.row],
@@ -134,6 +138,19 @@ def _rates(cells: Sequence[_Planned]) -> Rates:
     )
 
 
+def _upstream(plan: Plan, judged: Sequence[_Planned]) -> UpstreamScore:
+    """A wave is an evaluation, and a slot a sub-environment; in MT a task is one."""
+    if plan.procedure == "multi-task":
+        episodes = [Judged(plan.tasks.index(e.cell.task), e.cell, e.row) for e in judged]
+        return upstream_score([episodes], int(plan.parameters["num_episodes"]))
+    waves: dict[int, list[Judged]] = {}
+    for each in judged:
+        waves.setdefault(each.unit, []).append(
+            Judged(each.cell.k % plan.slots, each.cell, each.row)
+        )
+    return upstream_score(list(waves.values()), int(plan.parameters["evaluation_episodes"]))
+
+
 def _returns(judged: Sequence[_Planned]) -> dict[str, list[float]]:
     returns: dict[str, list[float]] = {each.cell.task: [] for each in judged}
     for each in judged:
@@ -152,6 +169,13 @@ def _by_goal(judged: Sequence[_Planned]) -> dict[str, list[float]]:
         task: [math.fsum(flags) / len(flags) for _, flags in sorted(of.items())]
         for task, of in goals.items()
     }
+
+
+def _episodes_planned(judged: Sequence[_Planned]) -> dict[str, dict[int, int]]:
+    counts: dict[str, Counter[int]] = {}
+    for each in judged:
+        counts.setdefault(each.cell.task, Counter())[each.cell.variant] += 1
+    return {task: dict(sorted(of.items())) for task, of in counts.items()}
 
 
 def _statuses(judged: Sequence[_Planned]) -> dict[str, int]:

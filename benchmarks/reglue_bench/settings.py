@@ -18,6 +18,7 @@ from pydantic import (
 from glue_server.options import GRACE_S
 from glue_server.timeouts import Timeouts
 from reglue.errors import UsageError
+from reglue.transport import Transport
 
 Count = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -35,6 +36,7 @@ class Settings(BaseModel):
     seed: Annotated[int, Field(ge=0)] = 0
     split: Literal["train", "test"] | None = None
     slots: Count | None = None
+    estimator: Literal["goals", "metaworld"] = "goals"
     num_episodes: Count | None = None
     num_evals: Count | None = None
     adaptation_steps: Annotated[int, Field(ge=0)] | None = None
@@ -85,6 +87,8 @@ class Settings(BaseModel):
     tls_key: Path | None = None
     ca: Path | None = None
     grace: Annotated[float, Field(ge=0, allow_inf_nan=False)] = GRACE_S  # seconds
+    transport: Transport = "auto"
+    open_lane: bool = False  # other users of this host may open the Unix socket
 
     @model_validator(mode="after")
     def _one_agent(self) -> Self:

@@ -52,9 +52,10 @@ def same_plan(results: Sequence[Result]) -> bool:
     return len({result.plan_sha256 for result in results}) == 1
 
 
-def goals_per_task(result: Result) -> int:
-    """How many goals each task was to play; at least, where tasks differ in it."""
-    return result.coverage.goals_planned // max(1, len(result.success_rate_per_task))
+def goals_per_task(result: Result) -> dict[str, int]:
+    """How many goals each task was to play."""
+    planned = result.coverage.episodes_planned
+    return {task: len(planned[task]) for task in result.success_rate_per_task}
 
 
 def success_by_goal(results: Sequence[Result]) -> dict[str, dict[int, FloatArray]]:
@@ -72,11 +73,10 @@ def success_by_goal(results: Sequence[Result]) -> dict[str, dict[int, FloatArray
     goals: dict[Goal, list[list[bool]]] = {}  # an entry an episode, in it one a run
     for cell in sorted(cells):
         goals.setdefault(cell[:2], []).append([run.get(cell, False) for run in runs])
-    coverage = results[0].coverage
-    quota = coverage.cells_planned // max(1, coverage.goals_planned) if shared else 1
+    planned = results[0].coverage.episodes_planned
     found: dict[str, dict[int, FloatArray]] = {}
     for (task, variant), rows in goals.items():
-        success = np.sum(rows, axis=0) / max(len(rows), quota)
+        success = np.sum(rows, axis=0) / (planned[task][variant] if shared else len(rows))
         found.setdefault(task, {})[variant] = success
     return {task: found[task] for task in results[0].success_rate_per_task if task in found}
 
@@ -90,8 +90,8 @@ def paired_goal_success(results: Sequence[Result]) -> dict[str, FloatArray]:
     if not same_plan(results):
         return {task: np.stack(columns, axis=1) for task, columns in found.items()}
     return {
-        task: _filled(found.get(task, []), runs=len(results), goals=goals_per_task(results[0]))
-        for task in results[0].success_rate_per_task
+        task: _filled(found.get(task, []), runs=len(results), goals=goals)
+        for task, goals in goals_per_task(results[0]).items()
     }
 
 
@@ -115,5 +115,5 @@ def _by_cell(episodes: Iterable[EpisodeRow], *, named: bool) -> dict[Cell, bool]
 
 def _filled(columns: Sequence[FloatArray], *, runs: int, goals: int) -> FloatArray:
     """Shape (runs, goals): goals that no run has played are failures of each."""
-    missing = max(goals - len(columns), 0 if columns else 1)
+    missing = goals - len(columns)
     return np.stack([*columns, *[np.zeros(runs)] * missing], axis=1)

@@ -45,6 +45,11 @@ def notes(result: Result) -> list[str]:
     lines = []
     if result.before_adaptation is not None:
         lines.append(f"before adaptation: {result.before_adaptation.mean_success_rate:.3f}")
+    if result.upstream is not None:
+        lines.append(
+            f"as metaworld.evaluation counts: {result.upstream.mean_success_rate:.3f} (goals as "
+            "it draws them, the first episodes of a task to finish)"
+        )
     if result.baseline:
         lines.append(f"a baseline: the agent was told the {' and the '.join(result.baseline)}")
     if result.coverage.goals_planned < result.coverage.goals_total:

@@ -89,6 +89,10 @@ def make_result(play: Play | None = None) -> Result:
             cells_completed=sum(row.status == "ok" for row in episodes),
             goals_planned=len(play.tasks) * play.goals,
             goals_total=len(play.tasks) * 50,
+            episodes_planned={
+                task: dict.fromkeys(range(play.goals), play.episodes_per_goal)
+                for task in play.tasks
+            },
         ),
         status_counts=_status_counts(episodes, missing=play.missing),
         clipped_steps=counted // 50,

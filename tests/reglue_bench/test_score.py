@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from reglue_bench.ledger import Row, Totals
 from reglue_bench.plan import Plan
+from reglue_bench.procedures import procedure_of
 from reglue_bench.result import AgentIdentity, Result
 from reglue_bench.score import score
+from reglue_bench.statistics import goals_per_task, paired_goal_success
 from tests.reglue_bench.toys import corridor_plan
 
 
@@ -120,3 +123,32 @@ def test_success_before_adaptation_is_a_score_of_its_own() -> None:
     assert result.before_adaptation is not None
     assert result.before_adaptation.mean_success_rate == 0.0
     assert result.mean_success_rate == 0.5
+
+
+def test_tasks_may_differ_in_their_goals() -> None:
+    """3 episodes a task: of four goals three are played, and of two one twice."""
+    result = scored(corridor_plan(solved={"a": [1, 3, 0, 2], "b": [5, 0]}), [])
+    assert result.coverage.episodes_planned == {"a": {0: 1, 1: 1, 2: 1}, "b": {0: 2, 1: 1}}
+    assert goals_per_task(result) == {"a": 3, "b": 2}
+    pairs = paired_goal_success([result, result])
+    assert {task: each.shape for task, each in pairs.items()} == {"a": (2, 3), "b": (2, 2)}
+
+
+def test_a_goal_that_was_played_in_part_fails_in_the_rest() -> None:
+    """Goal 0 of b has two episodes, of which one was played."""
+    plan = corridor_plan(solved={"a": [1, 3, 0], "b": [5, 0]})
+    result = scored(plan, [row(1, success=True)])
+    assert paired_goal_success([result])["b"].tolist() == [[0.5, 0.0]]
+
+
+def test_upstreams_score_divides_by_its_quota() -> None:
+    """Two of a's three episodes that would count were played, and none of b's."""
+    plan = corridor_plan("meta-learning", solved={"a": [0, 0], "b": [0, 0]}, slots=4)
+    parameters = {**plan.parameters, "estimator": "metaworld", "num_evals": 1}
+    plan = replace(plan, parameters=parameters)
+    cells = [cell for cell in procedure_of(plan).cells(0) if cell.phase == "evaluate"]
+    rows = [row(0, cell.k, success=cell.task == "a") for cell in cells if cell.task == "a"]
+    result = scored(plan, rows[:2])
+    assert result.upstream is not None
+    assert result.upstream.success_rate_per_task == {"a": 2 / 3, "b": 0.0}
+    assert result.upstream.mean_returns == 1.0

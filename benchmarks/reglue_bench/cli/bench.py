@@ -12,7 +12,17 @@ from typing import Annotated, Any
 from typer import Argument, Exit, Option
 
 from glue_server.command import FAULTS, INTERRUPTED, OK, console, run_command
-from glue_server.options import Advertise, Ca, Grace, Tls, TlsCert, TlsKey, Token
+from glue_server.options import (
+    Advertise,
+    Ca,
+    Grace,
+    OpenLane,
+    Tls,
+    TlsCert,
+    TlsKey,
+    Token,
+    TransportOption,
+)
 from reglue.errors import UsageError
 from reglue.join import pairs
 from reglue_bench.cli.arguments import environment_arguments
@@ -102,6 +112,15 @@ def bench(
         int | None,
         Option(
             help="episodes the agent plays at once (default 10; ML: the meta-batch)",
+            rich_help_panel=_PLAY,
+        ),
+    ] = None,
+    estimator: Annotated[
+        str | None,
+        Option(
+            metavar="goals|metaworld",
+            help="goals (default): every goal its episodes; metaworld: goals as its vector "
+            "environments draw them, and its score beside ours",
             rich_help_panel=_PLAY,
         ),
     ] = None,
@@ -288,6 +307,8 @@ def bench(
     tls_key: TlsKey = None,
     ca: Ca = None,
     grace: Grace = None,
+    transport: TransportOption = None,
+    open_lane: OpenLane = None,
 ) -> None:
     """Evaluate an agent on a benchmark.
 

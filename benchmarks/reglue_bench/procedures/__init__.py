@@ -6,6 +6,7 @@ from typing import Any
 
 from reglue.errors import UnknownName
 from reglue_bench.plan import Plan
+from reglue_bench.procedures.drawn import DrawnMetaLearning, DrawnMultiTask
 from reglue_bench.procedures.meta_learning import MetaLearning
 from reglue_bench.procedures.multi_task import MultiTask
 from reglue_bench.procedures.online import Online
@@ -34,6 +35,11 @@ def procedure_of(plan: Plan) -> Procedure:
     given = plan.parameters
     own: dict[str, Any] = {name: given[name] for name in names if name in given}
     match plan.procedure:
+        case "multi-task" if plan.estimator == "metaworld":
+            shows = _shows_tasks(plan)
+            return DrawnMultiTask(plan.variants, seeds=_seeds(plan), shows_tasks=shows, **own)
+        case "meta-learning" if plan.estimator == "metaworld":
+            return DrawnMetaLearning(plan.variants, seed=plan.seed, **own)
         case "multi-task":
             return MultiTask(plan.variants, shows_tasks=_shows_tasks(plan), **own)
         case "meta-learning":
@@ -42,6 +48,12 @@ def procedure_of(plan: Plan) -> Procedure:
             return Online(plan.variants, **own)
         case other:
             raise UnknownName("procedure", other, PARAMETERS)
+
+
+def _seeds(plan: Plan) -> list[int]:
+    """Of each task's draws: upstream counts them up in own lists of tasks alone."""
+    is_list = plan.benchmark.startswith("MT:")
+    return [plan.seed + place * is_list for place in range(len(plan.variants))]
 
 
 def _shows_tasks(plan: Plan) -> bool:

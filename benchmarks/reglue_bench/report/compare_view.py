@@ -61,6 +61,8 @@ def _row(place: int, named: Named, found: Comparison | None) -> Row:
 def badges(run: Result) -> str:
     """What to beware of, in a word or two."""
     words = [] if run.complete else ["partial"]
+    if run.upstream is not None:
+        words.append(f"metaworld.evaluation: {percent(run.upstream.mean_success_rate)}")
     return ", ".join([*words, *(["baseline"] if run.baseline else [])])
 
 

@@ -103,7 +103,7 @@ def _by_goal(result: Result) -> Mapping[tuple[str, int], list[EpisodeRow]]:
 def _variants(result: Result, goals: Iterable[tuple[str, int]]) -> Sequence[int]:
     """Those that were played; also those never reached, where a plan counts from 0."""
     played = sorted({variant for _, variant in goals})
-    planned = goals_per_task(result)
+    planned = max(goals_per_task(result).values())
     return range(planned) if not played or played[-1] < planned else played
 
 

@@ -38,7 +38,7 @@ def success_per_task(result: Result, *, plot_id: str) -> Plot:
     tasks = list(result.success_rate_per_task)
     rates = [result.success_rate_per_task[task] for task in tasks]
     intervals = [result.success.intervals95.success_rate_per_task[task] for task in tasks]
-    goals = count(goals_per_task(result))
+    goals = {task: count(number) for task, number in goals_per_task(result).items()}
     dots = go.Scatter(
         x=rates,
         y=list(range(len(tasks))),
@@ -55,13 +55,13 @@ def success_per_task(result: Result, *, plot_id: str) -> Plot:
         },
         hoverinfo="text",
         hovertext=[
-            f"<b>{escaped(task)}</b><br>{percent(rate)} of {goals} goals"
+            f"<b>{escaped(task)}</b><br>{percent(rate)} of {goals[task]} goals"
             f"<br>95 % interval {percents(interval)}"
             for task, rate, interval in zip(tasks, rates, intervals, strict=True)
         ],
     )
     rows = [
-        [task, percent(rate), percents(interval), goals]
+        [task, percent(rate), percents(interval), goals[task]]
         for task, rate, interval in zip(tasks, rates, intervals, strict=True)
     ]
     return Plot(

@@ -97,6 +97,12 @@ def _badges(result: Result) -> list[tuple[str, str]]:
 
 def _notes(result: Result) -> list[str]:
     notes = []
+    if result.upstream is not None:
+        notes.append(
+            f"metaworld.evaluation counts {percent(result.upstream.mean_success_rate)} in these "
+            "episodes: of each task the first to finish, so that fast successes crowd out slow "
+            "failures."
+        )
     missing = result.status_counts.get("missing", 0)
     if missing or not result.complete:
         notes.append(

@@ -1,0 +1,92 @@
+"""`Evaluator`: one benchmark, many evaluations, as in a training loop."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from glue_server import Pool
+from reglue.errors import UsageError
+from reglue_bench.benchmarks import make_plan, split_name
+from reglue_bench.declared import WAIT
+from reglue_bench.evaluation import start
+from reglue_bench.result import Result
+from reglue_bench.run import WORKER_LOG, Request, pool_of
+from reglue_bench.settings import read_settings
+from reglue_bench.watching import Unwatched, Watcher
+
+
+class Evaluator:
+    """Plays the same plan with one agent object after another, or with one that has learned.
+
+    with Evaluator("MT10", seed=42, num_episodes=10) as evaluator:
+        for _ in range(100):
+            train(agent)
+            print(evaluator(agent).mean_success_rate)
+
+    Its environments are made once, and their simulators and starts are kept. The rows are
+    those of `evaluate`. The agent is played where it is: nothing of it is copied, pickled
+    or forked, so that its networks stay on their device. For one thread.
+    """
+
+    def __init__(self, benchmark: str, **options: object) -> None:
+        """`options` as in `evaluate`, but for those of agents that are started.
+
+        Raises UsageError.
+        """
+        if given := {"agent", "agent_cmd", "agent_args"} & options.keys():
+            raise UsageError(f"{given.pop()} is for agents that are started; pass an object later")
+        if split_name(benchmark)[1] == WAIT:
+            raise UsageError(f"{benchmark} waits for an environment to dial in: use evaluate")
+        self._settings = read_settings(benchmark=benchmark, **options)
+        self.plan = make_plan(self._settings)
+        self._folder = tempfile.TemporaryDirectory(prefix="reglue-")
+        self._pool: Pool | None = None
+
+    def __call__(
+        self, agent: object, *, out: str | Path | None = None, watcher: Watcher | None = None
+    ) -> Result:
+        """Evaluate `agent`, an object as in `evaluate`; `out` keeps the run in a folder.
+
+        Raises RunExists, NotAnAgent.
+        """
+        if isinstance(agent, str):
+            raise UsageError(f"got the name {agent!r}, wanted an object: evaluate starts agents")
+        if self._pool is None:
+            self._pool = pool_of(self.plan, self._settings, Path(self._folder.name) / WORKER_LOG)
+        request = Request(self._settings, self.plan, agent=agent, pool=self._pool)
+        ended_early = True
+        try:
+            if out is not None:
+                result = start(Path(out), request, watcher or Unwatched())
+            else:
+                with tempfile.TemporaryDirectory(dir=self._folder.name) as folder:
+                    result = start(Path(folder), request, watcher or Unwatched())
+            ended_early = result.ended_early is not None
+        finally:
+            if ended_early:  # in the midst of something: the next evaluation has new ones
+                self._close_pool()
+        return result
+
+    def close(self) -> None:
+        """End its environments."""
+        self._close_pool()
+        self._folder.cleanup()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _close_pool(self) -> None:
+        if self._pool is not None:
+            self._pool.close()
+            self._pool = None

@@ -1,0 +1,189 @@
+"""`evaluation` and `metalearning_evaluation` of `metaworld.evaluation` 3.1.1, played fast.
+
+They take upstream's arguments and return upstream's numbers. The vector environment is only
+read: what it would play is played by workers, with the agent object in this process, and
+left as if it had been stepped.
+
+For an agent that answers each row by itself the numbers are upstream's to the last bit, but
+for one thing: sub-environments that have their quota are not played on, as upstream does,
+although one could still have ended in the very step in which another's episode counts. If
+it comes first and its return is a np.float32, gymnasium rounds the other's to that, too.
+With `surplus=True` they are played on: then every call of the agent is upstream's, all
+numbers are, and so are the generators that draw the next goals; that takes as many steps
+as upstream does. By default a generator has drawn for the episodes that were played.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from glue_server import LocalPort, Order, Outcome, SlotGlue, Timeouts
+from reglue.agent import Agent
+from reglue.calls import Phase
+from reglue.errors import AgentFault, EnvironmentFault, NotAnAgent, UsageError
+from reglue.loading import agent_name
+from reglue.metaworld_agent import wrap
+from reglue.worlds import Cell
+from reglue_bench.first_finished import FirstFinished
+from reglue_bench.metaworld.kept_pool import playing
+from reglue_bench.metaworld.scoring import Evaluation, averaged, scored
+from reglue_bench.metaworld.seat import Seat
+from reglue_bench.metaworld.vector_envs import VectorEnvironment, leave, read
+
+ABANDONED = "agent_abandoned"  # by the seat: it could not count any more
+
+
+def evaluation(
+    agent: object,
+    eval_envs: Any,
+    num_episodes: int = 50,
+    *,
+    workers: int | None = None,
+    surplus: bool = False,
+) -> Evaluation:
+    """Mean success rate, mean return, and by task: success rate, returns in order of finishing.
+
+    `agent` has upstream's `eval_action` and `reset`; `eval_envs` is a SyncVectorEnv or
+    AsyncVectorEnv of `gym.make_vec`. The first `num_episodes` of a task's name to finish
+    count. `workers` processes play, one a core by default; they live as long as `eval_envs`.
+    For `surplus` see the module.
+
+    Raises UsageError for a vector environment that cannot be read, NotAnAgent, what the
+    agent raises, and EnvironmentFault.
+    """
+    seat = _seated(agent)
+    _check_counts(num_episodes=num_episodes)
+    plan = read(eval_envs)
+    with _glue(seat, eval_envs, plan, workers) as glue:
+        result = _evaluate(glue, seat, plan, num_episodes, surplus=surplus)
+    leave(eval_envs, plan.selections)
+    eval_envs.call("toggle_terminate_on_success", plan.terminates)
+    return result
+
+
+def metalearning_evaluation(  # noqa: PLR0913 - upstream's arguments
+    agent: object,
+    eval_envs: Any,
+    num_evals: int = 10,
+    adaptation_steps: int = 1,
+    adaptation_episodes: int = 10,
+    evaluation_episodes: int = 3,
+    *,
+    workers: int | None = None,
+    surplus: bool = False,
+) -> tuple[float, float, dict[str, float]]:
+    """Mean success rate, mean return and success rate by task, after adaptation.
+
+    `agent` has upstream's `init`, `adapt_action`, `step` and `adapt`, too. All else is as
+    in `evaluation`.
+    """
+    seat = _seated(agent)
+    if not seat.adapts:
+        raise NotAnAgent(f"{agent_name(agent)} lacks init(), adapt_action(), step() or adapt()")
+    _check_counts(num_evals=num_evals, evaluation_episodes=evaluation_episodes)
+    plan = read(eval_envs)
+    for selection in plan.selections:
+        selection.on_reset = False
+    rows = []
+    with _glue(seat, eval_envs, plan, workers) as glue:
+        for _ in range(num_evals):
+            for selection in plan.selections:
+                selection.sample()
+            glue.adapt_begin()
+            for _ in range(adaptation_steps):
+                _adapt(glue, plan, adaptation_episodes)
+                glue.adapt()
+            rows.append(_evaluate(glue, seat, plan, evaluation_episodes, surplus=surplus))
+    eval_envs.call("toggle_sample_tasks_on_reset", False)
+    leave(eval_envs, plan.selections)
+    eval_envs.call("toggle_terminate_on_success", False)
+    return averaged(plan.names, rows)
+
+
+def _evaluate(
+    glue: SlotGlue, seat: Seat, plan: VectorEnvironment, quota: int, *, surplus: bool
+) -> Evaluation:
+    """One call of upstream's `evaluation`."""
+    finished = FirstFinished(plan.names, quota)
+
+    def may_count(slot: int, steps: int = 0) -> bool:
+        return not finished.is_over if surplus else finished.may_count(slot, steps)
+
+    successes: list[list[bool]] = [[] for _ in plan.names]
+    variants = [selection.reset() for selection in plan.selections]
+
+    def next_order(slot: int) -> Order | None:
+        return _order(slot, variants[slot], Phase.EVALUATE) if may_count(slot) else None
+
+    seat.may_count = may_count
+    glue.freeze()
+    for outcome in _whole(glue.play(next_order, Phase.EVALUATE)):
+        slot = outcome.order.k
+        if outcome.status == ABANDONED:
+            finished.give_up(slot, outcome.steps)
+            continue
+        finished.finish(slot, outcome.steps)
+        successes[slot].append(outcome.success)
+        variants[slot] = plan.selections[slot].reset()
+    return scored(plan.names, finished, successes, seat.returns)
+
+
+def _adapt(glue: SlotGlue, plan: VectorEnvironment, episodes: int) -> None:
+    """Episodes of full length in every sub-environment."""
+    variants = [selection.reset() for selection in plan.selections]
+    left = [episodes] * len(variants)
+
+    def next_order(slot: int) -> Order | None:
+        left[slot] -= 1
+        return _order(slot, variants[slot], Phase.ADAPT) if left[slot] >= 0 else None
+
+    for _ in _whole(glue.play(next_order, Phase.ADAPT)):
+        pass
+
+
+def _whole(outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
+    """Those of episodes that were played, or given up by the seat; raises for another."""
+    for outcome in outcomes:
+        if outcome.status in ("ok", ABANDONED):
+            yield outcome
+            continue
+        for _ in outcomes:  # if the agent is lost, this raises its own fault in the end
+            pass
+        fault = EnvironmentFault if outcome.status == EnvironmentFault.status else AgentFault
+        raise fault(outcome.detail)
+
+
+def _order(slot: int, variant: int, phase: Phase) -> Order:
+    return Order(0, slot, Cell(str(slot), variant, 0, 0, phase), start_seed=0)
+
+
+@contextmanager
+def _glue(
+    seat: Seat, eval_envs: Any, plan: VectorEnvironment, workers: int | None
+) -> Iterator[SlotGlue]:
+    """The agent at the environment's workers; what it raises comes out as it was."""
+    with playing(eval_envs, plan.suite, len(plan.names), workers) as pool:
+        try:
+            glue = SlotGlue(LocalPort(seat, "agent"), pool, timeouts=Timeouts())
+            glue.init()
+            yield glue
+        except AgentFault as fault:
+            raise fault.__cause__ or fault from None
+
+
+def _seated(agent: object) -> Seat:
+    if isinstance(agent, Agent):
+        raise UsageError(
+            f"got {agent_name(agent)}, a reglue.Agent, wanted one with Meta-World's eval_action() "
+            "and reset(); reglue_bench.evaluate plays it"
+        )
+    wrap(agent)  # refuses what lacks a method
+    return Seat(agent)
+
+
+def _check_counts(**counts: int) -> None:
+    for name, count in counts.items():
+        if count < 1:
+            raise UsageError(f"{name}: got {count}, wanted 1 or more")

@@ -1,0 +1,116 @@
+"""Meta-World's own plans: goals as its vector environments draw them.
+
+Source: metaworld 3.1.1, `RandomTaskSelectWrapper`, `PseudoRandomTaskSelectWrapper` and
+`_make_ml_envs_inner`. Every sub-environment draws from a generator of its own, and all
+of these begin with one seed. Only `custom-mt-envs` counts seeds up.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from reglue.errors import UsageError
+from reglue_bench.plan import PlanCell
+from reglue_bench.procedures.meta_learning import GOALS, MetaLearning, Trial
+from reglue_bench.procedures.multi_task import MultiTask
+
+
+class DrawnMultiTask(MultiTask):
+    """Episode n of a task plays the goal of its n-th draw, with replacement."""
+
+    def __init__(
+        self,
+        variants: Mapping[str, int],
+        *,
+        seeds: Sequence[int],  # one a task
+        num_episodes: int,
+        shows_tasks: bool = False,
+    ) -> None:
+        super().__init__(variants, num_episodes=num_episodes, shows_tasks=shows_tasks)
+        self._drawn = [
+            _cells(task, [int(chance.choice(count)) for _ in range(num_episodes)])
+            for (task, count), chance in zip(variants.items(), map(_chance, seeds), strict=True)
+        ]
+
+    def cells(self, unit: int) -> Sequence[PlanCell]:
+        """The only cell of a unit."""
+        episode, place = divmod(unit, len(self._drawn))
+        return (self._drawn[place][episode],)
+
+
+class DrawnMetaLearning(MetaLearning):
+    """A slot is a sub-environment: it cycles through its own share of a task's goals.
+
+    Sub-environment j of m has every m-th goal from j, shuffled anew for each cycle.
+    """
+
+    def __init__(
+        self,
+        variants: Mapping[str, int],
+        *,
+        seed: int,
+        num_evals: int,
+        meta_batch_size: int,
+        **others: int,
+    ) -> None:
+        """Raises UsageError where the sub-environments do not divide tasks and goals."""
+        super().__init__(
+            variants,
+            num_evals=num_evals,
+            meta_batch_size=meta_batch_size,
+            adaptation_steps=others["adaptation_steps"],
+            adaptation_episodes=others["adaptation_episodes"],
+            evaluation_episodes=others["evaluation_episodes"],
+            evaluate_before_adaptation=bool(others["evaluate_before_adaptation"]),
+        )
+        share, left = divmod(meta_batch_size, len(variants))
+        counts = {task: min(GOALS, count) for task, count in variants.items()}
+        if left or any(count % max(1, share) for count in counts.values()):
+            raise UsageError(
+                f"got --meta-batch-size {meta_batch_size} for {len(variants)} tasks of "
+                f"{' or '.join(sorted({str(count) for count in counts.values()}))} goals; "
+                "--estimator metaworld wants as many "
+                "sub-environments for each task, and as many goals for each of these"
+            )
+        self._waves = list(
+            zip(
+                *(
+                    _cycles(task, list(range(place, count, share)), seed=seed, draws=num_evals)
+                    for task, count in counts.items()
+                    for place in range(share)
+                ),
+                strict=True,
+            )
+        )
+
+    def trials(self, unit: int) -> Sequence[Trial]:
+        """The trials of a wave, in the order of sub-environments."""
+        return self._waves[unit]
+
+
+def _cells(task: str, drawn: Sequence[int]) -> list[PlanCell]:
+    before: Counter[int] = Counter()
+    cells = []
+    for variant in drawn:
+        cells.append(PlanCell(0, task, variant, before[variant], "evaluate"))
+        before[variant] += 1
+    return cells
+
+
+def _cycles(task: str, variants: list[int], *, seed: int, draws: int) -> list[Trial]:
+    chance = _chance(seed)
+    trials = []
+    for draw in range(draws):
+        round_, place = divmod(draw, len(variants))
+        if place == 0:
+            chance.shuffle(variants)
+        trials.append(Trial(task, variants[place], round_))
+    return trials
+
+
+def _chance(seed: int) -> np.random.Generator:
+    """As `gymnasium.utils.seeding.np_random`."""
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))

@@ -1,0 +1,164 @@
+"""Our evaluation against `metaworld.evaluation.evaluation`, to the bit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import gymnasium as gym
+import metaworld.evaluation
+import numpy as np
+import pytest
+
+from reglue.agent import Agent
+from reglue.errors import NotAnAgent, UsageError
+from reglue_bench.metaworld import evaluation, metalearning_evaluation
+from tests.leftovers import child_processes
+from tests.reglue_bench.metaworld.vector_envs import (
+    Experts,
+    meta_learning,
+    multi_task,
+    same_calls,
+    standing,
+)
+
+EPISODES = 3
+
+
+@contextmanager
+def closed(*vector_envs: Any) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        for envs in vector_envs:
+            envs.close()
+
+
+@pytest.mark.parametrize(
+    ("options", "dtype"),
+    [
+        ({}, np.float64),
+        ({"use_one_hot": True}, np.float32),
+        ({"recurrent_info_in_obs": True}, np.float32),
+    ],
+    ids=str,
+)
+def test_multi_task_numbers_are_upstreams(options: dict[str, Any], dtype: Any) -> None:
+    """Also after it: the environments draw what they would have drawn."""
+    theirs, ours = multi_task(**options), multi_task(**options)
+    with closed(theirs, ours):
+        agents = [Experts(each, dtype) for each in (theirs, ours)]
+        for _ in range(2):
+            wanted = metaworld.evaluation.evaluation(agents[0], theirs, EPISODES)
+            got = evaluation(agents[1], ours, EPISODES, workers=0, surplus=True)
+            assert got == wanted
+            assert same_calls(agents[1].calls, agents[0].calls)
+            assert standing(ours) == standing(theirs)
+
+
+def test_what_cannot_count_is_not_played() -> None:
+    """Nor asked for; whatever the workers."""
+    theirs, ours = multi_task(), multi_task()
+    with closed(theirs, ours):
+        wanted = metaworld.evaluation.evaluation(Experts(theirs), theirs, EPISODES)
+        counted = {name: len(returns) for name, returns in wanted[3].items()}
+        assert evaluation(Experts(ours), ours, EPISODES, workers=2) == wanted
+        executed = ours._reglue_pool.pool.executed
+    assert counted == dict.fromkeys(wanted[3], EPISODES)
+    slow = multi_task()
+    with closed(slow):
+        assert evaluation(Experts(slow), slow, EPISODES, workers=2, surplus=True) == wanted
+        assert executed < slow._reglue_pool.pool.executed
+
+
+def test_workers_live_as_long_as_the_vector_environment() -> None:
+    """The next evaluation finds them; they end with it."""
+    before = child_processes()
+    envs = multi_task()
+    evaluation(Experts(envs), envs, 1, workers=2)
+    playing = child_processes() - before
+    evaluation(Experts(envs), envs, 1, workers=2)
+    assert child_processes() - before == playing
+    assert len(playing) == 2
+    envs.close()
+    del envs
+    assert child_processes() <= before
+
+
+def test_an_asynchronous_vector_environment_is_read_and_left_likewise() -> None:
+    theirs, ours = multi_task(), multi_task(vector_strategy="async")
+    with closed(theirs, ours):
+        wanted = metaworld.evaluation.evaluation(Experts(theirs), theirs, 1)
+        assert evaluation(Experts(theirs), ours, 1, workers=0, surplus=True) == wanted
+        assert standing(ours) == standing(theirs)
+
+
+def test_meta_learning_numbers_are_upstreams() -> None:
+    """Of three sub-environments of a name one is slow and one fails: the quota's bias shows."""
+    strengths = [1.0, 0.3, 0.0] * 2
+    theirs, ours, thrifty = (meta_learning() for _ in range(3))
+    with closed(theirs, ours, thrifty):
+        agents = [Experts(each, np.float32, strengths) for each in (theirs, ours, thrifty)]
+        counts = (2, 1, 2, 2)  # evaluations, adaptation steps, their episodes, episodes judged
+        wanted = metaworld.evaluation.metalearning_evaluation(agents[0], theirs, *counts)
+        got = metalearning_evaluation(agents[1], ours, *counts, workers=0, surplus=True)
+        assert 0.5 < wanted[0] < 1.0  # it shows: one in three succeeds at once
+        assert got == wanted
+        assert same_calls(agents[1].calls, agents[0].calls)
+        assert metalearning_evaluation(agents[2], thrifty, *counts, workers=2) == wanted
+        assert standing(ours) == standing(thrifty) == standing(theirs)
+
+
+def test_what_the_agent_raises_comes_out_as_it_was() -> None:
+    class Broken(Experts):
+        def eval_action(self, observations: Any) -> Any:
+            raise ZeroDivisionError("in the agent")
+
+    envs = multi_task()
+    with closed(envs):
+        before = standing_of_generators(envs)
+        with pytest.raises(ZeroDivisionError, match="in the agent"):
+            evaluation(Broken(envs), envs, 1, workers=0)
+        assert standing_of_generators(envs) == before
+
+
+def test_an_action_of_another_dtype_is_refused() -> None:
+    envs = multi_task()
+    with closed(envs), pytest.raises(NotAnAgent, match="float16, wanted float32"):
+        evaluation(Experts(envs, np.float16), envs, 1, workers=0)
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        ({"normalize_observations": True}, "NormalizeObservation"),
+        ({"reward_normalization_method": "gymnasium"}, "NormalizeReward"),
+        ({"reward_function_version": "v1"}, "reward_function_version 'v1'"),
+        ({"autoreset_mode": gym.vector.AutoresetMode.NEXT_STEP}, "NEXT_STEP"),
+    ],
+)
+def test_what_cannot_be_read_is_named(options: dict[str, Any], found: str) -> None:
+    envs = multi_task(**options)
+    with closed(envs), pytest.raises(UsageError, match=rf"{found}.*metaworld\.evaluation plays"):
+        evaluation(Experts(envs), envs, 1)
+
+
+def test_other_vector_environments_are_refused() -> None:
+    with pytest.raises(UsageError, match="got list, wanted a SyncVectorEnv"):
+        evaluation(Experts(meta_learning()), [], 1)
+
+
+def test_an_environment_in_which_no_task_was_set_is_refused() -> None:
+    envs = meta_learning()
+    with closed(envs), pytest.raises(UsageError, match="sample_tasks"):
+        evaluation(Experts(envs), envs, 1, workers=0)
+
+
+def test_an_agent_of_ours_is_told_where_it_belongs() -> None:
+    with pytest.raises(UsageError, match=r"reglue_bench\.evaluate plays it"):
+        evaluation(Agent(), [], 1)
+
+
+def standing_of_generators(envs: Any) -> list[Any]:
+    return [each.bit_generator.state for each in envs.get_attr("np_random")]
