@@ -3,11 +3,11 @@
 from glue_server.environment_port import EnvironmentPort, LocalEnvironmentPort
 from glue_server.episodes import Order, Outcome
 from glue_server.glue import Glue
-from glue_server.loop import NextOrder
+from glue_server.loop import NextOrder, Spent
 from glue_server.machine import Machine
 from glue_server.pool import LocalPool, Pool, PortPool
 from glue_server.port import AgentPort, LocalPort
-from glue_server.slot_glue import SlotGlue, Spent
+from glue_server.slot_glue import SlotGlue
 from glue_server.timeouts import Timeouts
 from glue_server.workers import WorkerPool
 

@@ -45,7 +45,7 @@ class AgentCalls:
 
     def fileno(self) -> int | None:
         """Readable when an answer waits; None where it is there once `send` has returned."""
-        return getattr(self._port, "fileno", lambda: None)()  # TODO
+        return self._port.fileno()
 
     def turn(self, turn: Turn) -> Reply:
         """The agent's answer to a turn, whatever it is. Raises BadReply."""

@@ -78,11 +78,12 @@ class AgentHalf:
         """
         if not (ends or steps or starts):
             return None
+        for told in (ends, steps, starts):
+            if told:
+                self.acts[told.slots] = False
         ends, steps, starts = ends or self._none, steps or self._none, starts or self._none
-        asked = (steps if len(steps) else starts).slots.astype(np.intp)
+        asked = (steps or starts).slots.astype(np.intp)
         turn = turn_of(self._spec, phase, ends=ends, steps=steps, starts=starts)
-        self.acts[ends.slots] = False
-        self.acts[asked] = False
         try:
             return self._take(self._calls.turn(turn), asked)
         except BadReply as refused:

@@ -17,11 +17,13 @@ from glue_server.options import (
     Advertise,
     Ca,
     Grace,
+    OpenLane,
     Secret,
     Tls,
     TlsCert,
     TlsKey,
     Token,
+    TransportOption,
     server_tls,
 )
 from glue_server.rpc import GlueServer
@@ -49,6 +51,8 @@ def glue(
     tls_key: TlsKey = None,
     ca: Ca = None,
     grace: Grace = None,
+    transport: TransportOption = None,
+    open_lane: OpenLane = None,
     secret: Secret = None,
     run_ports: Annotated[
         str | None,
@@ -122,6 +126,8 @@ def glue(
             ports=None if run_ports is None else read_ports(run_ports),
             tls=secure,
             grace_s=grace_s,
+            transport=transport or "auto",
+            open_lane=bool(open_lane),
             timeouts=timeouts,
             secret=secret,
         )
@@ -138,6 +144,8 @@ def glue(
         advertise=advertise or "",
         places=dict.fromkeys(ROLES, _PLACES),
         grace_s=grace_s,
+        transport=transport or "auto",
+        open_lane=bool(open_lane),
     )
     with server:
         say_how_to_join(server.invitation)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from typing import Protocol, TypeVar
 
 from glue_server.played_checks import check_played
@@ -115,7 +116,7 @@ class LocalEnvironmentPort:
 
     def __init__(self, environment: Environment, name: str) -> None:
         self._environment = environment
-        self._reply: EnvironmentReply | BadReply | None = None
+        self._replies: deque[EnvironmentReply | BadReply] = deque()
         self._owes_cleanup = False
         self.hello = environment_hello(environment, name)
 
@@ -125,20 +126,20 @@ class LocalEnvironmentPort:
         Raises EnvironmentFault, with the lines, for whatever the environment raises.
         """
         try:
-            self._reply = play_environment(self._environment, call)
-            self._check(call)
+            reply = play_environment(self._environment, call)
+            self._replies.append(self._checked(call, reply))
         except BadReply as refused:
-            self._reply = refused
+            self._replies.append(refused)
         except Exception as error:
             log.exception("the environment failed")
             raise EnvironmentFault(words(error)) from error
 
     def receive(self, timeout_s: float) -> EnvironmentReply:
-        """The answer to the last call; it is there already. Raises BadReply."""
-        assert self._reply is not None, "receive() follows a call that is answered"
-        if isinstance(self._reply, BadReply):
-            raise self._reply
-        return self._reply
+        """The answer to the oldest call; it is there already. Raises BadReply."""
+        reply = self._replies.popleft()
+        if isinstance(reply, BadReply):
+            raise reply
+        return reply
 
     def fileno(self) -> None:
         """None: the answer is there."""
@@ -157,22 +158,23 @@ class LocalEnvironmentPort:
         except Exception:
             log.exception("the environment could not be cleaned up")
 
-    def _check(self, call: EnvironmentCall) -> None:
+    def _checked(self, call: EnvironmentCall, reply: EnvironmentReply | None) -> EnvironmentReply:
         """What decoding does for answers that come over a wire. Raises BadReply."""
-        match call, self._reply:
-            case _, None:
+        match reply:
+            case None:
                 raise BadReply("WRONG_KIND", got="nothing", wanted="an answer")
-            case Play(), Played():
-                check_played(self._environment.spec, call, self._reply)
-                self._reply = _copied(self._reply)
-            case _, Snapshot(snapshot) if not isinstance(snapshot, bytes):
+            case Played() if isinstance(call, Play):
+                check_played(self._environment.spec, call, reply)
+                return _copied(reply)
+            case Snapshot(snapshot) if not isinstance(snapshot, bytes):
                 raise BadReply("WRONG_KIND", got=type(snapshot).__name__, wanted="bytes")
-            case _, Message(text) if not isinstance(text, str):
+            case Message(text) if not isinstance(text, str):
                 raise BadReply("WRONG_KIND", got=type(text).__name__, wanted="a string")
-            case _, Ready():
+            case Ready():
                 self._owes_cleanup = True
-            case Cleanup(), Done():
+            case Done() if isinstance(call, Cleanup):
                 self._owes_cleanup = False
+        return reply
 
 
 def _copied(played: Played) -> Played:

@@ -58,14 +58,14 @@ class Joined:
 
     def check_live(self, routine: str, places: Places) -> None:
         """Raise OutOfOrder for a slot whose environment is not in mid-episode."""
-        for slot in places[~self.live[places]].tolist():
+        for slot in _not_in(self.live, places):
             raise OutOfOrder(
                 got=f"{routine} in slot {slot}, which has no episode", wanted="RL_start first"
             )
 
     def check_acting(self, routine: str, places: Places) -> None:
         """Raise OutOfOrder for a slot in which the agent does not act."""
-        for slot in places[~self.agent.acts[places]].tolist():
+        for slot in _not_in(self.agent.acts, places):
             raise OutOfOrder(
                 got=f"{routine} in slot {slot}, in which the agent does not act",
                 wanted="RL_start or RL_agent_start first",
@@ -153,6 +153,11 @@ def raise_faults(faults: Mapping[int, str], agents: AgentFault | None = None) ->
     if agents is not None:
         raise agents from broken
     raise broken
+
+
+def _not_in(mask: npt.NDArray[np.bool_], places: Places) -> list[int]:
+    found = mask[places]
+    return [] if np.count_nonzero(found) == len(places) else places[~found].tolist()
 
 
 _NO_SLOTS: Slots = np.zeros(0, np.uint32)

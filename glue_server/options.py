@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 from typer import Option
 
 from reglue.errors import UsageError
+from reglue.transport import Transport
 
 if TYPE_CHECKING:
     from glue_server.rpc.authority import ServerTls
@@ -57,6 +58,24 @@ Grace: TypeAlias = Annotated[
     Option(
         min=0.0,
         help="seconds in which a partner whose connection broke may come back (30)",
+        rich_help_panel=_WHO,
+    ),
+]
+
+TransportOption: TypeAlias = Annotated[
+    Transport | None,
+    Option(
+        "--transport",
+        help="what partners' sessions are carried by: grpc, unix (a Unix socket, so only partners "
+        "of this host), or auto, the socket for those who can open it (auto)",
+        rich_help_panel=_WHO,
+    ),
+]
+OpenLane: TypeAlias = Annotated[
+    bool | None,
+    Option(
+        "--open-lane",
+        help="let other users of this host open the Unix socket too; they need the token anyway",
         rich_help_panel=_WHO,
     ),
 ]

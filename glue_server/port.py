@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from typing import Protocol
 
 from reglue.agent import Agent
@@ -14,7 +15,11 @@ log = logging.getLogger("reglue")
 
 
 class AgentPort(Protocol):
-    """An agent at the other end of a transport. One call is under way at a time."""
+    """An agent at the other end of a transport.
+
+    Calls are answered in their order; up to WINDOW may be sent before the first answer is
+    received.
+    """
 
     @property
     def hello(self) -> Hello:
@@ -24,10 +29,15 @@ class AgentPort(Protocol):
         """Hand over a call that is answered, and what time remains. Raises AgentDisconnected."""
 
     def receive(self, timeout_s: float) -> Reply:
-        """The answer to the last call.
+        """The answer to the oldest call that waits for one.
 
         Raises AgentTimeout, AgentDisconnected, AgentFault (the agent said that it
         failed) and BadReply (an answer that does not fit; the session goes on).
+        """
+
+    def fileno(self) -> int | None:
+        """Readable when an answer, or the beginning of one, or a loss waits; None where the
+        answer is there once `send` has returned.
         """
 
     def refuse(self, refused: BadReply) -> None:
@@ -42,22 +52,26 @@ class LocalPort:
 
     def __init__(self, agent: Agent, name: str) -> None:
         self._agent = agent
-        self._reply: Reply | None = None
+        self._replies: deque[Reply] = deque()
         self.hello = hello(agent, name)
 
     def send(self, call: Call, budget: Budget = UNLIMITED) -> None:
         """Let the agent answer at once; `receive` hands its answer out."""
         self._agent.budget = budget
         try:
-            self._reply = play(self._agent, call)
+            reply = play(self._agent, call)
         except Exception as error:
             log.exception("the agent failed")
             raise AgentFault(f"{type(error).__name__}: {error}") from error
+        assert reply is not None, "only calls that are answered are sent"
+        self._replies.append(reply)
 
     def receive(self, timeout_s: float) -> Reply:
-        """The answer to the last call; it is there already."""
-        assert self._reply is not None, "receive() follows a call that is answered"
-        return self._reply
+        """The answer to the oldest call; it is there already."""
+        return self._replies.popleft()
+
+    def fileno(self) -> None:
+        """None: the answer is there."""
 
     def refuse(self, refused: BadReply) -> None:
         """Log it: the agent's author reads along."""

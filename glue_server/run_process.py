@@ -23,6 +23,7 @@ from glue_server.frames import read_frame, write_frame
 from glue_server.hub import ROLES, Hub
 from glue_server.timeouts import Timeouts
 from reglue.errors import UsageError
+from reglue.transport import Transport
 
 if TYPE_CHECKING:
     from glue_server.rpc.authority import ServerTls
@@ -41,6 +42,8 @@ class RunSettings:
     listen: str
     token: str
     grace_s: float
+    transport: Transport
+    open_lane: bool
     timeouts: Mapping[str, Any]
     secret: str | None
     tls: Mapping[str, str] | None  # the fields of a ServerTls, bytes in base64
@@ -65,6 +68,8 @@ def _serve(channel: socket.socket, settings: RunSettings) -> None:
             tls=_tls(settings.tls),
             places=dict.fromkeys(ROLES, 1),
             grace_s=settings.grace_s,
+            transport=settings.transport,
+            open_lane=settings.open_lane,
         )
     except UsageError as error:
         write_frame(channel, {"refused": str(error)})

@@ -18,6 +18,7 @@ from glue_server.run_process import BYTES, RunSettings
 from glue_server.timeouts import Timeouts
 from reglue.errors import UsageError
 from reglue.invitation import invitation, split_address
+from reglue.transport import Transport
 
 if TYPE_CHECKING:
     from glue_server.rpc.authority import ServerTls
@@ -32,7 +33,7 @@ class RunProcesses:
     without, they listen at loopback, and partners reach them through the front.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all that a run is told
         self,
         *,
         host: str,
@@ -40,6 +41,8 @@ class RunProcesses:
         ports: Sequence[int] | None,
         tls: ServerTls | None,
         grace_s: float,
+        transport: Transport = "auto",
+        open_lane: bool = False,
         timeouts: Timeouts,
         secret: str | None,
     ) -> None:
@@ -48,6 +51,7 @@ class RunProcesses:
         self._ports = ports
         self._tls = tls
         self._grace_s = grace_s
+        self._transport, self._open_lane = transport, open_lane
         self._timeouts = timeouts
         self._secret = secret
         self._begun = 0
@@ -73,6 +77,8 @@ class RunProcesses:
             listen=listen,
             token=secrets.token_hex(24),  # between the front and the run
             grace_s=self._grace_s,
+            transport=self._transport,
+            open_lane=self._open_lane,
             timeouts=asdict(self._timeouts),
             secret=self._secret,
             tls=_told(self._tls) if direct and self._tls else None,

@@ -30,9 +30,7 @@ def rl_start(joined: Joined, slots: Sequence[int]) -> Started:
 
 def rl_step(joined: Joined, slots: Sequence[int]) -> Stepped:
     """RL_step in `slots`, or in all whose episode is on."""
-    asked = Asked.of(joined.all_if_none(slots)) if slots else _ready_to_step(joined)
-    joined.check_live("RL_step", asked.places)
-    joined.check_acting("RL_step", asked.places)
+    asked = _stepping(joined, slots)
     joined.agent.check_whole("RL_step", asked.places)
     played = _step(joined, asked.places)
     return stepped(asked, played, asked.all_copied(joined.agent.actions(asked.places)))
@@ -65,12 +63,16 @@ def rl_episode(joined: Joined, max_steps: int, slots: Sequence[int]) -> EpisodeP
     return EpisodePlayed(asked.slots, terminated[rows], truncated[rows], success[rows])
 
 
-def _ready_to_step(joined: Joined) -> Asked:
-    """All whose episode is on; where there is none, all: for the words that say so."""
-    for on in (joined.live & joined.agent.acts, joined.live):
-        if len(places := on.nonzero()[0]):
-            return Asked(tuple(places.tolist()), places)
-    return Asked.of(range(joined.spec.slots))
+def _stepping(joined: Joined, named: Sequence[int]) -> Asked:
+    """The slots that step. Raises OutOfOrder, OutOfDomain."""
+    ready = (joined.live & joined.agent.acts).nonzero()[0]
+    if not named and len(ready):
+        return Asked(tuple(ready.tolist()), ready)
+    on = joined.live.nonzero()[0].tolist()  # all, where there is none: for the words that say so
+    asked = Asked.of(joined.all_if_none(named or on))
+    joined.check_live("RL_step", asked.places)
+    joined.check_acting("RL_step", asked.places)
+    return asked
 
 
 def _start(joined: Joined, places: Places) -> Played:

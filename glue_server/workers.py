@@ -102,6 +102,8 @@ class WorkerPool:
     def close(self) -> None:
         """End the workers: they leave when their channel closes."""
         for worker in self._workers:
+            worker.channel.close()  # all may leave at once
+        for worker in self._workers:
             worker.end()
         self._workers = []
         if self._memory >= 0:

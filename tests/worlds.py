@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -208,3 +209,31 @@ class Once(Corridor):
             Path(permit).unlink()
         except FileNotFoundError as error:
             raise OSError("the permit is used up") from error
+
+
+class Rendezvous(Corridor):
+    """A corridor whose steps wait until the agent has come to `folder`, and say that they have."""
+
+    def __init__(self, *, folder: str, **corridor: object) -> None:
+        super().__init__(**corridor)  # type: ignore[arg-type]
+        self.folder = Path(folder)
+
+    def world(self) -> Walk:
+        return Meeting(self)
+
+
+class Meeting(Walk):
+    def step(self, action: Arrays) -> Step:
+        assert isinstance(self._corridor, Rendezvous)
+        meet(self._corridor.folder, "environment", "agent")
+        return super().step(action)
+
+
+def meet(folder: Path, me: str, other: str) -> None:
+    """Come, and wait for the other. Raises TimeoutError if it does not come."""
+    (folder / me).touch()
+    deadline = time.monotonic() + 10.0
+    while not (folder / other).exists():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"the {other} has not come")
+        time.sleep(0.002)

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from copy import copy
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from env_adapters.cache import DiskCache
 from env_adapters.metaworld.fingerprint import fingerprint
@@ -18,6 +23,7 @@ class Models:
 
     def __init__(self, cache: DiskCache) -> None:
         self._cache = cache
+        self._loaded: dict[str, _Loaded] = {}  # by file
 
     def environment(self, task: str) -> Any:
         """Metaworld's own environment of `task`."""
@@ -40,6 +46,14 @@ class Models:
         return env
 
     def _load(self, xml: Path) -> Any:
+        """A model of one's own: what was read is in use, further ones are copied from it."""
+        if xml.name not in self._loaded:
+            model = self._read(xml)
+            self._loaded[xml.name] = _Loaded(model, model.body_pos.copy(), model.site_pos.copy())
+            return model
+        return self._loaded[xml.name].again()
+
+    def _read(self, xml: Path) -> Any:
         mj = mujoco()
         key = {"what": _FORMAT, "xml": xml.name, "depends on": fingerprint()}
         kept = self._cache.get_file(key)
@@ -48,4 +62,20 @@ class Models:
                 return mj.MjModel.from_binary_path(str(kept))
         model = mj.MjModel.from_xml_path(str(xml))
         self._cache.put_file(key, lambda path: mj.mj_saveModel(model, str(path), None))
+        return model
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """A model that some simulator plays with, and what resets write into it, as it was."""
+
+    model: Any
+    body_pos: npt.NDArray[np.float64]  # (bodies, 3)
+    site_pos: npt.NDArray[np.float64]  # (sites, 3)
+
+    def again(self) -> Any:
+        """Another one, as if it were read anew."""
+        model = copy(self.model)
+        model.body_pos[:] = self.body_pos
+        model.site_pos[:] = self.site_pos
         return model

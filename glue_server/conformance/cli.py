@@ -10,15 +10,17 @@ from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import Annotated, Literal
 
 from rich.console import Console
 from rich.text import Text
 from typer import Argument, Exit, Option
 
 from glue_server.command import FAULTS, console, run_command
+from glue_server.conformance.checks import OF_GRPC_ALONE
 from glue_server.conformance.clients import AwaitedClients, Clients, StartedClients
 from glue_server.conformance.kit import checks_of, run_checks
+from glue_server.conformance.lane_road import LaneRoad
 from glue_server.conformance.road import Road
 from glue_server.conformance.stage import Stage
 from glue_server.conformance.verdicts import Verdict
@@ -61,6 +63,10 @@ def conformance(
     json_: Annotated[
         Path | None, Option("--json", metavar="FILE", help="write what became of each check")
     ] = None,
+    transport: Annotated[
+        Literal["grpc", "unix"],
+        Option(help="what the client plays over: gRPC, or the Unix socket that a ticket offers"),
+    ] = "grpc",
     jobs: Annotated[
         int, Option(min=1, help="clients at once, if --cmd starts them; others come one by one")
     ] = 2,
@@ -75,7 +81,11 @@ def conformance(
 
     reglue conformance agent --cmd "reglue join reglue.conformance:ConformanceAgent"
     """
-    checks = checks_of(role, only)
+    checks = [
+        check
+        for check in checks_of(role, only)
+        if transport == "grpc" or check.name not in OF_GRPC_ALONE
+    ]
     screen = console()
     width = max(len(check.name) for check in checks)
     with ExitStack() as stack:
@@ -84,7 +94,12 @@ def conformance(
             Stage(
                 role,
                 _clients(cmd, folder / f"client-{number}.log", screen),
-                stack.enter_context(_road(listen, is_first=number == 0)),
+                stack.enter_context(
+                    _road(
+                        listen if number == 0 else f"{listen.rpartition(':')[0]}:0",
+                        str(folder / f"{number}") if transport == "unix" else "",
+                    )
+                ),
                 token=token,
                 patience_s=patience,
             )
@@ -104,11 +119,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     run_command(conformance, sys.argv[1:] if argv is None else argv)
 
 
-def _road(listen: str, *, is_first: bool) -> Road:
+def _road(listen: str, lane_path: str) -> Road:
     """Clients that are started learn where they go: further roads take any port."""
-    host = listen.rpartition(":")[0]
     try:
-        return Road(listen=listen if is_first else f"{host}:0")
+        return LaneRoad(lane_path, listen=listen) if lane_path else Road(listen=listen)
     except (OSError, ValueError, OverflowError) as error:
         raise UsageError(
             f"got --listen {listen}, wanted host:port that is free: {error}"

@@ -10,19 +10,19 @@ from typing import Self
 
 
 class Road:
-    """Passes bytes on to `target`, `host:port`; a context manager that closes it.
+    """Passes bytes on to `target`, `host:port` or a Unix socket's path; a context manager
+    that closes it.
 
     Who comes while there is no target is turned away, as by a host where nobody listens.
     """
 
     def __init__(self, target: str = "", listen: str = "127.0.0.1:0") -> None:
-        """Raises OSError if nobody can listen there."""
+        """Raises OSError if nobody can listen at `listen`, which is such an address too."""
         self.target = target
         self.cuts = 0  # that broke something
         self.journeys = 0  # connections that were passed on
         self.turned_away = 0  # those that were not
-        self._listener = socket.create_server(_place(listen))
-        self.address = f"{listen.rpartition(':')[0]}:{self._listener.getsockname()[1]}"
+        self._listener, self.address = _listening(listen)
         self._lock = threading.Lock()
         self._ends: set[socket.socket] = set()
         self._threads: list[threading.Thread] = []
@@ -54,12 +54,18 @@ class Road:
             return
         self._closed = True
         with contextlib.suppress(OSError):  # to wake who waits for the next
-            socket.create_connection(_place(self.address), timeout=1.0).close()
+            _connected(self.address, timeout_s=1.0).close()
         self._gate.join()
         self._listener.close()
         self.cut()
         for thread in self._threads:
             thread.join()
+
+    def _to(self) -> str:
+        return self.target
+
+    def _note_turned_away(self) -> None:
+        self.turned_away += 1
 
     def _let_in(self) -> None:
         while True:
@@ -76,13 +82,12 @@ class Road:
         """Carry bytes both ways until either end is gone."""
         with near:
             try:
-                far = socket.create_connection(_place(self.target))
+                far = _connected(self._to())
             except (OSError, ValueError):
-                self.turned_away += 1
+                self._note_turned_away()
                 return
             with far:
-                for end in (near, far):
-                    end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                _hurry(near, far)
                 with self._lock:
                     if self._closed:
                         return
@@ -107,6 +112,41 @@ def _carry(end: socket.socket, other: socket.socket) -> None:
 def _shut(end: socket.socket) -> None:
     with contextlib.suppress(OSError):
         end.shutdown(socket.SHUT_RDWR)
+
+
+def _listening(address: str) -> tuple[socket.socket, str]:
+    """A listener, and where it listens."""
+    if "/" in address:
+        listener = socket.socket(socket.AF_UNIX)
+        try:
+            listener.bind(address)
+            listener.listen()
+        except BaseException:
+            listener.close()
+            raise
+        return listener, address
+    listener = socket.create_server(_place(address))
+    return listener, f"{address.rpartition(':')[0]}:{listener.getsockname()[1]}"
+
+
+def _connected(address: str, timeout_s: float | None = None) -> socket.socket:
+    if "/" not in address:
+        return socket.create_connection(_place(address), timeout=timeout_s)
+    end = socket.socket(socket.AF_UNIX)
+    try:
+        end.settimeout(timeout_s)
+        end.connect(address)
+    except BaseException:
+        end.close()
+        raise
+    return end
+
+
+def _hurry(*ends: socket.socket) -> None:
+    """Let TCP send at once."""
+    for end in ends:
+        if end.family != socket.AF_UNIX:
+            end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
 def _place(address: str) -> tuple[str, int]:

@@ -10,8 +10,10 @@ from glue_server.conformance.agent_talk import AgentTalk
 from glue_server.conformance.clients import Clients
 from glue_server.conformance.environment_talk import EnvironmentTalk
 from glue_server.conformance.experiment_talk import ExperimentTalk
+from glue_server.conformance.lane_road import LaneRoad
 from glue_server.conformance.road import Road
 from glue_server.conformance.talk import Talk
+from glue_server.conformance.tampering import lead_over
 from glue_server.conformance.visit import Visit
 from glue_server.rpc import GlueServer
 from reglue.invitation import Invitation
@@ -39,8 +41,8 @@ class Stage:
         token: str | None = None,
         patience_s: float = 30.0,
     ) -> None:
-        """Clients dial in at the end of `road`. Within `patience_s` seconds each is to join, to
-        answer, to come back and to leave.
+        """Clients dial in at the end of `road`, and play over its lane if it has one. Within
+        `patience_s` seconds each is to join, to answer, to come back and to leave.
         """
         self.role = role
         self.road = road
@@ -93,8 +95,11 @@ class Stage:
             tls=tls,
             places={self.role: 1},
             grace_s=self.patience_s if grace_s is None else grace_s,
+            transport="unix" if isinstance(self.road, LaneRoad) else "grpc",
         )
         self._servers.append(server)
+        if isinstance(self.road, LaneRoad):
+            lead_over(server, self.road, self.role)
         self.road.target = server.address
         return server
 

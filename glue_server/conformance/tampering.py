@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+from glue_server.conformance.lane_road import LaneRoad
 from glue_server.conformance.road import Road
 from glue_server.rpc import GlueServer
 from glue_server.rpc.denied import Denied
@@ -97,9 +98,16 @@ def deny_joins(server: GlueServer, code: str, why: str, *, times: int | None = N
 
 
 def send_on(server: GlueServer, address: str) -> None:
-    """Tickets name another address for the stream."""
+    """Tickets name another address for the stream, and no lane."""
     for places in server._lobby._places.values():
-        places.terms = replace(places.terms, address=address)
+        places.terms = replace(places.terms, address=address, lane_path="")
+
+
+def lead_over(server: GlueServer, road: LaneRoad, role: str) -> None:
+    """Tickets of that role name the lane beside `road`, which leads to the server's own."""
+    places = server._lobby._places[role]
+    road.lane_target = places.terms.lane_path
+    places.terms = replace(places.terms, lane_path=road.lane.address)
 
 
 @dataclass(frozen=True)

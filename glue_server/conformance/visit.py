@@ -107,9 +107,8 @@ class Visit:
         """Nobody need wait for a client that has ended."""
         while not self._closed.wait(POLL_S):
             if self.client.exit_code() is not None and self._port is not None:
-                self._port._grace_s = 0.0
-                self._port._inbox.put(None)
+                self._port.give_up()
                 return
 
     def _has_stream(self) -> bool:
-        return self._port is not None and self._port._line is not None
+        return self._port is not None and self._port.has_line

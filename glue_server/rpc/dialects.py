@@ -17,6 +17,7 @@ from reglue.errors import (
     SpecError,
     UsageError,
 )
+from reglue.malloc import keep_blocks_for
 from reglue.spec import TaskSpec, TensorSpec
 from reglue.wire.agent_messages import decode_reply, encode_call
 from reglue.wire.environment_messages import decode_environment_reply, encode_environment_call
@@ -34,6 +35,7 @@ class AgentDialect:
         if isinstance(call, Init):
             check_size(call.spec, self._max_message_bytes)
             self._spec = call.spec
+            keep_blocks_for(self._spec)
         message = encode_call(Numbered(seq, call, budget), self._spec)
         if not isinstance(call, Turn):  # Init has seen to those
             check_bytes(message.ByteSize(), self._max_message_bytes)
@@ -87,6 +89,7 @@ class EnvironmentDialect:
             except UsageError as error:
                 raise EnvironmentFault(str(error)) from error
             self._spec = reply.spec
+            keep_blocks_for(self._spec)
         return reply
 
     def timed_out(self, timeout_s: float) -> ReglueError:

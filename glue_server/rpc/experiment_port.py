@@ -1,4 +1,4 @@
-"""A benchmark program at the other end of gRPC streams: it asks, we answer.
+"""A benchmark program at the other end of streams, gRPC's or lanes: it asks, we answer.
 
 The program asks one thing at a time and numbers it. A call that comes again after a
 stream broke is not carried out again: it gets the answer that was made.
@@ -12,7 +12,8 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from glue_server.rpc.denied import FORGOTTEN, NO_TICKET, Denied
-from glue_server.rpc.line import Line
+from glue_server.rpc.lane_line import LaneLine
+from glue_server.rpc.line import Line, LineEnded
 from reglue.errors import BadReply, ReglueError, RoutineRefused
 from reglue.experiment_calls import Answer, ExperimentCall, ExperimentHello
 from reglue.grpc_settings import grpc
@@ -48,10 +49,14 @@ class ExperimentPort:
         """The next call; None if none came in `timeout_s` seconds. A malformed one is refused."""
         deadline = time.monotonic() + timeout_s
         while (left_s := deadline - time.monotonic()) > 0:
+            line = self._line
+            if isinstance(line, LaneLine) and self._inbox.empty():
+                self._read(line, left_s)
+                left_s = 0.0
             try:
                 message = self._inbox.get(timeout=left_s)
             except Empty:
-                return None
+                continue
             if message is None:  # the stream has changed
                 return None
             try:
@@ -62,7 +67,10 @@ class ExperimentPort:
 
     @property
     def is_gone(self) -> bool:
-        """Whether the program has left for good."""
+        """Whether the program has left for good. Asked by the driver, or before there is one."""
+        while isinstance(line := self._line, LaneLine):
+            if not self._read(line, 0.0):
+                break
         with self._lock:
             gone, broken_at = self._has_left, self._broken_at
         return gone or (broken_at is not None and time.monotonic() >= broken_at + self._grace_s)
@@ -88,7 +96,7 @@ class ExperimentPort:
 
     # What the streams' threads call.
 
-    def attach(self, answered: int) -> Line:
+    def attach(self, answered: int, line: Line) -> None:
         """A new stream takes over. Raises Denied if its side has lost its memory."""
         with self._lock:
             is_first = self._line is None and self._broken_at is None
@@ -98,8 +106,8 @@ class ExperimentPort:
                 raise Denied(grpc.StatusCode.UNAUTHENTICATED, FORGOTTEN)
             if self._line is not None:
                 self._line.end()
-            self._line, self._broken_at = Line(), None
-            return self._line
+            self._line, self._broken_at = line, None
+        self._inbox.put(None)
 
     def arrived(self, line: Line, message: Any) -> None:
         """A call has come in: the next one, or the last one once more."""
@@ -125,6 +133,29 @@ class ExperimentPort:
                 return
             self._line, self._broken_at = None, time.monotonic()
         self._inbox.put(None)
+
+    def give_up(self) -> None:
+        """Who leaves now will not come back, as one knows who sees its process end."""
+        with self._lock:
+            self._grace_s = 0.0
+        self._inbox.put(None)
+
+    @property
+    def has_line(self) -> bool:
+        """Whether a stream is up."""
+        self.is_gone  # noqa: B018 - looks
+        return self._line is not None
+
+    def _read(self, line: LaneLine, timeout_s: float) -> bool:
+        """Take in what comes over the line; whether something did."""
+        try:
+            message = line.take(timeout_s)
+        except LineEnded:
+            self.broke(line)
+            return False
+        if message is not None:
+            self.arrived(line, message)
+        return message is not None
 
     def _put(self, reply: pb.ExperimentReply) -> None:
         with self._lock:

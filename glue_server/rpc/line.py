@@ -1,4 +1,4 @@
-"""One stream of a session, as the two threads of its handler see it."""
+"""One stream of a session, as the driver sees it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,24 @@ from queue import SimpleQueue
 from typing import Any, Protocol
 
 
-class Line:
+class LineEnded(Exception):
+    """Nothing more comes in over a line."""
+
+
+class Line(Protocol):
     """What goes out over one stream. A session that reconnects gets a new one."""
+
+    def put(self, message: Any) -> None:
+        """Send a message. Never waits for long, and says nothing if it cannot be sent: that
+        the stream broke is seen by who reads it.
+        """
+
+    def end(self) -> None:
+        """End the stream behind what was put."""
+
+
+class StreamLine:
+    """A stream of gRPC, as the two threads of its handler see it: one of them reads."""
 
     def __init__(self) -> None:
         self._queue: SimpleQueue[Any] = SimpleQueue()
@@ -28,7 +44,7 @@ class Line:
 class Seat(Protocol):
     """Where a partner sits while its streams come and go. Called by the streams' threads."""
 
-    def attach(self, answered: int) -> Line:
+    def attach(self, answered: int, line: Line) -> None:
         """A stream with a good hello takes over. Raises Denied if it has lost its memory."""
 
     def arrived(self, line: Line, message: Any) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from glue_server.rpc.denied import NO_TICKET, Denied, check_version
 from glue_server.rpc.line import Line, Seat
-from reglue.door import hello_proof
+from reglue.door import hello_proof, lane_proof
 from reglue.grpc_settings import grpc
 from reglue.v1 import lobby_pb2, lobby_pb2_grpc
 
@@ -45,6 +45,7 @@ class Terms:
     grace_s: float = 0.0  # how long a broken stream may take to come back
     address: str = ""  # where to open the stream; empty: where one joined
     tls_name: str = ""  # the name in the server's certificate
+    lane_path: str = ""  # of a Unix socket; empty: there is none
 
 
 @dataclass(slots=True)
@@ -96,6 +97,7 @@ class Lobby:
             grace_ms=round(1000 * terms.grace_s),
             address=terms.address,
             tls_name=terms.tls_name,
+            lane_path=terms.lane_path,
         )
 
     def check_ticket(self, session: str, role: str) -> None:
@@ -105,8 +107,11 @@ class Lobby:
             if ticket is None or ticket.role != role:
                 raise Denied(grpc.StatusCode.UNAUTHENTICATED, NO_TICKET)
 
-    def seat(self, session: str, role: str, hello: Greeting) -> tuple[Seat, Line]:
-        """Give a place to the holder of a ticket, or back to who had it. Raises Denied."""
+    def seat(self, session: str, role: str, hello: Greeting, line: Line) -> Seat:
+        """Give a place to the holder of a ticket, or back to who had it, at the end of `line`.
+
+        Raises Denied.
+        """
         check_version(hello.major)
         with self._lock:
             ticket = self._tickets.get(session)
@@ -116,15 +121,22 @@ class Lobby:
             if not hmac.compare_digest(hello.proof, proof):
                 raise Denied(grpc.StatusCode.UNAUTHENTICATED, "the ticket is somebody else's")
             if ticket.seat is not None:
-                return ticket.seat, ticket.seat.attach(hello.answered)
+                ticket.seat.attach(hello.answered, line)
+                return ticket.seat
             self._check_free(role)
             places = self._places[role]
             seat = places.make_seat(hello)
-            line = seat.attach(hello.answered)
+            seat.attach(hello.answered, line)
             ticket.seat = seat
             places.taken.append(seat)
         places.arrivals.put(seat)
-        return seat, line
+        return seat
+
+    def lane_proof(self, hello: Greeting) -> bytes:
+        """What shows to who was seated over a lane that it leads to this glue."""
+        with self._lock:
+            secret = self._tickets[hello.session].secret
+        return lane_proof(secret, hello.session, hello.answered)
 
     def next(self, role: str, timeout_s: float) -> Any | None:
         """Whoever has taken a place of `role`, once; None if nobody has within `timeout_s`."""

@@ -32,6 +32,7 @@ class Service:
 
     name: str  # full name of its service
     register: Callable[[Any, Any], None]  # servicer, server
+    heard: Any  # the message that its partners send
     make_seat: Callable[[Any, Terms], Seat]
 
 
@@ -61,16 +62,19 @@ SERVICES: Mapping[str, Service] = {
     "agent": Service(
         agent_pb2.DESCRIPTOR.services_by_name["AgentService"].full_name,
         agent_pb2_grpc.add_AgentServiceServicer_to_server,
+        agent_pb2.AgentReply,
         _agent,
     ),
     "environment": Service(
         environment_pb2.DESCRIPTOR.services_by_name["EnvironmentService"].full_name,
         environment_pb2_grpc.add_EnvironmentServiceServicer_to_server,
+        environment_pb2.EnvironmentReply,
         _environment,
     ),
     "experiment": Service(
         experiment_pb2.DESCRIPTOR.services_by_name["ExperimentService"].full_name,
         experiment_pb2_grpc.add_ExperimentServiceServicer_to_server,
+        experiment_pb2.ExperimentCall,
         _experiment,
     ),
 }

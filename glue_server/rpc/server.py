@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+import os
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from glue_server.environment_port import EnvironmentPort
 from glue_server.port import AgentPort
+from glue_server.rpc.lane_folder import LaneFolder
+from glue_server.rpc.lanes import Lanes
 from glue_server.rpc.line import Seat
 from glue_server.rpc.listener import Listener
 from glue_server.rpc.lobby import LOBBY, Lobby, LobbyServicer, Places, Terms
 from glue_server.rpc.roles import SERVICES, Service
 from glue_server.rpc.streams import Streams
+from reglue.errors import UsageError
 from reglue.grpc_settings import HUB_MESSAGE_BYTES
+from reglue.lane_path import LANE_DIR
+from reglue.transport import Transport
 from reglue.v1 import lobby_pb2_grpc
 
 if TYPE_CHECKING:
     from glue_server.rpc.authority import ServerTls
+
+log = logging.getLogger("reglue")
 
 
 class GlueServer(Listener):
     """Hands out its partners as they join.
 
     `places` is how many of each role may be here at once. A partner whose stream breaks
-    may come back within `grace_s` seconds, which may differ by role. The rest is as of a
+    may come back within `grace_s` seconds, which may differ by role. Partners on this host
+    come over a Unix socket, unless `transport` is `grpc`; if it is `unix`, nobody comes
+    otherwise. `open_lane` lets other users of this host use it. The rest is as of a
     Listener.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all that a host may say of who comes in
         self,
         listen: str = "127.0.0.1:0",
         *,
@@ -37,22 +48,38 @@ class GlueServer(Listener):
         advertise: str = "",
         places: Mapping[str, int] | None = None,
         grace_s: float | Mapping[str, float] = 0.0,
+        transport: Transport = "auto",
+        open_lane: bool = False,
     ) -> None:
         super().__init__(listen, token=token, tls=tls, advertise=advertise)
         counts = {"agent": 1} if places is None else places
         grace = grace_s if isinstance(grace_s, Mapping) else dict.fromkeys(counts, grace_s)
+        folder = _folder(counts, transport, for_all=open_lane)
+        paths = {role: folder.path(role) if folder else "" for role in counts}
         self._lobby = Lobby(
             self.token,
-            {role: _places(role, count, grace[role]) for role, count in counts.items()},
+            {
+                role: _places(role, count, Terms(HUB_MESSAGE_BYTES, grace[role], lane_path=path))
+                for (role, count), path in zip(counts.items(), paths.values(), strict=True)
+            },
         )
+        kinds = {role: SERVICES[role].heard for role in counts}
+        self._lanes = Lanes(self._lobby, folder, kinds) if folder else None
         join = LobbyServicer(self._lobby.join)
-        self._serve(
-            {LOBBY: partial(lobby_pb2_grpc.add_LobbyServiceServicer_to_server, join)}
-            | {
-                SERVICES[role].name: partial(SERVICES[role].register, Streams(self._lobby, role))
-                for role in counts
-            }
-        )
+        streams = {
+            role: Streams(self._lobby, role, takes_any=transport != "unix") for role in counts
+        }
+        try:
+            self._serve(
+                {LOBBY: partial(lobby_pb2_grpc.add_LobbyServiceServicer_to_server, join)}
+                | {
+                    SERVICES[role].name: partial(SERVICES[role].register, servicer)
+                    for role, servicer in streams.items()
+                }
+            )
+        except UsageError:
+            self._close_lanes()
+            raise
 
     def next(self, role: str, timeout_s: float) -> Any | None:
         """The next partner of `role` that has joined; None if none has in time."""
@@ -75,11 +102,29 @@ class GlueServer(Listener):
     def close(self) -> None:
         """Say farewell to whom nobody has, let streams finish their last words, then stop."""
         self._lobby.close()
+        self._close_lanes()
         super().close()
 
+    def _close_lanes(self) -> None:
+        if self._lanes is not None:
+            self._lanes.close()
+            self._lanes = None
 
-def _places(role: str, count: int, grace_s: float) -> Places:
-    terms = Terms(HUB_MESSAGE_BYTES, grace_s)
+
+def _folder(roles: Iterable[str], transport: Transport, *, for_all: bool) -> LaneFolder | None:
+    """None where there are to be no lanes. Raises UsageError where there can be none."""
+    if transport == "grpc":
+        return None
+    try:
+        return LaneFolder(roles, for_all=for_all)
+    except (UsageError, AttributeError) as error:  # AttributeError: no Unix sockets here
+        if transport == "unix" or LANE_DIR in os.environ:
+            raise
+        log.debug("partners on this host use gRPC: %s", error)
+        return None
+
+
+def _places(role: str, count: int, terms: Terms) -> Places:
     return Places(count, terms, partial(_make_seat, SERVICES[role], terms))
 
 

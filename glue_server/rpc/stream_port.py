@@ -1,4 +1,4 @@
-"""A partner that answers calls, at the other end of gRPC streams.
+"""A partner that answers calls, at the other end of streams: gRPC's, or lanes.
 
 The port numbers calls and keeps each until its answer has come. A stream that breaks
 may be replaced within the grace time: the new one says what its side has taken in, gets
@@ -15,7 +15,9 @@ from queue import Empty, SimpleQueue
 from typing import Any, Generic, Protocol, TypeVar
 
 from glue_server.rpc.denied import FORGOTTEN, NO_TICKET, Denied
-from glue_server.rpc.line import Line
+from glue_server.rpc.lane_line import LaneLine
+from glue_server.rpc.line import Line, LineEnded
+from glue_server.rpc.watch import Watch
 from reglue.calls import UNLIMITED, Budget, Farewell, Refusal
 from reglue.errors import BadReply, ReglueError
 from reglue.grpc_settings import grpc
@@ -47,7 +49,11 @@ class Dialect(Protocol[CallT_contra, ReplyT_co]):
 
 
 class StreamPort(Generic[HelloT, CallT, ReplyT]):
-    """The driver's end of one session. The streams' own threads fill and drain it."""
+    """The driver's end of one session.
+
+    gRPC's streams have threads of their own, which fill and drain it; a lane is read by
+    whoever waits in `receive`.
+    """
 
     def __init__(
         self, hello: HelloT, dialect: Dialect[CallT, ReplyT], *, grace_s: float = 0.0
@@ -57,6 +63,7 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
         self._grace_s = grace_s
         self._lock = threading.Lock()
         self._inbox: SimpleQueue[Any | None] = SimpleQueue()  # None: the stream has changed
+        self._watch: Watch | None = None
         self._line: Line | None = None
         self._unheard: deque[tuple[int, Any]] = deque()  # messages that may have to be sent again
         self._waiting: deque[tuple[int, CallT]] = deque()  # calls whose answer is waited for
@@ -70,7 +77,11 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
     # What the driver calls.
 
     def send(self, call: CallT, budget: Budget = UNLIMITED) -> None:
-        """Number the call and send it. Raises the partner's loss, UsageError (too large)."""
+        """Number the call and send it, up to WINDOW calls before their answers.
+
+        Raises the partner's loss, UsageError (too large).
+        """
+        assert len(self._waiting) < WINDOW, "receive() an answer first"
         if self._lost:
             raise self._dialect.lost()
         message = self._dialect.encode(self._sent + 1, call, budget)
@@ -101,6 +112,13 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
         with self._lock:
             self._post(message)
 
+    def fileno(self) -> int:
+        """Readable when an answer has come, or the beginning of one, or the stream broke."""
+        with self._lock:
+            if self._watch is None:
+                self._watch = Watch(self._line)
+            return self._watch.fileno()
+
     def close(self, reason: str) -> None:
         """Send the farewell, and end the stream behind it."""
         message = self._dialect.encode(self._sent + 1, Farewell(reason), UNLIMITED)
@@ -111,17 +129,23 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
             self._post(message)
             if self._line is not None:
                 self._line.end()
+            if self._watch is not None:
+                self._watch.close()
+                self._watch = None
 
     @property
     def is_gone(self) -> bool:
-        """Whether the partner has left for good."""
+        """Whether the partner has left for good. Asked by the driver, or before there is one."""
+        while isinstance(line := self._line, LaneLine) and not self._waiting:
+            if not self._read(line, 0.0):
+                break
         with self._lock:
             gone, broken_at = self._lost, self._broken_at
         return gone or (broken_at is not None and time.monotonic() >= broken_at + self._grace_s)
 
     # What the streams' threads call.
 
-    def attach(self, answered: int) -> Line:
+    def attach(self, answered: int, line: Line) -> None:
         """A new stream takes over. Raises Denied if its side has lost its memory."""
         with self._lock:
             is_first = self._line is None and self._broken_at is None
@@ -129,14 +153,13 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
                 raise Denied(grpc.StatusCode.UNAUTHENTICATED, NO_TICKET)
             if not self._heard <= answered <= self._sent:
                 raise Denied(grpc.StatusCode.UNAUTHENTICATED, FORGOTTEN)
-            if self._line is not None:
-                self._line.end()
-            self._line, self._broken_at = Line(), None
+            self._change(line)
+            self._broken_at = None
             for _, message in self._unheard:
-                self._line.put(message)
+                line.put(message)
             if self._closed:
-                self._line.end()
-            return self._line
+                line.end()
+        self._inbox.put(None)
 
     def arrived(self, line: Line, message: Any) -> None:
         """A reply has come in; only those that are waited for are kept."""
@@ -149,17 +172,30 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
                 while self._unheard and self._unheard[0][0] <= message.seq:
                     self._unheard.popleft()
                 self._heard = message.seq
-        self._inbox.put(message)
+        self._come(message)
 
     def broke(self, line: Line) -> None:
         """The stream is over; its partner may come back within the grace time."""
-        line.end()
         with self._lock:
-            if line is not self._line:
-                return
-            self._line, self._broken_at = None, time.monotonic()
-            self._lost = self._lost or self._grace_s == 0
-        self._inbox.put(None)
+            if line is self._line:
+                self._change(None)
+                self._broken_at = time.monotonic()
+                self._lost = self._lost or self._grace_s == 0
+            else:
+                line.end()
+        self._come(None)
+
+    def give_up(self) -> None:
+        """Who leaves now will not come back, as one knows who sees its process end."""
+        with self._lock:
+            self._grace_s = 0.0
+        self._come(None)
+
+    @property
+    def has_line(self) -> bool:
+        """Whether a stream is up."""
+        self.is_gone  # noqa: B018 - looks
+        return self._line is not None
 
     def _is_wanted(self, message: Any) -> bool:
         """Whether it answers a call for the first time. A fault may come of its own accord."""
@@ -183,15 +219,22 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
     def _next(self, deadline: float, timeout_s: float) -> Any | None:
         """What comes in next. Raises when time is up, or nobody will come back."""
         with self._lock:
-            gone, broken_at = self._lost, self._broken_at
+            gone, broken_at, line = self._lost, self._broken_at, self._line
         until = deadline
         if broken_at is not None:
             until = min(deadline, broken_at + self._grace_s)
+        # What came in before the partner left still counts.
+        left_s = 0.0 if gone else max(0.0, until - time.monotonic())
+        if isinstance(line, LaneLine) and self._inbox.empty():
+            self._read(line, left_s)
+            left_s = 0.0
         try:
-            # What came in before the partner left still counts.
-            return self._inbox.get(timeout=0.0 if gone else max(0.0, until - time.monotonic()))
+            return self._inbox.get(timeout=left_s)
         except Empty:
             pass
+        finally:
+            if self._watch is not None:
+                self._watch.hush(self._inbox)
         if gone or (broken_at is not None and time.monotonic() >= broken_at + self._grace_s):
             self._give_up()
             raise self._dialect.lost()
@@ -199,6 +242,31 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
             self._answered()  # a late answer is dropped
             raise self._dialect.timed_out(timeout_s)
         return None
+
+    def _read(self, line: LaneLine, timeout_s: float) -> bool:
+        """Take in what comes over the line; whether something did."""
+        try:
+            message = line.take(timeout_s)
+        except LineEnded:
+            self.broke(line)
+            return False
+        if message is not None:
+            self.arrived(line, message)
+        return message is not None
+
+    def _come(self, message: Any | None) -> None:
+        """Hand it to the driver."""
+        self._inbox.put(message)
+        if self._watch is not None:
+            self._watch.ring()
+
+    def _change(self, line: Line | None) -> None:
+        """Go on with another line, or none, the lock being held."""
+        old, self._line = self._line, line
+        if self._watch is not None:
+            self._watch.change(old, line)
+        if old is not None:
+            old.end()
 
     def _give_up(self) -> None:
         with self._lock:

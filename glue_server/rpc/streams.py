@@ -9,29 +9,35 @@ from queue import Empty, SimpleQueue
 from typing import Any, TypeAlias
 
 from glue_server.rpc.denied import Denied
-from glue_server.rpc.line import Line, Seat
+from glue_server.rpc.line import Seat, StreamLine
 from glue_server.rpc.lobby import Lobby
 from reglue.grpc_settings import grpc
 
 log = logging.getLogger("reglue")
 
-_HELLO_S = 30.0  # how long a stream may stay silent before its hello
+HELLO_S = 30.0  # how long a stream may stay silent before its hello
 
-_Seated: TypeAlias = "SimpleQueue[Line | Denied]"
+_ELSEWHERE = "this glue takes partners over its Unix socket alone: join on its host"
+
+_Seated: TypeAlias = "SimpleQueue[StreamLine | Denied]"
 
 
 class Streams:
     """Connect of one role: the handler's thread sends, a reader thread receives."""
 
-    def __init__(self, lobby: Lobby, role: str) -> None:
+    def __init__(self, lobby: Lobby, role: str, *, takes_any: bool = True) -> None:
+        """Unless it `takes_any`, everybody is told to come over the Unix socket."""
         self._lobby = lobby
         self._role = role
+        self._takes_any = takes_any
 
     def Connect(self, request_iterator: Iterator[Any], context: grpc.ServicerContext) -> Any:
         """Seat whoever says a good hello, and carry the session."""
         seated: _Seated = SimpleQueue()
         session = str(dict(context.invocation_metadata()).get("reglue-session", ""))
-        try:  # strangers must not hold a thread until _HELLO_S
+        if not self._takes_any:
+            context.abort(grpc.StatusCode.INVALID_ARGUMENT, _ELSEWHERE)
+        try:  # strangers must not hold a thread until HELLO_S
             self._lobby.check_ticket(session, self._role)
         except Denied as denied:
             context.abort(denied.code, denied.why)
@@ -43,9 +49,9 @@ class Streams:
         )
         reader.start()
         try:
-            line = seated.get(timeout=_HELLO_S)
+            line = seated.get(timeout=HELLO_S)
         except Empty:
-            line = Denied(grpc.StatusCode.DEADLINE_EXCEEDED, f"no hello within {_HELLO_S:g} s")
+            line = Denied(grpc.StatusCode.DEADLINE_EXCEEDED, f"no hello within {HELLO_S:g} s")
         if isinstance(line, Denied):
             context.abort(line.code, line.why)
         yield from line
@@ -53,12 +59,12 @@ class Streams:
     def _read(self, messages: Iterator[Any], session: str, seated: _Seated) -> None:
         """Take messages in until the stream breaks."""
         seat: Seat | None = None
-        line: Line | None = None
+        line = StreamLine()
         try:
             first = next(messages)
             if not first.HasField("hello"):
                 raise Denied(grpc.StatusCode.INVALID_ARGUMENT, "a session begins with a hello")
-            seat, line = self._lobby.seat(session, self._role, first.hello)
+            seat = self._lobby.seat(session, self._role, first.hello, line)
             seated.put(line)
             for message in messages:
                 seat.arrived(line, message)
@@ -69,7 +75,7 @@ class Streams:
         except Exception:
             log.debug("a stream broke", exc_info=True)
         finally:
-            if seat is not None and line is not None:
+            if seat is not None:
                 seat.broke(line)
             else:
                 seated.put(Denied(grpc.StatusCode.CANCELLED, "the stream ended before its hello"))

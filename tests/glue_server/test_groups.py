@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 
 from env_adapters import SuiteName
-from glue_server import WorkerPool
+from glue_server import Outcome, WorkerPool
 from reglue import Phase
 from reglue.errors import AgentFault
 from tests.glue_server.playing import (
@@ -99,9 +99,9 @@ def test_when_the_agent_is_lost_all_episodes_are_and_the_pool_is_of_use() -> Non
     pool = WorkerPool(CORRIDOR, 4, workers=2)
     try:
         glue, _ = glue_of(Lost(still), pool)
-        rows = []
+        rows: list[Outcome] = []
         with pytest.raises(AgentFault, match="gone"):
-            rows.extend(iter_into(glue.play(in_turn([cell(variant=2)] * 9), Phase.EVALUATE), rows))
+            keep_all(glue.play(in_turn([cell(variant=2)] * 9), Phase.EVALUATE), rows)
         assert [row.status for row in rows] == ["agent_error"] * 4
         alone = played(Follower(), corridor_pool(1), cells())
         assert played(Partial(), pool, cells()) == alone
@@ -109,11 +109,10 @@ def test_when_the_agent_is_lost_all_episodes_are_and_the_pool_is_of_use() -> Non
         pool.close()
 
 
-def iter_into(outcomes: Any, rows: list[Any]) -> list[Any]:
-    """Keep what comes, also where the rest does not."""
+def keep_all(outcomes: Iterator[Outcome], rows: list[Outcome]) -> None:
+    """Also those that came before an error."""
     for outcome in outcomes:
         rows.append(outcome)  # noqa: PERF402
-    return []
 
 
 def test_an_environment_that_fails_at_its_start_frees_the_slot() -> None:

@@ -19,7 +19,6 @@ import pytest
 
 from env_adapters.classic.gridworld import GridWorld
 from glue_server import Glue
-from glue_server.conformance.road import Road
 from glue_server.hub import ROLES, Hub
 from glue_server.rpc import GlueServer
 from glue_server.timeouts import Timeouts
@@ -35,7 +34,9 @@ from reglue.errors import (
 )
 from reglue.examples.random_agent import RandomAgent
 from reglue.experiment import Experiment
+from reglue.transport import Transport
 from tests.glue_server.playing import SOLVED, Follower, Scripted, still
+from tests.glue_server.rpc.roads import TRANSPORTS, road_to
 from tests.leftovers import nothing_left
 from tests.worlds import Corridor, Faulty
 
@@ -187,9 +188,14 @@ def test_a_faulty_environment_is_told_of(start: Start) -> None:
             rl.start()
 
 
+@pytest.mark.parametrize("transport", TRANSPORTS)
 @pytest.mark.parametrize("role", ROLES)
-def test_who_vanishes_while_waiting_is_forgotten(start: Start, role: str) -> None:
-    with a_hub(grace_s=0.2) as (server, said), Road(server.address) as way:
+def test_who_vanishes_while_waiting_is_forgotten(
+    start: Start, role: str, transport: Transport
+) -> None:
+    """Those who come afterwards find no lane where their ticket says, and use gRPC."""
+    offered: Transport = "auto" if transport == "unix" else "grpc"
+    with a_hub(grace_s=0.2, transport=offered) as (server, said), road_to(server, role) as way:
         if role == "experiment":
             gone: Any = Experiment(way.address, server.token, name="ghost", timeout_s=0.1)
             with pytest.raises(SessionLost):
@@ -212,8 +218,14 @@ def test_who_vanishes_while_waiting_is_forgotten(start: Start, role: str) -> Non
                 gone.result(PATIENCE_S)
 
 
-def test_a_program_comes_back_and_every_routine_is_carried_out_once(start: Start) -> None:
-    with a_hub(grace_s=PATIENCE_S) as (server, _), Road(server.address) as way:
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_a_program_comes_back_and_every_routine_is_carried_out_once(
+    start: Start, transport: Transport
+) -> None:
+    with (
+        a_hub(grace_s=PATIENCE_S, transport=transport) as (server, _),
+        road_to(server, "experiment") as way,
+    ):
         start(Follower(), server.address, server.token)
         start(Worlds(Corridor(solved=SOLVED, horizon=500)), server.address, server.token)
         with Experiment(way.address, server.token) as rl:

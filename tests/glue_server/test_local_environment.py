@@ -101,10 +101,22 @@ def test_steps_and_starts_share_a_call() -> None:
     assert answer.observations["observation"].tolist() == [[1.0, 0.0], [0.0, 0.0]]
 
 
+def test_plays_of_several_slots_may_be_under_way() -> None:
+    pool = pool_over(Hall())
+    exchange(pool, starts=[0, 1])
+    exchange(pool, steps=[1])
+    for slot in (1, 0):
+        action = {"action": np.zeros((1, 1), np.float32)}
+        pool.send(Play(np.array([slot], np.uint32), action, {}))
+    assert [pool.receive().rewards.tolist() for _ in range(2)] == [[2.0], [1.0]]
+
+
 def test_an_environment_may_write_to_its_arrays_again() -> None:
     """As over a wire: what it answered stays what it was."""
 
     class Thrifty(Hall):
+        _own: Played
+
         def play(self, play: Play) -> Played:
             played = super().play(play)
             if not play.starts:

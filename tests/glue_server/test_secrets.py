@@ -15,6 +15,7 @@ import pytest
 from env_adapters import Cell
 from glue_server import LocalPool, NextOrder, Order, SlotGlue, Timeouts
 from glue_server.rpc.dialects import AgentDialect
+from glue_server.rpc.line import StreamLine
 from glue_server.rpc.stream_port import StreamPort
 from reglue import Agent, Phase, TaskSpec
 from reglue.calls import UNLIMITED, Budget, Call, Hello, Init, Reply
@@ -67,7 +68,8 @@ class Tap:
         self.sent: list[bytes] = []
         self._agent = agent
         self._port: StreamPort[Hello, Call, Reply] = StreamPort(self.hello, AgentDialect(2**26))
-        self._line = self._port.attach(0)
+        self._line = StreamLine()
+        self._port.attach(0, self._line)
         self._calls = iter(self._line)
         self._spec: TaskSpec | None = None
 
@@ -83,6 +85,9 @@ class Tap:
 
     def receive(self, timeout_s: float) -> Reply:
         return self._port.receive(timeout_s)
+
+    def fileno(self) -> None:
+        """The answer is there."""
 
     def refuse(self, refused: BadReply) -> None:
         self._port.refuse(refused)

@@ -206,7 +206,7 @@ def test_a_session_that_ends_without_farewell_is_lost(server: GlueServer, start:
     agent = start(Still(), server.address, server.token)
     port: Any = seated(server)
     port._line.end()
-    with pytest.raises(SessionLost, match="without a farewell"):
+    with pytest.raises(SessionLost, match="the glue went away"):
         agent.result(PATIENCE_S)
 
 

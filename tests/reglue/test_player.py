@@ -207,6 +207,14 @@ def test_a_big_endian_array_keeps_its_values() -> None:
     assert answered(given, TensorSpec("action", "float32"))["action"].tolist() == [1.5]
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_an_agent_may_write_to_its_array_again(dtype: str) -> None:
+    given = np.array([1.5], dtype)
+    arrays = answered(given, TensorSpec("action", "float32"))
+    given[:] = 0.0
+    assert arrays["action"].tolist() == [1.5]
+
+
 # Several tensors, and answers that are none.
 
 ARM, GRIP = TensorSpec("arm", "float32", (2,)), TensorSpec("grip", "int8", (), Discrete(2))

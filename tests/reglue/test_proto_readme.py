@@ -15,7 +15,7 @@ from google.protobuf.descriptor import FileDescriptor
 from glue_server.checks import ActionChecks
 from glue_server.turns import Rows, turn_of
 from reglue.calls import Actions, EndKind, Numbered, Phase, StepFlag, Turn
-from reglue.door import hello_proof
+from reglue.door import hello_proof, lane_proof
 from reglue.invitation import invitation
 from reglue.spec import TaskSpec
 from reglue.v1 import (
@@ -46,6 +46,14 @@ def test_the_hello_proof_is_of_the_text_that_is_given() -> None:
     text = told["text"].replace("<session>", told["session"]).replace("<answered>", "0")
     proof = hmac.digest(bytes.fromhex(told["secret"]), text.encode(), "sha256")
     assert proof.hex() == told["proof"]
+
+
+def test_the_lanes_proof_is_the_glues_of_the_text_that_is_given() -> None:
+    told = dict(line.split(maxsplit=1) for line in block("text lane").splitlines())
+    secret, answered = bytes.fromhex(told["secret"]), told["answered"]
+    assert lane_proof(secret, told["session"], int(answered)).hex() == told["proof"]
+    text = told["text"].replace("<session>", told["session"]).replace("<answered>", answered)
+    assert hmac.digest(secret, text.encode(), "sha256").hex() == told["proof"]
 
 
 def test_the_bytes_of_the_call_are_what_the_glue_sends() -> None:

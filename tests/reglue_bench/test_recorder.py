@@ -40,7 +40,11 @@ def test_play_ends_at_the_next_unit_after_a_failure(tmp_path: Path) -> None:
         recorder = Recorder(ledger, ledger.begin_session())
         recorder.record(0, [outcome(1), outcome(1)], Totals())
         with pytest.raises(sa.exc.IntegrityError):
-            for unit in range(2, 100_000):
-                recorder.record(0, [outcome(unit)], Totals())
+            record_many(recorder)
         with pytest.raises(sa.exc.IntegrityError):
             recorder.close()
+
+
+def record_many(recorder: Recorder) -> None:
+    for unit in range(2, 100_000):
+        recorder.record(0, [outcome(unit)], Totals())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
+import re
 import subprocess
 import sys
 import tomllib
@@ -49,6 +50,14 @@ def test_every_shipped_package_is_marked_as_typed(package: str) -> None:
     assert (ROOT / package / "py.typed").is_file()
 
 
+def test_measurements_are_not_shipped() -> None:
+    """And nothing that is shipped needs them."""
+    shipped = pyproject()["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+    assert "benchmarks/speed" not in shipped
+    for path in chain(*((ROOT / package).rglob("*.py") for package in shipped)):
+        assert not re.search(r"^\s*(from|import) speed\b", path.read_text(encoding="utf-8"), re.M)
+
+
 @pytest.mark.parametrize("module", ["grpc", "google.protobuf"])
 def test_importing_reglue_loads_no_transport(module: str) -> None:
     """`connect` is what needs one, and an agent's author may never call it."""
@@ -60,7 +69,9 @@ def test_importing_reglue_loads_no_upper_layer(module: str) -> None:
     assert module not in loaded_by_importing_reglue()
 
 
-@pytest.mark.parametrize("lock", ["constraints.txt", "package-lock.json"])
+@pytest.mark.parametrize(
+    "lock", ["constraints.txt", "package-lock.json", "benchmarks/speed/requirements.txt"]
+)
 def test_a_lock_file_names_no_registry(lock: str) -> None:
     assert "://" not in (ROOT / lock).read_text(encoding="utf-8")
 

@@ -6,12 +6,9 @@ import contextlib
 import logging
 import threading
 import time
-from contextlib import ExitStack
-from dataclasses import replace
 from queue import Empty, SimpleQueue
-from typing import Any
 
-from reglue.door import backoff, hello_proof, join, lost, open_channel
+from reglue.door import backoff, hello_proof, join
 from reglue.errors import (
     BadReply,
     OutOfDomain,
@@ -21,9 +18,10 @@ from reglue.errors import (
     WrongToken,
 )
 from reglue.experiment_calls import Answer, ExperimentCall
-from reglue.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.invitation import Invitation
 from reglue.spec import TaskSpec
+from reglue.streams import GrpcStream, Stream, StreamEnded, Way
+from reglue.transport import Transport
 from reglue.v1 import experiment_pb2 as pb
 from reglue.v1 import experiment_pb2_grpc, lobby_pb2, session_pb2
 from reglue.version import PROTOCOL_MAJOR, PROTOCOL_MINOR, sdk
@@ -38,15 +36,27 @@ class Asking:
     """Numbers calls and asks each until it is answered, over as many streams as it takes."""
 
     def __init__(
-        self, invitation: Invitation, name: str, *, patience_s: float, timeout_s: float
+        self,
+        invitation: Invitation,
+        name: str,
+        *,
+        patience_s: float,
+        timeout_s: float,
+        transport: Transport,
     ) -> None:
-        self._invitation = invitation
         self._name = name
         self._timeout_s = timeout_s
         self._ticket = join(invitation, lobby_pb2.ROLE_EXPERIMENT, name=name, patience_s=patience_s)
+        self._way = Way(
+            invitation,
+            self._ticket,
+            transport,
+            connect=lambda channel: experiment_pb2_grpc.ExperimentServiceStub(channel).Connect,
+            kind=pb.ExperimentReply,
+        )
         self._answered = 0  # number of the last call whose answer has come
         self._spec: TaskSpec | None = None
-        self._stream: _Stream | None = None
+        self._stream: _Heard | None = None
         self._is_seated = False  # at the glue, which then is to be told that we leave
         self._over = ""  # why nothing more can be asked
 
@@ -72,17 +82,20 @@ class Asking:
         """Say that no more will be asked, and end the stream; over a new one if it broke."""
         farewell = session_pb2.Farewell(reason="the program has left")
         if self._is_seated:
-            with contextlib.suppress(grpc.RpcError):
+            with contextlib.suppress(SessionLost):
                 stream = self._opened()
                 stream.send(pb.ExperimentCall(farewell=farewell))
-                stream.wait(_FAREWELL_S)
+                stream.wait(time.monotonic() + _FAREWELL_S)
         self._is_seated = False
         self._close()
 
-    def _opened(self) -> _Stream:
-        """The stream, or a new one."""
+    def _opened(self) -> _Heard:
+        """The stream, or a new one. Raises SessionLost, Refused."""
         if self._stream is None:
-            self._stream = _Stream(self._where(), self._ticket, self._hello())
+            try:
+                self._stream = _Heard(self._way.open(self._hello()))
+            except StreamEnded as end:
+                raise end.meaning() from end
             self._is_seated = True
         return self._stream
 
@@ -92,7 +105,7 @@ class Asking:
             self._stream = None
 
     def _check_size(self, size: int) -> None:
-        most = self._ticket.max_message_bytes or HUB_MESSAGE_BYTES
+        most = self._way.max_message_bytes
         if size > most:
             raise OutOfDomain(got=f"a call of {size} bytes", wanted=f"at most {most}")
 
@@ -136,14 +149,6 @@ class Asking:
                 log.warning("the connection broke, coming back: %s", error)
                 time.sleep(pause_s)
 
-    def _where(self) -> Invitation:
-        """Where the ticket says that the stream is opened."""
-        return replace(
-            self._invitation,
-            address=self._ticket.address or self._invitation.address,
-            tls_name=self._ticket.tls_name or self._invitation.tls_name,
-        )
-
     def _hello(self) -> pb.ExperimentCall:
         ticket, answered = self._ticket, self._answered
         return pb.ExperimentCall(
@@ -151,7 +156,7 @@ class Asking:
                 major=PROTOCOL_MAJOR,
                 minor=PROTOCOL_MINOR,
                 sdk=sdk(),
-                experiment=self._name,
+                experiment=self._name[:200],
                 session=ticket.session,
                 proof=hello_proof(ticket.secret, ticket.session, answered),
                 answered=answered,
@@ -159,56 +164,63 @@ class Asking:
         )
 
 
-class _Stream:
-    """One stream; a thread of its own takes in what comes, so that waiting can end."""
+class _Heard:
+    """One stream. gRPC's cannot be waited for with an end: there a thread takes in what comes."""
 
-    def __init__(self, where: Invitation, ticket: lobby_pb2.Ticket, hello: Any) -> None:
-        self._outbox: SimpleQueue[Any | None] = SimpleQueue()
-        self._inbox: SimpleQueue[Any] = SimpleQueue()
-        self._outbox.put(hello)
-        self._closing = ExitStack()
-        limit = ticket.max_message_bytes or HUB_MESSAGE_BYTES
-        channel = self._closing.enter_context(open_channel(where, limit))
-        stub = experiment_pb2_grpc.ExperimentServiceStub(channel)
-        self._stream = stub.Connect(
-            iter(self._outbox.get, None), metadata=[("reglue-session", ticket.session)]
-        )
-        self._reader = threading.Thread(target=self._read, name="reglue-experiment", daemon=True)
-        self._reader.start()
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        self._inbox: SimpleQueue[pb.ExperimentReply | StreamEnded] = SimpleQueue()
+        self._reader: threading.Thread | None = None
+        if isinstance(stream, GrpcStream):
+            self._reader = threading.Thread(
+                target=self._read, name="reglue-experiment", daemon=True
+            )
+            self._reader.start()
 
     def send(self, message: pb.ExperimentCall) -> None:
-        """Queue a call."""
-        self._outbox.put(message)
+        """Send a call."""
+        self._stream.send(message)
 
     def receive(self, seq: int, deadline: float) -> pb.ExperimentReply:
         """The reply to call `seq`, or a farewell. Raises SessionLost, Refused."""
         while True:
             try:
-                reply = self._inbox.get(timeout=max(0.0, deadline - time.monotonic()))
-            except Empty:
-                raise SessionLost("the glue did not answer in time") from None
-            if isinstance(reply, grpc.RpcError):
-                raise lost(reply) from reply
+                reply = self._next(deadline)
+            except StreamEnded as end:
+                raise end.meaning() from end
             if reply is None:
-                raise SessionLost("the glue closed the session without a farewell")
+                raise SessionLost("the glue did not answer in time")
             if reply.seq == seq or reply.HasField("farewell"):
-                message: pb.ExperimentReply = reply
-                return message
+                return reply
 
-    def wait(self, timeout_s: float) -> None:
+    def wait(self, deadline: float) -> None:
         """Until the glue has ended the stream."""
-        self._reader.join(timeout_s)
+        with contextlib.suppress(StreamEnded):
+            while self._next(deadline) is not None:
+                pass
 
     def close(self) -> None:
         """End it from this side."""
-        self._outbox.put(None)
-        self._closing.close()
-        self._reader.join()
+        self._stream.close()
+        if self._reader is not None:
+            self._reader.join()
+
+    def _next(self, deadline: float) -> pb.ExperimentReply | None:
+        """What comes in next; None if nothing has. Raises StreamEnded."""
+        left_s = max(0.0, deadline - time.monotonic())
+        if self._reader is None:
+            return self._stream.receive(left_s)
+        try:
+            reply = self._inbox.get(timeout=left_s)
+        except Empty:
+            return None
+        if isinstance(reply, StreamEnded):
+            raise reply
+        return reply
 
     def _read(self) -> None:
         try:
-            for reply in self._stream:
+            while (reply := self._stream.receive()) is not None:
                 self._inbox.put(reply)
-            self._inbox.put(None)
-        except grpc.RpcError as error:
-            self._inbox.put(error)
+        except StreamEnded as end:
+            self._inbox.put(end)

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from reglue.agent import Agent
 from reglue.environment import Environment, Worlds
-from reglue.errors import NotAnEnvironment
+from reglue.errors import NotAnEnvironment, UsageError
 from reglue.invitation import invitation
 from reglue.metaworld_agent import wrap
+from reglue.transport import TRANSPORTS, Transport
 from reglue.worlds import Suite
 
 if TYPE_CHECKING:
     from reglue.parts import Part
 
 
-def connect(
+def connect(  # noqa: PLR0913 - all that a partner may say of how it comes in
     partner: object,
     address: str | None = None,
     token: str | None = None,
@@ -25,6 +26,7 @@ def connect(
     tls_name: str | None = None,
     name: str | None = None,
     patience_s: float = 60.0,
+    transport: Transport = "auto",
 ) -> str:
     """Play a session at the glue at `address` until it says farewell; returns its words.
 
@@ -36,18 +38,22 @@ def connect(
     and never without it. `tls_name` is the name in the glue's certificate, where it is not
     the address's. A glue that is not up yet is waited for, up to `patience_s` seconds. A
     connection that breaks is made again as long as the glue allows, and every call is
-    carried out once.
+    carried out once. On the glue's own host `transport` may be a Unix socket: `unix` wants
+    one, `grpc` none, `auto` takes it where it can be opened.
 
     Raises NotAnAgent and NotAnEnvironment (a method is missing), Unreachable, Refused
     (wrong token, wrong version, WrongTls, busy), SessionLost (the glue went away),
-    UsageError (no address, no authority), and whatever the partner itself raises, after
-    telling the glue.
+    UsageError (no address, no authority, no such transport), and whatever the partner
+    itself raises, after telling the glue.
     """
     where = invitation(address, token, ca=ca, tls_name=tls_name)
+    if transport not in TRANSPORTS:
+        raise UsageError(f"got transport {transport!r}, wanted {', '.join(TRANSPORTS)}")
     part = _part(partner, name or type(partner).__name__)
     from reglue.session import Session
 
-    return Session(where, part, patience_s=patience_s).play()
+    session = Session(where, part, patience_s=patience_s, transport=transport)
+    return session.play()
 
 
 def _part(partner: object, name: str) -> Part:

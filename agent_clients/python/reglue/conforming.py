@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from reglue.errors import NotAnEnvironment
-from reglue.spec import Array, TaskSpec
+from reglue.spec import Array, TaskSpec, TensorSpec
 from reglue.worlds import Step
 
 
@@ -22,8 +23,8 @@ def conforming_spec(spec: object) -> TaskSpec:
     return spec
 
 
-def conforming_step(step: object, spec: TaskSpec) -> Step:
-    """One world's step: Python's own numbers, and copies of the observation."""
+def conforming_step(step: object) -> Step:
+    """One world's step; its reward is a finite number, its observation is not looked at."""
     if not isinstance(step, Step):
         raise NotAnEnvironment(
             f"step() returned {step!r}, wanted "
@@ -35,41 +36,50 @@ def conforming_step(step: object, spec: TaskSpec) -> Step:
         is_number = False
     if not is_number:
         raise NotAnEnvironment(f"got reward {step.reward!r}, wanted a finite number")
-    return Step(
-        float(step.reward),
-        conforming_observation(step.observation, spec),
-        bool(step.terminated),
-        bool(step.truncated),
-        bool(step.success),
-    )
+    return step
 
 
 def conforming_observation(
-    observation: object, spec: TaskSpec, rows: tuple[int, ...] = ()
+    observation: object, spec: TaskSpec, rows: tuple[int, ...]
 ) -> dict[str, Array]:
     """Copies, name -> (*rows, *shape). Names that the spec lacks are left out."""
+    named = conforming_names(observation, spec)
+    return {
+        tensor.name: np.array(conforming_rows(named, tensor, rows)) for tensor in spec.observations
+    }
+
+
+def conforming_names(observation: object, spec: TaskSpec) -> Mapping[str, Any]:
+    """The dict that it is to be, with the spec's names in it."""
     if not isinstance(observation, Mapping):
         wanted = f"a dict of named arrays: {[tensor.name for tensor in spec.observations]}"
         raise NotAnEnvironment(f"observation: got {observation!r}, wanted {wanted}")
-    arrays = {}
     for tensor in spec.observations:
         if tensor.name not in observation:
             raise NotAnEnvironment(
                 f"observation: got names {sorted(map(str, observation))}, wanted {tensor.name!r}"
             )
-        what = f"observation {tensor.name!r}"
-        value = conforming_array(what, observation[tensor.name], tensor.dtype)
-        if value.shape != (*rows, *tensor.shape):
-            wanted = f"{(*rows, *tensor.shape)}"
-            raise NotAnEnvironment(f"{what}: got shape {value.shape}, wanted {wanted}")
-        arrays[tensor.name] = value
-    return arrays
+    return observation
 
 
-def conforming_array(what: str, value: object, dtype: str) -> Array:
-    """A copy in `dtype`. Whole numbers must stay what they are, as in an agent's actions."""
+def conforming_rows(
+    named: Mapping[str, Any], tensor: TensorSpec, rows: tuple[int, ...] = ()
+) -> Array:
+    """One tensor of an observation, (*rows, *shape); it may be the environment's own array."""
+    value, shape = named[tensor.name], (*rows, *tensor.shape)
+    if type(value) is np.ndarray and value.dtype == tensor.numpy_dtype and value.shape == shape:
+        return value
+    what = f"observation {tensor.name!r}"
+    value = conforming_array(what, value, tensor.numpy_dtype)
+    if value.shape != shape:
+        raise NotAnEnvironment(f"{what}: got shape {value.shape}, wanted {shape}")
+    return value
+
+
+def conforming_array(what: str, value: Any, dtype: np.dtype[Any]) -> Array:
+    """It in `dtype`. Whole numbers must stay what they are, as in an agent's actions."""
     try:
-        given = np.array(value)
+        given = np.asarray(value)
     except ValueError:  # rows of different lengths
         raise NotAnEnvironment(f"{what}: got {value!r}, wanted an array of {dtype}") from None
     if given.dtype == dtype:

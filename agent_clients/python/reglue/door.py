@@ -14,7 +14,6 @@ from reglue.errors import (
     Busy,
     Refused,
     ReglueError,
-    SessionLost,
     Unreachable,
     WrongToken,
     WrongVersion,
@@ -45,6 +44,12 @@ _HANDSHAKE_S = 2.0  # how long one may take that is made to learn why another fa
 def hello_proof(secret: bytes, session: str, answered: int) -> bytes:
     """HMAC-SHA256 that shows that a stream belongs to a ticket (agent.proto, Hello.proof)."""
     text = f"reglue.v1 hello {session} {answered}"
+    return hmac.digest(secret, text.encode(), hashlib.sha256)
+
+
+def lane_proof(secret: bytes, session: str, answered: int) -> bytes:
+    """HMAC-SHA256 that shows that a lane leads to the ticket's glue (LaneWelcome.proof)."""
+    text = f"reglue.v1 lane {session} {answered}"
     return hmac.digest(secret, text.encode(), hashlib.sha256)
 
 
@@ -109,13 +114,6 @@ def backoff() -> Iterator[float]:
     while True:
         yield pause_s
         pause_s = min(pause_s * 1.6, 5.0)
-
-
-def lost(error: grpc.RpcError) -> ReglueError:
-    """What the end of a stream means to the partner."""
-    if error.code() in REFUSALS:
-        return REFUSALS[error.code()](error.details())
-    return SessionLost(f"the glue went away: {error.details()}")
 
 
 def _unreachable(error: grpc.RpcError, invitation: Invitation, patience_s: float) -> ReglueError:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -19,7 +19,9 @@ import numpy.typing as npt
 
 from reglue.conforming import (
     conforming_array,
+    conforming_names,
     conforming_observation,
+    conforming_rows,
     conforming_spec,
     conforming_step,
 )
@@ -33,7 +35,7 @@ from reglue.errors import (
     UsageError,
 )
 from reglue.spec import Array, Arrays, TaskSpec
-from reglue.worlds import Cell, Restorable, Seeded, Step, Suite, World
+from reglue.worlds import Cell, Restorable, Seeded, Suite, World
 
 log = logging.getLogger("reglue")
 
@@ -145,12 +147,7 @@ class Environment:
         ]
         return Played(
             rewards=_column("rewards", earned.rewards, steps, "float64"),
-            observations={
-                tensor.name: np.concatenate(
-                    [part[tensor.name] for part in parts] or [tensor.empty(0)]
-                )
-                for tensor in self.spec.observations
-            },
+            observations=_joined(self.spec, parts),
             terminated=_column("terminated", earned.terminated, steps, "bool"),
             truncated=_column("truncated", earned.truncated, steps, "bool"),
             success=_column("success", earned.success, steps, "bool"),
@@ -201,36 +198,44 @@ class Worlds(Environment):
         played = Played.blank(self.spec, play)
         faults: dict[int, str] = {}
         for row, slot in enumerate(play.slots.tolist()):
-            action = {name: rows[row] for name, rows in play.actions.items()}
             try:
-                step = self.step(slot, action)
+                self._step(slot, play, row, played)
             except Exception as error:  # noqa: BLE001 - the edge of somebody's world
                 faults[slot] = words(error)
-                continue
-            _keep(played, row, step.observation)
-            played.rewards[row] = step.reward
-            played.terminated[row] = step.terminated
-            played.truncated[row] = step.truncated
-            played.success[row] = step.success
         for row, (slot, cell) in enumerate(play.starts.items(), start=len(play.slots)):
             try:
-                _keep(played, row, self.start(slot, cell))
+                numbered = self._numbered(cell)
+                self._keep(played, row, self._world_of(slot).start(numbered))
             except Exception as error:  # noqa: BLE001 - the edge of somebody's world
                 faults[slot] = words(error)
         return replace(played, faults=faults) if faults else played
 
-    def start(self, slot: int, cell: Cell) -> Arrays:
-        """Begin one slot's episode; raises what its world does, and NotAnEnvironment."""
-        if self._standard is not None:
-            seed, starts = self._standard
-            cell, self._standard = replace(cell, seed=seed, repeat=starts), (seed, starts + 1)
-        return conforming_observation(self._world_of(slot).start(cell), self.spec)
-
-    def step(self, slot: int, action: Arrays) -> Step:
-        """Take one slot's step, in Python's own numbers; raises as `start`."""
+    def _step(self, slot: int, play: Play, row: int, played: Played) -> None:
         if slot not in self._worlds:
             raise OutOfOrder(got=f"env_step in slot {slot}", wanted="env_start there first")
-        return conforming_step(self._worlds[slot].step(action), self.spec)
+        action = {name: rows[row] for name, rows in play.actions.items()}
+        step = conforming_step(self._worlds[slot].step(action))
+        self._keep(played, row, step.observation)
+        played.rewards[row] = step.reward
+        if step.terminated:
+            played.terminated[row] = True
+        if step.truncated:
+            played.truncated[row] = True
+        if step.success:
+            played.success[row] = True
+
+    def _keep(self, played: Played, row: int, observation: Arrays) -> None:
+        named = conforming_names(observation, self.spec)
+        for tensor in self.spec.observations:
+            played.observations[tensor.name][row] = conforming_rows(named, tensor)
+
+    def _numbered(self, cell: Cell) -> Cell:
+        """With standardized chance, the n-th start's cell."""
+        if self._standard is None:
+            return cell
+        seed, starts = self._standard
+        self._standard = (seed, starts + 1)
+        return replace(cell, seed=seed, repeat=starts)
 
     def env_get_state(self, slot: int) -> bytes:
         """As its world's get_state."""
@@ -305,16 +310,20 @@ def words(error: Exception) -> str:
     return "".join(traceback.format_exception(error))[-_MOST_WORDS:]
 
 
-def _keep(played: Played, row: int, observation: Arrays) -> None:
-    for name, value in observation.items():
-        played.observations[name][row] = value
+def _joined(spec: TaskSpec, parts: Sequence[Arrays]) -> Arrays:
+    if len(parts) == 1:
+        return parts[0]
+    return {
+        tensor.name: np.concatenate([part[tensor.name] for part in parts] or [tensor.empty(0)])
+        for tensor in spec.observations
+    }
 
 
 def _column(name: str, values: npt.ArrayLike, rows: int, dtype: str) -> Array:
-    given = conforming_array(f"env_step's {name}", values, dtype)
-    try:
-        return np.array(np.broadcast_to(given, (rows,)))
-    except ValueError:
-        raise NotAnEnvironment(
-            f"env_step's {name}: got rows {given.shape}, wanted ({rows},)"
-        ) from None
+    """A copy, (rows,)."""
+    given = conforming_array(f"env_step's {name}", values, np.dtype(dtype))
+    if given.shape == (rows,):
+        return given.copy()
+    if given.shape not in ((), (1,)):
+        raise NotAnEnvironment(f"env_step's {name}: got rows {given.shape}, wanted ({rows},)")
+    return np.full(rows, given.item(), given.dtype)

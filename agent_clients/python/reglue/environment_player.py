@@ -104,6 +104,5 @@ def _routine(environment: Environment, call: EnvironmentCall) -> EnvironmentRepl
 def _check_slots(environment: Environment, *slots: int) -> None:
     """Raise OutOfDomain for a slot that there is not."""
     played = environment.spec.slots
-    for slot in slots:
-        if slot >= played:
-            raise OutOfDomain(got=f"slot {slot}", wanted=f"0 to {played - 1}")
+    if slots and max(slots) >= played:
+        raise OutOfDomain(got=f"slot {max(slots)}", wanted=f"0 to {played - 1}")

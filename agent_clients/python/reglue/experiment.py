@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 from reglue.experiment_calls import ExperimentCall
 from reglue.invitation import invitation
 from reglue.routines import Routines
+from reglue.transport import Transport
 
 if TYPE_CHECKING:
     from reglue.asking import Asking
@@ -25,9 +26,9 @@ class Experiment(Routines):
         rl.cleanup()
     ```
     `task` and `variant` say what of the environment is played: its first by default.
-    `address`, `token`, `ca` and `tls_name` as of `connect`. Routines wait until the glue
-    has an agent and an environment, `timeout_s` seconds at most. A connection that breaks
-    is made again as long as the glue allows, and every routine is carried out once.
+    `address`, `token`, `ca`, `tls_name` and `transport` as of `connect`. Routines wait
+    until the glue has an agent and an environment, `timeout_s` seconds at most. A connection
+    that breaks is made again as long as the glue allows, and every routine is carried out once.
 
     Raises Unreachable, Refused, UsageError (no address), and SessionLost from routines.
     """
@@ -46,12 +47,15 @@ class Experiment(Routines):
         name: str = "experiment",
         patience_s: float = 60.0,
         timeout_s: float = 86_400.0,
+        transport: Transport = "auto",
     ) -> None:
         super().__init__(slots=slots, seed=seed, task=task, variant=variant)
         where = invitation(address, token, ca=ca, tls_name=tls_name)
         from reglue.asking import Asking
 
-        self._asking: Asking = Asking(where, name, patience_s=patience_s, timeout_s=timeout_s)
+        self._asking: Asking = Asking(
+            where, name, patience_s=patience_s, timeout_s=timeout_s, transport=transport
+        )
 
     def __enter__(self) -> Self:
         return self

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from reglue.client import connect
 from reglue.errors import CannotLoad, Refused, ReglueError, UsageError
 from reglue.loading import agent_name, example_names, load
+from reglue.transport import TRANSPORTS
 
 log = logging.getLogger("reglue")
 
@@ -51,6 +52,7 @@ def _join(options: argparse.Namespace) -> int:
             tls_name=options.tls_name,
             name=options.name or agent_name(partner),
             patience_s=options.patience,
+            transport=options.transport,
         )
     except ReglueError:
         raise
@@ -127,4 +129,11 @@ def _add_where(parser: argparse.ArgumentParser) -> None:
         default=60.0,
         metavar="SECONDS",
         help="how long to wait for a glue that is not up yet (default: 60)",
+    )
+    parser.add_argument(
+        "--transport",
+        choices=TRANSPORTS,
+        default="auto",
+        help="`unix`: a Unix socket, on the glue's own host; `grpc`; `auto`: the socket if it "
+        "can be opened, else gRPC (default: auto)",
     )

@@ -115,13 +115,13 @@ class MetaWorldAgent(Agent):
         Raises NotAnAgent for an answer of another kind than the protocol's. One of
         another shape than `(S, *shape)` is passed on, for the glue to refuse.
         """
-        self._observe(turn)
         slots = np.concatenate([turn.steps.slots, turn.starts.slots])
+        self._observe(turn, slots)
         if turn.phase == Phase.ADAPT:
             actions = self._adaptation(turn, plays=len(slots) > 0)
         else:
             actions = self._evaluation(turn, plays=len(slots) > 0)
-        self._live = _mask(slots, len(self._live))
+        self._live = _mask(len(self._live), slots)
         return {} if actions is None else {self._acted.name: self._rows(actions, slots)}
 
     def _adaptation(self, turn: Turn, *, plays: bool) -> Array | None:
@@ -147,8 +147,7 @@ class MetaWorldAgent(Agent):
 
     def _evaluation(self, turn: Turn, *, plays: bool) -> Array | None:
         if self._evaluating:
-            fresh = np.concatenate([turn.ends.slots, turn.starts.slots])
-            self.inner.reset(_mask(fresh, len(self._live)))
+            self.inner.reset(_mask(len(self._live), turn.ends.slots, turn.starts.slots))
         else:
             self.inner.reset(np.ones(len(self._live), np.bool_))
             self._evaluating = True
@@ -156,12 +155,13 @@ class MetaWorldAgent(Agent):
             return None
         return _array("eval_action", self.inner.eval_action(self._observations.copy()))
 
-    def _observe(self, turn: Turn) -> None:
+    def _observe(self, turn: Turn, slots: npt.NDArray[np.uint32]) -> None:
         """Bring each slot's last observation up to date; a start's replaces an end's."""
         rows, ended = turn.observations[self._seen.name], len(turn.ends)
-        valid = turn.ends.kinds != EndKind.VOID
-        self._observations[turn.ends.slots[valid]] = rows[:ended][valid]
-        self._observations[np.concatenate([turn.steps.slots, turn.starts.slots])] = rows[ended:]
+        if ended:
+            valid = turn.ends.kinds != EndKind.VOID
+            self._observations[turn.ends.slots[valid]] = rows[:ended][valid]
+        self._observations[slots] = rows[ended:]
 
     def _earned(
         self, turn: Turn
@@ -172,9 +172,9 @@ class MetaWorldAgent(Agent):
         rewards = np.zeros(size)
         rewards[told] = turn.rewards
         rewards[ends.slots[ends.kinds == EndKind.VOID]] = 0.0
-        terminated = _mask(ends.slots[ends.kinds == EndKind.TERMINATED], size)
-        truncated = _mask(ends.slots[ends.kinds != EndKind.TERMINATED], size)
-        return rewards, terminated, truncated | (self._live & ~_mask(told, size))
+        terminated = _mask(size, ends.slots[ends.kinds == EndKind.TERMINATED])
+        truncated = _mask(size, ends.slots[ends.kinds != EndKind.TERMINATED])
+        return rewards, terminated, truncated | (self._live & ~_mask(size, told))
 
     def _fits(self, actions: Array) -> bool:
         return actions.shape == (len(self._live), *self._acted.shape)
@@ -222,7 +222,8 @@ def _has(candidate: object, method: str) -> bool:
     return callable(getattr(candidate, method, None))
 
 
-def _mask(slots: npt.NDArray[Any], size: int) -> npt.NDArray[np.bool_]:
+def _mask(size: int, *slots: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     mask = np.zeros(size, np.bool_)
-    mask[slots] = True
+    for each in slots:
+        mask[each] = True
     return mask

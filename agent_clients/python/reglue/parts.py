@@ -11,6 +11,7 @@ from reglue.environment import Environment
 from reglue.environment_calls import EnvironmentInit, Ready
 from reglue.environment_player import environment_hello, play_environment
 from reglue.grpc_settings import grpc
+from reglue.malloc import keep_blocks_for
 from reglue.player import hello, play
 from reglue.spec import TaskSpec
 from reglue.v1 import (
@@ -30,6 +31,7 @@ class Part(Protocol):
 
     role: lobby_pb2.Role
     name: str
+    calls: Any  # the class of the messages that come in
 
     def connect(self, channel: grpc.Channel) -> Any:
         """The method that opens its stream."""
@@ -51,6 +53,7 @@ class AgentPart:
     """An agent."""
 
     role = lobby_pb2.ROLE_AGENT
+    calls = agent_pb2.AgentCall
 
     def __init__(self, agent: Agent, name: str) -> None:
         self.name = name
@@ -85,6 +88,7 @@ class AgentPart:
         numbered = decode_call(message, self._spec)
         if isinstance(numbered.call, Init):
             self._spec = numbered.call.spec
+            keep_blocks_for(self._spec)
         return numbered
 
     def answer(self, seq: int, call: Any) -> Any | None:
@@ -102,6 +106,7 @@ class EnvironmentPart:
     """An environment."""
 
     role = lobby_pb2.ROLE_ENVIRONMENT
+    calls = environment_pb2.EnvironmentCall
 
     def __init__(self, environment: Environment, name: str) -> None:
         self.name = name
@@ -137,6 +142,7 @@ class EnvironmentPart:
         reply = play_environment(self._environment, call)
         if isinstance(call, EnvironmentInit) and isinstance(reply, Ready):
             self._spec = reply.spec
+            keep_blocks_for(self._spec)
         return None if reply is None else encode_environment_reply(seq, reply, self._spec)
 
     def fault(self, seq: int, what: str) -> Any:

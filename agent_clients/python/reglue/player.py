@@ -78,9 +78,9 @@ def _actions(spec: TaskSpec, answer: Any) -> Actions:
         raise NotAnAgent("the answer to a turn is None; does every routine return its actions?")
     if not isinstance(answer, Mapping):
         answer = {spec.actions[0].name: answer}
-    wanted = [tensor.name for tensor in spec.actions]
-    if answer and set(answer) != set(wanted):
-        raise NotAnAgent(f"the answer has tensors {sorted(answer)}, wanted {sorted(wanted)}")
+    if answer and answer.keys() != {tensor.name for tensor in spec.actions}:
+        wanted = sorted(tensor.name for tensor in spec.actions)
+        raise NotAnAgent(f"the answer has tensors {sorted(answer)}, wanted {wanted}")
     return Actions(
         {tensor.name: _cast(tensor, answer.get(tensor.name, ())) for tensor in spec.actions},
         abandon,
@@ -88,10 +88,15 @@ def _actions(spec: TaskSpec, answer: Any) -> Actions:
 
 
 def _cast(tensor: TensorSpec, value: npt.ArrayLike) -> npt.NDArray[Any]:
-    """A copy in the spec's dtype. Whole numbers must stay what they are."""
+    """A copy in the spec's dtype: agents may use their arrays again.
+
+    Whole numbers must stay what they are.
+    """
     given = np.asarray(value)
+    if given.dtype == tensor.numpy_dtype:
+        return given.copy()
     with np.errstate(over="ignore", invalid="ignore"):
-        cast = given.astype(tensor.dtype)
+        cast = given.astype(tensor.numpy_dtype)
     if cast.dtype.kind != "f" and not np.array_equal(cast, given):
         raise NotAnAgent(f"action {tensor.name!r}: {given} does not fit {tensor.dtype}")
     return cast

@@ -1,23 +1,22 @@
-"""One session over gRPC: join, say hello, answer calls, come back if the stream breaks, leave."""
+"""One session: join, say hello, answer calls, come back if the stream breaks, leave."""
 
 from __future__ import annotations
 
 import contextlib
 import logging
-import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from queue import SimpleQueue
-from typing import Any, Protocol
+from collections.abc import Iterator
+from typing import Any
 
 from reglue.calls import Farewell, Numbered, Refusal
-from reglue.door import backoff, join, lost, open_channel
+from reglue.door import backoff, join
 from reglue.errors import BadReply, ReglueError, SessionLost, SpecError, UsageError
-from reglue.grpc_settings import HUB_MESSAGE_BYTES, grpc
+from reglue.grpc_settings import grpc
 from reglue.invitation import Invitation
 from reglue.parts import Part
+from reglue.streams import Stream, StreamEnded, Way
+from reglue.transport import Transport
 
 log = logging.getLogger("reglue")
 
@@ -25,19 +24,7 @@ WINDOW = 8
 """Answers that are remembered: as many calls may be under way at once."""
 
 _FAREWELL_S = 5.0  # how long a faulted partner waits for the glue's last word
-_END_S = 2.0  # how long grpc may take to end a stream
-
-
-class Stream(Protocol):
-    """What a stream call of grpc is: messages that come in, and a way to end them."""
-
-    def __iter__(self) -> Iterator[Any]: ...
-
-    def cancel(self) -> bool:
-        """End it from this side."""
-
-    def add_callback(self, callback: Callable[[], None]) -> bool:
-        """Call it when the stream has ended; False if it has."""
+_END_S = 2.0  # and for one that was interrupted
 
 
 class _Broken(Exception):
@@ -47,10 +34,13 @@ class _Broken(Exception):
 class Session:
     """A partner's end of one session: every call is carried out once, whatever breaks."""
 
-    def __init__(self, invitation: Invitation, part: Part, *, patience_s: float) -> None:
+    def __init__(
+        self, invitation: Invitation, part: Part, *, patience_s: float, transport: Transport
+    ) -> None:
         self._invitation = invitation
         self._part = part
         self._patience_s = patience_s
+        self._transport = transport
 
     def play(self) -> str:
         """Answer calls until the farewell; returns its reason. Raises as `connect`."""
@@ -60,6 +50,13 @@ class Session:
                 self._part.role,
                 name=self._part.name,
                 patience_s=self._patience_s,
+            )
+            self._way = Way(
+                self._invitation,
+                self._ticket,
+                self._transport,
+                connect=self._part.connect,
+                kind=self._part.calls,
             )
             self._taken = 0  # number of the last call that was taken in
             self._answers: OrderedDict[int, Any] = OrderedDict()  # to the last calls
@@ -96,56 +93,39 @@ class Session:
                 time.sleep(pause_s)
             except ReglueError as error:
                 cause = error.__cause__
-                if not self._ticket.grace_ms or not isinstance(cause, grpc.RpcError):
+                if not self._ticket.grace_ms or not isinstance(cause, StreamEnded):
                     raise
-                if cause.code() is not grpc.StatusCode.UNAUTHENTICATED:
+                if cause.code is not grpc.StatusCode.UNAUTHENTICATED:
                     raise
                 raise _Broken from error
 
     def _say_goodbye(self) -> None:
         """Who is interrupted says so, over a new stream: else the glue would wait for the grace."""
         if self._ticket.grace_ms:
-            with contextlib.suppress(grpc.RpcError), self._open() as (stream, outbox):
-                outbox.put(self._part.fault(0, "interrupted"))
+            with contextlib.suppress(ReglueError), self._open() as stream:
+                stream.send(self._part.fault(0, "interrupted"))
                 _wait_for_farewell(stream, _END_S)
 
     def _stream(self) -> str:
         """One stream, to the farewell. Raises SessionLost if it breaks."""
-        with self._open() as (stream, outbox):
-            return self._answer(stream, outbox)
+        with self._open() as stream:
+            return self._answer(stream)
 
     @contextlib.contextmanager
-    def _open(self) -> Iterator[tuple[Stream, SimpleQueue[Any | None]]]:
-        """A stream on which hello is said, and what goes out over it."""
-        outbox: SimpleQueue[Any | None] = SimpleQueue()
-        outbox.put(self._part.hello(self._ticket, self._taken))
-        limit = self._ticket.max_message_bytes or HUB_MESSAGE_BYTES
-        with open_channel(self._where(), limit) as channel:
-            stream = self._part.connect(channel)(
-                iter(outbox.get, None), metadata=[("reglue-session", self._ticket.session)]
-            )
-            has_ended = threading.Event()
-            if not stream.add_callback(has_ended.set):
-                has_ended.set()
-            try:
-                yield stream, outbox
-            finally:
-                outbox.put(None)
-                stream.cancel()
-                # An error that is not caught keeps the stream until the interpreter leaves,
-                # and grpc would then wait for a thread that had a lock and is no more.
-                has_ended.wait(_END_S)
+    def _open(self) -> Iterator[Stream]:
+        """A stream on which hello is said. Raises SessionLost, Refused."""
+        try:
+            stream = self._way.open(self._part.hello(self._ticket, self._taken))
+        except StreamEnded as end:
+            raise end.meaning() from end
+        try:
+            yield stream
+        finally:
+            stream.close()
 
-    def _where(self) -> Invitation:
-        """Where the ticket says that the stream is opened."""
-        return replace(
-            self._invitation,
-            address=self._ticket.address or self._invitation.address,
-            tls_name=self._ticket.tls_name or self._invitation.tls_name,
-        )
-
-    def _answer(self, stream: Stream, outbox: SimpleQueue[Any | None]) -> str:
-        for seq, call in self._calls(stream, outbox):
+    def _answer(self, stream: Stream) -> str:
+        while True:
+            seq, call = self._next(stream)
             match call.call if isinstance(call, Numbered) else call:
                 case Farewell(reason):
                     return reason
@@ -158,34 +138,34 @@ class Session:
             except Exception as error:
                 log.exception("the partner failed")  # first: whoever started us reads it now
                 what = f"{type(error).__name__}: {error}"
-                outbox.put(self._part.fault(seq, what))
+                stream.send(self._part.fault(seq, what))
                 _wait_for_farewell(stream, _FAREWELL_S)
                 raise
             self._taken = seq
             if answer is not None:
                 self._remember(seq, answer)
-                outbox.put(answer)
-        raise SessionLost("the glue closed the session without a farewell")
+                stream.send(answer)
 
-    def _calls(self, stream: Stream, outbox: SimpleQueue[Any | None]) -> Iterator[tuple[int, Any]]:
+    def _next(self, stream: Stream) -> tuple[int, Any]:
         """What the glue says for the first time. Raises SessionLost, Refused.
 
         Errors are translated here and nowhere else: a partner may have a gRPC client or
         specs of its own, and what those raise is the partner's.
         """
         try:
-            for message in stream:
+            while True:
+                message: Any = stream.receive()
                 if message.seq > self._taken:
-                    yield message.seq, self._part.read(message)
-                elif message.seq in self._answers:
-                    outbox.put(self._answers[message.seq])
-        except grpc.RpcError as error:
-            raise lost(error) from error
+                    return message.seq, self._part.read(message)
+                if message.seq in self._answers:
+                    stream.send(self._answers[message.seq])
+        except StreamEnded as end:
+            raise end.meaning() from end
         except (BadReply, SpecError) as error:
             raise SessionLost(f"the glue sent what this client cannot read: {error}") from error
 
     def _check_size(self, size: int) -> None:
-        most = self._ticket.max_message_bytes or HUB_MESSAGE_BYTES
+        most = self._way.max_message_bytes
         if size > most:
             raise UsageError(f"got an answer of {size} bytes, wanted at most {most}")
 
@@ -197,13 +177,10 @@ class Session:
 
 def _wait_for_farewell(stream: Stream, timeout_s: float) -> None:
     """Give the glue a moment to close the session."""
-    timer = threading.Timer(timeout_s, stream.cancel)
-    timer.start()
-    try:
-        for message in stream:
-            if message.HasField("farewell"):
-                break
-    except grpc.RpcError:
-        pass  # the glue is gone as well; the partner's own error says more
-    finally:
-        timer.cancel()
+    until = time.monotonic() + timeout_s
+    # A glue that is gone as well says less than the partner's own error.
+    with contextlib.suppress(StreamEnded):
+        while (left_s := until - time.monotonic()) > 0:
+            message = stream.receive(left_s)
+            if message is not None and message.HasField("farewell"):
+                return

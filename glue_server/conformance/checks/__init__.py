@@ -14,7 +14,10 @@ from glue_server.conformance.checks.tensors import TENSORS
 from glue_server.conformance.checks.tls import TLS
 from glue_server.conformance.verdicts import Check
 
-__all__ = ["CHECKS"]
+__all__ = ["CHECKS", "OF_GRPC_ALONE"]
+
+OF_GRPC_ALONE = frozenset({"join.elsewhere"})
+"""Not asked of a client that plays over a lane."""
 
 CHECKS: Mapping[str, tuple[Check, ...]] = {
     "agent": (

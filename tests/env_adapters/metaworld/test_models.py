@@ -13,6 +13,8 @@ from env_adapters.cache import DiskCache
 from env_adapters.metaworld import fingerprint, models
 from env_adapters.metaworld.library import metaworld, mujoco
 from env_adapters.metaworld.models import Models
+from env_adapters.metaworld.resets import Resets
+from env_adapters.metaworld.rests import Rests
 
 TASK = "window-close-v3"  # shares its model with window-open-v3
 
@@ -78,3 +80,16 @@ def test_a_changed_file_of_metaworld_is_noticed(
         (tmp_path / "env.xml").write_text(text)
         marks.append(fingerprint.fingerprint.__wrapped__())
     assert marks[0] != marks[1]
+
+
+@pytest.mark.parametrize("task", ["faucet-open-v3", "plate-slide-side-v3"])
+def test_further_models_are_as_compiled_whatever_the_first_has_played(
+    task: str, draw_two: Any, folder: Path
+) -> None:
+    """Goals of these tasks are written into the model."""
+    kept = Models(DiskCache(folder))
+    first = kept.environment(task)
+    as_compiled = content(first)
+    Resets(first, Rests(DiskCache(None))).start(draw_two(task)[0], goal_visible=True)
+    assert content(first) != as_compiled
+    assert content(kept.environment(task)) == as_compiled

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from glue_server.conformance.checks import CHECKS
+from glue_server.conformance.checks import CHECKS, OF_GRPC_ALONE
 
 CLASSES = {"agent": "ConformanceAgent", "environment": "ConformanceEnvironment"}
 
@@ -31,6 +31,14 @@ def join(role: str) -> str:
     if role == "experiment":
         return f"{sys.executable} -m reglue.conformance.experiment"
     return f"{sys.executable} -m reglue join reglue.conformance:{CLASSES[role]}"
+
+
+@pytest.mark.parametrize("role", CHECKS)
+def test_the_python_sdk_keeps_the_rules_over_a_unix_socket(role: str) -> None:
+    done = conformance(role, "--cmd", join(role), "--transport", "unix")
+    assert done.returncode == 0, done.stdout + done.stderr
+    asked = [check for check in CHECKS[role] if check.name not in OF_GRPC_ALONE]
+    assert f"{len(asked)} of {len(asked)} checks passed" in done.stdout
 
 
 @pytest.mark.parametrize("role", CHECKS)

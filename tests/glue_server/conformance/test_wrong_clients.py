@@ -21,6 +21,7 @@ from reglue.environment_calls import Play, Played, Slots
 from reglue.errors import Refused
 from reglue.parts import AgentPart
 from reglue.session import Session
+from reglue.streams import Stream
 from reglue.v1 import agent_pb2
 from reglue.wire.agent_messages import encode_reply
 from reglue.worlds import Cell
@@ -179,9 +180,9 @@ def test_a_wrong_agent_is_found_out(what: str) -> None:
 class Repeating(Session):
     """Carries a call out again that comes again."""
 
-    def _calls(self, stream: Any, outbox: Any) -> Iterator[tuple[int, Any]]:
-        for message in stream:
-            yield message.seq, self._part.read(message)
+    def _next(self, stream: Stream) -> tuple[int, Any]:
+        self._taken = -1
+        return super()._next(stream)
 
 
 class Forgetful(Session):
@@ -239,11 +240,11 @@ class Insisting(Session):
 class Unhurried(Session):
     """Takes no farewell."""
 
-    def _calls(self, stream: Any, outbox: Any) -> Iterator[tuple[int, Any]]:
-        for seq, call in super()._calls(stream, outbox):
-            if isinstance(call, Numbered) and isinstance(call.call, Farewell):
-                raise ConnectionResetError("gone")
-            yield seq, call
+    def _next(self, stream: Stream) -> tuple[int, Any]:
+        seq, call = super()._next(stream)
+        if isinstance(call, Numbered) and isinstance(call.call, Farewell):
+            raise ConnectionResetError("gone")
+        return seq, call
 
 
 SESSIONS: Mapping[str, tuple[type[Session], str]] = {

@@ -18,13 +18,16 @@ from reglue.calls import Done, Init, Message
 from reglue.environment import Worlds
 from reglue.environment_calls import EnvironmentInit, Play, Played, Ready
 from reglue.errors import AgentDisconnected, SessionLost, WrongToken
+from reglue.transport import Transport
 from reglue.worlds import Cell
 from tests.glue_server.playing import SOLVED, corridor_pool
 from tests.glue_server.rpc.partners import PATIENCE_S
+from tests.glue_server.rpc.roads import TRANSPORTS, redirect, road_to
 from tests.leftovers import nothing_left
 from tests.worlds import Corridor
 
 SPEC = corridor_pool().spec
+PLACES = {"agent": 1, "environment": 1}
 Play_ = Callable[..., "Future[str]"]
 
 
@@ -42,6 +45,12 @@ class Counting(Agent):
         return f"{len(self.heard)}: {message}"
 
 
+@pytest.fixture(params=TRANSPORTS)
+def transport(request: pytest.FixtureRequest) -> Transport:
+    asked: Transport = request.param
+    return asked
+
+
 @pytest.fixture
 def start() -> Iterator[Play_]:
     with nothing_left():
@@ -51,14 +60,14 @@ def start() -> Iterator[Play_]:
 
 
 @pytest.fixture
-def server(start: Play_) -> Iterator[GlueServer]:
-    with GlueServer(grace_s=PATIENCE_S, places={"agent": 1, "environment": 1}) as server:
+def server(start: Play_, transport: Transport) -> Iterator[GlueServer]:
+    with GlueServer(grace_s=PATIENCE_S, transport=transport, places=PLACES) as server:
         yield server
 
 
 @pytest.fixture
 def way(server: GlueServer) -> Iterator[Road]:
-    with Road(server.address) as way:
+    with road_to(server) as way:
         yield way
 
 
@@ -69,9 +78,9 @@ def seated(server: GlueServer) -> AgentPort:
 
 
 def test_ten_thousand_calls_through_a_hundred_cuts_are_each_carried_out_once(
-    server: GlueServer, way: Road, start: Play_
+    server: GlueServer, way: Road, start: Play_, caplog: pytest.LogCaptureFixture
 ) -> None:
-    logging.getLogger("reglue").setLevel(logging.ERROR)
+    caplog.set_level(logging.ERROR, "reglue")
     agent = Counting()
     left = start(agent, way.address, server.token)
     port = seated(server)
@@ -111,9 +120,12 @@ def test_several_calls_under_way_are_answered_in_their_order(
     assert way.cuts >= 5
 
 
-def test_an_environment_comes_back_too_and_steps_once(
-    server: GlueServer, way: Road, start: Play_
-) -> None:
+def test_an_environment_comes_back_too_and_steps_once(server: GlueServer, start: Play_) -> None:
+    with road_to(server, "environment") as way:
+        _play_through_cuts(server, way, start)
+
+
+def _play_through_cuts(server: GlueServer, way: Road, start: Play_) -> None:
     left = start(Worlds(Corridor(solved=SOLVED, horizon=500)), way.address, server.token)
     port = server.environment(PATIENCE_S)
     assert port is not None
@@ -145,8 +157,8 @@ def test_a_farewell_that_was_cut_off_is_heard_when_the_partner_is_back(
     assert left.result(PATIENCE_S) == "it was nice"
 
 
-def test_who_does_not_come_back_in_time_is_lost(start: Play_) -> None:
-    with GlueServer(grace_s=0.3) as server, Road(server.address) as way:
+def test_who_does_not_come_back_in_time_is_lost(start: Play_, transport: Transport) -> None:
+    with GlueServer(grace_s=0.3, transport=transport) as server, road_to(server) as way:
         left = start(Counting(), way.address, server.token)
         port = seated(server)
         port.send(Init(SPEC))
@@ -161,16 +173,19 @@ def test_who_does_not_come_back_in_time_is_lost(start: Play_) -> None:
             left.result(PATIENCE_S)
 
 
-def test_a_partner_joins_anew_where_its_session_is_forgotten(start: Play_) -> None:
+def test_a_partner_joins_anew_where_its_session_is_forgotten(
+    start: Play_, transport: Transport
+) -> None:
     """The run's process died and was begun again at the same address."""
     agent = Counting()
-    with GlueServer(grace_s=PATIENCE_S, token="t") as first, Road(first.address) as way:
+    asked: Any = {"grace_s": PATIENCE_S, "transport": transport}
+    with GlueServer(token="t", **asked) as first, road_to(first) as way:
         left = start(agent, way.address, "t")
         port = seated(first)
         port.send(Message("to the first"))
         port.receive(PATIENCE_S)
-        with GlueServer(grace_s=PATIENCE_S, token="t") as second:
-            way.target = second.address
+        with GlueServer(token="t", **asked) as second:
+            redirect(way, second)
             way.cut()
             port = seated(second)
             port.send(Message("to the second"))
@@ -179,12 +194,15 @@ def test_a_partner_joins_anew_where_its_session_is_forgotten(start: Play_) -> No
             assert left.result(PATIENCE_S) == "bye"
 
 
-def test_who_joins_anew_with_a_token_that_is_no_longer_right_is_told(start: Play_) -> None:
-    with GlueServer(grace_s=PATIENCE_S, token="t") as first, Road(first.address) as way:
+def test_who_joins_anew_with_a_token_that_is_no_longer_right_is_told(
+    start: Play_, transport: Transport
+) -> None:
+    asked: Any = {"grace_s": PATIENCE_S, "transport": transport}
+    with GlueServer(token="t", **asked) as first, road_to(first) as way:
         left = start(Counting(), way.address, "t")
         seated(first)
-        with GlueServer(grace_s=PATIENCE_S, token="u") as second:
-            way.target = second.address
+        with GlueServer(token="u", **asked) as second:
+            redirect(way, second)
             way.cut()
             with pytest.raises(WrongToken):
                 left.result(PATIENCE_S)

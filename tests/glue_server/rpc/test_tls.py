@@ -151,7 +151,10 @@ def test_calls_through_cuts_are_each_carried_out_once(start: Start, tls: ServerT
             self.heard += 1
             return f"{self.heard}: {message}"
 
-    with GlueServer(tls=tls, grace_s=PATIENCE_S) as server, Road(server.address) as way:
+    with (
+        GlueServer(tls=tls, grace_s=PATIENCE_S, transport="grpc") as server,
+        Road(server.address) as way,
+    ):
         left = start(Counting(), str(replace(server.invitation, address=way.address)))
         port = server.agent(PATIENCE_S)
         assert port is not None

@@ -47,3 +47,13 @@ class Ticket(_message.Message):
     max_message_bytes: int
     grace_ms: int
     def __init__(self, session: _Optional[str] = ..., secret: _Optional[bytes] = ..., address: _Optional[str] = ..., tls_name: _Optional[str] = ..., lane_path: _Optional[str] = ..., max_message_bytes: _Optional[int] = ..., grace_ms: _Optional[int] = ...) -> None: ...
+
+class LaneWelcome(_message.Message):
+    __slots__ = ("code", "why", "proof")
+    CODE_FIELD_NUMBER: _ClassVar[int]
+    WHY_FIELD_NUMBER: _ClassVar[int]
+    PROOF_FIELD_NUMBER: _ClassVar[int]
+    code: int
+    why: str
+    proof: bytes
+    def __init__(self, code: _Optional[int] = ..., why: _Optional[str] = ..., proof: _Optional[bytes] = ...) -> None: ...

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-import numpy as np
-import numpy.typing as npt
-
 from reglue.calls import (
+    UNLIMITED,
     Actions,
     Adapt,
     AdaptBegin,
@@ -15,20 +11,14 @@ from reglue.calls import (
     Call,
     Cleanup,
     Done,
-    EndKind,
-    Ends,
     Farewell,
     Fault,
     Freeze,
     Init,
     Message,
     Numbered,
-    Phase,
     Refusal,
     Reply,
-    Starts,
-    StepFlag,
-    Steps,
     Turn,
 )
 from reglue.errors import BadReply
@@ -37,7 +27,8 @@ from reglue.v1 import agent_pb2 as pb
 from reglue.v1 import session_pb2
 from reglue.wire.session_messages import decode_fault, decode_refusal, encode_fault, encode_refusal
 from reglue.wire.specs import decode_spec, encode_spec
-from reglue.wire.tensors import decode_array, decode_arrays, encode_arrays
+from reglue.wire.tensors import decode_arrays, encode_arrays
+from reglue.wire.turn_messages import decode_turn, encode_turn
 
 _EMPTY: dict[str, Call] = {
     "freeze": Freeze(),
@@ -47,27 +38,15 @@ _EMPTY: dict[str, Call] = {
 }
 """Calls that carry nothing, by the name of their field."""
 
-_PHASES = frozenset(map(int, Phase))
-_END_KINDS = frozenset(map(int, EndKind))
-_KNOWN_FLAGS = sum(StepFlag)  # later versions may have more: those are ignored
-
-_LIMITS: tuple[Literal["step_us", "bank_us", "adapt_us", "run_us"], ...] = (
-    "step_us",
-    "bank_us",
-    "adapt_us",
-    "run_us",
-)
-
 
 def encode_call(numbered: Numbered, spec: TaskSpec | None) -> pb.AgentCall:
     """The message of a call; `spec` is the session's TaskSpec, which a turn needs."""
     message = pb.AgentCall(seq=numbered.seq)
-    if numbered.budget != Budget():
-        message.budget.CopyFrom(_encode_budget(numbered.budget))
+    _encode_budget(message.budget, numbered.budget)
     match numbered.call:
         case Turn() as turn:
             assert spec is not None, "init comes before a turn"
-            message.turn.CopyFrom(_encode_turn(turn, spec))
+            encode_turn(message.turn, turn, spec)
         case Init(task):
             message.init.spec.CopyFrom(encode_spec(task))
         case Message(text):
@@ -84,7 +63,7 @@ def encode_call(numbered: Numbered, spec: TaskSpec | None) -> pb.AgentCall:
 
 def decode_call(message: pb.AgentCall, spec: TaskSpec | None) -> Numbered:
     """The call of a message. Raises BadReply or SpecError if it is malformed."""
-    return Numbered(message.seq, _decode_call(message, spec), _decode_budget(message.budget))
+    return Numbered(message.seq, _decode_call(message, spec), _decode_budget(message))
 
 
 def encode_reply(seq: int, reply: Reply, spec: TaskSpec | None) -> pb.AgentReply:
@@ -92,8 +71,10 @@ def encode_reply(seq: int, reply: Reply, spec: TaskSpec | None) -> pb.AgentReply
     match reply:
         case Actions(arrays, abandon):
             assert spec is not None, "init comes before a turn"
-            entries = encode_arrays(spec.actions, arrays)
-            return pb.AgentReply(seq=seq, actions=pb.Actions(action=entries, abandon=abandon))
+            message = pb.AgentReply(seq=seq)
+            message.actions.action.extend(encode_arrays(spec.actions, arrays))
+            message.actions.abandon.extend(abandon)
+            return message
         case Message(text):
             return pb.AgentReply(seq=seq, message=session_pb2.Message(text=text))
         case Fault() as fault:
@@ -118,79 +99,13 @@ def decode_reply(message: pb.AgentReply, spec: TaskSpec | None, rows: int) -> Re
             raise BadReply("WRONG_KIND", got=kind or "an unknown reply", wanted="an answer")
 
 
-def _encode_turn(turn: Turn, spec: TaskSpec) -> pb.Turn:
-    withheld = _withheld(turn.phase, spec)
-    return pb.Turn(
-        phase=int(turn.phase),  # type: ignore[arg-type]
-        end_slots=turn.ends.slots.tolist(),
-        end_kinds=turn.ends.kinds.tolist(),
-        step_slots=turn.steps.slots.tolist(),
-        step_flags=turn.steps.flags.tolist(),
-        start_slots=turn.starts.slots.tolist(),
-        start_seeds=turn.starts.seeds.tolist(),
-        reward=b"" if withheld else turn.rewards.astype("<f8", copy=False).tobytes(),
-        observation=encode_arrays(spec.observations, turn.observations),
-    )
-
-
-def _decode_turn(message: pb.Turn, spec: TaskSpec) -> Turn:
-    ends, steps = len(message.end_slots), len(message.step_slots)
-    counts = (len(message.end_kinds), len(message.step_flags), len(message.start_seeds))
-    if counts != (ends, steps, len(message.start_slots)):
-        raise BadReply("WRONG_SIZE", got=f"a turn with {counts} entries", wanted="one a slot")
-    _check_values(message, spec)
-    rows = ends + steps + len(message.start_slots)
-    return Turn(
-        phase=Phase(message.phase),
-        ends=Ends(np.array(message.end_slots, np.uint32), np.array(message.end_kinds, np.uint8)),
-        steps=Steps(
-            np.array(message.step_slots, np.uint32),
-            (np.array(message.step_flags, np.uint32) & _KNOWN_FLAGS).astype(np.uint8),
-        ),
-        starts=Starts(
-            np.array(message.start_slots, np.uint32), np.array(message.start_seeds, np.uint64)
-        ),
-        rewards=_decode_rewards(message, spec, ends + steps),
-        observations=decode_arrays(spec.observations, message.observation, rows),
-    )
-
-
-def _check_values(message: pb.Turn, spec: TaskSpec) -> None:
-    """Raise BadReply for a number that no turn of this session can hold."""
-    slots = max((*message.end_slots, *message.step_slots, *message.start_slots), default=0)
-    if int(message.phase) not in _PHASES:
-        raise _unknown("phase", message.phase)
-    if not _END_KINDS.issuperset(message.end_kinds):
-        raise _unknown("end kinds", list(message.end_kinds))
-    if slots >= spec.slots:
-        raise BadReply("OUT_OF_DOMAIN", got=f"slot {slots}", wanted=f"0 to {spec.slots - 1}")
-
-
-def _unknown(what: str, got: object) -> BadReply:
-    return BadReply("OUT_OF_DOMAIN", got=f"{what} {got}", wanted="what protocol 1.0 knows")
-
-
-def _decode_rewards(message: pb.Turn, spec: TaskSpec, rows: int) -> npt.NDArray[np.float64]:
-    """One a row; NaN where they are withheld."""
-    withheld = _withheld(Phase(message.phase), spec)
-    wanted = 0 if withheld else 8 * rows
-    if len(message.reward) != wanted:
-        got = f"{len(message.reward)} bytes of rewards"
-        raise BadReply("WRONG_SIZE", got=got, wanted=f"{wanted}")
-    return np.full(rows, np.nan) if withheld else decode_array("float64", message.reward)
-
-
-def _withheld(phase: Phase, spec: TaskSpec) -> bool:
-    return phase is Phase.EVALUATE and not spec.rewards_in_evaluation
-
-
 def _decode_call(message: pb.AgentCall, spec: TaskSpec | None) -> Call:
     match message.WhichOneof("call"):
         case "turn" | "freeze" | "adapt_begin" | "adapt" | "cleanup" as name if spec is None:
             raise BadReply("WRONG_KIND", got=f"{name} before init", wanted="init")
         case "turn":
             assert spec is not None  # the case above
-            return _decode_turn(message.turn, spec)
+            return decode_turn(message.turn, spec)
         case "init":
             return Init(decode_spec(message.init.spec))
         case "message":
@@ -205,11 +120,25 @@ def _decode_call(message: pb.AgentCall, spec: TaskSpec | None) -> Call:
             raise BadReply("WRONG_KIND", got="an unknown call", wanted="one of protocol 1.0")
 
 
-def _encode_budget(budget: Budget) -> pb.Budget:
-    limits = {name: getattr(budget, name) for name in _LIMITS}
-    return pb.Budget(**{name: us for name, us in limits.items() if us is not None})
+def _encode_budget(message: pb.Budget, budget: Budget) -> None:
+    """Written to by field, it is in the call only if something is limited."""
+    if budget.step_us is not None:
+        message.step_us = budget.step_us
+    if budget.bank_us is not None:
+        message.bank_us = budget.bank_us
+    if budget.adapt_us is not None:
+        message.adapt_us = budget.adapt_us
+    if budget.run_us is not None:
+        message.run_us = budget.run_us
 
 
-def _decode_budget(message: pb.Budget) -> Budget:
-    given = {name for name in _LIMITS if message.HasField(name)}
-    return Budget(**{name: getattr(message, name) for name in given})
+def _decode_budget(message: pb.AgentCall) -> Budget:
+    if not message.HasField("budget"):
+        return UNLIMITED
+    given = message.budget
+    return Budget(
+        given.step_us if given.HasField("step_us") else None,
+        given.bank_us if given.HasField("bank_us") else None,
+        given.adapt_us if given.HasField("adapt_us") else None,
+        given.run_us if given.HasField("run_us") else None,
+    )

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
-
-from reglue.calls import Cleanup, Done, Farewell, Fault, Message, Phase, Refusal
+from reglue.calls import Cleanup, Done, Farewell, Fault, Message, Refusal
 from reglue.environment_calls import (
     EnvironmentCall,
     EnvironmentInit,
@@ -27,13 +21,9 @@ from reglue.errors import BadReply
 from reglue.spec import TaskSpec
 from reglue.v1 import environment_pb2 as pb
 from reglue.v1 import session_pb2
+from reglue.wire.play_messages import decode_play, decode_played, encode_play, encode_played
 from reglue.wire.session_messages import decode_fault, decode_refusal, encode_fault, encode_refusal
 from reglue.wire.specs import decode_spec, encode_spec
-from reglue.wire.tensors import decode_array, decode_arrays, encode_arrays
-from reglue.worlds import Cell
-
-_TERMINATED, _TRUNCATED, _SUCCESS = 1, 2, 4
-_PHASES = frozenset(map(int, Phase))
 
 
 def encode_environment_call(
@@ -43,7 +33,9 @@ def encode_environment_call(
     match call:
         case Play():
             assert spec is not None, "env_init comes before a Play"
-            return pb.EnvironmentCall(seq=seq, play=_encode_play(call, spec))
+            message = pb.EnvironmentCall(seq=seq)
+            encode_play(message.play, call, spec)
+            return message
         case EnvironmentInit(slots):
             return pb.EnvironmentCall(seq=seq, init=pb.EnvironmentInit(slots=slots))
         case GetState(slot):
@@ -76,7 +68,7 @@ def decode_environment_call(message: pb.EnvironmentCall, spec: TaskSpec | None) 
             raise BadReply("WRONG_KIND", got="play before init", wanted="init")
         case "play":
             assert spec is not None  # the case above
-            return _decode_play(message.play, spec)
+            return decode_play(message.play, spec)
         case "init":
             return EnvironmentInit(message.init.slots)
         case "get_state":
@@ -108,7 +100,9 @@ def encode_environment_reply(
     match reply:
         case Played():
             assert spec is not None, "env_init comes before a Play"
-            return pb.EnvironmentReply(seq=seq, played=_encode_played(reply, spec))
+            message = pb.EnvironmentReply(seq=seq)
+            encode_played(message.played, reply, spec)
+            return message
         case Ready():
             return pb.EnvironmentReply(seq=seq, ready=_encode_ready(reply))
         case Snapshot(snapshot):
@@ -129,7 +123,7 @@ def decode_environment_reply(
     """The reply to `call`. Raises BadReply or SpecError if it is malformed."""
     match message.WhichOneof("reply"):
         case "played" if isinstance(call, Play) and spec is not None:
-            return _decode_played(message.played, call, spec)
+            return decode_played(message.played, call, spec)
         case "ready":
             return _decode_ready(message.ready)
         case "snapshot":
@@ -144,44 +138,6 @@ def decode_environment_reply(
             return decode_fault(message.fault)
         case kind:
             raise BadReply("WRONG_KIND", got=kind or "an unknown reply", wanted="an answer")
-
-
-def _encode_play(play: Play, spec: TaskSpec) -> pb.Play:
-    return pb.Play(
-        step_slots=play.slots.tolist(),
-        action=encode_arrays(spec.actions, play.actions) if len(play.slots) else [],
-        start_slots=list(play.starts),
-        cells=[
-            pb.Cell(
-                task=cell.task,
-                variant=cell.variant,
-                seed=cell.seed,
-                repeat=cell.repeat,
-                phase=int(cell.phase),  # type: ignore[arg-type]
-            )
-            for cell in play.starts.values()
-        ],
-    )
-
-
-def _decode_play(message: pb.Play, spec: TaskSpec) -> Play:
-    slots = [*message.step_slots, *message.start_slots]
-    if len(set(slots)) != len(slots) or len(message.cells) != len(message.start_slots):
-        raise BadReply("WRONG_SIZE", got=f"slots {slots}", wanted="each once, and a cell a start")
-    if any(slot >= spec.slots for slot in slots):
-        raise BadReply("OUT_OF_DOMAIN", got=f"slots {slots}", wanted=f"0 to {spec.slots - 1}")
-    steps = len(message.step_slots)
-    return Play(
-        slots=np.array(message.step_slots, np.uint32),
-        actions=decode_arrays(spec.actions, message.action, steps) if steps else {},
-        starts=dict(zip(message.start_slots, map(_decode_cell, message.cells), strict=True)),
-    )
-
-
-def _decode_cell(message: pb.Cell) -> Cell:
-    if int(message.phase) not in _PHASES:
-        raise BadReply("OUT_OF_DOMAIN", got=f"phase {message.phase}", wanted="one of protocol 1.0")
-    return Cell(message.task, message.variant, message.seed, message.repeat, Phase(message.phase))
 
 
 def _encode_ready(ready: Ready) -> pb.EnvironmentReady:
@@ -209,58 +165,3 @@ def _decode_ready(message: pb.EnvironmentReady) -> Ready:
         seeds=message.seeds,
         standardizes=message.standardizes,
     )
-
-
-def _encode_played(played: Played, spec: TaskSpec) -> pb.Played:
-    flags = (
-        _TERMINATED * played.terminated + _TRUNCATED * played.truncated + _SUCCESS * played.success
-    )
-    rows = len(next(iter(played.observations.values())))
-    return pb.Played(
-        reward=played.rewards.astype("<f8", copy=False).tobytes(),
-        observation=encode_arrays(spec.observations, played.observations),
-        flags=flags.astype(np.uint8).tobytes() + bytes(rows - len(flags)),
-        faults=[pb.SlotFault(slot=slot, what=what) for slot, what in played.faults.items()],
-    )
-
-
-def _decode_played(message: pb.Played, play: Play, spec: TaskSpec) -> Played:
-    steps, rows = len(play.slots), len(play.slots) + len(play.starts)
-    faults = {fault.slot: decode_fault(fault).what for fault in message.faults}  # type: ignore[arg-type]
-    _check_played(message, play, faults)
-    flags = np.frombuffer(message.flags, np.uint8)[:steps]
-    return Played(
-        rewards=_rewards(message.reward, play, faults),
-        observations=decode_arrays(spec.observations, message.observation, rows),
-        terminated=_flag(flags, _TERMINATED),
-        truncated=_flag(flags, _TRUNCATED),
-        success=_flag(flags, _SUCCESS),
-        faults=faults,
-    )
-
-
-def _check_played(message: pb.Played, play: Play, faults: Sequence[int] | Any) -> None:
-    steps, rows = len(play.slots), len(play.slots) + len(play.starts)
-    if len(message.flags) != rows:
-        got = f"{len(message.flags)} flags"
-        raise BadReply("WRONG_SIZE", got=got, wanted=f"{rows}: one for each step, then each start")
-    if any(message.flags[steps:]):
-        got = "flags on a first observation"
-        raise BadReply("OUT_OF_DOMAIN", got=got, wanted="env_start never ends an episode")
-    if not {*play.slots.tolist(), *play.starts}.issuperset(faults):
-        raise BadReply("OUT_OF_DOMAIN", got=f"faults of slots {list(faults)}", wanted="slots asked")
-
-
-def _rewards(entry: bytes, play: Play, faults: Any) -> npt.NDArray[np.float64]:
-    if len(entry) != 8 * len(play.slots):
-        got = f"{len(entry)} bytes of rewards"
-        raise BadReply("WRONG_SIZE", got=got, wanted=f"{8 * len(play.slots)}")
-    rewards = decode_array("float64", entry)
-    finite = np.isfinite(rewards)
-    if not finite.all() and not np.isin(play.slots[~finite], list(faults)).all():
-        raise BadReply("NOT_FINITE", got=f"rewards {rewards.tolist()}", wanted="finite numbers")
-    return rewards
-
-
-def _flag(flags: npt.NDArray[np.uint8], bit: int) -> npt.NDArray[np.bool_]:
-    return np.asarray((flags & bit) != 0)

@@ -9,39 +9,42 @@ import numpy as np
 import numpy.typing as npt
 
 from reglue.errors import BadReply
-from reglue.spec import Arrays, TensorSpec
+from reglue.spec import Array, Arrays, TensorSpec
+
+REWARD = TensorSpec("reward", "float64")
+"""How rewards travel beside the observations."""
 
 
 def encode_arrays(tensors: Sequence[TensorSpec], arrays: Arrays) -> list[bytes]:
     """One entry a tensor, in the spec's order; shapes are not looked at."""
-    return [
-        np.ascontiguousarray(arrays[tensor.name], _little(tensor.dtype)).tobytes()
-        for tensor in tensors
-    ]
+    return [encode_array(tensor, arrays[tensor.name]) for tensor in tensors]
+
+
+def encode_array(tensor: TensorSpec, rows: Array) -> bytes:
+    """Its rows, one after another."""
+    return rows.astype(tensor.wire_dtype, copy=False).tobytes()
 
 
 def decode_arrays(
     tensors: Sequence[TensorSpec], entries: Sequence[bytes], rows: int
 ) -> dict[str, npt.NDArray[Any]]:
     """Read-only views of shape `(rows, *shape)`. Raises BadReply before any is made."""
+    entries = entries[:]  # a message makes new bytes each time it is looked into
     if len(entries) != len(tensors):
         raise BadReply("WRONG_SIZE", got=f"{len(entries)} tensors", wanted=f"{len(tensors)}")
     for tensor, entry in zip(tensors, entries, strict=True):
         if len(entry) != rows * tensor.row_bytes:
             raise BadReply("WRONG_SIZE", got=_bytes(tensor, len(entry)), wanted=_rows(tensor, rows))
     return {
-        tensor.name: decode_array(tensor.dtype, entry).reshape(rows, *tensor.shape)
+        tensor.name: decode_array(tensor, entry).reshape(rows, *tensor.shape)
         for tensor, entry in zip(tensors, entries, strict=True)
     }
 
 
-def decode_array(dtype: str, entry: bytes) -> npt.NDArray[Any]:
+def decode_array(tensor: TensorSpec, entry: bytes) -> npt.NDArray[Any]:
     """A flat read-only view in the machine's own byte order."""
-    return np.frombuffer(entry, _little(dtype)).astype(dtype, copy=False)
-
-
-def _little(dtype: str) -> np.dtype[Any]:
-    return np.dtype(dtype).newbyteorder("<")
+    array = np.frombuffer(entry, tensor.wire_dtype)
+    return array if array.dtype.isnative else array.astype(tensor.numpy_dtype)
 
 
 def _bytes(tensor: TensorSpec, size: int) -> str:

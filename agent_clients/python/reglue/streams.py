@@ -1,0 +1,226 @@
+"""One stream of a session, as the partner's thread uses it: gRPC's, or a lane."""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import logging
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from queue import SimpleQueue
+from typing import Any, Protocol
+
+from google.protobuf.message import DecodeError
+
+from reglue.door import REFUSALS, lane_proof, open_channel
+from reglue.errors import ReglueError, SessionLost
+from reglue.grpc_settings import HUB_MESSAGE_BYTES, grpc
+from reglue.invitation import Invitation
+from reglue.lane import HELLO_BYTES, Lane, LaneEnded
+from reglue.lane_path import path_here
+from reglue.transport import Transport
+from reglue.v1 import lobby_pb2
+
+log = logging.getLogger("reglue")
+
+_WELCOME_S = 10.0  # how long a glue may take to answer a hello
+_END_S = 2.0  # how long grpc may take to end a stream
+
+_CODES = {code.value[0]: code for code in grpc.StatusCode}
+
+
+class StreamEnded(Exception):
+    """Nothing more comes: why, in words, and the status if there is one."""
+
+    def __init__(self, why: str, code: grpc.StatusCode | None = None) -> None:
+        super().__init__(why)
+        self.why, self.code = why, code
+
+    def meaning(self) -> ReglueError:
+        """SessionLost, or what a glue means that does not let somebody in."""
+        if self.code in REFUSALS:
+            return REFUSALS[self.code](self.why)
+        return SessionLost(self.why)
+
+
+class Stream(Protocol):
+    """Messages both ways."""
+
+    def send(self, message: Any) -> None:
+        """Send it; that the stream broke is seen by who receives."""
+
+    def receive(self, timeout_s: float | None = None) -> Any | None:
+        """The next message; None if none came in time. Raises StreamEnded."""
+
+    def close(self) -> None:
+        """End it from this side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a session's streams are opened."""
+
+    invitation: Invitation
+    ticket: lobby_pb2.Ticket
+    transport: Transport
+    connect: Callable[[grpc.Channel], Any]  # the method that opens a stream of gRPC
+    kind: Any  # the class of the messages that come in
+
+    def open(self, hello: Any) -> Stream:
+        """A stream on which hello was said. Raises StreamEnded.
+
+        A lane where there is one and it can be opened, else gRPC, as `transport` allows.
+        """
+        if self.transport == "grpc":
+            return GrpcStream(self, hello)
+        try:
+            return _open_lane(self.ticket, hello, self.kind)
+        except _NoLane as error:
+            if self.transport == "unix":
+                raise StreamEnded(f"{error} (--transport unix)") from error
+            log.debug("%s; using gRPC", error)
+        return GrpcStream(self, hello)
+
+    @property
+    def max_message_bytes(self) -> int:
+        """Either way."""
+        return self.ticket.max_message_bytes or HUB_MESSAGE_BYTES
+
+    @property
+    def where(self) -> Invitation:
+        """Where the ticket says that gRPC's streams are opened."""
+        return replace(
+            self.invitation,
+            address=self.ticket.address or self.invitation.address,
+            tls_name=self.ticket.tls_name or self.invitation.tls_name,
+        )
+
+
+class GrpcStream:
+    """A stream of gRPC. It waits without end: a timeout ends it."""
+
+    def __init__(self, way: Way, hello: Any) -> None:
+        self._outbox: SimpleQueue[Any | None] = SimpleQueue()
+        self._outbox.put(hello)
+        self._channel = open_channel(way.where, way.max_message_bytes)
+        try:
+            self._stream = way.connect(self._channel)(
+                iter(self._outbox.get, None), metadata=[("reglue-session", way.ticket.session)]
+            )
+        except BaseException:
+            self._channel.close()
+            raise
+        self._messages: Iterator[Any] = iter(self._stream)
+        self._has_ended = threading.Event()
+        if not self._stream.add_callback(self._has_ended.set):
+            self._has_ended.set()
+
+    def send(self, message: Any) -> None:
+        """Queue it."""
+        self._outbox.put(message)
+
+    def receive(self, timeout_s: float | None = None) -> Any | None:
+        """The next message. Raises StreamEnded, also when time is up."""
+        timer = threading.Timer(timeout_s, self._stream.cancel) if timeout_s is not None else None
+        if timer is not None:
+            timer.start()
+        try:
+            return next(self._messages)
+        except StopIteration:
+            raise StreamEnded("the glue closed the session without a farewell") from None
+        except grpc.RpcError as error:
+            why = str(error.details())
+            known = error.code() in REFUSALS
+            raise StreamEnded(
+                why if known else f"the glue went away: {why}", error.code()
+            ) from error
+        finally:
+            if timer is not None:
+                timer.cancel()
+
+    def close(self) -> None:
+        """End it, and the channel."""
+        self._outbox.put(None)
+        self._stream.cancel()
+        # An error that is not caught keeps the stream until the interpreter leaves,
+        # and grpc would then wait for a thread that had a lock and is no more.
+        self._has_ended.wait(_END_S)
+        self._channel.close()
+
+
+class LaneStream:
+    """A lane whose welcome was good."""
+
+    def __init__(self, lane: Lane, kind: Any) -> None:
+        self._lane = lane
+        self._kind = kind
+
+    def send(self, message: Any) -> None:
+        """Write it to the socket."""
+        with contextlib.suppress(LaneEnded):  # what came in before is still to be read
+            self._lane.send(message.SerializeToString())
+
+    def receive(self, timeout_s: float | None = None) -> Any | None:
+        """The next message; None if none came in time. Raises StreamEnded."""
+        try:
+            message = self._lane.receive(timeout_s)
+            return None if message is None else self._kind.FromString(message)
+        except LaneEnded as error:
+            raise StreamEnded(f"the glue went away: {error}") from error
+        except DecodeError as error:
+            raise StreamEnded(f"the glue sent what this client cannot read: {error}") from error
+
+    def close(self) -> None:
+        """End it."""
+        self._lane.shut()
+        self._lane.close()
+
+
+class _NoLane(Exception):
+    """The glue cannot be reached over a lane: why."""
+
+
+def _open_lane(ticket: lobby_pb2.Ticket, hello: Any, kind: Any) -> LaneStream:
+    """Raises _NoLane, and StreamEnded where the glue does not let us in."""
+    if not ticket.lane_path:
+        raise _NoLane("the glue offers no Unix socket")
+    if not hasattr(socket, "AF_UNIX"):
+        raise _NoLane("this platform has no Unix sockets")
+    path = path_here(ticket.lane_path)
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.settimeout(_WELCOME_S)
+        connection.connect(path)
+    except OSError as error:
+        connection.close()
+        raise _NoLane(f"{path} cannot be opened: {error}") from error
+    lane = Lane(connection, HELLO_BYTES)
+    try:
+        _enter(lane, ticket, hello)
+    except BaseException:
+        lane.close()
+        raise
+    lane.allow(ticket.max_message_bytes or HUB_MESSAGE_BYTES)
+    return LaneStream(lane, kind)
+
+
+def _enter(lane: Lane, ticket: lobby_pb2.Ticket, hello: Any) -> None:
+    """Say hello, and see that it is the ticket's glue that answers."""
+    try:
+        lane.send(hello.SerializeToString(), _WELCOME_S)
+        answer = lane.receive(_WELCOME_S)
+        welcome = lobby_pb2.LaneWelcome.FromString(answer or b"")
+    except LaneEnded as error:
+        raise StreamEnded(f"the glue went away: {error}") from error
+    except DecodeError as error:
+        raise _NoLane(f"no welcome at the Unix socket: {error}") from error
+    code = _CODES.get(welcome.code, grpc.StatusCode.UNKNOWN)
+    if code is grpc.StatusCode.RESOURCE_EXHAUSTED:
+        raise _NoLane(welcome.why)
+    if code is not grpc.StatusCode.OK:
+        raise StreamEnded(welcome.why, code)
+    proof = lane_proof(ticket.secret, ticket.session, hello.hello.answered)
+    if not hmac.compare_digest(welcome.proof, proof):
+        raise _NoLane("who answers at the Unix socket is not the glue that we joined")

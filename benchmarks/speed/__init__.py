@@ -1,0 +1,1 @@
+"""Measurements of Reglue beside its peers: `make speed`. Not shipped."""

@@ -1,0 +1,103 @@
+"""The light environment, of which every contender gets the same: what is left is the talk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from reglue import Actions, Agent, Box, Discrete, Step, TaskSpec, TensorSpec, Turn
+from reglue.spec import Arrays
+from reglue.worlds import Cell
+
+NUMBERS = 4  # of an observation, float64, as cart-pole's
+IMAGE = (480, 480, 3)  # uint8
+
+
+class Light:
+    """Four numbers that grow with every step; the reward is 1 and it never ends."""
+
+    def __init__(self) -> None:
+        self._seen = np.zeros(NUMBERS)
+
+    def reset(self) -> npt.NDArray[np.float64]:
+        """Begin again; float64 `(4,)`."""
+        self._seen = np.zeros(NUMBERS)
+        return self._seen
+
+    def step(self, action: int) -> tuple[float, npt.NDArray[np.float64]]:
+        """Reward and observation."""
+        self._seen = self._seen + (1.0 + action)
+        return 1.0, self._seen
+
+
+class Image:
+    """The same picture at every step."""
+
+    def __init__(self) -> None:
+        self._seen = np.random.default_rng(0).integers(0, 256, IMAGE, np.uint8)
+
+    def reset(self) -> npt.NDArray[np.uint8]:
+        """The picture, `(480, 480, 3)`."""
+        return self._seen
+
+    def step(self, action: int) -> tuple[float, npt.NDArray[np.uint8]]:
+        """Reward and picture."""
+        return 1.0, self._seen
+
+
+class Suite:
+    """Worlds of one of them; with a `horizon`, episodes of so many steps."""
+
+    variants: ClassVar[Mapping[str, int]] = MappingProxyType({"light": 1})
+    standardizes: ClassVar[bool] = True
+
+    def __init__(self, *, image: bool = False, horizon: int = 0) -> None:
+        self._make: type[Light | Image] = Image if image else Light
+        self._horizon = horizon
+        seen = TensorSpec("observation", "uint8", IMAGE, Box((0.0,), (255.0,)))
+        self.spec = TaskSpec(
+            observations=(seen if image else TensorSpec("observation", "float64", (NUMBERS,)),),
+            actions=(TensorSpec("action", "int64", (), Discrete(2)),),
+            horizon=horizon,
+        )
+
+    def world(self) -> World:
+        """One more slot."""
+        return World(self._make(), self._horizon)
+
+
+class World:
+    """A slot of a Suite."""
+
+    def __init__(self, played: Light | Image, horizon: int) -> None:
+        self._played = played
+        self._horizon = horizon
+        self._steps = 0
+
+    def start(self, cell: Cell) -> Arrays:
+        """Begin."""
+        self._steps = 0
+        return {"observation": self._played.reset()}
+
+    def step(self, action: Arrays) -> Step:
+        """Take a step."""
+        self._steps += 1
+        reward, seen = self._played.step(int(action["action"]))
+        return Step(reward, {"observation": seen}, False, self._steps == self._horizon, False)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class Still(Agent):
+    """Does nothing, in every slot."""
+
+    partial_turns = True
+
+    def turn(self, turn: Turn) -> Actions | Any:
+        """Zeros, a row for each step and start."""
+        return np.zeros(len(turn.steps) + len(turn.starts), np.int64)

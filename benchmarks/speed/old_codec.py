@@ -1,0 +1,73 @@
+"""Fetches RL-Glue 3's Python codec and makes Python 3 of what partners need of it.
+
+The codec (PyPI: rlglue 2.02, Apache License 2.0, Python 2) goes into the site-packages of
+the Python that runs this. Only spelling changes: nothing of it becomes faster or slower.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+CODEC = "rlglue==2.02"
+
+_CHANGES: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "__init__.py": (),
+    "agent/__init__.py": (),
+    "agent/ClientAgent.py": (),
+    "environment/__init__.py": (),
+    "environment/ClientEnvironment.py": (),
+    "network/__init__.py": (),
+    "network/Network.py": (
+        ("import StringIO", "import io"),
+        ("StringIO.StringIO('')", "io.BytesIO()"),
+        ("StringIO.StringIO()", "io.BytesIO()"),
+        ("except socket.error, msg:", "except socket.error:"),
+        ("s = ''", "s = b''"),
+        ("return self.recvBuffer.read(length)", "return self.recvBuffer.read(length).decode()"),
+        ("self.sendBuffer.write(value)", "self.sendBuffer.write(value.encode())"),
+    ),
+    "types.py": (),
+    "versions.py": (),
+}
+"""What is replaced in each file; every first part must be there."""
+
+
+def main() -> None:
+    """Fetch, convert, install."""
+    target = Path(sysconfig.get_path("purelib"), "rlglue")
+    with tempfile.TemporaryDirectory() as folder:
+        source = _fetch(Path(folder))
+        for name, changes in _CHANGES.items():
+            path = target / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(_converted((source / name).read_text(), changes), encoding="utf-8")
+
+
+def _fetch(folder: Path) -> Path:
+    """The codec's package, unpacked."""
+    pip = [sys.executable, "-m", "pip", "--quiet", "download", "--no-deps"]
+    subprocess.run([*pip, "--no-binary", ":all:", "--dest", folder, CODEC], check=True)
+    (archive,) = folder.glob("*.tar.gz")
+    with tarfile.open(archive) as packed:
+        packed.extractall(folder, filter="data")
+    return folder / archive.name.removesuffix(".tar.gz") / "rlglue"
+
+
+def _converted(source: str, changes: tuple[tuple[str, str], ...]) -> str:
+    """Python 3 of a file; its tabs, which it mixes with spaces, are eight wide."""
+    source = source.expandtabs(8)
+    for before, after in changes:
+        if before not in source:
+            raise SystemExit(f"{CODEC} is not what was expected: it lacks {before!r}")
+        source = source.replace(before, after)
+    return source
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""Measures Reglue beside its peers, and writes RESULTS.md, results.svg and results.json.
+
+`make speed` runs it in an environment of its own, `.venv-speed`, where the peers are.
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from speed.harness import Scale, Section
+from speed.page import number, page
+from speed.plot import draw
+from speed.results import Results, begun, read
+
+SECTIONS = ("evaluation", "meta_learning", "steps", "turns", "streams", "growth")
+HERE = Path(__file__).parent
+
+
+def main(
+    only: Annotated[
+        list[str] | None, typer.Option(help=f"sections to measure, of {', '.join(SECTIONS)}")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="a smoke run of all sections: its figures say little")
+    ] = False,
+    long: Annotated[
+        bool, typer.Option("--long", help="also the 1.1 million steps of ML10's test")
+    ] = False,
+    render: Annotated[
+        bool, typer.Option("--render", help="measure nothing: write the page and plot again")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="where to write (default: beside this; --quick: nowhere)")
+    ] = None,
+) -> None:
+    """Measure, print, and write."""
+    console = Console()
+    if unknown := set(only or ()) - set(SECTIONS):
+        raise typer.BadParameter(f"got {', '.join(unknown)}, wanted of {', '.join(SECTIONS)}")
+    folder = out or (None if quick else HERE)
+    if render:
+        results = read((folder or HERE) / "results.json")
+    else:
+        results = begun(folder / "results.json") if folder else Results()
+        for name in only or SECTIONS:
+            section = _measured(name, Scale(quick=quick, long=long), console)
+            results.add(name, section)
+            _print(section, console)
+            if folder:
+                _write(results, folder)
+    if folder:
+        _write(results, folder)
+        console.print(f"{folder / 'RESULTS.md'}", markup=False, highlight=False)
+
+
+def _measured(name: str, scale: Scale, console: Console) -> Section:
+    """A section, with a display of how far it is."""
+    module = importlib.import_module(f"speed.sections.{name}")
+    columns = TextColumn("{task.description}"), TimeElapsedColumn()
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task(name, total=None)
+        section: Section = module.measure(
+            scale, lambda what: progress.update(task, description=f"{name}: {what}")
+        )
+    return section
+
+
+def _print(section: Section, console: Console) -> None:
+    console.print(f"[bold]{section.title}[/]")
+    figures = Table(box=None, show_header=False)
+    for series in section.series:
+        figures.add_row(series.name, f"{number(series.median)} {series.unit}")
+    for claim in section.claims:
+        wanted = "" if claim.wanted is None else f"{claim.sense} {number(claim.wanted)}"
+        verdict = {True: "[green]met[/]", False: "[red]missed[/]", None: ""}[section.holds(claim)]
+        value = number(section.value(claim))
+        figures.add_row(f"goal {claim.goal}: {claim.what}", value, wanted, verdict)
+    console.print(figures)
+    for note in section.notes:
+        console.print(note, markup=False)
+
+
+def _write(results: Results, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    results.write(folder / "results.json")
+    draw(results, folder / "results.svg")
+    (folder / "RESULTS.md").write_text(page(results), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,1 @@
+"""What is measured, a goal or two a module; each has `measure(scale, watch)`."""

@@ -1,0 +1,92 @@
+"""The folder of a glue's lanes: short, its own, and gone when the glue closes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import socket
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from reglue.errors import UsageError
+from reglue.lane_path import LANE_DIR, LONGEST
+
+_BACKLOG = 64
+
+
+class LaneFolder:
+    """A socket for each role, in a fresh folder that only this user enters, or everybody."""
+
+    def __init__(self, roles: Iterable[str], *, for_all: bool = False) -> None:
+        """`for_all` lets other users of this machine in. Raises UsageError."""
+        roles = tuple(roles)
+        self._folder = _new_folder(max(map(len, roles)), 0o711 if for_all else 0o700)
+        self.sockets: Mapping[str, socket.socket] = {}
+        try:
+            self.sockets = {
+                role: _listening(self.path(role), 0o666 if for_all else 0o600) for role in roles
+            }
+        except BaseException:
+            self.close()
+            raise
+
+    def path(self, role: str) -> str:
+        """Of the socket of that role."""
+        return str(self._folder / role)
+
+    def close(self) -> None:
+        """Remove the folder."""
+        for listener in self.sockets.values():
+            listener.close()
+        with contextlib.suppress(OSError):  # somebody has tidied up
+            for path in self._folder.iterdir():
+                path.unlink()
+            self._folder.rmdir()
+
+
+def _new_folder(name_length: int, mode: int) -> Path:
+    """In REGLUE_LANE_DIR; else in the user's folder for such things, or a temporary one."""
+    if asked := os.environ.get(LANE_DIR):
+        return _made(Path(asked).absolute(), name_length, mode)
+    places = (os.environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir(), "/tmp")
+    problems = []
+    for place in filter(None, places):
+        try:
+            return _made(Path(place), name_length, mode)
+        except UsageError as problem:
+            problems.append(str(problem))
+    raise UsageError("; ".join(problems))
+
+
+def _made(place: Path, name_length: int, mode: int) -> Path:
+    folder = place / f"reglue-{secrets.token_hex(6)}"
+    if len(os.fsencode(folder)) + 1 + name_length > LONGEST:
+        most = LONGEST - len(os.fsencode(folder)) - 1 - name_length + len(os.fsencode(place))
+        raise UsageError(
+            f"a socket's path may have {LONGEST} bytes, and {place} is too long for that: "
+            f"set {LANE_DIR} to a folder of at most {most}"
+        )
+    try:
+        folder.mkdir(mode=0o700)
+        folder.chmod(mode)  # whatever the umask is
+    except OSError as error:
+        raise UsageError(
+            f"no folder for Unix sockets can be made in {place} ({error.strerror}): set "
+            f"{LANE_DIR}, or --transport grpc"
+        ) from error
+    return folder
+
+
+def _listening(path: str, mode: int) -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        listener.bind(path)
+        Path(path).chmod(mode)
+        listener.listen(_BACKLOG)
+        listener.setblocking(False)
+    except OSError as error:
+        listener.close()
+        raise UsageError(f"{path} cannot be listened on: {error.strerror}") from error
+    return listener

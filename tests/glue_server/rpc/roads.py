@@ -1,0 +1,37 @@
+"""Roads to a glue that can be cut, whatever its sessions are carried by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from glue_server.conformance.lane_road import LaneRoad
+from glue_server.conformance.road import Road
+from glue_server.conformance.tampering import lead_over
+from glue_server.rpc import GlueServer
+
+TRANSPORTS = ("grpc", "unix")
+
+
+@contextmanager
+def road_to(server: GlueServer, role: str = "agent") -> Iterator[Road]:
+    """To a glue that has no lane, or beside its lane for that role."""
+    if not server._lobby._places[role].terms.lane_path:
+        with Road(server.address) as road:
+            yield road
+        return
+    with (
+        TemporaryDirectory(prefix="road-") as folder,
+        LaneRoad(str(Path(folder, role)), server.address) as road,
+    ):
+        lead_over(server, road, role)
+        yield road
+
+
+def redirect(road: Road, server: GlueServer, role: str = "agent") -> None:
+    """Let it lead to another glue."""
+    if isinstance(road, LaneRoad):
+        lead_over(server, road, role)
+    road.target = server.address

@@ -1,0 +1,66 @@
+"""Programs that are measured: those that need nothing but Reglue."""
+
+from __future__ import annotations
+
+import pytest
+
+from speed.contender import Contender, ContenderFailed
+from speed.harness import Scale
+from speed.program import run
+from speed.rates import Program, rates
+
+
+@pytest.mark.parametrize(
+    ("module", "arguments", "steps"),
+    [
+        ("raw_socket", (), 20),
+        ("plain_stream", (), 20),
+        ("reglue_turns", ("grpc", "light", "1"), 20),
+        ("reglue_turns", ("auto", "image", "2"), 40),
+        ("vector_env", ("sync", "3"), 60),
+    ],
+)
+def test_a_contender_measures_as_often_as_it_is_asked(
+    module: str, arguments: tuple[str, ...], steps: int
+) -> None:
+    with Contender(module, *arguments) as contender:
+        for _ in range(2):
+            found = contender.measure(steps=20)
+            assert found["steps"] == steps
+            assert found["seconds"] > 0
+
+
+def test_as_many_agents_play_as_are_asked_for() -> None:
+    with Contender("reglue_agents", "2") as contender:
+        assert contender.measure(count=1, seconds=0.05)["steps"] > 0
+        assert contender.measure(count=2, seconds=0.05)["steps"] > 0
+
+
+def test_a_contender_that_fails_is_heard() -> None:
+    with (
+        Contender("vector_env", "sync", "many") as contender,
+        pytest.raises(ContenderFailed, match="invalid literal for int"),
+    ):
+        contender.measure(steps=1)
+
+
+def test_a_program_that_fails_is_heard() -> None:
+    with pytest.raises(ContenderFailed, match="invalid literal for int"):
+        run("speed.contenders.reglue_episodes", "many")
+
+
+def test_many_episodes_are_played_to_the_last() -> None:
+    found = run("speed.contenders.reglue_episodes", "10").found
+    assert found["seconds"] > 0
+    assert found["peak_bytes"] > 10**7
+
+
+def test_who_cannot_be_measured_is_noted_and_the_others_are_measured() -> None:
+    programs = (
+        Program("broken", "vector_env", ("sync", "many"), 20),
+        Program("socket", "raw_socket", (), 20),
+    )
+    series, notes = rates(programs, "steps/s", rounds=2, scale=Scale(), watch=lambda _: None)
+    assert [(each.name, len(each.samples)) for each in series] == [("socket", 2)]
+    (note,) = notes
+    assert note.startswith("broken could not be measured: ValueError: invalid literal")
