@@ -30,6 +30,7 @@ from reglue.environment import Environment, Worlds
 from reglue.errors import AgentFault, BadReply, NotAnEnvironment, UsageError
 from reglue.experiment_calls import Answer, ExperimentCall
 from reglue.routines import Routines
+from reglue.transport import Transport
 
 _LOG = "agent.log"
 
@@ -49,6 +50,7 @@ class Glue(Routines):
     Either may be an address, `host:port`: the glue listens there, and whoever shows
     `token` may come in. The `…_args` are keywords for what is named. `secret` keys the seeds
     of episodes and of agents, which else follow from `seed`: give one to agents of others.
+    Partners of this host come over a Unix socket; see GlueServer for `transport`.
 
     Entering raises UsageError for what cannot be had and AgentFault or EnvironmentFault
     for who does not come. What a started agent prints goes to the file `agent_log`, if
@@ -70,6 +72,7 @@ class Glue(Routines):
         token: str | None = None,
         secret: str | None = None,
         connect_timeout_s: float = 60.0,
+        transport: Transport = "auto",
         timeouts: Timeouts | None = None,
         announce: Callable[[str], None] | None = None,
     ) -> None:
@@ -82,6 +85,7 @@ class Glue(Routines):
         self._token = token
         self._secret = secret
         self._connect_timeout_s = connect_timeout_s
+        self._transport = transport
         self._timeouts = timeouts or Timeouts()
         self._announce = announce or _to_stderr
         self._closing = ExitStack()
@@ -146,7 +150,7 @@ class Glue(Routines):
         program = join_program(
             self._agent, as_arguments(self._agent_args), log_file, str(Path.cwd())
         )
-        return ServedHost(Door(timeout_s=self._connect_timeout_s), program)
+        return ServedHost(self._door(), program)
 
     def _environment_port(self) -> EnvironmentPort:
         port: EnvironmentPort
@@ -159,8 +163,13 @@ class Glue(Routines):
         self._closing.callback(lambda: port.close(self._farewell))
         return port
 
-    def _door(self, address: str) -> Door:
-        return Door(address, token=self._token, timeout_s=self._connect_timeout_s)
+    def _door(self, address: str = "127.0.0.1:0") -> Door:
+        return Door(
+            address,
+            token=self._token,
+            timeout_s=self._connect_timeout_s,
+            transport=self._transport,
+        )
 
 
 def is_address(name: str) -> bool:

@@ -21,6 +21,7 @@ from reglue.errors import AgentDisconnected, AgentFault, EnvironmentFault, Reglu
 from reglue.invitation import Invitation
 from reglue.loading import agent_name
 from reglue.metaworld_agent import wrap
+from reglue.transport import Transport
 
 if TYPE_CHECKING:
     from glue_server.rpc import GlueServer
@@ -74,6 +75,7 @@ class Door:
     listen: str = "127.0.0.1:0"
     token: str | None = None  # what it must show; None makes one
     timeout_s: float = 60.0  # how long it may take to come
+    transport: Transport = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +137,9 @@ class _Served:
         self._process: AgentProcess | None = None
         self._port: Any = None
         self._closes = server is None
-        self._server = server or GlueServer(door.listen, token=door.token, places={self.role: 1})
+        self._server = server or GlueServer(
+            door.listen, token=door.token, places={self.role: 1}, transport=door.transport
+        )
         try:
             if program is not None:
                 self._process = AgentProcess(

@@ -34,6 +34,7 @@ def main() -> None:
             write_frame(channel, {"refused": _reason(suite, error)})
             return
         write_frame(channel, {}, spec)
+        environment.prepare()
         serve(channel, environment, _board(channel, environment))
     _leave(environment)
 
@@ -47,7 +48,7 @@ def serve(channel: socket.socket, environment: Environment, board: Board) -> Non
         write_frame(channel, {"faults": list(played.faults.items())} if played.faults else {})
 
 
-def _build(suite: SuiteName, slots: int) -> Environment:
+def _build(suite: SuiteName, slots: int) -> Worlds:
     """Its worlds, ready for a Play. Each is made when its slot is first used."""
     environment = Worlds(suite.build())
     environment.spec = environment.env_init(slots)

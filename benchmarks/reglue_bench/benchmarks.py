@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from env_adapters import SuiteName
@@ -17,6 +17,9 @@ from reglue_bench.settings import Settings
 
 PROCEDURES = {"MT": "multi-task", "ML": "meta-learning"}
 """How Meta-World's families are played."""
+
+_MOST_SLOTS = 100
+"""Unless more are asked for. A turn costs hardly more than for 10, and a slot takes 3 MB."""
 
 Drawing = Callable[[int, int], None]
 """Told how many tasks have their goals, and how many there are."""
@@ -77,13 +80,18 @@ def _metaworld_plan(settings: Settings, drawing: Drawing | None) -> Plan:
         procedure=procedure,
         parameters={"split": tasks.split, **own, **suite_config},
         seed=settings.seed,
-        slots=slots(settings, procedure),
+        slots=slots(settings, procedure, min(_MOST_SLOTS, _episodes(settings, variants))),
         suite=suite,
         variants=variants,
         baseline=_baseline(settings, tasks),
     )
     procedure_of(plan)  # refuses what cannot be divided as upstream does
     return plan
+
+
+def _episodes(settings: Settings, variants: Mapping[str, int]) -> int:
+    """Of a multi-task benchmark: more slots would stay idle."""
+    return len(variants) * chosen(settings.num_episodes, max(variants.values()))
 
 
 def _suite_config(settings: Settings, tasks: TaskSet) -> dict[str, Any]:

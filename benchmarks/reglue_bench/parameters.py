@@ -46,11 +46,14 @@ def own_parameters(
             return _online(settings)
 
 
-def slots(settings: Settings, procedure: str) -> int:
-    """How many episodes are played at once. Raises UsageError where that is not free."""
+def slots(settings: Settings, procedure: str, default: int = DEFAULT_SLOTS) -> int:
+    """How many episodes are played at once: `default` where that is free and was not said.
+
+    Raises UsageError where it is not free.
+    """
     match procedure:
         case "multi-task":
-            return chosen(settings.slots, DEFAULT_SLOTS)
+            return chosen(settings.slots, default)
         case "meta-learning":
             batch = chosen(settings.meta_batch_size, DEFAULT_META_BATCH)
             advice = (

@@ -10,13 +10,15 @@ from glue_server import Outcome
 from reglue_bench.ledger import Ledger, Totals, Try
 
 _MOST_WAITING = 1000  # units; play waits for the disk beyond
+_PAUSE_S = 0.1  # between commits: each costs play as much as some turns
 
 
 class Recorder:
     """One session's writer: a unit is committed whole, with all that wait beside it.
 
     A commit waits for the disk, which takes longer than an episode of an evaluation. A
-    process that dies loses the units of the commit under way, which are then played again.
+    process that dies loses the units of the commit under way and those of the last tenth of
+    a second, which are then played again.
     """
 
     def __init__(self, ledger: Ledger, session: int) -> None:
@@ -24,6 +26,7 @@ class Recorder:
         self._session = session
         self._waiting: Queue[tuple[Try, Totals] | None] = Queue(_MOST_WAITING)
         self._failure: BaseException | None = None
+        self._is_closing = threading.Event()
         self._thread = threading.Thread(target=self._write, name="reglue-recorder", daemon=True)
         self._thread.start()
 
@@ -35,6 +38,7 @@ class Recorder:
 
     def close(self) -> None:
         """Wait until all is committed. Raises what went wrong."""
+        self._is_closing.set()
         self._waiting.put(None)
         self._thread.join()
         if self._failure is not None:
@@ -57,3 +61,4 @@ class Recorder:
                     self._ledger.record(tries, session=self._session, totals=asked[-1][1])
                 except Exception as error:  # noqa: BLE001 - raised where the play can hear it
                     self._failure = error
+                self._is_closing.wait(_PAUSE_S)

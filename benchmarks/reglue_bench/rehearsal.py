@@ -8,14 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from env_adapters.metaworld import task_set
 from reglue.errors import UsageError
 from reglue_bench.benchmarks import make_plan, split_name
 from reglue_bench.declared import WAIT
-from reglue_bench.environments import suite_of
 from reglue_bench.evaluation import start
 from reglue_bench.ledger import Ledger, Row
-from reglue_bench.parameters import DEFAULT_SLOTS
 from reglue_bench.plan import Plan
 from reglue_bench.result import Result
 from reglue_bench.run import Request
@@ -52,8 +49,9 @@ def shorten(settings: Settings) -> Settings:
         case "meta-learning":
             short |= {"num_evals": 1, "adaptation_episodes": 2, "evaluation_episodes": 1}
         case "multi-task":
-            episodes = 2 * (settings.slots or DEFAULT_SLOTS)
-            short |= {"num_episodes": -(-episodes // _tasks(settings, environment))}
+            plan = make_plan(settings)
+            episodes = -(-2 * plan.slots // len(plan.variants))
+            short |= {"slots": plan.slots, "num_episodes": episodes}
         case _:  # counted in steps, since an agent that knows nothing may play long episodes
             short |= {"runs": 2, "steps": RUN}
     return settings.model_copy(update=short)
@@ -75,12 +73,6 @@ def rehearse(settings: Settings, watcher: Watcher) -> list[Check]:
     checks.append(_bounds(first))
     checks.append(_speed(first, settings.step_timeout))
     return checks
-
-
-def _tasks(settings: Settings, environment: str) -> int:
-    if environment:
-        return len(suite_of(settings, environment).variants)
-    return len(task_set(settings.benchmark, settings.split).tasks)
 
 
 def _play(settings: Settings, plan: Plan, watcher: Watcher) -> tuple[Result, list[Row]]:

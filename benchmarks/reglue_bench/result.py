@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.dataclasses import dataclass
 
 from reglue.errors import UsageError
 
@@ -89,14 +90,16 @@ class Ending(_Record):
     what: str  # for people
 
 
-class EpisodeRow(_Record):
-    """The outcome of one cell; the unit's last complete try."""
+@dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid", populate_by_name=True))
+class EpisodeRow:
+    """The outcome of one cell; the unit's last complete try.
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    With slots: a run may have a hundred thousand, and a model takes a kilobyte.
+    """
 
     unit: int
     k: int
-    attempt: int = Field(alias="try")
+    attempt: Annotated[int, Field(alias="try")]
     task: str
     variant: int
     repeat: int
@@ -110,7 +113,7 @@ class EpisodeRow(_Record):
         "environment_error",
     ]
     success: bool
-    return_: float = Field(alias="return")
+    return_: Annotated[float, Field(alias="return")]
     steps: int
 
 

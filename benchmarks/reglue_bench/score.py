@@ -199,21 +199,20 @@ def _faults(rows: Sequence[Row]) -> list[FaultCount]:
 
 
 def _episode(cell: PlanCell, row: Row) -> EpisodeRow:
-    return EpisodeRow.model_validate(
-        {
-            "unit": row.unit,
-            "k": row.k,
-            "try": row.attempt,
-            "task": cell.task,
-            "variant": cell.variant,
-            "repeat": cell.repeat,
-            "phase": cell.phase,
-            "status": row.status,
-            "success": row.success,
-            "return": row.return_,
-            "steps": row.steps,
-        }
-    )
+    given: dict[str, Any] = {  # by their names in result.json
+        "unit": row.unit,
+        "k": row.k,
+        "try": row.attempt,
+        "task": cell.task,
+        "variant": cell.variant,
+        "repeat": cell.repeat,
+        "phase": cell.phase,
+        "status": row.status,
+        "success": row.success,
+        "return": row.return_,
+        "steps": row.steps,
+    }
+    return EpisodeRow(**given)
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from functools import cache
 from importlib import metadata
 from typing import Any
 
@@ -31,6 +32,7 @@ def is_proved() -> bool:
     return {package: version(package) for package in PROVED} == PROVED
 
 
+@cache
 def version(package: str) -> str:
     """The version that is installed, or "none"; loads nothing."""
     try:

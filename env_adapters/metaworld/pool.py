@@ -12,7 +12,7 @@ class SimulatorPool:
     """Lends simulators, and keeps those that come back for whoever wants their task next.
 
     Of idle ones at most `most_idle` are kept; the one that has been idle longest is
-    closed. The default keeps all 50 tasks at hand, at 24 MB each. For one thread.
+    closed. Their models stay, so that all 50 tasks take 1.2 GB. For one thread.
     """
 
     def __init__(self, most_idle: int = 64) -> None:

@@ -43,15 +43,16 @@ class SimulatorState:
 class Simulator:
     """Plays one task; an episode is a function of the goal and the actions alone.
 
-    Costs 24 MB and 100 ms to make, 20 ms where the model was kept (see `models`); what a
-    start costs is said in `resets`. There is no seed: once the goal is set, nothing in
+    The first of a task costs 24 MB and 100 ms to make, 20 ms where its model was kept;
+    further ones share that model (see `models`). What a start costs is said in `resets`.
+    There is no seed: once the goal is set, nothing in
     the 50 tasks draws a random number. `fast` is for those who compare: it changes what a
     step costs, and no bit; see env_adapters.metaworld.fast.
     """
 
     def __init__(self, task: str, models: Models, rests: Rests, *, fast: bool = True) -> None:
         self.task = task
-        self._env = models.environment(task)
+        self._env, self._share = models.environment(task)
         self._resets = Resets(self._env, rests)
         double = stand_in(self._env) if fast else None
         self._step: _Step = double.step if double else partial(_plain_step, self._env)
@@ -70,6 +71,7 @@ class Simulator:
         size = self._env._random_reset_space.low.size
         if len(goal) != size:
             raise UsageError(f"{self.task}: got a goal of {len(goal)} numbers, wanted {size}")
+        self._share.take()
         return self._resets.start(goal, goal_visible=goal_visible)
 
     def step(self, action: npt.NDArray[Any]) -> tuple[Floats, Any, bool]:
@@ -81,14 +83,15 @@ class Simulator:
         gripper. Clipping the gripper beforehand would change rewards in their last
         bits, since several tasks compute in float32 or float64 by whether it is above 1.
         """
+        self._share.take()
         observation, reward, success = self._step(action)
         return observation, reward, bool(success == 1.0)
 
     def get_state(self) -> SimulatorState:
         """A copy of what the episode has changed so far."""
         physics = np.empty(self._physics_size())
-        mj = mujoco()
-        mj.mj_getState(self._env.model, self._env.data, physics, mj.mjtState.mjSTATE_INTEGRATION)
+        mj, model = mujoco(), self._share.take()
+        mj.mj_getState(model, self._env.data, physics, mj.mjtState.mjSTATE_INTEGRATION)
         return SimulatorState(
             physics,
             self._env._prev_obs.copy(),
@@ -104,7 +107,7 @@ class Simulator:
     def set_state(self, state: SimulatorState) -> None:
         """Continue from `state`, after `start` with the goal that it was taken under."""
         mj = mujoco()
-        model, data, kind = self._env.model, self._env.data, mj.mjtState.mjSTATE_INTEGRATION
+        model, data, kind = self._share.take(), self._env.data, mj.mjtState.mjSTATE_INTEGRATION
         mj.mj_setState(model, data, state.physics, kind)
         mj.mj_forward(model, data)
         # mj_forward computes the positions that the reward reads, but also replaces the

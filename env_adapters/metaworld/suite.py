@@ -7,9 +7,9 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from importlib import metadata
 from typing import Literal
 
+from env_adapters.metaworld.library import metaworld, version
 from env_adapters.metaworld.names import check_task
 from env_adapters.metaworld.observations import ACTION, Observations
 from env_adapters.metaworld.pool import SimulatorPool
@@ -31,7 +31,7 @@ class MetaWorld:
     index into ALL_TASKS: for baselines, as it tells the agent what it should find out.
 
     Raises UsageError for a config that cannot be played. The metaworld package is
-    loaded at the first start, which raises MissingExtra without it.
+    loaded with the first world, which raises MissingExtra without it.
     """
 
     def __init__(
@@ -78,7 +78,8 @@ class MetaWorld:
         return True
 
     def world(self) -> World:
-        """A world for one more slot."""
+        """A world for one more slot. Raises MissingExtra."""
+        metaworld("env_dict")  # before there is anything to play: it takes a while
         return World(self._rules, self._pool, self._mark)
 
     @cached_property
@@ -87,7 +88,7 @@ class MetaWorld:
         rules = self._rules
         goals = [[task, [list(goal) for goal in goals]] for task, goals in rules.goals.items()]
         views = repr(rules.observations)
-        versions = [_version(package) for package in ("metaworld", "mujoco")]
+        versions = [version(package) for package in ("metaworld", "mujoco")]
         text = json.dumps([goals, rules.goal_visible, rules.horizon, views, versions])
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -103,10 +104,3 @@ def _check_goals(goals: Mapping[str, Sequence[Sequence[float]]]) -> None:
             # 3 numbers, or 6 where an object's place is drawn too.
             if len(goal) not in (3, 6) or not all(math.isfinite(each) for each in goal):
                 raise UsageError(f"{task}: got the goal {goal}, wanted 3 or 6 finite numbers")
-
-
-def _version(package: str) -> str:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return "none"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -130,23 +131,20 @@ def _rows(play: Play, *, rate: float, phase: str, seed: int) -> list[EpisodeRow]
                 steps = int(rng.gamma(9, 6 + place)) + 20 if success else 500
                 if fault:
                     steps = int(rng.integers(0, 400))
-                rows.append(
-                    EpisodeRow.model_validate(
-                        {
-                            "unit": variant * len(play.tasks) + place,
-                            "k": episode,
-                            "try": 0,
-                            "task": task,
-                            "variant": variant,
-                            "repeat": 0,
-                            "phase": phase,
-                            "status": FAULTS[int(rng.integers(4))] if fault else "ok",
-                            "success": success,
-                            "return": round(float(rng.normal(4, 0.5)) * min(steps, 500), 3),
-                            "steps": min(steps, 500),
-                        }
-                    )
-                )
+                row: dict[str, Any] = {
+                    "unit": variant * len(play.tasks) + place,
+                    "k": episode,
+                    "try": 0,
+                    "task": task,
+                    "variant": variant,
+                    "repeat": 0,
+                    "phase": phase,
+                    "status": FAULTS[int(rng.integers(4))] if fault else "ok",
+                    "success": success,
+                    "return": round(float(rng.normal(4, 0.5)) * min(steps, 500), 3),
+                    "steps": min(steps, 500),
+                }
+                rows.append(EpisodeRow(**row))
     return rows
 
 

@@ -17,9 +17,24 @@ def planned(benchmark: str, **settings: Any) -> Plan:
     return make_plan(read_settings(benchmark=benchmark, **settings))
 
 
-def test_multi_task_plays_fifty_goals_in_ten_slots_by_default() -> None:
+@pytest.mark.parametrize(
+    ("benchmark", "given", "slots"),
+    [
+        ("MT1:reach-v3", {}, 50),
+        ("MT10", {}, 100),
+        ("MT10", {"num_episodes": 3}, 30),
+        ("MT10", {"slots": 7}, 7),
+    ],
+)
+def test_multi_task_takes_as_many_slots_as_pay(
+    benchmark: str, given: dict[str, Any], slots: int
+) -> None:
+    assert planned(benchmark, **given).slots == slots
+
+
+def test_multi_task_plays_fifty_goals_by_default() -> None:
     plan = planned("MT1:reach-v3")
-    assert (plan.procedure, plan.slots) == ("multi-task", 10)
+    assert plan.procedure == "multi-task"
     assert plan.parameters["num_episodes"] == 50
     assert plan.parameters["horizon"] == 500
 

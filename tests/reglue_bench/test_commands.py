@@ -271,7 +271,9 @@ def test_try_says_what_would_fail_and_why(tmp_path: Path) -> None:
         "    def agent_start(self, observations, starts): return np.zeros((len(starts), 3))\n"
         "    def agent_step(self, rewards, observations, steps): return np.zeros((len(steps), 3))\n"
     )
-    done = reglue("try", "short.py:Short", "--benchmark", "MT1:reach-v3", folder=tmp_path)
+    done = reglue(
+        "try", "short.py:Short", "--benchmark", "MT1:reach-v3", "--slots", "10", folder=tmp_path
+    )
     assert done.returncode == 1
     assert "agent_error: got 120 bytes of 'action', wanted 160 bytes" in done.stdout
     assert "it would fail" in done.stdout

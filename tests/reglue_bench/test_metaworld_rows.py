@@ -126,7 +126,7 @@ def test_nobody_notices_a_worker_that_is_killed(
 
 
 DIES = """
-import os, signal, sys
+import os, signal, sys, time
 from pathlib import Path
 from reglue_bench.evaluation import start
 from reglue_bench.plan import Plan
@@ -139,6 +139,7 @@ class Dies(Unwatched):
     def outcome(self, outcome, phase):
         self.seen += 1
         if self.seen == 8:
+            time.sleep(1)  # those before are committed meanwhile
             os.kill(os.getpid(), signal.SIGKILL)
 
 settings = Settings(benchmark="MT10", seed=42, num_episodes=2, agent="expert")

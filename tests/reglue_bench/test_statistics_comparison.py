@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -21,10 +23,7 @@ def with_success(won: dict[str, list[int]], *, plan: str = "5e" * 32) -> Result:
     """A run of one episode a goal with exactly this success."""
     goals = len(next(iter(won.values())))
     result = make_result(Play(tasks=list(won), goals=goals, plan=plan))
-    rows = [
-        row.model_copy(update={"success": bool(won[row.task][row.variant])})
-        for row in result.episodes
-    ]
+    rows = [replace(row, success=bool(won[row.task][row.variant])) for row in result.episodes]
     return result.model_copy(update={"episodes": rows})
 
 

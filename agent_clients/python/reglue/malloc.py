@@ -22,11 +22,12 @@ def keep_blocks_for(spec: TaskSpec) -> None:
     is not glibc.
     """
     if sum(tensor.row_bytes for tensor in spec.observations) * spec.slots >= _LARGE:
-        _keep_blocks()
+        keep_blocks()
 
 
 @functools.cache
-def _keep_blocks() -> None:
+def keep_blocks() -> None:
+    """Have this process keep blocks of up to 32 MB; where the C library is glibc."""
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError, TypeError):

@@ -76,8 +76,8 @@ class ByTask:
             own.rotate(-1)
             if self._left[own[-1]]:
                 return self._left[own[-1]].popleft()
-        longest = max(range(self._tasks), key=self._expected)
-        return self._left[longest].popleft() if self._left[longest] else None
+        left = [task for task in range(self._tasks) if self._left[task]]
+        return self._left[max(left, key=self._expected)].popleft() if left else None
 
     def put_back(self, todo: Todo) -> None:
         """In front of its task's."""

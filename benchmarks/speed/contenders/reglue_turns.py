@@ -5,23 +5,20 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from inspect import signature
-from typing import Any
+from typing import cast
 
 from glue_server import Glue
+from reglue.transport import Transport
 from speed.contender import serve
 from speed.light import Suite
 
 AGENT = "speed.light:Still"
 
 
-def main(transport: str, shape: str, slots: int) -> None:
+def main(transport: Transport, shape: str, slots: int) -> None:
     """`transport` as of a Glue; `shape` is light or image."""
     suite = Suite(image=shape == "image")
-    asked: dict[str, Any] = {"transport": transport}
-    if "transport" not in signature(Glue).parameters:
-        asked = {}
-    with Glue(environment=suite, agent=AGENT, slots=slots, **asked) as rl:
+    with Glue(environment=suite, agent=AGENT, slots=slots, transport=transport) as rl:
         rl.init()
 
         def measure(steps: int, routine: str = "step") -> dict[str, float]:
@@ -40,4 +37,4 @@ def main(transport: str, shape: str, slots: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    main(cast(Transport, sys.argv[1]), sys.argv[2], int(sys.argv[3]))

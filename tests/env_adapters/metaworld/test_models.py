@@ -15,6 +15,7 @@ from env_adapters.metaworld.library import metaworld, mujoco
 from env_adapters.metaworld.models import Models
 from env_adapters.metaworld.resets import Resets
 from env_adapters.metaworld.rests import Rests
+from env_adapters.metaworld.simulator import Simulator
 
 TASK = "window-close-v3"  # shares its model with window-open-v3
 
@@ -40,26 +41,26 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_kept_model_equals_the_compiled_one(folder: Path, compiled: bytes) -> None:
     before = DiskCache(folder).usage()
-    env = Models(DiskCache(folder)).environment(TASK)
+    env, _ = Models(DiskCache(folder)).environment(TASK)
     assert content(env) == compiled
     assert DiskCache(folder).usage() == before
 
 
 def test_upstreams_class_is_what_plays(folder: Path) -> None:
-    env = Models(DiskCache(folder)).environment(TASK)
+    env, _ = Models(DiskCache(folder)).environment(TASK)
     original = metaworld().ALL_V3_ENVIRONMENTS[TASK]
     assert (type(env), env.task_name) == (original, original.__name__)
 
 
 def test_without_a_cache_models_are_compiled(compiled: bytes) -> None:
-    assert content(Models(DiskCache(None)).environment(TASK)) == compiled
+    assert content(Models(DiskCache(None)).environment(TASK)[0]) == compiled
 
 
 def test_a_damaged_model_is_compiled_and_kept_anew(tmp_path: Path, compiled: bytes) -> None:
     Models(DiskCache(tmp_path)).environment(TASK)
     (path,) = tmp_path.glob("*.file")
     path.write_bytes(path.read_bytes()[:-100])
-    assert content(Models(DiskCache(tmp_path)).environment(TASK)) == compiled
+    assert content(Models(DiskCache(tmp_path)).environment(TASK)[0]) == compiled
     assert path.stat().st_size == len(compiled)
 
 
@@ -83,13 +84,37 @@ def test_a_changed_file_of_metaworld_is_noticed(
 
 
 @pytest.mark.parametrize("task", ["faucet-open-v3", "plate-slide-side-v3"])
-def test_further_models_are_as_compiled_whatever_the_first_has_played(
+def test_simulators_that_share_a_model_play_as_if_each_had_its_own(
     task: str, draw_two: Any, folder: Path
 ) -> None:
-    """Goals of these tasks are written into the model."""
-    kept = Models(DiskCache(folder))
-    first = kept.environment(task)
+    """Goals of these tasks are written into the model; the two take turns in it."""
+    shared = Models(DiskCache(folder))
+    together = [Simulator(task, shared, Rests(DiskCache(None))) for _ in range(2)]
+    assert together[0]._env.model is together[1]._env.model
+    alone = [Simulator(task, Models(DiskCache(folder)), Rests(DiskCache(None))) for _ in range(2)]
+    chance = np.random.default_rng(1)
+    for goals in (draw_two(task), draw_two(task)[::-1]):
+        for one, other, goal in zip(together, alone, goals, strict=True):
+            first = one.start(goal, goal_visible=True)
+            assert first.tobytes() == other.start(goal, goal_visible=True).tobytes()
+        for action in chance.uniform(-1, 1, (40, 4)):
+            for one, other in zip(together, alone, strict=True):
+                assert one.step(action)[0].tobytes() == other.step(action)[0].tobytes()
+        together[0].set_state(state := together[0].get_state())
+        alone[0].set_state(state)
+
+
+@pytest.mark.parametrize("task", ["faucet-open-v3", "plate-slide-side-v3"])
+def test_who_comes_later_finds_the_model_as_compiled(
+    task: str, draw_two: Any, folder: Path
+) -> None:
+    models = Models(DiskCache(folder))
+    first, share = models.environment(task)
     as_compiled = content(first)
     Resets(first, Rests(DiskCache(None))).start(draw_two(task)[0], goal_visible=True)
-    assert content(first) != as_compiled
-    assert content(kept.environment(task)) == as_compiled
+    left = content(first)
+    assert left != as_compiled
+    later, _ = models.environment(task)
+    assert content(later) == as_compiled
+    share.take()
+    assert content(first) == left

@@ -30,6 +30,8 @@ class ExpertAgent(Agent):
     `task` that it does not have.
     """
 
+    partial_turns = True
+
     def __init__(self, task: str | None = None) -> None:
         self._policies, self._orders = _metaworld()
         if task is not None and task not in self._policies:
