@@ -42,13 +42,16 @@ def test_rows_are_the_same_for_any_number_of_slots(tmp_path: Path, slots: int) -
     assert rows(one) == rows(many)
 
 
+@pytest.mark.parametrize("transport", ["grpc", "unix"])
 @pytest.mark.parametrize("procedure", ["multi-task", "meta-learning"])
 def test_rows_are_the_same_for_an_agent_in_a_process_of_its_own(
-    tmp_path: Path, procedure: str
+    tmp_path: Path, procedure: str, transport: str
 ) -> None:
     plan = corridor_plan(procedure)
     here = play(tmp_path / "here", plan, Seeded())
-    there = play(tmp_path / "there", plan, agent_cmd=joining("Seeded"))
+    there = play(
+        tmp_path / "there", plan, workers=2, agent_cmd=joining("Seeded"), transport=transport
+    )
     assert rows(here) == rows(there)
     assert there.agent.name == "Seeded"
 
