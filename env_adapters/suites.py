@@ -60,7 +60,7 @@ def suite_name(name: str, arguments: Mapping[str, Any] | None = None) -> SuiteNa
 
 
 def _meta_world(name: str, arguments: dict[str, Any]) -> SuiteName:
-    """A task set of Meta-World with the goals of `seed`, which takes half a second a task."""
+    """A task set of Meta-World with the goals of `seed`."""
     from env_adapters.metaworld import draw_goals, task_set
 
     tasks = task_set(name)

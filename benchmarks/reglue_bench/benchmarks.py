@@ -28,7 +28,7 @@ Drawing = Callable[[int, int], None]
 def make_plan(
     settings: Settings, drawing: Drawing | None = None, declare: Declare | None = None
 ) -> Plan:
-    """The plan of a run. Drawing Meta-World's goals takes half a second a task.
+    """The plan of a run.
 
     `declare` brings an environment that dials in. Raises UsageError for settings that the
     benchmark cannot be played with, and what `declare` does.
