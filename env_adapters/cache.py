@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 Key: TypeAlias = Mapping[str, Any]
 """JSON that says what the entry is and all that it depends on."""
 
-LIMIT_BYTES = 2**30
+LIMIT_BYTES = 2**31
 """What the folder holds at most, for a moment a few entries more."""
 
 _FOLDER = "REGLUE_CACHE_DIR"

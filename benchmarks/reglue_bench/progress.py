@@ -39,7 +39,7 @@ class Lines:
     def drawing(self, done: int, total: int) -> None:
         """A line at the end."""
         if done == total:
-            self.say(f"drew the goals of {total} tasks")
+            self.say(f"drew the goals of {total} task{'s' * (total > 1)}")
 
     def begin(self, begun: Begun) -> None:
         """A line that names the run."""
