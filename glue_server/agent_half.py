@@ -78,11 +78,11 @@ class AgentHalf:
         """
         if not (ends or steps or starts):
             return None
-        for told in (ends, steps, starts):
-            if told:
-                self.acts[told.slots] = False
         ends, steps, starts = ends or self._none, steps or self._none, starts or self._none
         asked = (steps or starts).slots.astype(np.intp)
+        self.acts[asked] = False
+        if ends:
+            self.acts[ends.slots] = False
         turn = turn_of(self._spec, phase, ends=ends, steps=steps, starts=starts)
         try:
             return self._take(self._calls.turn(turn), asked)
@@ -99,7 +99,7 @@ class AgentHalf:
         checked = self.checks.check(reply.arrays, len(asked))
         for name, rows in checked.arrays.items():
             self._actions[name][asked] = rows
-        self._flags[asked] = checked.clipped * _CLIPPED
+        self._flags[asked] = checked.clipped.view(np.uint8) * _CLIPPED
         self.acts[asked] = True
         if reply.abandon or checked.refused:
             return self._part(asked, checked.refused, set(reply.abandon))

@@ -50,10 +50,11 @@ class ActionChecks:
 
         Raises BadReply if they are not that many of that shape.
         """
-        shaped = {check.tensor.name: check.shaped(arrays, rows) for check in self._checks}
+        shaped: dict[str, Array] = {}
         clipped = np.zeros(rows, np.bool_)
         refused: dict[int, BadReply] = {}
-        for check, values in zip(self._checks, shaped.values(), strict=True):
+        for check in self._checks:
+            values = shaped[check.tensor.name] = check.shaped(arrays, rows)
             if not check.all_within(values):
                 flat = values.reshape(rows, check.tensor.size)
                 for row, reply in _illegal(check.tensor, flat).items():

@@ -51,7 +51,7 @@ def agent_start(joined: Joined, call: AgentStart) -> Acted:
     joined.agent.check_whole("RL_agent_start", asked.places)
     observed = _observed(joined, asked, call.observations)
     raise_faults({}, joined.tell(starts=joined.starts(asked.places, observed)))
-    return Acted(call.slots, asked.all_copied(joined.agent.actions(asked.places)))
+    return Acted(call.slots, joined.agent.actions(asked.named))
 
 
 def agent_step(joined: Joined, call: AgentStep) -> Acted:
@@ -59,7 +59,7 @@ def agent_step(joined: Joined, call: AgentStep) -> Acted:
     asked = _acting(joined, "RL_agent_step", call.slots)
     rows = _rows(joined, asked, call, joined.agent.flags(asked.places))
     raise_faults({}, joined.tell(steps=rows))
-    return Acted(call.slots, asked.all_copied(joined.agent.actions(asked.places)))
+    return Acted(call.slots, joined.agent.actions(asked.named))
 
 
 def agent_end(joined: Joined, call: AgentEnd) -> Done:

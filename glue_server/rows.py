@@ -33,6 +33,11 @@ class Asked:
         places = given[order]
         return Asked(tuple(slots), places, None if np.array_equal(given, places) else order)
 
+    @property
+    def named(self) -> Places:
+        """`slots` as an index, in the program's order."""
+        return self.places if self.order is None else np.array(self.slots, np.intp)
+
     def ascending(self, rows: Array) -> Array:
         """The program's rows, for partners."""
         return rows if self.order is None else rows[self.order]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from reglue.calls import Ends, Phase, Starts, Steps, Turn
+from reglue.calls import NO_ENDS, NO_STARTS, NO_STEPS, Ends, Phase, Starts, Steps, Turn
 from reglue.environment_calls import Slots
 from reglue.spec import Array, Arrays, TaskSpec
 
@@ -18,7 +17,7 @@ class Rows:
     """One part of a turn: its ends, its steps or its starts."""
 
     slots: Slots  # (n,)
-    marks: Array  # (n,): EndKind of an end, StepFlag bits of a step, seed of a start
+    marks: Array  # (n,): EndKind or StepFlag bits, uint8, or seeds of starts, uint64
     observations: Arrays  # name -> (n, *shape)
     rewards: npt.NDArray[np.float64]  # (n,), none for starts
 
@@ -47,31 +46,28 @@ def turn_of(spec: TaskSpec, phase: Phase, *, ends: Rows, steps: Rows, starts: Ro
 
     Agents cannot write to its arrays, as they cannot to what comes from the wire.
     """
-    rewards = _joined([ends.rewards, steps.rewards])
+    told = [rows for rows in (ends, steps, starts) if len(rows.slots)] or [steps]
+    rewards = _joined([rows.rewards for rows in told if rows is not starts] or [ends.rewards])
     if phase is Phase.EVALUATE and not spec.rewards_in_evaluation:
         rewards = np.full(len(rewards), np.nan)
     return Turn(
         phase=phase,
-        ends=Ends(ends.slots, ends.marks.astype(np.uint8, copy=False)),
-        steps=Steps(steps.slots, steps.marks.astype(np.uint8, copy=False)),
-        starts=Starts(starts.slots, starts.marks.astype(np.uint64, copy=False)),
+        ends=Ends(ends.slots, ends.marks) if len(ends.slots) else NO_ENDS,
+        steps=Steps(steps.slots, steps.marks) if len(steps.slots) else NO_STEPS,
+        starts=Starts(starts.slots, starts.marks) if len(starts.slots) else NO_STARTS,
         rewards=_frozen(rewards),
-        observations=dict(_observations(spec, ends, steps, starts)),
+        observations={
+            tensor.name: _frozen(_joined([rows.observations[tensor.name] for rows in told]))
+            for tensor in spec.observations
+        },
     )
 
 
-def _observations(spec: TaskSpec, *parts: Rows) -> Iterator[tuple[str, Array]]:
-    for tensor in spec.observations:
-        rows = [part.observations[tensor.name] for part in parts if len(part)]
-        yield tensor.name, _frozen(_joined(rows) if rows else tensor.empty(0))
-
-
 def _joined(parts: list[Array]) -> Array:
-    parts = [part for part in parts if len(part)] or parts[:1]
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _frozen(array: Array) -> Array:
     seen = array.view()
-    seen.flags.writeable = False
+    seen.setflags(write=False)
     return seen

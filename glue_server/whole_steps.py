@@ -24,8 +24,8 @@ def rl_start(joined: Joined, slots: Sequence[int]) -> Started:
     asked = Asked.of(joined.all_if_none(slots))
     joined.agent.check_whole("RL_start", asked.places)
     played = _start(joined, asked.places)
-    actions = joined.agent.actions(asked.places)
-    return Started(asked.slots, asked.all_copied(played.observations), asked.all_copied(actions))
+    actions = joined.agent.actions(asked.named)
+    return Started(asked.slots, asked.all_copied(played.observations), actions)
 
 
 def rl_step(joined: Joined, slots: Sequence[int]) -> Stepped:
@@ -33,7 +33,7 @@ def rl_step(joined: Joined, slots: Sequence[int]) -> Stepped:
     asked = _stepping(joined, slots)
     joined.agent.check_whole("RL_step", asked.places)
     played = _step(joined, asked.places)
-    return stepped(asked, played, asked.all_copied(joined.agent.actions(asked.places)))
+    return stepped(asked, played, joined.agent.actions(asked.named))
 
 
 def rl_episode(joined: Joined, max_steps: int, slots: Sequence[int]) -> EpisodePlayed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -134,6 +134,56 @@ def test_an_environment_may_write_to_its_arrays_again() -> None:
         [[1.0, 1.0]],
         [[2.0, 2.0]],
     ]
+
+
+def test_env_step_may_answer_with_the_same_arrays_again() -> None:
+    class Thrifty(Hall):
+        def env_step(self, actions: Arrays, slots: Array) -> Earned:
+            self._taken += 1.0
+            return Earned(self._taken[:, 0], {"observation": self._taken})
+
+    pool = pool_over(Thrifty(), slots=1)
+    exchange(pool, starts=[0])
+    answers = [exchange(pool, steps=[0]) for _ in range(2)]
+    assert [each.rewards.tolist() for each in answers] == [[1.0], [2.0]]
+    assert [each.observations["observation"].tolist() for each in answers] == [
+        [[1.0, 1.0]],
+        [[2.0, 2.0]],
+    ]
+
+
+def test_worlds_may_share_the_array_that_they_answer_with() -> None:
+    pool = pool_over(Worlds(Shared()))
+    exchange(pool, starts=[0, 1])
+    answers = [exchange(pool, steps=[0, 1]) for _ in range(2)]
+    assert [each.observations["observation"].tolist() for each in answers] == [
+        [[3.0, 3.0], [4.0, 4.0]],
+        [[5.0, 5.0], [6.0, 6.0]],
+    ]
+
+
+class Shared:
+    """A suite and its worlds at once: counts starts and steps in one array."""
+
+    spec = SPEC
+    variants: ClassVar[Mapping[str, int]] = {"task": 1}
+    standardizes = True
+
+    def __init__(self) -> None:
+        self._seen = np.zeros(2)
+
+    def world(self) -> Shared:
+        return self
+
+    def start(self, cell: Cell) -> Arrays:
+        self._seen += 1.0
+        return {"observation": self._seen}
+
+    def step(self, action: Arrays) -> Step:
+        return Step(0.0, self.start(cell()), False, False, False)
+
+    def close(self) -> None:
+        pass
 
 
 def test_closing_a_pool_cleans_its_environment_up_once() -> None:

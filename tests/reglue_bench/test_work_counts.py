@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reglue import Actions, Turn
+from reglue import Turn
 from tests.reglue_bench.toys import Seeded, corridor_plan, play
 
 LONG = {"walk": [0] * 12}  # twelve goals, each episode of 5 steps
@@ -21,7 +21,7 @@ class Tallied(Seeded):
         super().__init__()
         self.told: Counter[str] = Counter()
 
-    def turn(self, turn: Turn) -> Actions:
+    def turn(self, turn: Turn) -> Any:
         self.told.update(
             turns=1, ends=len(turn.ends), steps=len(turn.steps), starts=len(turn.starts)
         )

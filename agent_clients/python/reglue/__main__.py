@@ -15,6 +15,7 @@ _ABOUT = {
     "join": "play an agent at a glue",
     "bench": "evaluate an agent on a benchmark",
     "benchmarks": "list the benchmarks",
+    "cache": "show or clear what is kept on disk to be fast",
     "conformance": "does a client of your own keep the rules of the protocol?",
     "glue": "join whoever comes: an agent, an environment and a benchmark program",
     "try": "rehearse: a few episodes, and what would fail",

@@ -72,6 +72,12 @@ class Starts:
         return len(self.slots)
 
 
+NO_ENDS = Ends(np.zeros(0, np.uint32), np.zeros(0, np.uint8))
+NO_STEPS = Steps(np.zeros(0, np.uint32), np.zeros(0, np.uint8))
+NO_STARTS = Starts(np.zeros(0, np.uint32), np.zeros(0, np.uint64))
+"""Most turns lack two of their three parts."""
+
+
 @dataclass(frozen=True, slots=True)
 class Turn:
     """One exchange over many episodes; rows are ends, then steps, then starts."""

@@ -62,15 +62,25 @@ def conforming_names(observation: object, spec: TaskSpec) -> Mapping[str, Any]:
     return observation
 
 
+def conforming_row(observation: object, tensor: TensorSpec, spec: TaskSpec) -> Array:
+    """One tensor of one world's observation, `shape`; it may be the world's own array."""
+    if type(observation) is dict:  # as nearly all are, so that they need not be looked at twice
+        value = observation.get(tensor.name)
+        if (
+            type(value) is np.ndarray
+            and value.dtype == tensor.numpy_dtype
+            and value.shape == tensor.shape
+        ):
+            return value
+    return conforming_rows(conforming_names(observation, spec), tensor)
+
+
 def conforming_rows(
     named: Mapping[str, Any], tensor: TensorSpec, rows: tuple[int, ...] = ()
 ) -> Array:
     """One tensor of an observation, (*rows, *shape); it may be the environment's own array."""
-    value, shape = named[tensor.name], (*rows, *tensor.shape)
-    if type(value) is np.ndarray and value.dtype == tensor.numpy_dtype and value.shape == shape:
-        return value
-    what = f"observation {tensor.name!r}"
-    value = conforming_array(what, value, tensor.numpy_dtype)
+    what, shape = f"observation {tensor.name!r}", (*rows, *tensor.shape)
+    value = conforming_array(what, named[tensor.name], tensor.numpy_dtype)
     if value.shape != shape:
         raise NotAnEnvironment(f"{what}: got shape {value.shape}, wanted {shape}")
     return value

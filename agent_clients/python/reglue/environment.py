@@ -19,9 +19,8 @@ import numpy.typing as npt
 
 from reglue.conforming import (
     conforming_array,
-    conforming_names,
     conforming_observation,
-    conforming_rows,
+    conforming_row,
     conforming_spec,
     conforming_step,
 )
@@ -233,9 +232,9 @@ class Worlds(Environment):
             played.success[row] = True
 
     def _keep(self, played: Played, row: int, observation: Arrays) -> None:
-        named = conforming_names(observation, self.spec)
+        # Copied at once: worlds of a suite may share the array that they answer with.
         for tensor in self.spec.observations:
-            played.observations[tensor.name][row] = conforming_rows(named, tensor)
+            played.observations[tensor.name][row] = conforming_row(observation, tensor, self.spec)
 
     def _numbered(self, cell: Cell) -> Cell:
         """With standardized chance, the n-th start's cell."""

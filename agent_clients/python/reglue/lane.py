@@ -52,8 +52,17 @@ class Lane:
 
         Raises LaneEnded.
         """
-        frame = len(message).to_bytes(_HEADER, "little") + message
-        return self.send_rest(memoryview(frame), timeout_s)
+        header = len(message).to_bytes(_HEADER, "little")
+        try:
+            sent = self._socket.sendmsg((header, message))
+        except BlockingIOError:
+            sent = 0
+        except OSError as error:
+            raise LaneEnded(str(error)) from error
+        if sent < _HEADER:
+            return self.send_rest(memoryview(header + message)[sent:], timeout_s)
+        rest = memoryview(message)[sent - _HEADER :]
+        return self.send_rest(rest, timeout_s) if rest else rest
 
     def send_rest(self, rest: memoryview, timeout_s: float | None = None) -> memoryview:
         """As `send`, for what was left of a frame."""

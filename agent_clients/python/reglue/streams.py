@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hmac
 import logging
 import socket
@@ -159,8 +158,10 @@ class LaneStream:
 
     def send(self, message: Any) -> None:
         """Write it to the socket."""
-        with contextlib.suppress(LaneEnded):  # what came in before is still to be read
+        try:
             self._lane.send(message.SerializeToString())
+        except LaneEnded as error:  # what came in before is still to be read
+            log.debug("an answer was not sent: %s", error)
 
     def receive(self, timeout_s: float | None = None) -> Any | None:
         """The next message; None if none came in time. Raises StreamEnded."""

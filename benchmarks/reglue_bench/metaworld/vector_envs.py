@@ -162,8 +162,8 @@ def _check_vector(envs: Any) -> None:
 
 
 def _wrappers(text: str) -> str:
-    """The wrappers that matter, from `<A<B<C instance>>>`: "A B"."""
-    *around, _ = re.findall(r"<(\w+)", text)
+    """The wrappers that matter, from `<A<B<C instance>>>` or `<A<B<C<its id>>>>`: "A B"."""
+    *around, _ = re.findall(r"<(\w+)(?=[< ])", text)
     kept = " ".join(each for each in around if each not in _CHANGE_NOTHING)
     if not _WRAPPERS.fullmatch(kept):
         raise _unreadable(f"sub-environments {text}", "the wrappers that gym.make_vec puts on")

@@ -19,6 +19,7 @@ from tests.reglue_bench.metaworld.vector_envs import (
     Experts,
     meta_learning,
     multi_task,
+    one_task,
     same_calls,
     standing,
 )
@@ -55,6 +56,15 @@ def test_multi_task_numbers_are_upstreams(options: dict[str, Any], dtype: Any) -
             assert got == wanted
             assert same_calls(agents[1].calls, agents[0].calls)
             assert standing(ours) == standing(theirs)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # Gymnasium's own, of what Meta-World shows
+def test_mt1_is_read_too() -> None:
+    theirs, ours = one_task(), one_task()
+    with closed(theirs, ours):
+        agents = [Experts(each, np.float64) for each in (theirs, ours)]
+        wanted = metaworld.evaluation.evaluation(agents[0], theirs, 1)
+        assert evaluation(agents[1], ours, 1, workers=0, surplus=True) == wanted
 
 
 def test_what_cannot_count_is_not_played() -> None:

@@ -43,6 +43,19 @@ def meta_learning(*, goals: int = 6, **options: Any) -> Any:
     return _made("Meta-World/custom-ml-envs", chosen | options, goals)
 
 
+def one_task() -> Any:
+    """Three sub-environments of MT1, which know the id that they were made by."""
+    options: dict[str, Any] = {
+        "env_name": "reach-v3",
+        "num_envs": 3,
+        "seed": 5,
+        "max_episode_steps": 40,
+        "vector_strategy": "sync",
+        "vector_kwargs": {"autoreset_mode": gym.vector.AutoresetMode.SAME_STEP},
+    }
+    return _made("Meta-World/MT1", options, 6)
+
+
 def _made(name: str, options: dict[str, Any], number: int) -> Any:
     """With so many goals a task: drawing them costs a reset each."""
     library = cast(Any, metaworld)

@@ -72,8 +72,9 @@ def encode_reply(seq: int, reply: Reply, spec: TaskSpec | None) -> pb.AgentReply
         case Actions(arrays, abandon):
             assert spec is not None, "init comes before a turn"
             message = pb.AgentReply(seq=seq)
-            message.actions.action.extend(encode_arrays(spec.actions, arrays))
-            message.actions.abandon.extend(abandon)
+            actions = message.actions
+            actions.action.extend(encode_arrays(spec.actions, arrays))
+            actions.abandon.extend(abandon)
             return message
         case Message(text):
             return pb.AgentReply(seq=seq, message=session_pb2.Message(text=text))
@@ -87,8 +88,10 @@ def decode_reply(message: pb.AgentReply, spec: TaskSpec | None, rows: int) -> Re
     """The reply of a message; `rows` is how many the turn asked for. Raises BadReply."""
     match message.WhichOneof("reply"):
         case "actions" if spec is not None:
-            arrays = decode_arrays(spec.actions, message.actions.action, rows)
-            return Actions(arrays, tuple(message.actions.abandon))
+            actions = message.actions
+            return Actions(
+                decode_arrays(spec.actions, actions.action, rows), tuple(actions.abandon)
+            )
         case "done":
             return Done()
         case "message":

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
-from reglue.calls import EndKind, Ends, Phase, Starts, StepFlag, Steps, Turn
+from reglue.calls import (
+    NO_ENDS,
+    NO_STARTS,
+    NO_STEPS,
+    EndKind,
+    Ends,
+    Phase,
+    Starts,
+    StepFlag,
+    Steps,
+    Turn,
+)
 from reglue.errors import BadReply
 from reglue.spec import TaskSpec
 from reglue.v1 import agent_pb2 as pb
@@ -21,13 +30,13 @@ _KNOWN_FLAGS = sum(StepFlag)  # later versions may have more: those are ignored
 def encode_turn(message: pb.Turn, turn: Turn, spec: TaskSpec) -> None:
     """Write it into an empty message, in place: half the price of a constructor's."""
     message.phase = int(turn.phase)  # type: ignore[assignment]
-    if len(turn.ends):
+    if turn.ends is not NO_ENDS:
         message.end_slots.extend(turn.ends.slots.tolist())
         message.end_kinds.extend(turn.ends.kinds.tolist())
-    if len(turn.steps):
+    if turn.steps is not NO_STEPS:
         message.step_slots.extend(turn.steps.slots.tolist())
         message.step_flags.extend(turn.steps.flags.tolist())
-    if len(turn.starts):
+    if turn.starts is not NO_STARTS:
         message.start_slots.extend(turn.starts.slots.tolist())
         message.start_seeds.extend(turn.starts.seeds.tolist())
     if not _withheld(turn.phase, spec):
@@ -53,24 +62,22 @@ def decode_turn(message: pb.Turn, spec: TaskSpec) -> Turn:
         raise BadReply("OUT_OF_DOMAIN", got=f"slot {most}", wanted=f"0 to {spec.slots - 1}")
     return Turn(
         phase=phase,
-        ends=Ends(_column(end_slots, np.uint32), _column(end_kinds, np.uint8)),
-        steps=Steps(_column(step_slots, np.uint32), _flags(step_flags)),
-        starts=Starts(_column(start_slots, np.uint32), _column(start_seeds, np.uint64)),
+        ends=Ends(_slots(end_slots), np.array(end_kinds, np.uint8)) if end_slots else NO_ENDS,
+        steps=Steps(_slots(step_slots), _flags(step_flags)) if step_slots else NO_STEPS,
+        starts=Starts(_slots(start_slots), np.array(start_seeds, np.uint64))
+        if start_slots
+        else NO_STARTS,
         rewards=_rewards(message.reward, len(end_slots) + len(step_slots), phase, spec),
         observations=decode_arrays(spec.observations, message.observation, len(slots)),
     )
 
 
-_NOTHING = {dtype: np.zeros(0, dtype) for dtype in (np.uint8, np.uint32, np.uint64)}
-"""Most turns lack two of their three parts."""
-
-
-def _column(numbers: list[Any], dtype: type[Any]) -> npt.NDArray[Any]:
-    return np.array(numbers, dtype) if numbers else _NOTHING[dtype]
+def _slots(slots: list[int]) -> npt.NDArray[np.uint32]:
+    return np.array(slots, np.uint32)
 
 
 def _flags(flags: list[int]) -> npt.NDArray[np.uint8]:
-    return _column([each & _KNOWN_FLAGS for each in flags], np.uint8)
+    return np.array([each & _KNOWN_FLAGS for each in flags], np.uint8)
 
 
 def _rewards(entry: bytes, rows: int, phase: Phase, spec: TaskSpec) -> npt.NDArray[np.float64]:
