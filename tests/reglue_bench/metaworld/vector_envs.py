@@ -49,7 +49,6 @@ def one_task() -> Any:
         "env_name": "reach-v3",
         "num_envs": 3,
         "seed": 5,
-        "max_episode_steps": 40,
         "vector_strategy": "sync",
         "vector_kwargs": {"autoreset_mode": gym.vector.AutoresetMode.SAME_STEP},
     }
