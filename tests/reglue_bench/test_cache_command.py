@@ -36,7 +36,7 @@ def test_it_says_where_and_how_much(tmp_path: Path) -> None:
     done = reglue_cache(folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert str(tmp_path) in done.stdout
-    assert "3.2 kB of at most 1.1 GB" in done.stdout
+    assert "3.2 kB of at most 2.1 GB" in done.stdout
     assert done.stdout == reglue_cache("info", folder=tmp_path).stdout
 
 
