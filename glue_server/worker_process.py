@@ -17,7 +17,6 @@ from reglue.spec import TaskSpec
 from reglue.wire.specs import spec_from_bytes
 
 _STDERR = 2
-_HUGE_PAGES = "glibc.malloc.hugetlb=1"  # glibc 2.35; others ignore it
 
 
 class WorkerProcess:
@@ -71,9 +70,6 @@ def _spawn(descriptor: int, log_file: Path | None) -> subprocess.Popen[bytes]:
     """Start a worker: no fork of our state, no share in the terminal's Ctrl-C."""
     # The worker imports what we can import, a script's own folder too.
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    # Models of simulators are large, and the kernel's pages of 4 kB take longer than they do.
-    tunables = os.environ.get("GLIBC_TUNABLES")
-    environment["GLIBC_TUNABLES"] = ":".join(filter(None, (_HUGE_PAGES, tunables)))
     output = log_file.open("ab") if log_file else None
     try:
         return subprocess.Popen(

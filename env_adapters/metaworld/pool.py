@@ -1,10 +1,11 @@
-"""Simulators that a suite's environments share."""
+"""Simulators that a suite's worlds share."""
 
 from __future__ import annotations
 
 from env_adapters.cache import DiskCache, cache_folder
 from env_adapters.metaworld.models import Models
 from env_adapters.metaworld.rests import Rests
+from env_adapters.metaworld.shared_env import SharedEnvs
 from env_adapters.metaworld.simulator import Simulator
 
 
@@ -12,13 +13,13 @@ class SimulatorPool:
     """Lends simulators, and keeps those that come back for whoever wants their task next.
 
     Of idle ones at most `most_idle` are kept; the one that has been idle longest is
-    closed. Their models stay, so that all 50 tasks take 1.2 GB. For one thread.
+    dropped. Environments and models stay, so that all 50 tasks take 1.2 GB. For one thread.
     """
 
     def __init__(self, most_idle: int = 64) -> None:
         self._most_idle = most_idle
         cache = DiskCache(cache_folder())
-        self._models, self._rests = Models(cache), Rests(cache)
+        self._envs = SharedEnvs(Models(cache), Rests(cache))
         self._idle: list[Simulator] = []  # the longest idle first
 
     def take(self, task: str) -> Simulator:
@@ -26,10 +27,10 @@ class SimulatorPool:
         for place in reversed(range(len(self._idle))):
             if self._idle[place].task == task:
                 return self._idle.pop(place)
-        return Simulator(task, self._models, self._rests)
+        return Simulator(task, self._envs)
 
     def give_back(self, simulator: Simulator) -> None:
         """Its episode is over or abandoned."""
         self._idle.append(simulator)
         if len(self._idle) > self._most_idle:
-            self._idle.pop(0).close()
+            self._idle.pop(0)

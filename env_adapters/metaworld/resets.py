@@ -100,7 +100,7 @@ class Resets:
         attributes: dict[str, Any] = {
             name: value for name, value in vars(self._env).items() if isinstance(value, _PLAIN)
         }
-        own = [name for name, value in attributes.items() if _owns_memory(value)]
+        own = [name for name, value in attributes.items() if owns_memory(value)]
         attributes |= {name: attributes[name].copy() for name in own}
         return _Start(
             observation.copy(),
@@ -154,7 +154,7 @@ def _settling_by(env: Any, settle: Callable[[int], None]) -> Iterator[None]:
         del env._reset_hand
 
 
-def _owns_memory(value: Any) -> bool:
+def owns_memory(value: Any) -> bool:
     """Whether it is an array that MuJoCo does not change with each step."""
     while isinstance(value, np.ndarray) and value.base is not None:
         value = value.base

@@ -10,11 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from env_adapters.metaworld.fast import stand_in
 from env_adapters.metaworld.library import mujoco
-from env_adapters.metaworld.models import Models
-from env_adapters.metaworld.resets import Resets
-from env_adapters.metaworld.rests import Rests
+from env_adapters.metaworld.shared_env import SharedEnvs
 from reglue.errors import UsageError
 
 MAX_HORIZON = 500
@@ -44,23 +41,23 @@ class Simulator:
     """Plays one task; an episode is a function of the goal and the actions alone.
 
     The first of a task costs 24 MB and 100 ms to make, 20 ms where its model was kept;
-    further ones share that model (see `models`). What a start costs is said in `resets`.
-    There is no seed: once the goal is set, nothing in
-    the 50 tasks draws a random number. `fast` is for those who compare: it changes what a
-    step costs, and no bit; see env_adapters.metaworld.fast.
+    further ones take turns in its environment (see `shared_env`). What a start costs is
+    said in `resets`. There is no seed: once the goal is set, nothing in the 50 tasks draws
+    a random number. `fast` is for those who compare: it changes what a step costs, and no
+    bit; see env_adapters.metaworld.fast.
     """
 
-    def __init__(self, task: str, models: Models, rests: Rests, *, fast: bool = True) -> None:
+    def __init__(self, task: str, envs: SharedEnvs, *, fast: bool = True) -> None:
         self.task = task
-        self._env, self._share = models.environment(task)
-        self._resets = Resets(self._env, rests)
-        double = stand_in(self._env) if fast else None
-        self._step: _Step = double.step if double else partial(_plain_step, self._env)
+        self._share = envs.share(task)
+        self._shared = self._share.env
+        self._env, double = self._shared.env, self._shared.double
+        self._step: _Step = double.step if double and fast else partial(_plain_step, self._env)
 
     @property
     def steps(self) -> int:
         """Steps since the episode began."""
-        return int(self._env.curr_path_length)
+        return int(self._share.attributes["curr_path_length"])
 
     def start(self, goal: Sequence[float], *, goal_visible: bool) -> Floats:
         """Begin an episode; its first observation, (39,). Raises UsageError.
@@ -72,7 +69,7 @@ class Simulator:
         if len(goal) != size:
             raise UsageError(f"{self.task}: got a goal of {len(goal)} numbers, wanted {size}")
         self._share.take()
-        return self._resets.start(goal, goal_visible=goal_visible)
+        return self._shared.resets.start(goal, goal_visible=goal_visible)
 
     def step(self, action: npt.NDArray[Any]) -> tuple[Floats, Any, bool]:
         """Observation (39,), reward and success flag after `action`, (4,) float32 or float64.
@@ -89,11 +86,9 @@ class Simulator:
 
     def get_state(self) -> SimulatorState:
         """A copy of what the episode has changed so far."""
-        physics = np.empty(self._physics_size())
-        mj, model = mujoco(), self._share.take()
-        mj.mj_getState(model, self._env.data, physics, mj.mjtState.mjSTATE_INTEGRATION)
+        self._share.take()
         return SimulatorState(
-            physics,
+            self._shared.physics(),
             self._env._prev_obs.copy(),
             self.steps,
             getattr(self._env, "_target_to_obj_init", None),
@@ -101,13 +96,15 @@ class Simulator:
 
     def fits(self, state: SimulatorState) -> bool:
         """Whether `state` has the sizes of this task's."""
-        sizes = (self._physics_size(), self._env._prev_obs.size)
+        self._share.take()
+        sizes = (self._share.physics.size, self._env._prev_obs.size)
         return (state.physics.size, state.previous.size) == sizes
 
     def set_state(self, state: SimulatorState) -> None:
         """Continue from `state`, after `start` with the goal that it was taken under."""
+        self._share.take()
         mj = mujoco()
-        model, data, kind = self._share.take(), self._env.data, mj.mjtState.mjSTATE_INTEGRATION
+        model, data, kind = self._env.model, self._env.data, mj.mjtState.mjSTATE_INTEGRATION
         mj.mj_setState(model, data, state.physics, kind)
         mj.mj_forward(model, data)
         # mj_forward computes the positions that the reward reads, but also replaces the
@@ -117,14 +114,6 @@ class Simulator:
         self._env.curr_path_length = state.steps
         if hasattr(self._env, "_target_to_obj_init"):
             self._env._target_to_obj_init = state.first_distance
-
-    def close(self) -> None:
-        """Release what it holds."""
-        self._env.close()
-
-    def _physics_size(self) -> int:
-        mj = mujoco()
-        return int(mj.mj_stateSize(self._env.model, mj.mjtState.mjSTATE_INTEGRATION))
 
 
 def _plain_step(env: Any, action: npt.NDArray[Any]) -> tuple[Floats, Any, Any]:

@@ -18,6 +18,7 @@ from env_adapters.metaworld import ALL_TASKS, resets
 from env_adapters.metaworld.library import mujoco
 from env_adapters.metaworld.models import Models
 from env_adapters.metaworld.rests import Rests
+from env_adapters.metaworld.shared_env import SharedEnvs
 from env_adapters.metaworld.simulator import Simulator
 
 ACTIONS = np.random.default_rng(2).uniform(-1, 1, (12, 4)).astype(np.float32)
@@ -44,7 +45,7 @@ def make(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Simulator]:
     models = Models(DiskCache(tmp_path_factory.mktemp("models")))
 
     def give(task: str, rests: Rests | None = None) -> Simulator:
-        return Simulator(task, models, rests or Rests(DiskCache(None)))
+        return Simulator(task, SharedEnvs(models, rests or Rests(DiskCache(None))))
 
     return give
 
@@ -184,7 +185,7 @@ def test_few_starts_are_kept(draw_two: Any, make: Any, monkeypatch: pytest.Monke
     simulator, (first, second) = make("reach-v3"), draw_two("reach-v3")
     seen = [bits(simulator.start(goal, goal_visible=True)) for goal in (first, second) * 2]
     assert seen[:2] == seen[2:]
-    assert len(simulator._resets._starts) == 1
+    assert len(simulator._shared.resets._starts) == 1
 
 
 def test_in_other_versions_resets_are_plain(
