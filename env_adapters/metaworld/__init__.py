@@ -6,9 +6,9 @@ raises reglue.errors.MissingExtra where they are not installed.
 
 from env_adapters.metaworld.draws import Goal
 from env_adapters.metaworld.goals import draw_goals
-from env_adapters.metaworld.names import ALL_TASKS
 from env_adapters.metaworld.suite import MetaWorld
 from env_adapters.metaworld.task_sets import Stream, TaskSet, catalogue, task_set
+from reglue.metaworld_names import ALL_TASKS
 
 __all__ = [
     "ALL_TASKS",

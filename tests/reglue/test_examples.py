@@ -23,6 +23,7 @@ from reglue.examples.expert import ExpertAgent
 from reglue.examples.random_agent import RandomAgent
 from reglue.examples.reach_adapt import HAND_HIGH, HAND_LOW, ReachAdapt, find_goal, way_points
 from reglue.loading import load
+from reglue.metaworld_names import MT10, MT25, MT50
 from reglue.spec import (
     Box,
     Discrete,
@@ -216,8 +217,25 @@ def test_the_expert_refuses_what_is_not_meta_world() -> None:
         begin(ExpertAgent(), robot(4))
 
 
+def test_the_expert_loads_no_simulator_and_leaves_no_trace() -> None:
+    program = """
+import sys
+from reglue.examples.expert import ExpertAgent
+from reglue.metaworld_names import ALL_TASKS
+assert {*ExpertAgent()._policies} == {*ALL_TASKS}
+assert not {"mujoco", "gymnasium", "metaworld", "metaworld.policies"} & {*sys.modules}
+import metaworld, metaworld.policies
+assert metaworld.policies.ENV_POLICY_MAP.keys() == ExpertAgent()._policies.keys()
+"""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True)
+
+
+def test_names_are_in_meta_worlds_order() -> None:
+    assert ((*MT10_V3,), (*MT25_V3,), (*MT50_V3,)) == (MT10, MT25, MT50)
+
+
 def test_the_expert_without_meta_world_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "metaworld.env_dict", None)
+    monkeypatch.setitem(sys.modules, "metaworld.policies", None)
     with pytest.raises(MissingExtra, match=r"reglue\[metaworld\]"):
         ExpertAgent()
 

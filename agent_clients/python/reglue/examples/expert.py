@@ -16,11 +16,15 @@ import numpy.typing as npt
 
 from reglue.agent import Agent
 from reglue.calls import Starts, Steps
-from reglue.errors import MissingExtra, NotAnAgent, UnknownName
+from reglue.errors import NotAnAgent, UnknownName
+from reglue.examples.policies import policies
+from reglue.metaworld_names import ALL_TASKS, MT10, MT25, MT50
 from reglue.spec import Array, Arrays, TaskSpec
 
 ROBOT_NUMBERS = 39
 """What Meta-World's policies read of an observation; a one-hot comes behind."""
+
+_ORDERS = {len(tasks): tasks for tasks in (MT10, MT25, MT50)}  # by the one-hot's width
 
 
 class ExpertAgent(Agent):
@@ -33,7 +37,7 @@ class ExpertAgent(Agent):
     partial_turns = True
 
     def __init__(self, task: str | None = None) -> None:
-        self._policies, self._orders = _metaworld()
+        self._policies = policies()
         if task is not None and task not in self._policies:
             raise UnknownName("task of Meta-World", task, self._policies)
         self._task = task
@@ -44,7 +48,7 @@ class ExpertAgent(Agent):
         told = any(tensor.name == "task" for tensor in spec.observations)
         if width < ROBOT_NUMBERS:
             raise NotAnAgent("the expert plays Meta-World: no `observation` of 39 numbers or more")
-        if self._task is None and not told and width - ROBOT_NUMBERS not in self._orders:
+        if self._task is None and not told and width - ROBOT_NUMBERS not in _ORDERS:
             raise NotAnAgent(
                 f"the expert cannot tell the task: got {width - ROBOT_NUMBERS} numbers behind the "
                 "robot's 39, wanted a one-hot of 10, 25 or 50; give it task=NAME or --reveal-tasks"
@@ -79,17 +83,6 @@ class ExpertAgent(Agent):
         if self._task is not None:
             return self._task
         if "task" in observations:
-            return sorted(self._policies)[int(np.ravel(observations["task"][row])[0])]
+            return ALL_TASKS[int(np.ravel(observations["task"][row])[0])]
         one_hot = observations["observation"][row, ROBOT_NUMBERS:]
-        return self._orders[len(one_hot)][int(np.argmax(one_hot))]
-
-
-def _metaworld() -> tuple[dict[str, Any], dict[int, list[str]]]:
-    """Policies by task name; task names in one-hot order by the one-hot's width."""
-    try:
-        from metaworld.env_dict import MT10_V3, MT25_V3, MT50_V3
-        from metaworld.policies import ENV_POLICY_MAP
-    except ModuleNotFoundError as error:
-        raise MissingExtra("the example agent `expert`", "metaworld", "Meta-World") from error
-    orders = {len(tasks): list(tasks) for tasks in (MT10_V3, MT25_V3, MT50_V3)}
-    return dict(ENV_POLICY_MAP), orders
+        return _ORDERS[len(one_hot)][int(np.argmax(one_hot))]
