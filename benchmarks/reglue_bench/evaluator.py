@@ -44,14 +44,19 @@ class Evaluator:
         self.plan = make_plan(self._settings)
         self._folder = tempfile.TemporaryDirectory(prefix="reglue-")
         self._pool: Pool | None = None
+        self._is_closed = False
 
     def __call__(
         self, agent: object, *, out: str | Path | None = None, watcher: Watcher | None = None
     ) -> Result:
         """Evaluate `agent`, an object as in `evaluate`; `out` keeps the run in a folder.
 
-        Raises RunExists, NotAnAgent.
+        Raises RunExists, NotAnAgent, UsageError (closed).
         """
+        if self._is_closed:
+            raise UsageError(
+                "got a call of an Evaluator that is closed, wanted one within its `with`"
+            )
         if isinstance(agent, str):
             raise UsageError(f"got the name {agent!r}, wanted an object: evaluate starts agents")
         if self._pool is None:
@@ -71,7 +76,8 @@ class Evaluator:
         return result
 
     def close(self) -> None:
-        """End its environments."""
+        """End its environments, for good."""
+        self._is_closed = True
         self._close_pool()
         self._folder.cleanup()
 

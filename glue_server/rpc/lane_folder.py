@@ -6,7 +6,9 @@ import contextlib
 import os
 import secrets
 import socket
+import stat
 import tempfile
+import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from reglue.errors import UsageError
 from reglue.lane_path import LANE_DIR, LONGEST
 
 _BACKLOG = 64
+_YOUNG_S = 60.0  # a folder as young as that may be of a glue that is about to listen
 
 
 class LaneFolder:
@@ -28,6 +31,7 @@ class LaneFolder:
             self.sockets = {
                 role: _listening(self.path(role), 0o666 if for_all else 0o600) for role in roles
             }
+            _sweep(self._folder)
         except BaseException:
             self.close()
             raise
@@ -40,17 +44,18 @@ class LaneFolder:
         """Remove the folder."""
         for listener in self.sockets.values():
             listener.close()
-        with contextlib.suppress(OSError):  # somebody has tidied up
-            for path in self._folder.iterdir():
-                path.unlink()
-            self._folder.rmdir()
+        _remove(self._folder)
 
 
 def _new_folder(name_length: int, mode: int) -> Path:
-    """In REGLUE_LANE_DIR; else in the user's folder for such things, or a temporary one."""
+    """In REGLUE_LANE_DIR; else in the user's folder for such things, or a temporary one.
+
+    Other users do not enter the user's.
+    """
     if asked := os.environ.get(LANE_DIR):
         return _made(Path(asked).absolute(), name_length, mode)
-    places = (os.environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir(), "/tmp")
+    own = None if mode & stat.S_IXOTH else os.environ.get("XDG_RUNTIME_DIR")
+    places = (own, tempfile.gettempdir(), "/tmp")
     problems = []
     for place in filter(None, places):
         try:
@@ -61,7 +66,7 @@ def _new_folder(name_length: int, mode: int) -> Path:
 
 
 def _made(place: Path, name_length: int, mode: int) -> Path:
-    folder = place / f"reglue-{secrets.token_hex(6)}"
+    folder = place / f"{_host_prefix()}{secrets.token_hex(4)}"
     if len(os.fsencode(folder)) + 1 + name_length > LONGEST:
         most = LONGEST - len(os.fsencode(folder)) - 1 - name_length + len(os.fsencode(place))
         raise UsageError(
@@ -90,3 +95,50 @@ def _listening(path: str, mode: int) -> socket.socket:
         listener.close()
         raise UsageError(f"{path} cannot be listened on: {error.strerror}") from error
     return listener
+
+
+def _host_prefix() -> str:
+    """Of the folders of this host: where a place is shared, nobody hears others' sockets."""
+    return f"reglue-{zlib.crc32(socket.gethostname().encode()) & 0xFFFF:04x}"
+
+
+def _sweep(ours: Path) -> None:
+    """Remove what glues of this user that were killed have left beside our folder."""
+    now_s = ours.stat().st_mtime  # by the clock that dates the others
+    for folder in ours.parent.glob(f"{_host_prefix()}{'[0-9a-f]' * 8}"):
+        if _is_left(folder, now_s):
+            _remove(folder)
+
+
+def _is_left(folder: Path, now_s: float) -> bool:
+    """Whether it is ours, no longer young, and has sockets alone, at which nobody listens."""
+    try:
+        about = folder.lstat()
+        if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.getuid():
+            return False
+        if now_s - about.st_mtime < _YOUNG_S:
+            return False
+        sockets = list(folder.iterdir())
+        return bool(sockets) and all(map(_is_deaf, sockets))
+    except OSError:  # gone, or not for us to see
+        return False
+
+
+def _is_deaf(path: Path) -> bool:
+    """Whether it is a socket at which nobody listens. Raises OSError."""
+    if not stat.S_ISSOCK(path.lstat().st_mode):
+        return False
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as visitor:
+        visitor.setblocking(False)
+        try:
+            visitor.connect(str(path))
+        except ConnectionRefusedError:
+            return True
+    return False
+
+
+def _remove(folder: Path) -> None:
+    with contextlib.suppress(OSError):  # somebody has tidied up
+        for path in folder.iterdir():
+            path.unlink(missing_ok=True)
+        folder.rmdir()

@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
-import re
-import signal
-import subprocess
-import sys
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from env_adapters.classic.gridworld import GridWorld
 from glue_server import Glue
-from glue_server.hub import ROLES, Hub
-from glue_server.rpc import GlueServer
-from glue_server.timeouts import Timeouts
-from reglue import connect
+from glue_server.hub import ROLES
 from reglue.environment import Worlds
 from reglue.errors import (
     AgentFault,
@@ -35,49 +23,10 @@ from reglue.errors import (
 from reglue.examples.random_agent import RandomAgent
 from reglue.experiment import Experiment
 from reglue.transport import Transport
+from tests.glue_server.hubs import PATIENCE_S, Start, a_hub, corridor, until
 from tests.glue_server.playing import SOLVED, Follower, Scripted, still
 from tests.glue_server.rpc.roads import TRANSPORTS, road_to
-from tests.leftovers import nothing_left
 from tests.worlds import Corridor, Faulty
-
-PATIENCE_S = 60.0
-Start = Callable[..., "Future[str]"]
-
-
-@pytest.fixture
-def start() -> Iterator[Start]:
-    """Connects a partner from a thread."""
-    with nothing_left():
-        threads = ThreadPoolExecutor(8, thread_name_prefix="partner")
-        yield lambda *arguments, **more: threads.submit(connect, *arguments, **more)
-        threads.shutdown()
-
-
-@contextmanager
-def a_hub(**more: Any) -> Iterator[tuple[GlueServer, list[str]]]:
-    """A hub that serves, and what it has said."""
-    said: list[str] = []
-    with GlueServer(places=dict.fromkeys(ROLES, 4), **more) as server:
-        timeouts = Timeouts(first_step_s=30.0, step_s=30.0, environment_s=30.0)
-        hub = Hub(server, timeouts=timeouts, announce=said.append)
-        serving = threading.Thread(target=hub.serve)
-        serving.start()
-        try:
-            yield server, said
-        finally:
-            hub.close()
-            serving.join()
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
-def corridor() -> Worlds:
-    return Worlds(Corridor(solved=SOLVED))
 
 
 def test_a_program_plays_the_agent_and_the_environment_that_have_come(start: Start) -> None:
@@ -355,157 +304,3 @@ def test_a_secret_keys_what_agents_could_guess() -> None:
     assert heard[0] == heard[1]
     assert heard[2] == heard[4]
     assert len(set(heard)) == 3
-
-
-# In processes of their own.
-
-PROGRAM = """
-import sys
-import reglue.experiment
-
-with reglue.experiment.Experiment(sys.argv[1], "secret", seed=5) as rl:
-    rl.init()
-    for _ in range(3):
-        ended = rl.episode(200)
-        print(ended, rl.num_steps(), rl.return_(), flush=True)
-    rl.cleanup()
-"""
-
-
-@contextmanager
-def process(*words: str) -> Iterator[subprocess.Popen[str]]:
-    started = subprocess.Popen(
-        [sys.executable, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-    try:
-        yield started
-    finally:
-        started.kill()
-        started.communicate()
-
-
-def listening(hub: subprocess.Popen[str]) -> str:
-    """The address that it says."""
-    assert hub.stdout is not None
-    for line in hub.stdout:
-        if found := re.search(r"127\.0\.0\.1:\d+", line):
-            return found.group()
-    raise AssertionError("it said no address")
-
-
-def partner(role: str, address: str, folder: Path) -> Sequence[str]:
-    at = ("--address", address, "--token", "secret")
-    match role:
-        case "agent":
-            return ("-m", "reglue", "join", "random", *at)
-        case "environment":
-            return ("-m", "reglue", "join", "env_adapters.classic.gridworld:GridWorld", *at)
-    (folder / "program.py").write_text(PROGRAM)
-    return (str(folder / "program.py"), address)
-
-
-def test_three_roles_in_three_processes_meet_in_each_of_the_six_orders(tmp_path: Path) -> None:
-    """All six programs see the same bits: the seed alone decides."""
-    glue = ("-m", "reglue", "glue", "--listen", "127.0.0.1:0", "--token", "secret")
-    heard: set[str] = set()
-    with process(*glue) as hub:
-        address = listening(hub)
-        for order in itertools.permutations(ROLES):
-            with (
-                process(*partner(order[0], address, tmp_path)) as first,
-                process(*partner(order[1], address, tmp_path)) as second,
-                process(*partner(order[2], address, tmp_path)) as third,
-            ):
-                here = dict(zip(order, (first, second, third), strict=True))
-                said, _ = here["experiment"].communicate(timeout=PATIENCE_S)
-                assert here["experiment"].returncode == 0, said
-                heard.add(said)
-                for role in ("agent", "environment"):
-                    words, _ = here[role].communicate(timeout=PATIENCE_S)
-                    assert here[role].returncode == 0
-                    assert "the experiment has left" in words
-    assert len(heard) == 1
-    assert len(heard.pop().splitlines()) == 3
-
-
-def test_the_hub_leaves_by_itself_after_its_last_run() -> None:
-    glue = ("-m", "reglue", "glue", "--listen", "127.0.0.1:0", "--token", "secret", "--runs", "1")
-    with process(*glue) as hub:
-        address = listening(hub)
-        with (
-            process(*partner("agent", address, Path())) as agent,
-            process(*partner("environment", address, Path())) as environment,
-            Experiment(address, "secret") as rl,
-        ):
-            rl.init()
-            rl.close()
-            assert hub.wait(PATIENCE_S) == 0
-            assert agent.wait(PATIENCE_S) == 0
-            assert environment.wait(PATIENCE_S) == 0
-
-
-def test_ctrl_c_lets_everybody_go() -> None:
-    glue = ("-m", "reglue", "glue", "--listen", "127.0.0.1:0", "--token", "secret")
-    with process(*glue) as hub:
-        address = listening(hub)
-        with process(*partner("agent", address, Path())) as agent:
-            assert hub.stdout is not None
-            for line in hub.stdout:
-                if "here: agent" in line:
-                    break
-            hub.send_signal(signal.SIGINT)
-            assert hub.wait(PATIENCE_S) == 130
-            words, _ = agent.communicate(timeout=PATIENCE_S)
-            assert "the hub has closed" in words
-
-
-@pytest.mark.parametrize("role", ["agent", "environment"])
-def test_who_is_interrupted_is_missed_at_once(start: Start, tmp_path: Path, role: str) -> None:
-    """Not only when the grace time is over."""
-    with a_hub(grace_s=10 * PATIENCE_S) as (server, _):
-        words = partner(role, server.address, tmp_path)
-        words = [word if word != "secret" else server.token for word in words]
-        with process(*words) as leaving:
-            start(
-                *((GridWorld(),) if role == "agent" else (RandomAgent(),)),
-                server.address,
-                server.token,
-            )
-            with Experiment(server.address, server.token, timeout_s=PATIENCE_S) as rl:
-                rl.init()
-                leaving.send_signal(signal.SIGINT)
-                assert leaving.wait(PATIENCE_S) == 130
-                with pytest.raises((AgentFault, EnvironmentFault)):
-                    rl.episode(1000)
-
-
-def test_sigterm_ends_a_hub_that_a_shell_runs_in_the_background() -> None:
-    """Such a shell has it ignore Ctrl-C."""
-    ignoring = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); "
-    words = [sys.executable, "-m", "reglue", "glue", "--listen", "127.0.0.1:0"]
-    with process("-c", f"{ignoring}os.execv(sys.executable, {words!r})") as hub:
-        listening(hub)
-        hub.send_signal(signal.SIGTERM)
-        assert hub.wait(PATIENCE_S) == 130
-
-
-def test_the_same_program_runs_in_one_process_and_over_the_hub(start: Start) -> None:
-    """Bit for bit: what a routine returns does not depend on where the partners live."""
-
-    def play(rl: Any) -> list[Any]:
-        rl.init()
-        seen: list[Any] = [rl.start().observations["observation"].tolist()]
-        for _ in range(30):
-            stepped = rl.step()
-            seen.append((stepped.rewards.tolist(), stepped.observations["observation"].tolist()))
-            seen.append(stepped.actions["action"].tolist())
-        seen.append(rl.return_())
-        return seen
-
-    with Glue(environment=GridWorld(), agent=RandomAgent(), seed=7) as local:
-        alone = play(local)
-    with a_hub() as (server, _):
-        start(RandomAgent(), server.address, server.token)
-        start(GridWorld(), server.address, server.token)
-        with Experiment(server.address, server.token, seed=7) as rl:
-            assert play(rl) == alone

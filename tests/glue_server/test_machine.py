@@ -1,11 +1,10 @@
-"""RL_init, RL_start, RL_step, RL_episode: who is asked what, and when it is refused."""
+"""RL_init, RL_start, RL_step: who is asked what, and when it is refused."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +17,7 @@ from reglue.errors import (
     OutOfDomain,
     OutOfOrder,
 )
-from reglue.experiment_calls import EpisodePlayed, ExperimentCall, RLEpisode, RLInit
+from reglue.experiment_calls import ExperimentCall, RLInit
 from reglue.routines import Routines
 from tests.glue_server.lab import (
     ROUTINES,
@@ -28,7 +27,6 @@ from tests.glue_server.lab import (
     Lab,
     begun,
     ends_of,
-    phases_of,
     refused,
     started,
 )
@@ -272,132 +270,6 @@ def test_an_agent_of_partial_turns_steps_where_it_is_told() -> None:
     bench.start([2])
     assert bench.asked()[1] == [("turn", [], [1], []), ("turn", [], [], [2])]
     assert bench.counts() == [(0.0, 1, 0), (0.25, 2, 0), (0.0, 1, 0)]
-
-
-# RL_episode.
-
-
-class Timed(Lab):
-    """Slot s ends at its step s + 2."""
-
-    def play(self, play: Any) -> Any:
-        for slot in play.slots.tolist():
-            self.fate[slot] = "ends" if self._live[slot][0] == slot + 1 else ""
-        return super().play(play)
-
-
-def test_an_episode_plays_until_it_ends() -> None:
-    bench = begun(lab=Timed())
-    assert bench.episode() is True
-    assert bench.counts() == [(1.0, 2, 1)]
-    assert ends_of(bench.actor) == [(0, EndKind.TERMINATED)]
-
-
-def test_the_start_is_the_first_of_an_episodes_steps() -> None:
-    bench = begun(lab=Timed())
-    assert bench.episode(1) is False
-    assert bench.counts() == [(0.0, 1, 0)]
-    assert bench.episode(2) is False
-    assert bench.counts() == [(0.5, 2, 0)]
-    assert bench.episode(3) is True
-
-
-def test_an_episode_that_is_cut_off_stays_live_and_uncounted() -> None:
-    bench = begun(slots=2)
-    assert bench.episode(4) is False
-    assert bench.counts() == [(1.5, 4, 0), (0.75, 4, 0)]
-    assert ends_of(bench.actor) == []
-    assert bench.step().slots == (0, 1)
-
-
-def test_slots_of_an_episode_end_one_by_one() -> None:
-    bench = begun(slots=2, lab=Timed())
-    assert bench.episode(3) is False
-    assert bench.counts() == [(1.0, 2, 1), (0.5, 3, 0)]
-    assert bench.episode(4) is True
-    assert bench.counts() == [(1.0, 2, 2), (0.75, 3, 1)]
-
-
-@pytest.mark.parametrize("steps", [0, -1])
-def test_an_episode_of_a_continuing_task_needs_a_limit(steps: int) -> None:
-    bench = begun(lab=Lab(replace(SPEC, continuing=True)))
-    refused(
-        bench, lambda: bench.episode(steps), OutOfDomain, "wanted (max_steps of 1|a whole number)"
-    )
-
-
-def test_success_at_any_step_is_the_episodes() -> None:
-    class Lucky(Lab):
-        def play(self, play: Any) -> Any:
-            for slot in play.slots.tolist():
-                self.fate[slot] = ["succeeds", "ends"][int(self._live[slot][0])]
-            return super().play(play)
-
-    bench = begun(lab=Lucky())
-    played = bench.machine.run(RLEpisode(0))
-    assert isinstance(played, EpisodePlayed)
-    assert (played.terminated.tolist(), played.success.tolist()) == ([True], [True])
-
-
-# RL_freeze and phases.
-
-
-def test_freeze_makes_what_follows_judged() -> None:
-    bench = started()
-    bench.freeze()
-    assert bench.asked()[1] == [("freeze",)]
-    bench.step()
-    bench.start()
-    assert [turn.phase for turn in bench.actor.turns] == [Phase.TRAIN] + [Phase.EVALUATE] * 2
-    assert phases_of(bench.lab.cells) == [Phase.TRAIN, Phase.EVALUATE]
-
-
-def test_rewards_that_a_task_withholds_are_the_programs_alone() -> None:
-    bench = started(lab=Lab(replace(SPEC, rewards_in_evaluation=False)))
-    bench.freeze()
-    assert bench.step().rewards.tolist() == [0.5]
-    assert np.isnan(bench.actor.turns[-1].rewards).all()
-
-
-# Chance.
-
-
-def test_the_same_program_plays_the_same_bits() -> None:
-    def played(seed: int) -> list[Any]:
-        bench = begun(slots=2, seed=seed)
-        bench.start()
-        bench.start()
-        bench.init()
-        bench.start()
-        seeds = [turn.starts.seeds.tolist() for turn in bench.actor.turns]
-        return [bench.lab.cells, seeds]
-
-    assert played(5) == played(5)
-    assert played(5) != played(6)
-
-
-def test_each_start_is_another_episode_also_after_another_init() -> None:
-    bench = begun(slots=2)
-    bench.start()
-    bench.start()
-    bench.init()
-    bench.start()
-    cells = bench.lab.cells
-    assert [(cell.task, cell.variant, cell.repeat) for cell in cells] == [
-        ("task", 0, repeat) for repeat in (0, 1, 2, 3, 0, 1)
-    ]
-    assert len({cell.seed for cell in cells}) == 6
-    assert all(0 <= cell.seed < 2**63 for cell in cells)
-    seeds = [seed for turn in bench.actor.turns for seed in turn.starts.seeds.tolist()]
-    assert len({*seeds}) == 6
-    assert not {*seeds} & {cell.seed for cell in cells}
-
-
-def test_standardized_randomness_is_asked_of_the_environment() -> None:
-    bench = begun()
-    bench.standardize_randomness(3)
-    assert bench.asked()[0] == [("standardize", 3)]
-    refused(bench, lambda: bench.standardize_randomness(-1), OutOfDomain, "got seed -1")
 
 
 # Arguments of the wrong type.

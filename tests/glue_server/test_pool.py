@@ -95,10 +95,13 @@ def test_a_suite_that_cannot_be_built_says_why(
 
 
 def test_a_suite_whose_environments_cannot_be_made_is_at_fault() -> None:
+    """Each time that a slot is used; its worker, which tried before it was asked, lives on."""
     pool = WorkerPool(SuiteName("tests.worlds:Houseless", {"solved": SOLVED}), 1, workers=1)
     try:
-        pool.send(start(cell()))
-        faults = pool.receive().faults
+        workers = list(pool.processes)
+        for _ in range(2):
+            pool.send(start(cell()))
+            assert "OSError: no bricks" in pool.receive().faults[0]
+        assert list(pool.processes) == workers
     finally:
         pool.close()
-    assert "OSError: no bricks" in faults[0]

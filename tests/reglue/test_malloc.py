@@ -29,7 +29,7 @@ print(faults() - before)
 """
 
 
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="of glibc alone")
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="no other C library is told anything")
 def test_blocks_of_a_large_turn_are_kept() -> None:
     """Pages of fresh memory, as the kernel counts them."""
     assert faults("kept") < 50 * 100 < faults("fresh")

@@ -87,3 +87,12 @@ def test_a_name_is_no_agent_object() -> None:
 def test_environments_that_dial_in_are_for_evaluate() -> None:
     with pytest.raises(UsageError, match="use evaluate"):
         Evaluator("multi-task:wait")
+
+
+def test_a_closed_one_says_so_and_may_be_closed_again() -> None:
+    with nothing_left():
+        with Evaluator(NAME, workers=2, **OPTIONS) as evaluator:
+            evaluator(Seeded())
+        with pytest.raises(UsageError, match="an Evaluator that is closed, wanted one within"):
+            evaluator(Seeded())
+        evaluator.close()

@@ -126,24 +126,34 @@ def test_nobody_notices_a_worker_that_is_killed(
 
 
 DIES = """
-import os, signal, sys, time
+import os, signal, sqlite3, sys, time
+from contextlib import closing
 from pathlib import Path
 from reglue_bench.evaluation import start
+from reglue_bench.ledger import FILE
 from reglue_bench.plan import Plan
 from reglue_bench.run import Request
 from reglue_bench.settings import Settings
 from reglue_bench.watching import Unwatched
+
+folder = Path(sys.argv[1])
+
+def committed():
+    with closing(sqlite3.connect(f"file:{folder / FILE}?mode=ro", uri=True)) as ledger:
+        return ledger.execute("SELECT COUNT(*) FROM outcome").fetchone()[0]
 
 class Dies(Unwatched):
     seen = 0
     def outcome(self, outcome, phase):
         self.seen += 1
         if self.seen == 8:
-            time.sleep(1)  # those before are committed meanwhile
+            deadline = time.monotonic() + 30
+            while committed() < 7 and time.monotonic() < deadline:
+                time.sleep(0.01)
             os.kill(os.getpid(), signal.SIGKILL)
 
 settings = Settings(benchmark="MT10", seed=42, num_episodes=2, agent="expert")
-start(Path(sys.argv[1]), Request(settings, Plan.from_json(sys.stdin.read())), Dies())
+start(folder, Request(settings, Plan.from_json(sys.stdin.read())), Dies())
 """
 
 

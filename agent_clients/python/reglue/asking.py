@@ -45,7 +45,7 @@ class Asking:
         transport: Transport,
     ) -> None:
         self._name = name
-        self._timeout_s = timeout_s
+        self._patience_s, self._timeout_s = patience_s, timeout_s
         self._ticket = join(invitation, lobby_pb2.ROLE_EXPERIMENT, name=name, patience_s=patience_s)
         self._way = Way(
             invitation,
@@ -90,10 +90,10 @@ class Asking:
         self._close()
 
     def _opened(self) -> _Heard:
-        """The stream, or a new one. Raises SessionLost, Refused."""
+        """The stream, or a new one. Raises SessionLost, Refused, UsageError."""
         if self._stream is None:
             try:
-                self._stream = _Heard(self._way.open(self._hello()))
+                self._stream = _Heard(self._way.open(self._hello(), is_back=self._is_seated))
             except StreamEnded as end:
                 raise end.meaning() from end
             self._is_seated = True
@@ -143,7 +143,8 @@ class Asking:
                 now = time.monotonic()
                 broken_at = broken_at or now
                 pause_s = next(pauses)
-                until = min(deadline, broken_at + self._ticket.grace_ms / 1000)
+                back_s = min(self._ticket.grace_ms / 1000, self._patience_s)
+                until = min(deadline, broken_at + back_s)
                 if self._over or now + pause_s > until:
                     raise
                 log.warning("the connection broke, coming back: %s", error)

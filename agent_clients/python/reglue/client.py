@@ -37,13 +37,13 @@ def connect(  # noqa: PLR0913 - all that a partner may say of how it comes in
     of the authority to trust, a file or bytes, PEM or DER: the connection is made with TLS,
     and never without it. `tls_name` is the name in the glue's certificate, where it is not
     the address's. A glue that is not up yet is waited for, up to `patience_s` seconds. A
-    connection that breaks is made again as long as the glue allows, and every call is
-    carried out once. On the glue's own host `transport` may be a Unix socket: `unix` wants
-    one, `grpc` none, `auto` takes it where it can be opened.
+    connection that breaks is made again, as long as the glue allows and at most as long as
+    that, and every call is carried out once. On the glue's own host `transport` may be a
+    Unix socket: `unix` wants one, `grpc` none, `auto` takes it where it can be opened.
 
     Raises NotAnAgent and NotAnEnvironment (a method is missing), Unreachable, Refused
     (wrong token, wrong version, WrongTls, busy), SessionLost (the glue went away),
-    UsageError (no address, no authority, no such transport), and whatever the partner
+    UsageError (no address, no authority, no such transport here), and whatever the partner
     itself raises, after telling the glue.
     """
     where = invitation(address, token, ca=ca, tls_name=tls_name)

@@ -128,7 +128,7 @@ def _add_where(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=60.0,
         metavar="SECONDS",
-        help="how long to wait for a glue that is not up yet (default: 60)",
+        help="how long to wait for a glue that is not up yet, or is gone (default: 60)",
     )
     parser.add_argument(
         "--transport",

@@ -58,6 +58,7 @@ class Session:
                 connect=self._part.connect,
                 kind=self._part.calls,
             )
+            self._is_seated = False  # at the glue, by an earlier stream
             self._taken = 0  # number of the last call that was taken in
             self._answers: OrderedDict[int, Any] = OrderedDict()  # to the last calls
             try:
@@ -85,7 +86,7 @@ class Session:
                 pause_s = next(pauses)
                 if isinstance(error.__cause__, (BadReply, SpecError)):
                     raise
-                if now + pause_s > broken_at + self._ticket.grace_ms / 1000:
+                if now + pause_s > broken_at + min(self._ticket.grace_ms / 1000, self._patience_s):
                     if self._ticket.address:  # the run is gone, its hub may not be
                         raise _Broken from error
                     raise
@@ -113,11 +114,13 @@ class Session:
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[Stream]:
-        """A stream on which hello is said. Raises SessionLost, Refused."""
+        """A stream on which hello is said. Raises SessionLost, Refused, UsageError."""
+        hello = self._part.hello(self._ticket, self._taken)
         try:
-            stream = self._way.open(self._part.hello(self._ticket, self._taken))
+            stream = self._way.open(hello, is_back=self._is_seated)
         except StreamEnded as end:
             raise end.meaning() from end
+        self._is_seated = True
         try:
             yield stream
         finally:

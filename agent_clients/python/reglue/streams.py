@@ -6,7 +6,7 @@ import hmac
 import logging
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from queue import SimpleQueue
 from typing import Any, Protocol
@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from google.protobuf.message import DecodeError
 
 from reglue.door import REFUSALS, lane_proof, open_channel
-from reglue.errors import ReglueError, SessionLost
+from reglue.errors import ReglueError, SessionLost, UsageError
 from reglue.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.invitation import Invitation
 from reglue.lane import HELLO_BYTES, Lane, LaneEnded
@@ -67,16 +67,20 @@ class Way:
     connect: Callable[[grpc.Channel], Any]  # the method that opens a stream of gRPC
     kind: Any  # the class of the messages that come in
 
-    def open(self, hello: Any) -> Stream:
-        """A stream on which hello was said. Raises StreamEnded.
+    def open(self, hello: Any, *, is_back: bool) -> Stream:
+        """A stream on which hello was said. Raises StreamEnded, UsageError.
 
         A lane where there is one and it can be opened, else gRPC, as `transport` allows.
+        Who finds no lane with a fresh ticket will find none later: UsageError. Who is back
+        has been in one, and may join anew.
         """
         if self.transport == "grpc":
             return GrpcStream(self, hello)
         try:
             return _open_lane(self.ticket, hello, self.kind)
         except _NoLane as error:
+            if self.transport == "unix" and error.is_lasting and not is_back:
+                raise UsageError(f"got transport unix, wanted auto or grpc: {error}") from error
             if self.transport == "unix":
                 raise StreamEnded(f"{error} (--transport unix)") from error
             log.debug("%s; using gRPC", error)
@@ -180,15 +184,27 @@ class LaneStream:
 
 
 class _NoLane(Exception):
-    """The glue cannot be reached over a lane: why."""
+    """The glue cannot be reached over a lane: why, and whether waiting mends nothing."""
+
+    def __init__(self, why: str, *, is_lasting: bool = False) -> None:
+        super().__init__(why)
+        self.is_lasting = is_lasting
+
+
+_NOT_OURS: Mapping[type[OSError], str] = {
+    FileNotFoundError: "no such file; the glue is on another host, or in a container: mount its "
+    "folder of sockets here, and name that by REGLUE_LANE_DIR",
+    PermissionError: "it is another user's, who may let you in with --open-lane",
+}
+"""Why a fresh ticket's socket is none for this process."""
 
 
 def _open_lane(ticket: lobby_pb2.Ticket, hello: Any, kind: Any) -> LaneStream:
     """Raises _NoLane, and StreamEnded where the glue does not let us in."""
     if not ticket.lane_path:
-        raise _NoLane("the glue offers no Unix socket")
+        raise _NoLane("the glue offers no Unix socket", is_lasting=True)
     if not hasattr(socket, "AF_UNIX"):
-        raise _NoLane("this platform has no Unix sockets")
+        raise _NoLane("this platform has no Unix sockets", is_lasting=True)
     path = path_here(ticket.lane_path)
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
@@ -196,7 +212,10 @@ def _open_lane(ticket: lobby_pb2.Ticket, hello: Any, kind: Any) -> LaneStream:
         connection.connect(path)
     except OSError as error:
         connection.close()
-        raise _NoLane(f"{path} cannot be opened: {error}") from error
+        why = _NOT_OURS.get(type(error))
+        raise _NoLane(
+            f"{path} cannot be opened: {why or error}", is_lasting=why is not None
+        ) from error
     lane = Lane(connection, HELLO_BYTES)
     try:
         _enter(lane, ticket, hello)

@@ -19,6 +19,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from glue_server import LocalPort, Order, Outcome, SlotGlue, Timeouts
 from reglue.agent import Agent
 from reglue.calls import Phase
@@ -54,7 +56,7 @@ def evaluation(
     agent raises, and EnvironmentFault.
     """
     seat = _seated(agent)
-    _check_counts(num_episodes=num_episodes)
+    _check_counts(1, num_episodes=num_episodes)
     plan = read(eval_envs)
     with _glue(seat, eval_envs, plan, workers) as glue:
         result = _evaluate(glue, seat, plan, num_episodes, surplus=surplus)
@@ -82,7 +84,8 @@ def metalearning_evaluation(  # noqa: PLR0913 - upstream's arguments
     seat = _seated(agent)
     if not seat.adapts:
         raise NotAnAgent(f"{agent_name(agent)} lacks init(), adapt_action(), step() or adapt()")
-    _check_counts(num_evals=num_evals, evaluation_episodes=evaluation_episodes)
+    _check_counts(1, num_evals=num_evals, evaluation_episodes=evaluation_episodes)
+    _check_counts(0, adaptation_steps=adaptation_steps, adaptation_episodes=adaptation_episodes)
     plan = read(eval_envs)
     for selection in plan.selections:
         selection.on_reset = False
@@ -183,7 +186,7 @@ def _seated(agent: object) -> Seat:
     return Seat(agent)
 
 
-def _check_counts(**counts: int) -> None:
+def _check_counts(least: int, **counts: object) -> None:
     for name, count in counts.items():
-        if count < 1:
-            raise UsageError(f"{name}: got {count}, wanted 1 or more")
+        if not isinstance(count, int | np.integer) or count < least:
+            raise UsageError(f"{name}: got {count!r}, wanted a whole number, {least} or more")

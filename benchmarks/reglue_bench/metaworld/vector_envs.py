@@ -27,6 +27,13 @@ _WRAPPERS = re.compile(
 )
 """From the outside to the inside, as `metaworld._init_each_env` puts them."""
 
+_OTHER_AUTORESET = (
+    "got a vector environment of autoreset_mode {}, wanted SAME_STEP, which metaworld.evaluation "
+    "needs, too: make it by gym.make_vec(…, autoreset_mode=gym.vector.AutoresetMode.SAME_STEP), or "
+    'of Meta-World/MT1 with vector_kwargs={{"autoreset_mode": '
+    "gym.vector.AutoresetMode.SAME_STEP}}"
+)
+
 _SEVERAL = "sub-environments that differ in "
 
 
@@ -158,7 +165,7 @@ def _check_vector(envs: Any) -> None:
         raise _unreadable(f"metaworld {version('metaworld')}", f"metaworld {READ_VERSION}")
     mode = envs.metadata.get("autoreset_mode")
     if mode != gym.vector.AutoresetMode.SAME_STEP:
-        raise _unreadable(f"autoreset_mode {mode}", "AutoresetMode.SAME_STEP, which it needs, too")
+        raise UsageError(_OTHER_AUTORESET.format(getattr(mode, "name", mode)))
 
 
 def _wrappers(text: str) -> str:

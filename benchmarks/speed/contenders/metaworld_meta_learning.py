@@ -1,7 +1,12 @@
-"""Meta-World's own metalearning_evaluation on ML10's test tasks, with its default parameters."""
+"""`metalearning_evaluation` on ML10's test tasks, with Meta-World's default parameters.
+
+`python -m speed.contenders.metaworld_meta_learning MODULE EVALUATIONS SEED`: the function is
+imported from MODULE, metaworld.evaluation or reglue_bench.metaworld; all else is the same.
+"""
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 import time
@@ -9,7 +14,6 @@ from typing import Any
 
 import gymnasium
 import metaworld  # noqa: F401 - registers the environments
-from metaworld.evaluation import metalearning_evaluation
 
 from speed.learner import Learner
 
@@ -25,7 +29,7 @@ class Counting(Learner):
         return super().eval_action(observations)
 
 
-def main(evaluations: int, seed: int) -> None:
+def main(module: str, evaluations: int, seed: int) -> None:
     """Evaluate, and say how long it took from the first reset to the score."""
     environments: Any = gymnasium.make_vec(
         "Meta-World/ML10-test",
@@ -36,11 +40,11 @@ def main(evaluations: int, seed: int) -> None:
     )
     learner: Any = Counting()
     began = time.perf_counter()
-    metalearning_evaluation(learner, environments, num_evals=evaluations)
+    importlib.import_module(module).metalearning_evaluation(learner, environments, num_evals=evaluations)
     found = {"seconds": time.perf_counter() - began, "executed": learner.executed}
     sys.stdout.write(json.dumps(found))
     environments.close()
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]))
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))

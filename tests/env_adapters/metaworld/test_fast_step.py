@@ -6,6 +6,7 @@ import itertools
 import math
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 
 from env_adapters.metaworld import ALL_TASKS
 from env_adapters.metaworld.fast import arithmetic, proof, rotation, stand_in
-from env_adapters.metaworld.library import is_proved, metaworld
+from env_adapters.metaworld.library import PROVED, is_proved, metaworld
 from env_adapters.metaworld.pool import SimulatorPool
 
 proved_here = pytest.mark.skipif(
@@ -69,6 +70,14 @@ def test_steps_have_the_types_and_bits_of_plain_metaworld(
             assert bits(*simulator.step(action)) == expected, f"{kind}, step {step}"
             assert simulator.get_state().previous.tobytes() == env._prev_obs.tobytes()
     pool.give_back(simulator)
+
+
+def test_it_was_proved_for_the_versions_that_make_installs() -> None:
+    """So that nothing here is skipped where constraints.txt is obeyed, as by `make check`."""
+    constraints = Path(__file__).parents[3] / "constraints.txt"
+    assert {f"{name}=={version}" for name, version in PROVED.items()} <= {
+        *constraints.read_text().splitlines()
+    }
 
 
 @proved_here

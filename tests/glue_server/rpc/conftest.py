@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -53,3 +55,10 @@ def dial(server: GlueServer, channel: grpc.Channel) -> Iterator[Dial]:
     yield dial
     for agent in agents:
         agent.vanish()
+
+
+@pytest.fixture
+def short_path() -> Iterator[Path]:
+    """A folder whose name leaves room for a socket's, whatever the temporary folder is."""
+    with TemporaryDirectory(prefix="lane-", dir="/tmp") as folder:
+        yield Path(folder)

@@ -1,11 +1,14 @@
-"""An agent that is written message by message, to say what no SDK would."""
+"""Agents that are written message by message, or byte by byte, to say what no SDK would."""
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from queue import SimpleQueue
 from typing import Any
 
+from glue_server.port import AgentPort
+from glue_server.rpc import GlueServer
 from reglue.door import hello_proof
 from reglue.grpc_settings import grpc
 from reglue.v1 import agent_pb2 as pb
@@ -20,6 +23,19 @@ def ask(channel: grpc.Channel, **request: Any) -> lobby_pb2.Ticket:
     stub = lobby_pb2_grpc.LobbyServiceStub(channel)
     ticket: lobby_pb2.Ticket = stub.Join(lobby_pb2.JoinRequest(**whole), timeout=PATIENCE_S)
     return ticket
+
+
+def ticket_of(server: GlueServer) -> lobby_pb2.Ticket:
+    """For an agent that has the token."""
+    with grpc.insecure_channel(server.address) as channel:
+        return ask(channel, token=server.token)
+
+
+def seated(server: GlueServer) -> AgentPort:
+    """The glue's end of the agent that has joined."""
+    port = server.agent(PATIENCE_S)
+    assert port is not None
+    return port
 
 
 def refusal(error: grpc.RpcError) -> tuple[str, str]:
@@ -81,3 +97,61 @@ class RawAgent:
         """Break the stream without a word."""
         self._outbox.put(None)
         self.stream.cancel()
+
+
+def frame(message: bytes) -> bytes:
+    return len(message).to_bytes(4, "little") + message
+
+
+class RawLane:
+    """A partner on a Unix socket, byte by byte."""
+
+    def __init__(self, ticket: lobby_pb2.Ticket) -> None:
+        self.ticket = ticket
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(PATIENCE_S)
+        self.socket.connect(ticket.lane_path)
+
+    def __enter__(self) -> RawLane:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.socket.close()
+
+    def hello(self, **changed: Any) -> bytes:
+        ticket = self.ticket
+        proof = hello_proof(ticket.secret, ticket.session, changed.get("answered", 0))
+        good: dict[str, Any] = {
+            "major": 1,
+            "session": ticket.session,
+            "proof": proof,
+            "agent": "raw",
+        }
+        return pb.AgentReply(hello=pb.Hello(**good | changed)).SerializeToString()
+
+    def enter(self, **changed: Any) -> lobby_pb2.LaneWelcome:
+        self.send(self.hello(**changed))
+        return lobby_pb2.LaneWelcome.FromString(self.hear())
+
+    def send(self, message: bytes) -> None:
+        self.socket.sendall(frame(message))
+
+    def hear(self) -> bytes:
+        return self._exactly(int.from_bytes(self._exactly(4), "little"))
+
+    def call(self) -> pb.AgentCall:
+        return pb.AgentCall.FromString(self.hear())
+
+    def is_closed(self) -> bool:
+        try:
+            return self.socket.recv(1) == b""
+        except ConnectionResetError:
+            return True
+
+    def _exactly(self, size: int) -> bytes:
+        data = b""
+        while len(data) < size:
+            more = self.socket.recv(size - len(data))
+            assert more, "the glue has closed the lane"
+            data += more
+        return data

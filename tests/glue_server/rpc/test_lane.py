@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-import os
 import select
-import socket
-import stat
-import subprocess
-import sys
-import time
+import threading
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
 
-from glue_server.port import AgentPort
 from glue_server.rpc import GlueServer
-from reglue import Experiment, connect
+from reglue import connect
 from reglue.calls import Done, Freeze, Init, Message
-from reglue.door import hello_proof, lane_proof
-from reglue.errors import AgentDisconnected, AgentTimeout, SessionLost, UsageError
+from reglue.door import lane_proof
+from reglue.errors import AgentDisconnected, AgentTimeout
 from reglue.grpc_settings import grpc
 from reglue.lane import HELLO_BYTES
-from reglue.lane_path import LONGEST
 from reglue.v1 import agent_pb2 as pb
-from reglue.v1 import lobby_pb2, session_pb2
+from reglue.v1 import session_pb2
 from tests.glue_server.playing import Follower, corridor_pool
-from tests.glue_server.rpc.partners import PATIENCE_S, ask
+from tests.glue_server.rpc.partners import PATIENCE_S, RawLane, frame, seated, ticket_of
 from tests.leftovers import nothing_left
 
 SPEC = corridor_pool().spec
@@ -41,75 +32,6 @@ _SHORT_S = 0.2
 def server() -> Iterator[GlueServer]:
     with nothing_left(), GlueServer(transport="unix") as server:
         yield server
-
-
-def ticket_of(server: GlueServer) -> lobby_pb2.Ticket:
-    with grpc.insecure_channel(server.address) as channel:
-        return ask(channel, token=server.token)
-
-
-def frame(message: bytes) -> bytes:
-    return len(message).to_bytes(4, "little") + message
-
-
-class RawLane:
-    """A partner on a Unix socket, byte by byte."""
-
-    def __init__(self, ticket: lobby_pb2.Ticket) -> None:
-        self.ticket = ticket
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(PATIENCE_S)
-        self.socket.connect(ticket.lane_path)
-
-    def __enter__(self) -> RawLane:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.socket.close()
-
-    def hello(self, **changed: Any) -> bytes:
-        ticket = self.ticket
-        proof = hello_proof(ticket.secret, ticket.session, changed.get("answered", 0))
-        good: dict[str, Any] = {
-            "major": 1,
-            "session": ticket.session,
-            "proof": proof,
-            "agent": "raw",
-        }
-        return pb.AgentReply(hello=pb.Hello(**good | changed)).SerializeToString()
-
-    def enter(self, **changed: Any) -> lobby_pb2.LaneWelcome:
-        self.send(self.hello(**changed))
-        return lobby_pb2.LaneWelcome.FromString(self.hear())
-
-    def send(self, message: bytes) -> None:
-        self.socket.sendall(frame(message))
-
-    def hear(self) -> bytes:
-        return self._exactly(int.from_bytes(self._exactly(4), "little"))
-
-    def call(self) -> pb.AgentCall:
-        return pb.AgentCall.FromString(self.hear())
-
-    def is_closed(self) -> bool:
-        try:
-            return self.socket.recv(1) == b""
-        except ConnectionResetError:
-            return True
-
-    def _exactly(self, size: int) -> bytes:
-        data = b""
-        while len(data) < size:
-            more = self.socket.recv(size - len(data))
-            assert more, "the glue has closed the lane"
-            data += more
-        return data
-
-
-def seated(server: GlueServer) -> AgentPort:
-    port = server.agent(PATIENCE_S)
-    assert port is not None
-    return port
 
 
 def done(seq: int) -> bytes:
@@ -284,13 +206,14 @@ def test_the_descriptor_is_readable_when_an_answer_or_a_loss_waits(transport: An
         GlueServer(transport=transport) as server,
         ThreadPoolExecutor(1) as threads,
     ):
-        left = threads.submit(connect, Slow(), server.address, server.token)
+        agent = Thoughtful()
+        left = threads.submit(connect, agent, server.address, server.token)
         port: Any = seated(server)
         number = port.fileno()
-        for text in ("0.2", "0.0", "0.1"):
-            assert not readable(number, 0.0)
+        for text in ("one", "two", "three"):
             port.send(Message(text))
-            assert text == "0.0" or not readable(number, 0.0)
+            assert not readable(number, 0.0)
+            agent.knows.set()
             assert readable(number, PATIENCE_S)
             assert port.receive(PATIENCE_S) == Message(text)
             assert port.fileno() == number
@@ -303,183 +226,22 @@ def test_the_descriptor_is_readable_when_an_answer_or_a_loss_waits(transport: An
             left.result(PATIENCE_S)
 
 
-class Slow(Follower):
-    """Answers a message after so many seconds."""
+class Thoughtful(Follower):
+    """Answers a message when it knows what to say."""
+
+    def __init__(self) -> None:
+        self.knows = threading.Event()
 
     def agent_message(self, message: str) -> str:
         if message == "fail":
             raise RuntimeError("told to")
-        time.sleep(float(message))
+        assert self.knows.wait(PATIENCE_S)
+        self.knows.clear()
         return message
 
 
 def readable(number: int, timeout_s: float) -> bool:
     return bool(select.select([number], [], [], timeout_s)[0])
-
-
-# Where the socket is.
-
-
-def test_only_the_glues_user_enters_its_folder(server: GlueServer) -> None:
-    path = Path(ticket_of(server).lane_path)
-    assert modes(path) == (0o700, 0o600)
-
-
-def test_everybody_enters_where_that_is_asked_for() -> None:
-    with GlueServer(open_lane=True) as server:
-        assert modes(Path(ticket_of(server).lane_path)) == (0o711, 0o666)
-
-
-def modes(path: Path) -> tuple[int, int]:
-    return stat.S_IMODE(path.parent.stat().st_mode), stat.S_IMODE(path.stat().st_mode)
-
-
-def test_the_folder_is_gone_when_the_glue_has_closed() -> None:
-    with GlueServer() as server:
-        folder = Path(ticket_of(server).lane_path).parent
-        assert folder.is_dir()
-    assert not folder.exists()
-
-
-@pytest.fixture
-def short_path() -> Iterator[Path]:
-    """A folder whose name leaves room for a socket's, whatever the temporary folder is."""
-    with TemporaryDirectory(prefix="lane-", dir="/tmp") as folder:
-        yield Path(folder)
-
-
-def test_a_glue_that_cannot_listen_leaves_no_folder(short_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setenv("REGLUE_LANE_DIR", str(short_path))
-    with pytest.raises(UsageError, match="nowhere"):
-        GlueServer("nowhere.invalid:0")
-    assert list(short_path.iterdir()) == []
-
-
-def test_a_volume_may_be_mounted_at_two_places(short_path: Path, monkeypatch: Any) -> None:
-    """The glue's path does not exist for the partner; its own REGLUE_LANE_DIR says where."""
-    there, here = short_path / "a", short_path / "b"
-    there.mkdir()
-    monkeypatch.setenv("REGLUE_LANE_DIR", str(there))
-    with GlueServer(transport="unix") as server, ThreadPoolExecutor(1) as threads:
-        assert Path(ticket_of(server).lane_path).parents[1] == there
-        there.rename(here)
-        monkeypatch.setenv("REGLUE_LANE_DIR", str(here))
-        left = threads.submit(connect, Follower(), server.address, server.token)
-        seated(server).close("seen")
-        assert left.result(PATIENCE_S) == "seen"
-
-
-def test_a_folder_too_long_for_a_socket_is_refused(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setenv("REGLUE_LANE_DIR", str(tmp_path / ("x" * LONGEST)))
-    with pytest.raises(UsageError, match="too long for that: set REGLUE_LANE_DIR to a folder"):
-        GlueServer()
-
-
-def test_where_there_is_no_folder_partners_use_grpc(monkeypatch: Any) -> None:
-    """A temporary folder with a long name is no reason not to play."""
-    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
-    monkeypatch.delenv("REGLUE_LANE_DIR", raising=False)
-    monkeypatch.setattr("glue_server.rpc.lane_folder.LONGEST", 9)
-    with GlueServer() as server, ThreadPoolExecutor(1) as threads:
-        assert ticket_of(server).lane_path == ""
-        left = threads.submit(connect, Follower(), server.address, server.token)
-        seated(server).close("over gRPC")
-        assert left.result(PATIENCE_S) == "over gRPC"
-        with pytest.raises(UsageError, match="too long"):
-            GlueServer(transport="unix")
-
-
-# Who cannot open it.
-
-
-@pytest.fixture
-def mute(short_path: Path) -> Iterator[str]:
-    """A Unix socket where somebody else answers every hello."""
-    path = str(short_path / "s")
-    with socket.socket(socket.AF_UNIX) as listener, ThreadPoolExecutor(1) as threads:
-        listener.bind(path)
-        listener.listen()
-
-        def answer() -> None:
-            with listener.accept()[0] as end:
-                end.recv(HELLO_BYTES)
-                welcome = lobby_pb2.LaneWelcome(proof=b"?" * 32)
-                end.sendall(frame(welcome.SerializeToString()))
-
-        answering: Future[None] = threads.submit(answer)
-        yield path
-        answering.result(PATIENCE_S)
-
-
-def misled(server: Any, path: str) -> None:
-    """Tickets name that path."""
-    from dataclasses import replace
-
-    for places in server._lobby._places.values():
-        places.terms = replace(places.terms, lane_path=path)
-
-
-def test_a_path_that_is_not_there_leads_to_grpc() -> None:
-    with GlueServer() as server, ThreadPoolExecutor(1) as threads:
-        misled(server, "/nowhere/reglue-0/agent")
-        left = threads.submit(connect, Follower(), server.address, server.token)
-        seated(server).close("over gRPC")
-        assert left.result(PATIENCE_S) == "over gRPC"
-
-
-def test_an_impostor_is_not_played_with(mute: str) -> None:
-    with GlueServer() as server, ThreadPoolExecutor(1) as threads:
-        misled(server, mute)
-        left = threads.submit(connect, Follower(), server.address, server.token)
-        seated(server).close("over gRPC")
-        assert left.result(PATIENCE_S) == "over gRPC"
-
-
-def test_who_wants_the_lane_alone_says_why_there_is_none() -> None:
-    with GlueServer(transport="grpc") as server:
-        with pytest.raises(SessionLost, match="offers no Unix socket"):
-            connect(Follower(), server.address, server.token, transport="unix")
-        with pytest.raises(UsageError, match="got transport 'tcp', wanted auto, grpc, unix"):
-            connect(Follower(), server.address, server.token, transport="tcp")  # type: ignore[arg-type]
-
-
-def test_a_program_plays_over_the_lane_too() -> None:
-    with GlueServer(transport="unix", places={"experiment": 1}) as server:
-        with ThreadPoolExecutor(1) as threads:
-            program = Experiment(server.address, server.token)
-            said = threads.submit(program.agent_message, "hello")
-            port: Any = server.next("experiment", PATIENCE_S)
-            while (call := port.next(PATIENCE_S)) is None:
-                assert not port.is_gone
-            port.answer(Message(f"{call.text}?"))
-            assert said.result(PATIENCE_S) == "hello?"
-        program.close()
-        assert port.is_gone
-
-
-KILLED = """
-import os, signal
-from glue_server.rpc import GlueServer
-server = GlueServer(token="secret")
-print(server._lobby._places["agent"].terms.lane_path, flush=True)
-os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
-def test_what_a_killed_glue_left_harms_nobody(short_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setenv("REGLUE_LANE_DIR", str(short_path))
-    killed = subprocess.run(
-        [sys.executable, "-c", KILLED],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        stdout=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
-    assert Path(killed.stdout.strip()).exists()
-    with GlueServer() as server, ThreadPoolExecutor(1) as threads:
-        left = threads.submit(connect, Follower(), server.address, server.token)
-        seated(server).close("alive")
-        assert left.result(PATIENCE_S) == "alive"
 
 
 def test_a_large_turn_passes_whole(server: GlueServer) -> None:

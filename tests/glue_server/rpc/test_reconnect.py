@@ -13,7 +13,7 @@ import pytest
 from glue_server.conformance.road import Road
 from glue_server.port import AgentPort
 from glue_server.rpc import GlueServer
-from reglue import Agent, Phase, Turn, connect
+from reglue import Agent, Experiment, Phase, Turn, connect
 from reglue.calls import Done, Init, Message
 from reglue.environment import Worlds
 from reglue.environment_calls import EnvironmentInit, Play, Played, Ready
@@ -171,6 +171,30 @@ def test_who_does_not_come_back_in_time_is_lost(start: Play_, transport: Transpo
             port.send(Message("really?"))
         with pytest.raises(SessionLost):
             left.result(PATIENCE_S)
+
+
+def test_who_has_less_patience_than_the_glue_leaves_sooner(
+    start: Play_, transport: Transport
+) -> None:
+    """A glue that was killed does not come back, however long its grace is."""
+    with GlueServer(grace_s=1e6, transport=transport) as server, road_to(server) as way:
+        left = start(Counting(), way.address, server.token, patience_s=0.3)
+        seated(server)
+        way.close()
+        with pytest.raises(SessionLost):
+            left.result(PATIENCE_S)
+
+
+def test_a_program_has_its_own_patience_too(start: Play_, transport: Transport) -> None:
+    asked: Any = {"grace_s": 1e6, "transport": transport, "places": {"experiment": 1}}
+    with GlueServer(**asked) as server, road_to(server, "experiment") as way:
+        program = Experiment(way.address, server.token, patience_s=0.3)
+        with ThreadPoolExecutor(1) as threads:
+            said = threads.submit(program.agent_message, "hello")
+            assert server.next("experiment", PATIENCE_S) is not None
+            way.close()
+            with pytest.raises(SessionLost):
+                said.result(PATIENCE_S)
 
 
 def test_a_partner_joins_anew_where_its_session_is_forgotten(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -145,12 +145,29 @@ def test_an_action_of_another_dtype_is_refused() -> None:
         ({"normalize_observations": True}, "NormalizeObservation"),
         ({"reward_normalization_method": "gymnasium"}, "NormalizeReward"),
         ({"reward_function_version": "v1"}, "reward_function_version 'v1'"),
-        ({"autoreset_mode": gym.vector.AutoresetMode.NEXT_STEP}, "NEXT_STEP"),
     ],
 )
 def test_what_cannot_be_read_is_named(options: dict[str, Any], found: str) -> None:
     envs = multi_task(**options)
     with closed(envs), pytest.raises(UsageError, match=rf"{found}.*metaworld\.evaluation plays"):
+        evaluation(Experts(envs), envs, 1)
+
+
+@pytest.mark.parametrize(
+    ("make", "options", "advice"),
+    [
+        (multi_task, {"autoreset_mode": gym.vector.AutoresetMode.NEXT_STEP}, r"make_vec\(…, auto"),
+        (one_task, {"autoreset": gym.vector.AutoresetMode.NEXT_STEP}, r"MT1 with vector_kwargs="),
+        (one_task, {"autoreset": gym.vector.AutoresetMode.DISABLED}, r"MT1 with vector_kwargs="),
+    ],
+)
+def test_who_resets_otherwise_is_told_how_to_make_one_that_does(
+    make: Callable[..., Any], options: dict[str, Any], advice: str
+) -> None:
+    envs = make(**options)
+    mode = next(iter(options.values())).name
+    words = rf"got .* autoreset_mode {mode}, wanted SAME_STEP, .*{advice}"
+    with closed(envs), pytest.raises(UsageError, match=words):
         evaluation(Experts(envs), envs, 1)
 
 
@@ -163,6 +180,28 @@ def test_an_environment_in_which_no_task_was_set_is_refused() -> None:
     envs = meta_learning()
     with closed(envs), pytest.raises(UsageError, match="sample_tasks"):
         evaluation(Experts(envs), envs, 1, workers=0)
+
+
+@pytest.fixture(scope="module")
+def experts() -> Iterator[Experts]:
+    envs = meta_learning()
+    with closed(envs):
+        yield Experts(envs)
+
+
+@pytest.mark.parametrize(
+    ("counts", "got"),
+    [
+        ({"num_evals": 0}, "num_evals: got 0, wanted a whole number, 1 or more"),
+        ({"num_evals": 1.5}, "num_evals: got 1.5"),
+        ({"evaluation_episodes": -1}, "evaluation_episodes: got -1"),
+        ({"adaptation_steps": -1}, "adaptation_steps: got -1, wanted a whole number, 0 or more"),
+        ({"adaptation_episodes": "2"}, "adaptation_episodes: got '2'"),
+    ],
+)
+def test_counts_are_whole_numbers(experts: Experts, counts: dict[str, Any], got: str) -> None:
+    with pytest.raises(UsageError, match=got):
+        metalearning_evaluation(experts, [], **counts)
 
 
 def test_an_agent_of_ours_is_told_where_it_belongs() -> None:

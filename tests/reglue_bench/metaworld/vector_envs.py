@@ -43,14 +43,14 @@ def meta_learning(*, goals: int = 6, **options: Any) -> Any:
     return _made("Meta-World/custom-ml-envs", chosen | options, goals)
 
 
-def one_task() -> Any:
+def one_task(autoreset: gym.vector.AutoresetMode = gym.vector.AutoresetMode.SAME_STEP) -> Any:
     """Three sub-environments of MT1, which know the id that they were made by."""
     options: dict[str, Any] = {
         "env_name": "reach-v3",
         "num_envs": 3,
         "seed": 5,
         "vector_strategy": "sync",
-        "vector_kwargs": {"autoreset_mode": gym.vector.AutoresetMode.SAME_STEP},
+        "vector_kwargs": {"autoreset_mode": autoreset},
     }
     return _made("Meta-World/MT1", options, 6)
 

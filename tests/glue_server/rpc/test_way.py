@@ -1,0 +1,139 @@
+"""The way in that a partner takes: over a lane or over gRPC."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from glue_server.rpc import GlueServer
+from reglue import Experiment, connect
+from reglue.calls import Message
+from reglue.errors import UsageError
+from reglue.lane import HELLO_BYTES
+from reglue.v1 import lobby_pb2
+from tests.glue_server.playing import Follower
+from tests.glue_server.rpc.partners import PATIENCE_S, frame, seated, ticket_of
+
+
+@pytest.fixture
+def mute(short_path: Path) -> Iterator[str]:
+    """A Unix socket where somebody else answers every hello."""
+    path = str(short_path / "s")
+    with socket.socket(socket.AF_UNIX) as listener, ThreadPoolExecutor(1) as threads:
+        listener.bind(path)
+        listener.listen()
+
+        def answer() -> None:
+            with listener.accept()[0] as end:
+                end.recv(HELLO_BYTES)
+                welcome = lobby_pb2.LaneWelcome(proof=b"?" * 32)
+                end.sendall(frame(welcome.SerializeToString()))
+
+        answering: Future[None] = threads.submit(answer)
+        yield path
+        answering.result(PATIENCE_S)
+
+
+def misled(server: Any, path: str) -> None:
+    """Tickets name that path."""
+    from dataclasses import replace
+
+    for places in server._lobby._places.values():
+        places.terms = replace(places.terms, lane_path=path)
+
+
+def test_a_path_that_is_not_there_leads_to_grpc() -> None:
+    with GlueServer() as server, ThreadPoolExecutor(1) as threads:
+        misled(server, "/nowhere/reglue-0/agent")
+        left = threads.submit(connect, Follower(), server.address, server.token)
+        seated(server).close("over gRPC")
+        assert left.result(PATIENCE_S) == "over gRPC"
+
+
+def test_an_impostor_is_not_played_with(mute: str) -> None:
+    with GlueServer() as server, ThreadPoolExecutor(1) as threads:
+        misled(server, mute)
+        left = threads.submit(connect, Follower(), server.address, server.token)
+        seated(server).close("over gRPC")
+        assert left.result(PATIENCE_S) == "over gRPC"
+
+
+@pytest.fixture(params=["partner", "program"])
+def over_the_lane_alone(request: pytest.FixtureRequest) -> Callable[[GlueServer], object]:
+    """Joins as a partner, or as a program, which says hello when it first asks."""
+
+    def join(server: GlueServer) -> object:
+        if request.param == "partner":
+            return connect(Follower(), server.address, server.token, transport="unix")
+        with Experiment(server.address, server.token, transport="unix") as rl:
+            return rl.init()
+
+    return join
+
+
+PLACES = {"agent": 1, "experiment": 1}
+
+
+def test_who_wants_the_lane_alone_is_told_at_once_that_there_is_none(
+    over_the_lane_alone: Callable[[GlueServer], object],
+) -> None:
+    """The grace is for sessions that broke: trying again would make no lane."""
+    with (
+        GlueServer(transport="grpc", places=PLACES, grace_s=1e6) as server,
+        pytest.raises(
+            UsageError, match="got transport unix, wanted auto or grpc: the glue offers no Unix"
+        ),
+    ):
+        over_the_lane_alone(server)
+
+
+def test_who_wants_a_lane_that_is_not_there_is_told_at_once(
+    over_the_lane_alone: Callable[[GlueServer], object],
+) -> None:
+    with GlueServer(places=PLACES, grace_s=1e6) as server:
+        misled(server, "/nowhere/reglue-0/agent")
+        with pytest.raises(UsageError, match=r"cannot be opened: no such file.*REGLUE_LANE_DIR"):
+            over_the_lane_alone(server)
+
+
+def test_who_wants_the_lane_alone_waits_for_a_glue_that_does_not_listen_now(
+    short_path: Path,
+) -> None:
+    """It may be about to be started again."""
+    path = str(short_path / "agent")
+    with GlueServer(grace_s=PATIENCE_S) as server, ThreadPoolExecutor(1) as threads:
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(path)
+        lane = ticket_of(server).lane_path
+        misled(server, path)
+        left = threads.submit(connect, Follower(), server.address, server.token, transport="unix")
+        assert server.agent(0.2) is None
+        Path(path).unlink()
+        Path(path).symlink_to(lane)
+        seated(server).close("at last")
+        assert left.result(PATIENCE_S) == "at last"
+
+
+def test_there_are_three_transports() -> None:
+    words = "got transport 'tcp', wanted auto, grpc, unix"
+    with GlueServer() as server, pytest.raises(UsageError, match=words):
+        connect(Follower(), server.address, server.token, transport="tcp")  # type: ignore[arg-type]
+
+
+def test_a_program_plays_over_the_lane_too() -> None:
+    with GlueServer(transport="unix", places={"experiment": 1}) as server:
+        with ThreadPoolExecutor(1) as threads:
+            program = Experiment(server.address, server.token)
+            said = threads.submit(program.agent_message, "hello")
+            port: Any = server.next("experiment", PATIENCE_S)
+            while (call := port.next(PATIENCE_S)) is None:
+                assert not port.is_gone
+            port.answer(Message(f"{call.text}?"))
+            assert said.result(PATIENCE_S) == "hello?"
+        program.close()
+        assert port.is_gone

@@ -1,0 +1,204 @@
+"""What Glue refuses, whose fault it is when it fails, and that nothing is left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from glue_server import Glue, Timeouts
+from reglue.errors import (
+    AgentDisconnected,
+    AgentFault,
+    AgentTimeout,
+    BadReply,
+    EnvironmentFault,
+    NotAnAgent,
+    NotAnEnvironment,
+    OutOfDomain,
+    UnknownName,
+    UsageError,
+)
+from tests.glue_server.lab import Actor, Lab
+from tests.worlds import Corridor
+
+PATIENCE_S = 60.0
+
+
+# What cannot be had.
+
+
+@pytest.mark.parametrize(
+    ("partners", "kind", "words"),
+    [
+        ({"environment": "mountain-cart"}, UnknownName, "did you mean mountain-car"),
+        ({"environment": object()}, NotAnEnvironment, "wanted a name, a suite of worlds or"),
+        ({"environment": Corridor}, NotAnEnvironment, "got the class Corridor, wanted an object"),
+        ({"environment": Lab}, NotAnEnvironment, "got the class Lab, wanted an object of it"),
+        (
+            {"environment": "gridworld", "environment_args": {"walls": 3}},
+            UsageError,
+            r"GridWorld takes \(.*'walls'",
+        ),
+        ({"agent": object()}, NotAnAgent, "derive it from reglue.Agent"),
+        ({"agent": Actor}, NotAnAgent, "got the class Actor, wanted an object of it"),
+        ({"agent_args": {"a": 1}}, UsageError, "agent_args are for what is named"),
+        ({"environment_args": {"a": 1}}, UsageError, "environment_args are for what is named"),
+        ({"agent": "random", "agent_args": {"a": {1}}}, UsageError, "must be JSON"),
+        ({"agent": "127.0.0.1:99999"}, UsageError, "got address '127.0.0.1:99999'"),
+    ],
+)
+def test_what_cannot_be_had_says_why(
+    partners: dict[str, Any], kind: type[Exception], words: str
+) -> None:
+    whole: dict[str, Any] = {"environment": Lab(), "agent": Actor()} | partners
+    glue = Glue(**whole)
+    with pytest.raises(kind, match=words), glue:
+        pytest.fail("it opened")
+
+
+@pytest.mark.parametrize("mistake", [{"slots": "a"}, {"seed": "x"}, {"slots": 0}, {"seed": -1}])
+def test_slots_and_seeds_that_are_none_are_refused_at_once(mistake: dict[str, Any]) -> None:
+    with pytest.raises(OutOfDomain, match="wanted a whole number from"):
+        Glue(environment=Lab(), agent=Actor(), **mistake)
+
+
+def test_an_agent_that_there_is_not_says_which_there_are(drifter: str) -> None:
+    with (
+        pytest.raises(UsageError, match=r"there is no class Drafter in .*did you mean Drifter"),
+        Glue(environment=Lab(), agent=f"{drifter}:Drafter"),
+    ):
+        pytest.fail("it opened")
+
+
+def test_nobody_who_comes_is_the_partners_fault() -> None:
+    silent: dict[str, Any] = {"connect_timeout_s": 0.1, "announce": lambda words: None}
+    with (
+        pytest.raises(AgentDisconnected, match=r"no agent joined within 0\.1 s"),
+        Glue(environment=Lab(), agent="127.0.0.1:0", **silent),
+    ):
+        pytest.fail("it opened")
+    with (
+        pytest.raises(EnvironmentFault, match=r"no environment joined within 0\.1 s"),
+        Glue(environment="127.0.0.1:0", agent=Actor(), **silent),
+    ):
+        pytest.fail("it opened")
+
+
+def test_a_glue_that_is_not_entered_says_how() -> None:
+    glue = Glue(environment=Lab(), agent=Actor())
+    with pytest.raises(UsageError, match="write `with Glue"):
+        glue.init()
+    with glue:
+        glue.init()
+    with pytest.raises(UsageError, match="write `with Glue"):
+        glue.start()
+
+
+# Ends: see conftest, which looks for what is left.
+
+
+def test_a_glue_cleans_its_environment_up_if_the_program_has_not() -> None:
+    lab = Lab()
+    with pytest.raises(ZeroDivisionError):
+        fail_in(Glue(environment=lab, agent=Actor()))
+    assert lab.calls[-1] == ("cleanup",)
+    lab.calls.clear()
+    with Glue(environment=lab, agent=Actor()) as rl:
+        rl.init()
+        rl.cleanup()
+    assert lab.calls.count(("cleanup",)) == 1
+
+
+def fail_in(glue: Glue) -> None:
+    """A program that fails in mid-episode."""
+    with glue as rl:
+        rl.init()
+        rl.start()
+        raise ZeroDivisionError
+
+
+def test_a_program_that_fails_leaves_no_process(drifter: str) -> None:
+    with pytest.raises(ZeroDivisionError):
+        fail_in(Glue(environment="gridworld", agent=f"{drifter}:Drifter"))
+
+
+def test_an_agent_that_leaves_says_its_last_words(drifter: str) -> None:
+    with Glue(environment="gridworld", agent=f"{drifter}:Leaver") as rl:
+        rl.init()
+        rl.start()
+        with pytest.raises(AgentFault, match=r"(?s)agent\.log:.*out of coffee"):
+            rl.step()
+        with pytest.raises(AgentFault):
+            rl.start()
+
+
+def test_an_agents_words_can_be_kept(drifter: str, tmp_path: Path) -> None:
+    log = tmp_path / "kept.log"
+    with Glue(environment="gridworld", agent=f"{drifter}:Leaver", agent_log=log) as rl:
+        rl.init()
+        rl.start()
+        with pytest.raises(AgentFault):
+            rl.step()
+    assert "out of coffee" in log.read_text(encoding="utf-8")
+
+
+def test_an_agent_that_does_not_answer_is_not_waited_for_forever(drifter: str) -> None:
+    timeouts = Timeouts(first_step_s=30.0, step_s=0.3)
+    with Glue(environment="gridworld", agent=f"{drifter}:Sleeper", timeouts=timeouts) as rl:
+        rl.init()
+        rl.start()
+        with pytest.raises(AgentTimeout, match="did not answer within"):
+            rl.step()
+
+
+def test_a_bad_reply_is_told_as_it_is() -> None:
+    actor = Actor()
+    with Glue(environment=Lab(), agent=actor) as rl:
+        rl.init()
+        actor.fault = "nan"
+        with pytest.raises(BadReply) as raised:
+            rl.start()
+    assert raised.value.code == "NOT_FINITE"
+
+
+INTERRUPTED = """
+import os, sys
+from glue_server import Glue
+with Glue(environment="gridworld", agent="drifter.py:Drifter") as rl:
+    rl.init()
+    children = open(f"/proc/self/task/{os.getpid()}/children").read().split()
+    print(*children, flush=True)
+    while True:
+        rl.episode(1000)
+"""
+
+
+def test_ctrl_c_leaves_nothing_running(drifter: str) -> None:
+    folder = Path(drifter).parent
+    with subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(INTERRUPTED)],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as program:
+        assert program.stdout is not None
+        agents = [int(pid) for pid in program.stdout.readline().split()]
+        assert agents
+        descriptors = [os.pidfd_open(pid) for pid in agents]
+        os.killpg(program.pid, signal.SIGINT)
+        _, words = program.communicate(timeout=PATIENCE_S)
+    assert "KeyboardInterrupt" in words
+    for descriptor in descriptors:
+        with pytest.raises(ProcessLookupError):
+            signal.pidfd_send_signal(descriptor, signal.SIGCONT)
+        os.close(descriptor)
