@@ -19,10 +19,10 @@ DROP_IN = "the same, imported from reglue_bench.metaworld"
 _ABOUT = (
     "ML10 test, 20 trials a wave, 1 × 10 episodes of adaptation of 500 steps and 3 of evaluation: "
     "Meta-World's default parameters, {evaluations} of its {whole} evaluations; a learner that "
-    "costs next to nothing. Whole commands. Meta-World judges 3 episodes of each task name, Reglue "
-    "3 of each of the 20 trials, as the documentation wants it, and so plays more steps; the learner "
-    "is in a process of its own. The function that is imported from reglue_bench.metaworld judges "
-    "as Meta-World does, with the learner in its process."
+    "costs next to nothing. Whole commands. Meta-World judges 3 episodes of each task name, "
+    "`reglue bench` 3 of each of the 20 trials, as the documentation wants it, and so plays more "
+    "steps; its learner has a process of its own. The function from reglue_bench.metaworld judges "
+    "as Meta-World's, with the learner in its process."
 )
 
 
