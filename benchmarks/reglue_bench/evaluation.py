@@ -118,7 +118,7 @@ def start(folder: Path, request: Request, watcher: Watcher) -> Result:
         try:
             return carry_out(folder, ledger, request, watcher)
         except UsageError:
-            if not ledger.rows():
+            if next(ledger.rows(), None) is None:
                 ledger.forget()
             raise
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Literal
 
 import numpy as np
 
+from reglue_bench.episodes import Episodes
 from reglue_bench.ledger import Row, Totals
 from reglue_bench.measures import (
     FloatArray,
@@ -28,6 +30,7 @@ from reglue_bench.result import (
     OnlineScore,
     Result,
 )
+from reglue_bench.row_counts import RowCounts
 from reglue_bench.score import what_was_run
 
 Rewards = Callable[[int, int], FloatArray]
@@ -36,7 +39,7 @@ Rewards = Callable[[int, int], FloatArray]
 
 def score_online(
     plan: Plan,
-    rows: Sequence[Row],
+    rows: Iterable[Row],
     rewards: Rewards,
     *,
     agent: AgentIdentity,
@@ -44,21 +47,21 @@ def score_online(
     versions: Mapping[str, str],
     fresh: Literal["process", "agent_init"],
 ) -> Result:
-    """The result of an online benchmark so far. Means are over the runs played to their end.
+    """The result of an online benchmark so far, of its rows in the order of units and cells.
+
+    Means are over the runs played to their end.
 
     A run that ended by a fault has no performance, as it was not measured where it should
     be; it is listed, and the result says over how many runs its means are.
     """
     procedure = procedure_of(plan)
     assert isinstance(procedure, Online), plan.procedure
-    by_run: dict[int, list[Row]] = {}
-    for row in rows:
-        by_run.setdefault(row.unit, []).append(row)
-    runs = [_run(procedure, unit, by_run.get(unit, []), rewards) for unit in range(procedure.units)]
+    counts = RowCounts()
+    runs = list(_runs(procedure, counts.over(rows), rewards))
     online = _online(procedure, runs, fresh)
     return Result(
-        **what_was_run(plan, rows, agent=agent, totals=totals, versions=versions),
-        complete=len(by_run) == procedure.units,
+        **what_was_run(plan, counts, agent=agent, totals=totals, versions=versions),
+        complete=all(run.status != "missing" for run in runs),
         mean_success_rate=None,
         mean_returns=None,
         success_rate_per_task={},
@@ -70,8 +73,20 @@ def score_online(
         online=online,
         coverage=_coverage(procedure, online),
         status_counts=dict(sorted(Counter(run.status for run in runs).items())),
-        episodes=[],
+        episodes=Episodes(),
     )
+
+
+def _runs(procedure: Online, rows: Iterable[Row], rewards: Rewards) -> Iterator[LearningRun]:
+    """Every run of the plan; the rows of one at a time."""
+    played = groupby(rows, key=lambda row: row.unit)
+    following = next(played, None)
+    for unit in range(procedure.units):
+        if following is not None and following[0] == unit:
+            yield _run(procedure, unit, list(following[1]), rewards)
+            following = next(played, None)
+        else:
+            yield _run(procedure, unit, [], rewards)
 
 
 def _run(procedure: Online, unit: int, rows: Sequence[Row], rewards: Rewards) -> LearningRun:

@@ -27,6 +27,8 @@ from reglue_bench import tables
 
 FILE = "ledger.sqlite"
 FORMAT = 2
+_AT_ONCE = 200  # rows that are read
+_CACHE_KIB = 1024  # of pages: a long run fills it
 
 AGENT_NAME = "agent name"
 """Entry of `about`: what the run's agent calls itself."""
@@ -34,7 +36,7 @@ AGENT_NAME = "agent name"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The outcome of one cell, as kept."""
+    """The outcome of one cell, as kept: the columns of its table."""
 
     unit: int
     attempt: int
@@ -202,15 +204,28 @@ class Ledger:
             wall_s, agent_s, environment_s, executed = connection.execute(sa.select(*sums)).one()
         return Totals(wall_s, agent_s, environment_s, executed)
 
-    def rows(self) -> list[Row]:
-        """The last try of every unit, in the order of units and cells."""
-        seen = tables.outcomes.c
-        tries = sa.func.max(seen.attempt).label("attempt")
-        last = sa.select(seen.unit, tries).group_by(seen.unit).subquery()
-        same = (seen.unit == last.c.unit) & (seen.attempt == last.c.attempt)
-        query = sa.select(tables.outcomes).join(last, same).order_by(seen.unit, seen.k)
-        with self._transaction() as connection:
-            return [_row(each._mapping) for each in connection.execute(query)]
+    def rows(self) -> Iterator[Row]:
+        """The last try of every unit, in the order of units and cells.
+
+        Read some at a time, so that any number of them takes the same memory.
+        """
+        key, tries = sa.tuple_(*tables.outcomes.primary_key), tables.outcomes.alias()
+        last = sa.select(sa.func.max(tries.c.attempt)).where(tries.c.unit == tables.outcomes.c.unit)
+        query = (
+            sa.select(tables.outcomes)
+            .where(tables.outcomes.c.attempt == last.scalar_subquery())
+            .order_by(*tables.outcomes.primary_key)
+            .limit(_AT_ONCE)
+        )
+        after = (-1, 0, 0)
+        while True:
+            with self._transaction() as connection:
+                found = connection.execute(query.where(key > after)).all()
+            for row in found:
+                yield Row(*row)
+            if len(found) < _AT_ONCE:
+                return
+            after = tuple(found[-1][:3])
 
     def actions(self, unit: int, attempt: int, k: int) -> bytes:
         """Every action of an episode, as on the wire. Raises KeyError if it was not played."""
@@ -240,7 +255,7 @@ class Ledger:
         except OSError as error:
             raise UsageError(f"{folder} cannot be written to: {error}") from error
         self._engine = sa.create_engine(sa.URL.create("sqlite", database=str(folder / FILE)))
-        sa.event.listen(self._engine, "connect", _make_durable)
+        sa.event.listen(self._engine, "connect", _set_up)
 
     @contextmanager
     def _transaction(self) -> Iterator[sa.Connection]:
@@ -267,9 +282,10 @@ def _exists(folder: Path) -> RunExists:
     )
 
 
-def _make_durable(connection: Any, _record: object) -> None:
+def _set_up(connection: Any, _record: object) -> None:
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")
+    connection.execute(f"PRAGMA cache_size=-{_CACHE_KIB}")
 
 
 def _insert(
@@ -287,9 +303,3 @@ def _fields(outcome: Outcome) -> dict[str, object]:
         "clipped": outcome.clipped,
         "detail": outcome.detail,
     }
-
-
-def _row(fields: Mapping[Any, Any]) -> Row:
-    return Row(
-        **{("return_" if name == "return" else name): value for name, value in fields.items()}
-    )

@@ -9,8 +9,8 @@ from queue import Empty, Queue
 from glue_server import Outcome
 from reglue_bench.ledger import Ledger, Totals, Try
 
-_MOST_WAITING = 1000  # units; play waits for the disk beyond
-_PAUSE_S = 0.1  # between commits: each costs play as much as some turns
+_MOST_WAITING = 256  # units; play waits for the disk beyond
+_PAUSE_S = 0.1  # between commits of fewer than half of them: each costs play some turns
 
 
 class Recorder:
@@ -26,7 +26,7 @@ class Recorder:
         self._session = session
         self._waiting: Queue[tuple[Try, Totals] | None] = Queue(_MOST_WAITING)
         self._failure: BaseException | None = None
-        self._is_closing = threading.Event()
+        self._hurry = threading.Event()  # many wait, or it is closing: no pause
         self._thread = threading.Thread(target=self._write, name="reglue-recorder", daemon=True)
         self._thread.start()
 
@@ -35,11 +35,13 @@ class Recorder:
         if self._failure is not None:
             raise self._failure
         self._waiting.put((Try(attempt, outcomes), totals))
+        if self._waiting.qsize() > _MOST_WAITING // 2:
+            self._hurry.set()
 
     def close(self) -> None:
         """Wait until all is committed. Raises what went wrong."""
-        self._is_closing.set()
         self._waiting.put(None)
+        self._hurry.set()
         self._thread.join()
         if self._failure is not None:
             raise self._failure
@@ -61,4 +63,6 @@ class Recorder:
                     self._ledger.record(tries, session=self._session, totals=asked[-1][1])
                 except Exception as error:  # noqa: BLE001 - raised where the play can hear it
                     self._failure = error
-                self._is_closing.wait(_PAUSE_S)
+            if not is_over:
+                self._hurry.wait(_PAUSE_S)
+                self._hurry.clear()

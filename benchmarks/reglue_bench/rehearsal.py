@@ -79,7 +79,7 @@ def _play(settings: Settings, plan: Plan, watcher: Watcher) -> tuple[Result, lis
     with tempfile.TemporaryDirectory(prefix="reglue-try-") as folder:
         result = start(Path(folder), Request(settings, plan), watcher)
         with Ledger(Path(folder)) as ledger:
-            return result, ledger.rows()
+            return result, list(ledger.rows())
 
 
 def _faults(result: Result, rows: Sequence[Row]) -> list[Check]:

@@ -2,15 +2,44 @@
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic.dataclasses import dataclass
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    SerializationInfo,
+    TypeAdapter,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
+from pydantic_core import to_json
 
 from reglue.errors import UsageError
+from reglue_bench.episodes import EpisodeRow, Episodes
 
 Interval = tuple[float, float]
+
+_AT_ONCE = 100  # episodes that are made into text
+
+
+def _packed(given: Any, read: ValidatorFunctionWrapHandler) -> array[float]:
+    return given if isinstance(given, array) and given.typecode == "d" else array("d", read(given))
+
+
+def _unpacked(numbers: array[float], info: SerializationInfo) -> Any:
+    return (each for each in numbers) if info.mode_is_json() else numbers.tolist()
+
+
+Numbers: TypeAlias = Annotated[
+    Sequence[float], WrapValidator(_packed), PlainSerializer(_unpacked, return_type=Any)
+]
+"""Kept as an array of float64: there may be one for each episode of a run."""
 
 
 class _Record(BaseModel):
@@ -90,33 +119,6 @@ class Ending(_Record):
     what: str  # for people
 
 
-@dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid", populate_by_name=True))
-class EpisodeRow:
-    """The outcome of one cell; the unit's last complete try.
-
-    With slots: a run may have a hundred thousand, and a model takes a kilobyte.
-    """
-
-    unit: int
-    k: int
-    attempt: Annotated[int, Field(alias="try")]
-    task: str
-    variant: int
-    repeat: int
-    phase: Literal["train", "adapt", "evaluate_before", "evaluate"]
-    status: Literal[
-        "ok",
-        "agent_error",
-        "agent_timeout",
-        "agent_disconnected",
-        "agent_abandoned",
-        "environment_error",
-    ]
-    success: bool
-    return_: Annotated[float, Field(alias="return")]
-    steps: int
-
-
 class LearningRun(_Record):
     """One independent run of an agent that learns."""
 
@@ -190,7 +192,7 @@ class Result(_Record):
     mean_returns: float | None  # over episodes that were played; None if none was
     success_rate_per_task: dict[str, float]
     returns_per_task: dict[str, float | None]
-    episode_returns_per_task: dict[str, list[float]]
+    episode_returns_per_task: dict[str, Numbers]
     intervals95: Intervals | None
     completed_only: Rates | None
     before_adaptation: Rates | None
@@ -203,7 +205,7 @@ class Result(_Record):
     steps: StepCounts
     seconds: Seconds
     versions: dict[str, str]
-    episodes: list[EpisodeRow]
+    episodes: Episodes
 
     @property
     def success(self) -> Success:
@@ -216,9 +218,22 @@ class Result(_Record):
         """Write `result.json` into a run's folder, whole or not at all."""
         path = folder / "result.json"
         draft = path.with_suffix(".json.tmp")
-        draft.write_text(self.model_dump_json(by_alias=True, indent=1) + "\n", encoding="utf-8")
+        with draft.open("wb") as file:
+            file.writelines(self._json())
         draft.replace(path)
         return path
+
+    def _json(self) -> Iterator[bytes | memoryview]:
+        """As `model_dump_json`, but the episodes, which come last, some at a time."""
+        head = to_json(self, indent=1, exclude={"episodes"}, inf_nan_mode="null")
+        yield memoryview(head)[: -len("\n}")]
+        yield b',\n "episodes": ['
+        rows = TypeAdapter(list[EpisodeRow])
+        for first in range(0, len(self.episodes), _AT_ONCE):
+            some = self.episodes[first : first + _AT_ONCE]
+            text = rows.dump_json(some, by_alias=True, indent=1)
+            yield b"," * (first > 0) + text[1:-2].replace(b"\n", b"\n ")
+        yield b"\n ]\n}\n" if self.episodes else b"]\n}\n"
 
 
 def read_result(folder: Path) -> Result:

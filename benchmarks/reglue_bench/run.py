@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import time
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +23,7 @@ from reglue_bench.ledger import AGENT_NAME, Ledger, Totals
 from reglue_bench.partners import Partners
 from reglue_bench.plan import Plan, difference, run_secret
 from reglue_bench.pools import LentPool, make_pool
-from reglue_bench.procedures import Procedure, Todo, procedure_of
+from reglue_bench.procedures import Procedure, Todo, Todos, procedure_of
 from reglue_bench.recorder import Recorder
 from reglue_bench.result import AgentIdentity, Ending, Result
 from reglue_bench.score import score
@@ -88,9 +89,8 @@ def carry_out(folder: Path, ledger: Ledger, request: Request, watcher: Watcher) 
     the result says so, and what was finished is kept.
     """
     began = time.perf_counter()
-    todo = _todo(ledger, procedure_of(request.plan), retry_faults=request.retry_faults)
     session = _Session(folder, ledger, request, watcher, began)
-    ending = session.play(todo) if todo else None
+    ending = session.play()
     with uninterrupted(then_raise=False):
         result = _scored(ledger, request).model_copy(update={"ended_early": ending})
         result.write(folder)
@@ -139,8 +139,11 @@ class _Session:
             say=watcher.say,
         )
 
-    def play(self, todo: Sequence[Todo]) -> Ending | None:
-        """Play units; how it ended if that was early."""
+    def play(self) -> Ending | None:
+        """Play what is left to be played; how it ended if that was early."""
+        todo = _todo(self._ledger, self._procedure, retry_faults=self._request.retry_faults)
+        if not todo:
+            return None
         closing = contextlib.ExitStack()
         try:
             self._play(todo, closing)
@@ -183,7 +186,7 @@ class _Session:
         if (named := self._ledger.name_agent(name)) != name:
             raise PlanDiffers(f"this run is {named}'s; {name} needs one of its own (--out)")
 
-    def _play(self, todo: Sequence[Todo], closing: contextlib.ExitStack) -> None:
+    def _play(self, todo: Todos, closing: contextlib.ExitStack) -> None:
         plan = self._request.plan
         closing.callback(lambda: self._ledger.spend(self._session, self._totals()))
         self._recorder = Recorder(self._ledger, self._session)
@@ -195,7 +198,7 @@ class _Session:
         self._watcher.begin(
             Begun(
                 plan,
-                left=[each.unit for each in todo],
+                left=todo.units,
                 executed=lambda: self._stage.executed,
             )
         )
@@ -232,20 +235,15 @@ def pool_of(plan: Plan, settings: Settings, log_file: Path) -> Pool:
     return make_pool(suite, plan.slots, workers=workers, log_file=log_file)
 
 
-def _todo(ledger: Ledger, procedure: Procedure, *, retry_faults: bool) -> list[Todo]:
+def _todo(ledger: Ledger, procedure: Procedure, *, retry_faults: bool) -> Todos:
     """Units without a row; with `retry_faults` also those in which somebody failed."""
-    tries: dict[int, int] = {}
-    faulty: set[int] = set()
+    tries = array("i", [-1]) * procedure.units
+    again = bytearray(procedure.units)  # a flag each
     for row in ledger.rows():
         tries[row.unit] = row.attempt
-        if row.status != "ok":
-            faulty.add(row.unit)
-    again = faulty if retry_faults else set()
-    return [
-        Todo(unit, tries[unit] + 1 if unit in tries else 0)
-        for unit in range(procedure.units)
-        if unit not in tries or unit in again
-    ]
+        again[row.unit] |= retry_faults and row.status != "ok"
+    units = array("I", (unit for unit, last in enumerate(tries) if last < 0 or again[unit]))
+    return Todos(units, array("I", (tries[unit] + 1 for unit in units)))
 
 
 def _agent_facts(settings: Settings) -> dict[str, str]:

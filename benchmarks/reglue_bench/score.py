@@ -1,92 +1,79 @@
-"""The score: a fold over a plan's cells and a ledger's rows."""
+"""The score: a fold over a plan's cells and a ledger's rows, both in their order.
+
+A row is folded as it is read and then forgotten, so that a run of very many takes little
+more memory than one of few.
+"""
 
 from __future__ import annotations
 
 import math
+from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, cast
 
+from reglue_bench.episodes import EpisodePhase, EpisodeRow, Episodes, EpisodeStatus
+from reglue_bench.goal_counts import GoalCounts
 from reglue_bench.intervals import intervals95
 from reglue_bench.ledger import Row, Totals
 from reglue_bench.plan import Plan, PlanCell
-from reglue_bench.procedures import procedure_of
+from reglue_bench.procedures import Procedure, procedure_of
 from reglue_bench.result import (
     AgentIdentity,
     Coverage,
-    EpisodeRow,
-    FaultCount,
-    Rates,
     Result,
     Seconds,
     StepCounts,
     UpstreamScore,
 )
+from reglue_bench.row_counts import RowCounts
 from reglue_bench.upstream import Judged, upstream_score
-
-
-@dataclass(frozen=True, slots=True)
-class _Planned:
-    """A cell, and its row if it was played."""
-
-    unit: int
-    cell: PlanCell
-    row: Row | None
-
-    @property
-    def ok(self) -> bool:
-        return self.row is not None and self.row.status == "ok"
-
-    @property
-    def success(self) -> float:
-        return float(self.row is not None and self.row.success)
 
 
 def score(
     plan: Plan,
-    rows: Sequence[Row],
+    rows: Iterable[Row],
     *,
     agent: AgentIdentity,
     totals: Totals,
     versions: Mapping[str, str],
 ) -> Result:
-    """The result of a run so far. A planned cell without a row is a failure."""
-    cells = _planned(plan, rows)
-    judged = [each for each in cells if each.cell.phase == "evaluate"]
-    before = [each for each in cells if each.cell.phase == "evaluate_before"]
-    played = [each for each in judged if each.ok]
-    rates = _rates(judged)
-    returns = _returns(judged)
+    """The result of a run so far, of its rows in the order of units and cells.
+
+    A planned cell without a row is a failure.
+    """
+    procedure, counts, folded = procedure_of(plan), RowCounts(), _Folded(plan)
+    for unit, cell, row in _planned(procedure, counts.over(rows)):
+        folded.take(unit, cell, row)
+    judged, rates = folded.judged, folded.judged.rates
+    means = {task: _mean(each) for task, each in folded.returns.items()}
     return Result(
-        **what_was_run(plan, rows, agent=agent, totals=totals, versions=versions),
-        complete=all(each.row for each in cells),
+        **what_was_run(plan, counts, agent=agent, totals=totals, versions=versions),
+        complete=folded.is_complete,
         mean_success_rate=rates.mean_success_rate,
         success_rate_per_task=rates.success_rate_per_task,
-        mean_returns=_mean(
-            [mean for each in returns.values() if (mean := _mean(each)) is not None]
-        ),
-        returns_per_task={task: _mean(each) for task, each in returns.items()},
-        episode_returns_per_task=returns,
-        intervals95=intervals95(_by_goal(judged)),
-        completed_only=_rates(played),
-        before_adaptation=_rates(before) if before else None,
-        upstream=_upstream(plan, judged) if plan.estimator == "metaworld" else None,
+        mean_returns=_mean([mean for mean in means.values() if mean is not None]),
+        returns_per_task=means,
+        episode_returns_per_task=folded.returns,
+        intervals95=intervals95(judged.success),
+        completed_only=folded.played.rates,
+        before_adaptation=folded.before.rates if len(folded.before) else None,
+        upstream=folded.upstream(),
         coverage=Coverage(
             cells_planned=len(judged),
-            cells_completed=len(played),
-            goals_planned=len({(each.cell.task, each.cell.variant) for each in judged}),
-            goals_total=procedure_of(plan).goals,
-            episodes_planned=_episodes_planned(judged),
+            cells_completed=len(folded.played),
+            goals_planned=sum(len(variants) for variants in judged.cells.values()),
+            goals_total=procedure.goals,
+            episodes_planned=judged.cells,
         ),
-        status_counts=_statuses(judged),
-        episodes=[_episode(each.cell, each.row) for each in cells if each.row],
+        status_counts=dict(sorted(folded.statuses.items())),
+        episodes=folded.episodes,
     )
 
 
 def what_was_run(
     plan: Plan,
-    rows: Sequence[Row],
+    counts: RowCounts,
     *,
     agent: AgentIdentity,
     totals: Totals,
@@ -103,9 +90,9 @@ def what_was_run(
         "goals_sha256": plan.goals_sha256,
         "agent": agent,
         "baseline": list(plan.baseline),
-        "faults": _faults(rows),
-        "clipped_steps": sum(row.clipped for row in rows),
-        "steps": StepCounts(counted=sum(row.steps for row in rows), executed=totals.executed),
+        "faults": counts.faults,
+        "clipped_steps": counts.clipped_steps,
+        "steps": StepCounts(counted=counts.steps, executed=totals.executed),
         "seconds": Seconds(
             wall=totals.wall_s,
             agent=totals.agent_s,
@@ -116,103 +103,88 @@ def what_was_run(
     }
 
 
-def _planned(plan: Plan, rows: Sequence[Row]) -> list[_Planned]:
-    """Every cell of the plan, in its order."""
-    procedure = procedure_of(plan)
-    known = {(row.unit, row.k): row for row in rows}
-    return [
-        _Planned(unit, cell, known.get((unit, cell.k)))
-        for unit in range(procedure.units)
-        for cell in procedure.cells(unit)
-    ]
+def _planned(
+    procedure: Procedure, rows: Iterable[Row]
+) -> Iterator[tuple[int, PlanCell, Row | None]]:
+    """Every cell of the plan, in its order, with its unit, and its row if it was played."""
+    left = iter(rows)
+    row = next(left, None)
+    for unit in range(procedure.units):
+        for cell in procedure.cells(unit):
+            if row is not None and (row.unit, row.k) == (unit, cell.k):
+                yield unit, cell, row
+                row = next(left, None)
+            else:
+                yield unit, cell, None
 
 
-def _rates(cells: Sequence[_Planned]) -> Rates:
-    """Success over the given cells: of each of their tasks, and the mean over tasks.
+class _Folded:
+    """What is kept of the cells so far."""
 
-    Goals weigh alike, however often each was played: the interval's centre is the rate.
-    """
-    per_task = {task: math.fsum(of) / len(of) for task, of in _by_goal(cells).items()}
-    return Rates(
-        mean_success_rate=_mean(list(per_task.values())) or 0.0, success_rate_per_task=per_task
-    )
+    def __init__(self, plan: Plan) -> None:
+        self.judged = GoalCounts()
+        self.played = GoalCounts()  # judged cells that nobody spoiled
+        self.before = GoalCounts()
+        self.returns: dict[str, array[float]] = {}  # of the played, by task
+        self.statuses: Counter[str] = Counter()  # of the judged
+        self.is_complete = True
+        self.episodes = Episodes()
+        self._plan = plan
+        self._by_evaluation: dict[int, list[Judged]] = {}  # by evaluation, for upstream's estimator
 
+    def take(self, unit: int, cell: PlanCell, row: Row | None) -> None:
+        """The next cell."""
+        if row is None:
+            self.is_complete = False
+        else:
+            self.episodes.add(_episode(cell, row))
+        success = row is not None and row.success
+        if cell.phase == "evaluate":
+            self._judge(unit, cell, row, success=success)
+        elif cell.phase == "evaluate_before":
+            self.before.add(cell, success=success)
 
-def _upstream(plan: Plan, judged: Sequence[_Planned]) -> UpstreamScore:
-    """A wave is an evaluation, and a slot a sub-environment; in MT a task is one."""
-    if plan.procedure == "multi-task":
-        episodes = [Judged(plan.tasks.index(e.cell.task), e.cell, e.row) for e in judged]
-        return upstream_score([episodes], int(plan.parameters["num_episodes"]))
-    waves: dict[int, list[Judged]] = {}
-    for each in judged:
-        waves.setdefault(each.unit, []).append(
-            Judged(each.cell.k % plan.slots, each.cell, each.row)
-        )
-    return upstream_score(list(waves.values()), int(plan.parameters["evaluation_episodes"]))
+    def upstream(self) -> UpstreamScore | None:
+        """The score of a plan of upstream's draws."""
+        if self._plan.estimator != "metaworld":
+            return None
+        is_multi_task = self._plan.procedure == "multi-task"
+        quota = "num_episodes" if is_multi_task else "evaluation_episodes"
+        return upstream_score(list(self._by_evaluation.values()), int(self._plan.parameters[quota]))
 
+    def _judge(self, unit: int, cell: PlanCell, row: Row | None, *, success: bool) -> None:
+        returns = self.returns.setdefault(cell.task, array("d"))
+        self.judged.add(cell, success=success)
+        self.statuses[row.status if row else "missing"] += 1
+        if row is not None and row.status == "ok":
+            self.played.add(cell, success=success)
+            returns.append(row.return_)
+        if self._plan.estimator == "metaworld":
+            self._judge_as_upstream(unit, cell, row)
 
-def _returns(judged: Sequence[_Planned]) -> dict[str, list[float]]:
-    returns: dict[str, list[float]] = {each.cell.task: [] for each in judged}
-    for each in judged:
-        if each.row is not None and each.ok:
-            returns[each.cell.task].append(each.row.return_)
-    return returns
-
-
-def _by_goal(judged: Sequence[_Planned]) -> dict[str, list[float]]:
-    """The success fraction of each planned goal, by task."""
-    goals: dict[str, dict[int, list[float]]] = {}
-    for each in judged:
-        of = goals.setdefault(each.cell.task, {})
-        of.setdefault(each.cell.variant, []).append(each.success)
-    return {
-        task: [math.fsum(flags) / len(flags) for _, flags in sorted(of.items())]
-        for task, of in goals.items()
-    }
-
-
-def _episodes_planned(judged: Sequence[_Planned]) -> dict[str, dict[int, int]]:
-    counts: dict[str, Counter[int]] = {}
-    for each in judged:
-        counts.setdefault(each.cell.task, Counter())[each.cell.variant] += 1
-    return {task: dict(sorted(of.items())) for task, of in counts.items()}
-
-
-def _statuses(judged: Sequence[_Planned]) -> dict[str, int]:
-    counts = Counter(each.row.status if each.row else "missing" for each in judged)
-    return dict(sorted(counts.items()))
-
-
-def _brief(detail: str) -> str:
-    """The line that says most: the first, or the last of a traceback."""
-    lines = detail.strip().splitlines() or [""]
-    return lines[-1 if lines[0].startswith("Traceback ") else 0][:200]
-
-
-def _faults(rows: Sequence[Row]) -> list[FaultCount]:
-    failed = [row for row in rows if row.status != "ok"]
-    counts = Counter((row.status, _brief(row.detail)) for row in failed)
-    return [
-        FaultCount(status=status, detail=detail, count=count)
-        for (status, detail), count in counts.most_common()
-    ]
+    def _judge_as_upstream(self, unit: int, cell: PlanCell, row: Row | None) -> None:
+        """A wave is an evaluation, and a slot a sub-environment; in MT a task is one."""
+        if self._plan.procedure == "multi-task":
+            evaluation, env = 0, self._plan.tasks.index(cell.task)
+        else:
+            evaluation, env = unit, cell.k % self._plan.slots
+        self._by_evaluation.setdefault(evaluation, []).append(Judged(env, cell, row))
 
 
 def _episode(cell: PlanCell, row: Row) -> EpisodeRow:
-    given: dict[str, Any] = {  # by their names in result.json
-        "unit": row.unit,
-        "k": row.k,
-        "try": row.attempt,
-        "task": cell.task,
-        "variant": cell.variant,
-        "repeat": cell.repeat,
-        "phase": cell.phase,
-        "status": row.status,
-        "success": row.success,
-        "return": row.return_,
-        "steps": row.steps,
-    }
-    return EpisodeRow(**given)
+    return EpisodeRow(
+        unit=row.unit,
+        k=row.k,
+        attempt=row.attempt,
+        task=cell.task,
+        variant=cell.variant,
+        repeat=cell.repeat,
+        phase=cast(EpisodePhase, cell.phase),
+        status=cast(EpisodeStatus, row.status),
+        success=row.success,
+        return_=row.return_,
+        steps=row.steps,
+    )
 
 
 def _mean(values: Sequence[float]) -> float | None:

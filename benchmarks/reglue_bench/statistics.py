@@ -13,8 +13,9 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from reglue_bench.episodes import EpisodeRow
 from reglue_bench.intervals import METHOD, intervals95, mover, wilson
-from reglue_bench.result import EpisodeRow, Result
+from reglue_bench.result import Result
 
 __all__ = [
     "METHOD",

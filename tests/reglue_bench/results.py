@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from reglue_bench.episodes import EpisodeRow, Episodes
 from reglue_bench.result import (
     AgentIdentity,
     Coverage,
-    EpisodeRow,
     Rates,
     Result,
     Seconds,
@@ -100,7 +100,7 @@ def make_result(play: Play | None = None) -> Result:
         steps=StepCounts(counted=counted, executed=counted + counted // 9),
         seconds=Seconds(wall=41.5, agent=12.25, environment=25.0, glue=3.5),
         versions={"reglue": "0.1.0", "metaworld": "3.1.1", "mujoco": "3.3.0", "numpy": "2.4.6"},
-        episodes=[*before, *episodes],
+        episodes=Episodes([*before, *episodes]),
     )
 
 
@@ -134,14 +134,14 @@ def _rows(play: Play, *, rate: float, phase: str, seed: int) -> list[EpisodeRow]
                 row: dict[str, Any] = {
                     "unit": variant * len(play.tasks) + place,
                     "k": episode,
-                    "try": 0,
+                    "attempt": 0,
                     "task": task,
                     "variant": variant,
                     "repeat": 0,
                     "phase": phase,
                     "status": FAULTS[int(rng.integers(4))] if fault else "ok",
                     "success": success,
-                    "return": round(float(rng.normal(4, 0.5)) * min(steps, 500), 3),
+                    "return_": round(float(rng.normal(4, 0.5)) * min(steps, 500), 3),
                     "steps": min(steps, 500),
                 }
                 rows.append(EpisodeRow(**row))

@@ -73,6 +73,19 @@ def test_the_last_try_of_a_unit_counts(tmp_path: Path) -> None:
     assert rows == [(1, 1, 0, "ok"), (1, 1, 1, "ok"), (2, 0, 0, "ok")]
 
 
+@pytest.mark.parametrize("cells", [199, 200, 201, 650])
+def test_rows_that_are_read_some_at_a_time_are_all_there(tmp_path: Path, cells: int) -> None:
+    """Of units larger and smaller than what is read, some of them tried twice."""
+    with Ledger.create(tmp_path, {}) as ledger:
+        record(ledger, *[outcome(2, k) for k in reversed(range(cells))])
+        for attempt in (0, 1):
+            record(ledger, *[outcome(1, k) for k in range(cells)], attempt=attempt)
+        record(ledger, outcome(7))
+        found = [(row.unit, row.attempt, row.k) for row in ledger.rows()]
+    units = [(1, 1, k) for k in range(cells)] + [(2, 0, k) for k in range(cells)]
+    assert found == [*units, (7, 0, 0)]
+
+
 def test_a_second_writer_is_refused(tmp_path: Path) -> None:
     with Ledger.create(tmp_path, {}), pytest.raises(RunBusy, match="another process"):
         Ledger(tmp_path)

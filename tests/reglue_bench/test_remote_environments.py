@@ -199,7 +199,7 @@ def test_another_environment_does_not_finish_a_run(tmp_path: Path) -> None:
 
 def played(folder: Path) -> list[Any]:
     with Ledger(folder) as ledger:
-        return ledger.rows()
+        return list(ledger.rows())
 
 
 def test_a_finished_run_is_scored_again_without_an_environment(tmp_path: Path) -> None:

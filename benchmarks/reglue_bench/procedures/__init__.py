@@ -10,9 +10,18 @@ from reglue_bench.procedures.drawn import DrawnMetaLearning, DrawnMultiTask
 from reglue_bench.procedures.meta_learning import MetaLearning
 from reglue_bench.procedures.multi_task import MultiTask
 from reglue_bench.procedures.online import Online
-from reglue_bench.procedures.procedure import Agents, Procedure, Todo
+from reglue_bench.procedures.procedure import Agents, Procedure, Todo, Todos
 
-__all__ = ["Agents", "MetaLearning", "MultiTask", "Online", "Procedure", "Todo", "procedure_of"]
+__all__ = [
+    "Agents",
+    "MetaLearning",
+    "MultiTask",
+    "Online",
+    "Procedure",
+    "Todo",
+    "Todos",
+    "procedure_of",
+]
 
 PARAMETERS = {
     "multi-task": ("num_episodes",),

@@ -7,6 +7,7 @@ of these begin with one seed. Only `custom-mt-envs` counts seeds up.
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -31,14 +32,15 @@ class DrawnMultiTask(MultiTask):
     ) -> None:
         super().__init__(variants, num_episodes=num_episodes, shows_tasks=shows_tasks)
         self._drawn = [
-            _cells(task, [int(chance.choice(count)) for _ in range(num_episodes)])
-            for (task, count), chance in zip(variants.items(), map(_chance, seeds), strict=True)
+            _drawn(count, _chance(seed), num_episodes)
+            for count, seed in zip(variants.values(), seeds, strict=True)
         ]
 
     def cells(self, unit: int) -> Sequence[PlanCell]:
         """The only cell of a unit."""
-        episode, place = divmod(unit, len(self._drawn))
-        return (self._drawn[place][episode],)
+        episode, place = divmod(unit, len(self._tasks))
+        drawn, before = self._drawn[place]
+        return (PlanCell(0, self._tasks[place], drawn[episode], before[episode], "evaluate"),)
 
 
 class DrawnMetaLearning(MetaLearning):
@@ -91,13 +93,15 @@ class DrawnMetaLearning(MetaLearning):
         return self._waves[unit]
 
 
-def _cells(task: str, drawn: Sequence[int]) -> list[PlanCell]:
-    before: Counter[int] = Counter()
-    cells = []
+def _drawn(count: int, chance: np.random.Generator, episodes: int) -> tuple[array[int], array[int]]:
+    """Of each episode: the variant that it plays, and how often that was drawn before."""
+    drawn = array("I", (int(chance.choice(count)) for _ in range(episodes)))
+    times: Counter[int] = Counter()
+    before = array("I")
     for variant in drawn:
-        cells.append(PlanCell(0, task, variant, before[variant], "evaluate"))
-        before[variant] += 1
-    return cells
+        before.append(times[variant])
+        times[variant] += 1
+    return drawn, before
 
 
 def _cycles(task: str, variants: list[int], *, seed: int, draws: int) -> list[Trial]:

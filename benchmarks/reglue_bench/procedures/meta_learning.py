@@ -8,7 +8,7 @@ goal, which is what is played here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from glue_server import Order, Outcome, SlotGlue
@@ -101,7 +101,7 @@ class MetaLearning:
     def play(
         self,
         agents: Agents,
-        todo: Iterable[Todo],
+        todo: Sequence[Todo],
         *,
         order: MakeOrder,
         record: Record,

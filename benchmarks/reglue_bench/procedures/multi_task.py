@@ -6,7 +6,7 @@ one episode for each training goal of each task; success is the flag at any step
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from glue_server import Order
 from reglue.calls import Phase
@@ -53,7 +53,7 @@ class MultiTask:
     def play(
         self,
         agents: Agents,
-        todo: Iterable[Todo],
+        todo: Sequence[Todo],
         *,
         order: MakeOrder,
         record: Record,
@@ -83,7 +83,7 @@ class MultiTask:
                 record(played, [outcome])
         glue.cleanup()
 
-    def _queue(self, todo: Iterable[Todo], order: MakeOrder, slots: int) -> Queue:
+    def _queue(self, todo: Sequence[Todo], order: MakeOrder, slots: int) -> Queue:
         if self._shows_tasks:
             return ByTask(todo, tasks=len(self._tasks), slots=slots)
         return Shuffled(todo, lambda each: order(each.unit, self.cells(each.unit)[0]).start_seed)

@@ -7,7 +7,7 @@ of episodes or a single long episode".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from glue_server import Order, Outcome
@@ -76,7 +76,7 @@ class Online:
     def play(
         self,
         agents: Agents,
-        todo: Iterable[Todo],
+        todo: Sequence[Todo],
         *,
         order: MakeOrder,
         record: Record,

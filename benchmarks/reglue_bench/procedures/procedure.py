@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from array import array
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, overload
 
 from glue_server import Order, Outcome, SlotGlue
 from reglue.errors import AgentFault
@@ -30,6 +31,28 @@ class Todo:
     def again(self) -> Todo:
         """The next try, after an environment failed."""
         return Todo(self.unit, self.attempt + 1, self.failed + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Todos(Sequence[Todo]):
+    """Units that want playing, in their order: 8 bytes each, as there may be very many."""
+
+    units: array[int]
+    attempts: array[int]  # which try of it is next
+
+    def __len__(self) -> int:
+        return len(self.units)
+
+    @overload
+    def __getitem__(self, place: int) -> Todo: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Todos: ...
+
+    def __getitem__(self, place: int | slice) -> Todo | Todos:
+        if isinstance(place, slice):
+            return Todos(self.units[place], self.attempts[place])
+        return Todo(self.units[place], self.attempts[place])
 
 
 Record: TypeAlias = Callable[[Todo, Sequence[Outcome]], None]
@@ -84,7 +107,7 @@ class Procedure(Protocol):
     def play(
         self,
         agents: Agents,
-        todo: Iterable[Todo],
+        todo: Sequence[Todo],
         *,
         order: MakeOrder,
         record: Record,

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
 
 from glue_server import Outcome
 from reglue_bench.procedures.procedure import Todo
@@ -30,19 +33,21 @@ class Shuffled:
     `secret_of` gives each unit a number that nobody can guess, its start seed say.
     """
 
-    def __init__(self, todo: Iterable[Todo], secret_of: Callable[[Todo], int]) -> None:
-        def key(each: Todo) -> bytes:
-            return hashlib.sha256(secret_of(each).to_bytes(8, "little")).digest()
+    def __init__(self, todo: Sequence[Todo], secret_of: Callable[[Todo], int]) -> None:
+        def key(each: Todo) -> int:
+            secret = secret_of(each).to_bytes(8, "little")
+            return int.from_bytes(hashlib.sha256(secret).digest()[:8], "big")
 
-        self._left = deque(sorted(todo, key=key))
+        keys = np.fromiter(map(key, todo), np.uint64, len(todo))
+        self._left = _Line(todo, np.argsort(keys, kind="stable").astype(np.uint32))
 
     def take(self, slot: int) -> Todo | None:
         """The next one, whatever the slot."""
-        return self._left.popleft() if self._left else None
+        return self._left.take() if len(self._left) else None
 
     def put_back(self, todo: Todo) -> None:
         """In front."""
-        self._left.appendleft(todo)
+        self._left.put_back(todo)
 
     def tell(self, outcome: Outcome) -> None:
         """It does not matter."""
@@ -57,11 +62,12 @@ class ByTask:
     from its episodes so far.
     """
 
-    def __init__(self, todo: Iterable[Todo], *, tasks: int, slots: int) -> None:
+    def __init__(self, todo: Sequence[Todo], *, tasks: int, slots: int) -> None:
         self._tasks = tasks
-        self._left: list[deque[Todo]] = [deque() for _ in range(tasks)]
-        for each in todo:
-            self._left[each.unit % tasks].append(each)
+        of = np.fromiter((each.unit % tasks for each in todo), np.uint32, len(todo))
+        self._left = [
+            _Line(todo, np.flatnonzero(of == task).astype(np.uint32)) for task in range(tasks)
+        ]
         self._own = [
             deque(range(slot, tasks, slots) if slots < tasks else [slot % tasks])
             for slot in range(slots)
@@ -74,14 +80,14 @@ class ByTask:
         own = self._own[slot]
         for _ in range(len(own)):
             own.rotate(-1)
-            if self._left[own[-1]]:
-                return self._left[own[-1]].popleft()
-        left = [task for task in range(self._tasks) if self._left[task]]
-        return self._left[max(left, key=self._expected)].popleft() if left else None
+            if len(self._left[own[-1]]):
+                return self._left[own[-1]].take()
+        left = [task for task in range(self._tasks) if len(self._left[task])]
+        return self._left[max(left, key=self._expected)].take() if left else None
 
     def put_back(self, todo: Todo) -> None:
         """In front of its task's."""
-        self._left[todo.unit % self._tasks].appendleft(todo)
+        self._left[todo.unit % self._tasks].put_back(todo)
 
     def tell(self, outcome: Outcome) -> None:
         """How long its task's episodes are."""
@@ -94,3 +100,27 @@ class ByTask:
         return len(self._left[task]) * self._steps[task] / max(1, self._episodes[task]) + len(
             self._left[task]
         )
+
+
+class _Line:
+    """Some of `todo`, by their places in it; what is put back comes first."""
+
+    def __init__(self, todo: Sequence[Todo], places: npt.NDArray[np.uint32]) -> None:
+        self._todo = todo
+        self._places = places
+        self._taken = 0
+        self._back: list[Todo] = []
+
+    def __len__(self) -> int:
+        return len(self._places) - self._taken + len(self._back)
+
+    def take(self) -> Todo:
+        """The first one, which there must be."""
+        if self._back:
+            return self._back.pop()
+        self._taken += 1
+        return self._todo[int(self._places[self._taken - 1])]
+
+    def put_back(self, todo: Todo) -> None:
+        """In front."""
+        self._back.append(todo)

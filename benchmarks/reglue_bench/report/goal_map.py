@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import plotly.graph_objects as go
 
+from reglue_bench.episodes import EpisodeRow
 from reglue_bench.report.figures import (
     FAILURE,
     FAULT,
@@ -22,7 +23,7 @@ from reglue_bench.report.figures import (
     value_axis,
 )
 from reglue_bench.report.words import STATUSES, count
-from reglue_bench.result import EpisodeRow, Result
+from reglue_bench.result import Result
 from reglue_bench.statistics import goals_per_task
 
 MOST_LINES = 6  # of a hover text
