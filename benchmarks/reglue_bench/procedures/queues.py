@@ -64,6 +64,7 @@ class ByTask:
 
     def __init__(self, todo: Sequence[Todo], *, tasks: int, slots: int) -> None:
         self._tasks = tasks
+        self._count = len(todo)  # that are left
         of = np.fromiter((each.unit % tasks for each in todo), np.uint32, len(todo))
         self._left = [
             _Line(todo, np.flatnonzero(of == task).astype(np.uint32)) for task in range(tasks)
@@ -77,16 +78,20 @@ class ByTask:
 
     def take(self, slot: int) -> Todo | None:
         """One of its own tasks, in turn; else of the one that takes longest."""
+        if not self._count:
+            return None
+        self._count -= 1
         own = self._own[slot]
         for _ in range(len(own)):
             own.rotate(-1)
             if len(self._left[own[-1]]):
                 return self._left[own[-1]].take()
         left = [task for task in range(self._tasks) if len(self._left[task])]
-        return self._left[max(left, key=self._expected)].take() if left else None
+        return self._left[max(left, key=self._expected)].take()
 
     def put_back(self, todo: Todo) -> None:
         """In front of its task's."""
+        self._count += 1
         self._left[todo.unit % self._tasks].put_back(todo)
 
     def tell(self, outcome: Outcome) -> None:
