@@ -11,12 +11,16 @@ from glue_server.checks import ActionChecks
 from glue_server.rows import Places
 from glue_server.turns import Rows, no_rows, turn_of
 from reglue.calls import Actions, EndKind, Phase, Reply, StepFlag
+from reglue.environment_calls import Slots
 from reglue.errors import AgentFault, BadReply, OutOfOrder
 from reglue.spec import Array, TaskSpec
 
 
 class AgentHalf:
-    """A slot acts from its start to its end; `acts` says which do, (S,)."""
+    """A slot acts from its start to its end; `acts` says which do, (S,).
+
+    Slots are named in ascending order: as many as there are, are all of them.
+    """
 
     def __init__(self, calls: AgentCalls, spec: TaskSpec) -> None:
         self.acts = np.zeros(spec.slots, np.bool_)
@@ -29,7 +33,7 @@ class AgentHalf:
 
     def check_whole(self, routine: str, places: Places) -> None:
         """Raise OutOfOrder if a turn of `places` would leave out what this agent must see."""
-        if self._calls.hello.partial_turns:
+        if len(places) == self._spec.slots or self._calls.hello.partial_turns:
             return
         left_out = self.acts.copy()
         left_out[places] = False
@@ -42,9 +46,12 @@ class AgentHalf:
 
     def actions(self, places: Places) -> dict[str, Array]:
         """What they play next: name -> (rows, *shape), zeros where the agent does not act."""
-        actions = {name: rows[places] for name, rows in self._actions.items()}
+        is_all = len(places) == self._spec.slots
+        actions = {}
+        for name, rows in self._actions.items():
+            actions[name] = rows.copy() if is_all else rows[places]
         acts = self.acts[places]
-        if np.count_nonzero(acts) < len(places):
+        if 0 in acts.tobytes():
             for rows in actions.values():
                 rows[~acts] = 0
         return actions
@@ -76,13 +83,12 @@ class AgentHalf:
         Returns the fault of slots whose answer cannot be played: they do not act any
         more. Raises AgentFault when the agent is lost: nothing acts then.
         """
-        if not (ends or steps or starts):
-            return None
-        ends, steps, starts = ends or self._none, steps or self._none, starts or self._none
-        asked = (steps or starts).slots.astype(np.intp)
+        asked = (steps or starts or self._none).slots
         self.acts[asked] = False
         if ends:
             self.acts[ends.slots] = False
+        elif not len(asked):
+            return None
         turn = turn_of(self._spec, phase, ends=ends, steps=steps, starts=starts)
         try:
             return self._take(self._calls.turn(turn), asked)
@@ -93,20 +99,23 @@ class AgentHalf:
             self.acts[:] = False
             raise
 
-    def _take(self, reply: Reply, asked: Places) -> AgentFault | None:
+    def _take(self, reply: Reply, asked: Slots) -> AgentFault | None:
         if not isinstance(reply, Actions):
             raise BadReply("WRONG_KIND", got=type(reply).__name__, wanted="Actions")
         checked = self.checks.check(reply.arrays, len(asked))
+        at = _ALL if len(asked) == self._spec.slots else asked
         for name, rows in checked.arrays.items():
-            self._actions[name][asked] = rows
-        self._flags[asked] = checked.clipped.view(np.uint8) * _CLIPPED
-        self.acts[asked] = True
+            self._actions[name][at] = rows
+        self._flags[at] = 0
+        if 1 in checked.clipped.tobytes():
+            self._flags[asked[checked.clipped]] = StepFlag.CLIPPED
+        self.acts[at] = True
         if reply.abandon or checked.refused:
             return self._part(asked, checked.refused, set(reply.abandon))
         return None
 
     def _part(
-        self, asked: Places, refused: Mapping[int, BadReply], abandon: Collection[int]
+        self, asked: Slots, refused: Mapping[int, BadReply], abandon: Collection[int]
     ) -> AgentFault | None:
         """The agent does not act any more where it gave up, or did what is not legal."""
         slots = asked.tolist()
@@ -120,4 +129,4 @@ class AgentHalf:
         return None
 
 
-_CLIPPED = np.uint8(StepFlag.CLIPPED)
+_ALL = slice(None)

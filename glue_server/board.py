@@ -79,9 +79,15 @@ class Board:
     def played(self, play: Play, faults: Mapping[int, str]) -> Played:
         """What came of it: copies."""
         rows = _rows(play)
-        columns = {name: column[play.slots] for name, column in self._columns.items()}
-        seen = {name: array[rows] for name, array in self._seen.items()}
-        return Played(observations=seen, faults=faults, **columns)
+        earned = {name: column[play.slots] for name, column in self._columns.items()}
+        return Played(
+            earned["rewards"],
+            {name: array[rows] for name, array in self._seen.items()},
+            earned["terminated"],
+            earned["truncated"],
+            earned["success"],
+            faults,
+        )
 
 
 def _places(spec: TaskSpec) -> list[_Place]:

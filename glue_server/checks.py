@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -21,9 +21,10 @@ from reglue.spec import (
     TaskSpec,
     TensorSpec,
 )
+from reglue.values import value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Checked:
     """Actions that fit the spec in size, and which rows are legal."""
 
@@ -83,7 +84,9 @@ class _TensorCheck:
                 got=f"{tensor.name!r} of shape {values.shape}",
                 wanted=f"shape {(rows, *tensor.shape)}, {tensor.dtype}: one row for each slot",
             )
-        return np.ascontiguousarray(values, self._dtype).reshape(rows, *tensor.shape)
+        values = np.ascontiguousarray(values, self._dtype)
+        shape = (rows, *tensor.shape)
+        return values if values.shape == shape else values.reshape(shape)
 
     def all_within(self, values: Array) -> bool:
         """Whether nothing more needs to be looked at: a few comparisons, no row by row."""
@@ -91,8 +94,8 @@ class _TensorCheck:
             return False
         low, high = self._within
         seen = values.view(self._compared)
-        within = (seen >= low) & (seen <= high)
-        return bool(np.count_nonzero(within) == values.size)
+        within: Array = (seen >= low) & (seen <= high)
+        return 0 not in within.tobytes()
 
 
 def _bytes(values: Array) -> npt.NDArray[np.uint8]:

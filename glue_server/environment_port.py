@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 
 from glue_server.played_checks import check_played
 from reglue.calls import Cleanup, Done, Message, Refusal
-from reglue.environment import Environment, Worlds, words
+from reglue.environment import Environment, words
 from reglue.environment_calls import (
     EnvironmentCall,
     EnvironmentHello,
@@ -158,18 +158,14 @@ class LocalEnvironmentPort:
         except Exception:
             log.exception("the environment could not be cleaned up")
 
-    def _plays_afresh(self) -> bool:
-        """Whether it is our own `play` that answers: with arrays that nobody else has."""
-        return getattr(self._environment.play, "__func__", None) in _FRESH
-
     def _checked(self, call: EnvironmentCall, reply: EnvironmentReply | None) -> EnvironmentReply:
         """What decoding does for answers that come over a wire. Raises BadReply."""
         match reply:
-            case None:
-                raise BadReply("WRONG_KIND", got="nothing", wanted="an answer")
             case Played() if isinstance(call, Play):
                 check_played(self._environment.spec, call, reply)
-                return reply if self._plays_afresh() else _copied(reply)
+                return reply if reply.is_fresh else _copied(self._environment.spec, reply)
+            case None:
+                raise BadReply("WRONG_KIND", got="nothing", wanted="an answer")
             case Snapshot(snapshot) if not isinstance(snapshot, bytes):
                 raise BadReply("WRONG_KIND", got=type(snapshot).__name__, wanted="bytes")
             case Message(text) if not isinstance(text, str):
@@ -181,15 +177,11 @@ class LocalEnvironmentPort:
         return reply
 
 
-_FRESH = (Environment.play, Worlds.play)
-"""A copy of what these answer would be a second one."""
-
-
-def _copied(played: Played) -> Played:
+def _copied(spec: TaskSpec, played: Played) -> Played:
     """An environment may write to its own arrays again, and so may others to theirs."""
     return Played(
         played.rewards.copy(),
-        {name: rows.copy() for name, rows in played.observations.items()},
+        {tensor.name: played.observations[tensor.name].copy() for tensor in spec.observations},
         played.terminated.copy(),
         played.truncated.copy(),
         played.success.copy(),

@@ -12,6 +12,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+# NumPy loads it when an environment first draws, and loading swallows a Ctrl-C: so before.
+import numpy.random  # noqa: F401
+
 from env_adapters.suites import suite_name
 from glue_server.environment_port import EnvironmentPort, LocalEnvironmentPort
 from glue_server.hosts import (

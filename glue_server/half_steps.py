@@ -30,7 +30,7 @@ from reglue.spec import Array, Arrays
 def env_start(joined: Joined, call: EnvStart) -> Started:
     """RL_env_start."""
     asked = Asked.of(joined.all_if_none(call.slots))
-    played = joined.begin(asked.places)
+    played = joined.begin(asked)
     raise_faults(played.faults)
     return Started(asked.slots, asked.all_copied(played.observations), {})
 
@@ -40,7 +40,7 @@ def env_step(joined: Joined, call: EnvStep) -> Stepped:
     asked = _named(joined, call.slots)
     joined.check_live("RL_env_step", asked.places)
     actions = actions_given(joined.agent.checks, call.actions, len(call.slots))
-    played = joined.move(asked.places, asked.all_ascending(actions))
+    played = joined.move(asked, asked.all_ascending(actions))
     raise_faults(played.faults)
     return stepped(asked, played, {})
 
@@ -51,7 +51,7 @@ def agent_start(joined: Joined, call: AgentStart) -> Acted:
     joined.agent.check_whole("RL_agent_start", asked.places)
     observed = _observed(joined, asked, call.observations)
     raise_faults({}, joined.tell(starts=joined.starts(asked.places, observed)))
-    return Acted(call.slots, joined.agent.actions(asked.named))
+    return Acted(call.slots, asked.all_named(joined.agent.actions(asked.places)))
 
 
 def agent_step(joined: Joined, call: AgentStep) -> Acted:
@@ -59,7 +59,7 @@ def agent_step(joined: Joined, call: AgentStep) -> Acted:
     asked = _acting(joined, "RL_agent_step", call.slots)
     rows = _rows(joined, asked, call, joined.agent.flags(asked.places))
     raise_faults({}, joined.tell(steps=rows))
-    return Acted(call.slots, joined.agent.actions(asked.named))
+    return Acted(call.slots, asked.all_named(joined.agent.actions(asked.places)))
 
 
 def agent_end(joined: Joined, call: AgentEnd) -> Done:
@@ -90,4 +90,4 @@ def _observed(joined: Joined, asked: Asked, observations: Arrays) -> Arrays:
 def _rows(joined: Joined, asked: Asked, call: AgentStep | AgentEnd, marks: Array) -> Rows:
     observed = _observed(joined, asked, call.observations)
     rewards = asked.ascending(rewards_given(call.rewards, len(call.slots)))
-    return Rows(asked.places.astype(np.uint32), marks, observed, rewards)
+    return Rows(asked.numbers, marks, observed, rewards)

@@ -12,7 +12,7 @@ from glue_server.agent_half import AgentHalf
 from glue_server.cells import Cells
 from glue_server.environment_half import EnvironmentHalf
 from glue_server.given import check_slots
-from glue_server.rows import Places
+from glue_server.rows import Asked, Places
 from glue_server.slot_counts import SlotCounts
 from glue_server.turns import Rows
 from reglue.calls import Phase
@@ -46,6 +46,7 @@ class Joined:
         self.ready = environment.ready
         self.spec: TaskSpec = environment.ready.spec
         self.live = np.zeros(self.spec.slots, np.bool_)
+        self.everyone = Asked.of(range(self.spec.slots))
         self.phase = Phase.TRAIN
         self._environment = environment
 
@@ -55,6 +56,11 @@ class Joined:
         """`slots`, or all where none is named. Raises OutOfDomain."""
         check_slots(slots, self.spec.slots)
         return slots or range(self.spec.slots)
+
+    def stepping(self) -> Asked:
+        """The slots in mid-episode in which the agent acts."""
+        ready = self.live & self.agent.acts
+        return Asked.of(ready.nonzero()[0].tolist()) if 0 in ready.tobytes() else self.everyone
 
     def check_live(self, routine: str, places: Places) -> None:
         """Raise OutOfOrder for a slot whose environment is not in mid-episode."""
@@ -73,28 +79,34 @@ class Joined:
 
     # The environment's half. All raise EnvironmentFault when it is lost: all is void then.
 
-    def begin(self, places: Places) -> Played:
+    def begin(self, asked: Asked) -> Played:
         """env_start."""
-        cells = {slot: self.cells.next(self.phase) for slot in places.tolist()}
-        played = self._play(places, Play(_NO_SLOTS, {}, cells))
+        cells = {slot: self.cells.next(self.phase) for slot in asked.places.tolist()}
+        played = self._play(asked, Play(_NO_SLOTS, {}, cells))
         for slot in cells.keys() - played.faults.keys():
             self.live[slot] = True
             self.counts.begin(slot)
         return played
 
-    def move(self, places: Places, actions: Arrays) -> Played:
+    def move(self, asked: Asked, actions: Arrays) -> Played:
         """env_step."""
-        played = self._play(places, Play(places.astype(np.uint32), actions, {}))
-        over = (played.terminated | played.truncated).tolist()
-        for slot, reward, ends in zip(places.tolist(), played.rewards.tolist(), over, strict=True):
+        played = self._play(asked, Play(asked.numbers, actions, {}))
+        for slot, reward, terminated, truncated in zip(
+            asked.places.tolist(),
+            played.rewards.tolist(),
+            played.terminated.tolist(),
+            played.truncated.tolist(),
+            strict=True,
+        ):
             if slot not in played.faults:
+                ends = terminated or truncated
                 self.live[slot] = not ends
                 self.counts.step(slot, reward, over=ends)
         return played
 
-    def _play(self, places: Places, play: Play) -> Played:
+    def _play(self, asked: Asked, play: Play) -> Played:
         """One exchange. Its slots are live again when the answer says so."""
-        self.live[places] = False
+        self.live[asked.places] = False
         try:
             return self._environment.play(play)
         except EnvironmentFault:

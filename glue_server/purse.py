@@ -21,37 +21,51 @@ class Purse:
         self._bank_s: float
         self._adapt_s: float | None
         self._run_s: float | None
+        self._told_s: tuple[float | None, ...] = ()  # what `_told` says
+        self._told: Budget
         self._renew()
 
     def budget(self, call: Call) -> Budget:
         """What remains to the agent for `call`, and after it. Raises AgentTimeout: nothing."""
-        self._begin(call)
-        self._check(call)
-        return Budget(
-            step_us=_us(self._step_s(call)),
-            bank_us=_us(self._bank_s) if self._timeouts.bank_s else None,
-            adapt_us=_us(self._adapt_s),
-            run_us=_us(self._run_s),
-        )
+        if not isinstance(call, Turn):
+            self._begin(call)
+        if self._run_s == 0 or self._adapt_s == 0:
+            self._check(call)
+        left_s = (self._step_s(call), self._bank_s, self._adapt_s, self._run_s)
+        if left_s != self._told_s:
+            self._told_s, self._told = left_s, self._budget(*left_s)
+        return self._told
 
     def wait_s(self, call: Call) -> float:
         """How long an answer to `call` is waited for, seconds."""
-        limits = [self._step_s(call) + self._bank_s]
+        limit_s = self._step_s(call) + self._bank_s
         if self._run_s is not None:
-            limits.append(self._run_s)
+            limit_s = min(limit_s, self._run_s)
         if self._adapt_s is not None and _adapts(call):
-            limits.append(self._adapt_s)
-        return min(limits)
+            limit_s = min(limit_s, self._adapt_s)
+        return limit_s
 
     def spend(self, call: Call, spent_s: float) -> None:
         """Take the time that an answer took from what remains."""
-        self._bank_s = max(0.0, self._bank_s - max(0.0, spent_s - self._step_s(call)))
+        over_s = spent_s - self._step_s(call)
+        if over_s > 0.0:
+            self._bank_s = max(0.0, self._bank_s - over_s)
         if self._run_s is not None:
             self._run_s = max(0.0, self._run_s - spent_s)
         if self._adapt_s is not None and _adapts(call):
             self._adapt_s = max(0.0, self._adapt_s - spent_s)
         if isinstance(call, Turn):
             self._is_first_turn = False
+
+    def _budget(
+        self, step_s: float, bank_s: float, adapt_s: float | None, run_s: float | None
+    ) -> Budget:
+        return Budget(
+            step_us=_us(step_s),
+            bank_us=_us(bank_s) if self._timeouts.bank_s else None,
+            adapt_us=_us(adapt_s),
+            run_us=_us(run_s),
+        )
 
     def _renew(self) -> None:
         self._is_first_turn = True

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from reglue.environment_calls import Played
+from reglue.environment_calls import Played, Slots
 from reglue.experiment_calls import Stepped
 from reglue.spec import Array, Arrays
+from reglue.values import value
 
 Places: TypeAlias = npt.NDArray[np.intp]
 """Slots or rows, as an index."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Asked:
     """Slots that a program names. Partners are asked in ascending order."""
 
     slots: tuple[int, ...]  # in the program's order
     places: Places  # ascending
+    numbers: Slots  # `places`, as partners are told
     order: Places | None = None  # of the program's rows, ascending by slot; None: as they are
 
     @staticmethod
@@ -31,12 +32,11 @@ class Asked:
         given = np.array(slots, np.intp)
         order = given.argsort()
         places = given[order]
-        return Asked(tuple(slots), places, None if np.array_equal(given, places) else order)
-
-    @property
-    def named(self) -> Places:
-        """`slots` as an index, in the program's order."""
-        return self.places if self.order is None else np.array(self.slots, np.intp)
+        numbers = places.astype(np.uint32)
+        for array in (places, numbers):  # one Asked may serve many turns
+            array.setflags(write=False)
+        ordered = None if np.array_equal(given, places) else order
+        return Asked(tuple(slots), places, numbers, ordered)
 
     def ascending(self, rows: Array) -> Array:
         """The program's rows, for partners."""
@@ -46,8 +46,16 @@ class Asked:
         """As `ascending`, of each."""
         return {name: self.ascending(rows) for name, rows in arrays.items()}
 
+    def named(self, rows: Array) -> Array:
+        """Partners' rows, in the program's order."""
+        return rows if self.order is None else self.copied(rows)
+
+    def all_named(self, arrays: Arrays) -> Arrays:
+        """As `named`, of each."""
+        return arrays if self.order is None else self.all_copied(arrays)
+
     def copied(self, rows: Array) -> Array:
-        """Partners' rows, for the program: a copy of its own."""
+        """As `named`: a copy for the program alone."""
         copy = rows.copy()
         if self.order is not None:
             copy[self.order] = rows
@@ -55,17 +63,20 @@ class Asked:
 
     def all_copied(self, arrays: Arrays) -> dict[str, Array]:
         """As `copied`, of each."""
-        return {name: self.copied(rows) for name, rows in arrays.items()}
+        copies = {}
+        for name, rows in arrays.items():
+            copies[name] = self.copied(rows)
+        return copies
 
 
 def stepped(asked: Asked, played: Played, actions: Arrays) -> Stepped:
-    """What a step earned; `actions` in the program's order already."""
+    """What a step earned, for the program; `actions` and flags are nobody else's."""
     return Stepped(
         asked.slots,
-        rewards=asked.copied(played.rewards),
-        observations=asked.all_copied(played.observations),
-        terminated=asked.copied(played.terminated),
-        truncated=asked.copied(played.truncated),
-        success=asked.copied(played.success),
-        actions=actions,
+        asked.copied(played.rewards),
+        asked.all_copied(played.observations),
+        asked.named(played.terminated),
+        asked.named(played.truncated),
+        asked.named(played.success),
+        asked.all_named(actions),
     )

@@ -22,7 +22,7 @@ def ends_and_steps(
     over = played.terminated | played.truncated
     if void is not None:
         over |= void
-    if not np.count_nonzero(over):
+    if 1 not in over.tobytes():
         return None, rows
     kinds = np.where(played.terminated, EndKind.TERMINATED, EndKind.TRUNCATED).astype(np.uint8)
     ends = Rows(slots, kinds, played.observations, played.rewards).take(over)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -10,16 +10,17 @@ import numpy.typing as npt
 from reglue.calls import NO_ENDS, NO_STARTS, NO_STEPS, Ends, Phase, Starts, Steps, Turn
 from reglue.environment_calls import Slots
 from reglue.spec import Array, Arrays, TaskSpec
+from reglue.values import value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Rows:
     """One part of a turn: its ends, its steps or its starts."""
 
     slots: Slots  # (n,)
     marks: Array  # (n,): EndKind or StepFlag bits, uint8, or seeds of starts, uint64
-    observations: Arrays  # name -> (n, *shape)
-    rewards: npt.NDArray[np.float64]  # (n,), none for starts
+    observations: Arrays  # name -> (n, *shape), in the spec's order
+    rewards: npt.NDArray[np.float64]  # (n,), of starts not looked at
 
     def __len__(self) -> int:
         return len(self.slots)
@@ -41,33 +42,45 @@ def no_rows(spec: TaskSpec) -> Rows:
     return Rows(nothing, nothing, observations, np.zeros(0))
 
 
-def turn_of(spec: TaskSpec, phase: Phase, *, ends: Rows, steps: Rows, starts: Rows) -> Turn:
+def turn_of(
+    spec: TaskSpec,
+    phase: Phase,
+    *,
+    ends: Rows | None = None,
+    steps: Rows | None = None,
+    starts: Rows | None = None,
+) -> Turn:
     """Ends, then steps, then starts. Rewards that the spec withholds are NaN.
 
-    Agents cannot write to its arrays, as they cannot to what comes from the wire.
+    From now on nobody can write to its arrays, as to those that come from a wire.
     """
-    told = [rows for rows in (ends, steps, starts) if len(rows.slots)] or [steps]
-    rewards = _joined([rows.rewards for rows in told if rows is not starts] or [ends.rewards])
+    told = [*filter(None, (ends, steps, starts))] or [no_rows(spec)]
+    seen, rewards = _joined(spec, told) if len(told) > 1 else _alone(*told)
+    if starts:
+        rewards = rewards[: -len(starts)]
     if phase is Phase.EVALUATE and not spec.rewards_in_evaluation:
         rewards = np.full(len(rewards), np.nan)
+    for array in (rewards, *seen.values()):
+        array.setflags(write=False)
     return Turn(
-        phase=phase,
-        ends=Ends(ends.slots, ends.marks) if len(ends.slots) else NO_ENDS,
-        steps=Steps(steps.slots, steps.marks) if len(steps.slots) else NO_STEPS,
-        starts=Starts(starts.slots, starts.marks) if len(starts.slots) else NO_STARTS,
-        rewards=_frozen(rewards),
-        observations={
-            tensor.name: _frozen(_joined([rows.observations[tensor.name] for rows in told]))
-            for tensor in spec.observations
-        },
+        phase,
+        Ends(ends.slots, ends.marks) if ends else NO_ENDS,
+        Steps(steps.slots, steps.marks) if steps else NO_STEPS,
+        Starts(starts.slots, starts.marks) if starts else NO_STARTS,
+        rewards,
+        seen,
     )
 
 
-def _joined(parts: list[Array]) -> Array:
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+def _alone(rows: Rows) -> tuple[dict[str, Array], Array]:
+    """Observations and rewards of a turn that has one part, as nearly all have."""
+    return dict(rows.observations), rows.rewards
 
 
-def _frozen(array: Array) -> Array:
-    seen = array.view()
-    seen.setflags(write=False)
-    return seen
+def _joined(spec: TaskSpec, told: Sequence[Rows]) -> tuple[dict[str, Array], Array]:
+    """Of one that has several."""
+    seen = {
+        tensor.name: np.concatenate([rows.observations[tensor.name] for rows in told])
+        for tensor in spec.observations
+    }
+    return seen, np.concatenate([rows.rewards for rows in told])

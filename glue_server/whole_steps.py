@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from glue_server.joined import Joined, failed, raise_faults
-from glue_server.rows import Asked, Places, stepped
+from glue_server.rows import Asked, stepped
 from glue_server.turn_rows import ends_and_steps
 from glue_server.turns import Rows
 from reglue.environment_calls import Played
@@ -21,10 +21,10 @@ from reglue.experiment_calls import EpisodePlayed, Started, Stepped
 
 def rl_start(joined: Joined, slots: Sequence[int]) -> Started:
     """RL_start in `slots`, or in all."""
-    asked = Asked.of(joined.all_if_none(slots))
+    asked = _asked(joined, slots)
     joined.agent.check_whole("RL_start", asked.places)
-    played = _start(joined, asked.places)
-    actions = joined.agent.actions(asked.named)
+    played = _start(joined, asked)
+    actions = asked.all_named(joined.agent.actions(asked.places))
     return Started(asked.slots, asked.all_copied(played.observations), actions)
 
 
@@ -32,13 +32,13 @@ def rl_step(joined: Joined, slots: Sequence[int]) -> Stepped:
     """RL_step in `slots`, or in all whose episode is on."""
     asked = _stepping(joined, slots)
     joined.agent.check_whole("RL_step", asked.places)
-    played = _step(joined, asked.places)
-    return stepped(asked, played, joined.agent.actions(asked.named))
+    played = _step(joined, asked)
+    return stepped(asked, played, joined.agent.actions(asked.places))
 
 
 def rl_episode(joined: Joined, max_steps: int, slots: Sequence[int]) -> EpisodePlayed:
     """RL_episode of RL-Glue 3.0 in `slots`, or in all."""
-    asked = Asked.of(joined.all_if_none(slots))
+    asked = _asked(joined, slots)
     if max_steps < 0:
         raise OutOfDomain(got=f"max_steps {max_steps}", wanted="0 (no limit) or more")
     if max_steps == 0 and joined.spec.continuing:
@@ -47,17 +47,18 @@ def rl_episode(joined: Joined, max_steps: int, slots: Sequence[int]) -> EpisodeP
             wanted="max_steps of 1 or more: this task never ends",
         )
     joined.agent.check_whole("RL_episode", asked.places)
-    _start(joined, asked.places)
+    _start(joined, asked)
     terminated, truncated, success = np.zeros((3, joined.spec.slots), np.bool_)
-    while len(on := asked.places[joined.live[asked.places]]):
-        if 0 < max_steps <= joined.counts.steps[on[0]]:  # they began together
+    on = asked
+    while len((on := _still_on(joined, on)).places):
+        if 0 < max_steps <= joined.counts.steps[on.slots[0]]:  # they began together
             break
         if not joined.goes_on():
             raise OutOfOrder(got="RL_episode, broken off", wanted="a program and a hub that stay")
         played = _step(joined, on)
-        terminated[on] = played.terminated
-        truncated[on] = played.truncated
-        success[on] |= played.success
+        terminated[on.places] = played.terminated
+        truncated[on.places] = played.truncated
+        success[on.places] |= played.success
     # By slot, in the program's order.
     rows = list(asked.slots)
     return EpisodePlayed(asked.slots, terminated[rows], truncated[rows], success[rows])
@@ -65,9 +66,8 @@ def rl_episode(joined: Joined, max_steps: int, slots: Sequence[int]) -> EpisodeP
 
 def _stepping(joined: Joined, named: Sequence[int]) -> Asked:
     """The slots that step. Raises OutOfOrder, OutOfDomain."""
-    ready = (joined.live & joined.agent.acts).nonzero()[0]
-    if not named and len(ready):
-        return Asked(tuple(ready.tolist()), ready)
+    if not named and (ready := joined.stepping()).slots:
+        return ready
     on = joined.live.nonzero()[0].tolist()  # all, where there is none: for the words that say so
     asked = Asked.of(joined.all_if_none(named or on))
     joined.check_live("RL_step", asked.places)
@@ -75,10 +75,21 @@ def _stepping(joined: Joined, named: Sequence[int]) -> Asked:
     return asked
 
 
-def _start(joined: Joined, places: Places) -> Played:
+def _asked(joined: Joined, named: Sequence[int]) -> Asked:
+    """Raises OutOfDomain."""
+    return Asked.of(joined.all_if_none(named)) if named else joined.everyone
+
+
+def _still_on(joined: Joined, asked: Asked) -> Asked:
+    """Those of them that are live."""
+    live = joined.live[asked.places]
+    return Asked.of(asked.places[live].tolist()) if 0 in live.tobytes() else asked
+
+
+def _start(joined: Joined, asked: Asked) -> Played:
     """env_start, then agent_start; first observations."""
-    played = joined.begin(places)
-    ends, observations = None, played.observations
+    played = joined.begin(asked)
+    ends, observations, places = None, played.observations, asked.places
     if (void := failed(places, played)) is not None:
         ends, places = joined.agent.void(places[void]), places[~void]
         observations = {name: rows[~void] for name, rows in observations.items()}
@@ -86,12 +97,12 @@ def _start(joined: Joined, places: Places) -> Played:
     return played
 
 
-def _step(joined: Joined, places: Places) -> Played:
+def _step(joined: Joined, asked: Asked) -> Played:
     """env_step, then agent_step and agent_end; what each action earned."""
-    flags = joined.agent.flags(places)
-    played = joined.move(places, joined.agent.actions(places))
-    void = failed(places, played)
-    ends, steps = ends_and_steps(places.astype(np.uint32), flags, played, void)
+    flags = joined.agent.flags(asked.places)
+    played = joined.move(asked, joined.agent.actions(asked.places))
+    void = failed(asked.places, played)
+    ends, steps = ends_and_steps(asked.numbers, flags, played, void)
     _tell(joined, played.faults, ends=ends, steps=steps)
     return played
 

@@ -43,7 +43,7 @@ class AgentDialect:
 
     def decode(self, message: Any, call: Call) -> Reply:
         """The answer. Raises BadReply, AgentFault."""
-        rows = len(call.steps) + len(call.starts) if isinstance(call, Turn) else 0
+        rows = len(call.steps.slots) + len(call.starts.slots) if isinstance(call, Turn) else 0
         reply = decode_reply(message, self._spec, rows)
         if isinstance(reply, Fault):
             raise AgentFault(reply.what)

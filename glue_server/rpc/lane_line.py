@@ -45,10 +45,11 @@ class LaneLine:
         with self._sending:
             if self._has_ended:
                 return
-            if self._kept is not None:
-                self._kept.append(message.SerializeToString())
+            frame = message.SerializeToString()
+            if self._kept is None:
+                self._send(frame)
             else:
-                self._send(message.SerializeToString())
+                self._kept.append(frame)
 
     def end(self) -> None:
         """End the lane behind what was put; whoever reads it sees it ended."""

@@ -66,7 +66,7 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
         self._watch: Watch | None = None
         self._line: Line | None = None
         self._unheard: deque[tuple[int, Any]] = deque()  # messages that may have to be sent again
-        self._waiting: deque[tuple[int, CallT]] = deque()  # calls whose answer is waited for
+        self._waiting: dict[int, CallT] = {}  # calls whose answer is waited for, by number
         self._sent = 0  # number of the last message
         self._heard = 0  # number of the last call whose answer has come
         self._broken_at: float | None = None
@@ -86,7 +86,7 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
             raise self._dialect.lost()
         message = self._dialect.encode(self._sent + 1, call, budget)
         with self._lock:
-            self._waiting.append((self._sent + 1, call))
+            self._waiting[self._sent + 1] = call
             self._post(message)
 
     def receive(self, timeout_s: float) -> ReplyT:
@@ -96,14 +96,11 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
         delay or loss.
         """
         deadline = time.monotonic() + timeout_s
-        seq, call = self._waiting[0]
+        seq = next(iter(self._waiting))
         while True:
             message = self._next(deadline, timeout_s)
-            if message is None:
-                continue
-            if message.HasField("fault") or message.seq == seq:
-                self._answered()
-                return self._dialect.decode(message, call)
+            if message is not None and (message.seq == seq or message.HasField("fault")):
+                return self._dialect.decode(message, self._waiting.pop(seq))
 
     def refuse(self, refused: BadReply) -> None:
         """Tell the partner that its last answer was not taken."""
@@ -166,12 +163,6 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
         with self._lock:
             if line is not self._line or not self._is_wanted(message):
                 return
-            if message.HasField("fault"):
-                self._lost = True  # it leaves
-            else:
-                while self._unheard and self._unheard[0][0] <= message.seq:
-                    self._unheard.popleft()
-                self._heard = message.seq
         self._come(message)
 
     def broke(self, line: Line) -> None:
@@ -198,11 +189,21 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
         return self._line is not None
 
     def _is_wanted(self, message: Any) -> bool:
-        """Whether it answers a call for the first time. A fault may come of its own accord."""
+        """Whether it answers a call for the first time, the lock being held; then it is heard.
+
+        A fault may come of its own accord.
+        """
         if message.HasField("fault"):
+            self._lost = True  # it leaves
             first, self._has_failed = not self._has_failed, True
             return first
-        return message.seq > self._heard and message.seq in {seq for seq, _ in self._waiting}
+        seq = message.seq
+        if seq <= self._heard or seq not in self._waiting:
+            return False
+        while self._unheard and self._unheard[0][0] <= seq:
+            self._unheard.popleft()
+        self._heard = seq
+        return True
 
     def _post(self, message: Any) -> None:
         """Send a message, the lock being held."""
@@ -210,11 +211,6 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
         self._unheard.append((self._sent, message))
         if self._line is not None:
             self._line.put(message)
-
-    def _answered(self) -> None:
-        """The oldest call waits no longer."""
-        with self._lock:
-            self._waiting.popleft()
 
     def _next(self, deadline: float, timeout_s: float) -> Any | None:
         """What comes in next. Raises when time is up, or nobody will come back."""
@@ -239,7 +235,7 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
             self._give_up()
             raise self._dialect.lost()
         if time.monotonic() >= deadline:
-            self._answered()  # a late answer is dropped
+            self._waiting.pop(next(iter(self._waiting)))  # a late answer is dropped
             raise self._dialect.timed_out(timeout_s)
         return None
 

@@ -191,12 +191,16 @@ def test_ctrl_c_leaves_nothing_running(drifter: str) -> None:
         text=True,
         start_new_session=True,
     ) as program:
-        assert program.stdout is not None
-        agents = [int(pid) for pid in program.stdout.readline().split()]
-        assert agents
-        descriptors = [os.pidfd_open(pid) for pid in agents]
-        os.killpg(program.pid, signal.SIGINT)
-        _, words = program.communicate(timeout=PATIENCE_S)
+        try:
+            assert program.stdout is not None
+            agents = [int(pid) for pid in program.stdout.readline().split()]
+            assert agents
+            descriptors = [os.pidfd_open(pid) for pid in agents]
+            os.killpg(program.pid, signal.SIGINT)
+            _, words = program.communicate(timeout=PATIENCE_S)
+        finally:
+            if program.poll() is None:  # or it would be waited for, for ever
+                os.killpg(program.pid, signal.SIGKILL)
     assert "KeyboardInterrupt" in words
     for descriptor in descriptors:
         with pytest.raises(ProcessLookupError):

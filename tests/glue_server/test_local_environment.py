@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -11,8 +12,9 @@ import pytest
 from env_adapters import Cell, Step
 from glue_server import LocalEnvironmentPort, LocalPool
 from glue_server.environment_port import ask_environment
+from reglue import TaskSpec, TensorSpec
 from reglue.calls import Message
-from reglue.environment import Earned, Worlds
+from reglue.environment import Earned, Environment, Worlds
 from reglue.environment_calls import (
     EnvironmentInit,
     Play,
@@ -104,6 +106,33 @@ def test_env_step_may_answer_with_the_same_arrays_again() -> None:
         [[1.0, 1.0]],
         [[2.0, 2.0]],
     ]
+
+
+def test_what_worlds_answer_is_fresh_and_not_copied_again() -> None:
+    class Remembering(Worlds):
+        last: Played
+
+        def play(self, play: Play) -> Played:
+            self.last = super().play(play)
+            return self.last
+
+    worlds = Remembering(Corridor(solved=SOLVED))
+    assert exchange(pool_over(worlds), starts=[0, 1]) is worlds.last
+
+
+def test_observations_come_in_the_order_of_the_spec() -> None:
+    """As over a wire: an agent may join them one behind the other."""
+    pair = TaskSpec((TensorSpec("a", "float64"), TensorSpec("b", "float64")), SPEC.actions)
+
+    class Backwards(Environment):
+        def env_init(self, slots: int) -> TaskSpec:
+            return pair
+
+        def play(self, play: Play) -> Played:
+            blank = Played.blank(self.spec, play)
+            return replace(blank, observations=dict(reversed([*blank.observations.items()])))
+
+    assert [*exchange(pool_over(Backwards()), starts=[0]).observations] == ["a", "b"]
 
 
 def test_worlds_may_share_the_array_that_they_answer_with() -> None:

@@ -18,6 +18,12 @@ def test_rows_go_to_partners_by_slot_and_come_back_as_asked(slots: list[int]) ->
     assert asked.copied(asked.ascending(named)).tolist() == named.tolist()
 
 
+def test_nobody_can_write_to_the_slots_that_partners_are_told() -> None:
+    """They serve turn after turn."""
+    asked = Asked.of([1, 0])
+    assert not any(array.flags.writeable for array in (asked.places, asked.numbers))
+
+
 def test_what_a_program_gets_is_its_own() -> None:
     rows = np.arange(3)
     asked = Asked.of([0, 1, 2])

@@ -38,6 +38,8 @@ def given_slot(slot: object) -> int:
 
 def given_slots(slots: object) -> tuple[int, ...]:
     """The numbers of slots."""
+    if type(slots) is tuple and not slots:  # as most programs have it
+        return ()
     if not isinstance(slots, Iterable):
         raise OutOfDomain(got=f"slots {slots!r}", wanted="a list of slots, such as [0]")
     return tuple(map(given_slot, slots))

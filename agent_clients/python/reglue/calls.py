@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reglue.spec import Arrays, TaskSpec
+from reglue.values import value
 
 
 class Phase(enum.IntEnum):
@@ -39,7 +40,7 @@ class StepFlag(enum.IntFlag):
     CLIPPED = 2  # it lay outside its bounds
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Ends:
     """Episodes that ended: `slots` and, for each, its EndKind; shape (E,)."""
 
@@ -50,7 +51,7 @@ class Ends:
         return len(self.slots)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Steps:
     """Episodes that go on: `slots` and, for each, its StepFlag bits; shape (P,)."""
 
@@ -61,7 +62,7 @@ class Steps:
         return len(self.slots)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Starts:
     """Episodes that begin: `slots` and, for each, a seed for the agent; shape (N,)."""
 
@@ -78,7 +79,7 @@ NO_STARTS = Starts(np.zeros(0, np.uint32), np.zeros(0, np.uint64))
 """Most turns lack two of their three parts."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Turn:
     """One exchange over many episodes; rows are ends, then steps, then starts."""
 
@@ -90,7 +91,7 @@ class Turn:
     observations: Arrays  # name -> (E + P + N, *shape)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Actions:
     """Answers a Turn: name -> (P + N, *shape), rows steps then starts."""
 
@@ -173,7 +174,7 @@ class Fault:
     what: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Budget:
     """What remains, microseconds; None is no limit."""
 
@@ -190,7 +191,7 @@ Call: TypeAlias = Init | Turn | Freeze | AdaptBegin | Adapt | Message | Cleanup 
 Reply: TypeAlias = Actions | Done | Message | Fault
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Numbered:
     """A call with its place in the session and what remains."""
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from reglue.calls import Cleanup, Done, Farewell, Fault, Message, Refusal
 from reglue.spec import Arrays, TaskSpec
+from reglue.values import value
 from reglue.worlds import Cell
 
 Slots: TypeAlias = npt.NDArray[np.uint32]
@@ -48,7 +49,7 @@ class Ready:
     standardizes: bool = False  # env_standardize_randomness
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Play:
     """env_step in some slots, env_start in others; no slot is in both."""
 
@@ -57,7 +58,7 @@ class Play:
     starts: Mapping[int, Cell]  # slot -> the episode that begins
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Played:
     """Answers Play. Rows are steps, then starts in the order of `Play.starts`."""
 
@@ -67,9 +68,16 @@ class Played:
     truncated: Flags  # (P,)
     success: Flags  # (P,)
     faults: Mapping[int, str] = field(default_factory=dict)  # slot -> what happened there
+    is_fresh: bool = False  # nobody else has these arrays: the glue may keep them
 
     @staticmethod
-    def blank(spec: TaskSpec, play: Play, faults: Mapping[int, str] | None = None) -> Played:
+    def blank(
+        spec: TaskSpec,
+        play: Play,
+        faults: Mapping[int, str] | None = None,
+        *,
+        is_fresh: bool = False,
+    ) -> Played:
         """Zeros in every row of `play`, writeable."""
         steps, rows = len(play.slots), len(play.slots) + len(play.starts)
         return Played(
@@ -79,6 +87,7 @@ class Played:
             truncated=np.zeros(steps, np.bool_),
             success=np.zeros(steps, np.bool_),
             faults=faults or {},
+            is_fresh=is_fresh,
         )
 
 

@@ -40,6 +40,8 @@ def play_environment(environment: Environment, call: EnvironmentCall) -> Environ
     changes nothing. Whatever else the environment raises is passed on.
     """
     match call:
+        case Play() if hasattr(environment, "spec"):
+            return _play(environment, call)
         case Refusal() | Farewell():
             return None
         case Message(text):
@@ -49,7 +51,7 @@ def play_environment(environment: Environment, call: EnvironmentCall) -> Environ
     try:
         if not hasattr(environment, "spec"):
             raise OutOfOrder(got=f"{type(call).__name__} before env_init", wanted="env_init first")
-        return _play(environment, call) if isinstance(call, Play) else _routine(environment, call)
+        return _routine(environment, call)
     except RoutineRefused as refused:
         return Refusal(0, refused.code, refused.got, refused.wanted)
 
@@ -71,28 +73,28 @@ def _init(environment: Environment, slots: int) -> Ready | Refusal:
 
 
 def _play(environment: Environment, play: Play) -> Played:
-    slots = [*play.slots.tolist(), *play.starts]
-    _check_slots(environment, *slots)
+    """Its slots are of the spec: who calls, or what decodes, sees to it."""
     try:
         return environment.play(play)
     except Exception as error:  # the edge of somebody's environment
         log.exception("the environment failed")
+        slots = (*play.slots.tolist(), *play.starts)
         return Played.blank(environment.spec, play, dict.fromkeys(slots, words(error)))
 
 
 def _routine(environment: Environment, call: EnvironmentCall) -> EnvironmentReply:
     match call:
         case GetState(slot):
-            _check_slots(environment, slot)
+            _check_slot(environment, slot)
             return Snapshot(environment.env_get_state(slot))
         case SetState(slot, snapshot):
-            _check_slots(environment, slot)
+            _check_slot(environment, slot)
             environment.env_set_state(slot, snapshot)
         case GetRandomSeed(slot):
-            _check_slots(environment, slot)
+            _check_slot(environment, slot)
             return Snapshot(environment.env_get_random_seed(slot))
         case SetRandomSeed(slot, snapshot):
-            _check_slots(environment, slot)
+            _check_slot(environment, slot)
             environment.env_set_random_seed(slot, snapshot)
         case StandardizeRandomness(seed):
             environment.env_standardize_randomness(seed)
@@ -101,8 +103,8 @@ def _routine(environment: Environment, call: EnvironmentCall) -> EnvironmentRepl
     return Done()
 
 
-def _check_slots(environment: Environment, *slots: int) -> None:
+def _check_slot(environment: Environment, slot: int) -> None:
     """Raise OutOfDomain for a slot that there is not."""
     played = environment.spec.slots
-    if slots and max(slots) >= played:
-        raise OutOfDomain(got=f"slot {max(slots)}", wanted=f"0 to {played - 1}")
+    if slot >= played:
+        raise OutOfDomain(got=f"slot {slot}", wanted=f"0 to {played - 1}")

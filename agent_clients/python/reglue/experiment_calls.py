@@ -14,6 +14,7 @@ import numpy.typing as npt
 from reglue.calls import Cleanup, Done, Freeze, Message
 from reglue.environment_calls import GetRandomSeed, GetState, StandardizeRandomness
 from reglue.spec import Arrays, TaskSpec
+from reglue.values import value
 
 Flags: TypeAlias = npt.NDArray[np.bool_]
 Rewards: TypeAlias = npt.NDArray[np.float64]
@@ -140,7 +141,7 @@ class Started:
     actions: Arrays  # name -> (rows, *shape); empty after env_start alone
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Stepped:
     """What a step earned; one row a slot."""
 

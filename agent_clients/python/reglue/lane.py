@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import select
 import socket
+import struct
 import time
 
 from reglue.spin import SPIN_S, Spin
@@ -15,7 +16,8 @@ from reglue.spin import SPIN_S, Spin
 HELLO_BYTES = 8192
 """Largest hello: nothing more is read before its proof has been checked."""
 
-_HEADER = 4
+_LENGTH = struct.Struct("<I")
+_HEADER = _LENGTH.size
 _ROOM = 1 << 16  # bytes that are read at once
 _MOST_MS = 2**31 - 1
 
@@ -52,7 +54,7 @@ class Lane:
 
         Raises LaneEnded.
         """
-        header = len(message).to_bytes(_HEADER, "little")
+        header = _LENGTH.pack(len(message))
         try:
             sent = self._socket.sendmsg((header, message))
         except BlockingIOError:
@@ -83,14 +85,15 @@ class Lane:
 
     def receive(self, timeout_s: float | None = None) -> bytes | None:
         """The next message; None if it has not come whole in time. Raises LaneEnded."""
-        until = None if timeout_s is None else time.monotonic() + timeout_s
+        until: float | None = None
         while (message := self._taken()) is None:
-            try:
-                count = self._socket.recv_into(self._buffer[self._held :])
-            except BlockingIOError:
+            if not self._readable.poll(0):
+                if until is None and timeout_s is not None:
+                    until = time.monotonic() + timeout_s
                 if not self._wait(until):
                     return None
-                continue
+            try:
+                count = self._socket.recv_into(self._buffer[self._held :])
             except OSError as error:
                 raise LaneEnded(str(error)) from error
             if not count:
@@ -111,7 +114,7 @@ class Lane:
         """The first message that is held whole. Raises LaneEnded for one that is too large."""
         if self._held < _HEADER:
             return None
-        end = _HEADER + int.from_bytes(self._buffer[:_HEADER], "little")
+        end = _HEADER + _LENGTH.unpack_from(self._buffer)[0]
         if end > _HEADER + self._most:
             raise LaneEnded(f"got a message of {end - _HEADER} bytes, wanted at most {self._most}")
         if self._held < end:

@@ -76,15 +76,14 @@ def _actions(spec: TaskSpec, answer: Any) -> Actions:
         answer, abandon = answer.arrays, answer.abandon
     if answer is None:
         raise NotAnAgent("the answer to a turn is None; does every routine return its actions?")
-    if not isinstance(answer, Mapping):
+    if isinstance(answer, np.ndarray) or not isinstance(answer, Mapping):
         answer = {spec.actions[0].name: answer}
-    if answer and answer.keys() != {tensor.name for tensor in spec.actions}:
-        wanted = sorted(tensor.name for tensor in spec.actions)
-        raise NotAnAgent(f"the answer has tensors {sorted(answer)}, wanted {wanted}")
-    return Actions(
-        {tensor.name: _cast(tensor, answer.get(tensor.name, ())) for tensor in spec.actions},
-        abandon,
-    )
+    arrays = {}
+    for tensor in spec.actions:
+        arrays[tensor.name] = _cast(tensor, answer.get(tensor.name, ()))
+    if answer and answer.keys() != arrays.keys():
+        raise NotAnAgent(f"the answer has tensors {sorted(answer)}, wanted {sorted(arrays)}")
+    return Actions(arrays, abandon)
 
 
 def _cast(tensor: TensorSpec, value: npt.ArrayLike) -> npt.NDArray[Any]:

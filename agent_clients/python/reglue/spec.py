@@ -112,6 +112,11 @@ class TensorSpec:
         """`dtype` in the wire's byte order, little-endian."""
         return self.numpy_dtype.newbyteorder("<")
 
+    @cached_property
+    def is_native(self) -> bool:
+        """Whether the wire's byte order is this machine's."""
+        return self.wire_dtype.isnative
+
     def low(self) -> npt.NDArray[np.float64]:
         """Lower bounds, shape `shape` (-inf where there is none)."""
         return self._bound(self.domain.low if isinstance(self.domain, Box) else (), -np.inf)

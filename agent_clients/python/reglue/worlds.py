@@ -12,6 +12,7 @@ from typing import Protocol, runtime_checkable
 
 from reglue.calls import Phase
 from reglue.spec import Arrays, TaskSpec
+from reglue.values import value
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class Cell:
     phase: Phase  # EVALUATE ends at the first success
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Step:
     """What one action earned."""
 

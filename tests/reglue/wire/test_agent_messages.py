@@ -161,9 +161,9 @@ def test_a_long_fault_is_cut_to_what_the_contract_allows() -> None:
         (lambda t: t.end_kinds.append(1), "one a slot"),
         (lambda t: t.step_flags.append(0), "one a slot"),
         (lambda t: t.start_seeds.pop(), "one a slot"),
-        (lambda t: setattr(t, "reward", bytes(15)), "got 15 bytes of rewards, wanted 16"),
-        (lambda t: setattr(t, "reward", bytes(24)), "got 24 bytes of rewards, wanted 16"),
-        (lambda t: setattr(t, "reward", b""), "got 0 bytes of rewards, wanted 16"),
+        (lambda t: setattr(t, "reward", bytes(15)), "got 15 bytes of 'reward', wanted 16"),
+        (lambda t: setattr(t, "reward", bytes(24)), "got 24 bytes of 'reward', wanted 16"),
+        (lambda t: setattr(t, "reward", b""), "got 0 bytes of 'reward', wanted 16"),
         (lambda t: t.observation.__setitem__(0, bytes(23)), "got 23 bytes of 'seen'"),
         (lambda t: t.observation.append(b""), "got 2 tensors, wanted 1"),
         (lambda t: t.observation.pop(), "got 0 tensors, wanted 1"),
@@ -174,9 +174,16 @@ def test_a_malformed_turn_is_refused(change: Callable[[pb.Turn], None], words: s
         decode_call(turn(change), SPEC)
 
 
+def test_nobody_can_write_to_the_slots_of_a_turn_that_was_read() -> None:
+    """Turns that name the same slots share them."""
+    got = decode_call(turn(), SPEC).call
+    assert isinstance(got, Turn)
+    assert not any(array.flags.writeable for array in (got.steps.slots, got.steps.flags))
+
+
 def test_rewards_that_the_spec_withholds_are_refused() -> None:
     withholding = replace(SPEC, rewards_in_evaluation=False)
-    with pytest.raises(BadReply, match="got 16 bytes of rewards, wanted 0"):
+    with pytest.raises(BadReply, match="got 16 bytes of 'reward', wanted 0"):
         decode_call(turn(lambda t: setattr(t, "phase", 3)), withholding)
 
 

@@ -176,7 +176,7 @@ def test_a_play_that_does_not_fit_is_refused(
 @pytest.mark.parametrize(
     ("change", "code", "words"),
     [
-        (lambda played: setattr(played, "reward", bytes(8)), "WRONG_SIZE", "8 bytes of rewards"),
+        (lambda played: setattr(played, "reward", bytes(8)), "WRONG_SIZE", "8 bytes of 'reward'"),
         (
             lambda played: setattr(played, "reward", np.array([np.nan, 0.0]).tobytes()),
             "NOT_FINITE",

@@ -74,7 +74,8 @@ def encode_reply(seq: int, reply: Reply, spec: TaskSpec | None) -> pb.AgentReply
             message = pb.AgentReply(seq=seq)
             actions = message.actions
             actions.action.extend(encode_arrays(spec.actions, arrays))
-            actions.abandon.extend(abandon)
+            if abandon:
+                actions.abandon.extend(abandon)
             return message
         case Message(text):
             return pb.AgentReply(seq=seq, message=session_pb2.Message(text=text))

@@ -195,7 +195,7 @@ def _decode_rows(message: pb.ExperimentCall, kind: str, spec: TaskSpec | None) -
         case "agent_start":
             return AgentStart(slots, decode_arrays(spec.observations, body.observation, len(slots)))
     observations = decode_arrays(spec.observations, body.observation, len(slots))
-    rewards = _read_floats(body.reward, len(slots))
+    rewards = decode_array(REWARD, body.reward, len(slots))
     if kind == "agent_step":
         return AgentStep(slots, rewards, observations)
     return AgentEnd(slots, rewards, observations, body.truncated)
@@ -321,7 +321,7 @@ def _decode_stepped(message: pb.Stepped, spec: TaskSpec, *, actions: bool) -> St
     terminated, truncated, success = _read_flags(message.flags, len(slots))
     return Stepped(
         slots,
-        _read_floats(message.reward, len(slots)),
+        decode_array(REWARD, message.reward, len(slots)),
         decode_arrays(spec.observations, message.observation, len(slots)),
         terminated,
         truncated,
@@ -339,12 +339,6 @@ def _written(tensors: tuple[TensorSpec, ...], arrays: Arrays) -> list[bytes]:
     if {tensor.name for tensor in tensors} != arrays.keys():
         return []
     return encode_arrays(tensors, arrays)
-
-
-def _read_floats(entry: bytes, rows: int) -> npt.NDArray[np.float64]:
-    if len(entry) != 8 * rows:
-        raise BadReply("WRONG_SIZE", got=f"{len(entry)} bytes of rewards", wanted=f"{8 * rows}")
-    return decode_array(REWARD, entry)
 
 
 def _flags(answer: Stepped | EpisodePlayed) -> bytes:

@@ -88,13 +88,9 @@ def _flags(entry: bytes, steps: int, rows: int) -> bytes:
 
 
 def _rewards(entry: bytes, play: Play, faults: Mapping[int, str]) -> npt.NDArray[np.float64]:
-    steps = len(play.slots)
-    if len(entry) != 8 * steps:
-        got = f"{len(entry)} bytes of rewards"
-        raise BadReply("WRONG_SIZE", got=got, wanted=f"{8 * steps}")
-    rewards = decode_array(REWARD, entry)
+    rewards = decode_array(REWARD, entry, len(play.slots))
     finite = np.isfinite(rewards)
-    if np.count_nonzero(finite) < steps and not faults.keys() >= {*play.slots[~finite].tolist()}:
+    if 0 in finite.tobytes() and not faults.keys() >= {*play.slots[~finite].tolist()}:
         raise BadReply("NOT_FINITE", got=f"rewards {rewards.tolist()}", wanted="finite numbers")
     return rewards
 

@@ -17,34 +17,41 @@ REWARD = TensorSpec("reward", "float64")
 
 def encode_arrays(tensors: Sequence[TensorSpec], arrays: Arrays) -> list[bytes]:
     """One entry a tensor, in the spec's order; shapes are not looked at."""
-    return [encode_array(tensor, arrays[tensor.name]) for tensor in tensors]
+    entries = []
+    for tensor in tensors:  # here and below: a comprehension of one takes twice as long
+        entries.append(encode_array(tensor, arrays[tensor.name]))  # noqa: PERF401
+    return entries
 
 
 def encode_array(tensor: TensorSpec, rows: Array) -> bytes:
     """Its rows, one after another."""
-    return rows.astype(tensor.wire_dtype, copy=False).tobytes()
+    if rows.dtype != tensor.wire_dtype:
+        rows = rows.astype(tensor.wire_dtype)
+    return rows.tobytes()
 
 
 def decode_arrays(
     tensors: Sequence[TensorSpec], entries: Sequence[bytes], rows: int
 ) -> dict[str, npt.NDArray[Any]]:
-    """Read-only views of shape `(rows, *shape)`. Raises BadReply before any is made."""
+    """Read-only views of shape `(rows, *shape)`. Raises BadReply."""
     entries = entries[:]  # a message makes new bytes each time it is looked into
     if len(entries) != len(tensors):
         raise BadReply("WRONG_SIZE", got=f"{len(entries)} tensors", wanted=f"{len(tensors)}")
+    arrays = {}
     for tensor, entry in zip(tensors, entries, strict=True):
-        if len(entry) != rows * tensor.row_bytes:
-            raise BadReply("WRONG_SIZE", got=_bytes(tensor, len(entry)), wanted=_rows(tensor, rows))
-    return {
-        tensor.name: decode_array(tensor, entry).reshape(rows, *tensor.shape)
-        for tensor, entry in zip(tensors, entries, strict=True)
-    }
+        arrays[tensor.name] = decode_array(tensor, entry, rows)
+    return arrays
 
 
-def decode_array(tensor: TensorSpec, entry: bytes) -> npt.NDArray[Any]:
-    """A flat read-only view in the machine's own byte order."""
-    array = np.frombuffer(entry, tensor.wire_dtype)
-    return array if array.dtype.isnative else array.astype(tensor.numpy_dtype)
+def decode_array(tensor: TensorSpec, entry: bytes, rows: int) -> npt.NDArray[Any]:
+    """A read-only view of shape `(rows, *shape)`, in the machine's own byte order.
+
+    Raises BadReply, before anything is made.
+    """
+    if len(entry) != rows * tensor.row_bytes:
+        raise BadReply("WRONG_SIZE", got=_bytes(tensor, len(entry)), wanted=_rows(tensor, rows))
+    array: npt.NDArray[Any] = np.ndarray((rows, *tensor.shape), tensor.wire_dtype, entry)
+    return array if tensor.is_native else array.astype(tensor.numpy_dtype)
 
 
 def _bytes(tensor: TensorSpec, size: int) -> str:
