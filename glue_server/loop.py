@@ -1,8 +1,8 @@
 """The loop over turns: step, end, start, ask the agent, again.
 
 Slots are played in groups. One group is lockstep: while the agent thinks, nothing moves.
-With two, environments step one group while the agent thinks about the other; their turns
-alternate whatever is faster, so that who plays what with whom is a matter of the plan.
+With several, environments step some while the agent thinks about another; their turns
+come in rotation whatever is faster, so that who plays what with whom is a matter of the plan.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import select
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -31,6 +32,8 @@ NextOrder: TypeAlias = Callable[[int], Order | None]
 """What a free slot plays next; None leaves it idle for this turn."""
 
 _NO_SLOTS = np.zeros(0, np.uint32)
+_MOST_GROUPS = 4
+_FEW_SLOTS = 25  # of a group
 
 
 @dataclass(slots=True)
@@ -105,11 +108,17 @@ class EpisodeLoop:
             raise
 
     def _divided(self) -> list[range]:
-        """Two halves where the agent takes turns in which live slots are left out."""
+        """Several where the agent takes turns in which live slots are left out.
+
+        With more than two, environments have work waiting when they are through with a
+        group; groups of few slots make many turns.
+        """
         slots = self._spec.slots
-        if self._phase is Phase.EVALUATE and self._agent.hello.partial_turns and slots > 1:
-            return [range(slots // 2), range(slots // 2, slots)]
-        return [range(slots)]
+        if not (self._phase is Phase.EVALUATE and self._agent.hello.partial_turns):
+            return [range(slots)]
+        count = min(slots, _MOST_GROUPS, max(2, slots // _FEW_SLOTS))
+        ends = [slots * place // count for place in range(count + 1)]
+        return [range(*pair) for pair in pairwise(ends)]
 
     def _in_lockstep(self, group: _Group) -> Iterator[Outcome]:
         """A whole turn: a slot whose episode ends begins the next one in it."""
@@ -124,7 +133,7 @@ class EpisodeLoop:
 
         Whose answer comes first shows in nothing: outcomes are handed out, orders taken
         and Plays sent in one order. An episode begins in the turn after its order was
-        taken, as its start waits behind the steps of the other group.
+        taken, as its start waits behind the steps of other groups.
         """
         environment_first = self._environment_is_first(asked, group)
         if environment_first:

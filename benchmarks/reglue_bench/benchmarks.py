@@ -18,8 +18,8 @@ from reglue_bench.settings import Settings
 PROCEDURES = {"MT": "multi-task", "ML": "meta-learning"}
 """How Meta-World's families are played."""
 
-_MOST_SLOTS = 100
-"""Unless more are asked for. A turn costs hardly more than for 10, and a slot takes 3 MB."""
+_MOST_SLOTS = 200
+"""Unless more are asked for. A turn costs hardly more than for 10, and a slot next to nothing."""
 
 Drawing = Callable[[int, int], None]
 """Told how many tasks have their goals, and how many there are."""

@@ -1,4 +1,4 @@
-"""Two groups of slots: the agent thinks about one while environments step the other."""
+"""Groups of slots: the agent thinks about one while environments step others."""
 
 from __future__ import annotations
 
@@ -74,13 +74,23 @@ def test_turns_are_whole_for_an_agent_that_wants_them_so() -> None:
     assert turns_of(Scripted(still), cells(2), 4, Phase.EVALUATE)[0] == [[], [], [0, 1, 2, 3]]
 
 
-@pytest.mark.parametrize("slots", [1, 2, 5, 30])
+@pytest.mark.parametrize(
+    ("slots", "groups"),
+    [(1, [1]), (5, [2, 3]), (60, [30, 30]), (80, [26, 27, 27]), (200, 4 * [50])],
+)
+def test_groups_are_few_and_large(slots: int, groups: list[int]) -> None:
+    wanted = [cell(variant=0)] * slots
+    turns = turns_of(PartlyScripted(still), wanted, slots, Phase.EVALUATE)
+    assert [len(starts) for _, _, starts in turns if starts] == groups
+
+
+@pytest.mark.parametrize("slots", [1, 2, 5, 30, 80])
 def test_rows_are_those_of_one_slot(slots: int) -> None:
     alone = played(Follower(), corridor_pool(1), cells())
     assert played(Partial(), corridor_pool(slots), cells()) == alone
 
 
-@pytest.mark.parametrize(("slots", "workers"), [(2, 2), (5, 1), (5, 3)])
+@pytest.mark.parametrize(("slots", "workers"), [(2, 2), (5, 1), (5, 3), (110, 2)])
 def test_rows_are_those_of_one_slot_from_workers_too(slots: int, workers: int) -> None:
     pool = WorkerPool(CORRIDOR, slots, workers=workers)
     try:

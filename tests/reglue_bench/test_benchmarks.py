@@ -21,7 +21,7 @@ def planned(benchmark: str, **settings: Any) -> Plan:
     ("benchmark", "given", "slots"),
     [
         ("MT1:reach-v3", {}, 50),
-        ("MT10", {}, 100),
+        ("MT10", {}, 200),
         ("MT10", {"num_episodes": 3}, 30),
         ("MT10", {"slots": 7}, 7),
     ],
