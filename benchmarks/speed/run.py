@@ -19,7 +19,7 @@ from speed.page import number, page
 from speed.plot import draw
 from speed.results import Results, begun, read
 
-SECTIONS = ("evaluation", "meta_learning", "steps", "turns", "streams", "growth")
+SECTIONS = ("evaluation", "meta_learning", "steps", "turns", "streams", "pieces", "growth")
 HERE = Path(__file__).parent
 
 

@@ -1,0 +1,75 @@
+"""What the pieces of a turn cost, by pyperf: `python -m speed.contenders.pieces -o FILE`.
+
+Each is measured with 1 slot and with 32, of the light environment. For who changes one.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pyperf
+
+from glue_server.checks import ActionChecks
+from glue_server.turns import Rows, turn_of
+from reglue import Actions, Phase, TaskSpec, Worlds
+from reglue.calls import Budget, Numbered
+from reglue.environment_calls import Play
+from reglue.v1 import agent_pb2 as pb
+from reglue.wire.agent_messages import decode_call, decode_reply, encode_call, encode_reply
+from reglue.worlds import Cell
+from speed.light import Suite
+
+SLOTS = (1, 32)
+
+
+def main() -> None:
+    """Measure all; pyperf has the options."""
+    runner = pyperf.Runner()
+    for slots in SLOTS:
+        _measure(runner, slots)
+
+
+def _measure(runner: pyperf.Runner, slots: int) -> None:
+    worlds = Worlds(Suite())
+    spec = worlds.spec = worlds.env_init(slots)
+    numbers = np.arange(slots, dtype=np.uint32)
+    cell = Cell("light", 0, seed=0, repeat=0, phase=Phase.TRAIN)
+    worlds.play(Play(numbers[:0], {}, dict.fromkeys(range(slots), cell)))
+    play = Play(numbers, {"action": np.zeros(slots, np.int64)}, {})
+    played = worlds.play(play)
+    rows = Rows(numbers, np.zeros(slots, np.uint8), played.observations, played.rewards)
+    call = Numbered(10_000, turn_of(spec, Phase.TRAIN, steps=rows), Budget(step_us=60_000_000))
+    reply = Actions(play.actions)
+    sent, answered = _write_turn(call, spec), _write_actions(reply, spec)
+    checks = ActionChecks(spec)
+    for name, function, *arguments in (
+        ("step worlds", worlds.play, play),
+        ("make a turn of rows", partial(turn_of, spec, Phase.TRAIN, steps=rows)),
+        ("write a turn", _write_turn, call, spec),
+        ("read a turn", _read_turn, sent, spec),
+        ("write actions", _write_actions, reply, spec),
+        ("read actions", _read_actions, answered, spec, slots),
+        ("check actions", checks.check, reply.arrays, slots),
+    ):
+        runner.bench_func(f"{name}, {slots}", function, *arguments)
+
+
+def _write_turn(call: Numbered, spec: TaskSpec) -> bytes:
+    return encode_call(call, spec).SerializeToString()
+
+
+def _read_turn(sent: bytes, spec: TaskSpec) -> Numbered:
+    return decode_call(pb.AgentCall.FromString(sent), spec)
+
+
+def _write_actions(reply: Actions, spec: TaskSpec) -> bytes:
+    return encode_reply(10_000, reply, spec).SerializeToString()
+
+
+def _read_actions(answered: bytes, spec: TaskSpec, rows: int) -> object:
+    return decode_reply(pb.AgentReply.FromString(answered), spec, rows)
+
+
+if __name__ == "__main__":
+    main()
