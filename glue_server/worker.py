@@ -15,6 +15,7 @@ import traceback
 from env_adapters import SuiteName
 from glue_server.board import Board
 from glue_server.frames import read_frame, read_play, write_frame
+from reglue.collecting import starting
 from reglue.environment import Environment, Worlds
 from reglue.errors import UsageError
 from reglue.wire.specs import spec_to_bytes
@@ -27,14 +28,15 @@ def main() -> None:
     with contextlib.suppress(EOFError, OSError):
         head, _ = read_frame(channel)
         suite = SuiteName(head["factory"], head["config"])
-        try:
-            environment = _build(suite, head["slots"])
-            spec = spec_to_bytes(environment.spec)
-        except Exception as error:  # noqa: BLE001 - the edge of somebody's suite
-            write_frame(channel, {"refused": _reason(suite, error)})
-            return
-        write_frame(channel, {}, spec)
-        environment.prepare()
+        with starting():
+            try:
+                environment = _build(suite, head["slots"])
+                spec = spec_to_bytes(environment.spec)
+            except Exception as error:  # noqa: BLE001 - the edge of somebody's suite
+                write_frame(channel, {"refused": _reason(suite, error)})
+                return
+            write_frame(channel, {}, spec)
+            environment.prepare()
         serve(channel, environment, _board(channel, environment))
     _leave(environment)
 

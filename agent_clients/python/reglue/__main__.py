@@ -11,6 +11,8 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import EntryPoint, entry_points, version
 
+from reglue import collecting
+
 _ABOUT = {
     "join": "play an agent at a glue",
     "bench": "evaluate an agent on a benchmark",
@@ -30,7 +32,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parser(commands).parse_args(arguments[:1])
     point = commands[options.command]
     try:
-        command = point.load()
+        with collecting.starting():
+            command = point.load()
     except ModuleNotFoundError as error:
         extra = ",".join(point.extras) or "server"
         print(
@@ -60,6 +63,8 @@ def script() -> None:
         sys.exit(main())
     except KeyboardInterrupt:
         sys.exit(130)
+    finally:
+        collecting.ending()
 
 
 if __name__ == "__main__":
