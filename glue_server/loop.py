@@ -32,7 +32,7 @@ NextOrder: TypeAlias = Callable[[int], Order | None]
 """What a free slot plays next; None leaves it idle for this turn."""
 
 _NO_SLOTS = np.zeros(0, np.uint32)
-_MOST_GROUPS = 4
+_MOST_GROUPS = 3
 _FEW_SLOTS = 25  # of a group
 
 

@@ -18,7 +18,7 @@ from reglue_bench.settings import Settings
 PROCEDURES = {"MT": "multi-task", "ML": "meta-learning"}
 """How Meta-World's families are played."""
 
-_MOST_SLOTS = 200
+_MOST_SLOTS = 500
 """Unless more are asked for. A turn costs hardly more than for 10, and a slot next to nothing."""
 
 Drawing = Callable[[int, int], None]

@@ -21,7 +21,8 @@ def planned(benchmark: str, **settings: Any) -> Plan:
     ("benchmark", "given", "slots"),
     [
         ("MT1:reach-v3", {}, 50),
-        ("MT10", {}, 200),
+        ("MT10", {}, 500),
+        ("MT50", {}, 500),
         ("MT10", {"num_episodes": 3}, 30),
         ("MT10", {"slots": 7}, 7),
     ],
