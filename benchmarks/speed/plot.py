@@ -6,7 +6,7 @@ from pathlib import Path
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 
 from speed.page import number
 from speed.results import Results
@@ -37,7 +37,9 @@ def draw(results: Results, path: Path) -> None:
             fontsize=8,
         )
     axes.set_xscale("log")
+    axes.xaxis.set_major_locator(FixedLocator([0.1, 0.2, 0.5, 1, 2, 5, 10]))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}×"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.margins(x=0.25)
     axes.axvline(1, color="black", linewidth=1)
     axes.set_yticks(range(len(rows)), [name for name, *_ in rows], fontsize=8)
