@@ -38,9 +38,9 @@ class Evaluator:
         """
         if given := {"agent", "agent_cmd", "agent_args"} & options.keys():
             raise UsageError(f"{given.pop()} is for agents that are started; pass an object later")
+        self._settings = read_settings(benchmark=benchmark, **options)
         if split_name(benchmark)[1] == WAIT:
             raise UsageError(f"{benchmark} waits for an environment to dial in: use evaluate")
-        self._settings = read_settings(benchmark=benchmark, **options)
         self.plan = make_plan(self._settings)
         self._folder = tempfile.TemporaryDirectory(prefix="reglue-")
         self._pool: Pool | None = None

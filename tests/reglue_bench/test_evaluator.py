@@ -96,3 +96,9 @@ def test_a_closed_one_says_so_and_may_be_closed_again() -> None:
         with pytest.raises(UsageError, match="an Evaluator that is closed, wanted one within"):
             evaluator(Seeded())
         evaluator.close()
+
+
+def test_a_benchmark_has_a_name() -> None:
+    nobody: Any = None
+    with pytest.raises(UsageError, match=r"--benchmark: .* \(got None\)"):
+        Evaluator(nobody)
