@@ -29,7 +29,7 @@ def session_of(
             whole = EnvironmentPart(partner, "bent")
         else:
             whole = part(partner, "bent")
-        return session(where, whole, patience_s=5.0, transport="auto").play()
+        return session(where, whole, patience_s=20.0, transport="auto").play()
 
     return play
 
