@@ -240,6 +240,25 @@ def test_the_expert_without_meta_world_names_the_extra(monkeypatch: pytest.Monke
         ExpertAgent()
 
 
+def test_the_expert_where_meta_world_is_not_installed_names_the_extra() -> None:
+    """In a process of its own, where nothing has loaded the package."""
+    program = """
+import importlib.util
+from reglue.errors import MissingExtra
+from reglue.examples.expert import ExpertAgent
+installed = importlib.util.find_spec
+importlib.util.find_spec = lambda name: None if name == "metaworld" else installed(name)
+try:
+    ExpertAgent()
+except MissingExtra as error:
+    print(error)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert "reglue[metaworld]" in done.stdout
+
+
 def scripted(tasks: Sequence[str], rows: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     """What Meta-World's policies do; they warn of actions beyond the bounds."""
     policies: Mapping[str, Any] = ENV_POLICY_MAP

@@ -111,7 +111,7 @@ def bench(
     slots: Annotated[
         int | None,
         Option(
-            help="episodes the agent plays at once (default 10; MT: up to 100; ML: the meta-batch)",
+            help="episodes the agent plays at once (default 10; MT: up to 500; ML: the meta-batch)",
             rich_help_panel=_PLAY,
         ),
     ] = None,
