@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from env_adapters.gymnasium.library import gymnasium, mujoco
+from env_adapters.integration_state import IntegrationState
 from reglue.spec import Arrays
 
 
@@ -78,17 +79,15 @@ class Physics:
 
     def read(self, env: Any) -> Arrays:
         """MuJoCo's integration state (n,), and the positions of bodies, (bodies, 3) each."""
-        mj = mujoco()
-        kind = mj.mjtState.mjSTATE_INTEGRATION
-        physics = np.empty(mj.mj_stateSize(env.model, kind))
-        mj.mj_getState(env.model, env.data, physics, kind)
-        return {"physics": physics, "xpos": env.data.xpos.copy(), "xipos": env.data.xipos.copy()}
+        return {
+            "physics": IntegrationState(env).read(),
+            "xpos": env.data.xpos.copy(),
+            "xipos": env.data.xipos.copy(),
+        }
 
     def write(self, env: Any, inside: Arrays) -> None:
         """Set them; what else there is to draw or measure is right after the next step."""
-        mj = mujoco()
-        kind = mj.mjtState.mjSTATE_INTEGRATION
-        mj.mj_setState(env.model, env.data, inside["physics"], kind)
+        IntegrationState(env).write(inside["physics"])
         env.data.xpos[:] = inside["xpos"]
         env.data.xipos[:] = inside["xipos"]
 

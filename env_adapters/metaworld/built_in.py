@@ -23,16 +23,7 @@ BUILT_IN: dict[tuple[str, str], tuple[str, ...]] = {
         drawer-open-v3 door-close-v3 shelf-place-v3 sweep-into-v3 lever-pull-v3
         """.split()
     ),
-    ("ML25", "train"): tuple(
-        """
-        reach-v3 push-v3 pick-place-v3 door-open-v3 drawer-open-v3 drawer-close-v3
-        button-press-topdown-v3 peg-insert-side-v3 window-open-v3 window-close-v3
-        coffee-pull-v3 pick-out-of-hole-v3 disassemble-v3 pick-place-wall-v3 basketball-v3
-        stick-pull-v3 button-press-wall-v3 faucet-open-v3 door-lock-v3 lever-pull-v3
-        sweep-into-v3 faucet-close-v3 coffee-button-v3 button-press-topdown-wall-v3
-        dial-turn-v3
-        """.split()
-    ),
+    ("ML25", "train"): MT25,
     ("ML25", "test"): tuple(
         """
         basketball-v3 door-close-v3 shelf-place-v3 sweep-v3 button-press-v3

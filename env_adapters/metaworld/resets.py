@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from env_adapters.integration_state import IntegrationState
 from env_adapters.metaworld.library import is_proved, mujoco
 from env_adapters.metaworld.rests import Rests
 
@@ -49,8 +50,9 @@ class _Start:
 class Resets:
     """Begins the episodes of one metaworld environment; see the module."""
 
-    def __init__(self, env: Any, rests: Rests) -> None:
+    def __init__(self, env: Any, physics: IntegrationState, rests: Rests) -> None:
         self._env = env
+        self._physics = physics
         self._rests = rests
         self._proved = is_proved()
         self._starts: dict[tuple[bytes, bool], _Start] = {}  # oldest first
@@ -93,10 +95,7 @@ class Resets:
         return np.array(observation, np.float64)
 
     def _keep(self, observation: Floats) -> _Start:
-        mj, model, data = mujoco(), self._env.model, self._env.data
-        kind = mj.mjtState.mjSTATE_INTEGRATION
-        physics = np.empty(mj.mj_stateSize(model, kind))
-        mj.mj_getState(model, data, physics, kind)
+        model = self._env.model
         attributes: dict[str, Any] = {
             name: value for name, value in vars(self._env).items() if isinstance(value, _PLAIN)
         }
@@ -104,7 +103,7 @@ class Resets:
         attributes |= {name: attributes[name].copy() for name in own}
         return _Start(
             observation.copy(),
-            physics,
+            self._physics.read(),
             model.body_pos.copy(),
             model.site_pos.copy(),
             attributes,
@@ -112,15 +111,10 @@ class Resets:
         )
 
     def _put_back(self, start: _Start) -> Floats:
-        env, model, data, mj = self._env, self._env.model, self._env.data, mujoco()
-        kind = mj.mjtState.mjSTATE_INTEGRATION
+        env, model = self._env, self._env.model
         model.body_pos[:] = start.body_pos
         model.site_pos[:] = start.site_pos
-        mj.mj_setState(model, data, start.physics, kind)
-        mj.mj_forward(model, data)
-        # mj_forward computes the positions that views show, but also replaces the
-        # solver's warm start, which is part of the state: hence once more.
-        mj.mj_setState(model, data, start.physics, kind)
+        self._physics.restore(start.physics)
         _show_goal(env, visible=not start.attributes["_partially_observable"])
         attributes = vars(env)
         attributes.update(start.attributes)

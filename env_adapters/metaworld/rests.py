@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from env_adapters.cache import DiskCache
+from env_adapters.integration_state import IntegrationState
 from env_adapters.metaworld.fingerprint import fingerprint
 from env_adapters.metaworld.library import mujoco
 
@@ -33,23 +34,21 @@ class Rests:
     def settle(self, env: Any, steps: int) -> None:
         """What `_reset_hand` does with the physics, right after `mj_resetData`."""
         mj, model, data = mujoco(), env.model, env.data
-        kind = mj.mjtState.mjSTATE_INTEGRATION
+        physics = IntegrationState(env)
         place = model.body_mocapid[model.body("mocap").id]
         data.mocap_pos[place] = env.hand_init_pos
         data.mocap_quat[place] = (1, 0, 1, 0)
         data.ctrl[:] = (-1, 1)
         key = type(env).__name__, model.body_pos.tobytes()
-        size = mj.mj_stateSize(model, kind)
         state = self._kept.get(key)
         if state is None:
-            state = self._load(key, size)
+            state = self._load(key, physics.size)
         if state is None:
             mj.mj_step(model, data, nstep=steps * env.frame_skip - 1)
-            state = np.empty(size)
-            mj.mj_getState(model, data, state, kind)
+            state = physics.read()
             self._cache.put(_disk_key(key), state.astype(_NUMBERS).tobytes())
         self._keep(key, state)
-        mj.mj_setState(model, data, state, kind)
+        physics.write(state)
         mj.mj_step(model, data)
 
     def _load(self, key: tuple[str, bytes], size: int) -> Floats | None:

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from env_adapters.integration_state import IntegrationState
 from env_adapters.metaworld.fast import stand_in
-from env_adapters.metaworld.library import is_proved, mujoco
+from env_adapters.metaworld.library import is_proved
 from env_adapters.metaworld.models import Models, Places, SharedModel
 from env_adapters.metaworld.resets import Resets, owns_memory
 from env_adapters.metaworld.rests import Rests
@@ -63,11 +64,10 @@ class SharedEnv:
     def __init__(self, env: Any, model: SharedModel, rests: Rests) -> None:
         self.env = env
         self.double = stand_in(env)
-        self.resets = Resets(env, rests)
+        self.physics = IntegrationState(env)
+        self.resets = Resets(env, self.physics, rests)
         self._model = model
-        self._mj = mujoco()
-        self._kind = self._mj.mjtState.mjSTATE_INTEGRATION
-        self._first = self.physics()
+        self._first = self.physics.read()
         self._attributes = _own(vars(env))
         self._present: Share | None = None
 
@@ -81,21 +81,13 @@ class SharedEnv:
         left = self._present
         if left is share:
             return
-        get, put = self._mj.mj_getState, self._mj.mj_setState
-        model, data = self._model.model, self.env.data
         if left is not None:
-            get(model, data, left.physics, self._kind)
-        put(model, data, share.physics, self._kind)
+            self.physics.read_into(left.physics)
+        self.physics.write(share.physics)
         self.env.__dict__ = share.attributes
         if self.double is not None:
             self.double.__dict__ = share.attributes
         self._present = share
-
-    def physics(self) -> Floats:
-        """A copy of MuJoCo's integration state, (n,)."""
-        state = np.empty(self._mj.mj_stateSize(self._model.model, self._kind))
-        self._mj.mj_getState(self._model.model, self.env.data, state, self._kind)
-        return state
 
 
 def _own(attributes: dict[str, Any]) -> dict[str, Any]:

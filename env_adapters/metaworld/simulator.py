@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from env_adapters.metaworld.library import mujoco
 from env_adapters.metaworld.shared_env import SharedEnvs
 from reglue.errors import UsageError
 
@@ -88,7 +87,7 @@ class Simulator:
         """A copy of what the episode has changed so far."""
         self._share.take()
         return SimulatorState(
-            self._shared.physics(),
+            self._shared.physics.read(),
             self._env._prev_obs.copy(),
             self.steps,
             getattr(self._env, "_target_to_obj_init", None),
@@ -96,20 +95,13 @@ class Simulator:
 
     def fits(self, state: SimulatorState) -> bool:
         """Whether `state` has the sizes of this task's."""
-        self._share.take()
-        sizes = (self._share.physics.size, self._env._prev_obs.size)
+        sizes = (self._share.physics.size, self._share.attributes["_prev_obs"].size)
         return (state.physics.size, state.previous.size) == sizes
 
     def set_state(self, state: SimulatorState) -> None:
         """Continue from `state`, after `start` with the goal that it was taken under."""
         self._share.take()
-        mj = mujoco()
-        model, data, kind = self._env.model, self._env.data, mj.mjtState.mjSTATE_INTEGRATION
-        mj.mj_setState(model, data, state.physics, kind)
-        mj.mj_forward(model, data)
-        # mj_forward computes the positions that the reward reads, but also replaces the
-        # solver's warm start, which is part of the state: hence once more.
-        mj.mj_setState(model, data, state.physics, kind)
+        self._shared.physics.restore(state.physics)
         self._env._prev_obs = state.previous.copy()
         self._env.curr_path_length = state.steps
         if hasattr(self._env, "_target_to_obj_init"):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from env_adapters.cache import DiskCache
+from env_adapters.integration_state import IntegrationState
 from env_adapters.metaworld import fingerprint, models
 from env_adapters.metaworld.library import metaworld, mujoco
 from env_adapters.metaworld.models import Models
@@ -91,7 +92,8 @@ def test_who_comes_later_finds_the_model_as_compiled(
     first, shared = models.environment(task)
     as_compiled = content(first)
     shared.put(places := shared.as_read())
-    Resets(first, Rests(DiskCache(None))).start(draw_two(task)[0], goal_visible=True)
+    resets = Resets(first, IntegrationState(first), Rests(DiskCache(None)))
+    resets.start(draw_two(task)[0], goal_visible=True)
     left = content(first)
     assert left != as_compiled
     later, _ = models.environment(task)
