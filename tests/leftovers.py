@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,9 +22,15 @@ def nothing_left() -> Iterator[None]:
     deadline = time.monotonic() + PATIENCE_S
     for thread in {*threading.enumerate()} - threads:
         thread.join(max(0.0, deadline - time.monotonic()))
-    left = [thread.name for thread in {*threading.enumerate()} - threads]
-    assert not left, f"threads still run: {left}"
+    left = [_told(thread) for thread in {*threading.enumerate()} - threads]
+    assert not left, "\n".join(["threads still run:", *left])
     assert child_processes() <= children, "child processes still run, or nobody waited for them"
+
+
+def _told(thread: threading.Thread) -> str:
+    """Its name, and where it is."""
+    frame = sys._current_frames().get(thread.ident or 0)
+    return "".join([f"{thread.name}\n", *(traceback.format_stack(frame) if frame else [])])
 
 
 def child_processes() -> set[int]:
