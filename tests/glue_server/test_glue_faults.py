@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
-import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +23,7 @@ from reglue.errors import (
     UsageError,
 )
 from tests.glue_server.lab import Actor, Lab
+from tests.programs import program
 from tests.worlds import Corridor
 
 PATIENCE_S = 60.0
@@ -181,26 +179,13 @@ with Glue(environment="gridworld", agent="drifter.py:Drifter") as rl:
 
 
 def test_ctrl_c_leaves_nothing_running(drifter: str) -> None:
-    folder = Path(drifter).parent
-    with subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(INTERRUPTED)],
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    ) as program:
-        try:
-            assert program.stdout is not None
-            agents = [int(pid) for pid in program.stdout.readline().split()]
-            assert agents
-            descriptors = [os.pidfd_open(pid) for pid in agents]
-            os.killpg(program.pid, signal.SIGINT)
-            _, words = program.communicate(timeout=PATIENCE_S)
-        finally:
-            if program.poll() is None:  # or it would be waited for, for ever
-                os.killpg(program.pid, signal.SIGKILL)
+    with program(INTERRUPTED, Path(drifter).parent) as interrupted:
+        assert interrupted.stdout is not None
+        agents = [int(pid) for pid in interrupted.stdout.readline().split()]
+        assert agents
+        descriptors = [os.pidfd_open(pid) for pid in agents]
+        os.killpg(interrupted.pid, signal.SIGINT)
+        _, words = interrupted.communicate(timeout=PATIENCE_S)
     assert "KeyboardInterrupt" in words
     for descriptor in descriptors:
         with pytest.raises(ProcessLookupError):

@@ -7,7 +7,6 @@ import os
 import select
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -32,6 +31,7 @@ from tests.glue_server.playing import (
     start,
     step,
 )
+from tests.programs import program
 
 PATIENCE_MS = 20_000
 ROOT = Path(__file__).parents[2]
@@ -243,17 +243,8 @@ finally:
 @pytest.fixture
 def host() -> Iterator[subprocess.Popen[str]]:
     """A process of its own, and a terminal's group of its own, that holds a pool."""
-    with subprocess.Popen(
-        [sys.executable, "-c", HOST],
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    ) as process:
+    with program(HOST, ROOT) as process:
         yield process
-        process.kill()
 
 
 def test_workers_end_when_their_parent_is_killed(host: subprocess.Popen[str]) -> None:

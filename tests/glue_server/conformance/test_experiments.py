@@ -15,7 +15,7 @@ from reglue.errors import OutOfDomain, RoutineRefused, SessionLost
 from reglue.experiment import Experiment
 from reglue.experiment_calls import ExperimentCall, Stepped
 from reglue.invitation import Invitation
-from tests.glue_server.conformance.test_wrong_clients import found, verdicts
+from tests.glue_server.conformance.findings import found, verdicts
 from tests.glue_server.conformance.thread_clients import Play
 
 

@@ -137,7 +137,7 @@ def test_a_glue_with_tls_that_comes_up_later_is_waited_for(start: Start, tls: Se
 def test_the_environment_may_name_other_roots(
     server: GlueServer, start: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """They are given to gRPC explicitly; `test_join` asks a fresh process the same."""
+    """They are given to gRPC explicitly; `test_join_tls` asks a fresh process the same."""
     other = written(tmp_path, other=paper("other").pem)["other"]
     monkeypatch.setenv("GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", str(other))
     assert welcomed(server, start(Follower(), str(server.invitation)))

@@ -1,61 +1,23 @@
-"""A client that breaks a rule is found out by the check of that rule, and passes another."""
+"""A partner that breaks a rule is found out by the check of that rule, and passes another."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from glue_server.conformance.kit import checks_of, run_checks
-from glue_server.conformance.road import Road
-from glue_server.conformance.stage import Stage
-from glue_server.conformance.verdicts import Verdict
 from reglue import Box, TaskSpec
-from reglue.calls import Actions, Budget, Done, Farewell, Numbered, Refusal, Turn
+from reglue.calls import Actions, Budget, Turn
 from reglue.conformance import ConformanceAgent, ConformanceEnvironment
 from reglue.environment_calls import Play, Played, Slots
-from reglue.errors import Refused
-from reglue.parts import AgentPart
-from reglue.session import Session
-from reglue.streams import Stream
-from reglue.v1 import agent_pb2
-from reglue.wire.agent_messages import encode_reply
 from reglue.worlds import Cell
-from tests.glue_server.conformance.thread_clients import Play as Plays
-from tests.glue_server.conformance.thread_clients import ThreadClients, session_of
-from tests.leftovers import nothing_left
+from tests.glue_server.conformance.findings import found
+from tests.glue_server.conformance.thread_clients import session_of
 
-PATIENCE_S = 1.0
-
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Iterator[None]:
-    """Clients in this process say why they leave."""
-    log = logging.getLogger("reglue")
-    level = log.level
-    log.setLevel(logging.CRITICAL)
-    yield
-    log.setLevel(level)
-
-
-def verdicts(role: str, play: Plays, *names: str) -> dict[str, Verdict]:
-    """What becomes of these checks."""
-    checks = [check for name in names for check in checks_of(role, name)]
-    with nothing_left(), Road() as road:
-        stage = Stage(role, ThreadClients(play), road, patience_s=PATIENCE_S)
-        return {each.name: each for each in run_checks(checks, [stage], lambda _: None)}
-
-
-def found(role: str, play: Plays, by: str, also: str = "talk.texts") -> str:
-    """The words of the check that finds it out; `also` is one that the client passes."""
-    became = verdicts(role, play, by, also)
-    assert became[also].passed, became[also].detail
-    assert not became[by].passed, "nobody noticed"
-    return became[by].detail
+pytestmark = pytest.mark.usefixtures("quiet")
 
 
 # Agents.
@@ -172,158 +134,6 @@ AGENTS: Mapping[str, tuple[type[ConformanceAgent], str]] = {
 def test_a_wrong_agent_is_found_out(what: str) -> None:
     agent, check = AGENTS[what]
     assert "wanted" in found("agent", session_of(agent), check, "talk.message-first")
-
-
-# Their sessions.
-
-
-class Repeating(Session):
-    """Carries a call out again that comes again."""
-
-    def _next(self, stream: Stream) -> tuple[int, Any]:
-        self._taken = -1
-        return super()._next(stream)
-
-
-class Forgetful(Session):
-    """Remembers no answer."""
-
-    def _remember(self, seq: int, answer: Any) -> None:
-        pass
-
-
-class Homeless(Session):
-    """Comes back without saying what it answered."""
-
-    @property
-    def _taken(self) -> int:
-        return 0
-
-    @_taken.setter
-    def _taken(self, seq: int) -> None:
-        pass
-
-
-class Giving(Session):
-    """Leaves when its connection breaks."""
-
-    def _play(self) -> str:
-        return self._stream()
-
-
-class Narrow(Session):
-    """Takes messages of gRPC's own limit."""
-
-    def _stream(self) -> str:
-        self._ticket.max_message_bytes = 4 * 2**20
-        return super()._stream()
-
-
-class Stubborn(Session):
-    """Opens its stream where it joined."""
-
-    def _stream(self) -> str:
-        self._ticket.address = ""
-        return super()._stream()
-
-
-class Insisting(Session):
-    """Asks again when it was refused."""
-
-    def play(self) -> str:
-        try:
-            return super().play()
-        except Refused:
-            return super().play()
-
-
-class Unhurried(Session):
-    """Takes no farewell."""
-
-    def _next(self, stream: Stream) -> tuple[int, Any]:
-        seq, call = super()._next(stream)
-        if isinstance(call, Numbered) and isinstance(call.call, Farewell):
-            raise ConnectionResetError("gone")
-        return seq, call
-
-
-SESSIONS: Mapping[str, tuple[type[Session], str]] = {
-    "a repeated call is carried out again": (Repeating, "reconnect.answer-lost"),
-    "answers are not remembered": (Forgetful, "reconnect.answer-lost"),
-    "it does not say what it answered": (Homeless, "reconnect.two-answers-lost"),
-    "it does not come back": (Giving, "reconnect.idle"),
-    "max_message_bytes is ignored": (Narrow, "tensors.largest-turn"),
-    "Ticket.address is ignored": (Stubborn, "join.elsewhere"),
-    "it asks again and again": (Insisting, "join.place-taken"),
-    "a farewell is no good end": (Unhurried, "farewell.at-once"),
-}
-
-
-@pytest.mark.parametrize("what", SESSIONS)
-def test_a_wrong_session_is_found_out(what: str) -> None:
-    session, check = SESSIONS[what]
-    assert "wanted" in found("agent", session_of(ConformanceAgent, session=session), check)
-
-
-# Their messages.
-
-
-class Polite(AgentPart):
-    """Answers refusals."""
-
-    def answer(self, seq: int, call: Any) -> Any | None:
-        if isinstance(call.call, Refusal):
-            return encode_reply(seq, Done(), None)
-        return super().answer(seq, call)
-
-
-class Guessing(AgentPart):
-    """Takes what it does not know for a call that returns nothing."""
-
-    def read(self, message: Any) -> Numbered:
-        if message.WhichOneof("call") is None:
-            message.freeze.SetInParent()
-        return super().read(message)
-
-
-class Speechless(AgentPart):
-    """Does not say why it fails."""
-
-    def fault(self, seq: int, what: str) -> Any:
-        return super().fault(seq, "")
-
-
-class Misnumbered(AgentPart):
-    """Answers under another number at times."""
-
-    def answer(self, seq: int, call: Any) -> Any | None:
-        return super().answer(seq + (seq == 9), call)
-
-
-class Strict(AgentPart):
-    """Refuses what a later minor version adds."""
-
-    def read(self, message: Any) -> Numbered:
-        known = agent_pb2.AgentCall.FromString(message.SerializeToString())
-        known.DiscardUnknownFields()
-        assert known == message, "unknown fields"
-        return super().read(message)
-
-
-PARTS: Mapping[str, tuple[type[AgentPart], str]] = {
-    "refusals are answered": (Polite, "refusals.taken"),
-    "an unknown call is answered": (Guessing, "broken.unknown-call"),
-    "a fault without words": (Speechless, "faults.in-turn"),
-    "another seq": (Misnumbered, "talk.once"),
-    "unknown fields": (Strict, "talk.unknown-fields"),
-}
-
-
-@pytest.mark.parametrize("what", PARTS)
-def test_a_wrong_part_is_found_out(what: str) -> None:
-    part, check = PARTS[what]
-    play = session_of(ConformanceAgent, part=part)
-    assert found("agent", play, check, "talk.message-first")
 
 
 # Environments.

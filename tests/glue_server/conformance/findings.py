@@ -1,0 +1,28 @@
+"""What becomes of checks whose client is in a thread of this process."""
+
+from __future__ import annotations
+
+from glue_server.conformance.kit import checks_of, run_checks
+from glue_server.conformance.road import Road
+from glue_server.conformance.stage import Stage
+from glue_server.conformance.verdicts import Verdict
+from tests.glue_server.conformance.thread_clients import Play, ThreadClients
+from tests.leftovers import nothing_left
+
+PATIENCE_S = 1.0
+
+
+def verdicts(role: str, play: Play, *names: str) -> dict[str, Verdict]:
+    """What becomes of these checks."""
+    checks = [check for name in names for check in checks_of(role, name)]
+    with nothing_left(), Road() as road:
+        stage = Stage(role, ThreadClients(play), road, patience_s=PATIENCE_S)
+        return {each.name: each for each in run_checks(checks, [stage], lambda _: None)}
+
+
+def found(role: str, play: Play, by: str, also: str = "talk.texts") -> str:
+    """The words of the check that finds it out; `also` is one that the client passes."""
+    became = verdicts(role, play, by, also)
+    assert became[also].passed, became[also].detail
+    assert not became[by].passed, "nobody noticed"
+    return became[by].detail

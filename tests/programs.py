@@ -1,0 +1,34 @@
+"""Python programs that a test runs beside itself."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def program(code: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """`code` in that folder and in a session of its own, as if in another terminal.
+
+    It imports what this process can. It is killed with all its group if it is still there.
+    """
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:  # or it would be waited for, for ever
+                os.killpg(process.pid, signal.SIGKILL)

@@ -1,0 +1,199 @@
+"""What a connected agent cannot do, and what it cannot read: who hears of it, in which words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from glue_server.rpc import GlueServer
+from reglue import Agent, Ends, Phase, Starts, Steps, TaskSpec, TensorSpec, Turn
+from reglue.calls import Actions, Freeze, Init, Message, Numbered
+from reglue.errors import (
+    AgentFault,
+    NotAnAgent,
+    SessionLost,
+    SpecError,
+)
+from reglue.grpc_settings import grpc
+from reglue.v1 import agent_pb2 as pb
+from reglue.wire.agent_messages import encode_call
+from tests.glue_server.rpc.partners import seated
+from tests.reglue.connecting import PATIENCE_S, Start, Still
+
+pytestmark = pytest.mark.usefixtures("tidy")
+
+SPEC = TaskSpec((TensorSpec("seen", "float32", (2,)),), (TensorSpec("action", "float32"),), slots=2)
+
+
+# Agents that fail: their own error is raised here, its words are heard there.
+
+
+class Failing(Still):
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def agent_freeze(self) -> None:
+        raise self.error
+
+
+class BackEnd(grpc.RpcError):
+    """What an agent's own client of some model server raises."""
+
+    def code(self) -> grpc.StatusCode:
+        return grpc.StatusCode.UNAUTHENTICATED
+
+    def details(self) -> str:
+        return "the model server wants a password"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ZeroDivisionError("no slope"),
+        BackEnd(),
+        SpecError("a spec of the agent's own"),
+        SessionLost("a session of the agent's own"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_what_the_agent_raises_is_raised_as_it_is(
+    server: GlueServer, start: Start, error: Exception
+) -> None:
+    agent = start(Failing(error), server.address, server.token)
+    port = seated(server)
+    port.send(Init(SPEC))
+    port.receive(PATIENCE_S)
+    port.send(Freeze())
+    with pytest.raises(AgentFault, match=type(error).__name__):
+        port.receive(PATIENCE_S)
+    port.close("goodbye")
+    assert agent.exception(PATIENCE_S) is error
+
+
+def fault_of(server: GlueServer, start: Start, agent: Agent, *calls: Any) -> tuple[str, Any]:
+    """What the glue hears and what `connect` raises at the last of `calls`."""
+    future = start(agent, server.address, server.token)
+    port = seated(server)
+    for call in (Init(SPEC), *calls[:-1]):
+        port.send(call)
+        port.receive(PATIENCE_S)
+    port.send(calls[-1])
+    with pytest.raises(AgentFault) as heard:
+        port.receive(PATIENCE_S)
+    assert heard.type is AgentFault
+    port.close("goodbye")
+    return str(heard.value), future.exception(PATIENCE_S)
+
+
+def a_start() -> Turn:
+    none, flags = np.zeros(0, np.uint32), np.zeros(0, np.uint8)
+    return Turn(
+        Phase.TRAIN,
+        Ends(none, flags),
+        Steps(none, flags),
+        Starts(np.zeros(1, np.uint32), np.zeros(1, np.uint64)),
+        np.zeros(0),
+        {"seen": np.zeros((1, 2), np.float32)},
+    )
+
+
+def test_an_answer_that_cannot_be_sent_is_the_agents_fault(
+    server: GlueServer, start: Start
+) -> None:
+    class Wordless(Still):
+        def agent_message(self, message: str) -> Any:
+            return 42
+
+    heard, raised = fault_of(server, start, Wordless(), Message("hello"))
+    assert heard.startswith("TypeError: ")
+    assert isinstance(raised, TypeError)
+
+
+def test_a_slot_that_cannot_be_is_the_agents_fault(server: GlueServer, start: Start) -> None:
+    class Negative(Still):
+        def turn(self, turn: Turn) -> Any:
+            return Actions({"action": np.zeros(1)}, abandon=(-1,))
+
+    heard, raised = fault_of(server, start, Negative(), a_start())
+    assert heard.startswith("ValueError: ")
+    assert isinstance(raised, ValueError)
+
+
+def test_an_answer_of_the_wrong_kind_is_named_on_both_ends(
+    server: GlueServer, start: Start
+) -> None:
+    class Empty(Still):
+        def agent_start(self, observations: Any, starts: Any) -> Any:
+            return {"arm": [0]}
+
+    heard, raised = fault_of(server, start, Empty(), a_start())
+    assert heard == "NotAnAgent: the answer has tensors ['arm'], wanted ['action']"
+    assert isinstance(raised, NotAnAgent)
+
+
+# A glue that sends what nobody can read.
+
+
+def lost_by(server: GlueServer, start: Start, *calls: pb.AgentCall) -> str:
+    """The words of the SessionLost that follows these calls."""
+    agent = start(Still(), server.address, server.token)
+    port: Any = seated(server)
+    for call in calls:
+        port._line.put(call)
+    with pytest.raises(SessionLost) as error:
+        agent.result(PATIENCE_S)
+    return str(error.value)
+
+
+def init(**tensor: Any) -> pb.AgentCall:
+    call = encode_call(Numbered(1, Init(SPEC)), None)
+    for name, value in tensor.items():
+        if name == "shape":
+            call.init.spec.observations[0].shape[:] = value
+        else:
+            setattr(call.init.spec.observations[0], name, value)
+    return call
+
+
+def a_bad_turn(change: Callable[[pb.Turn], object]) -> pb.AgentCall:
+    call = encode_call(Numbered(2, a_start()), SPEC)
+    change(call.turn)
+    return call
+
+
+@pytest.mark.parametrize(
+    ("calls", "words"),
+    [
+        ([pb.AgentCall(seq=1)], "an unknown call"),
+        ([pb.AgentCall(seq=1, turn=pb.Turn())], "turn before init"),
+        ([pb.AgentCall(seq=1, freeze=pb.Freeze())], "freeze before init"),
+        ([init(shape=[2**31, 2**31])], "got shape"),
+        ([init(dtype=99)], "got dtype 99"),
+        ([init(), a_bad_turn(lambda turn: setattr(turn, "phase", 9))], "got phase 9"),
+        ([init(), a_bad_turn(lambda turn: turn.start_slots.__setitem__(0, 2))], "got slot 2"),
+        ([init(), a_bad_turn(lambda turn: turn.observation.pop())], "got 0 tensors"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_malformed_call_ends_the_session(
+    server: GlueServer, start: Start, calls: list[pb.AgentCall], words: str
+) -> None:
+    lost = lost_by(server, start, *calls)
+    assert lost.startswith("the glue sent what this client cannot read: ")
+    assert words in lost
+
+
+def test_a_message_before_init_is_answered(server: GlueServer, start: Start) -> None:
+    class Polite(Still):
+        def agent_message(self, message: str) -> str:
+            return "here"
+
+    agent = start(Polite(), server.address, server.token)
+    port = seated(server)
+    port.send(Message("anybody?"))
+    assert port.receive(PATIENCE_S) == Message("here")
+    port.close("bye")
+    assert agent.result(PATIENCE_S) == "bye"
