@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -105,3 +106,27 @@ def test_two_lanes_pass_large_messages_both_ways() -> None:
         assert len(sending.result(PATIENCE_S)) == 0
     ours.close()
     theirs.close()
+
+
+def test_who_waits_looks_up_now_and_then_and_keeps_the_time(
+    ends: tuple[Lane, socket.socket], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or a Ctrl-C that comes right before a poll would not be heard until something comes."""
+    monkeypatch.setattr("reglue.lane._LOOK_UP_MS", 20.0)
+    lane, end = ends
+    naps: list[float] = []
+    readable = lane._readable
+
+    class Counted:
+        def poll(self, most_ms: float) -> object:
+            naps.append(most_ms)
+            if naps.count(20.0) == 10:
+                end.sendall(frame(b"late"))
+            return readable.poll(most_ms)
+
+    monkeypatch.setattr(lane, "_readable", Counted())
+    began = time.monotonic()
+    assert lane.receive(0.1) is None
+    assert time.monotonic() - began >= 0.1
+    assert lane.receive() == b"late"
+    assert max(naps) <= 20.0

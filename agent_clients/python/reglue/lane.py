@@ -6,6 +6,7 @@ Each message is preceded by its length, four bytes, little-endian.
 from __future__ import annotations
 
 import contextlib
+import math
 import select
 import socket
 import struct
@@ -19,7 +20,7 @@ HELLO_BYTES = 8192
 _LENGTH = struct.Struct("<I")
 _HEADER = _LENGTH.size
 _ROOM = 1 << 16  # bytes that are read at once
-_MOST_MS = 2**31 - 1
+_LOOK_UP_MS = 1000.0  # Python hears of a signal that came right before a poll only after it
 
 
 class LaneEnded(Exception):
@@ -80,7 +81,7 @@ class Lane:
                 return rest
             if until is None and timeout_s is not None:
                 until = time.monotonic() + timeout_s
-            if not self._writable.poll(_ms(until)):
+            if not _is_ready(self._writable, until):
                 return rest
 
     def receive(self, timeout_s: float | None = None) -> bytes | None:
@@ -142,9 +143,14 @@ class Lane:
                     self._spin.hit()
                     return True
             self._spin.missed()
-        return bool(self._readable.poll(_ms(until)))
+        return _is_ready(self._readable, until)
 
 
-def _ms(until: float | None) -> float | None:
-    """How long a poll may take, milliseconds."""
-    return None if until is None else min(max(0.0, 1000 * (until - time.monotonic())), _MOST_MS)
+def _is_ready(poll: select.poll, until: float | None) -> bool:
+    """Sleep until it is, or time is up."""
+    while True:
+        left_ms = math.inf if until is None else 1000 * (until - time.monotonic())
+        if poll.poll(min(max(0.0, left_ms), _LOOK_UP_MS)):
+            return True
+        if left_ms <= _LOOK_UP_MS:
+            return False
