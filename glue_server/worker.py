@@ -32,11 +32,11 @@ def main() -> None:
             try:
                 environment = _build(suite, head["slots"])
                 spec = spec_to_bytes(environment.spec)
+                environment.prepare()
             except Exception as error:  # noqa: BLE001 - the edge of somebody's suite
                 write_frame(channel, {"refused": _reason(suite, error)})
                 return
             write_frame(channel, {}, spec)
-            environment.prepare()
         serve(channel, environment, _board(channel, environment))
     _leave(environment)
 
