@@ -30,6 +30,7 @@ class AgentHalf:
         self._none = no_rows(spec)
         self._actions = {tensor.name: tensor.empty(spec.slots) for tensor in spec.actions}
         self._flags = np.zeros(spec.slots, np.uint8)  # StepFlag bits of those actions
+        self._asked: Slots | None = None  # whom the answer is about that is under way
 
     def check_whole(self, routine: str, places: Places) -> None:
         """Raise OutOfOrder if a turn of `places` would leave out what this agent must see."""
@@ -70,28 +71,43 @@ class AgentHalf:
             np.zeros(len(acting)),
         )
 
-    def turn(
+    def tell(
         self,
         phase: Phase,
         *,
         ends: Rows | None = None,
         steps: Rows | None = None,
         starts: Rows | None = None,
-    ) -> AgentFault | None:
-        """One exchange: what each slot of `steps` or `starts` plays next.
+    ) -> None:
+        """Ask what each slot of `steps` or `starts` plays next; `hear` comes next.
 
-        Returns the fault of slots whose answer cannot be played: they do not act any
-        more. Raises AgentFault when the agent is lost: nothing acts then.
+        Raises AgentFault when the agent is lost: nothing acts then.
         """
         asked = (steps or starts or self._none).slots
         self.acts[asked] = False
         if ends:
             self.acts[ends.slots] = False
         elif not len(asked):
-            return None
+            return
         turn = turn_of(self._spec, phase, ends=ends, steps=steps, starts=starts)
         try:
-            return self._take(self._calls.turn(turn), asked)
+            self._calls.send(turn)
+        except AgentFault:
+            self.acts[:] = False
+            raise
+        self._asked = asked
+
+    def hear(self) -> AgentFault | None:
+        """Take the answer, if one is owed.
+
+        Returns the fault of slots whose answer cannot be played: they do not act any
+        more. Raises AgentFault when the agent is lost: nothing acts then.
+        """
+        asked, self._asked = self._asked, None
+        if asked is None:
+            return None
+        try:
+            return self._take(self._calls.receive(), asked)
         except BadReply as refused:
             self._calls.refuse(refused)
             return refused

@@ -11,7 +11,7 @@ import numpy as np
 
 from glue_server.given import actions_given, check_named, observations_given, rewards_given
 from glue_server.joined import Joined, raise_faults
-from glue_server.rows import Asked, stepped
+from glue_server.rows import Asked, for_program
 from glue_server.turns import Rows
 from reglue.calls import Done, EndKind
 from reglue.experiment_calls import (
@@ -42,7 +42,7 @@ def env_step(joined: Joined, call: EnvStep) -> Stepped:
     actions = actions_given(joined.agent.checks, call.actions, len(call.slots))
     played = joined.move(asked, asked.all_ascending(actions))
     raise_faults(played.faults)
-    return stepped(asked, played, {})
+    return Stepped(*for_program(asked, played), {})
 
 
 def agent_start(joined: Joined, call: AgentStart) -> Acted:
@@ -50,7 +50,8 @@ def agent_start(joined: Joined, call: AgentStart) -> Acted:
     asked = _named(joined, call.slots)
     joined.agent.check_whole("RL_agent_start", asked.places)
     observed = _observed(joined, asked, call.observations)
-    raise_faults({}, joined.tell(starts=joined.starts(asked.places, observed)))
+    joined.tell(starts=joined.starts(asked.places, observed))
+    raise_faults({}, joined.hear())
     return Acted(call.slots, asked.all_named(joined.agent.actions(asked.places)))
 
 
@@ -58,7 +59,8 @@ def agent_step(joined: Joined, call: AgentStep) -> Acted:
     """RL_agent_step."""
     asked = _acting(joined, "RL_agent_step", call.slots)
     rows = _rows(joined, asked, call, joined.agent.flags(asked.places))
-    raise_faults({}, joined.tell(steps=rows))
+    joined.tell(steps=rows)
+    raise_faults({}, joined.hear())
     return Acted(call.slots, asked.all_named(joined.agent.actions(asked.places)))
 
 
@@ -67,7 +69,8 @@ def agent_end(joined: Joined, call: AgentEnd) -> Done:
     asked = _acting(joined, "RL_agent_end", call.slots)
     kind = EndKind.TRUNCATED if call.truncated else EndKind.TERMINATED
     rows = _rows(joined, asked, call, np.full(len(call.slots), kind, np.uint8))
-    raise_faults({}, joined.tell(ends=rows))
+    joined.tell(ends=rows)
+    raise_faults({}, joined.hear())
     return Done()
 
 

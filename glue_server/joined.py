@@ -125,6 +125,7 @@ class Joined:
         """The environment is lost: every episode is over. Raises AgentFault."""
         self.live[:] = False
         self.tell(ends=self.agent.void(self.agent.acts.nonzero()[0]))
+        self.hear()
 
     # The agent's half.
 
@@ -136,10 +137,21 @@ class Joined:
 
     def tell(
         self, *, ends: Rows | None = None, steps: Rows | None = None, starts: Rows | None = None
-    ) -> AgentFault | None:
-        """agent_end, agent_step and agent_start, in one turn; see AgentHalf.turn."""
+    ) -> None:
+        """agent_end, agent_step and agent_start, in one turn; `hear` comes next.
+
+        What is done in between is done while the agent thinks.
+        """
         try:
-            return self.agent.turn(self.phase, ends=ends, steps=steps, starts=starts)
+            self.agent.tell(self.phase, ends=ends, steps=steps, starts=starts)
+        except AgentFault:
+            self.agent_lost()
+            raise
+
+    def hear(self) -> AgentFault | None:
+        """The agent's answer; see AgentHalf.hear."""
+        try:
+            return self.agent.hear()
         except AgentFault:
             self.agent_lost()
             raise

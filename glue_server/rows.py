@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reglue.environment_calls import Played, Slots
-from reglue.experiment_calls import Stepped
+from reglue.experiment_calls import Flags, Rewards
 from reglue.spec import Array, Arrays
 from reglue.values import value
 
@@ -69,14 +69,15 @@ class Asked:
         return copies
 
 
-def stepped(asked: Asked, played: Played, actions: Arrays) -> Stepped:
-    """What a step earned, for the program; `actions` and flags are nobody else's."""
-    return Stepped(
+def for_program(
+    asked: Asked, played: Played
+) -> tuple[tuple[int, ...], Rewards, Arrays, Flags, Flags, Flags]:
+    """What a step earned, as Stepped has it but for the actions; flags are nobody else's."""
+    return (
         asked.slots,
         asked.copied(played.rewards),
         asked.all_copied(played.observations),
         asked.named(played.terminated),
         asked.named(played.truncated),
         asked.named(played.success),
-        asked.all_named(actions),
     )

@@ -6,14 +6,13 @@ have been served.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from glue_server.joined import Joined, failed, raise_faults
-from glue_server.rows import Asked, stepped
+from glue_server.rows import Asked, for_program
 from glue_server.turn_rows import ends_and_steps
-from glue_server.turns import Rows
 from reglue.environment_calls import Played
 from reglue.errors import OutOfDomain, OutOfOrder
 from reglue.experiment_calls import EpisodePlayed, Started, Stepped
@@ -24,8 +23,9 @@ def rl_start(joined: Joined, slots: Sequence[int]) -> Started:
     asked = _asked(joined, slots)
     joined.agent.check_whole("RL_start", asked.places)
     played = _start(joined, asked)
-    actions = asked.all_named(joined.agent.actions(asked.places))
-    return Started(asked.slots, asked.all_copied(played.observations), actions)
+    observations = asked.all_copied(played.observations)
+    _hear(joined, asked, played)
+    return Started(asked.slots, observations, asked.all_named(joined.agent.actions(asked.places)))
 
 
 def rl_step(joined: Joined, slots: Sequence[int]) -> Stepped:
@@ -33,7 +33,9 @@ def rl_step(joined: Joined, slots: Sequence[int]) -> Stepped:
     asked = _stepping(joined, slots)
     joined.agent.check_whole("RL_step", asked.places)
     played = _step(joined, asked)
-    return stepped(asked, played, joined.agent.actions(asked.places))
+    earned = for_program(asked, played)
+    _hear(joined, asked, played)
+    return Stepped(*earned, asked.all_named(joined.agent.actions(asked.places)))
 
 
 def rl_episode(joined: Joined, max_steps: int, slots: Sequence[int]) -> EpisodePlayed:
@@ -47,7 +49,7 @@ def rl_episode(joined: Joined, max_steps: int, slots: Sequence[int]) -> EpisodeP
             wanted="max_steps of 1 or more: this task never ends",
         )
     joined.agent.check_whole("RL_episode", asked.places)
-    _start(joined, asked)
+    _hear(joined, asked, _start(joined, asked))
     terminated, truncated, success = np.zeros((3, joined.spec.slots), np.bool_)
     on = asked
     while len((on := _still_on(joined, on)).places):
@@ -59,6 +61,7 @@ def rl_episode(joined: Joined, max_steps: int, slots: Sequence[int]) -> EpisodeP
         terminated[on.places] = played.terminated
         truncated[on.places] = played.truncated
         success[on.places] |= played.success
+        _hear(joined, on, played)
     # By slot, in the program's order.
     rows = list(asked.slots)
     return EpisodePlayed(asked.slots, terminated[rows], truncated[rows], success[rows])
@@ -87,38 +90,29 @@ def _still_on(joined: Joined, asked: Asked) -> Asked:
 
 
 def _start(joined: Joined, asked: Asked) -> Played:
-    """env_start, then agent_start; first observations."""
+    """env_start, then agent_start, whose answer is still to be heard; first observations."""
     played = joined.begin(asked)
     ends, observations, places = None, played.observations, asked.places
     if (void := failed(places, played)) is not None:
         ends, places = joined.agent.void(places[void]), places[~void]
         observations = {name: rows[~void] for name, rows in observations.items()}
-    _tell(joined, played.faults, ends=ends, starts=joined.starts(places, observations))
+    joined.tell(ends=ends, starts=joined.starts(places, observations))
     return played
 
 
 def _step(joined: Joined, asked: Asked) -> Played:
-    """env_step, then agent_step and agent_end; what each action earned."""
+    """env_step, then agent_step and agent_end, as `_start`; what each action earned."""
     flags = joined.agent.flags(asked.places)
     played = joined.move(asked, joined.agent.actions(asked.places))
     void = failed(asked.places, played)
     ends, steps = ends_and_steps(asked.numbers, flags, played, void)
-    _tell(joined, played.faults, ends=ends, steps=steps)
+    joined.tell(ends=ends, steps=steps)
     return played
 
 
-def _tell(
-    joined: Joined,
-    faults: Mapping[int, str],
-    *,
-    ends: Rows | None,
-    steps: Rows | None = None,
-    starts: Rows | None = None,
-) -> None:
-    """The agent's turn, with a void end where the environment failed; then raise the faults."""
-    fault = joined.tell(ends=ends, steps=steps, starts=starts)
+def _hear(joined: Joined, asked: Asked, played: Played) -> None:
+    """The agent's answer; then raise the faults, of either side."""
+    fault = joined.hear()
     if fault is not None:  # it does not act everywhere
-        for rows in (steps, starts):
-            if rows is not None:
-                joined.live[rows.slots] &= joined.agent.acts[rows.slots]
-    raise_faults(faults, fault)
+        joined.live[asked.places] &= joined.agent.acts[asked.places]
+    raise_faults(played.faults, fault)
