@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from glue_server.environment_port import EnvironmentPort
 from glue_server.launch import AgentProcess
@@ -22,9 +22,6 @@ from reglue.invitation import Invitation
 from reglue.loading import agent_name
 from reglue.metaworld_agent import wrap
 from reglue.transport import Transport
-
-if TYPE_CHECKING:
-    from glue_server.rpc import GlueServer
 
 _WRONG_USAGE = 2  # how `reglue join` leaves when the agent cannot be made
 _POLL_S = 0.2  # how often a program that has not joined is looked at
@@ -45,6 +42,27 @@ class AgentHost(Protocol):
 
     def close(self, reason: str) -> None:
         """Tell the agent why it is over, let it go, and release what it took."""
+
+
+class Entrance(Protocol):
+    """Where partners dial in: a server, or a room of one."""
+
+    @property
+    def invitation(self) -> Invitation:
+        """What partners are told."""
+
+    @property
+    def local_invitation(self) -> Invitation:
+        """What programs on this machine are told."""
+
+    def next(self, role: str, timeout_s: float) -> Any | None:
+        """The next partner of `role` that has joined; None if none has in time."""
+
+    def release(self, port: object) -> None:
+        """A partner has left for good: another may take its place."""
+
+    def close(self) -> None:
+        """Let nobody in any more."""
 
 
 class ObjectHost:
@@ -106,7 +124,9 @@ def as_arguments(values: Mapping[str, Any]) -> dict[str, str]:
 
 def how_to_join(role: str, invitation: Invitation) -> str:
     """The command that brings a partner to a glue of ours."""
-    where = f"--address {invitation.address} --token {shlex.quote(invitation.token)}"
+    where = f"--address {invitation.address}"
+    if invitation.token:
+        where += f" --token {shlex.quote(invitation.token)}"
     if invitation.authority:
         where = f"--address '{invitation}'"
     return f"reglue join my_{role}.py:My{role.title()} {where}"
@@ -124,7 +144,7 @@ class _Served:
         program: Program | None = None,
         announce: Callable[[str], None] | None = None,
         *,
-        server: GlueServer | None = None,
+        server: Entrance | None = None,
     ) -> None:
         """Listen, and start the program if there is one. Raises UsageError.
 
@@ -137,7 +157,7 @@ class _Served:
         self._process: AgentProcess | None = None
         self._port: Any = None
         self._closes = server is None
-        self._server = server or GlueServer(
+        self._server: Entrance = server or GlueServer(
             door.listen, token=door.token, places={self.role: 1}, transport=door.transport
         )
         try:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from glue_server.hosts import AgentHost, Door, ObjectHost, Program, ServedHost, join_program
+from glue_server.hosts import (
+    AgentHost,
+    Door,
+    Entrance,
+    ObjectHost,
+    Program,
+    ServedHost,
+    join_program,
+)
 from reglue.errors import UsageError
 from reglue_bench.settings import AGENT_WAIT, Settings
-
-if TYPE_CHECKING:
-    from glue_server.rpc import GlueServer
 
 __all__ = ["AGENT_LOG", "AgentHost", "ObjectHost", "served_host"]
 
@@ -23,7 +27,7 @@ def served_host(
     settings: Settings,
     folder: Path,
     *,
-    server: Callable[[], GlueServer],
+    server: Callable[[], Entrance],
     announce: Callable[[str], None],
 ) -> ServedHost:
     """An agent that dials in at `server`, as settings have it.

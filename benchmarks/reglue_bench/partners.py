@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from glue_server import PortPool
 from glue_server.environment_port import EnvironmentPort
-from glue_server.hosts import Door, ServedEnvironment, how_to_join
+from glue_server.hosts import Door, Entrance, ServedEnvironment, how_to_join
 from glue_server.interrupts import uninterrupted
 from glue_server.options import server_tls
 from glue_server.pool import faulty
@@ -30,13 +30,21 @@ class Partners:
     """The server of a run, opened when it is first needed; a context manager that closes it."""
 
     def __init__(
-        self, settings: Settings, announce: Callable[[str], None], *, environment: bool
+        self,
+        settings: Settings,
+        announce: Callable[[str], None],
+        *,
+        environment: bool,
+        room: Entrance | None = None,
     ) -> None:
-        """`environment` says whether the run's environment dials in."""
+        """`environment` says whether the run's environment dials in.
+
+        With a `room`, they come in there, and it is closed in the place of a server.
+        """
         self._settings = settings
         self._announce = announce
         self._roles = ["agent", *(["environment"] if environment else [])]
-        self._server: GlueServer | None = None
+        self._server: Entrance | None = room
         self._environment: ServedEnvironment | None = None
         self._pool: RemotePool | None = None
 
@@ -52,7 +60,7 @@ class Partners:
         with uninterrupted(then_raise=False):
             self.close()
 
-    def server(self) -> GlueServer:
+    def server(self) -> Entrance:
         """Where they dial in. Raises UsageError if it cannot be had."""
         if self._server is None:
             self._server = self._listen()
@@ -88,29 +96,12 @@ class Partners:
             self._pool = self._environment = self._server = None
 
     def _listen(self) -> GlueServer:
-        from glue_server.rpc import GlueServer
-
-        asked = self._settings
-        advertise = asked.advertise or ""
-        secure = server_tls(
-            asked.listen,
-            advertise,
-            tls=asked.tls,
-            cert=asked.tls_cert,
-            key=asked.tls_key,
-            ca=asked.ca,
-        )
         # A program that we started and that died is not waited for: it cannot come back.
-        grace = {"environment": asked.grace, "agent": asked.grace if self._agent_waits else 0.0}
-        return GlueServer(
-            asked.listen,
-            token=asked.token,
-            tls=secure,
-            advertise=advertise,
+        grace_s = self._settings.grace
+        return listen(
+            self._settings,
             places=dict.fromkeys(self._roles, 1),
-            grace_s=grace,
-            transport=asked.transport,
-            open_lane=asked.open_lane,
+            grace_s={"environment": grace_s, "agent": grace_s if self._agent_waits else 0.0},
         )
 
     @property
@@ -131,6 +122,32 @@ class Partners:
         self._announce(words)
         if self._agent_waits:
             self._announce(f"and an agent:\n  {how_to_join('agent', self.server().invitation)}")
+
+
+def listen(
+    settings: Settings, *, places: Mapping[str, int], grace_s: Mapping[str, float]
+) -> GlueServer:
+    """A server as settings have it. Raises UsageError if it cannot be had."""
+    from glue_server.rpc import GlueServer
+
+    advertise = settings.advertise or ""
+    return GlueServer(
+        settings.listen,
+        token=settings.token,
+        tls=server_tls(
+            settings.listen,
+            advertise,
+            tls=settings.tls,
+            cert=settings.tls_cert,
+            key=settings.tls_key,
+            ca=settings.ca,
+        ),
+        advertise=advertise,
+        places=places,
+        grace_s=grace_s,
+        transport=settings.transport,
+        open_lane=settings.open_lane,
+    )
 
 
 class RemotePool(PortPool):

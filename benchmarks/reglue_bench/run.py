@@ -90,7 +90,11 @@ def carry_out(folder: Path, ledger: Ledger, request: Request, watcher: Watcher) 
     """
     began = time.perf_counter()
     session = _Session(folder, ledger, request, watcher, began)
-    ending = session.play()
+    return conclude(folder, ledger, request, session.play())
+
+
+def conclude(folder: Path, ledger: Ledger, request: Request, ending: Ending | None) -> Result:
+    """Score what there is of a run; writes result.json."""
     with uninterrupted(then_raise=False):
         result = _scored(ledger, request).model_copy(update={"ended_early": ending})
         result.write(folder)

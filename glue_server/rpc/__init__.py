@@ -2,6 +2,7 @@
 
 import reglue.grpc_settings  # noqa: F401, I001 - first: grpc reads them when it is loaded
 
+from glue_server.rpc.rooms import Room
 from glue_server.rpc.server import GlueServer
 
-__all__ = ["GlueServer"]
+__all__ = ["GlueServer", "Room"]

@@ -17,7 +17,7 @@ from google.protobuf.message import DecodeError
 from glue_server.rpc.denied import Denied
 from glue_server.rpc.lane_folder import LaneFolder
 from glue_server.rpc.lane_line import LaneLine
-from glue_server.rpc.lobby import Lobby
+from glue_server.rpc.rooms import Rooms
 from glue_server.rpc.streams import HELLO_S
 from reglue.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.lane import HELLO_BYTES, Lane, LaneEnded
@@ -44,9 +44,9 @@ class _Visitor:
 class Lanes:
     """Accepts lanes and reads hellos; a line that was seated is read by its driver."""
 
-    def __init__(self, lobby: Lobby, folder: LaneFolder, kinds: Mapping[str, Any]) -> None:
+    def __init__(self, rooms: Rooms, folder: LaneFolder, kinds: Mapping[str, Any]) -> None:
         """`kinds` are the classes of what partners say, by role."""
-        self._lobby = lobby
+        self._rooms = rooms
         self._folder = folder
         self._kinds = kinds
         self._selector = selectors.DefaultSelector()
@@ -126,8 +126,8 @@ class Lanes:
             raise Denied(grpc.StatusCode.INVALID_ARGUMENT, words)
         visitor.lane.allow(HUB_MESSAGE_BYTES)
         line = LaneLine(visitor.lane, kind)
-        self._lobby.seat(first.hello.session, visitor.role, first.hello, line)
-        welcome = lobby_pb2.LaneWelcome(proof=self._lobby.lane_proof(first.hello))
+        self._rooms.seat(first.hello.session, visitor.role, first.hello, line)
+        welcome = lobby_pb2.LaneWelcome(proof=self._rooms.lane_proof(first.hello))
         line.begin(welcome.SerializeToString())
 
     def _dismiss(self, visitor: _Visitor) -> None:

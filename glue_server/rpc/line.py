@@ -44,6 +44,10 @@ class StreamLine:
 class Seat(Protocol):
     """Where a partner sits while its streams come and go. Called by the streams' threads."""
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether the partner has left for good. Asked before there is a driver."""
+
     def attach(self, answered: int, line: Line) -> None:
         """A stream with a good hello takes over. Raises Denied if it has lost its memory."""
 

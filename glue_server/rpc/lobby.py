@@ -5,10 +5,9 @@ from __future__ import annotations
 import hmac
 import secrets
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from queue import Empty, SimpleQueue
 from typing import Any, Protocol
 
 from glue_server.rpc.denied import NO_TICKET, Denied, check_version
@@ -64,22 +63,29 @@ class Places:
         self.terms = terms
         self.make_seat = make_seat
         self.taken: list[Seat] = []
-        self.arrivals: SimpleQueue[Seat] = SimpleQueue()
+        self.arrivals: deque[Seat] = deque()  # taken, and nobody has asked for them yet
 
 
 class Lobby:
     """Hands out tickets, checks hellos, and gives places to those who hold both."""
 
     def __init__(self, token: str, places: Mapping[str, Places]) -> None:
-        self._token = token
+        self.token = token
         self._places = places
         self._tickets: OrderedDict[str, _Ticket] = OrderedDict()  # by session
         self._lock = threading.Lock()
+        self._arrived = threading.Condition(self._lock)
+        self._shut = ""  # why nobody comes in any more
+
+    def knows(self, session: str) -> bool:
+        """Whether its ticket was handed out here, and is remembered."""
+        with self._lock:
+            return session in self._tickets
 
     def join(self, request: lobby_pb2.JoinRequest) -> lobby_pb2.Ticket:
         """A ticket for whoever may come in. Raises Denied."""
         check_version(request.major)
-        check_token(request.token, self._token)
+        check_token(request.token, self.token)
         role = ROLES.get(int(request.role), f"role {request.role}")
         if role not in self._places:
             known = " or ".join(f"{role}s" for role in self._places)
@@ -129,7 +135,8 @@ class Lobby:
             seat.attach(hello.answered, line)
             ticket.seat = seat
             places.taken.append(seat)
-        places.arrivals.put(seat)
+            places.arrivals.append(seat)
+            self._arrived.notify_all()
         return seat
 
     def lane_proof(self, hello: Greeting) -> bytes:
@@ -140,10 +147,10 @@ class Lobby:
 
     def next(self, role: str, timeout_s: float) -> Any | None:
         """Whoever has taken a place of `role`, once; None if nobody has within `timeout_s`."""
-        try:
-            return self._places[role].arrivals.get(timeout=timeout_s)
-        except Empty:
-            return None
+        arrivals = self._places[role].arrivals
+        with self._arrived:
+            self._arrived.wait_for(lambda: arrivals, timeout_s)
+            return arrivals.popleft() if arrivals else None
 
     def release(self, seat: Any) -> None:
         """Whoever sat there has left for good: the place is free."""
@@ -152,15 +159,24 @@ class Lobby:
                 if seat in places.taken:
                     places.taken.remove(seat)
 
-    def close(self) -> None:
+    def close(self, reason: str) -> None:
         """Bid farewell to those whom nobody else has."""
         with self._lock:
             seats = [seat for places in self._places.values() for seat in places.taken]
         for seat in seats:
-            seat.close("the glue has closed")
+            seat.close(reason)
+
+    def shut(self, reason: str) -> None:
+        """Let nobody in any more, and bid farewell."""
+        with self._lock:
+            self._shut = reason
+        self.close(reason)
 
     def _check_free(self, role: str) -> None:
+        if self._shut:
+            raise Denied(grpc.StatusCode.ALREADY_EXISTS, self._shut)
         places = self._places[role]
+        self._clear(places)
         if len(places.taken) >= places.count:
             whose = "run has its" if places.count == 1 else "glue has all its"
             noun = role if places.count == 1 else f"{role}s"
@@ -168,6 +184,14 @@ class Lobby:
                 grpc.StatusCode.ALREADY_EXISTS,
                 f"this {whose} {noun} already; wait until it is over, or start one of your own",
             )
+
+    def _clear(self, places: Places) -> None:
+        """Free the places of those who came, were not asked for, and have left again."""
+        for seat in [seat for seat in places.arrivals if seat.is_gone]:
+            places.arrivals.remove(seat)
+            places.taken.remove(seat)
+            for session in [name for name, each in self._tickets.items() if each.seat is seat]:
+                del self._tickets[session]  # who comes back after all is to join again
 
     def _forget(self) -> None:
         """Drop the oldest tickets that nobody sits on."""

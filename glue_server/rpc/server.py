@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import secrets
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,10 @@ from glue_server.rpc.lane_folder import LaneFolder
 from glue_server.rpc.lanes import Lanes
 from glue_server.rpc.line import Seat
 from glue_server.rpc.listener import Listener
+from glue_server.rpc.listening import local_invitation, public_invitation
 from glue_server.rpc.lobby import LOBBY, Lobby, LobbyServicer, Places, Terms
 from glue_server.rpc.roles import SERVICES, Service
+from glue_server.rpc.rooms import Room, Rooms
 from glue_server.rpc.streams import Streams
 from reglue.errors import UsageError
 from reglue.grpc_settings import HUB_MESSAGE_BYTES
@@ -55,19 +58,14 @@ class GlueServer(Listener):
         counts = {"agent": 1} if places is None else places
         grace = grace_s if isinstance(grace_s, Mapping) else dict.fromkeys(counts, grace_s)
         folder = _folder(counts, transport, for_all=open_lane)
-        paths = {role: folder.path(role) if folder else "" for role in counts}
-        self._lobby = Lobby(
-            self.token,
-            {
-                role: _places(role, count, Terms(HUB_MESSAGE_BYTES, grace[role], lane_path=path))
-                for (role, count), path in zip(counts.items(), paths.values(), strict=True)
-            },
-        )
+        self._lane_paths = {role: folder.path(role) if folder else "" for role in counts}
+        self._lobby = Lobby(self.token, self._places(counts, grace))
+        self._rooms = Rooms(self._lobby)
         kinds = {role: SERVICES[role].heard for role in counts}
-        self._lanes = Lanes(self._lobby, folder, kinds) if folder else None
-        join = LobbyServicer(self._lobby.join)
+        self._lanes = Lanes(self._rooms, folder, kinds) if folder else None
+        join = LobbyServicer(self._rooms.join)
         streams = {
-            role: Streams(self._lobby, role, takes_any=transport != "unix") for role in counts
+            role: Streams(self._rooms, role, takes_any=transport != "unix") for role in counts
         }
         try:
             self._serve(
@@ -80,6 +78,22 @@ class GlueServer(Listener):
         except UsageError:
             self._close_lanes()
             raise
+
+    def room(self, role: str, *, token: str | None = None, grace_s: float = 0.0) -> Room:
+        """A place for one more partner of `role`, which a token of its own leads to.
+
+        None makes the token; one that is given is its host's to hand out, and not told by
+        `Room.invitation`. Raises UsageError for one that leads elsewhere already.
+        """
+        own = secrets.token_hex(24) if token is None else token
+        told = own if token is None else ""
+        lobby = Lobby(own, self._places({role: 1}, {role: grace_s}))
+        self._rooms.add(lobby)
+        return Room(
+            lobby,
+            invitation=public_invitation(self.address, told, self._tls, advertise=self._advertise),
+            local_invitation=local_invitation(self.address, own, self._tls),
+        )
 
     def next(self, role: str, timeout_s: float) -> Any | None:
         """The next partner of `role` that has joined; None if none has in time."""
@@ -101,9 +115,17 @@ class GlueServer(Listener):
 
     def close(self) -> None:
         """Say farewell to whom nobody has, let streams finish their last words, then stop."""
-        self._lobby.close()
+        self._rooms.close()
         self._close_lanes()
         super().close()
+
+    def _places(self, counts: Mapping[str, int], grace_s: Mapping[str, float]) -> dict[str, Places]:
+        """New places, by role."""
+        found = {}
+        for role, count in counts.items():
+            terms = Terms(HUB_MESSAGE_BYTES, grace_s[role], lane_path=self._lane_paths[role])
+            found[role] = Places(count, terms, partial(_make_seat, SERVICES[role], terms))
+        return found
 
     def _close_lanes(self) -> None:
         if self._lanes is not None:
@@ -122,10 +144,6 @@ def _folder(roles: Iterable[str], transport: Transport, *, for_all: bool) -> Lan
             raise
         log.debug("partners on this host use gRPC: %s", error)
         return None
-
-
-def _places(role: str, count: int, terms: Terms) -> Places:
-    return Places(count, terms, partial(_make_seat, SERVICES[role], terms))
 
 
 def _make_seat(service: Service, terms: Terms, hello: Any) -> Seat:

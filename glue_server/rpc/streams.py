@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from glue_server.rpc.denied import Denied
 from glue_server.rpc.line import Seat, StreamLine
-from glue_server.rpc.lobby import Lobby
+from glue_server.rpc.rooms import Rooms
 from reglue.grpc_settings import grpc
 
 log = logging.getLogger("reglue")
@@ -25,9 +25,9 @@ _Seated: TypeAlias = "SimpleQueue[StreamLine | Denied]"
 class Streams:
     """Connect of one role: the handler's thread sends, a reader thread receives."""
 
-    def __init__(self, lobby: Lobby, role: str, *, takes_any: bool = True) -> None:
+    def __init__(self, rooms: Rooms, role: str, *, takes_any: bool = True) -> None:
         """Unless it `takes_any`, everybody is told to come over the Unix socket."""
-        self._lobby = lobby
+        self._rooms = rooms
         self._role = role
         self._takes_any = takes_any
 
@@ -38,7 +38,7 @@ class Streams:
         if not self._takes_any:
             context.abort(grpc.StatusCode.INVALID_ARGUMENT, _ELSEWHERE)
         try:  # strangers must not hold a thread until HELLO_S
-            self._lobby.check_ticket(session, self._role)
+            self._rooms.check_ticket(session, self._role)
         except Denied as denied:
             context.abort(denied.code, denied.why)
         reader = threading.Thread(
@@ -64,7 +64,7 @@ class Streams:
             first = next(messages)
             if not first.HasField("hello"):
                 raise Denied(grpc.StatusCode.INVALID_ARGUMENT, "a session begins with a hello")
-            seat = self._lobby.seat(session, self._role, first.hello, line)
+            seat = self._rooms.seat(session, self._role, first.hello, line)
             seated.put(line)
             for message in messages:
                 seat.arrived(line, message)

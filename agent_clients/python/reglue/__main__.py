@@ -15,6 +15,7 @@ from reglue import collecting
 
 _ABOUT = {
     "join": "play an agent at a glue",
+    "bakeoff": "several agents over the same plan, and who is better",
     "bench": "evaluate an agent on a benchmark",
     "benchmarks": "list the benchmarks",
     "cache": "show or clear what is kept on disk to be fast",

@@ -11,7 +11,7 @@ from typer import Argument, Option
 
 from glue_server.command import console, run_command
 from reglue.errors import UsageError
-from reglue_bench.report import write_report
+from reglue_bench.report import names, write_report
 from reglue_bench.result import read_result
 
 
@@ -28,14 +28,11 @@ def report(
     reglue report runs/mine runs/expert
     """
     results = [read_result(folder) for folder in runs]
-    labels = [result.agent.label for result in results]
-    # Labels say more than folders do, as long as they tell the runs apart.
-    names = labels if len(set(labels)) == len(labels) else [folder.name for folder in runs]
     folder = runs[0] if runs[0].is_dir() else runs[0].parent
     path = out or folder / "report.html"
     if path.is_dir():
         raise UsageError(f"--out {path} is a folder; name the page, such as {path}/report.html")
-    write_report(list(zip(names, results, strict=True)), path)
+    write_report(list(zip(names(results, runs), results, strict=True)), path)
     console().print(str(path), markup=False, highlight=False, soft_wrap=True)
 
 

@@ -9,23 +9,33 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from reglue.errors import UsageError
-from reglue_bench.report.page import page
+from reglue_bench.report.page import Page, page
 from reglue_bench.result import Result
 
-__all__ = ["write_report"]
+__all__ = ["Page", "draw_report", "names", "write_report"]
 
 
 def write_report(results: Sequence[tuple[str, Result]], path: Path, *, seed: int = 0) -> Path:
-    """Write the report of `results`, (name, result) each, to `path`, and return it.
+    """Write the report of `results` to `path`, and return it; as `draw_report`.
+
+    The folder is made.
+    """
+    return draw_report(results, seed=seed).write(path)
+
+
+def draw_report(results: Sequence[tuple[str, Result]], *, seed: int = 0) -> Page:
+    """The report of `results`, (name, result) each.
 
     Several are compared, each with the first. `seed` is that of the bootstrap and of
-    the permutation tests. The folder is made. Raises UsageError where there is no result.
+    the permutation tests. Raises UsageError where there is no result.
     """
     if not results:
         raise UsageError("a report needs a result; name a run's folder")
-    html = page(results, seed=seed)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(path.name + ".tmp")
-    draft.write_text(html, encoding="utf-8")
-    draft.replace(path)
-    return path
+    return page(results, seed=seed)
+
+
+def names(results: Sequence[Result], folders: Sequence[Path]) -> list[str]:
+    """What a report calls runs: by their agents' labels, else by the folders that hold them."""
+    labels = [result.agent.label for result in results]
+    # Labels say more than folders do, as long as they tell the runs apart.
+    return labels if len(set(labels)) == len(labels) else [folder.name for folder in folders]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -20,13 +21,30 @@ from reglue_bench.intervals import METHOD
 from reglue_bench.report.compare_view import comparison_view
 from reglue_bench.report.online_view import online_comparison, online_view
 from reglue_bench.report.run_view import run_view
+from reglue_bench.report.views import ComparisonView
 from reglue_bench.result import Result
 
 FOLDER = Path(__file__).parent
 
 
-def page(results: Sequence[tuple[str, Result]], *, seed: int) -> str:
-    """The HTML of one run's report, or of several runs compared with the first."""
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A report, and what it says of several runs."""
+
+    html: str
+    comparison: ComparisonView | None  # None where there is one run
+
+    def write(self, path: Path) -> Path:
+        """Write it to `path`, whole or not at all, and return that; the folder is made."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = path.with_name(path.name + ".tmp")
+        draft.write_text(self.html, encoding="utf-8")
+        draft.replace(path)
+        return path
+
+
+def page(results: Sequence[tuple[str, Result]], *, seed: int) -> Page:
+    """One run's report, or several runs compared with the first."""
     names = _distinct([_name(name, result, alone=len(results) == 1) for name, result in results])
     runs = [(name, result) for name, (_, result) in zip(names, results, strict=True)]
     online = any(run.online for _, run in runs)
@@ -35,7 +53,7 @@ def page(results: Sequence[tuple[str, Result]], *, seed: int) -> str:
     if len(runs) > 1:
         comparison = online_comparison(runs) if online else comparison_view(runs, seed=seed)
     plotly, script = get_plotlyjs(), (FOLDER / "page.js").read_text(encoding="utf-8")
-    return (
+    html = (
         _environment()
         .get_template("template.html.jinja")
         .render(
@@ -51,6 +69,7 @@ def page(results: Sequence[tuple[str, Result]], *, seed: int) -> str:
             hashes=[_hash(plotly), _hash(script)],
         )
     )
+    return Page(html, comparison)
 
 
 def _environment() -> Environment:

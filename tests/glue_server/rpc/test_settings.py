@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from reglue.grpc_settings import channel_options, grpc
 
 WATCH = """
 import os, sys
@@ -28,3 +31,11 @@ def test_grpc_is_loaded_with_our_settings(module: str) -> None:
         timeout=60,
     )
     assert done.stdout == "-event_engine_client,-event_engine_listener NONE\n"
+
+
+def test_grpc_knows_every_option_that_we_set() -> None:
+    """It says nothing of a name that it does not know."""
+    cygrpc = grpc._cython.cygrpc  # type: ignore[attr-defined]
+    library = Path(cygrpc.__file__).read_bytes()
+    for name, _ in channel_options(1):
+        assert name.encode() + b"\0" in library, name

@@ -1,0 +1,216 @@
+"""A bake-off: every agent plays the same plan, in a run of its own."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol, Self
+
+from glue_server.hosts import Entrance, how_to_join
+from glue_server.interrupts import uninterrupted
+from reglue.errors import RunExists, UsageError
+from reglue_bench.bakeoff.file import Entrant
+from reglue_bench.bakeoff.stopping import StoppablePool, StoppableRoom
+from reglue_bench.benchmarks import make_plan, split_name
+from reglue_bench.declared import WAIT
+from reglue_bench.ledger import Ledger
+from reglue_bench.partners import Partners, listen
+from reglue_bench.pools import cores
+from reglue_bench.result import Ending, Result
+from reglue_bench.run import WORKER_LOG, Request, begin, carry_out, check_same, conclude, pool_of
+from reglue_bench.watching import Watcher
+
+if TYPE_CHECKING:
+    from glue_server.rpc import Room
+
+
+class Audience(Protocol):
+    """Who looks on; called by the run's thread where several play at once."""
+
+    def watcher(self, entrant: Entrant) -> Watcher:
+        """Its turn has come: who looks on while it plays."""
+
+    def told(self, entrant: Entrant, result: Result) -> None:
+        """What it came to."""
+
+
+class Bakeoff:
+    """Agents that play one plan; a context manager that lets them go.
+
+    From its beginning to its end one server takes in all of the agents, each by a token of
+    its own. Who comes early has a place, and waits for the first call however long it takes.
+    """
+
+    def __init__(
+        self,
+        entrants: Sequence[Entrant],
+        folder: Path,
+        say: Callable[[str], None],
+        *,
+        at_once: int = 1,
+    ) -> None:
+        """Their runs are in `folder`, and `at_once` of them are played at the same time.
+
+        `say` is told how to join, and what else people must know. Raises UsageError where
+        one cannot listen, or two agents have one token, and for what cannot be played so.
+        """
+        self._at_once = min(at_once, len(entrants))
+        self._entrants = [_sharing(each, self._at_once) for each in entrants]
+        self._folder = folder
+        self._say = say
+        asked = entrants[0].settings
+        if split_name(asked.benchmark)[1] == WAIT:
+            raise UsageError(
+                f"got {asked.benchmark}, whose environment dials in: agents of a bake-off play "
+                "one that is made here"
+            )
+        # Nobody comes in by the server's own token.
+        self._server = listen(asked, places={"agent": 0}, grace_s={"agent": 0.0})
+        with ExitStack() as undo:
+            undo.callback(self._server.close)
+            self._rooms = {each.name: self._room(each) for each in entrants}
+            undo.pop_all()
+        for entrant in entrants:
+            if entrant.waits:
+                say(_invited(entrant, self._rooms[entrant.name]))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with uninterrupted(then_raise=False):
+            self._server.close()
+
+    def prepare(self, watcher: Watcher, *, resume: bool) -> None:
+        """Make the plan, and begin the run of every agent.
+
+        With `resume` those that were begun go on; else there must be none. Raises
+        UsageError (RunExists, PlanDiffers, RunBusy), and then leaves the folder as it was.
+        """
+        self._plan = make_plan(self._entrants[0].settings, watcher.drawing)
+        missing = [each for each in self._entrants if not self._is_there(each, resume=resume)]
+        begun: list[Ledger] = []
+        with ExitStack() as undo:
+            for entrant in missing:
+                request = Request(entrant.settings, self._plan)
+                begun.append(begin(self._folder / entrant.name, request))
+                undo.callback(begun[-1].forget)
+            undo.pop_all()
+        for ledger in begun:
+            ledger.close()
+
+    def play(self, audience: Audience) -> list[tuple[Entrant, Result]]:
+        """Play what is left of the runs, in the agents' order.
+
+        One after another, an agent has the machine to itself. What befalls an agent is in
+        its result, and the others go on; after Ctrl-C the agents whose turn has not come
+        have none.
+        """
+        if self._at_once > 1:
+            return self._play_together(audience)
+        played: list[tuple[Entrant, Result]] = []
+        for entrant in self._entrants:
+            played.append((entrant, self._play(entrant, audience)))
+            if is_interrupted(played[-1][1]):
+                break
+        return played
+
+    def _play_together(self, audience: Audience) -> list[tuple[Entrant, Result]]:
+        stop = threading.Event()
+        threads = ThreadPoolExecutor(self._at_once, thread_name_prefix="reglue-run")
+        runs = [threads.submit(self._play, each, audience, stop) for each in self._entrants]
+        try:
+            wait(runs)
+        except KeyboardInterrupt:
+            stop.set()
+            self._say("interrupted: agents are let go when they have answered")
+        with uninterrupted(then_raise=False):  # else agents would be blamed for our leaving
+            threads.shutdown(cancel_futures=stop.is_set())
+        each = zip(self._entrants, runs, strict=True)
+        return [(entrant, run.result()) for entrant, run in each if not run.cancelled()]
+
+    def _play(
+        self, entrant: Entrant, audience: Audience, stop: threading.Event | None = None
+    ) -> Result:
+        """One run; who is told to `stop` does so before its next turn."""
+        watcher = audience.watcher(entrant)
+        result = self._carry_out(entrant, watcher, stop)
+        audience.told(entrant, result)
+        return result
+
+    def _carry_out(
+        self, entrant: Entrant, watcher: Watcher, stop: threading.Event | None
+    ) -> Result:
+        folder, settings = self._folder / entrant.name, entrant.settings
+        room: Entrance = self._rooms[entrant.name]
+        pool: StoppablePool | None = None
+        with ExitStack() as leaving:
+            leaving.callback(room.close)
+            if stop is not None:
+                make_pool = partial(pool_of, self._plan, settings, folder / WORKER_LOG)
+                pool = leaving.enter_context(closing(StoppablePool(make_pool, stop)))
+                room = StoppableRoom(room, stop)
+            partners = Partners(settings, watcher.say, environment=False, room=room)
+            request = Request(settings, self._plan, partners=partners, pool=pool)
+            ledger = leaving.enter_context(Ledger(folder))
+            try:
+                return carry_out(folder, ledger, request, watcher)
+            except UsageError as error:  # its program cannot be had, say: the others can
+                ending = Ending(status="not_played", what=str(error))
+                return conclude(folder, ledger, request, ending)
+
+    def _room(self, entrant: Entrant) -> Room:
+        # A program that we started and that died is not waited for: it cannot come back.
+        grace_s = entrant.settings.grace if entrant.waits else 0.0
+        return self._server.room("agent", token=entrant.token, grace_s=grace_s)
+
+    def _is_there(self, entrant: Entrant, *, resume: bool) -> bool:
+        """Whether its run was begun. Raises UsageError for one that cannot go on."""
+        folder = self._folder / entrant.name
+        try:
+            Ledger.check_vacant(folder)
+            return False
+        except RunExists as error:
+            if not resume:
+                raise RunExists(
+                    f"{folder} holds a run already: go on with it by --resume, or choose "
+                    "another --out"
+                ) from error
+        with Ledger(folder) as ledger:
+            check_same(ledger, Request(entrant.settings, self._plan))
+        return True
+
+
+def is_interrupted(result: Result) -> bool:
+    """Whether somebody ended it who may want to go on."""
+    return result.ended_early is not None and result.ended_early.status == "interrupted"
+
+
+def _sharing(entrant: Entrant, runs: int) -> Entrant:
+    """With its part of the cores, where several runs share them. Raises UsageError."""
+    if runs == 1:
+        return entrant
+    workers = entrant.settings.workers
+    if workers == 0:
+        raise UsageError(
+            "got workers = 0 and --at-once: environments of one process are played one run "
+            "after another; give workers = 1"
+        )
+    share = max(1, cores() // runs) if workers is None else workers
+    return replace(entrant, settings=entrant.settings.model_copy(update={"workers": share}))
+
+
+def _invited(entrant: Entrant, room: Room) -> str:
+    where = f", its token, {entrant.token_from}, in REGLUE_TOKEN" if entrant.token else ""
+    return f"{entrant.name} may come{where}:\n  {how_to_join('agent', room.invitation)}"

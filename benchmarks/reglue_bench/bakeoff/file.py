@@ -1,0 +1,197 @@
+"""`bakeoff.toml`: what is played, and by whom."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, model_validator
+
+from reglue.errors import UnknownName, UsageError
+from reglue.loading import parsed
+from reglue_bench.settings import AGENT_WAIT, Settings, read_settings
+
+_ELSEWHERE = frozenset(
+    "agent agent_cmd agent_args label training_seed secret directory listen token advertise tls "
+    "tls_cert tls_key ca grace transport open_lane".split()
+)
+"""Settings that are an agent's own, or said on the command line."""
+
+_BENCHMARK = {"name"} | (Settings.model_fields.keys() - _ELSEWHERE - {"benchmark"})
+
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Entrant:
+    """An agent of a bake-off."""
+
+    name: str  # of its table, and of its run's folder
+    settings: Settings  # of its run
+    token: str | None = None  # what it must show, where it dials in; None: one is made
+    token_from: str = ""  # where the token was found, for people
+
+    @property
+    def waits(self) -> bool:
+        """Whether it dials in by itself."""
+        return self.settings.agent == AGENT_WAIT
+
+
+class _Agent(BaseModel):
+    """A table `[agents.NAME]`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    agent: str | None = None
+    agent_cmd: str | None = None
+    wait: bool = False
+    agent_args: dict[str, str | bool | int | float] = {}
+    label: str | None = None
+    training_seed: int | None = None
+    token_env: str | None = None
+    token_file: str | None = None
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        ways = [self.agent, self.agent_cmd, self.wait or None]
+        if sum(way is not None for way in ways) != 1:
+            raise ValueError("wanted one of agent, agent_cmd and wait = true")
+        if self.agent == AGENT_WAIT:
+            raise ValueError('got agent = "wait", wanted wait = true')
+        if self.agent_args and self.agent is None:
+            raise ValueError("agent_args are for `agent`; write them into agent_cmd itself")
+        if self.token_env is not None and self.token_file is not None:
+            raise ValueError("got token_env and token_file, wanted one of them")
+        if not self.wait and (self.token_env or self.token_file):
+            raise ValueError("a token is for an agent that dials in: add wait = true")
+        return self
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    benchmark: dict[str, JsonValue]
+    agents: dict[str, _Agent]
+
+
+def read_bakeoff(path: Path, hosting: Mapping[str, object]) -> list[Entrant]:
+    """The agents that the file names, in its order, each with the settings of its run.
+
+    Relative paths in it are relative to its folder. `hosting` are settings of the command
+    line: where and how agents dial in. Raises UsageError that names file, table and key.
+    """
+    read_settings(benchmark="", **hosting)  # the command line's mistakes are told as such
+    file = _checked(path, _loaded(path))
+    if len(file.agents) < 2:
+        raise UsageError(
+            f"{path}: got {len(file.agents)} agents, wanted two or more tables [agents.NAME]; "
+            "`reglue bench` plays one"
+        )
+    about = _benchmark(path, file.benchmark)
+    folder = path.resolve().parent
+    return [
+        _entrant(path, name, table, {**about, **hosting, "directory": str(folder)})
+        for name, table in file.agents.items()
+    ]
+
+
+def _loaded(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is not TOML: {error}") from error
+
+
+def _checked(path: Path, tables: dict[str, Any]) -> _File:
+    try:
+        return _File.model_validate(tables)
+    except ValidationError as error:
+        raise UsageError("; ".join(_words(path, each) for each in error.errors())) from error
+
+
+def _benchmark(path: Path, table: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Settings of all runs. Raises UsageError."""
+    for key in table:
+        if key not in _BENCHMARK:
+            raise UsageError(f"{path}: [benchmark]: {UnknownName('key', key, _BENCHMARK)}")
+    if "name" not in table:
+        raise UsageError(f'{path}: [benchmark] name: is missing; write one such as "MT10"')
+    about = {"benchmark" if key == "name" else key: value for key, value in table.items()}
+    try:
+        Settings.model_validate(about, strict=True)
+    except ValidationError as error:
+        told = [{**each, "loc": ("benchmark", *each["loc"])} for each in error.errors()]
+        raise UsageError("; ".join(_words(path, each) for each in told)) from error
+    return about
+
+
+def _entrant(path: Path, name: str, table: _Agent, about: dict[str, Any]) -> Entrant:
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"{path}: got [agents.{json.dumps(name)}], wanted a name of letters, digits and _.-, "
+            "as it names the agent's folder"
+        )
+    settings = Settings.model_validate(
+        about
+        | {
+            "agent": AGENT_WAIT if table.wait else table.agent,
+            "agent_cmd": table.agent_cmd,
+            "agent_args": {key: _word(value) for key, value in table.agent_args.items()},
+            "label": name if table.label is None else table.label,
+            "training_seed": table.training_seed,
+        }
+    )
+    return Entrant(name, settings, *_token(path, name, table))
+
+
+def _word(value: str | float) -> str:
+    """As on the command line: `reglue join` reads it as that value."""
+    return value if isinstance(value, str) and parsed(value) == value else json.dumps(value)
+
+
+def _token(path: Path, name: str, table: _Agent) -> tuple[str | None, str]:
+    """The token, and where it was found. Raises UsageError where there is none."""
+    if table.token_env is not None:
+        where, token = f"${table.token_env}", os.environ.get(table.token_env, "")
+    elif table.token_file is not None:
+        file = path.resolve().parent / table.token_file
+        where = str(file)
+        try:
+            token = file.read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"{path}: [agents.{name}] token_file: {error}") from error
+    else:
+        return None, ""
+    if not token:
+        key = "token_env" if table.token_env is not None else "token_file"
+        raise UsageError(f"{path}: [agents.{name}] {key}: {where} holds no token")
+    return token, where
+
+
+def _words(path: Path, problem: Any) -> str:
+    """A problem that pydantic found: file, table, key, what it got and wanted."""
+    place = [str(part) for part in problem["loc"]]
+    depth = 2 if place[0] == "agents" else 1
+    table, key = ".".join(place[:depth]), ".".join(place[depth : depth + 2])
+    message = str(problem["msg"]).removeprefix("Value error, ")
+    if problem["type"] == "extra_forbidden":
+        *outer, got = place
+        known = _Agent.model_fields if outer else _File.model_fields
+        where = f"[{'.'.join(outer)}]: " if outer else ""
+        return f"{path}: {where}{UnknownName('key' if outer else 'table', got, known)}"
+    if problem["type"] == "missing":
+        return f"{path}: there is no table [{table}]"
+    where = f"[{table}] {key}".rstrip()
+    if problem["type"] in {"model_type", "dict_type"}:
+        return f"{path}: {where}: got {problem['input']!r}, wanted a table"
+    got = f" (got {problem['input']!r})" if key else ""
+    return f"{path}: {where}: {message}{got}"

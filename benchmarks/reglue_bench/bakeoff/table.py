@@ -1,0 +1,39 @@
+"""Who is better, in the terminal: what the report says of several runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+from rich.text import Text
+
+from reglue_bench.report.views import ComparisonView, Row
+from reglue_bench.result import Result
+
+
+def comparison_table(view: ComparisonView, results: Sequence[Result]) -> Table:
+    """A row an agent, in the order of `view`, with its difference to the first."""
+    first = view.rows[0].name
+    table = Table(title=Text(f"{results[0].benchmark}, seed {results[0].seed}"), box=SIMPLE_HEAD)
+    table.add_column("agent")
+    for heading in (view.score, f"Δ to {first}", "P(better)", "p, Holm", "played"):
+        table.add_column(Text(heading), justify="right")
+    for row, result in zip(view.rows, results, strict=True):
+        table.add_row(*(Text(cell) for cell in _cells(row, result)))
+    return table
+
+
+def _cells(row: Row, result: Result) -> list[str]:
+    return [
+        row.name,
+        _with(row.score, row.score_interval),
+        _with(row.difference, row.difference_interval) or "–",
+        row.improvement or "–",
+        row.p_value or "–",
+        "all" if result.complete and not result.faults else "PARTIAL",
+    ]
+
+
+def _with(value: str, interval: str) -> str:
+    return f"{value}\n{interval}" if interval else value

@@ -1,0 +1,211 @@
+"""`reglue bakeoff`: several agents over the same plan, and who is better."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+from rich.console import Console
+from rich.rule import Rule
+from rich.text import Text
+from typer import Argument, Exit, Option
+
+from glue_server.command import FAULTS, INTERRUPTED, OK, console, run_command
+from glue_server.options import (
+    Advertise,
+    Ca,
+    Grace,
+    OpenLane,
+    Tls,
+    TlsCert,
+    TlsKey,
+    TransportOption,
+)
+from reglue.errors import UsageError
+from reglue_bench.bakeoff import Bakeoff, Entrant, read_bakeoff
+from reglue_bench.bakeoff.bakeoff import is_interrupted
+from reglue_bench.bakeoff.table import comparison_table
+from reglue_bench.cli.bench import exit_code
+from reglue_bench.progress import Lines, watcher
+from reglue_bench.report import draw_report, names
+from reglue_bench.result import Result
+from reglue_bench.summary import notes
+from reglue_bench.watching import Watcher
+
+
+def bakeoff(
+    file: Annotated[Path, Argument(metavar="BAKEOFF.TOML", help="the benchmark and the agents")],
+    out: Annotated[
+        Path | None,
+        Option(help="a folder for a run of each agent and report.html (default: new in runs/)"),
+    ] = None,
+    resume: Annotated[
+        bool,
+        Option(
+            "--resume",
+            help="with --out: go on with the runs that are there, and begin those that are not; "
+            "what was played is not played again",
+        ),
+    ] = False,
+    at_once: Annotated[
+        int,
+        Option(
+            min=1,
+            help="agents that play at the same time, with the cores divided among them; it "
+            "changes no result but those of agents that run out of time",
+        ),
+    ] = 1,
+    secret: Annotated[
+        str | None,
+        Option(
+            envvar="REGLUE_SECRET",
+            show_envvar=False,
+            help="keys the agents' start seeds; give one when you host agents of others, better "
+            "in $REGLUE_SECRET",
+        ),
+    ] = None,
+    listen: Annotated[
+        str | None,
+        Option(metavar="HOST:PORT", help="where agents dial in, all of them (127.0.0.1, any port)"),
+    ] = None,
+    advertise: Advertise = None,
+    tls: Tls = None,
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
+    ca: Ca = None,
+    grace: Grace = None,
+    transport: TransportOption = None,
+    open_lane: OpenLane = None,
+) -> None:
+    """Play several agents over the same plan, and say which is better.
+
+    Each agent plays in a process of its own, in any language, and has a run of its own in
+    `--out`; what befalls one does not stop the others. At the end a table and report.html
+    compare them with the first, goal by goal.
+
+    ```toml
+    # flags of `reglue bench`, with underscores
+    [benchmark]
+    name = "MT10"
+    seed = 42
+
+    # an example, file.py:Class or package.module:Class
+    [agents.mine]
+    agent = "my_agent.py:MyAgent"
+    agent_args = { gain = 8, checkpoint = "w.npz" }
+    label = "mine, gain 8"
+
+    # a program that dials $REGLUE_ADDRESS with $REGLUE_TOKEN
+    [agents.cpp]
+    agent_cmd = "./build/my_agent"
+
+    # one that dials in by itself, with the token in that variable, or in
+    # token_file = "far.token"; without either one is made, and shown
+    [agents.far]
+    wait = true
+    token_env = "REGLUE_TOKEN_FAR"
+    ```
+
+    Paths are relative to the file. Reports call an agent by its `label`, and join the runs of
+    one label over their `training_seed`.
+
+    reglue bakeoff bakeoff.toml --out runs/bakeoff
+
+    reglue bakeoff bakeoff.toml --out runs/bakeoff --resume
+
+    Agents that wait join at one address, each with its own token, in any order and at any
+    time; who comes early waits for its turn. gRPC's health service answers there from the
+    beginning to the end:
+
+    reglue bakeoff bakeoff.toml --out runs/bakeoff --listen 0.0.0.0:4096
+
+    Exit codes: 0 every agent played the whole plan; 1 one of them did not, or had faults; 2
+    wrong usage; 130 interrupted.
+    """
+    hosting = {
+        "secret": secret,
+        "listen": listen,
+        "advertise": advertise,
+        "tls": tls,
+        "tls_cert": tls_cert,
+        "tls_key": tls_key,
+        "ca": ca,
+        "grace": grace,
+        "transport": transport,
+        "open_lane": open_lane,
+    }
+    given = {name: value for name, value in hosting.items() if value is not None}
+    if resume and out is None:
+        raise UsageError("--resume goes on with the runs in a folder: name it by --out")
+    entrants = read_bakeoff(file, given)
+    folder = out or Path("runs") / f"{file.stem}-{time.strftime('%Y%m%d-%H%M%S')}"
+    screen = _Screen(console(), entrants, together=at_once > 1)
+    with Bakeoff(entrants, folder, screen.say, at_once=at_once) as asked:
+        asked.prepare(watcher(screen.console), resume=resume)
+        played = asked.play(screen)
+    raise Exit(_conclude(screen, folder, played, of=len(entrants)))
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """The command."""
+    run_command(bakeoff, sys.argv[1:] if argv is None else argv)
+
+
+class _Screen:
+    """What is shown while agents play: a heading and a display each, or lines of all."""
+
+    def __init__(self, shown: Console, entrants: Sequence[Entrant], *, together: bool) -> None:
+        self.console = shown
+        self._order = [entrant.name for entrant in entrants]
+        self._together = together
+
+    def say(self, text: str) -> None:
+        """Print it as it is."""
+        self.console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def watcher(self, entrant: Entrant) -> Watcher:
+        """The display of an agent whose turn has come."""
+        if self._together:
+            return _Named(self.console, entrant.name)
+        place = self._order.index(entrant.name) + 1
+        title = f"{entrant.name}, {place} of {len(self._order)}"
+        self.console.print(Rule(Text(title), align="left"))
+        return watcher(self.console)
+
+    def told(self, entrant: Entrant, result: Result) -> None:
+        """What a reader of its score has to know."""
+        for line in notes(result):
+            self.say(f"{entrant.name}: {line}" if self._together else line)
+
+
+class _Named(Lines):
+    """Lines that say whose they are."""
+
+    def __init__(self, shown: Console, name: str) -> None:
+        super().__init__(shown)
+        self._name = name
+
+    def say(self, text: str) -> None:
+        """Print it behind the name."""
+        super().say(f"{self._name}: {text}")
+
+
+def _conclude(
+    screen: _Screen, folder: Path, played: Sequence[tuple[Entrant, Result]], *, of: int
+) -> int:
+    """Compare them in the terminal and on a page; the exit code."""
+    results = [result for _, result in played]
+    if len(played) < of or any(map(is_interrupted, results)):
+        screen.say(f"interrupted; --out {folder} --resume goes on")
+        return INTERRUPTED
+    called = names(results, [folder / entrant.name for entrant, _ in played])
+    page = draw_report(list(zip(called, results, strict=True)))
+    if page.comparison is not None:
+        screen.console.print(comparison_table(page.comparison, results))
+        for note in page.comparison.notes:
+            screen.say(note)
+    screen.say(str(page.write(folder / "report.html")))
+    return OK if all(exit_code(result) == OK for result in results) else FAULTS

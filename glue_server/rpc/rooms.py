@@ -1,0 +1,76 @@
+"""One door for several runs: a token leads to its own lobby."""
+
+from __future__ import annotations
+
+import hmac
+from typing import Any
+
+from glue_server.rpc.line import Line, Seat
+from glue_server.rpc.lobby import Greeting, Lobby
+from reglue.errors import UsageError
+from reglue.invitation import Invitation
+from reglue.v1 import lobby_pb2
+
+
+class Rooms:
+    """A server's lobbies. The first one answers who belongs to none."""
+
+    def __init__(self, first: Lobby) -> None:
+        self._lobbies = [first]
+
+    def add(self, lobby: Lobby) -> None:
+        """Let in who shows that lobby's token. Raises UsageError if another has it already."""
+        if any(lobby.token == other.token for other in self._lobbies):
+            raise UsageError("got one token for two rooms, wanted a token of its own for each")
+        self._lobbies = [*self._lobbies, lobby]  # others look through the list meanwhile
+
+    def join(self, request: lobby_pb2.JoinRequest) -> lobby_pb2.Ticket:
+        """A ticket of the token's lobby. Raises Denied."""
+        token, found = request.token.encode(), self._lobbies[0]
+        for lobby in self._lobbies:  # to the end: how long it takes tells nothing
+            if hmac.compare_digest(token, lobby.token.encode()):
+                found = lobby
+        return found.join(request)
+
+    def check_ticket(self, session: str, role: str) -> None:
+        """As of the session's lobby. Raises Denied."""
+        self._of(session).check_ticket(session, role)
+
+    def seat(self, session: str, role: str, hello: Greeting, line: Line) -> Seat:
+        """As of the session's lobby. Raises Denied."""
+        return self._of(session).seat(session, role, hello, line)
+
+    def lane_proof(self, hello: Greeting) -> bytes:
+        """As of the session's lobby."""
+        return self._of(hello.session).lane_proof(hello)
+
+    def close(self) -> None:
+        """Bid farewell to those whom nobody else has."""
+        for lobby in self._lobbies:
+            lobby.close("the glue has closed")
+
+    def _of(self, session: str) -> Lobby:
+        return next((each for each in self._lobbies if each.knows(session)), self._lobbies[0])
+
+
+class Room:
+    """What one run sees of a server that several share: who comes with its token."""
+
+    def __init__(
+        self, lobby: Lobby, *, invitation: Invitation, local_invitation: Invitation
+    ) -> None:
+        self.invitation = invitation
+        self.local_invitation = local_invitation
+        self._lobby = lobby
+
+    def next(self, role: str, timeout_s: float) -> Any | None:
+        """The next partner of `role` that has joined; None if none has in time."""
+        return self._lobby.next(role, timeout_s)
+
+    def release(self, port: object) -> None:
+        """A partner has left for good: another may take its place."""
+        self._lobby.release(port)
+
+    def close(self) -> None:
+        """Let nobody in any more; who has come and was not asked for is told."""
+        self._lobby.shut("the run is over")

@@ -1,0 +1,85 @@
+"""Bake-offs over the corridor, as files, and agents that wait for a word of the test's."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+from tests.reglue_bench.toys import AGENTS, Seeded
+
+GATED = f"{Path(__file__)}:Gated"
+
+BENCHMARK = """
+[benchmark]
+name = "multi-task:tests.worlds:Corridor"
+environment_args = { solved = { a = [1, 3, 0], b = [5, 0, 2] } }
+num_episodes = 6
+slots = 2
+seed = 7
+workers = 0
+"""
+
+TIMEOUT_S = 60.0
+
+
+def agent(name: str, of: str = "Seeded", more: str = "") -> str:
+    """The table of one of the tests' agents."""
+    return f'[agents.{name}]\nagent = "{AGENTS}:{of}"\n{more}\n'
+
+
+def write(folder: Path, *tables: str, benchmark: str = BENCHMARK) -> Path:
+    """`bakeoff.toml` of those tables."""
+    path = folder / "bakeoff.toml"
+    path.write_text("\n".join([benchmark, *tables]), encoding="utf-8")
+    return path
+
+
+def gated(name: str, gate: Path, after: int = 0) -> str:
+    """The table of an agent that stops after so many starts, until `gate` is there."""
+    arguments = f'agent_args = {{ gate = "{gate}", after = {after} }}'
+    return f'[agents.{name}]\nagent = "{GATED}"\n{arguments}\n'
+
+
+class Gated(Seeded):
+    """Says that it was made, and plays on from a start only once the gate is there."""
+
+    def __init__(self, gate: str, after: int) -> None:
+        self._gate, self._after, self._starts = Path(gate), after, 0
+        print("made", flush=True)
+
+    def agent_start(self, observations: Any, starts: Any) -> Any:
+        self._starts += len(starts)
+        while self._starts > self._after and not self._gate.exists():
+            time.sleep(0.01)
+        return super().agent_start(observations, starts)
+
+
+def command(path: Path, *arguments: str) -> list[str]:
+    """`reglue bakeoff` of that file, into the folder `out` beside it."""
+    words = [sys.executable, "-u", "-m", "reglue", "bakeoff", str(path)]
+    return [*words, "--out", str(path.parent / "out"), *arguments]
+
+
+def surroundings(**more: str) -> Mapping[str, str]:
+    """Environment variables of a process that imports what this one can."""
+    return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))} | more
+
+
+def wait_for_rows(run: Path, count: int) -> int:
+    """How many episodes a run that goes on has committed, once there are `count`."""
+    deadline = time.monotonic() + TIMEOUT_S
+    while time.monotonic() < deadline:
+        with suppress(sqlite3.OperationalError):  # it is just being made
+            uri = f"file:{run / 'ledger.sqlite'}?mode=ro"
+            with closing(sqlite3.connect(uri, uri=True)) as ledger:
+                (found,) = ledger.execute("select count(*) from outcome").fetchone()
+            if found >= count:
+                return int(found)
+        time.sleep(0.01)
+    raise AssertionError(f"{run} has no {count} rows")

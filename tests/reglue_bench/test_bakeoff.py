@@ -1,0 +1,202 @@
+"""A bake-off: agents in processes of their own, over one plan."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reglue.errors import PlanDiffers, RunExists, UsageError
+from reglue_bench.bakeoff import Bakeoff, Entrant, read_bakeoff
+from reglue_bench.comparison import compare_all
+from reglue_bench.report.words import p_value, percent, points, pointwise
+from reglue_bench.result import Result, read_result
+from reglue_bench.watching import Unwatched, Watcher
+from tests.leftovers import nothing_left
+from tests.reglue_bench.bakeoffs import (
+    BENCHMARK,
+    TIMEOUT_S,
+    agent,
+    command,
+    surroundings,
+    write,
+)
+from tests.reglue_bench.toys import joining, rows
+
+STILL = '[agents.still]\nagent = "constant"\n'
+
+
+class Quiet:
+    """Nobody looks on."""
+
+    def watcher(self, entrant: Entrant) -> Watcher:
+        return Unwatched()
+
+    def told(self, entrant: Entrant, result: Result) -> None:
+        pass
+
+
+def bake(path: Path, *, resume: bool = False, at_once: int = 1, **hosting: Any) -> dict[str, Any]:
+    """Play the bake-off of a file in this process; the results by agent."""
+    said: list[str] = []
+    entrants = read_bakeoff(path, hosting)
+    with Bakeoff(entrants, path.parent / "out", said.append, at_once=at_once) as bakeoff:
+        bakeoff.prepare(Unwatched(), resume=resume)
+        return {entrant.name: result for entrant, result in bakeoff.play(Quiet())}
+
+
+@pytest.fixture(autouse=True)
+def _importable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Agents' programs import what this process can."""
+    monkeypatch.setenv("PYTHONPATH", surroundings()["PYTHONPATH"])
+
+
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_every_agent_plays_the_same_plan_in_a_process_of_its_own(
+    tmp_path: Path, at_once: int
+) -> None:
+    program = f'[agents.program]\nagent_cmd = "{joining("Seeded")}"\n'
+    benchmark = BENCHMARK.replace("workers = 0", "workers = 1")
+    path = write(tmp_path, agent("seeded"), program, STILL, benchmark=benchmark)
+    with nothing_left():
+        results = bake(path, at_once=at_once)
+    assert [*results] == ["seeded", "program", "still"]
+    assert len({result.plan_sha256 for result in results.values()}) == 1
+    assert all(result.complete and not result.faults for result in results.values())
+    assert rows(results["seeded"]) == rows(results["program"])
+    assert rows(results["seeded"]) != rows(results["still"])
+
+
+def test_the_table_and_the_page_are_those_of_the_report(tmp_path: Path) -> None:
+    path = write(tmp_path, agent("seeded"), STILL, agent("raises", "Raises"))
+    done = run(path)
+    assert done.returncode == 1, done.stderr
+    folders = [tmp_path / "out" / name for name in ("seeded", "still", "raises")]
+    words = ["report", *map(str, folders), "--out", str(tmp_path / "again.html")]
+    assert reglue(*words).returncode == 0
+    page = (tmp_path / "out" / "report.html").read_bytes()
+    assert page == (tmp_path / "again.html").read_bytes()
+    results = [read_result(folder) for folder in folders]
+    found = compare_all(results, seed=0)
+    for place in (1, 2):
+        each = found[place, 0]
+        for figure in (
+            points(each.difference),
+            pointwise(each.interval95),
+            percent(each.probability_of_improvement),
+            p_value(each.p_holm),
+        ):
+            assert figure in done.stdout
+            assert figure in page.decode()
+
+
+def test_an_agent_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
+    broken = '[agents.absent]\nagent = "nothing.py:Nobody"\n'
+    program = '[agents.leaves]\nagent_cmd = "false"\n'
+    path = write(tmp_path, agent("exits", "Exits"), broken, program, agent("seeded"))
+    done = run(path)
+    assert done.returncode == 1, done.stderr
+    assert "exit code 3" in done.stdout
+    assert "out of coffee" in done.stdout
+    assert "not_played: there is no file nothing.py" in done.stdout
+    assert "exit code 1 before it joined" in done.stdout
+    assert [line.split()[-1] for line in done.stdout.splitlines() if "PARTIAL" in line][-3:] == [
+        "PARTIAL"
+    ] * 3
+    assert read_result(tmp_path / "out" / "seeded").complete
+    for name in ("exits", "absent", "leaves"):
+        result = read_result(tmp_path / "out" / name)
+        assert not result.complete
+        assert result.ended_early is not None
+
+
+def test_what_was_missing_is_played_when_the_agent_is_there(tmp_path: Path) -> None:
+    late = f'[agents.late]\nagent = "{tmp_path / "late.py"}:Late"\n'
+    path = write(tmp_path, agent("seeded"), late)
+    first = bake(path)
+    assert not first["late"].complete
+    (tmp_path / "late.py").write_text("from tests.reglue_bench.toys import Seeded as Late\n")
+    again = bake(path, resume=True)
+    assert again["late"].complete
+    assert rows(again["late"]) == rows(again["seeded"]) == rows(first["seeded"])
+
+
+def test_an_agent_that_is_added_plays_the_plan_of_the_others(tmp_path: Path) -> None:
+    first = bake(write(tmp_path, agent("seeded"), STILL))
+    again = bake(write(tmp_path, agent("seeded"), STILL, agent("more")), resume=True)
+    assert rows(again["more"]) == rows(first["seeded"])
+
+
+def test_agents_that_learn_are_compared_too(tmp_path: Path) -> None:
+    benchmark = """
+[benchmark]
+name = "online:tests.worlds:Corridor"
+environment_args = { solved = { walk = [0] } }
+runs = 2
+episodes = 4
+"""
+    path = write(tmp_path, agent("learner", "Learner"), STILL, benchmark=benchmark)
+    done = run(path)
+    assert done.returncode == 0, done.stderr
+    assert "performance" in done.stdout
+    assert "Learning curve" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_runs_that_are_there_are_left_as_they_are(tmp_path: Path) -> None:
+    path = write(tmp_path, agent("seeded"), STILL)
+    bake(path)
+    before = (tmp_path / "out" / "seeded" / "result.json").read_bytes()
+    with pytest.raises(RunExists, match="--resume"):
+        bake(path)
+    assert (tmp_path / "out" / "seeded" / "result.json").read_bytes() == before
+
+
+def test_a_run_of_another_plan_is_not_gone_on_with(tmp_path: Path) -> None:
+    bake(write(tmp_path, agent("seeded"), STILL))
+    other = write(
+        tmp_path, agent("new"), agent("seeded"), benchmark=BENCHMARK.replace("seed = 7", "seed = 8")
+    )
+    with pytest.raises(PlanDiffers, match="seed: 7 before, 8 now"):
+        bake(other, resume=True)
+    assert not (tmp_path / "out" / "new").exists()
+
+
+def test_a_run_that_cannot_be_begun_leaves_none_behind(tmp_path: Path) -> None:
+    lacking = 'agent_args = { checkpoint = "none.npz" }'
+    with pytest.raises(UsageError, match=r"none\.npz"):
+        bake(write(tmp_path, agent("seeded"), agent("lacking", more=lacking)))
+    assert not [*(tmp_path / "out").rglob("ledger.sqlite")]
+
+
+def test_environments_of_one_process_are_not_shared_by_threads(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="give workers = 1"):
+        bake(write(tmp_path, agent("seeded"), STILL), at_once=2)
+
+
+def test_an_environment_that_dials_in_is_refused(tmp_path: Path) -> None:
+    benchmark = '[benchmark]\nname = "online:wait"\n'
+    with pytest.raises(UsageError, match="made here"):
+        bake(write(tmp_path, agent("seeded"), STILL, benchmark=benchmark))
+
+
+def test_resume_wants_a_folder(tmp_path: Path) -> None:
+    done = reglue("bakeoff", str(write(tmp_path, agent("seeded"), STILL)), "--resume")
+    assert done.returncode == 2
+    assert "--out" in done.stderr
+
+
+def run(path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return reglue(*command(path, *arguments)[4:])
+
+
+def reglue(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*command(Path())[:4], *arguments],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+        env=surroundings(),
+    )

@@ -1,0 +1,138 @@
+"""A bake-off that is killed or interrupted goes on where it was."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from reglue_bench.result import read_result
+from tests.reglue_bench.bakeoffs import (
+    BENCHMARK,
+    TIMEOUT_S,
+    agent,
+    command,
+    gated,
+    surroundings,
+    wait_for_rows,
+    write,
+)
+from tests.reglue_bench.toys import rows
+
+
+@contextmanager
+def baking(path: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """The command, while it runs."""
+    with subprocess.Popen(
+        command(path, *arguments),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=surroundings(),
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def go_on(path: Path, *arguments: str) -> None:
+    """To the end, with what is there."""
+    done = subprocess.run(
+        command(path, "--resume", *arguments),
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+        env=surroundings(),
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process is there, and no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_after_a_kill_the_rows_are_those_of_an_unbroken_bakeoff(tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    tables = [gated("first", gate, after=99), gated("second", gate, after=6), agent("third")]
+    path = write(tmp_path, *tables)
+    out = tmp_path / "out"
+    with baking(path) as process:
+        committed = wait_for_rows(out / "second", 1)
+        process.kill()
+        process.wait(TIMEOUT_S)
+    assert 0 < committed < 12
+    assert not (out / "second" / "result.json").exists()
+    finished = (out / "first" / "agent.log").read_bytes()
+    gate.touch()
+    go_on(path)
+    assert (out / "first" / "agent.log").read_bytes() == finished  # it was not started again
+    unbroken = tmp_path / "unbroken"
+    unbroken.mkdir()
+    go_on(write(unbroken, *tables))
+    for name in ("first", "second", "third"):
+        after, whole = read_result(out / name), read_result(unbroken / "out" / name)
+        assert rows(after) == rows(whole)
+        assert after.plan_sha256 == whole.plan_sha256
+    assert (out / "second" / "agent.log").read_text().count("made") == 2
+
+
+@pytest.mark.parametrize(
+    ("stop", "more"),
+    [(signal.SIGINT, []), (signal.SIGTERM, []), (signal.SIGINT, ["--at-once", "2"])],
+)
+def test_an_interrupted_bakeoff_leaves_with_130_and_goes_on(
+    tmp_path: Path, stop: signal.Signals, more: list[str]
+) -> None:
+    gate = tmp_path / "gate"
+    benchmark = BENCHMARK.replace("workers = 0", "workers = 1")
+    path = write(
+        tmp_path, gated("first", gate, after=6), gated("second", gate), benchmark=benchmark
+    )
+    out = tmp_path / "out"
+    with baking(path, *more) as process:
+        assert process.stdout is not None
+        wait_for_rows(out / "first", 1)
+        process.send_signal(stop)
+        if more:  # a run in a thread stops before its next turn
+            assert any("are let go" in line for line in process.stdout)
+            gate.touch()
+        said = process.stdout.read()
+        assert process.wait(TIMEOUT_S) == 130, said
+    assert "--resume goes on" in said
+    ended = read_result(out / "first").ended_early
+    assert ended is not None
+    assert ended.status == "interrupted"
+    gate.touch()
+    go_on(path, *more)
+    assert rows(read_result(out / "first")) == rows(read_result(out / "second"))
+
+
+def test_nothing_is_left_running_after_a_kill(tmp_path: Path) -> None:
+    """Every process of the runs inherits the pipe: it ends when the last has gone."""
+    gate = tmp_path / "gate"
+    path = write(tmp_path, gated("first", gate, after=2), agent("second"))
+    reading, writing = os.pipe()
+    with subprocess.Popen(
+        command(path),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=surroundings(),
+        pass_fds=[writing],
+    ) as process:
+        os.close(writing)
+        wait_for_rows(tmp_path / "out" / "first", 1)
+        process.kill()
+    gate.touch()  # the agent looks at its connection again
+    with os.fdopen(reading, "rb") as pipe:
+        assert pipe.read() == b""

@@ -1,0 +1,123 @@
+"""`bakeoff.toml`: what it may say, and what is said of mistakes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from reglue.errors import UsageError
+from reglue_bench.bakeoff import read_bakeoff
+from reglue_bench.cli.bakeoff import bakeoff
+from reglue_bench.settings import Settings
+from tests.reglue_bench.bakeoffs import write
+
+TWO = '[agents.a]\nagent = "random"\n[agents.b]\nagent = "constant"\n'
+MT10 = '[benchmark]\nname = "MT10"\n'
+
+
+def test_agents_come_with_the_settings_of_their_runs(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        """
+[agents.b]
+agent = "mine.py:Mine"
+agent_args = { gain = 8, quick = true, checkpoint = "w.npz", word = "8", rate = 0.5 }
+label = "mine"
+training_seed = 3
+[agents.a]
+agent_cmd = "./mine --fast"
+[agents.c-1]
+wait = true
+""",
+        benchmark='[benchmark]\nname = "MT10"\nseed = 4\nnum_episodes = 2\nbank = 1\n',
+    )
+    first, second, third = read_bakeoff(path, {"listen": "127.0.0.1:4096", "secret": "s"})
+    shared = Settings(
+        benchmark="MT10",
+        seed=4,
+        num_episodes=2,
+        bank=1.0,
+        listen="127.0.0.1:4096",
+        secret="s",
+        directory=str(tmp_path),
+    )
+    arguments = {"gain": "8", "quick": "true", "checkpoint": "w.npz", "word": '"8"', "rate": "0.5"}
+    assert first.settings == shared.model_copy(
+        update={
+            "agent": "mine.py:Mine",
+            "agent_args": arguments,
+            "label": "mine",
+            "training_seed": 3,
+        }
+    )
+    assert second.settings == shared.model_copy(update={"agent_cmd": "./mine --fast", "label": "a"})
+    assert third.settings == shared.model_copy(update={"agent": "wait", "label": "c-1"})
+    assert [each.waits for each in (first, second, third)] == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[benchmark", "is not TOML"),
+        (TWO, r"there is no table \[benchmark\]"),
+        (MT10, r"there is no table \[agents\]"),
+        (MT10 + '[agents.a]\nagent = "random"', "got 1 agents, wanted two or more"),
+        (MT10 + TWO + "[agent.c]", r"there is no table 'agent'; did you mean agents\?"),
+        ("[benchmark]\nseed = 1\n" + TWO, r"\[benchmark\] name: is missing"),
+        (MT10 + "num_episode = 3\n" + TWO, r"\[benchmark\]: .*'num_episode'; did you mean num_"),
+        (MT10 + "agent = 'x'\n" + TWO, r"\[benchmark\]: there is no key 'agent'"),
+        (MT10 + "token = 'x'\n" + TWO, r"\[benchmark\]: there is no key 'token'"),
+        (MT10 + "seed = '3'\n" + TWO, r"\[benchmark\] seed: .*integer.*\(got '3'\)"),
+        (MT10 + "seed = -3\n" + TWO, r"\[benchmark\] seed: .*greater than.*\(got -3\)"),
+        (MT10 + "split = 'tset'\n" + TWO, r"\[benchmark\] split: .*'train' or 'test'.*'tset'"),
+        (MT10 + TWO + "agnt_args = { x = 1 }", r"\[agents.b\]: .*'agnt_args'; did you mean agent_"),
+        (MT10 + TWO + "args = { x = 1 }", "'args'; did you mean agent_args"),
+        (MT10 + TWO + "agent_args = { x = [1] }", r"\[agents.b\] agent_args.x: "),
+        (MT10 + TWO + "label = 3", r"\[agents.b\] label: .*string.*\(got 3\)"),
+        (MT10 + TWO + "wait = true", r"\[agents.b\]: wanted one of agent, agent_cmd and wait"),
+        (MT10 + TWO + "[agents.c]", r"\[agents.c\]: wanted one of"),
+        (MT10 + TWO + "[agents.c]\nagent = 'wait'", r"\[agents.c\]: .*wanted wait = true"),
+        (MT10 + TWO + "[agents.c]\nagent_cmd = 'x'\nagent_args = {x = 1}", "are for `agent`"),
+        (MT10 + TWO + "token_env = 'X'", "add wait = true"),
+        (MT10 + TWO + "[agents.'../c']\nagent = 'random'", "wanted a name of letters"),
+        (MT10 + "[agents]\nc = 3", r"\[agents.c\]: got 3, wanted a table"),
+        ("agents = 3\n" + MT10, r"\[agents\]: got 3, wanted a table"),
+        (MT10 + TWO + "[agents.c]\nwait = true\ntoken_env = 'NOT_THERE'", r"\$NOT_THERE holds no"),
+        (MT10 + TWO + "[agents.c]\nwait = true\ntoken_file = 'none'", r"\[agents.c\] token_file: "),
+        (
+            MT10 + TWO + "[agents.c]\nwait = true\ntoken_file = 'x'\ntoken_env = 'X'",
+            "got token_env and token_file, wanted one",
+        ),
+    ],
+)
+def test_a_mistake_is_told_with_its_place(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "bakeoff.toml"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=words) as told:
+        read_bakeoff(path, {})
+    assert str(told.value).startswith(str(path))
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be read: No such file"):
+        read_bakeoff(tmp_path / "none.toml", {})
+
+
+def test_a_mistake_on_the_command_line_is_told_as_its_flag(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"^--grace: "):
+        read_bakeoff(write(tmp_path, TWO), {"grace": -1.0})
+
+
+def test_the_example_and_the_help_can_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REGLUE_TOKEN_FAR", "far-away")
+    example = Path(__file__).parents[2] / "benchmarks" / "bakeoff.toml"
+    assert [each.name for each in read_bakeoff(example, {})] == ["random", "still", "expert"]
+    shown = dedent(bakeoff.__doc__ or "").partition("```toml\n")[2].partition("```")[0]
+    mine, cpp, far = read_bakeoff(write(tmp_path, benchmark=dedent(shown)), {})
+    assert mine.settings.agent_args["gain"] == "8"
+    assert cpp.settings.agent_cmd == "./build/my_agent"
+    assert (far.waits, far.token) == (True, "far-away")
