@@ -1,0 +1,201 @@
+// The environment that `reglue conformance environment` plays with: an observation is a function
+// of its episode's cell and actions.
+#include <cstring>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "commands.h"
+#include "reglue/environment.h"
+#include "rule.h"
+#include "spec_text.h"
+
+namespace reglue::conformance {
+namespace {
+
+/// One slot's episode; all but the first three are of its cell.
+struct Episode {
+  std::uint32_t memory, chance, steps;
+  std::uint32_t length;     // steps
+  std::uint32_t times_out;  // at its length; else it is terminated then
+  std::uint32_t is_judged;  // success ends it
+};
+
+constexpr char kState[] = "state", kChance[] = "chance";
+
+/// A value's bytes behind a mark, and back. Throws UnknownKey for other bytes.
+template <class Value>
+std::string kept(const char* mark, const Value& value) {
+  return mark + std::string(reinterpret_cast<const char*>(&value), sizeof value);
+}
+template <class Value>
+Value recalled(const char* mark, const std::string& bytes) {
+  const std::size_t head = std::strlen(mark);
+  if (bytes.size() != head + sizeof(Value) || bytes.compare(0, head, mark) != 0) {
+    throw UnknownKey(std::to_string(bytes.size()) + " bytes",
+                     std::string("a ") + mark + " that this environment has kept");
+  }
+  Value value;
+  std::memcpy(&value, bytes.data() + head, sizeof value);
+  return value;
+}
+
+/// An episode before its first observation.
+Episode episode_of(const Cell& cell) {
+  Memory memory, chance;
+  memory.take_text(cell.task);
+  memory.take(cell.variant);
+  memory.take(cell.phase);
+  chance.take(cell.seed);
+  chance.take(cell.repeat);
+  return {memory.number(), chance.number(), 0, static_cast<std::uint32_t>(2 + cell.seed % 6),
+          cell.variant % 2, cell.phase == Phase::Evaluate};
+}
+
+class ConformanceEnvironment : public Environment {
+ public:
+  EnvironmentTraits traits() const override {
+    EnvironmentTraits traits;
+    traits.name = "ConformanceEnvironment";
+    traits.tasks = {{"first", 4}, {"second/één", 1}};
+    traits.restores = traits.portable = traits.seeds = traits.standardizes = true;
+    return traits;
+  }
+
+  TaskSpec env_init(std::uint32_t) override {
+    commands_.count("init");
+    episodes_.clear();
+    standard_.reset();
+    failing_.reset();
+    return plays_;
+  }
+
+  void env_start(const Cells& cells, Begun& begun) override {
+    commands_.count("start", cells.size());
+    for (std::size_t row = 0; row < cells.size(); ++row) {
+      const std::uint32_t slot = cells.slots[row];
+      Episode& episode = episodes_[slot] = episode_of(numbered(cells.cells[row]));
+      move(episode, Memory(episode.memory), begun.observations, row);
+      fail_if_told(slot, begun.faults);
+    }
+  }
+
+  void env_step(const ChosenActions& actions, Span<const std::uint32_t> slots,
+                Earned& earned) override {
+    commands_.count("step", slots.size());
+    for (std::size_t row = 0; row < slots.size(); ++row) {
+      Episode& episode = on(slots[row], "env_step");
+      Memory memory(episode.memory);
+      memory.take_row(actions, row);
+      const std::uint32_t shown = move(episode, memory, earned.observations, row);
+      earned.rewards[row] = make_real(Memory(episode.memory), shown);
+      const bool success = make_flag(Memory(episode.memory), shown + 1);
+      earned.flags[row] = stepped(episode, success);
+      if (earned.flags[row] & (Terminated | Truncated)) episodes_.erase(slots[row]);
+      fail_if_told(slots[row], earned.faults);
+    }
+  }
+
+  std::string env_get_state(std::uint32_t slot) override {
+    const Episode& episode = on(slot, "env_get_state");
+    commands_.count("get_state");
+    return kept(kState, episode);
+  }
+
+  void env_set_state(std::uint32_t slot, const std::string& state) override {
+    episodes_[slot] = recalled<Episode>(kState, state);
+    commands_.count("set_state");
+  }
+
+  std::string env_get_random_seed(std::uint32_t slot) override {
+    const Episode& episode = on(slot, "env_get_random_seed");
+    commands_.count("get_random_seed");
+    return kept(kChance, episode.chance);
+  }
+
+  void env_set_random_seed(std::uint32_t slot, const std::string& seed) override {
+    on(slot, "env_set_random_seed").chance = recalled<std::uint32_t>(kChance, seed);
+    commands_.count("set_random_seed");
+  }
+
+  void env_standardize_randomness(std::uint64_t seed) override {
+    commands_.count("standardize_randomness");
+    standard_ = Standard{seed, 0};
+  }
+
+  std::string env_message(const std::string& message) override {
+    commands_.count("message");
+    const auto [first, lines] = parted(message, '\n');
+    const auto [command, argument] = parted(first, ' ');
+    if (first == "play") plays_ = spec_of_text(lines);
+    if (command == "fail" && !argument.empty()) failing_ = std::stoul(argument);
+    return commands_.answer(message);
+  }
+
+  void env_cleanup() override {
+    commands_.count("cleanup");
+    episodes_.clear();
+  }
+
+ private:
+  struct Standard {
+    std::uint64_t seed, starts;  // so far
+  };
+
+  /// With standardized chance, the n-th start's cell.
+  Cell numbered(Cell cell) {
+    if (standard_) {
+      cell.seed = standard_->seed;
+      cell.repeat = standard_->starts++;
+    }
+    return cell;
+  }
+
+  Episode& on(std::uint32_t slot, const char* routine) {
+    const auto found = episodes_.find(slot);
+    if (found != episodes_.end()) return found->second;
+    throw OutOfOrder(routine + std::string(" in slot ") + std::to_string(slot),
+                     "env_start there first");
+  }
+
+  /// Its memory takes chance in, and shows a row. Returns how many elements that has.
+  static std::uint32_t move(Episode& episode, Memory memory,
+                            const ShownObservations& observations, std::size_t row) {
+    memory.take(episode.chance);
+    episode.memory = memory.number();
+    episode.chance = Memory(episode.chance).draw(1);
+    return make_row(memory, observations, row);
+  }
+
+  static std::uint8_t stepped(Episode& episode, bool success) {
+    const bool is_last = ++episode.steps == episode.length;
+    std::uint8_t flags = success ? Success : 0;
+    if ((is_last && !episode.times_out) || (success && episode.is_judged)) flags |= Terminated;
+    if (is_last && episode.times_out) flags |= Truncated;
+    return flags;
+  }
+
+  void fail_if_told(std::uint32_t slot, std::map<std::uint32_t, std::string>& faults) {
+    if (failing_ != slot) return;
+    failing_.reset();
+    episodes_.erase(slot);
+    faults[slot] = ToldToFail().what();
+  }
+
+  TaskSpec plays_ = spec_of_text(
+      "task -Infinity Infinity 1 0 0 1 1\nobservation observation float64 - box - -\n"
+      "action action float64 - box - -");
+  std::map<std::uint32_t, Episode> episodes_;  // that are on, by slot
+  std::optional<Standard> standard_;
+  std::optional<std::uint32_t> failing_;  // in the next Play with that slot
+  Commands commands_{{"init", "start", "step", "get_state", "set_state", "get_random_seed",
+                      "set_random_seed", "standardize_randomness", "message", "cleanup"}};
+};
+
+}  // namespace
+}  // namespace reglue::conformance
+
+int main(int argc, char** argv) {
+  reglue::conformance::ConformanceEnvironment environment;
+  return reglue::run_environment(environment, argc, argv);
+}

@@ -1,0 +1,41 @@
+// Meta-World's reach, known by its one-hot: the hand goes straight for the goal. In every other
+// task, and where no goal is shown, it keeps still.
+//
+//   reglue bench MT1:reach-v3 --agent-cmd build/cpp/examples/reach_agent
+//   reglue bench MT10 --agent-cmd build/cpp/examples/reach_agent
+#include <algorithm>
+
+#include "reglue/reglue.h"
+
+class Reach : public reglue::Agent {
+ public:
+  void agent_start(const reglue::Observations& observations, const reglue::Starts&,
+                   reglue::Actions& actions) override {
+    act(observations, actions);
+  }
+
+  void agent_step(reglue::Rewards, const reglue::Observations& observations, const reglue::Steps&,
+                  reglue::Actions& actions) override {
+    act(observations, actions);
+  }
+
+ private:
+  static constexpr std::size_t kGoal = 36, kOneHot = 39;  // where they begin; the hand is at 0
+  static constexpr double kGain = 10.0;
+
+  static void act(const reglue::Observations& observations, const reglue::Actions& actions) {
+    const auto& seen = observations[0];
+    for (std::size_t row = 0; row < seen.rows(); ++row) {
+      const bool is_reach = seen.spec().size() == kOneHot || seen.number(row, kOneHot) == 1.0;
+      for (std::size_t axis = 0; is_reach && axis < 3; ++axis) {
+        const double way = seen.number(row, kGoal + axis) - seen.number(row, axis);
+        actions[0].set(row, axis, std::clamp(kGain * way, -1.0, 1.0));
+      }
+    }
+  }
+};
+
+int main(int argc, char** argv) {
+  Reach agent;
+  return reglue::run_agent(agent, argc, argv);
+}

@@ -1,0 +1,75 @@
+// The agent's side of RL-Glue, over slots. Derive from Agent and write agent_start() and
+// agent_step(), or turn().
+#pragma once
+
+#include <string>
+
+#include "reglue/spec.h"
+#include "reglue/turn.h"
+
+namespace reglue {
+
+/// What an agent says of itself before anything else.
+struct AgentTraits {
+  std::string name;             // for reports, 200 characters are kept; empty: the class's
+  std::uint32_t max_slots = 0;  // most slots that it plays at once; 0: any number
+  bool partial_turns = false;   // true if a turn may leave live slots out
+  bool adapts = true;           // false if it cannot be taken through adapt_begin and adapt
+  bool episodic = true;         // false if it cannot take an episode's end
+};
+
+class Agent {
+ public:
+  virtual ~Agent() = default;
+
+  virtual AgentTraits traits() const { return {}; }
+
+  /// Become naive again: everything learned before is forgotten.
+  virtual void agent_init(const TaskSpec& spec);
+
+  /// Choose the first action of each episode that begins: row i is of starts.slots[i].
+  virtual void agent_start(const Observations& observations, const Starts& starts,
+                           Actions& actions);
+
+  /// Choose the next action of each episode that goes on: row i is of steps.slots[i].
+  virtual void agent_step(Rewards rewards, const Observations& observations, const Steps& steps,
+                          Actions& actions);
+
+  /// Take the last reward and observation of each episode that ended.
+  virtual void agent_end(Rewards rewards, const Observations& observations, const Ends& ends);
+
+  /// Stop learning and exploring: what follows is judged.
+  virtual void agent_freeze();
+
+  /// Answer a message of the benchmark's.
+  virtual std::string agent_message(const std::string& message);
+
+  /// Release what agent_init() took.
+  virtual void agent_cleanup();
+
+  /// Return to the meta-trained state; a new wave of trials begins.
+  virtual void adapt_begin();
+
+  /// Learn from the episodes since adapt_begin() or the last adapt().
+  virtual void adapt();
+
+  /// Answer a whole turn, the primitive: agent_end(), agent_step() and agent_start() are
+  /// called by it, each if it has rows.
+  virtual void turn(const Turn& turn, Actions& actions);
+
+ protected:
+  /// The task, from agent_init() on. Throws UsageError before.
+  const TaskSpec& spec() const;
+  /// Of the present turn.
+  Phase phase() const { return phase_; }
+  /// What remained when the present routine was called.
+  const Budget& budget() const { return budget_; }
+
+ private:
+  friend class AgentCalls;
+  const TaskSpec* spec_ = nullptr;
+  Phase phase_ = Phase::Train;
+  Budget budget_;
+};
+
+}  // namespace reglue

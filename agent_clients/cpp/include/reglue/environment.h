@@ -1,0 +1,137 @@
+// The environment's side of RL-Glue, over slots. Derive from Environment and write env_init(),
+// env_start() and env_step(), and the optional routines that its traits promise.
+//
+//   void env_step(const reglue::ChosenActions& actions, reglue::Span<const std::uint32_t> slots,
+//                 reglue::Earned& earned) override {
+//     const auto push = actions["action"].as<std::int64_t>();
+//     for (std::size_t row = 0; row < slots.size(); ++row) {
+//       World& world = worlds_[slots[row]];
+//       earned.rewards[row] = world.step(push[row]);
+//       earned.observations["position"].set(row, 0, world.position());
+//       if (world.is_over()) earned.flags[row] = reglue::Terminated;
+//     }
+//   }
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reglue/episode.h"
+#include "reglue/options.h"
+#include "reglue/spec.h"
+#include "reglue/turn.h"
+
+namespace reglue {
+
+/// What can be played.
+struct Task {
+  std::string name;            // each its own
+  std::uint32_t variants = 1;  // goals, configurations; at least 1
+};
+
+/// What an environment says of itself.
+struct EnvironmentTraits {
+  std::string name = "environment";    // for people; 200 characters are kept
+  std::uint32_t max_slots = 0;         // most slots that it plays at once; 0: any number
+  std::vector<Task> tasks{{"task", 1}};  // at least one; the first is what RL_start plays
+  bool restores = false;      // true if it has env_get_state() and env_set_state()
+  bool portable = false;      // true if a state may be set in another process of it
+  bool seeds = false;         // true if it has env_get_random_seed() and env_set_random_seed()
+  bool standardizes = false;  // true if it has env_standardize_randomness()
+};
+
+/// The episode that is wanted. With its actions it decides every bit, whatever was played
+/// before and in whatever slot: all chance follows from `seed` and `repeat`.
+struct Cell {
+  std::string_view task;
+  std::uint32_t variant = 0;  // 0 to Task.variants - 1
+  std::uint64_t seed = 0;     // 0 to 2^63 - 1
+  std::uint64_t repeat = 0;
+  Phase phase = Phase::Train;  // Evaluate ends at the first success
+};
+
+/// Episodes that begin: their slots and, for each, its cell.
+struct Cells {
+  Span<const std::uint32_t> slots;
+  Span<const Cell> cells;
+  std::size_t size() const { return slots.size(); }
+};
+
+/// What env_start() fills in, rows in the order of its slots, all zeros until they are written.
+struct Begun {
+  ShownObservations observations;
+  std::map<std::uint32_t, std::string>& faults;  // slot -> what failed there: its episode is void
+};
+
+/// What env_step() fills in, likewise.
+struct Earned {
+  Span<double> rewards;       // of the actions, task units, unclipped, finite
+  Span<std::uint8_t> flags;   // bits of EpisodeFlag
+  ShownObservations observations;
+  std::map<std::uint32_t, std::string>& faults;
+};
+
+/// All that routines are handed is valid until they return. What env_start() and env_step()
+/// throw is the fault of all slots of the exchange; from other routines RoutineRefused (OutOfOrder,
+/// UnknownKey, NotSupported, OutOfDomain) is told to the glue and nothing has changed, and
+/// whatever else ends the session.
+class Environment {
+ public:
+  virtual ~Environment() = default;
+
+  virtual EnvironmentTraits traits() const { return {}; }
+
+  /// Begin anew; what there is to play. No episode is on in any of the slots, and chance is not
+  /// standardized. TaskSpec.slots is filled in.
+  virtual TaskSpec env_init(std::uint32_t slots) = 0;
+
+  /// Begin an episode in each slot, which ends one that is on there.
+  virtual void env_start(const Cells& cells, Begun& begun) = 0;
+
+  /// Take one step in each of `slots`; row i of the actions is of slots[i]. Those that lie out
+  /// of a Box are to be clipped.
+  virtual void env_step(const ChosenActions& actions, Span<const std::uint32_t> slots,
+                        Earned& earned) = 0;
+
+  /// The slot's whole state in mid-episode, its chance too; opaque to all others. Throws
+  /// OutOfOrder out of episodes.
+  virtual std::string env_get_state(std::uint32_t slot);
+
+  /// Go on from `state`, to the bit. Throws UnknownKey for what it did not give.
+  virtual void env_set_state(std::uint32_t slot, const std::string& state);
+
+  /// Where the slot's chance stands. Throws OutOfOrder out of episodes.
+  virtual std::string env_get_random_seed(std::uint32_t slot);
+
+  /// Let the slot's chance go on from `seed`. Throws UnknownKey for what it did not give.
+  virtual void env_set_random_seed(std::uint32_t slot, const std::string& seed);
+
+  /// From now on the n-th start (n = 0, 1, …) has the chance `reglue::Chance(seed, n)`.
+  virtual void env_standardize_randomness(std::uint64_t seed);
+
+  /// Answer a message of the benchmark's.
+  virtual std::string env_message(const std::string& message);
+
+  /// Release what env_init() took.
+  virtual void env_cleanup();
+
+ protected:
+  /// The task, from env_init() on, with the slots that are played.
+  const TaskSpec& spec() const { return spec_; }
+
+ private:
+  friend class EnvironmentCalls;
+  TaskSpec spec_;
+};
+
+/// Plays a session until the glue says farewell; returns its words. As connect() of an agent,
+/// also in what it throws.
+std::string connect(Environment& environment, Options options = {});
+
+/// connect() for main(), as run_agent().
+int run_environment(Environment& environment, int argc, char** argv, Options options = {});
+
+}  // namespace reglue

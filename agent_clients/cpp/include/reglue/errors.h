@@ -1,0 +1,138 @@
+// Every error that Reglue throws, on one page.
+//
+// Whose fault it is decides the branch: the caller's (UsageError), the door's answer to a
+// partner (Refused), a reply that fits no call (BadReply), or the connection's (SessionLost,
+// Unreachable). A message says what was got, what was wanted, and what to do next.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace reglue {
+
+/// Root of the tree.
+class Error : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// The caller's.
+
+/// Something was asked for that cannot be done; nothing was changed.
+class UsageError : public Error {
+  using Error::Error;
+};
+
+/// A TaskSpec or TensorSpec that is malformed or contradicts itself.
+class SpecError : public UsageError {
+  using UsageError::UsageError;
+};
+
+/// A routine that was not carried out; nothing was changed. `code` is a name of the protocol's
+/// RefusalCode without its prefix.
+class RoutineRefused : public UsageError {
+ public:
+  RoutineRefused(std::string code, std::string got, std::string wanted)
+      : UsageError("got " + got + ", wanted " + wanted),
+        code(std::move(code)),
+        got(std::move(got)),
+        wanted(std::move(wanted)) {}
+
+  std::string code, got, wanted;
+};
+
+/// A routine that is not legal now; the message says what to call first.
+class OutOfOrder : public RoutineRefused {
+ public:
+  OutOfOrder(std::string got, std::string wanted)
+      : RoutineRefused("OUT_OF_ORDER", std::move(got), std::move(wanted)) {}
+};
+
+/// A key, or a kept state, that was not given out by whom it is shown to.
+class UnknownKey : public RoutineRefused {
+ public:
+  UnknownKey(std::string got, std::string wanted)
+      : RoutineRefused("UNKNOWN_KEY", std::move(got), std::move(wanted)) {}
+};
+
+/// An optional routine that the environment does not have.
+class NotSupported : public RoutineRefused {
+ public:
+  NotSupported(std::string got, std::string wanted)
+      : RoutineRefused("NOT_SUPPORTED", std::move(got), std::move(wanted)) {}
+};
+
+/// An argument outside its domain, such as a slot that there is not.
+class OutOfDomain : public RoutineRefused {
+ public:
+  OutOfDomain(std::string got, std::string wanted)
+      : RoutineRefused("OUT_OF_DOMAIN", std::move(got), std::move(wanted)) {}
+};
+
+// The others', told to a benchmark program.
+
+/// The agent failed: the episodes of the routine's slots are over.
+class AgentFault : public Error {
+  using Error::Error;
+};
+
+/// The environment failed: the episodes of the routine's slots are void.
+class EnvironmentFault : public Error {
+  using Error::Error;
+};
+
+// The door's.
+
+/// The glue did not let the partner in.
+class Refused : public Error {
+  using Error::Error;
+};
+
+/// The token is not the one that the host handed out.
+class WrongToken : public Refused {
+  using Refused::Refused;
+};
+
+/// The two sides speak different protocol versions.
+class WrongVersion : public Refused {
+  using Refused::Refused;
+};
+
+/// Only one side speaks TLS, or the glue's certificate is none that the partner trusts.
+class WrongTls : public Refused {
+  using Refused::Refused;
+};
+
+/// All places of the role are taken.
+class Busy : public Refused {
+  using Refused::Refused;
+};
+
+// Of what was said.
+
+/// What does not fit the TaskSpec or the call. `code` is a name of the protocol's RefusalCode
+/// without its prefix.
+class BadReply : public Error {
+ public:
+  BadReply(std::string code, std::string got, std::string wanted)
+      : Error("got " + got + ", wanted " + wanted),
+        code(std::move(code)),
+        got(std::move(got)),
+        wanted(std::move(wanted)) {}
+
+  std::string code, got, wanted;
+};
+
+// The connection's.
+
+/// The glue went away in mid-session.
+class SessionLost : public Error {
+  using Error::Error;
+};
+
+/// No glue answered at the address in time.
+class Unreachable : public Error {
+  using Error::Error;
+};
+
+}  // namespace reglue

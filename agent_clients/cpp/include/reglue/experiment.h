@@ -1,0 +1,183 @@
+// A benchmark program's end of a session: RL-Glue's routines, over slots.
+//
+//   reglue::Experiment rl;
+//   rl.rl_init();
+//   rl.rl_episode(10'000);
+//   std::cout << rl.rl_num_steps() << " " << rl.rl_return() << "\n";
+//   rl.rl_cleanup();
+//
+// Source: the RL-Glue concepts page (1.0) and Tanner & White 2009, "RL-Glue: Language-Independent
+// Software for Reinforcement-Learning Experiments", JMLR 10 (3.0); where they differ, each form
+// has a name of its own.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "reglue/episode.h"
+#include "reglue/options.h"
+#include "reglue/spec.h"
+#include "reglue/turn.h"
+
+namespace reglue {
+
+/// Of slots; none of them mean all.
+using Slots = std::vector<std::uint32_t>;
+
+/// First observations, and the actions that the agent chose; one row a slot. It keeps what it
+/// views, and so do its copies.
+struct Started {
+  Span<const std::uint32_t> slots;
+  Observations observations;
+  ChosenActions actions;  // no tensors after rl_env_start()
+  std::shared_ptr<const void> kept;
+};
+
+/// What a step earned; one row a slot. It keeps what it views, and so do its copies.
+struct Stepped {
+  Span<const std::uint32_t> slots;
+  Rewards rewards;  // task units
+  Observations observations;
+  Span<const std::uint8_t> flags;  // bits of EpisodeFlag
+  ChosenActions actions;  // zeros where the episode is over; no tensors after rl_env_step()
+  std::shared_ptr<const void> kept;
+};
+
+/// What an agent chose in a half step; one row a slot. It keeps what it views.
+struct Acted {
+  ChosenActions actions;
+  std::shared_ptr<const void> kept;
+};
+
+/// Rows to fill in, zeros at first, for half steps.
+class FilledRows {
+ public:
+  FilledRows(std::shared_ptr<const TaskSpec> spec, const std::vector<TensorSpec>& tensors,
+             std::size_t rows);
+
+  /// To write: one tensor by place or by name.
+  const BasicRows<std::byte>& operator[](int index) const { return written_[index]; }
+  const BasicRows<std::byte>& operator[](const char* name) const { return written_[name]; }
+  const BasicTensors<std::byte>& tensors() const { return written_; }
+
+  /// To be read, as routines take them.
+  operator const BasicTensors<const std::byte>&() const { return shown_; }  // NOLINT: implicit
+
+ private:
+  std::shared_ptr<const TaskSpec> spec_;
+  std::shared_ptr<std::byte[]> bytes_;
+  BasicTensors<std::byte> written_;
+  BasicTensors<const std::byte> shown_;
+};
+
+/// An episode as RL-Glue 1.0's RL_episode returns it: o0, a0, r1, o1, a1, …, rT. The terminal
+/// observation is left out, as there. One that was cut off ends with the observation and action
+/// after the last reward.
+struct Trajectory {
+  FilledRows observations;      // rows o0, o1, …: T of them if it ended, else T + 1
+  FilledRows actions;           // likewise
+  std::vector<double> rewards;  // r1, …, rT
+  std::uint8_t flags = 0;       // Terminated, Truncated or neither
+};
+
+/// The routines of the agent and the environment that a glue has joined. They wait until both
+/// are there. A connection that breaks is made again as long as the glue allows, and every
+/// routine is carried out once.
+///
+/// A routine that is refused has changed nothing: it throws OutOfOrder, where another one comes
+/// first, NotSupported, UnknownKey, OutOfDomain (a slot that there is not, an argument that is
+/// none), or RoutineRefused (rows that do not fit the spec). AgentFault and EnvironmentFault
+/// say who failed; the slots' episodes are over then. SessionLost: the glue is gone, or has
+/// ended the session. One thread at a time may use it.
+class Experiment {
+ public:
+  /// Joins. Throws Unreachable, Refused (WrongToken, WrongVersion, WrongTls, Busy), UsageError.
+  explicit Experiment(const Options& options = {});
+  /// Leaves, as close().
+  ~Experiment();
+  Experiment(Experiment&&) noexcept;
+  Experiment& operator=(Experiment&&) noexcept;
+
+  /// Leaves; the glue lets the agent and the environment go.
+  void close();
+
+  /// RL_init: env_init, then agent_init. Counts are zero again. All chance follows from `seed`,
+  /// 0 to 2^63 - 1; `task` and `variant` say what of the environment is played, its first where
+  /// `task` is empty. The spec is valid until the next rl_init().
+  const TaskSpec& rl_init(std::uint32_t slots = 1, std::uint64_t seed = 0,
+                          const std::string& task = "", std::uint32_t variant = 0);
+
+  /// RL_start: first observations and actions. A live episode is cut off.
+  Started rl_start(const Slots& slots = {});
+
+  /// RL_step in `slots`, or in all whose episode is on. Plays the agent's pending action.
+  Stepped rl_step(const Slots& slots = {});
+
+  /// RL_episode of 3.0: one episode in each slot; true if all ended by themselves. The start
+  /// counts as the first of `max_steps`, 0: no limit. One that is cut off gets no agent_end.
+  bool rl_episode(std::uint64_t max_steps = 0, const Slots& slots = {});
+
+  /// RL_episode of 1.0: at most `steps` steps of the environment, and all of them.
+  Trajectory rl_episode_trajectory(std::uint64_t steps, std::uint32_t slot = 0);
+
+  /// RL_return: the sum of rewards of the present or last episode. Discount in the environment.
+  double rl_return(std::uint32_t slot = 0);
+
+  /// RL_num_steps of 3.0: actions that the agent chose in the present or last episode.
+  std::uint64_t rl_num_steps(std::uint32_t slot = 0);
+
+  /// RL_num_episodes: episodes that ended by themselves since RL_init.
+  std::uint64_t rl_num_episodes(std::uint32_t slot = 0);
+
+  /// RL_cleanup: env_cleanup, then agent_cleanup. Counts stay; rl_init() comes next.
+  void rl_cleanup();
+
+  /// RL_freeze: agent_freeze. What follows is judged, until the next rl_init().
+  void rl_freeze();
+
+  /// RL_standardize_randomness: from the next start on, the environment's chance in the n-th
+  /// start is that of Chance(seed, n), on every platform. `seed` is 0 to 2^63 - 1.
+  void rl_standardize_randomness(std::uint64_t seed = 0);
+
+  /// RL_get_state: a key that names the environment's state, in mid-episode.
+  std::string rl_get_state(std::uint32_t slot = 0);
+  /// RL_set_state: the environment goes on from there to the bit. The agent's next action and
+  /// the counts stay what they are.
+  void rl_set_state(const std::string& key, std::uint32_t slot = 0);
+
+  /// RL_get_random_seed: a key that names where the environment's chance stands.
+  std::string rl_get_random_seed(std::uint32_t slot = 0);
+  /// RL_set_random_seed: the environment's chance goes on from there.
+  void rl_set_random_seed(const std::string& key, std::uint32_t slot = 0);
+
+  /// RL_agent_message and RL_env_message; legal at any time.
+  std::string rl_agent_message(const std::string& text);
+  std::string rl_env_message(const std::string& text);
+
+  // The half steps, for programs that stand between the two. Rows are as `slots`.
+
+  /// Rows of zeros to fill in, after rl_init().
+  FilledRows new_actions(std::size_t rows) const;
+  FilledRows new_observations(std::size_t rows) const;
+
+  /// RL_env_start: env_start alone; no actions. The agent is not told.
+  Started rl_env_start(const Slots& slots = {});
+  /// RL_env_step: env_step alone, with these actions; no next ones.
+  Stepped rl_env_step(const ChosenActions& actions, const Slots& slots = {0});
+  /// RL_agent_start: agent_start alone; the actions are what rl_step() plays next.
+  Acted rl_agent_start(const Observations& observations, const Slots& slots = {0});
+  /// RL_agent_step: agent_step alone, likewise.
+  Acted rl_agent_step(Rewards rewards, const Observations& observations,
+                      const Slots& slots = {0});
+  /// RL_agent_end: agent_end alone, with the last observations.
+  void rl_agent_end(Rewards rewards, const Observations& observations, const Slots& slots = {0},
+                    bool truncated = false);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace reglue

@@ -1,0 +1,15 @@
+// All of Reglue's C++ client: agents, environments and benchmark programs.
+#pragma once
+
+#include "reglue/agent.h"
+#include "reglue/chance.h"
+#include "reglue/connect.h"
+#include "reglue/environment.h"
+#include "reglue/episode.h"
+#include "reglue/errors.h"
+#include "reglue/experiment.h"
+#include "reglue/options.h"
+#include "reglue/session.h"
+#include "reglue/spec.h"
+#include "reglue/tensors.h"
+#include "reglue/turn.h"

@@ -1,0 +1,75 @@
+// An agent's session in pull form: the program asks for the next call and answers it.
+// connect() is made of it, and so is the C library.
+//
+//   reglue::AgentSession session(options, traits);
+//   while (const reglue::AgentCall* call = session.next()) {
+//     switch (call->kind) {
+//       case reglue::AgentCall::Kind::Turn: fill(session.actions()); session.act(); break;
+//       case reglue::AgentCall::Kind::Message: session.reply_message("…"); break;
+//       default: session.done();
+//     }
+//   }
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "reglue/agent.h"
+#include "reglue/options.h"
+
+namespace reglue {
+
+/// One call. What it points to is valid until it is answered; the spec, until the next Init.
+struct AgentCall {
+  enum class Kind { Init, Turn, Freeze, AdaptBegin, Adapt, Message, Cleanup };
+
+  Kind kind = Kind::Init;
+  std::uint64_t seq = 0;
+  Budget budget;
+  const TaskSpec* spec = nullptr;  // of the last Init; null before it
+  Turn turn;                       // of Kind::Turn
+  std::string_view text;           // of Kind::Message
+};
+
+/// One thread at a time may use it. Nothing is connected before the first next().
+class AgentSession {
+ public:
+  /// Throws UsageError for an address or authority that is none.
+  AgentSession(Options options, AgentTraits traits);
+  /// Who leaves before the farewell says so, as close().
+  ~AgentSession();
+  AgentSession(AgentSession&&) noexcept;
+  AgentSession& operator=(AgentSession&&) noexcept;
+
+  /// The next call, waited for without end; null once the glue has said farewell. Every call
+  /// comes once, whatever connections break, and has been checked against the TaskSpec.
+  /// Throws as connect(); the session is over then. UsageError if the last call was not
+  /// answered yet.
+  const AgentCall* next();
+
+  /// Answers a Turn with actions(), which are rows of zeros until they are written.
+  /// Throws UsageError if the call is no Turn or if the answer is larger than a message may be.
+  Actions& actions();
+  void act();
+  /// Answers Init, Freeze, AdaptBegin, Adapt and Cleanup. Throws UsageError for others.
+  void done();
+  /// Answers Message. Throws UsageError for others.
+  void reply_message(std::string_view text);
+
+  /// Says that the agent cannot go on (4096 characters are kept), waits some seconds for the
+  /// glue's farewell, and ends the session.
+  void fault(std::string_view what);
+
+  /// Leaves. Who does so before the farewell says it by a fault.
+  void close();
+
+  /// The glue's words, once next() has returned null.
+  const std::string& farewell() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace reglue

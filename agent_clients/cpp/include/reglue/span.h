@@ -1,0 +1,47 @@
+// A view of elements that stand one after another, as C++20's std::span is.
+#pragma once
+
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace reglue {
+
+template <class T>
+class Span {
+ public:
+  using value_type = std::remove_cv_t<T>;
+
+  constexpr Span() = default;
+  constexpr Span(T* data, std::size_t size) : data_(data), size_(size) {}
+
+  /// All of a vector, an array or another span; it must outlive the view.
+  template <class Many, class = std::enable_if_t<std::is_convertible_v<
+                            decltype(std::declval<Many&>().data()), T*>>>
+  constexpr Span(Many&& many) : data_(many.data()), size_(many.size()) {}  // NOLINT: implicit
+
+  constexpr T* data() const { return data_; }
+  constexpr std::size_t size() const { return size_; }
+  constexpr bool empty() const { return size_ == 0; }
+  constexpr T* begin() const { return data_; }
+  constexpr T* end() const { return data_ + size_; }
+  constexpr T& operator[](std::size_t index) const { return data_[index]; }
+
+  /// `count` elements from `first` on. Throws std::out_of_range.
+  constexpr Span subspan(std::size_t first, std::size_t count) const {
+    if (first > size_ || count > size_ - first) {
+      throw std::out_of_range("got elements " + std::to_string(first) + " to " +
+                              std::to_string(first + count) + ", wanted some of " +
+                              std::to_string(size_));
+    }
+    return {data_ + first, count};
+  }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace reglue

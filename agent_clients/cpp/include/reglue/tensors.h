@@ -1,0 +1,169 @@
+// Rows of a tensor, one a slot: typed views of bytes as they travel. Nothing is copied.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "reglue/span.h"
+#include "reglue/spec.h"
+
+namespace reglue {
+
+namespace detail {
+/// Throws UsageError unless elements of that kind and size are what the tensor has.
+void check_type(const TensorSpec& spec, char kind, std::size_t size);
+[[noreturn]] void throw_no_row(const TensorSpec& spec, std::size_t row, std::size_t rows);
+[[noreturn]] void throw_wrong_size(const TensorSpec& spec, std::size_t bytes, std::size_t rows);
+template <class T>
+constexpr char kind_of() {
+  static_assert(std::is_arithmetic_v<T> && !std::is_same_v<T, bool>,
+                "elements are numbers; those of bool are std::uint8_t, 0 or 1");
+  return std::is_floating_point_v<T> ? 'f' : std::is_signed_v<T> ? 'i' : 'u';
+}
+double number_at(const TensorSpec& spec, const std::byte* element);
+void set_number(const TensorSpec& spec, std::byte* element, double number);
+}  // namespace detail
+
+/// Rows of one tensor, `(rows, *spec().shape)`, row-major. `Byte` is `const std::byte` for what
+/// is seen and `std::byte` for what is done. Valid as long as the call that it came with.
+template <class Byte>
+class BasicRows {
+ public:
+  template <class T>
+  using Element = std::conditional_t<std::is_const_v<Byte>, const T, T>;
+
+  BasicRows(const TensorSpec& spec, Byte* data, std::size_t rows)
+      : spec_(&spec), data_(data), rows_(rows), row_bytes_(spec.row_bytes()) {}
+
+  const TensorSpec& spec() const { return *spec_; }
+  std::size_t rows() const { return rows_; }
+
+  /// All bytes: row-major, little-endian, aligned for the dtype.
+  Span<Byte> bytes() const { return {data_, rows_ * row_bytes_}; }
+
+  /// All elements. Throws UsageError unless `T` is the dtype's; bool's is std::uint8_t.
+  template <class T>
+  Span<Element<T>> as() const {
+    detail::check_type(*spec_, detail::kind_of<T>(), sizeof(T));
+    return {reinterpret_cast<Element<T>*>(data_), rows_ * row_bytes_ / sizeof(T)};
+  }
+
+  /// The elements of one row. Throws UsageError as `as`, and where there is no such row.
+  template <class T>
+  Span<Element<T>> row(std::size_t row) const {
+    detail::check_type(*spec_, detail::kind_of<T>(), sizeof(T));
+    return {reinterpret_cast<Element<T>*>(at(row)), row_bytes_ / sizeof(T)};
+  }
+
+  /// One element of any dtype as a double. Throws UsageError where there is none.
+  double number(std::size_t row, std::size_t element = 0) const {
+    return detail::number_at(*spec_, at(row, element));
+  }
+
+  /// Writes one element of any dtype. Throws UsageError where there is none, and for a number
+  /// that would not stay what it is in a whole dtype: nothing wraps around.
+  void set(std::size_t row, std::size_t element, double number) const {
+    detail::set_number(*spec_, at(row, element), number);
+  }
+
+  /// Copies all rows in. Throws BadReply (WRONG_SIZE) unless there are just as many bytes, and
+  /// UsageError unless `T` is the dtype's.
+  template <class T>
+  void assign(Span<const T> elements) const {
+    detail::check_type(*spec_, detail::kind_of<T>(), sizeof(T));
+    assign_bytes({reinterpret_cast<const std::byte*>(elements.data()),
+                  elements.size() * sizeof(T)});
+  }
+  template <class T>
+  void assign(const std::vector<T>& elements) const {
+    assign(Span<const T>(elements));
+  }
+
+  /// Copies all rows in. Throws BadReply (WRONG_SIZE) unless there are just as many bytes.
+  void assign_bytes(Span<const std::byte> bytes) const {
+    if (bytes.size() != rows_ * row_bytes_) {
+      detail::throw_wrong_size(*spec_, bytes.size(), rows_);
+    }
+    if (!bytes.empty()) std::memcpy(data_, bytes.data(), bytes.size());
+  }
+
+  /// `count` rows from `first` on.
+  BasicRows part(std::size_t first, std::size_t count) const {
+    if (first > rows_ || count > rows_ - first) {
+      detail::throw_no_row(*spec_, first + count, rows_);
+    }
+    return {*spec_, data_ + first * row_bytes_, count};
+  }
+
+ private:
+  Byte* at(std::size_t row) const {
+    if (row >= rows_) detail::throw_no_row(*spec_, row, rows_);
+    return data_ + row * row_bytes_;
+  }
+  Byte* at(std::size_t row, std::size_t element) const {
+    const std::size_t size = size_of(spec_->dtype);
+    if (element >= row_bytes_ / size) detail::throw_no_row(*spec_, element, row_bytes_ / size);
+    return at(row) + element * size;
+  }
+
+  const TensorSpec* spec_;
+  Byte* data_;
+  std::size_t rows_, row_bytes_;
+};
+
+/// Tensors by their place in the TaskSpec or by name, all with the same rows.
+template <class Byte>
+class BasicTensors {
+ public:
+  using Rows = BasicRows<Byte>;
+
+  BasicTensors() = default;
+  BasicTensors(std::vector<Rows> tensors, std::size_t rows)
+      : tensors_(std::move(tensors)), rows_(rows) {}
+
+  std::size_t rows() const { return rows_; }
+  std::size_t size() const { return tensors_.size(); }
+  auto begin() const { return tensors_.begin(); }
+  auto end() const { return tensors_.end(); }
+
+  /// Throws UsageError where there is none.
+  const Rows& operator[](std::size_t index) const {
+    if (index >= tensors_.size()) throw_none(std::to_string(index));
+    return tensors_[index];
+  }
+  const Rows& operator[](std::string_view name) const {
+    for (const Rows& tensor : tensors_) {
+      if (tensor.spec().name == name) return tensor;
+    }
+    throw_none(std::string(name));
+  }
+  const Rows& operator[](const char* name) const { return (*this)[std::string_view(name)]; }
+  const Rows& operator[](int index) const { return (*this)[static_cast<std::size_t>(index)]; }
+
+  /// `count` rows from `first` on, of every tensor.
+  BasicTensors part(std::size_t first, std::size_t count) const {
+    std::vector<Rows> parts;
+    parts.reserve(tensors_.size());
+    for (const Rows& tensor : tensors_) parts.push_back(tensor.part(first, count));
+    return {std::move(parts), count};
+  }
+
+ private:
+  [[noreturn]] void throw_none(const std::string& got) const {
+    std::string known;
+    for (const Rows& tensor : tensors_) known += (known.empty() ? "" : ", ") + tensor.spec().name;
+    throw UsageError("there is no tensor " + got + "; known: " + known);
+  }
+
+  std::vector<Rows> tensors_;
+  std::size_t rows_ = 0;
+};
+
+using Observations = BasicTensors<const std::byte>;
+
+}  // namespace reglue

@@ -1,0 +1,250 @@
+// The session of a partner that answers, an agent or an environment: joins, says hello, hands
+// calls out and answers in, comes back if the stream breaks, leaves. Every call is carried out
+// once, whatever breaks.
+//
+// A role says what its messages are:
+//
+//   struct AgentWire {
+//     using Call = v1::AgentCall;
+//     using Reply = v1::AgentReply;
+//     static constexpr v1::Role role = v1::ROLE_AGENT;
+//     static constexpr const char* method = "/reglue.v1.AgentService/Connect";
+//     /// Forgets the last call, but for memory that the next one can use again.
+//     static void reuse(Call& call);
+//   };
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "door.h"
+#include "reglue/errors.h"
+#include "remembered.h"
+#include "streams.h"
+#include "text.h"
+
+namespace reglue {
+
+template <class Wire>
+class Answering {
+ public:
+  using Call = typename Wire::Call;
+  using Reply = typename Wire::Reply;
+  /// Fills in `hello` of an empty reply, see greet().
+  using Hello = std::function<void(Reply& hello, const v1::Ticket& ticket, std::uint64_t answered)>;
+
+  /// Connects nothing yet. Throws UsageError for an address that is none.
+  Answering(const Options& options, std::string name, Hello hello)
+      : invitation_(invitation_of(options)),
+        transport_(options.transport),
+        patience_(options.patience),
+        log_(log_of(options)),
+        name_(clean(name, kMostNameCharacters)),
+        hello_(std::move(hello)) {}
+
+  /// Who leaves before the farewell says so.
+  ~Answering() { close("the program has left"); }
+  Answering(const Answering&) = delete;
+  Answering& operator=(const Answering&) = delete;
+
+  const std::string& name() const { return name_; }
+  const Log& log() const { return log_; }
+  /// Of the glue, after next() has returned null.
+  const std::string& farewell() const { return farewell_; }
+  bool is_over() const { return is_over_; }
+  std::size_t max_message_bytes() const { return way_->max_message_bytes(); }
+
+  /// The next call that wants an answer; null after the farewell. Refusals are logged. Throws as
+  /// connect(); the session is over then. The last call must have been answered.
+  Call* next();
+
+  /// The message that is to answer it. It may hold an earlier answer, whose memory can be used
+  /// again; `answer` sets the number.
+  Reply& reply() { return answers_.next(); }
+
+  /// Sends and remembers it. Throws UsageError, and the call is still to be answered, if it is
+  /// larger than a message may be.
+  void answer();
+
+  /// Says that the partner cannot go on, as the answer to call `seq`, 0 of its own accord;
+  /// waits some seconds for the farewell, and is over.
+  void fault(std::uint64_t seq, std::string_view what) { say_fault(seq, what, kFarewell); }
+
+  /// Is over; says so to a glue that believes otherwise.
+  void close(std::string_view why) {
+    if (!is_over_ && stream_) say_fault(0, why, kEnd);
+    end();
+  }
+
+  /// What came in fits nothing: the session is over. Throws SessionLost.
+  [[noreturn]] void lose(const std::string& why) {
+    end();
+    throw SessionLost("the glue sent what this client cannot read: " + why);
+  }
+
+ private:
+  static constexpr std::chrono::seconds kFarewell{5};  // for the glue's last word after a fault
+  static constexpr std::chrono::seconds kEnd{2};       // and for who leaves
+
+  void enter();
+  Call* receive();
+  void come_back(const StreamEnded& end);
+  void join_anew();
+  void say_fault(std::uint64_t seq, std::string_view what, std::chrono::seconds patience);
+  void end() {
+    is_over_ = true;
+    stream_.reset();
+  }
+
+  Invitation invitation_;
+  Transport transport_;
+  std::chrono::milliseconds patience_;
+  Log log_;
+  std::string name_;
+  Hello hello_;
+
+  std::optional<Way> way_;  // of the ticket, if there is one
+  std::unique_ptr<Stream> stream_;
+  bool is_seated_ = false;      // at the glue, by an earlier stream
+  bool is_over_ = false;
+  std::string farewell_;
+  Backoff joins_, pauses_;
+  Deadline broken_at_;
+  std::uint64_t taken_ = 0;     // number of the last call that was answered
+  std::uint64_t heard_ = 0;     // what was taken when the stream was opened
+  Call call_;
+  Remembered<Reply> answers_;
+};
+
+template <class Wire>
+typename Wire::Call* Answering<Wire>::next() {
+  if (is_over_) return nullptr;
+  try {
+    while (true) {
+      try {
+        enter();
+        return receive();
+      } catch (const StreamEnded& end) {
+        come_back(end);
+      }
+    }
+  } catch (...) {
+    end();
+    throw;
+  }
+}
+
+/// A ticket and a stream, where there is none. Throws StreamEnded, and as join().
+template <class Wire>
+void Answering<Wire>::enter() {
+  if (!way_) {
+    way_ = Way{invitation_, join(invitation_, Wire::role, name_, patience_, log_), transport_,
+               Wire::method, log_};
+    is_seated_ = false;
+    taken_ = 0;
+    broken_at_.reset();
+    answers_.forget();
+  }
+  if (!stream_) {
+    Reply hello;
+    hello_(hello, way_->ticket, taken_);
+    heard_ = taken_;
+    stream_ = way_->open(hello, taken_, is_seated_);
+    is_seated_ = true;
+  }
+}
+
+/// What the glue says for the first time, but for refusals; null for the farewell.
+template <class Wire>
+typename Wire::Call* Answering<Wire>::receive() {
+  while (true) {
+    Wire::reuse(call_);
+    stream_->receive(call_, std::nullopt);
+    if (call_.seq() <= taken_) {
+      if (const Reply* answer = answers_.find(call_.seq())) stream_->send(*answer);
+    } else if (call_.has_farewell()) {
+      farewell_ = call_.farewell().reason();
+      end();
+      return nullptr;
+    } else if (call_.has_refusal()) {
+      const auto& refusal = call_.refusal();
+      log_("reply " + std::to_string(refusal.of_seq()) + " was refused: got " + refusal.got() +
+           ", wanted " + refusal.wanted());
+      taken_ = call_.seq();
+    } else {
+      return &call_;
+    }
+  }
+}
+
+template <class Wire>
+void Answering<Wire>::answer() {
+  Reply& reply = answers_.next();
+  reply.set_seq(call_.seq());
+  const std::size_t size = reply.ByteSizeLong();
+  if (size > max_message_bytes()) {
+    throw UsageError("got an answer of " + std::to_string(size) + " bytes, wanted at most " +
+                     std::to_string(max_message_bytes()));
+  }
+  taken_ = call_.seq();
+  answers_.keep(taken_);
+  stream_->send(reply);
+}
+
+/// Waits until another try is due. Throws what the end means if none is.
+template <class Wire>
+void Answering<Wire>::come_back(const StreamEnded& end) {
+  stream_.reset();
+  const std::chrono::milliseconds grace(way_->ticket.grace_ms());
+  if (end.is_refusal()) {
+    if (grace.count() == 0 || end.code != grpc::StatusCode::UNAUTHENTICATED) end.throw_meaning();
+    return join_anew();
+  }
+  const Clock::time_point now = Clock::now();
+  if (!broken_at_ || taken_ > heard_) {
+    broken_at_ = now;
+    pauses_ = Backoff();
+  }
+  const auto pause = pauses_.next();
+  if (now + pause > *broken_at_ + std::min(grace, patience_)) {
+    if (!way_->ticket.address().empty()) return join_anew();  // the run is gone, not its hub
+    end.throw_meaning();
+  }
+  log_("the connection broke, coming back: " + std::string(end.what()));
+  std::this_thread::sleep_for(pause);
+}
+
+template <class Wire>
+void Answering<Wire>::join_anew() {
+  log_("the glue has forgotten this session; joining anew");
+  way_.reset();
+  std::this_thread::sleep_for(joins_.next());
+}
+
+template <class Wire>
+void Answering<Wire>::say_fault(std::uint64_t seq, std::string_view what,
+                                std::chrono::seconds patience) {
+  if (is_over_ || !stream_) return end();
+  try {
+    Reply reply;
+    reply.set_seq(seq);
+    reply.mutable_fault()->set_what(clean(what, kMostFaultCharacters));
+    stream_->send(reply);
+    const Clock::time_point until = Clock::now() + patience;
+    do {
+      Wire::reuse(call_);
+    } while (stream_->receive(call_, until) && !call_.has_farewell());
+  } catch (const StreamEnded&) {
+    // A glue that is gone as well says less than what the partner has to say.
+  }
+  end();
+}
+
+}  // namespace reglue

@@ -1,0 +1,157 @@
+#include "door.h"
+
+#include <grpc/support/log.h>
+#include <grpcpp/create_channel.h>
+#include <openssl/hmac.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <thread>
+
+#include "certificates.h"
+#include "handshake.h"
+#include "reglue/errors.h"
+#include "reglue/v1/lobby.grpc.pb.h"
+#include "streams.h"
+#include "text.h"
+
+namespace reglue {
+
+namespace {
+
+constexpr std::chrono::seconds kQuiet{2};  // how long nobody is told that a glue is waited for
+constexpr std::chrono::seconds kHandshake{2};  // to learn why another failed
+constexpr std::chrono::seconds kTry{5};        // one call of Join at most
+constexpr std::chrono::milliseconds kLeast{100};  // but it must be able to succeed
+
+std::string proof(const char* what, const std::string& secret, const std::string& session,
+                  std::uint64_t answered) {
+  const std::string text =
+      "reglue.v1 " + std::string(what) + " " + session + " " + std::to_string(answered);
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned int size = 0;
+  HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()),
+       reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest, &size);
+  return {reinterpret_cast<char*>(digest), size};
+}
+
+bool is_loopback(const std::string& host) {
+  return host == "localhost" || host == "127.0.0.1" || host == "[::1]";
+}
+
+grpc::ChannelArguments arguments(std::size_t max_message_bytes) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxSendMessageSize(static_cast<int>(max_message_bytes));
+  arguments.SetMaxReceiveMessageSize(static_cast<int>(max_message_bytes));
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  // A connection that failed is not to hold up the next channel's.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  return arguments;
+}
+
+/// Our own errors say what a user can act on.
+void quieten_grpc() {
+  constexpr int kNone = GPR_LOG_SEVERITY_ERROR + 1;
+  if (!std::getenv("GRPC_VERBOSITY")) {
+    gpr_set_log_verbosity(static_cast<gpr_log_severity>(kNone));
+  }
+}
+
+grpc::Status ask(const Invitation& invitation, const v1::JoinRequest& request,
+                 Clock::duration timeout, v1::Ticket& ticket) {
+  // A channel each try: one that failed waits longer than we mean to.
+  const auto lobby = v1::LobbyService::NewStub(open_channel(invitation, kHubMessageBytes));
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() +
+                       std::chrono::duration_cast<std::chrono::milliseconds>(timeout));
+  return lobby->Join(&context, request, &ticket);
+}
+
+std::string seconds(std::chrono::milliseconds time) {
+  std::string text = std::to_string(time.count() / 1000);
+  if (time.count() % 1000) text += "." + std::to_string(time.count() % 1000 / 100);
+  return text + " s";
+}
+
+[[noreturn]] void throw_unreachable(const grpc::Status& status, const Invitation& invitation,
+                                    std::chrono::milliseconds patience) {
+  if (status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED) {
+    throw Busy("the glue at " + invitation.address + " had no connection to spare within " +
+               seconds(patience) + "; try again later");
+  }
+  throw Unreachable("no glue answered at " + invitation.address + " within " + seconds(patience) +
+                    "; is it running, and is the address right?");
+}
+
+}  // namespace
+
+std::string sdk() { return "reglue-cpp " REGLUE_VERSION; }
+
+std::string hello_proof(const std::string& secret, const std::string& session,
+                        std::uint64_t answered) {
+  return proof("hello", secret, session, answered);
+}
+
+std::string lane_proof(const std::string& secret, const std::string& session,
+                       std::uint64_t answered) {
+  return proof("lane", secret, session, answered);
+}
+
+std::shared_ptr<grpc::Channel> open_channel(const Invitation& invitation,
+                                            std::size_t max_message_bytes) {
+  quieten_grpc();
+  grpc::ChannelArguments options = arguments(max_message_bytes);
+  if (is_loopback(split_address(invitation.address).first)) {
+    options.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // `http_proxy` is not meant for those
+  }
+  if (invitation.authority.empty()) {
+    return grpc::CreateCustomChannel(invitation.address, grpc::InsecureChannelCredentials(),
+                                     options);
+  }
+  if (!invitation.tls_name.empty()) options.SetSslTargetNameOverride(invitation.tls_name);
+  grpc::SslCredentialsOptions roots;  // given explicitly: the environment may name other ones
+  roots.pem_root_certs = to_pem(invitation.authority);
+  return grpc::CreateCustomChannel(invitation.address, grpc::SslCredentials(roots), options);
+}
+
+v1::Ticket join(const Invitation& invitation, v1::Role role, const std::string& name,
+                std::chrono::milliseconds patience, const Log& log) {
+  v1::JoinRequest request;
+  request.set_major(kProtocolMajor);
+  request.set_minor(kProtocolMinor);
+  request.set_role(role);
+  request.set_token(invitation.token);
+  request.set_name(clean(name, kMostNameCharacters));
+  const Clock::time_point begun = Clock::now(), deadline = begun + patience;
+  bool is_said = false;
+  for (Backoff pauses;;) {
+    const Clock::duration left = std::max<Clock::duration>(deadline - Clock::now(), kLeast);
+    v1::Ticket ticket;
+    const grpc::Status status =
+        ask(invitation, request, std::min<Clock::duration>(left, kTry), ticket);
+    if (status.ok()) return ticket;
+    const StreamEnded end(status.error_message(), status.error_code());
+    if (end.is_refusal()) end.throw_meaning();
+    if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {  // waiting mends no TLS
+      throw_tls_trouble(invitation, std::min<Clock::duration>(left, kHandshake));
+    }
+    const auto pause = pauses.next();
+    if (Clock::now() + pause > deadline) throw_unreachable(status, invitation, patience);
+    if (!is_said && Clock::now() - begun > kQuiet) {
+      log("waiting for a glue at " + invitation.address + ", up to " + seconds(patience));
+      is_said = true;
+    }
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+std::chrono::duration<double> Backoff::next() {
+  const double pause_s = pause_s_;
+  pause_s_ = std::min(pause_s_ * 1.6, 5.0);
+  return std::chrono::duration<double>(pause_s);
+}
+
+}  // namespace reglue

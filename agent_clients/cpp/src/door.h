@@ -1,0 +1,62 @@
+// The way in: channels, and a ticket from the lobby.
+#pragma once
+
+#include <grpcpp/channel.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "invitation.h"
+#include "log.h"
+#include "reglue/v1/lobby.pb.h"
+
+namespace reglue {
+
+inline constexpr std::uint32_t kProtocolMajor = 1;
+inline constexpr std::uint32_t kProtocolMinor = 0;
+inline constexpr std::size_t kHubMessageBytes = 64 * 1024 * 1024;  // largest of a hub, either way
+inline constexpr std::size_t kMostNameCharacters = 200;
+
+/// Name and version of this library, as Hello carries it.
+std::string sdk();
+
+/// HMAC-SHA256 that shows that a stream belongs to a ticket (Hello.proof).
+std::string hello_proof(const std::string& secret, const std::string& session,
+                        std::uint64_t answered);
+/// And that a lane leads to the ticket's glue (LaneWelcome.proof).
+std::string lane_proof(const std::string& secret, const std::string& session,
+                       std::uint64_t answered);
+
+/// A channel to where the invitation says, with TLS where it names an authority.
+std::shared_ptr<grpc::Channel> open_channel(const Invitation& invitation,
+                                            std::size_t max_message_bytes);
+
+/// A ticket; waits up to `patience` for a glue that is not up yet.
+/// Throws Unreachable, WrongToken, WrongVersion, WrongTls, Busy, Refused.
+v1::Ticket join(const Invitation& invitation, v1::Role role, const std::string& name,
+                std::chrono::milliseconds patience, const Log& log);
+
+/// Pauses between tries, without end: 0.05 s, then 1.6 times longer each time up to 5 s.
+class Backoff {
+ public:
+  std::chrono::duration<double> next();
+
+ private:
+  double pause_s_ = 0.05;
+};
+
+/// Fills in what the hellos of all roles share; `Hello` is agent.proto's, environment.proto's or
+/// experiment.proto's.
+template <class Hello>
+void greet(Hello& hello, const v1::Ticket& ticket, std::uint64_t answered) {
+  hello.set_major(kProtocolMajor);
+  hello.set_minor(kProtocolMinor);
+  hello.set_sdk(sdk());
+  hello.set_session(ticket.session());
+  hello.set_proof(hello_proof(ticket.secret(), ticket.session(), answered));
+  hello.set_answered(answered);
+}
+
+}  // namespace reglue

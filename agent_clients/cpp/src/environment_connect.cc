@@ -1,0 +1,67 @@
+// An environment's session.
+#include "answering.h"
+#include "environment_calls.h"
+#include "program.h"
+#include "reglue/environment.h"
+
+namespace reglue {
+namespace {
+
+struct EnvironmentWire {
+  using Call = v1::EnvironmentCall;
+  using Reply = v1::EnvironmentReply;
+  static constexpr v1::Role role = v1::ROLE_ENVIRONMENT;
+  static constexpr const char* method = "/reglue.v1.EnvironmentService/Connect";
+  static void reuse(Call& call) { call.Clear(); }
+};
+using Session = Answering<EnvironmentWire>;
+
+/// What `environment` says of itself.
+Session::Hello hello_of(const EnvironmentTraits& traits, const std::string& name) {
+  return [max_slots = traits.max_slots, name = clean(name, kMostNameCharacters)](
+             v1::EnvironmentReply& reply, const v1::Ticket& ticket, std::uint64_t answered) {
+    v1::EnvironmentHello& hello = *reply.mutable_hello();
+    greet(hello, ticket, answered);
+    hello.set_environment(name);
+    hello.set_max_slots(max_slots);
+  };
+}
+
+/// Answers the call. What the environment throws is told to the glue, and passed on.
+void answer(Session& session, EnvironmentCalls& calls, const v1::EnvironmentCall& call) {
+  try {
+    calls.carry_out(call, session.reply());
+    session.answer();
+  } catch (const std::exception& error) {
+    session.fault(call.seq(), error.what());
+    throw;
+  } catch (...) {
+    session.fault(call.seq(), "the environment threw what is no std::exception");
+    throw;
+  }
+}
+
+}  // namespace
+
+std::string connect(Environment& environment, Options options) {
+  const EnvironmentTraits traits = environment.traits();
+  const std::string name = options.name.empty() ? traits.name : options.name;
+  Session session(options, name, hello_of(traits, name));
+  EnvironmentCalls calls(environment, session.log());
+  while (v1::EnvironmentCall* call = session.next()) {
+    try {
+      calls.read(*call);
+    } catch (const BadReply& error) {
+      session.lose(error.what());
+    }
+    answer(session, calls, *call);
+  }
+  return session.farewell();
+}
+
+int run_environment(Environment& environment, int argc, char** argv, Options options) {
+  const auto play = [&](Options given) { return connect(environment, std::move(given)); };
+  return run_program(play, argc, argv, std::move(options));
+}
+
+}  // namespace reglue

@@ -1,0 +1,114 @@
+#include "experiment_answers.h"
+
+#include <algorithm>
+
+#include "reglue/errors.h"
+#include "text.h"
+#include "wire_tensors.h"
+
+namespace reglue {
+namespace {
+
+std::string code_name(v1::RefusalCode code) {
+  const std::string& name = v1::RefusalCode_Name(code);  // empty if a later version's
+  const std::string prefix = "REFUSAL_CODE_";
+  return name.empty() ? "UNSPECIFIED" : name.substr(prefix.size());
+}
+
+[[noreturn]] void throw_refused(const v1::Refusal& refusal) {
+  switch (refusal.code()) {
+    case v1::REFUSAL_CODE_OUT_OF_ORDER: throw OutOfOrder(refusal.got(), refusal.wanted());
+    case v1::REFUSAL_CODE_UNKNOWN_KEY: throw UnknownKey(refusal.got(), refusal.wanted());
+    case v1::REFUSAL_CODE_NOT_SUPPORTED: throw NotSupported(refusal.got(), refusal.wanted());
+    case v1::REFUSAL_CODE_OUT_OF_DOMAIN: throw OutOfDomain(refusal.got(), refusal.wanted());
+    default: throw RoutineRefused(code_name(refusal.code()), refusal.got(), refusal.wanted());
+  }
+}
+
+/// The slots of an answer. Throws BadReply unless there are as many as were asked, if any were.
+template <class Message>
+Span<const std::uint32_t> slots_of(const Message& message, const Slots& asked) {
+  const auto rows = static_cast<std::size_t>(message.slots_size());
+  if (!asked.empty() && rows != asked.size()) {
+    throw BadReply("WRONG_SIZE", std::to_string(rows) + " slots", std::to_string(asked.size()));
+  }
+  return {message.slots().data(), rows};
+}
+
+void check_flags(const std::string& flags, std::size_t rows) {
+  if (flags.size() == rows) return;
+  throw BadReply("WRONG_SIZE", std::to_string(flags.size()) + " flags", std::to_string(rows));
+}
+
+Span<const std::uint8_t> flags_of(const std::string& flags, std::size_t rows) {
+  check_flags(flags, rows);
+  return {reinterpret_cast<const std::uint8_t*>(flags.data()), flags.size()};
+}
+
+const TaskSpec& spec_of(const Reply& reply) {
+  if (!reply.spec) throw BadReply("WRONG_KIND", "rows before RL_init", "RL_init first");
+  return *reply.spec;
+}
+
+std::shared_ptr<const void> kept(Reply reply) {
+  return std::make_shared<const Reply>(std::move(reply));
+}
+
+}  // namespace
+
+void check_answer(const v1::ExperimentReply& reply, v1::ExperimentReply::ReplyCase wanted) {
+  switch (reply.reply_case()) {
+    case v1::ExperimentReply::kRefusal: throw_refused(reply.refusal());
+    case v1::ExperimentReply::kAgentFault:
+      throw AgentFault(clean(reply.agent_fault().what(), kMostFaultCharacters));
+    case v1::ExperimentReply::kEnvironmentFault:
+      throw EnvironmentFault(clean(reply.environment_fault().what(), kMostFaultCharacters));
+    default: break;
+  }
+  if (reply.reply_case() == wanted) return;
+  throw BadReply("WRONG_KIND", "an answer of kind " + std::to_string(reply.reply_case()),
+                 "one of kind " + std::to_string(wanted));
+}
+
+Started started(Reply reply, const Slots& asked, bool acts) {
+  const TaskSpec& spec = spec_of(reply);
+  v1::Started& message = *reply.message->mutable_started();
+  Started started;
+  started.slots = slots_of(message, asked);
+  const std::size_t rows = started.slots.size();
+  started.observations = view(spec.observations, *message.mutable_observation(), rows);
+  if (acts) started.actions = view(spec.actions, *message.mutable_action(), rows);
+  started.kept = kept(std::move(reply));
+  return started;
+}
+
+Stepped stepped(Reply reply, const Slots& asked, bool acts) {
+  const TaskSpec& spec = spec_of(reply);
+  v1::Stepped& message = *reply.message->mutable_stepped();
+  Stepped stepped;
+  stepped.slots = slots_of(message, asked);
+  const std::size_t rows = stepped.slots.size();
+  stepped.rewards = view(reward_spec(), *message.mutable_reward(), rows).as<double>();
+  stepped.observations = view(spec.observations, *message.mutable_observation(), rows);
+  stepped.flags = flags_of(message.flags(), rows);
+  if (acts) stepped.actions = view(spec.actions, *message.mutable_action(), rows);
+  stepped.kept = kept(std::move(reply));
+  return stepped;
+}
+
+Acted acted(Reply reply, const Slots& asked) {
+  const TaskSpec& spec = spec_of(reply);
+  v1::Acted& message = *reply.message->mutable_acted();
+  const std::size_t rows = slots_of(message, asked).size();
+  Acted acted{view(spec.actions, *message.mutable_action(), rows), nullptr};
+  acted.kept = kept(std::move(reply));
+  return acted;
+}
+
+bool all_ended(const v1::EpisodePlayed& played) {
+  check_flags(played.flags(), static_cast<std::size_t>(played.slots_size()));
+  return std::all_of(played.flags().begin(), played.flags().end(),
+                     [](char flags) { return (flags & (Terminated | Truncated)) != 0; });
+}
+
+}  // namespace reglue

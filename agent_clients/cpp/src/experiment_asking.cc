@@ -1,0 +1,120 @@
+#include "experiment_asking.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "reglue/errors.h"
+#include "text.h"
+
+namespace reglue {
+namespace {
+
+constexpr std::chrono::seconds kFarewell{5};  // for the glue to let everybody go
+
+Way joined(const Options& options, const std::string& name, const Log& log) {
+  const Invitation invitation = invitation_of(options);
+  return {invitation, join(invitation, v1::ROLE_EXPERIMENT, name, options.patience, log),
+          options.transport, "/reglue.v1.ExperimentService/Connect", log};
+}
+
+}  // namespace
+
+Asking::Asking(const Options& options)
+    : name_(clean(options.name.empty() ? "experiment" : options.name, kMostNameCharacters)),
+      patience_(options.patience),
+      log_(log_of(options)),
+      way_(joined(options, name_, log_)) {}
+
+std::shared_ptr<v1::ExperimentReply> Asking::ask(v1::ExperimentCall& call) {
+  if (!over_.empty()) throw SessionLost(over_);
+  call.set_seq(answered_ + 1);
+  const std::size_t size = call.ByteSizeLong(), most = way_.max_message_bytes();
+  if (size > most) {
+    throw OutOfDomain("a call of " + std::to_string(size) + " bytes",
+                      "at most " + std::to_string(most));
+  }
+  auto reply = std::make_shared<v1::ExperimentReply>();
+  Deadline broken_at;
+  Backoff pauses;
+  try {
+    while (true) {
+      try {
+        opened().send(call);
+        receive(call.seq(), *reply);
+        answered_ = call.seq();
+        return reply;
+      } catch (const StreamEnded& end) {
+        come_back(end, broken_at, pauses);
+      }
+    }
+  } catch (const Error& error) {
+    over_ = error.what();
+    throw;
+  }
+}
+
+void Asking::leave() {
+  if (is_seated_) {
+    try {
+      v1::ExperimentCall farewell;
+      farewell.mutable_farewell()->set_reason("the program has left");
+      Stream& stream = opened();
+      stream.send(farewell);
+      const Clock::time_point until = Clock::now() + kFarewell;
+      v1::ExperimentReply ignored;
+      while (stream.receive(ignored, until)) ignored.Clear();
+    } catch (const std::exception&) {
+      // The stream has ended, as it should, or the glue is gone as well.
+    }
+  }
+  is_seated_ = false;
+  stream_.reset();
+  if (over_.empty()) over_ = "the program has left";
+}
+
+void Asking::lose(const std::string& why) {
+  over_ = "the glue sent what this client cannot read: " + why;
+  throw SessionLost(over_);
+}
+
+Stream& Asking::opened() {
+  if (!stream_) {
+    v1::ExperimentCall call;
+    v1::ExperimentHello& hello = *call.mutable_hello();
+    greet(hello, way_.ticket, answered_);
+    hello.set_experiment(name_);
+    stream_ = way_.open(call, answered_, is_seated_);
+    is_seated_ = true;
+  }
+  return *stream_;
+}
+
+/// The reply to call `seq`. Throws StreamEnded, and SessionLost for a farewell.
+void Asking::receive(std::uint64_t seq, v1::ExperimentReply& reply) {
+  do {
+    reply.Clear();
+    stream_->receive(reply, std::nullopt);
+    if (reply.has_farewell()) {
+      is_seated_ = false;
+      throw SessionLost("the glue has ended the session: " + reply.farewell().reason());
+    }
+  } while (reply.seq() != seq);
+}
+
+void Asking::come_back(const StreamEnded& end, Deadline& broken_at, Backoff& pauses) {
+  stream_.reset();
+  if (end.is_refusal()) {
+    const bool was_seated = std::exchange(is_seated_, false);
+    if (end.code != grpc::StatusCode::UNAUTHENTICATED || !was_seated) end.throw_meaning();
+    throw SessionLost("the glue does not know this session any more");
+  }
+  const std::chrono::milliseconds grace(way_.ticket.grace_ms());
+  const Clock::time_point now = Clock::now();
+  if (!broken_at) broken_at = now;
+  const auto pause = pauses.next();
+  if (now + pause > *broken_at + std::min(grace, patience_)) end.throw_meaning();
+  log_("the connection broke, coming back: " + std::string(end.what()));
+  std::this_thread::sleep_for(pause);
+}
+
+}  // namespace reglue

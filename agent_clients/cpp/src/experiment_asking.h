@@ -1,0 +1,54 @@
+// The session of a partner that asks: a benchmark program, one call at a time.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "door.h"
+#include "log.h"
+#include "reglue/options.h"
+#include "reglue/v1/experiment.pb.h"
+#include "streams.h"
+
+namespace reglue {
+
+/// Numbers calls and asks each until it is answered, over as many streams as it takes.
+class Asking {
+ public:
+  /// Joins. Throws as Experiment().
+  explicit Asking(const Options& options);
+  /// Who leaves before the farewell says so.
+  ~Asking() { leave(); }
+  Asking(const Asking&) = delete;
+  Asking& operator=(const Asking&) = delete;
+
+  /// The reply to `call`, whose number is set here. Throws OutOfDomain for a call that is larger
+  /// than a message may be, SessionLost, Refused.
+  std::shared_ptr<v1::ExperimentReply> ask(v1::ExperimentCall& call);
+
+  /// Says that no more will be asked, and ends the stream; over a new one if it broke.
+  void leave();
+
+  /// What came in fits nothing: the session is over. Throws SessionLost.
+  [[noreturn]] void lose(const std::string& why);
+
+ private:
+  /// The stream, or a new one. Throws StreamEnded, UsageError.
+  Stream& opened();
+  void receive(std::uint64_t seq, v1::ExperimentReply& reply);
+  /// Waits until another try is due. Throws what the end means if none is.
+  void come_back(const StreamEnded& end, Deadline& broken_at, Backoff& pauses);
+
+  const std::string name_;
+  const std::chrono::milliseconds patience_;
+  const Log log_;
+  Way way_;
+  std::unique_ptr<Stream> stream_;
+  std::uint64_t answered_ = 0;  // number of the last call whose reply has come
+  bool is_seated_ = false;      // at the glue, which then is to be told that we leave
+  std::string over_;            // why nothing more can be asked
+};
+
+}  // namespace reglue

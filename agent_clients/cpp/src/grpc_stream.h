@@ -1,0 +1,43 @@
+// A stream of gRPC, of any role: the calling thread does the work itself.
+#pragma once
+
+#include <grpcpp/client_context.h>
+#include <grpcpp/completion_queue.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/support/async_stream.h>
+#include <grpcpp/support/byte_buffer.h>
+
+#include <memory>
+
+#include "streams.h"
+
+namespace reglue {
+
+class GrpcStream : public Stream {
+ public:
+  /// Opens it where `way` says, and says hello.
+  GrpcStream(const Way& way, const google::protobuf::MessageLite& hello);
+  /// Ends it from this side.
+  ~GrpcStream() override;
+  GrpcStream(const GrpcStream&) = delete;
+  GrpcStream& operator=(const GrpcStream&) = delete;
+
+  void send(const google::protobuf::MessageLite& message) override;
+  bool receive(google::protobuf::MessageLite& message, const Deadline& until) override;
+
+ private:
+  /// Takes in one event; false if none came in time.
+  bool turn(const Deadline& until);
+  [[noreturn]] void throw_ended();
+
+  std::shared_ptr<grpc::Channel> channel_;
+  grpc::CompletionQueue queue_;
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::GenericClientAsyncReaderWriter> call_;
+  grpc::ByteBuffer in_;
+  grpc::Status status_;
+  bool is_starting_ = true, is_writing_ = false, is_reading_ = false;
+  bool has_message_ = false, is_broken_ = false, is_finished_ = false;
+};
+
+}  // namespace reglue

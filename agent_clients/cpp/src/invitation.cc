@@ -1,0 +1,173 @@
+#include "invitation.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <map>
+
+#include "certificates.h"
+#include "reglue/errors.h"
+
+namespace reglue {
+
+namespace {
+
+constexpr std::string_view kScheme = "reglue://";
+constexpr std::string_view kForm = "reglue://HOST:PORT?ca=…&name=…&token=…";
+
+using Entries = std::map<std::string, std::string>;
+
+std::string shown(std::string_view text) { return "'" + std::string(text.substr(0, 80)) + "'"; }
+
+std::string from_environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+std::string trimmed(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(kBlank);
+  if (first == text.npos) return "";
+  return std::string(text.substr(first, text.find_last_not_of(kBlank) - first + 1));
+}
+
+/// `address`, if one can dial it.
+std::string dialled(std::string_view address) {
+  if (split_address(address).second == 0) {
+    throw UsageError("got address " + shown(address) +
+                     ", wanted the port that the glue listens on");
+  }
+  return std::string(address);
+}
+
+[[noreturn]] void throw_no_join_string(std::string_view text) {
+  throw UsageError("got join string " + shown(text) + ", wanted " + std::string(kForm));
+}
+
+int digit(char c, int base) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(&c, &c + 1, value, base);
+  return error == std::errc() && end == &c + 1 ? value : -1;
+}
+
+/// Percent-encoded, as in a form.
+std::string unquoted(std::string_view text, std::string_view whole) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      plain += text[i] == '+' ? ' ' : text[i];
+      continue;
+    }
+    if (i + 2 >= text.size() || digit(text[i + 1], 16) < 0 || digit(text[i + 2], 16) < 0) {
+      throw_no_join_string(whole);
+    }
+    plain += static_cast<char>(16 * digit(text[i + 1], 16) + digit(text[i + 2], 16));
+    i += 2;
+  }
+  return plain;
+}
+
+Entries entries_of(std::string_view query, std::string_view whole) {
+  Entries entries;
+  while (!query.empty()) {
+    const std::string_view pair = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(pair.size() + 1, query.size()));
+    const std::size_t equals = pair.find('=');
+    if (equals == pair.npos) throw_no_join_string(whole);
+    const std::string name = unquoted(pair.substr(0, equals), whole);
+    const bool is_known = name == "ca" || name == "name" || name == "token";
+    if (!is_known || !entries.emplace(name, unquoted(pair.substr(equals + 1), whole)).second) {
+      throw UsageError("got a join string with " + shown(name) +
+                       ", wanted ca, name and token, each once");
+    }
+  }
+  return entries;
+}
+
+/// URL-safe base64 without padding.
+std::string decoded(std::string_view text) {
+  constexpr std::string_view kAlphabet =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+  std::string bytes;
+  std::uint32_t bits = 0;
+  int held = 0;
+  for (const char c : text.substr(0, text.find_last_not_of('=') + 1)) {
+    const std::size_t value = kAlphabet.find(c);
+    if (value == kAlphabet.npos) return "";  // of which no certificate is made
+    bits = bits << 6 | static_cast<std::uint32_t>(value);
+    held += 6;
+    if (held >= 8) {
+      held -= 8;
+      bytes += static_cast<char>(bits >> held & 0xFF);
+    }
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Invitation invitation_of(const Options& options) {
+  const std::string address =
+      trimmed(options.address.empty() ? from_environment("REGLUE_ADDRESS") : options.address);
+  if (address.empty()) {
+    throw UsageError("no address: give host:port or a join string, or set REGLUE_ADDRESS");
+  }
+  Invitation whole;
+  if (address.find("://") != address.npos) {
+    whole = parse_join_string(address);
+  } else {
+    whole.address = dialled(address);
+  }
+  if (!options.token.empty()) whole.token = options.token;
+  if (whole.token.empty()) whole.token = from_environment("REGLUE_TOKEN");
+  if (!options.ca.empty()) whole.authority = read_authority(options.ca);
+  if (!options.tls_name.empty()) whole.tls_name = options.tls_name;
+  if (!whole.tls_name.empty() && whole.authority.empty()) {
+    throw UsageError("got TLS name " + shown(whole.tls_name) +
+                     " and no authority to trust: give the whole join string, or the "
+                     "authority's certificate (Options::ca)");
+  }
+  return whole;
+}
+
+Invitation parse_join_string(std::string_view text) {
+  if (text.substr(0, kScheme.size()) != kScheme) throw_no_join_string(text);
+  const std::string_view rest = text.substr(kScheme.size());
+  const std::size_t mark = rest.find('?');
+  std::string_view place = rest.substr(0, mark);
+  if (!place.empty() && place.back() == '/') place.remove_suffix(1);
+  const std::string_view query = mark == rest.npos ? "" : rest.substr(mark + 1);
+  const bool is_cut = mark != rest.npos && query.empty();  // what is lacking may be the authority
+  if (is_cut || rest.find('#') != rest.npos) throw_no_join_string(text);
+  const Entries entries = entries_of(query, text);
+  Invitation invitation{dialled(place), "", "", ""};
+  for (const auto& [name, value] : entries) {
+    if (name == "token") invitation.token = value;
+    if (name == "name") invitation.tls_name = value;
+    if (name == "ca") {  // an empty one is none, and no leave to go without TLS
+      invitation.authority = checked_authority(decoded(value), "the join string's ca");
+    }
+  }
+  return invitation;
+}
+
+std::pair<std::string, std::uint16_t> split_address(std::string_view address) {
+  const std::size_t colon = address.rfind(':');
+  const std::string_view host = address.substr(0, std::min(colon, address.size()));
+  const std::string_view digits = colon == address.npos ? "" : address.substr(colon + 1);
+  std::uint16_t port = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  const bool is_port = !digits.empty() && error == std::errc() &&
+                       end == digits.data() + digits.size();
+  const bool is_bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
+  const std::string_view inner = is_bracketed ? host.substr(1, host.size() - 2) : host;
+  const bool is_host = !inner.empty() && inner.find_first_of(" \t\r\n/?#@[]") == inner.npos &&
+                       (inner.find(':') != inner.npos) == is_bracketed;
+  if (!is_port || !is_host) {
+    throw UsageError("got address " + shown(address) +
+                     ", wanted host:port such as 127.0.0.1:4096");
+  }
+  return {std::string(host), port};
+}
+
+}  // namespace reglue

@@ -1,0 +1,32 @@
+// What a partner needs to come in: address, token, and whom to trust, in one string.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "reglue/options.h"
+
+namespace reglue {
+
+/// As a string, the join string, it is `reglue://HOST:PORT?ca=…&name=…&token=…`.
+struct Invitation {
+  std::string address;    // host:port
+  std::string token;
+  std::string authority;  // DER of its certificate, or of several; empty: no TLS
+  std::string tls_name;   // the name in the server's certificate; empty: the address's
+};
+
+/// Of a join string or `host:port` and what is given beside it, which goes first; address and
+/// token default to REGLUE_ADDRESS and REGLUE_TOKEN of the environment. Throws UsageError.
+Invitation invitation_of(const Options& options);
+
+/// The entries of a join string. What is not understood is refused: it may be about whom to
+/// trust. Throws UsageError.
+Invitation parse_join_string(std::string_view text);
+
+/// Host and port of `host:port`; an IPv6 host is in brackets. Throws UsageError.
+std::pair<std::string, std::uint16_t> split_address(std::string_view address);
+
+}  // namespace reglue

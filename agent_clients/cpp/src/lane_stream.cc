@@ -1,0 +1,137 @@
+#include "lane_stream.h"
+
+#include <fcntl.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+namespace reglue {
+
+namespace {
+
+constexpr std::size_t kHeader = 4;
+constexpr std::size_t kRoom = 1 << 16;  // bytes that are read at once
+
+[[noreturn]] void throw_gone(const std::string& why) {
+  throw StreamEnded("the glue went away: " + why);
+}
+
+/// Sleeps until it is, or time is up.
+bool is_ready(int fd, short events, const Deadline& until) {
+  while (true) {
+    int left_ms = -1;
+    if (until) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(*until - Clock::now());
+      left_ms = static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1 << 30));
+    }
+    pollfd waited{fd, events, 0};
+    const int ready = ::poll(&waited, 1, left_ms);
+    if (ready >= 0) return ready > 0;
+    if (errno != EINTR) throw_gone(std::strerror(errno));
+  }
+}
+
+}  // namespace
+
+LaneStream::LaneStream(int fd, std::size_t max_message_bytes)
+    : fd_(fd), most_(max_message_bytes) {
+  ::fcntl(fd_, F_SETFL, ::fcntl(fd_, F_GETFL) | O_NONBLOCK);
+}
+
+LaneStream::~LaneStream() {
+  ::shutdown(fd_, SHUT_RDWR);
+  ::close(fd_);
+}
+
+void LaneStream::send(const google::protobuf::MessageLite& message) {
+  const std::size_t size = message.ByteSizeLong();
+  if (out_.size() < kHeader + size) out_.resize(kHeader + size);
+  for (std::size_t i = 0; i < kHeader; ++i) out_[i] = static_cast<std::uint8_t>(size >> 8 * i);
+  message.SerializeWithCachedSizesToArray(out_.data() + kHeader);
+  for (std::size_t sent = 0; sent < kHeader + size;) {
+    const ssize_t count = ::send(fd_, out_.data() + sent, kHeader + size - sent, MSG_NOSIGNAL);
+    if (count >= 0) {
+      sent += static_cast<std::size_t>(count);
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      is_ready(fd_, POLLOUT, std::nullopt);
+    } else if (errno != EINTR) {
+      return;  // who receives sees why; what came in before is still to be read
+    }
+  }
+}
+
+bool LaneStream::receive(google::protobuf::MessageLite& message, const Deadline& until) {
+  std::size_t size = 0;
+  while ((size = frame()) == 0) {
+    if (!read() && !wait(until)) return false;
+  }
+  google::protobuf::io::CodedInputStream bytes(in_.data() + kHeader,
+                                               static_cast<int>(size - kHeader));
+  const bool is_read = message.MergeFromCodedStream(&bytes) && bytes.ConsumedEntireMessage();
+  held_ -= size;
+  std::memmove(in_.data(), in_.data() + size, held_);
+  if (!is_read) throw StreamEnded("the glue sent what this client cannot read: no message");
+  return true;
+}
+
+std::size_t LaneStream::frame() {
+  if (held_ < kHeader) return 0;
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < kHeader; ++i) size |= static_cast<std::size_t>(in_[i]) << 8 * i;
+  if (size > most_) {
+    throw_gone("got a message of " + std::to_string(size) + " bytes, wanted at most " +
+               std::to_string(most_));
+  }
+  if (held_ >= kHeader + size) return kHeader + size;
+  if (in_.size() < kHeader + size) in_.resize(kHeader + size);
+  return 0;
+}
+
+bool LaneStream::read() {
+  in_.resize(std::max(in_.size(), std::min(kRoom, kHeader + most_)));
+  while (true) {
+    const ssize_t count = ::recv(fd_, in_.data() + held_, in_.size() - held_, 0);
+    if (count > 0) {
+      held_ += static_cast<std::size_t>(count);
+      return true;
+    }
+    if (count == 0) throw_gone("its end of the lane is closed");
+    if (errno == EAGAIN || errno == EWOULDBLOCK) return false;
+    if (errno != EINTR) throw_gone(std::strerror(errno));
+  }
+}
+
+/// Until something comes: looks for a moment if that pays, then sleeps.
+bool LaneStream::wait(const Deadline& until) {
+  const Clock::time_point now = Clock::now();
+  if ((!until || *until > now) && spin_.pays()) {
+    while (Clock::now() < now + kSpin) {
+      if (read()) {
+        spin_.hit();
+        return true;
+      }
+    }
+    spin_.missed();
+  }
+  return is_ready(fd_, POLLIN, until);
+}
+
+std::string path_here(const std::string& lane_path) {
+  const char* here = std::getenv("REGLUE_LANE_DIR");
+  if (!here || !*here) return lane_path;
+  const std::size_t file = lane_path.rfind('/');
+  const std::size_t folder = file == 0 || file == lane_path.npos
+                                 ? lane_path.npos
+                                 : lane_path.rfind('/', file - 1);
+  std::string path = here;
+  if (path.back() != '/') path += '/';
+  return path + lane_path.substr(folder == lane_path.npos ? 0 : folder + 1);
+}
+
+}  // namespace reglue

@@ -1,0 +1,53 @@
+// A lane: messages over a Unix socket, for partners on one host. Each is preceded by its length,
+// four bytes, little-endian.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "spin.h"
+#include "streams.h"
+
+namespace reglue {
+
+inline constexpr std::size_t kHelloBytes = 8192;  // nothing more is read before its proof
+
+/// One connection. It owns the socket.
+class LaneStream : public Stream {
+ public:
+  LaneStream(int fd, std::size_t max_message_bytes);
+  ~LaneStream() override;
+  LaneStream(const LaneStream&) = delete;
+  LaneStream& operator=(const LaneStream&) = delete;
+
+  /// From now on messages may be that large.
+  void allow(std::size_t max_message_bytes) { most_ = max_message_bytes; }
+
+  void send(const google::protobuf::MessageLite& message) override;
+  bool receive(google::protobuf::MessageLite& message, const Deadline& until) override;
+
+ private:
+  /// The first frame, header and all, that is held whole; 0 bytes: none is. Throws StreamEnded
+  /// for one that is too large.
+  std::size_t frame();
+  /// Reads what has come; false if nothing has. Throws StreamEnded.
+  bool read();
+  bool wait(const Deadline& until);
+
+  int fd_;
+  std::size_t most_;
+  std::vector<std::uint8_t> in_, out_;
+  std::size_t held_ = 0;  // bytes at the beginning of in_ that were read and not taken
+  Spin spin_;
+};
+
+/// What a socket's path has at most (sun_path holds 108, with the zero behind it).
+inline constexpr std::size_t kLongestPath = 107;
+
+/// Where this process finds a ticket's `lane_path`: REGLUE_LANE_DIR is put in place of what
+/// comes before its last two parts.
+std::string path_here(const std::string& lane_path);
+
+}  // namespace reglue

@@ -1,0 +1,72 @@
+// Streams of a session, as the partner's thread uses them: gRPC's, or a lane. They carry any
+// messages; which, says the role.
+#pragma once
+
+#include <google/protobuf/message_lite.h>
+#include <grpcpp/support/status.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "invitation.h"
+#include "log.h"
+#include "reglue/options.h"
+#include "reglue/v1/lobby.pb.h"
+
+namespace reglue {
+
+using Clock = std::chrono::steady_clock;
+using Deadline = std::optional<Clock::time_point>;  // none: without end
+
+/// Nothing more comes: why, in words, and the status if there is one.
+class StreamEnded : public std::runtime_error {
+ public:
+  explicit StreamEnded(const std::string& why, grpc::StatusCode code = grpc::StatusCode::OK)
+      : std::runtime_error(why), code(code) {}
+
+  /// Whether it is what a glue says that does not let somebody in.
+  bool is_refusal() const;
+  /// Throws SessionLost, or what such a glue means: WrongToken, WrongVersion, Busy, Refused.
+  [[noreturn]] void throw_meaning() const;
+
+  grpc::StatusCode code;
+};
+
+/// Messages both ways, for one thread.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+
+  /// Sends it; that the stream broke is seen by who receives.
+  virtual void send(const google::protobuf::MessageLite& message) = 0;
+
+  /// Merges the next message into `message`, so that its memory can be used again; false if
+  /// none came in time. Throws StreamEnded.
+  virtual bool receive(google::protobuf::MessageLite& message, const Deadline& until) = 0;
+};
+
+/// How a session's streams are opened. Give it to Way::open with the role's hello.
+struct Way {
+  Invitation invitation;
+  v1::Ticket ticket;
+  Transport transport = Transport::Auto;
+  std::string method;  // of gRPC, such as "/reglue.v1.AgentService/Connect"
+  Log log;
+
+  /// A stream on which `hello` was said, whose proof is of `answered`: a lane where there is one
+  /// and it can be opened, else gRPC, as `transport` allows. Who finds no lane with a fresh
+  /// ticket will find none later: UsageError. Who is back has been in one. Throws StreamEnded.
+  std::unique_ptr<Stream> open(const google::protobuf::MessageLite& hello, std::uint64_t answered,
+                               bool is_back) const;
+
+  /// Either way.
+  std::size_t max_message_bytes() const;
+  /// Where the ticket says that gRPC's streams are opened.
+  Invitation where() const;
+};
+
+}  // namespace reglue

@@ -1,0 +1,18 @@
+// Words as protobuf wants them: UTF-8, and no longer than agreed.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace reglue {
+
+inline constexpr std::size_t kMostFaultCharacters = 4096;
+
+/// Whether it is UTF-8.
+bool is_utf8(std::string_view text);
+
+/// The first `most` characters; bytes that are no UTF-8 become `?`.
+std::string clean(std::string_view text, std::size_t most);
+
+}  // namespace reglue

@@ -1,0 +1,41 @@
+#include "door.h"
+
+#include <gtest/gtest.h>
+
+#include "readme.h"
+#include "reglue/errors.h"
+
+namespace reglue {
+namespace {
+
+using Proof = std::string (*)(const std::string&, const std::string&, std::uint64_t);
+
+void expect_vector(const std::string& name, Proof proof) {
+  auto told = tests::entries(name);
+  const std::string secret = tests::bytes(told["secret"]);
+  EXPECT_EQ(proof(secret, told["session"], std::stoull(told["answered"])),
+            tests::bytes(told["proof"]));
+  EXPECT_NE(proof(secret, told["session"], 1), tests::bytes(told["proof"]));
+}
+
+TEST(Proofs, HelloIsThatOfTheProtocolsVector) { expect_vector("text hello", hello_proof); }
+
+TEST(Proofs, LaneIsThatOfTheProtocolsVector) { expect_vector("text lane", lane_proof); }
+
+TEST(Backoff, WaitsLongerEachTimeUpToFiveSeconds) {
+  Backoff pauses;
+  EXPECT_DOUBLE_EQ(pauses.next().count(), 0.05);
+  EXPECT_DOUBLE_EQ(pauses.next().count(), 0.08);
+  for (int i = 0; i < 20; ++i) pauses.next();
+  EXPECT_DOUBLE_EQ(pauses.next().count(), 5.0);
+}
+
+TEST(Join, AGlueThatIsNotThereIsUnreachable) {
+  const Invitation nobody{"127.0.0.1:1", "token", "", ""};
+  const auto silent = [](const std::string&) {};
+  EXPECT_THROW(join(nobody, v1::ROLE_AGENT, "test", std::chrono::milliseconds(1), silent),
+               Unreachable);
+}
+
+}  // namespace
+}  // namespace reglue

@@ -1,0 +1,115 @@
+#include "invitation.h"
+
+#include <gtest/gtest.h>
+#include <openssl/sha.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+
+#include "certificates.h"
+#include "readme.h"
+#include "reglue/errors.h"
+
+namespace reglue {
+namespace {
+
+std::string vector() {
+  std::string text = tests::block("text join-string");
+  text.erase(std::remove(text.begin(), text.end(), '\n'), text.end());
+  return text;
+}
+
+std::string sha256(const std::string& content) {
+  std::string digest(SHA256_DIGEST_LENGTH, '\0');
+  SHA256(reinterpret_cast<const unsigned char*>(content.data()), content.size(),
+         reinterpret_cast<unsigned char*>(digest.data()));
+  return digest;
+}
+
+Options at(const std::string& address) {
+  Options options;
+  options.address = address;
+  return options;
+}
+
+TEST(JoinString, OfTheProtocolIsReadWhole) {
+  auto told = tests::entries("text join-string-entries");
+  const Invitation invitation = parse_join_string(vector());
+  EXPECT_EQ(invitation.address, told["address"]);
+  EXPECT_EQ(invitation.tls_name, told["name"]);
+  EXPECT_EQ(invitation.token, told["token"]);
+  EXPECT_EQ(sha256(invitation.authority), tests::bytes(told["sha256"]));
+}
+
+TEST(JoinString, EntriesComeInAnyOrder) {
+  const Invitation invitation = parse_join_string("reglue://host:1/?token=a+b%20c&name=d");
+  EXPECT_EQ(invitation.token, "a b c");
+  EXPECT_EQ(invitation.tls_name, "d");
+  EXPECT_TRUE(invitation.authority.empty());
+}
+
+class BadJoinString : public testing::TestWithParam<std::string> {};
+
+TEST_P(BadJoinString, IsRefused) { EXPECT_THROW(parse_join_string(GetParam()), UsageError); }
+
+INSTANTIATE_TEST_SUITE_P(
+    All, BadJoinString,
+    testing::Values("http://host:1", "reglue://host", "reglue://host:0", "reglue://host:65536",
+                    "reglue://:1", "reglue://a b:1", "reglue://host:1?", "reglue://host:1?ca=",
+                    "reglue://host:1?ca=AAAA", "reglue://host:1?ca=!", "reglue://host:1?token",
+                    "reglue://host:1?token=a&token=b", "reglue://host:1?later=1",
+                    "reglue://host:1?token=%4", "reglue://host:1?token=%zz",
+                    "reglue://host:1?token=a#b", "reglue://2001:db8::7:1", "reglue://[]:1",
+                    vector().substr(0, 200), "reglue://host:1/path"));
+
+TEST(Invitation, WhatIsGivenGoesBeforeTheJoinString) {
+  Options options = at(vector());
+  options.token = "other";
+  options.tls_name = "else";
+  const Invitation invitation = invitation_of(options);
+  EXPECT_EQ(invitation.token, "other");
+  EXPECT_EQ(invitation.tls_name, "else");
+}
+
+TEST(Invitation, TheEnvironmentsTokenIsTakenWhereNoneIsGiven) {
+  setenv("REGLUE_TOKEN", "of the environment", 1);
+  EXPECT_EQ(invitation_of(at("127.0.0.1:1")).token, "of the environment");
+  EXPECT_EQ(invitation_of(at("reglue://127.0.0.1:1?token=own")).token, "own");
+  unsetenv("REGLUE_TOKEN");
+}
+
+TEST(Invitation, ATlsNameWithoutAnAuthorityIsRefused) {
+  Options options = at("127.0.0.1:1");
+  options.tls_name = "reglue";
+  EXPECT_THROW(invitation_of(options), UsageError);
+}
+
+TEST(Invitation, NoAddressIsRefused) {
+  unsetenv("REGLUE_ADDRESS");
+  EXPECT_THROW(invitation_of(Options()), UsageError);
+}
+
+TEST(Invitation, AnAuthorityComesFromAFileOfEitherKind) {
+  const std::string der = parse_join_string(vector()).authority;
+  for (const std::string& content : {der, to_pem(der), der + der, to_pem(der) + to_pem(der)}) {
+    const std::string path = testing::TempDir() + "reglue-authority";
+    std::ofstream(path, std::ios::binary) << content;
+    Options options = at("127.0.0.1:1");
+    options.ca = path;
+    const std::string read = invitation_of(options).authority;
+    EXPECT_EQ(read.substr(0, der.size()), der);
+    EXPECT_EQ(read.size() % der.size(), 0U);
+  }
+}
+
+TEST(Invitation, AFileOfNoCertificateIsRefused) {
+  Options options = at("127.0.0.1:1");
+  options.ca = "/dev/null";
+  EXPECT_THROW(invitation_of(options), UsageError);
+  options.ca = "/no/such/file";
+  EXPECT_THROW(invitation_of(options), UsageError);
+}
+
+}  // namespace
+}  // namespace reglue
