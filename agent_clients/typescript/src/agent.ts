@@ -1,0 +1,145 @@
+/**
+ * The agent's side of RL-Glue, over slots.
+ *
+ * `Agent.turn` is the primitive: one exchange over all episodes in play. The routines that people
+ * write, `agentStart`, `agentStep` and `agentEnd` (RL-Glue's names and argument order), are
+ * derived from it.
+ */
+import {
+  type Actions,
+  type Budget,
+  type Chosen,
+  type Ends,
+  Phase,
+  type Starts,
+  type Steps,
+  type Turn,
+  UNLIMITED,
+} from "./calls.js";
+import { type Part, stacked } from "./conforming.js";
+import { NotAnAgent } from "./errors.js";
+import type { Arrays } from "./rows.js";
+import type { TaskSpec } from "./spec.js";
+
+/** A routine may return what it returns at once, or a promise of it. */
+export type Awaitable<T> = T | PromiseLike<T>;
+
+/**
+ * Derive from it and write `agentStart` and `agentStep`, or `turn`.
+ *
+ * Observations are named tensors with one row a slot; actions are returned as rows of the only
+ * action tensor, or as an object of such rows where the task has several. Numbers are cast to the
+ * spec's dtype; a whole number that does not fit it is a BadAnswer.
+ *
+ * Observations and rewards are views of what came in, good for reading as long as you like.
+ */
+export abstract class Agent {
+  /** What to play; there from `agentInit` on. */
+  spec!: TaskSpec;
+  /** Of the present turn. */
+  phase: Phase = Phase.Train;
+  /** What remains at the present call. */
+  budget: Budget = UNLIMITED;
+
+  /** Most slots the agent plays at once; 0 means any number. */
+  get maxSlots(): number {
+    return 0;
+  }
+
+  /** True if a turn may leave live slots out. */
+  get partialTurns(): boolean {
+    return false;
+  }
+
+  /** False if it cannot take an episode's end: then it plays continuing tasks alone. */
+  get episodic(): boolean {
+    return true;
+  }
+
+  /** True if the agent can be taken through adaptBegin and adapt. */
+  get adapts(): boolean {
+    return true;
+  }
+
+  /** Become naive again: everything learned before is forgotten. */
+  agentInit(spec: TaskSpec): Awaitable<void> {}
+
+  /** Choose the first action of each episode that begins. */
+  agentStart(observations: Arrays, starts: Starts): Awaitable<Chosen> {
+    throw new NotAnAgent(`${this.constructor.name} lacks agentStart()`);
+  }
+
+  /** Choose the next action of each episode that goes on. */
+  agentStep(rewards: Float64Array, observations: Arrays, steps: Steps): Awaitable<Chosen> {
+    throw new NotAnAgent(`${this.constructor.name} lacks agentStep()`);
+  }
+
+  /** Take the last reward and observation of each episode that ended. */
+  agentEnd(rewards: Float64Array, observations: Arrays, ends: Ends): Awaitable<void> {}
+
+  /** Stop learning and exploring: what follows is judged. */
+  agentFreeze(): Awaitable<void> {}
+
+  /** Answer a message of the benchmark's. */
+  agentMessage(message: string): Awaitable<string> {
+    return "";
+  }
+
+  /** Release what `agentInit` took. */
+  agentCleanup(): Awaitable<void> {}
+
+  /** Return to the meta-trained state; a new wave of trials begins. */
+  adaptBegin(): Awaitable<void> {}
+
+  /** Learn from the episodes since `adaptBegin` or the last `adapt`. */
+  adapt(): Awaitable<void> {}
+
+  /** Answer a whole turn: rows for its steps, then for its starts. */
+  turn(turn: Turn): Awaitable<Actions | Chosen> {
+    return byRoutines(this, turn);
+  }
+}
+
+/** Throws NotAnAgent, naming the routine, if `agent` cannot play a turn. */
+export function checkAgent(agent: unknown): asserts agent is Agent {
+  if (!(agent instanceof Agent)) {
+    throw new NotAnAgent(`got ${String(agent)}, wanted an object of a class that extends Agent`);
+  }
+  if (agent.turn !== Agent.prototype.turn) return;
+  for (const name of ["agentStart", "agentStep"] as const) {
+    if (agent[name] === Agent.prototype[name]) {
+      const lacking = `${agent.constructor.name} lacks ${name}()`;
+      throw new NotAnAgent(`${lacking}; write agentStart() and agentStep(), or turn()`);
+    }
+  }
+}
+
+async function byRoutines(agent: Agent, turn: Turn): Promise<Chosen> {
+  const { ends, steps, starts, rewards } = turn;
+  const ended = ends.slots.length;
+  const stepped = ended + steps.slots.length;
+  if (ended > 0) {
+    await agent.agentEnd(rewards.subarray(0, ended), rowsOf(turn, 0, ended), ends);
+  }
+  const parts: Part[] = [];
+  if (steps.slots.length > 0) {
+    const observations = rowsOf(turn, ended, stepped);
+    const answer = await agent.agentStep(rewards.subarray(ended), observations, steps);
+    parts.push({ routine: "agentStep", answer, rows: steps.slots.length });
+  }
+  if (starts.slots.length > 0) {
+    const observations = rowsOf(turn, stepped, stepped + starts.slots.length);
+    const answer = await agent.agentStart(observations, starts);
+    parts.push({ routine: "agentStart", answer, rows: starts.slots.length });
+  }
+  return stacked(agent.spec, parts);
+}
+
+/** The rows `start` up to `stop` of each observation. */
+function rowsOf(turn: Turn, start: number, stop: number): Arrays {
+  const arrays: Record<string, Arrays[string]> = Object.create(null);
+  for (const name in turn.observations) {
+    arrays[name] = turn.observations[name]!.slice(start, stop);
+  }
+  return arrays;
+}

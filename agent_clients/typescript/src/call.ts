@@ -1,0 +1,56 @@
+/** A stream of gRPC's: AgentService.Connect. */
+import { type Client, type ClientDuplexStream, Metadata, status } from "@grpc/grpc-js";
+
+import { openClient, refusal } from "./door.js";
+import type { Ticket } from "./gen/reglue/v1/lobby_pb.js";
+import type { Invitation } from "./invitation.js";
+import { Stream, StreamEnded } from "./stream.js";
+
+/** A call that is under way. */
+export class CallStream extends Stream {
+  readonly #client: Client;
+  readonly #call: ClientDuplexStream<Uint8Array, Uint8Array>;
+
+  /** `where` is where the ticket says that streams are opened. */
+  constructor(where: Invitation, ticket: Ticket, maxMessageBytes: number) {
+    super();
+    this.#client = openClient(where, maxMessageBytes);
+    const metadata = new Metadata();
+    metadata.set("reglue-session", ticket.session);
+    this.#call = this.#client.makeBidiStreamRequest(
+      "/reglue.v1.AgentService/Connect",
+      (message: Uint8Array) => message as Buffer,
+      (bytes: Buffer) => bytes,
+      metadata,
+    );
+    this.#call.on("readable", () => this.changed());
+    this.#call.on("error", () => {}); // its status says it all
+    this.#call.on("status", ({ code, details }) => this.ended(meant(code, details)));
+  }
+
+  override send(message: Uint8Array): void {
+    this.#call.write(asBuffer(message));
+  }
+
+  override close(): void {
+    this.#call.cancel();
+    this.#client.close();
+  }
+
+  protected override take(): Uint8Array | undefined {
+    return this.#call.read() ?? undefined;
+  }
+}
+
+function meant(code: number, details: string): StreamEnded {
+  if (code === status.OK) {
+    return new StreamEnded("the glue closed the session without a farewell", code);
+  }
+  const isRefused = refusal(code, details) !== undefined;
+  return new StreamEnded(isRefused ? details : `the glue went away: ${details}`, code);
+}
+
+/** The same bytes, as gRPC wants to have them. */
+function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
+}

@@ -1,0 +1,114 @@
+/** What the glue says to an agent, and what the agent answers. Every array has one row a slot. */
+import type { Arrays, Elements, Rows } from "./rows.js";
+import type { TaskSpec } from "./spec.js";
+
+/** What episodes are for; numbered as on the wire. */
+export enum Phase {
+  Train = 1,
+  Adapt = 2,
+  Evaluate = 3,
+}
+
+/** How an episode ended; numbered as on the wire. */
+export enum EndKind {
+  /** The task ended: do not bootstrap. */
+  Terminated = 1,
+  /** Time ran out: bootstrap from the last observation. */
+  Truncated = 2,
+  /** The environment failed: the episode does not count. */
+  Void = 3,
+}
+
+/** Bits of what became of the action before. */
+export enum StepFlag {
+  /** None came in time; a default was played. */
+  Defaulted = 1,
+  /** It lay outside its bounds. */
+  Clipped = 2,
+}
+
+/** Episodes that ended: slots and, for each, its EndKind. */
+export interface Ends {
+  readonly slots: Uint32Array;
+  readonly kinds: Uint8Array;
+}
+
+/** Episodes that go on: slots and, for each, its StepFlag bits. */
+export interface Steps {
+  readonly slots: Uint32Array;
+  readonly flags: Uint8Array;
+}
+
+/** Episodes that begin: slots and, for each, a seed for the agent's own chance. */
+export interface Starts {
+  readonly slots: Uint32Array;
+  readonly seeds: BigUint64Array;
+}
+
+/** One exchange over many episodes; rows are ends, then steps, then starts. */
+export interface Turn {
+  readonly phase: Phase;
+  readonly ends: Ends;
+  readonly steps: Steps;
+  readonly starts: Starts;
+  /** Of the actions before, of ends, then steps; NaN where the spec withholds them. */
+  readonly rewards: Float64Array;
+  readonly observations: Arrays;
+}
+
+/** A number, or numbers, or rows of numbers. */
+export type Values =
+  number | bigint | boolean | Rows | Elements | Uint8ClampedArray | readonly Values[];
+
+/** Actions as an author returns them: rows of the only action tensor, or rows by name. */
+export type Chosen = Values | { readonly [name: string]: Values };
+
+/** An answer to a whole turn, rows of steps, then of starts, which also gives episodes up. */
+export class Actions {
+  constructor(
+    readonly actions: Chosen,
+    /** Slots whose episode the agent gives up. Their rows are there and are not looked at. */
+    readonly abandon: readonly number[] = [],
+  ) {}
+}
+
+/** What remains, microseconds; undefined is no limit. */
+export interface Budget {
+  readonly stepUs: bigint | undefined;
+  readonly bankUs: bigint | undefined;
+  readonly adaptUs: bigint | undefined;
+  readonly runUs: bigint | undefined;
+}
+
+/** A budget without limits. */
+export const UNLIMITED: Budget = {
+  stepUs: undefined,
+  bankUs: undefined,
+  adaptUs: undefined,
+  runUs: undefined,
+};
+
+/** What the glue says. */
+export type Call =
+  | { readonly kind: "init"; readonly spec: TaskSpec }
+  | { readonly kind: "turn"; readonly turn: Turn }
+  | { readonly kind: "freeze" | "adaptBegin" | "adapt" | "cleanup" }
+  | { readonly kind: "message"; readonly text: string }
+  | {
+      readonly kind: "refusal";
+      readonly ofSeq: bigint;
+      readonly got: string;
+      readonly wanted: string;
+    }
+  | { readonly kind: "farewell"; readonly reason: string };
+
+/** What the agent answers; actions are elements of each action tensor, in the spec's order. */
+export type Reply =
+  | {
+      readonly kind: "actions";
+      readonly actions: readonly Elements[];
+      readonly abandon: readonly number[];
+    }
+  | { readonly kind: "done" }
+  | { readonly kind: "message"; readonly text: string }
+  | { readonly kind: "fault"; readonly what: string };

@@ -1,0 +1,51 @@
+/** Connects an agent to a glue. */
+import { endianness } from "node:os";
+
+import { type Agent, checkAgent } from "./agent.js";
+import { UsageError } from "./errors.js";
+import { type Given, invitation } from "./invitation.js";
+import { playSession } from "./session.js";
+import { type Transport, TRANSPORTS } from "./way.js";
+
+/** All that an agent may say of how it comes in. */
+export interface ConnectOptions extends Given {
+  /** What it calls itself, for people; its class's name if it says nothing. */
+  readonly name?: string | undefined;
+  /** How long to wait for a glue that is not up yet, or is gone, seconds; 60 if not said. */
+  readonly patienceS?: number | undefined;
+  /** `unix` wants a Unix socket, `grpc` none; `auto` takes it where it can be opened. */
+  readonly transport?: Transport | undefined;
+  /** Aborting it interrupts the session: the glue is told, and its reason is thrown. */
+  readonly signal?: AbortSignal | undefined;
+  /** Where words for the author go: refusals, lost connections; stderr if not said. */
+  readonly log?: ((words: string) => void) | undefined;
+}
+
+/**
+ * Play a session at the glue until it says farewell; its words.
+ *
+ * `address` is `host:port` or a join string, which holds the token and whom to trust as well; they
+ * default to REGLUE_ADDRESS and REGLUE_TOKEN of the environment. With an authority (`ca`) the
+ * connection is made with TLS, and never without it. A connection that breaks is made again, as
+ * long as the glue allows and at most `patienceS`, and every call is carried out once.
+ *
+ * Throws NotAnAgent (a routine is missing), Unreachable, Refused (wrong token, wrong version,
+ * WrongTls, busy), SessionLost (the glue went away), UsageError (no address, no such transport
+ * here), and whatever the agent itself throws, after telling the glue.
+ */
+export async function connect(agent: Agent, options: ConnectOptions = {}): Promise<string> {
+  if (endianness() !== "LE") throw new UsageError("this client needs a little-endian machine");
+  checkAgent(agent);
+  const { transport = "auto", patienceS = 60 } = options;
+  if (!TRANSPORTS.includes(transport)) {
+    throw new UsageError(`got transport ${transport}, wanted ${TRANSPORTS.join(", ")}`);
+  }
+  if (!(patienceS >= 0)) throw new UsageError(`got patience ${patienceS} s, wanted 0 or more`);
+  return playSession(agent, invitation(options), {
+    name: options.name ?? agent.constructor.name,
+    patienceMs: 1000 * patienceS,
+    transport,
+    signal: options.signal ?? new AbortController().signal,
+    log: options.log ?? ((words) => console.error(`reglue: ${words}`)),
+  });
+}

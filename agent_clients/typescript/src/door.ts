@@ -1,0 +1,151 @@
+/** The way in: channels, and a ticket from the lobby. */
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { type ChannelOptions, Client, credentials, type ServiceError, status } from "@grpc/grpc-js";
+
+import { backoff, pause } from "./backoff.js";
+import { trusting } from "./certificates.js";
+import {
+  Busy,
+  Refused,
+  type ReglueError,
+  Unreachable,
+  WrongToken,
+  WrongVersion,
+} from "./errors.js";
+import { JoinRequestSchema, Role, type Ticket, TicketSchema } from "./gen/reglue/v1/lobby_pb.js";
+import { tlsTrouble } from "./handshake.js";
+import { type Invitation, splitAddress } from "./invitation.js";
+import { PROTOCOL_MAJOR, PROTOCOL_MINOR } from "./version.js";
+
+/** Largest message of a hub, either way, bytes. */
+export const HUB_MESSAGE_BYTES = 64 * 1024 * 1024;
+
+const LOOPBACK = ["localhost", "127.0.0.1", "::1"];
+const TRY_MS = 5000; // how long one call of Join may take
+const QUIET_MS = 2000; // how long nobody is told that a glue is waited for
+const HANDSHAKE_MS = 2000; // how long one may take that is made to learn why another failed
+
+/** What a glue means that does not let somebody in, in its words; undefined for other codes. */
+export function refusal(code: number | undefined, why: string): ReglueError | undefined {
+  switch (code) {
+    case status.UNAUTHENTICATED:
+      return new WrongToken(why);
+    case status.FAILED_PRECONDITION:
+      return new WrongVersion(why);
+    case status.ALREADY_EXISTS:
+      return new Busy(why);
+    case status.INVALID_ARGUMENT:
+      return new Refused(why);
+    default:
+      return undefined;
+  }
+}
+
+/** A client to where the invitation says, with TLS where it names an authority. */
+export function openClient(where: Invitation, maxMessageBytes: number): Client {
+  const options: ChannelOptions = {
+    "grpc.max_send_message_length": maxMessageBytes,
+    "grpc.max_receive_message_length": maxMessageBytes,
+    "grpc.keepalive_time_ms": 20_000,
+    "grpc.keepalive_timeout_ms": 20_000,
+    "grpc.keepalive_permit_without_calls": 1,
+    "grpc.enable_retries": 0,
+    "grpc.service_config_disable_resolution": 1,
+    "grpc.use_local_subchannel_pool": 1, // a try that failed must not delay the next one
+  };
+  if (LOOPBACK.includes(splitAddress(where.address).host)) {
+    options["grpc.enable_http_proxy"] = 0; // `http_proxy` is not meant for those
+  }
+  if (where.authority.length === 0) {
+    return new Client(where.address, credentials.createInsecure(), options);
+  }
+  if (where.tlsName !== "") options["grpc.ssl_target_name_override"] = where.tlsName;
+  const trusted = credentials.createFromSecureContext(trusting(where.authority), {
+    rejectUnauthorized: true, // whatever NODE_TLS_REJECT_UNAUTHORIZED says
+  });
+  return new Client(where.address, trusted, options);
+}
+
+/** How somebody joins. */
+export interface Joining {
+  readonly name: string;
+  readonly patienceMs: number;
+  readonly signal: AbortSignal;
+  readonly log: (words: string) => void;
+}
+
+/**
+ * A ticket; waits up to `patienceMs` for a glue that is not up yet.
+ *
+ * Throws Unreachable, WrongToken, WrongVersion, WrongTls, Busy, Refused, and the signal's reason.
+ */
+export async function join(where: Invitation, joining: Joining): Promise<Ticket> {
+  const { patienceMs, signal, log } = joining;
+  const began = performance.now();
+  let isQuiet = true;
+  for (const pauseMs of backoff()) {
+    const leftMs = Math.max(began + patienceMs - performance.now(), 100);
+    try {
+      return await askOnce(where, joining, Math.min(leftMs, TRY_MS));
+    } catch (error) {
+      signal.throwIfAborted();
+      const { code, details } = error as ServiceError;
+      const refused = refusal(code, details);
+      if (refused !== undefined) throw refused;
+      if (code === status.UNAVAILABLE) {
+        const trouble = await tlsTrouble(where, Math.min(leftMs, HANDSHAKE_MS));
+        if (trouble !== undefined) throw trouble; // waiting mends none
+      }
+      if (performance.now() + pauseMs > began + patienceMs) {
+        throw unreachable(error as ServiceError, where, patienceMs);
+      }
+    }
+    if (isQuiet && performance.now() > began + QUIET_MS) {
+      isQuiet = false;
+      log(`waiting for a glue at ${where.address}, up to ${patienceMs / 1000} s`);
+    }
+    await pause(pauseMs, signal);
+  }
+  throw new Error("the backoff never ends");
+}
+
+/** Rejects with a ServiceError. */
+async function askOnce(where: Invitation, joining: Joining, timeoutMs: number): Promise<Ticket> {
+  const request = create(JoinRequestSchema, {
+    major: PROTOCOL_MAJOR,
+    minor: PROTOCOL_MINOR,
+    role: Role.AGENT,
+    token: where.token,
+    name: joining.name.slice(0, 200),
+  });
+  // A client each try: one that failed waits longer than we mean to.
+  const client = openClient(where, HUB_MESSAGE_BYTES);
+  let interrupt = () => {};
+  try {
+    return await new Promise<Ticket>((resolve, reject) => {
+      const call = client.makeUnaryRequest(
+        "/reglue.v1.LobbyService/Join",
+        (message: typeof request) => Buffer.from(toBinary(JoinRequestSchema, message)),
+        (bytes: Buffer) => fromBinary(TicketSchema, bytes),
+        request,
+        { deadline: Date.now() + timeoutMs },
+        (error, ticket) => (error === null ? resolve(ticket!) : reject(error)),
+      );
+      interrupt = () => call.cancel();
+      joining.signal.addEventListener("abort", interrupt);
+    });
+  } finally {
+    joining.signal.removeEventListener("abort", interrupt);
+    client.close();
+  }
+}
+
+function unreachable(error: ServiceError, where: Invitation, patienceMs: number): ReglueError {
+  const within = `at ${where.address} within ${patienceMs / 1000} s`;
+  if (error.code === status.RESOURCE_EXHAUSTED) {
+    return new Busy(`the glue had no connection to spare ${within}; try again later`);
+  }
+  return new Unreachable(
+    `no glue answered ${within}; is it running, and is the address right? (${error.details})`,
+  );
+}

@@ -1,0 +1,93 @@
+/**
+ * Why a connection is not made, where TLS is the reason: gRPC itself does not say it.
+ *
+ * A connection that failed is tried again beside gRPC, as far as the TLS handshake; nothing else
+ * is sent, and nothing is trusted for it.
+ */
+import { isIP } from "node:net";
+import { connect } from "node:tls";
+
+import { trusting } from "./certificates.js";
+import { WrongTls } from "./errors.js";
+import { type Invitation, splitAddress } from "./invitation.js";
+
+const OTHER_AUTHORITY = [
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  "CERT_SIGNATURE_FAILURE",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+];
+
+const CUT_OFF = /^(ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_)/;
+
+/**
+ * What is wrong with TLS between this agent and whoever answers; undefined if nothing is.
+ *
+ * Also undefined where nobody answers, or not in time.
+ */
+export async function tlsTrouble(
+  where: Invitation,
+  timeoutMs: number,
+): Promise<WrongTls | undefined> {
+  const isTls = where.authority.length > 0;
+  const outcome = await shakeHands(where, timeoutMs);
+  if (outcome instanceof Error) return told(outcome, where);
+  if (isTls || outcome !== "done") return undefined;
+  const wanted = "give its whole join string, or the certificate of its authority (ca)";
+  return new WrongTls(`the glue at ${where.address} speaks TLS: ${wanted}`);
+}
+
+/** As gRPC's, but without an authority to trust it looks at no certificate. */
+function shakeHands(where: Invitation, timeoutMs: number): Promise<"done" | "late" | Error> {
+  const { host, port } = splitAddress(where.address);
+  const isTls = where.authority.length > 0;
+  return new Promise((resolve) => {
+    const socket = connect({
+      host,
+      port,
+      servername: where.tlsName || (isIP(host) ? "" : host), // none is sent for an address
+      ALPNProtocols: ["h2"],
+      rejectUnauthorized: isTls,
+      ...(isTls ? { secureContext: trusting(where.authority) } : {}),
+    });
+    const end = (outcome: "done" | "late" | Error) => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(outcome);
+    };
+    const timer = setTimeout(end, timeoutMs, "late");
+    socket.once("secureConnect", () => end("done"));
+    socket.on("error", end);
+  });
+}
+
+/** The words for a handshake that failed. */
+function told(error: NodeJS.ErrnoException, where: Invitation): WrongTls | undefined {
+  const code = error.code ?? "";
+  const whose = `the certificate of the glue at ${where.address}`;
+  if (CUT_OFF.test(code)) return undefined; // whoever was there may come back
+  if (OTHER_AUTHORITY.includes(code)) {
+    const wanted = "ask the host for its present join string, or somebody else answers there";
+    return new WrongTls(`${whose} is not signed by the authority that you trust: ${wanted}`);
+  }
+  if (code === "ERR_TLS_CERT_ALTNAME_INVALID") {
+    const name = where.tlsName || splitAddress(where.address).host;
+    const wanted = "give the name that it is made out to (tlsName), or use the host's join string";
+    return new WrongTls(`${whose} is not made out to ${name}: ${wanted}`);
+  }
+  if (code === "CERT_HAS_EXPIRED" || code === "CERT_NOT_YET_VALID") {
+    const when = code === "CERT_HAS_EXPIRED" ? "has expired" : "is not valid yet";
+    return new WrongTls(`${whose} ${when}: the host must renew it, or a clock is wrong`);
+  }
+  if (code.startsWith("CERT_")) return new WrongTls(`${whose} cannot be trusted: ${code}`);
+  if (code.includes("ALERT")) {
+    return new WrongTls(`the glue at ${where.address} broke the TLS handshake off: ${code}`);
+  }
+  if (where.authority.length === 0) return undefined;
+  return new WrongTls(
+    `what answers at ${where.address} does not speak TLS, as the invitation to it does (${code}): ` +
+      "ask the host for its present join string; nothing was sent without TLS",
+  );
+}

@@ -1,0 +1,111 @@
+/** What an agent needs to come in: address, token, and whom to trust, in one string. */
+import { checkedAuthority, readAuthority } from "./certificates.js";
+import { UsageError } from "./errors.js";
+
+/** Where a glue listens and how to get in. */
+export interface Invitation {
+  /** host:port. */
+  readonly address: string;
+  readonly token: string;
+  /** DER of the authority's certificate, or of several; empty: no TLS. */
+  readonly authority: Uint8Array;
+  /** The name in the glue's certificate; empty: the address's. */
+  readonly tlsName: string;
+}
+
+/** What may be said beside an address, and goes before what a join string says. */
+export interface Given {
+  readonly address?: string | undefined;
+  readonly token?: string | undefined;
+  /** The certificate of the authority to trust: a file, or its bytes; PEM or DER. */
+  readonly ca?: string | Uint8Array | undefined;
+  readonly tlsName?: string | undefined;
+}
+
+const FORM = "reglue://HOST:PORT?ca=…&name=…&token=…";
+const HOST = /^(?:[^\s/?#@:[\]]+|\[[^\s/?#@[\]]*:[^\s/?#@[\]]*\])$/;
+const LAST_PORT = 65535;
+const LONGEST_SHOWN = 80; // characters of what was given: it may hold a token
+
+/**
+ * The invitation of a join string or of `host:port`, and of what is given beside it.
+ *
+ * Address and token default to REGLUE_ADDRESS and REGLUE_TOKEN. Throws UsageError.
+ */
+export function invitation(given: Given): Invitation {
+  const address = (given.address || process.env["REGLUE_ADDRESS"] || "").trim();
+  if (address === "") {
+    throw new UsageError("no address: give host:port or a join string, or set REGLUE_ADDRESS");
+  }
+  const said = address.includes("://") ? parsed(address) : plain(address);
+  const whole = {
+    address: said.address,
+    token: given.token ?? (said.token || process.env["REGLUE_TOKEN"] || ""),
+    authority: given.ca === undefined ? said.authority : readAuthority(given.ca),
+    tlsName: given.tlsName ?? said.tlsName,
+  };
+  if (whole.tlsName !== "" && whole.authority.length === 0) {
+    const got = `got TLS name ${whole.tlsName} and no authority to trust`;
+    throw new UsageError(`${got}: give the whole join string, or the authority's certificate (ca)`);
+  }
+  return whole;
+}
+
+/** Host, without brackets, and port of `host:port`. Throws UsageError. */
+export function splitAddress(address: string): { host: string; port: number } {
+  const [, host, port] = /^(.*):(\d+)$/s.exec(address) ?? [];
+  if (host === undefined || !HOST.test(host) || Number(port) > LAST_PORT) {
+    const got = address.slice(0, LONGEST_SHOWN);
+    throw new UsageError(`got address ${got}, wanted host:port such as 127.0.0.1:4096`);
+  }
+  if (Number(port) === 0) {
+    throw new UsageError(`got address ${address}, wanted the port that the glue listens on`);
+  }
+  return { host: host.replace(/^\[|\]$/g, ""), port: Number(port) };
+}
+
+function plain(address: string): Invitation {
+  splitAddress(address);
+  return { address, token: "", authority: new Uint8Array(), tlsName: "" };
+}
+
+/** A join string. What is not understood is refused: it may be about whom to trust. */
+function parsed(text: string): Invitation {
+  const [, address, query] = /^reglue:\/\/([^/?#]*)\/?(?:\?([^#]*))?$/i.exec(text) ?? [];
+  if (address === undefined || query === "") {
+    throw new UsageError(`got join string ${text.slice(0, LONGEST_SHOWN)}, wanted ${FORM}`);
+  }
+  const pairs = (query?.split("&") ?? []).map(pair);
+  const entries = new Map(pairs);
+  const isKnown = pairs.every(([name]) => ["ca", "name", "token"].includes(name));
+  if (entries.size < pairs.length || !isKnown) {
+    const got = pairs.map(([name]) => name.slice(0, LONGEST_SHOWN)).join(", ");
+    throw new UsageError(`got a join string with ${got}, wanted ca, name and token, each once`);
+  }
+  const ca = entries.get("ca");
+  return {
+    ...plain(address),
+    token: entries.get("token") ?? "",
+    authority: ca === undefined ? new Uint8Array() : decoded(ca),
+    tlsName: entries.get("name") ?? "",
+  };
+}
+
+function pair(text: string): [string, string] {
+  const words = /^([^=]*)=(.*)$/s.exec(text)?.slice(1) ?? [];
+  try {
+    const [name, value] = words.map((word) => decodeURIComponent(word.replaceAll("+", " ")));
+    if (name !== undefined && value !== undefined) return [name, value];
+  } catch {
+    // What follows is said of it.
+  }
+  throw new UsageError(`a join string's entry is cut or broken, copy it whole; wanted ${FORM}`);
+}
+
+function decoded(text: string): Uint8Array {
+  const what = "the join string's ca";
+  if (!/^[A-Za-z0-9_-]*={0,2}$/.test(text)) {
+    throw new UsageError(`${what} is no certificate, copy it whole: it is not base64`);
+  }
+  return checkedAuthority(Buffer.from(text, "base64url"), what);
+}

@@ -1,0 +1,99 @@
+/**
+ * A lane: messages over a Unix socket, for agents on the glue's own host.
+ *
+ * Each message is preceded by its length, four bytes, little-endian.
+ */
+import { connect, type Socket } from "node:net";
+import { basename, dirname, join } from "node:path";
+
+import { Stream, StreamEnded } from "./stream.js";
+
+/** Most bytes of a Unix socket's path (sun_path holds 108, with the zero behind it). */
+export const LONGEST_PATH = 107;
+
+const HEADER = 4;
+
+/**
+ * Where this process finds a ticket's `lanePath`: REGLUE_LANE_DIR is put in place of what comes
+ * before its last two parts.
+ */
+export function pathHere(lanePath: string): string {
+  const here = process.env["REGLUE_LANE_DIR"];
+  return here ? join(here, basename(dirname(lanePath)), basename(lanePath)) : lanePath;
+}
+
+/** A socket at `path`. Rejects with the error of the system's. */
+export function openSocket(path: string, timeoutMs: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ path });
+    const timer = setTimeout(() => socket.destroy(new Error("nobody answers")), timeoutMs);
+    const failed = (error: Error) => {
+      clearTimeout(timer);
+      reject(error);
+    };
+    socket.once("error", failed);
+    socket.once("connect", () => {
+      clearTimeout(timer);
+      socket.off("error", failed);
+      resolve(socket);
+    });
+  });
+}
+
+/** Frames over a socket, which it owns. */
+export class LaneStream extends Stream {
+  readonly #socket: Socket;
+  #most: number; // bytes of a message
+  #length: number | undefined; // of the message whose header was taken
+
+  constructor(socket: Socket, maxMessageBytes: number) {
+    super();
+    this.#socket = socket;
+    this.#most = maxMessageBytes;
+    socket.on("readable", () => this.changed());
+    socket.on("error", (error) => this.ended(gone(error.message)));
+    socket.on("end", () => this.ended(gone("its end of the lane is closed")));
+    socket.on("close", () => this.ended(gone("the lane is closed")));
+  }
+
+  /** From now on messages may be that large. */
+  allow(maxMessageBytes: number): void {
+    this.#most = maxMessageBytes;
+  }
+
+  override send(message: Uint8Array): void {
+    const header = Buffer.allocUnsafe(HEADER);
+    header.writeUInt32LE(message.length);
+    this.#socket.cork();
+    this.#socket.write(header);
+    this.#socket.write(message);
+    this.#socket.uncork();
+  }
+
+  override close(): void {
+    this.#socket.destroySoon(); // what was sent is still to go out
+  }
+
+  protected override take(): Uint8Array | undefined {
+    this.#length ??= this.#read(HEADER)?.readUInt32LE();
+    if (this.#length === undefined) return undefined;
+    if (this.#length > this.#most) {
+      const got = `a message of ${this.#length} bytes, wanted at most ${this.#most}`;
+      this.#socket.destroy();
+      throw gone(`got ${got}`);
+    }
+    const message = this.#length === 0 ? Buffer.alloc(0) : this.#read(this.#length);
+    if (message !== undefined) this.#length = undefined;
+    return message;
+  }
+
+  /** So many bytes, or none. */
+  #read(size: number): Buffer | undefined {
+    const bytes: Buffer | null = this.#socket.read(size);
+    return bytes?.length === size ? bytes : undefined; // at its end a socket gives what is left
+  }
+}
+
+function gone(why: string): StreamEnded {
+  return new StreamEnded(`the glue went away: ${why}`);
+}

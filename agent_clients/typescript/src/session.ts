@@ -1,0 +1,238 @@
+/** One session: join, say hello, answer calls, come back if the stream breaks, leave. */
+import { status } from "@grpc/grpc-js";
+
+import type { Agent } from "./agent.js";
+import { backoff, pause } from "./backoff.js";
+import type { Call } from "./calls.js";
+import { join } from "./door.js";
+import { BadCall, ReglueError, SessionLost, SpecError, UsageError } from "./errors.js";
+import type { Ticket } from "./gen/reglue/v1/lobby_pb.js";
+import type { Invitation } from "./invitation.js";
+import { play } from "./player.js";
+import { helloProof } from "./proofs.js";
+import type { TaskSpec } from "./spec.js";
+import { type Stream, StreamEnded } from "./stream.js";
+import { PROTOCOL_MAJOR, PROTOCOL_MINOR, SDK } from "./version.js";
+import { type Transport, Way } from "./way.js";
+import {
+  decodeBudget,
+  decodeCall,
+  encodeHello,
+  encodeReply,
+  type Raw,
+  readMessage,
+} from "./wire/messages.js";
+
+/** Answers that are remembered: as many calls may be under way at once. */
+const WINDOW = 8;
+
+const FAREWELL_MS = 5000; // how long a faulted agent waits for the glue's last word
+const END_MS = 2000; // and one that was interrupted
+
+/** How a session is played. */
+export interface Playing {
+  readonly name: string;
+  readonly patienceMs: number;
+  readonly transport: Transport;
+  readonly signal: AbortSignal;
+  readonly log: (words: string) => void;
+}
+
+/** The glue does not know a session any more: one may join anew. */
+class Forgotten extends Error {}
+
+/** Play at the glue until the farewell; its reason. Throws as `connect`. */
+export async function playSession(
+  agent: Agent,
+  where: Invitation,
+  playing: Playing,
+): Promise<string> {
+  for (const pauseMs of backoff()) {
+    const ticket = await join(where, playing);
+    try {
+      return await new Session(agent, where, ticket, playing).play();
+    } catch (error) {
+      if (!(error instanceof Forgotten)) throw error;
+      playing.log("the glue has forgotten this session; joining anew");
+      await pause(pauseMs, playing.signal);
+    }
+  }
+  throw new Error("the backoff never ends");
+}
+
+/** An agent's end of one ticket's session: every call is carried out once, whatever breaks. */
+class Session {
+  readonly #way: Way;
+  readonly #answers = new Map<bigint, Uint8Array>(); // to the last calls, oldest first
+  #spec: TaskSpec | undefined;
+  #taken = 0n; // number of the last call that was taken in
+  #isSeated = false; // at the glue, by an earlier stream
+
+  constructor(
+    private readonly agent: Agent,
+    where: Invitation,
+    private readonly ticket: Ticket,
+    private readonly playing: Playing,
+  ) {
+    this.#way = new Way(where, ticket, playing.transport);
+  }
+
+  /** Stream after stream. Throws Forgotten if the glue does not know the session any more. */
+  async play(): Promise<string> {
+    const graceMs = Math.min(this.ticket.graceMs, this.playing.patienceMs);
+    let brokenAt: number | undefined;
+    let pauses = backoff();
+    for (;;) {
+      const heard = this.#taken;
+      try {
+        return await this.#stream();
+      } catch (error) {
+        if (this.#isForgotten(error)) throw new Forgotten();
+        if (!(error instanceof SessionLost) || !(error.cause instanceof StreamEnded)) throw error;
+        const now = performance.now();
+        if (brokenAt === undefined || this.#taken > heard) {
+          brokenAt = now;
+          pauses = backoff();
+        }
+        const pauseMs = pauses.next().value;
+        if (now + pauseMs > brokenAt + graceMs) {
+          if (this.ticket.address !== "") throw new Forgotten(); // the run is gone, not its hub
+          throw error;
+        }
+        this.playing.log(`the connection broke, coming back: ${error.message}`);
+        await pause(pauseMs, this.playing.signal);
+      }
+    }
+  }
+
+  #isForgotten(error: unknown): boolean {
+    if (this.ticket.graceMs === 0 || !(error instanceof ReglueError)) return false;
+    return error.cause instanceof StreamEnded && error.cause.code === status.UNAUTHENTICATED;
+  }
+
+  /** One stream, to the farewell. Throws SessionLost if it breaks. */
+  async #stream(): Promise<string> {
+    const { signal } = this.playing;
+    const stream = await this.#open();
+    this.#isSeated = true;
+    const interrupt = () => stream.interrupt(signal.reason);
+    if (signal.aborted) interrupt();
+    signal.addEventListener("abort", interrupt);
+    try {
+      return await this.#answer(stream);
+    } finally {
+      signal.removeEventListener("abort", interrupt);
+      stream.close();
+    }
+  }
+
+  /** A stream on which hello is said. */
+  async #open(): Promise<Stream> {
+    const { session, secret } = this.ticket;
+    const hello = encodeHello({
+      major: PROTOCOL_MAJOR,
+      minor: PROTOCOL_MINOR,
+      sdk: SDK,
+      agent: this.playing.name.slice(0, 200),
+      maxSlots: this.agent.maxSlots,
+      partialTurns: this.agent.partialTurns,
+      adapts: this.agent.adapts,
+      episodic: this.agent.episodic,
+      session,
+      proof: helloProof(secret, session, this.#taken),
+      answered: this.#taken,
+    });
+    try {
+      return await this.#way.open(hello, this.#taken, this.#isSeated);
+    } catch (error) {
+      throw error instanceof StreamEnded ? error.meaning() : error;
+    }
+  }
+
+  async #answer(stream: Stream): Promise<string> {
+    for (;;) {
+      const { message, call } = await this.#next(stream);
+      if (call.kind === "farewell") return call.reason;
+      if (call.kind === "refusal") {
+        this.playing.log(`reply ${call.ofSeq} was refused: got ${call.got}, wanted ${call.wanted}`);
+      }
+      let answer: Uint8Array | undefined;
+      try {
+        this.agent.budget = decodeBudget(message);
+        const reply = await play(this.agent, call);
+        answer = reply && this.#checked(encodeReply(message.seq, reply));
+      } catch (error) {
+        await this.#fault(stream, message.seq, error);
+        throw error;
+      }
+      this.#taken = message.seq;
+      if (answer !== undefined) {
+        this.#remember(message.seq, answer);
+        stream.send(answer);
+      }
+    }
+  }
+
+  /** What the glue says for the first time. Throws SessionLost, Refused. */
+  async #next(stream: Stream): Promise<{ message: Raw; call: Call }> {
+    try {
+      for (;;) {
+        const message = readMessage((await stream.receive())!);
+        if (message.seq > this.#taken) {
+          const call = decodeCall(message, this.#spec);
+          if (call.kind === "init") this.#spec = call.spec;
+          return { message, call };
+        }
+        const answer = this.#answers.get(message.seq);
+        if (answer !== undefined) stream.send(answer);
+      }
+    } catch (error) {
+      if (error instanceof StreamEnded) throw error.meaning();
+      if (error instanceof BadCall || error instanceof SpecError) {
+        const what = `the glue sent what this client cannot read: ${error.message}`;
+        throw new SessionLost(what, { cause: error });
+      }
+      if (this.playing.signal.aborted) await sayFault(stream, 0n, "interrupted", END_MS);
+      throw error;
+    }
+  }
+
+  /** Say that the agent failed; what it threw is told here first: whoever looks reads it now. */
+  async #fault(stream: Stream, seq: bigint, error: unknown): Promise<void> {
+    const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    this.playing.log(`the agent failed: ${(error instanceof Error && error.stack) || what}`);
+    await sayFault(stream, seq, what, FAREWELL_MS);
+  }
+
+  #checked(answer: Uint8Array): Uint8Array {
+    const most = this.#way.maxMessageBytes;
+    if (answer.length > most) {
+      throw new UsageError(`got an answer of ${answer.length} bytes, wanted at most ${most}`);
+    }
+    return answer;
+  }
+
+  #remember(seq: bigint, answer: Uint8Array): void {
+    this.#answers.set(seq, answer);
+    if (this.#answers.size > WINDOW) this.#answers.delete(this.#answers.keys().next().value!);
+  }
+}
+
+/** Say that the agent cannot go on, and give the glue a moment to close the session. */
+async function sayFault(
+  stream: Stream,
+  seq: bigint,
+  what: string,
+  timeoutMs: number,
+): Promise<void> {
+  stream.send(encodeReply(seq, { kind: "fault", what }));
+  const until = performance.now() + timeoutMs;
+  try {
+    for (;;) {
+      const bytes = await stream.receive(until - performance.now());
+      if (bytes === undefined || readMessage(bytes).call.case === "farewell") return;
+    }
+  } catch {
+    // A glue that is gone as well says less than the agent's own error.
+  }
+}

@@ -1,0 +1,146 @@
+/** What an agent sees and does: TaskSpec, TensorSpec and their domains; pure values. */
+import { DTYPES, type Dtype, elementsType } from "./dtype.js";
+import { SpecError } from "./errors.js";
+
+/**
+ * Which values a tensor takes.
+ *
+ * - `box`: each element from `low` to `high`, both inclusive, in the task's units. Either list
+ *   holds no number (unbounded), one (for every element), or one for each element, row-major.
+ * - `discrete`: the whole numbers `start` to `start + n - 1`.
+ * - `multiDiscrete`: element i takes 0 to `n[i] - 1`, row-major.
+ * - `multiBinary`: every element is 0 or 1.
+ */
+export type Domain =
+  | { readonly kind: "box"; readonly low: readonly number[]; readonly high: readonly number[] }
+  | { readonly kind: "discrete"; readonly n: bigint; readonly start: bigint }
+  | { readonly kind: "multiDiscrete"; readonly n: readonly bigint[] }
+  | { readonly kind: "multiBinary" };
+
+/** One named array: its dtype, the shape of a row, and the values it takes. */
+export class TensorSpec {
+  /** Elements in one row. */
+  readonly size: number;
+  /** Bytes of one row on the wire. */
+  readonly rowBytes: number;
+
+  /** Throws SpecError where they contradict one another. */
+  constructor(
+    readonly name: string,
+    readonly dtype: Dtype,
+    /** Of one row, without the axis of slots; empty for a scalar. */
+    readonly shape: readonly number[],
+    readonly domain: Domain,
+  ) {
+    if (name === "") throw new SpecError("a tensor has no name");
+    if (!DTYPES.includes(dtype)) {
+      throw new SpecError(`${name}: got dtype ${dtype}, wanted one of ${DTYPES.join(", ")}`);
+    }
+    this.size = shape.reduce((product, size) => product * size, 1);
+    this.rowBytes = this.size * elementsType(dtype).BYTES_PER_ELEMENT;
+    checkDomain(this);
+  }
+
+  /** Lower bounds, one an element; -Infinity where there is none. */
+  low(): Float64Array {
+    return this.#bound(this.domain.kind === "box" ? this.domain.low : [], -Infinity);
+  }
+
+  /** Upper bounds, one an element; Infinity where there is none. */
+  high(): Float64Array {
+    return this.#bound(this.domain.kind === "box" ? this.domain.high : [], Infinity);
+  }
+
+  /** Dtype and shape of a row, in words. */
+  toString(): string {
+    return `${this.dtype}[${this.shape.join(", ")}]`;
+  }
+
+  #bound(values: readonly number[], missing: number): Float64Array {
+    if (values.length === this.size) return Float64Array.from(values);
+    return new Float64Array(this.size).fill(values[0] ?? missing);
+  }
+}
+
+/** What every episode of a session promises; RL-Glue's task_specification. */
+export interface TaskSpec {
+  readonly observations: readonly TensorSpec[];
+  readonly actions: readonly TensorSpec[];
+  /** Of one step, task units; infinite if unknown. */
+  readonly rewardLow: number;
+  readonly rewardHigh: number;
+  readonly discount: number;
+  /** Steps to truncation; 0 means no limit. */
+  readonly horizon: number;
+  /** One episode that goes on forever. */
+  readonly continuing: boolean;
+  /** If not, rewards are NaN while the phase is Evaluate. */
+  readonly rewardsInEvaluation: boolean;
+  /** S, episodes played at once. */
+  readonly slots: number;
+}
+
+/** `spec`, if it does not contradict itself, else a SpecError. */
+export function checkedSpec(spec: TaskSpec): TaskSpec {
+  for (const [what, tensors] of Object.entries({
+    observations: spec.observations,
+    actions: spec.actions,
+  })) {
+    const names = tensors.map((tensor) => tensor.name);
+    if (names.length === 0 || new Set(names).size !== names.length) {
+      throw new SpecError(`${what} need names, each its own; got ${names.join(", ") || "none"}`);
+    }
+  }
+  if (!(spec.discount >= 0 && spec.discount <= 1)) {
+    throw new SpecError(`got discount ${spec.discount}, wanted 0 to 1`);
+  }
+  if (spec.slots < 1) throw new SpecError(`got ${spec.slots} slots, wanted 1 or more`);
+  return spec;
+}
+
+function checkDomain(tensor: TensorSpec): void {
+  const { name, domain, size } = tensor;
+  const isWhole = /^u?int/.test(tensor.dtype);
+  switch (domain.kind) {
+    case "box":
+      checkLength(name, "low", domain.low, [0, 1, size]);
+      checkLength(name, "high", domain.high, [0, 1, size]);
+      checkBounds(name, domain.low, domain.high);
+      break;
+    case "discrete":
+      if (domain.n < 1n || !isWhole) {
+        throw new SpecError(`${name}: discrete needs n of 1 or more and a whole dtype`);
+      }
+      break;
+    case "multiDiscrete":
+      checkLength(name, "n", domain.n, [size]);
+      if (domain.n.some((n) => n < 1n) || !isWhole) {
+        throw new SpecError(`${name}: multi_discrete needs n of 1 or more and a whole dtype`);
+      }
+      break;
+    case "multiBinary":
+      break;
+  }
+}
+
+function checkLength(
+  name: string,
+  what: string,
+  values: readonly unknown[],
+  legal: readonly number[],
+): void {
+  if (!legal.includes(values.length)) {
+    const wanted = [...new Set(legal)].join(" or ");
+    throw new SpecError(`${name}: ${what} has ${values.length} entries, wanted ${wanted}`);
+  }
+}
+
+/** Nothing of the tensor's size is made. */
+function checkBounds(name: string, low: readonly number[], high: readonly number[]): void {
+  const isCrossed = (least: number, i: number) => least > (high.length === 1 ? high[0]! : high[i]!);
+  const isAbove = (most: number) => low[0]! > most;
+  const crossed = low.length === 1 ? high.some(isAbove) : high.length > 0 && low.some(isCrossed);
+  if (crossed || low.some(Number.isNaN) || high.some(Number.isNaN)) {
+    throw new SpecError(`${name}: a lower bound is not below its upper one`);
+  }
+}

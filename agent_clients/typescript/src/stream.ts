@@ -1,0 +1,81 @@
+/** One stream of a session, as the session uses it: gRPC's, or a lane. */
+import { refusal } from "./door.js";
+import { type ReglueError, SessionLost } from "./errors.js";
+
+/** Nothing more comes: why, in words, and the status of gRPC's if there is one. */
+export class StreamEnded extends Error {
+  constructor(
+    why: string,
+    readonly code?: number,
+  ) {
+    super(why);
+  }
+
+  /** SessionLost, or what a glue means that does not let somebody in. */
+  meaning(): ReglueError {
+    const error = refusal(this.code, this.message) ?? new SessionLost(this.message);
+    error.cause = this;
+    return error;
+  }
+}
+
+/** Messages both ways, as bytes. One reader at a time. */
+export abstract class Stream {
+  #ended: StreamEnded | undefined;
+  #interruption: unknown;
+  #wake: () => void = () => {};
+
+  /** Send it; that the stream broke is seen by who receives. */
+  abstract send(message: Uint8Array): void;
+
+  /** End it from this side. */
+  abstract close(): void;
+
+  /** The next message; undefined if none came in time. Throws StreamEnded. */
+  async receive(timeoutMs?: number): Promise<Uint8Array | undefined> {
+    const until = timeoutMs === undefined ? undefined : performance.now() + timeoutMs;
+    for (;;) {
+      const message = this.take();
+      if (message !== undefined) return message;
+      if (this.#ended !== undefined) throw this.#ended;
+      if (this.#interruption !== undefined) {
+        const reason = this.#interruption;
+        this.#interruption = undefined;
+        throw reason;
+      }
+      const leftMs = until === undefined ? undefined : until - performance.now();
+      if (leftMs !== undefined && leftMs <= 0) return undefined;
+      await this.#change(leftMs);
+    }
+  }
+
+  /** Throw `reason`, once, from a `receive` that waits, or else would wait next. */
+  interrupt(reason: unknown): void {
+    this.#interruption = reason;
+    this.#wake();
+  }
+
+  /** The next message, if it has come whole. */
+  protected abstract take(): Uint8Array | undefined;
+
+  /** Something came. */
+  protected changed(): void {
+    this.#wake();
+  }
+
+  /** Nothing more comes than what did. */
+  protected ended(end: StreamEnded): void {
+    this.#ended ??= end;
+    this.#wake();
+  }
+
+  #change(timeoutMs: number | undefined): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = timeoutMs === undefined ? undefined : setTimeout(resolve, timeoutMs);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}

@@ -1,0 +1,143 @@
+/** How a session's streams are opened: a lane where there is one and it can be opened, else gRPC. */
+import { timingSafeEqual } from "node:crypto";
+
+import { fromBinary } from "@bufbuild/protobuf";
+import { status } from "@grpc/grpc-js";
+
+import { CallStream } from "./call.js";
+import { HUB_MESSAGE_BYTES } from "./door.js";
+import { UsageError } from "./errors.js";
+import { LaneWelcomeSchema, type Ticket } from "./gen/reglue/v1/lobby_pb.js";
+import type { Invitation } from "./invitation.js";
+import { LONGEST_PATH, LaneStream, openSocket, pathHere } from "./lane.js";
+import { laneProof } from "./proofs.js";
+import { type Stream, StreamEnded } from "./stream.js";
+
+/** `unix` is a lane alone, `auto` a lane where both ends are on one host, else gRPC. */
+export type Transport = "auto" | "grpc" | "unix";
+
+/** All of them. */
+export const TRANSPORTS: readonly Transport[] = ["auto", "grpc", "unix"];
+
+const WELCOME_MS = 10_000; // how long a glue may take to answer a hello
+const WELCOME_BYTES = 8192; // nothing larger is read before the glue's proof was checked
+
+/** Why a fresh ticket's socket is none for this process. */
+const NOT_OURS: { readonly [code: string]: string } = {
+  ENOENT:
+    "no such file; the glue is on another host, or in a container: mount its folder of sockets " +
+    "here, and name that by REGLUE_LANE_DIR",
+  EACCES: "it is another user's, who may let you in with --open-lane",
+};
+
+/** The glue cannot be reached over a lane: why, and whether waiting mends nothing. */
+class NoLane extends Error {
+  constructor(
+    why: string,
+    readonly isLasting = false,
+  ) {
+    super(why);
+  }
+}
+
+/** The streams of one ticket. */
+export class Way {
+  /** Either way. */
+  readonly maxMessageBytes: number;
+
+  constructor(
+    private readonly invitation: Invitation,
+    private readonly ticket: Ticket,
+    private readonly transport: Transport,
+  ) {
+    this.maxMessageBytes = ticket.maxMessageBytes || HUB_MESSAGE_BYTES;
+  }
+
+  /**
+   * A stream on which `hello`, of that number of calls answered, was said.
+   *
+   * Throws StreamEnded, and UsageError where a lane is wanted and a fresh ticket has none. Who is
+   * back (`isBack`) has been in one, and may join anew.
+   */
+  async open(hello: Uint8Array, answered: bigint, isBack: boolean): Promise<Stream> {
+    if (this.transport !== "grpc") {
+      try {
+        return await this.#openLane(hello, answered);
+      } catch (error) {
+        if (!(error instanceof NoLane)) throw error;
+        if (this.transport === "unix") throw lacking(error, isBack);
+      }
+    }
+    const stream = new CallStream(this.#where(), this.ticket, this.maxMessageBytes);
+    stream.send(hello);
+    return stream;
+  }
+
+  /** Where the ticket says that gRPC's streams are opened. */
+  #where(): Invitation {
+    const { address, tlsName } = this.ticket;
+    return {
+      ...this.invitation,
+      address: address || this.invitation.address,
+      tlsName: tlsName || this.invitation.tlsName,
+    };
+  }
+
+  /** Throws NoLane, and StreamEnded where the glue does not let us in. */
+  async #openLane(hello: Uint8Array, answered: bigint): Promise<Stream> {
+    if (this.ticket.lanePath === "") throw new NoLane("the glue offers no Unix socket", true);
+    const path = pathHere(this.ticket.lanePath);
+    const lane = await this.#dial(path);
+    try {
+      lane.send(hello);
+      await this.#enter(lane, answered);
+    } catch (error) {
+      lane.close();
+      throw error;
+    }
+    lane.allow(this.maxMessageBytes);
+    return lane;
+  }
+
+  async #dial(path: string): Promise<LaneStream> {
+    const bytes = Buffer.byteLength(path);
+    if (process.platform === "win32") throw new NoLane("this platform has no Unix sockets", true);
+    if (bytes > LONGEST_PATH) {
+      throw new NoLane(`${path}: got ${bytes} bytes, wanted at most ${LONGEST_PATH}`, true);
+    }
+    try {
+      return new LaneStream(await openSocket(path, WELCOME_MS), WELCOME_BYTES);
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      const why = NOT_OURS[code ?? ""];
+      throw new NoLane(`${path} cannot be opened: ${why ?? message}`, why !== undefined);
+    }
+  }
+
+  /** See that it is the ticket's glue that answers. */
+  async #enter(lane: LaneStream, answered: bigint): Promise<void> {
+    const answer = await lane.receive(WELCOME_MS);
+    if (answer === undefined) throw new NoLane("no welcome at the Unix socket in time");
+    const { code, why, proof } = welcomeOf(answer);
+    if (code === status.RESOURCE_EXHAUSTED) throw new NoLane(why);
+    if (code !== status.OK) throw new StreamEnded(why, code);
+    const wanted = laneProof(this.ticket.secret, this.ticket.session, answered);
+    if (proof.length !== wanted.length || !timingSafeEqual(proof, wanted)) {
+      throw new NoLane("who answers at the Unix socket is not the glue that we joined");
+    }
+  }
+}
+
+function welcomeOf(answer: Uint8Array) {
+  try {
+    return fromBinary(LaneWelcomeSchema, answer);
+  } catch (error) {
+    throw new NoLane(`no welcome at the Unix socket: ${error}`);
+  }
+}
+
+/** For somebody who wants a lane or nothing. */
+function lacking(why: NoLane, isBack: boolean): Error {
+  if (!why.isLasting || isBack) return new StreamEnded(`${why.message} (transport unix)`);
+  return new UsageError(`got transport unix, wanted auto or grpc: ${why.message}`);
+}

@@ -1,0 +1,94 @@
+/** Calls and replies from and to the bytes of `agent.proto`. */
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+
+import { type Budget, type Call, type Reply, UNLIMITED } from "../calls.js";
+import { BadCall } from "../errors.js";
+import * as pb from "../gen/reglue/v1/agent_pb.js";
+import type { TaskSpec } from "../spec.js";
+import { decodeSpec } from "./specs.js";
+import { bytesOf } from "./tensors.js";
+import { decodeTurn } from "./turns.js";
+
+const MOST_WORDS = 4096; // characters of a Fault that are kept
+
+/** A call as it came: numbered, its contents not yet looked at. */
+export type Raw = pb.AgentCall;
+
+/** The message of these bytes. Throws BadCall if they are none. */
+export function readMessage(bytes: Uint8Array): Raw {
+  try {
+    return fromBinary(pb.AgentCallSchema, bytes);
+  } catch (error) {
+    throw new BadCall(`${bytes.length} bytes that are no AgentCall (${error})`, "a message");
+  }
+}
+
+/** The call of a message; `spec` is there after init. Throws BadCall and SpecError. */
+export function decodeCall({ call }: Raw, spec: TaskSpec | undefined): Call {
+  switch (call.case) {
+    case "init":
+      if (call.value.spec === undefined) throw new BadCall("init without a spec", "a TaskSpec");
+      return { kind: "init", spec: decodeSpec(call.value.spec) };
+    case "turn":
+      return { kind: "turn", turn: decodeTurn(call.value, begun(spec, call.case)) };
+    case "freeze":
+    case "adaptBegin":
+    case "adapt":
+    case "cleanup":
+      begun(spec, call.case);
+      return { kind: call.case };
+    case "message":
+      return { kind: "message", text: call.value.text };
+    case "refusal":
+      return {
+        kind: "refusal",
+        ofSeq: call.value.ofSeq,
+        got: call.value.got,
+        wanted: call.value.wanted,
+      };
+    case "farewell":
+      return { kind: "farewell", reason: call.value.reason };
+    default:
+      throw new BadCall("an unknown call", "one of protocol 1.0");
+  }
+}
+
+/** What remains at a call. */
+export function decodeBudget({ budget }: Raw): Budget {
+  if (budget === undefined) return UNLIMITED;
+  const { stepUs, bankUs, adaptUs, runUs } = budget;
+  return { stepUs, bankUs, adaptUs, runUs };
+}
+
+/** The bytes of a hello. */
+export function encodeHello(hello: Omit<pb.Hello, "$typeName" | "$unknown">): Uint8Array {
+  return encode({ seq: 0n, reply: { case: "hello", value: create(pb.HelloSchema, hello) } });
+}
+
+/** The bytes of a reply to call `seq`. */
+export function encodeReply(seq: bigint, reply: Reply): Uint8Array {
+  switch (reply.kind) {
+    case "actions": {
+      const action = reply.actions.map(bytesOf);
+      const value = create(pb.ActionsSchema, { action, abandon: [...reply.abandon] });
+      return encode({ seq, reply: { case: "actions", value } });
+    }
+    case "done":
+      return encode({ seq, reply: { case: "done", value: {} } });
+    case "message":
+      return encode({ seq, reply: { case: "message", value: { text: reply.text } } });
+    case "fault": {
+      const value = { what: reply.what.slice(0, MOST_WORDS) };
+      return encode({ seq, reply: { case: "fault", value } });
+    }
+  }
+}
+
+function encode(reply: Parameters<typeof create<typeof pb.AgentReplySchema>>[1] & {}): Uint8Array {
+  return toBinary(pb.AgentReplySchema, create(pb.AgentReplySchema, reply));
+}
+
+function begun(spec: TaskSpec | undefined, kind: string): TaskSpec {
+  if (spec === undefined) throw new BadCall(`${kind} before init`, "init");
+  return spec;
+}

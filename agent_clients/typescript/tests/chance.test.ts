@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Chance, philox, type Block } from "../src/chance.js";
+import { UsageError } from "../src/errors.js";
+import { file, hex, unhex } from "./pages.js";
+
+interface Place {
+  readonly seed: string;
+  readonly episode: string;
+  readonly drawn: string;
+}
+
+const VECTORS: {
+  readonly blocks: { counter: string[]; key: string[]; block: string[] }[];
+  readonly words: (Place & { words: string[] })[];
+  readonly uniforms: (Place & { low_bits: string; high_bits: string; float64: string[] })[];
+  readonly below: (Place & { n: string; numbers: string[]; drawn_after: string })[];
+  readonly positions: (Place & { bytes: string })[];
+} = JSON.parse(file("tests/reglue/chance_vectors.json"));
+
+test("blocks of Philox are the published ones", () => {
+  for (const { counter, key, block } of VECTORS.blocks) {
+    const made = philox(counter.map(whole) as unknown as Block, [whole(key[0]!), whole(key[1]!)]);
+    assert.deepEqual(made, block.map(whole));
+  }
+});
+
+test("words are the vectors'", () => {
+  for (const vector of VECTORS.words) {
+    const chance = chanceOf(vector);
+    const wanted = vector.words.map(whole);
+    assert.deepEqual(
+      wanted.map(() => chance.word()),
+      wanted,
+    );
+  }
+});
+
+test("uniform numbers are the vectors', to the bit", () => {
+  for (const vector of VECTORS.uniforms) {
+    const chance = chanceOf(vector);
+    for (const wanted of vector.float64) {
+      const got = Buffer.alloc(8);
+      got.writeDoubleLE(chance.uniform(real(vector.low_bits), real(vector.high_bits)));
+      assert.equal(got.toString("hex"), wanted);
+    }
+  }
+});
+
+test("whole numbers are the vectors', and take as many words", () => {
+  for (const vector of VECTORS.below) {
+    const chance = chanceOf(vector);
+    const wanted = vector.numbers.map(whole);
+    assert.deepEqual(
+      wanted.map(() => chance.wideBelow(whole(vector.n))),
+      wanted,
+    );
+    assert.deepEqual(
+      chance.toBytes(),
+      chanceOf({ ...vector, drawn: vector.drawn_after }).toBytes(),
+    );
+  }
+});
+
+test("where a chance stands is the vectors' bytes, from which it goes on", () => {
+  for (const vector of VECTORS.positions) {
+    const chance = chanceOf(vector);
+    assert.equal(hex(chance.toBytes()), vector.bytes);
+    assert.equal(Chance.fromBytes(unhex(vector.bytes)).word(), chance.word());
+  }
+  assert.throws(() => Chance.fromBytes(new Uint8Array(23)), /got 23 bytes, wanted 24/);
+});
+
+test("what no word of 64 bits is is refused", () => {
+  assert.throws(() => new Chance(-1n), UsageError);
+  assert.throws(() => new Chance(0n, 2n ** 64n), /got episode 18446744073709551616/);
+  assert.throws(() => new Chance(0n).below(0), UsageError);
+  assert.throws(() => new Chance(0n).below(0.5), UsageError);
+  assert.throws(() => new Chance(0n).wideBelow(2n ** 64n + 1n), UsageError);
+});
+
+function chanceOf({ seed, episode, drawn }: Place): Chance {
+  return new Chance(whole(seed), whole(episode), whole(drawn));
+}
+
+function whole(digits: string): bigint {
+  return BigInt(`0x${digits}`);
+}
+
+function real(digits: string): number {
+  return Buffer.from(digits, "hex").readDoubleLE();
+}

@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import type { Chosen } from "../src/calls.js";
+import { conforming, stacked } from "../src/conforming.js";
+import type { Dtype } from "../src/dtype.js";
+import { BadAnswer } from "../src/errors.js";
+import { Rows } from "../src/rows.js";
+import { type TaskSpec, TensorSpec } from "../src/spec.js";
+import { readmeSpec } from "./specs.js";
+
+test("numbers may be typed, nested, named or alone", () => {
+  const spec = only("float32", [2]);
+  const wanted = [Float32Array.of(1, 2, 3, 4)];
+  for (const answer of [
+    [1, 2, 3, 4],
+    [
+      [1, 2],
+      [3, 4],
+    ],
+    [Float64Array.of(1, 2), Float32Array.of(3, 4)],
+    Float64Array.of(1, 2, 3, 4),
+    new Rows(Int8Array.of(1, 2, 3, 4), 2, [2]),
+    { a: [1n, 2n, 3n, 4n] },
+  ]) {
+    assert.deepEqual(cast(spec, answer, 2), wanted);
+  }
+  assert.deepEqual(cast(only("bool", []), true, 1), [Uint8Array.of(1)]);
+});
+
+test("an array of the spec's own dtype is not copied", () => {
+  const own = Float32Array.of(1, 2);
+  assert.equal(cast(only("float32", [2]), own, 1)[0], own);
+});
+
+for (const [dtype, good, bad] of [
+  ["uint8", [0, 255], [-1, 256, 0.5, NaN, Infinity, 256n, "1"]],
+  ["int8", [-128, 127], [-129, 128, 2 ** 32]],
+  ["uint32", [0, 2 ** 32 - 1], [2 ** 32, -1]],
+  ["int32", [-(2 ** 31), 2 ** 31 - 1], [2 ** 31]],
+  ["bool", [0, 1, true, false, 1n], [2, -1, 0.5]],
+  ["uint64", [0n, 2n ** 64n - 1n, 2 ** 53], [-1n, 2n ** 64n, 2 ** 64, 0.5]],
+  ["int64", [-(2n ** 63n), 2n ** 63n - 1n, -7], [2n ** 63n, NaN]],
+] as [Dtype, never[], never[]][]) {
+  test(`what ${dtype} cannot hold is refused: nothing wraps around`, () => {
+    for (const number of good) {
+      assert.equal(BigInt(cast(only(dtype, []), [number], 1)[0]![0]!), BigInt(number));
+    }
+    for (const number of bad) {
+      assert.throws(() => cast(only(dtype, []), [number], 1), {
+        name: "BadAnswer",
+        got: String(number),
+        wanted: new RegExp(`a whole number of .* \\(${dtype}\\)`),
+      });
+    }
+  });
+}
+
+test("what holds a byte that is neither 0 nor 1 is no bool", () => {
+  assert.throws(() => cast(only("bool", [2]), Uint8Array.of(1, 7), 1), { got: "7" });
+});
+
+test("more or fewer numbers than rows want are refused, and both are told", () => {
+  assert.throws(() => cast(only("float32", [2]), [1, 2, 3], 2), {
+    name: "BadAnswer",
+    message: "turn(): action a: got 3 numbers, wanted 4: 2 rows of float32[2]",
+  });
+  assert.throws(() => cast(only("float32", [2]), new Float32Array(3), 2), BadAnswer);
+  assert.throws(() => cast(only("float32", []), [1], 0), BadAnswer);
+});
+
+test("no answer, other names, and rows without a name where there are several are refused", () => {
+  const spec = readmeSpec();
+  const wanted = "actions by name: force, grip";
+  assert.throws(() => cast(spec, { force: [1, 2] }, 1), { got: "force", wanted });
+  assert.throws(() => cast(spec, { force: [1, 2], gripp: 1 }, 1), { got: "force, gripp", wanted });
+  assert.throws(() => cast(spec, [1, 2], 1), { got: "rows without a name", wanted });
+  assert.throws(() => cast(spec, undefined as never, 1), { got: "undefined" });
+});
+
+test("no rows need no answer", () => {
+  assert.deepEqual(cast(readmeSpec(), {}, 0), [new Float32Array(0), new Int16Array(0)]);
+});
+
+test("steps come before starts, tensor by tensor", () => {
+  const parts = [
+    { routine: "agentStep", answer: { force: [1, 2, 3, 4], grip: [0, 1] }, rows: 2 },
+    { routine: "agentStart", answer: { grip: -1, force: [5, 6] }, rows: 1 },
+  ];
+  assert.deepEqual(stacked(readmeSpec(), parts), {
+    force: Float32Array.of(1, 2, 3, 4, 5, 6),
+    grip: Int16Array.of(0, 1, -1),
+  });
+  const bad = [parts[0]!, { ...parts[1]!, answer: { grip: 0, force: 5 } }];
+  assert.throws(
+    () => stacked(readmeSpec(), bad),
+    /^BadAnswer: agentStart\(\): action force: got 1/,
+  );
+});
+
+function cast(spec: TaskSpec, answer: Chosen, rows: number) {
+  return conforming(spec, { routine: "turn", answer, rows });
+}
+
+function only(dtype: Dtype, shape: number[]): TaskSpec {
+  const tensor = new TensorSpec("a", dtype, shape, { kind: "box", low: [], high: [] });
+  return { ...readmeSpec(), actions: [tensor] };
+}

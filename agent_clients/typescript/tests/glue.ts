@@ -1,0 +1,172 @@
+/** A glue's side of a session, as small as it can be: it says what a test says. */
+import { createServer, type Socket } from "node:net";
+
+import {
+  create,
+  fromBinary,
+  type Message,
+  type MessageInitShape,
+  toBinary,
+} from "@bufbuild/protobuf";
+import { Server, ServerCredentials, type ServerDuplexStream } from "@grpc/grpc-js";
+
+import {
+  AgentCallSchema,
+  type AgentReply,
+  AgentReplySchema,
+} from "../src/gen/reglue/v1/agent_pb.js";
+import {
+  JoinRequestSchema,
+  LaneWelcomeSchema,
+  type Ticket,
+  TicketSchema,
+} from "../src/gen/reglue/v1/lobby_pb.js";
+import { laneProof } from "../src/proofs.js";
+
+/** What a call says; its number is counted. */
+export type Said = MessageInitShape<typeof AgentCallSchema>["call"] & {};
+
+/** One end of a stream that an agent opened. */
+export interface Line {
+  readonly transport: "grpc" | "unix";
+  readonly hello: AgentReply;
+  /** The next reply. */
+  hear(): Promise<AgentReply>;
+  say(seq: bigint, call: Said): void;
+  /** Break it. */
+  cut(): void;
+}
+
+const SECRET = new Uint8Array(32).fill(7);
+
+/** A glue on loopback; every stream that agents open is handed out by `line`. */
+export class Glue {
+  readonly #server = new Server({ "grpc.max_receive_message_length": -1 });
+  readonly #lines = queue<Line>();
+  readonly #sockets = new Set<Socket>();
+  readonly #lane = createServer((socket) => this.#welcome(socket));
+  address = "";
+
+  constructor(
+    private readonly ticket: MessageInitShape<typeof TicketSchema>,
+    /** Whether its lane shows that it knows the secret. */
+    private readonly isHonest = true,
+  ) {
+    this.#server.addService(
+      {
+        join: method("/reglue.v1.LobbyService/Join", JoinRequestSchema, TicketSchema, false),
+        connect: method("/reglue.v1.AgentService/Connect", AgentReplySchema, AgentCallSchema, true),
+      },
+      {
+        join: (_: unknown, answer: (error: null, ticket: Ticket) => void) =>
+          answer(null, create(TicketSchema, { session: "s", secret: SECRET, ...this.ticket })),
+        connect: (stream: ServerDuplexStream<AgentReply, object>) => this.#connected(stream),
+      },
+    );
+  }
+
+  /** Listen; at a lane, too, if one is given. */
+  async open(lanePath?: string): Promise<this> {
+    const port = await new Promise<number>((resolve, reject) =>
+      this.#server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) =>
+        error ? reject(error) : resolve(bound),
+      ),
+    );
+    this.address = `127.0.0.1:${port}`;
+    if (lanePath) await new Promise<void>((resolve) => this.#lane.listen(lanePath, resolve));
+    return this;
+  }
+
+  close(): void {
+    this.#server.forceShutdown();
+    this.#lane.close();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** The next stream that an agent opens. */
+  line(): Promise<Line> {
+    return this.#lines.take();
+  }
+
+  #connected(stream: ServerDuplexStream<AgentReply, object>): void {
+    const replies = queue<AgentReply>();
+    stream.on("error", () => {}); // the agent has left
+    stream.on("end", () => stream.end());
+    stream.on("data", (reply: AgentReply) => replies.put(reply));
+    void replies.take().then((hello) =>
+      this.#lines.put({
+        transport: "grpc",
+        hello,
+        hear: replies.take,
+        say: (seq, call) => stream.write(create(AgentCallSchema, { seq, call })),
+        cut: () => stream.end(),
+      }),
+    );
+  }
+
+  #welcome(socket: Socket): void {
+    this.#sockets.add(socket);
+    const replies = queue<AgentReply>();
+    socket.on("error", () => {}); // the agent has left
+    socket.on("data", (chunk) => {
+      for (let at = 0; at < chunk.length; at += 4 + chunk.readUInt32LE(at)) {
+        const end = at + 4 + chunk.readUInt32LE(at); // these tests' frames come whole
+        replies.put(fromBinary(AgentReplySchema, chunk.subarray(at + 4, end)));
+      }
+    });
+    void replies.take().then((hello) => {
+      const { value } = hello.reply as { value: { answered: bigint } };
+      const secret = this.isHonest ? SECRET : new Uint8Array(32);
+      const welcome = { proof: laneProof(secret, "s", value.answered) };
+      frame(socket, toBinary(LaneWelcomeSchema, create(LaneWelcomeSchema, welcome)));
+      this.#lines.put({
+        transport: "unix",
+        hello,
+        hear: replies.take,
+        say: (seq, call) =>
+          frame(socket, toBinary(AgentCallSchema, create(AgentCallSchema, { seq, call }))),
+        cut: () => socket.destroy(),
+      });
+    });
+  }
+}
+
+function frame(socket: Socket, message: Uint8Array): void {
+  const header = Buffer.alloc(4);
+  header.writeUInt32LE(message.length);
+  socket.write(Buffer.concat([header, message]));
+}
+
+/** Things in the order in which they were put in. */
+function queue<T>(): { put: (thing: T) => void; take: () => Promise<T> } {
+  const things: T[] = [];
+  const takers: ((thing: T) => void)[] = [];
+  return {
+    put: (thing) => {
+      const taker = takers.shift();
+      if (taker === undefined) things.push(thing);
+      else taker(thing);
+    },
+    take: () =>
+      things.length > 0
+        ? Promise.resolve(things.shift()!)
+        : new Promise((resolve) => takers.push(resolve)),
+  };
+}
+
+function method(
+  path: string,
+  request: typeof JoinRequestSchema | typeof AgentReplySchema,
+  response: typeof TicketSchema | typeof AgentCallSchema,
+  isStream: boolean,
+) {
+  return {
+    path,
+    requestStream: isStream,
+    responseStream: isStream,
+    requestDeserialize: (bytes: Buffer) => fromBinary(request, bytes),
+    requestSerialize: () => Buffer.alloc(0),
+    responseSerialize: (message: Message) => Buffer.from(toBinary(response, message as never)),
+    responseDeserialize: () => null,
+  };
+}

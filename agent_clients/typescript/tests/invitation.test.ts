@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { afterEach, test } from "node:test";
+
+import { UsageError } from "../src/errors.js";
+import { invitation, splitAddress } from "../src/invitation.js";
+import { block } from "./pages.js";
+
+const JOINED = block("proto/README.md", "text join-string").replaceAll("\n", "");
+const CA = /ca=([^&]*)/.exec(JOINED)![1]!;
+
+afterEach(() => {
+  delete process.env["REGLUE_ADDRESS"];
+  delete process.env["REGLUE_TOKEN"];
+});
+
+test("address and token come from the environment where they are not given", () => {
+  process.env["REGLUE_ADDRESS"] = "127.0.0.1:4096";
+  process.env["REGLUE_TOKEN"] = "from the environment";
+  assert.equal(invitation({}).address, "127.0.0.1:4096");
+  assert.equal(invitation({}).token, "from the environment");
+  assert.equal(invitation({ token: "" }).token, "");
+  assert.equal(invitation({ address: "reglue://a:1?token=a%2Bb+c=" }).token, "a+b c=");
+});
+
+test("what is given goes before what a join string says", () => {
+  const given = invitation({ address: JOINED, token: "mine", tlsName: "other" });
+  assert.equal(given.token, "mine");
+  assert.equal(given.tlsName, "other");
+});
+
+test("an authority may be given as PEM, too", () => {
+  const base64 = Buffer.from(CA, "base64url").toString("base64");
+  const pem = `-----BEGIN CERTIFICATE-----\n${base64}\n-----END CERTIFICATE-----\n`;
+  const both = invitation({ address: "a:1", ca: Buffer.from(pem + pem) }).authority;
+  const one = invitation({ address: JOINED }).authority;
+  assert.deepEqual(Buffer.from(both), Buffer.concat([one, one]));
+});
+
+for (const [address, words] of [
+  ["", /no address/],
+  ["127.0.0.1", /wanted host:port/],
+  ["127.0.0.1:65536", /wanted host:port/],
+  ["::1:80", /wanted host:port/],
+  ["a:0", /wanted the port that the glue listens on/],
+  ["reglue://a:1?", /wanted reglue:/],
+  ["http://a:1?token=b", /wanted reglue:/],
+  ["reglue://a:1/path?token=b", /wanted reglue:/],
+  ["reglue://a:1?token=b#c", /wanted reglue:/],
+  ["reglue://a:1?token=b&", /cut or broken/],
+  ["reglue://a:1?ca", /cut or broken/],
+  ["reglue://a:1?token=%zz", /cut or broken/],
+  ["reglue://a:1?ca=", /no certificate/],
+  [`reglue://a:1?ca=${CA.slice(0, -9)}`, /no certificate/],
+  [`reglue://a:1?ca=${CA}!`, /not base64/],
+  ["reglue://a:1?token=b&token=c", /token, token, wanted ca, name and token, each once/],
+  ["reglue://a:1?pin=b", /with pin, wanted/],
+  ["reglue://a:1?name=b", /no authority to trust/],
+] as const) {
+  test(`the address ${address.slice(0, 40) || "of no characters"} is refused`, () => {
+    assert.throws(
+      () => invitation({ address }),
+      (error) => error instanceof UsageError && words.test(error.message),
+    );
+  });
+}
+
+test("a file that is not there, or holds no certificate, is told", () => {
+  assert.throws(() => invitation({ address: "a:1", ca: "/no/such/file" }), /cannot be read/);
+  assert.throws(() => invitation({ address: "a:1", ca: Buffer.from("hello") }), /no certificate/);
+});
+
+test("an IPv6 host loses its brackets", () => {
+  assert.deepEqual(splitAddress("[::1]:80"), { host: "::1", port: 80 });
+});

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, afterEach, before, beforeEach, test } from "node:test";
+
+import { LaneStream, openSocket, pathHere } from "../src/lane.js";
+
+const MOST = 100_000;
+
+let folder: string;
+let server: Server;
+let lane: LaneStream;
+let far: Socket; // the glue's end
+
+before(() => (folder = mkdtempSync(join(tmpdir(), "reglue-"))));
+after(() => rmSync(folder, { recursive: true }));
+
+beforeEach(async () => {
+  const path = join(folder, "agent");
+  server = createServer();
+  await new Promise<void>((resolve) => server.listen(path, resolve));
+  const opened = new Promise<Socket>((resolve) => server.once("connection", resolve));
+  lane = new LaneStream(await openSocket(path, 1000), MOST);
+  far = await opened;
+});
+
+afterEach(async () => {
+  lane.close();
+  far.destroy();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+test("frames come whole, however they are cut", async () => {
+  const messages = [Buffer.from("one"), Buffer.alloc(0), Buffer.alloc(70_000, 7), Buffer.from("4")];
+  const bytes = Buffer.concat(messages.map(frame));
+  for (const [from, to] of [
+    [0, 2],
+    [2, 6],
+    [6, 12],
+    [12, 65_000],
+    [65_000, bytes.length],
+  ]) {
+    far.write(bytes.subarray(from, to));
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  for (const wanted of messages) assert.deepEqual(Buffer.from((await lane.receive())!), wanted);
+  assert.equal(await lane.receive(20), undefined);
+});
+
+test("a message is sent behind its length", async () => {
+  lane.send(Buffer.from("hello"));
+  const heard = await new Promise<Buffer>((resolve) => far.once("data", resolve));
+  assert.deepEqual(heard, frame(Buffer.from("hello")));
+});
+
+test("a message that is too large ends the lane before it is read", async () => {
+  far.write(frame(Buffer.alloc(MOST + 1)).subarray(0, 8));
+  await assert.rejects(lane.receive(), /got a message of 100001 bytes, wanted at most 100000/);
+});
+
+test("larger messages come where they were allowed", async () => {
+  lane.allow(2 * MOST);
+  far.write(frame(Buffer.alloc(MOST + 1)));
+  assert.equal((await lane.receive())!.length, MOST + 1);
+});
+
+test("what came before the end is still read, half a message is not", async () => {
+  far.end(Buffer.concat([frame(Buffer.from("last")), Buffer.from([9, 0, 0, 0, 1])]));
+  assert.equal(String(await lane.receive()), "last");
+  await assert.rejects(lane.receive(), /the glue went away/);
+});
+
+test("an interruption ends the wait, once", async () => {
+  const waiting = lane.receive();
+  lane.interrupt(new Error("enough"));
+  await assert.rejects(waiting, /enough/);
+  far.write(frame(Buffer.from("more")));
+  assert.equal(String(await lane.receive()), "more");
+});
+
+test("REGLUE_LANE_DIR takes the place of all but the last two parts of a path", () => {
+  assert.equal(pathHere("/run/user/7/reglue-5f0c/agent"), "/run/user/7/reglue-5f0c/agent");
+  process.env["REGLUE_LANE_DIR"] = "/lanes";
+  try {
+    assert.equal(pathHere("/run/user/7/reglue-5f0c/agent"), "/lanes/reglue-5f0c/agent");
+  } finally {
+    delete process.env["REGLUE_LANE_DIR"];
+  }
+});
+
+function frame(message: Buffer): Buffer {
+  const header = Buffer.alloc(4);
+  header.writeUInt32LE(message.length);
+  return Buffer.concat([header, message]);
+}

@@ -1,0 +1,19 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { SDK, VERSION } from "../src/version.js";
+import { block, file } from "./pages.js";
+
+const FOLDER = "agent_clients/typescript";
+
+test("the library calls itself by its package's name and version", () => {
+  assert.equal(VERSION, JSON.parse(file(`${FOLDER}/package.json`)).version);
+  assert.equal(SDK, `reglue-typescript ${VERSION}`);
+});
+
+test("the README's agent is the example", () => {
+  assert.equal(
+    block(`${FOLDER}/README.md`, "ts"),
+    file(`${FOLDER}/examples/momentum.ts`).trimEnd(),
+  );
+});

@@ -1,0 +1,240 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, afterEach, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { Agent } from "../src/agent.js";
+import type { Chosen, Starts, Steps } from "../src/calls.js";
+import { connect, type ConnectOptions } from "../src/connect.js";
+import { BadAnswer, NotAnAgent, SessionLost, Unreachable, UsageError } from "../src/errors.js";
+import { Phase } from "../src/gen/reglue/v1/session_pb.js";
+import type { Arrays } from "../src/rows.js";
+import { Glue, type Said } from "./glue.js";
+import { readmeMessage } from "./specs.js";
+
+const FAREWELL: Said = { case: "farewell", value: { reason: "that was all" } };
+
+/** Takes its time, as an agent may that asks another machine. */
+class SlowAgent extends Agent {
+  readonly heard: string[] = [];
+  answer: Chosen = { force: [0, 0], grip: 0 };
+
+  override async agentStart(_: Arrays, { slots }: Starts): Promise<Chosen> {
+    await sleep(1);
+    this.heard.push(`start ${slots.join()}`);
+    return this.answer;
+  }
+
+  override agentStep(_rewards: Float64Array, _: Arrays, { slots }: Steps): Chosen {
+    this.heard.push(`step ${slots.join()}`);
+    return this.answer;
+  }
+
+  override agentMessage(message: string): string {
+    this.heard.push(message);
+    return message.toUpperCase();
+  }
+}
+
+let folder: string;
+let lanePath: string;
+let glue: Glue | undefined;
+const logged: string[] = [];
+
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), "reglue-"));
+  lanePath = join(folder, "agent");
+});
+after(() => rmSync(folder, { recursive: true }));
+afterEach(() => {
+  glue?.close();
+  glue = undefined;
+});
+
+for (const transport of ["grpc", "unix"] as const) {
+  test(`a session is played over ${transport}, and its farewell's words are returned`, async () => {
+    glue = await new Glue({ lanePath }).open(lanePath);
+    const agent = new SlowAgent();
+    const playing = play(agent, { name: "slow", transport });
+    const line = await glue.line();
+    assert.equal(line.transport, transport);
+    assert.equal((line.hello.reply.value as { agent: string }).agent, "slow");
+    line.say(1n, init());
+    assert.equal((await line.hear()).reply.case, "done");
+    line.say(2n, start(0));
+    line.say(3n, step(0));
+    const [started, stepped] = [await line.hear(), await line.hear()];
+    assert.deepEqual([started.seq, stepped.seq], [2n, 3n]);
+    line.say(4n, FAREWELL);
+    assert.equal(await playing, "that was all");
+    assert.deepEqual(agent.heard, ["start 0", "step 0"]);
+  });
+}
+
+test("eight answers are remembered for a glue that did not get them", async () => {
+  glue = await new Glue({ graceMs: 60_000 }).open();
+  const agent = new SlowAgent();
+  const playing = play(agent);
+  const line = await glue.line();
+  for (let seq = 1n; seq <= 9n; seq++) {
+    line.say(seq, { case: "message", value: { text: `m${seq}` } });
+    await line.hear();
+  }
+  line.cut();
+  const back = await glue.line();
+  assert.equal((back.hello.reply.value as { answered: bigint }).answered, 9n);
+  for (let seq = 1n; seq <= 9n; seq++) {
+    back.say(seq, { case: "message", value: { text: `m${seq}` } });
+  }
+  for (let seq = 2n; seq <= 9n; seq++) {
+    const { seq: of, reply } = await back.hear();
+    assert.deepEqual([of, reply.value], [seq, { ...(reply.value as object), text: `M${seq}` }]);
+  }
+  back.say(10n, FAREWELL);
+  assert.equal(await playing, "that was all");
+  assert.equal(agent.heard.length, 9);
+});
+
+test("an answer of a wrong size is told to the glue as a fault, and thrown", async () => {
+  glue = await new Glue({}).open();
+  const agent = new SlowAgent();
+  agent.answer = { force: [1, 2, 3], grip: 0 };
+  const playing = play(agent);
+  const refused = assert.rejects(playing, (error) => error instanceof BadAnswer);
+  const line = await glue.line();
+  line.say(1n, init());
+  await line.hear();
+  line.say(2n, start(1));
+  const { seq, reply } = await line.hear();
+  assert.equal(seq, 2n);
+  const wanted = "action force: got 3 numbers, wanted 2: 1 rows of float32[2]";
+  assert.equal((reply.value as { what: string }).what, `BadAnswer: agentStart(): ${wanted}`);
+  line.say(3n, FAREWELL);
+  await refused;
+});
+
+test("an answer that no message can hold is a fault", async () => {
+  // In capitals ŉ has three bytes in place of two.
+  glue = await new Glue({ maxMessageBytes: 1000 }).open();
+  const playing = play(new SlowAgent());
+  const refused = assert.rejects(playing, /got an answer of 12\d\d bytes, wanted at most 1000/);
+  const line = await glue.line();
+  line.say(1n, { case: "message", value: { text: "ŉ".repeat(400) } });
+  assert.equal((await line.hear()).reply.case, "fault");
+  line.say(2n, FAREWELL);
+  await refused;
+});
+
+test("who is interrupted says so", async () => {
+  glue = await new Glue({ graceMs: 60_000 }).open();
+  const interruption = new AbortController();
+  const playing = play(new SlowAgent(), { signal: interruption.signal });
+  const refused = assert.rejects(playing, { name: "AbortError" });
+  const line = await glue.line();
+  line.say(1n, init());
+  await line.hear();
+  interruption.abort();
+  const { seq, reply } = await line.hear();
+  assert.deepEqual([seq, (reply.value as { what: string }).what], [0n, "interrupted"]);
+  line.say(2n, FAREWELL);
+  await refused;
+});
+
+test("who is interrupted while no glue is up leaves at once", async () => {
+  const interruption = new AbortController();
+  const playing = play(new SlowAgent(), { address: "127.0.0.1:9", signal: interruption.signal });
+  setTimeout(() => interruption.abort(new Error("enough")), 100);
+  await assert.rejects(playing, /enough/);
+});
+
+test("gRPC is used where somebody else answers at the lane", async () => {
+  glue = await new Glue({ lanePath }, false).open(lanePath);
+  const playing = play(new SlowAgent());
+  assert.equal((await glue.line()).transport, "unix");
+  const line = await glue.line();
+  assert.equal(line.transport, "grpc");
+  line.say(1n, FAREWELL);
+  await playing;
+});
+
+for (const [why, path, words] of [
+  ["is not there", "/no/such/lane", /name that by REGLUE_LANE_DIR/],
+  ["is too long for a socket", `/${"a".repeat(107)}`, /got 108 bytes, wanted at most 107/],
+] as const) {
+  test(`gRPC is used where the lane ${why}, unless a lane is wanted`, async () => {
+    glue = await new Glue({ lanePath: path }).open();
+    const playing = play(new SlowAgent());
+    const line = await glue.line();
+    assert.equal(line.transport, "grpc");
+    line.say(1n, FAREWELL);
+    await playing;
+    await assert.rejects(
+      play(new SlowAgent(), { transport: "unix" }),
+      (error) => error instanceof UsageError && words.test(error.message),
+    );
+  });
+}
+
+test("what nobody of this version can read ends the session", async () => {
+  glue = await new Glue({ graceMs: 60_000 }).open();
+  const playing = play(new SlowAgent());
+  const lost = assert.rejects(playing, (error) => error instanceof SessionLost);
+  const line = await glue.line();
+  line.say(1n, { case: "freeze", value: {} });
+  await lost;
+});
+
+test("a refusal is told to the author", async () => {
+  glue = await new Glue({}).open();
+  const playing = play(new SlowAgent());
+  const line = await glue.line();
+  line.say(1n, { case: "refusal", value: { ofSeq: 7n, got: "2 bytes", wanted: "4 bytes" } });
+  line.say(2n, FAREWELL);
+  await playing;
+  assert(logged.includes("reply 7 was refused: got 2 bytes, wanted 4 bytes"));
+});
+
+test("nobody at the address is told when patience ends", async () => {
+  const playing = connect(new SlowAgent(), { address: "127.0.0.1:9", token: "", patienceS: 0.1 });
+  await assert.rejects(playing, (error) => {
+    return error instanceof Unreachable && /no glue answered at 127.0.0.1:9/.test(error.message);
+  });
+});
+
+test("an agent without routines, or with a wrong transport, is told before it dials", async () => {
+  class Empty extends Agent {}
+  class Half extends Agent {
+    override agentStart = () => 0;
+  }
+  const where = { address: "127.0.0.1:9" };
+  await assert.rejects(connect(new Empty(), where), /^NotAnAgent: Empty lacks agentStart\(\)/);
+  await assert.rejects(connect(new Half(), where), /^NotAnAgent: Half lacks agentStep\(\)/);
+  await assert.rejects(connect(Empty as never, where), NotAnAgent);
+  const transport = "tcp" as never;
+  await assert.rejects(connect(new SlowAgent(), { ...where, transport }), UsageError);
+});
+
+function play(agent: Agent, options: ConnectOptions = {}): Promise<string> {
+  const log = (words: string) => void logged.push(words);
+  return connect(agent, { address: glue?.address, token: "t", log, ...options });
+}
+
+function init(): Said {
+  return { case: "init", value: { spec: readmeMessage() } };
+}
+
+function start(slot: number): Said {
+  const observation = [new Uint8Array(16), new Uint8Array(1)];
+  return {
+    case: "turn",
+    value: { phase: Phase.TRAIN, startSlots: [slot], startSeeds: [1n], observation },
+  };
+}
+
+function step(slot: number): Said {
+  const observation = [new Uint8Array(16), new Uint8Array(1)];
+  const value = { phase: Phase.TRAIN, stepSlots: [slot], stepFlags: [0], observation };
+  return { case: "turn", value: { ...value, reward: new Uint8Array(8) } };
+}
