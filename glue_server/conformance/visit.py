@@ -63,7 +63,7 @@ class Visit:
             raise NotConforming("leaving", got="exit code 0", wanted="another")
 
     def see_it_leave(self, is_here: Callable[[], bool] | None = None) -> None:
-        """Wait until the client has left by itself. Raises NotConforming if it stays.
+        """Wait until the client has left by itself. Raises NotConforming if it stays, or crashes.
 
         `is_here` is asked of clients whose end is not seen; by default, whether the
         stream is up.
@@ -81,6 +81,8 @@ class Visit:
                 wanted = f"one that leaves within {self._patience_s:g} s"
                 raise NotConforming("leaving", got="a client that stays", wanted=wanted)
             time.sleep(POLL_S)
+        if (self.client.exit_code() or 0) < 0:  # a signal's number
+            raise NotConforming("leaving", got=self.ending(), wanted="one that ends by itself")
 
     def has_gone(self) -> bool:
         """Whether the client has ended, or at least its stream."""

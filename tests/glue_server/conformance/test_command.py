@@ -66,6 +66,27 @@ def test_a_client_of_the_other_role_fails(tmp_path: Path) -> None:
     assert json.loads(verdicts.read_text())["passed"] is False
 
 
+CRASHES = """
+import os, signal
+from reglue.client import connect
+from reglue.conformance import ConformanceAgent
+try:
+    connect(ConformanceAgent())
+except Exception:
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_who_crashes_has_not_left(tmp_path: Path) -> None:
+    """Where the glue sends what cannot be read, as well as elsewhere."""
+    program = tmp_path / "crashes.py"
+    program.write_text(CRASHES)
+    done = conformance("agent", "--cmd", f"{sys.executable} {program}", "--only", "broken.*")
+    assert done.returncode == 1
+    assert "exit code -9" in done.stdout
+    assert "0 of 9 checks passed" in done.stdout
+
+
 def test_only_some_checks_can_be_asked() -> None:
     done = conformance("environment", "--cmd", join("environment"), "--only", "states.s*")
     assert done.returncode == 0, done.stdout
