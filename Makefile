@@ -5,10 +5,12 @@ JOBS ?= 2
 BIN := .venv/bin
 BUF := node_modules/.bin/buf
 STUBS := agent_clients/python
+TYPESCRIPT := agent_clients/typescript
 DEMO := runs/demo-$(shell date +%Y%m%d-%H%M%S)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check conformance speed format proto proto-image constraints clean \
+.PHONY: help setup demo test test-clients test-containers check conformance speed format proto \
+	proto-image constraints clean clients cpp c julia typescript \
 	check-style check-types check-layers check-proto check-stubs
 
 help: ## list the targets
@@ -20,19 +22,56 @@ demo: .venv/is-installed ## evaluate an agent process on Meta-World and name its
 	$(BIN)/reglue bench MT10 --agent expert --num-episodes 5 --seed 42 --out $(DEMO)
 	$(BIN)/reglue report $(DEMO)
 
-test: .venv/dev-is-installed ## run every test
-	$(BIN)/python -m pytest -n $(JOBS)
+test: .venv/dev-is-installed ## run every test but those of other languages and of containers
+	$(BIN)/python -m pytest -n $(JOBS) --ignore tests/agent_clients --ignore tests/docker
 
-conformance: .venv/dev-is-installed ## ask every client in the tree whether it keeps the protocol's rules
+test-clients: .venv/dev-is-installed clients ## the clients in other languages: their tests, and the protocol's rules
+	ctest --test-dir build/cpp --output-on-failure
+	ctest --test-dir build/c --output-on-failure
+	cd $(TYPESCRIPT) && npm run check && npm test
+	$(BIN)/python -m pytest -n $(JOBS) tests/agent_clients
+
+test-containers: .venv/dev-is-installed ## the bake-off in containers, unless REGLUE_NO_DOCKER=1
+	[ "$(REGLUE_NO_DOCKER)" = 1 ] || .ci/docker
+	$(BIN)/python -m pytest tests/docker
+
+clients: cpp c julia typescript ## build the clients in other languages
+
+cpp: ## build the C++ client
+	.ci/cpp
+	cmake -S agent_clients/cpp -B build/cpp -G Ninja -DREGLUE_STRICT=ON
+	cmake --build build/cpp
+
+c: ## build the C library and its programs
+	.ci/cpp
+	cmake -S agent_clients/c -B build/c -G Ninja -DREGLUE_STRICT=ON -DREGLUE_EXAMPLES=OFF
+	cmake --build build/c
+
+julia: c ## see to Julia, whose client stands on the C library
+	.ci/julia
+
+typescript: $(TYPESCRIPT)/node_modules/is-installed ## build the TypeScript client
+	cd $(TYPESCRIPT) && npm run build
+
+conformance: .venv/dev-is-installed clients ## ask every client in the tree whether it keeps the protocol's rules
 	$(BIN)/reglue conformance agent --cmd "$(BIN)/reglue join reglue.conformance:ConformanceAgent"
 	$(BIN)/reglue conformance environment \
 		--cmd "$(BIN)/reglue join reglue.conformance:ConformanceEnvironment"
 	$(BIN)/reglue conformance experiment --cmd "$(BIN)/python -m reglue.conformance.experiment"
+	export REGLUE_LIBRARY=build/c/libreglue.so; for transport in grpc unix; do for role in agent environment experiment; do \
+		$(BIN)/reglue conformance $$role --transport $$transport \
+			--cmd build/cpp/conformance/conformance_$$role || exit 1; done; \
+		for program in build/c/conformance_agent_c \
+				"julia --project=agent_clients/julia agent_clients/julia/conformance/agent.jl" \
+				"node $(TYPESCRIPT)/dist/conformance/program.js"; do \
+			$(BIN)/reglue conformance agent --transport $$transport --cmd "$$program" || exit 1; done; \
+		$(BIN)/reglue conformance experiment --transport $$transport \
+			--cmd build/c/conformance_experiment_c || exit 1; done
 
 speed: .venv-speed/is-installed ## measure Reglue beside its peers; ONLY=turns: one section
 	.venv-speed/bin/python benchmarks/speed/run.py $(addprefix --only ,$(ONLY)) $(FLAGS)
 
-check: check-style check-types check-layers check-proto check-stubs test ## what CI runs
+check: check-style check-types check-layers check-proto check-stubs test test-clients test-containers ## what CI runs
 
 check-style: .venv/dev-is-installed
 	$(BIN)/ruff format --check .
@@ -69,7 +108,8 @@ constraints: .venv-uv/is-installed ## take up the newest versions that pyproject
 		--custom-compile-command "make constraints" --output-file constraints.txt pyproject.toml
 
 clean: ## remove all that the other targets made, except runs/
-	rm -rf .venv .venv-proto .venv-speed .venv-uv node_modules build dist .*_cache .hypothesis
+	rm -rf .venv .venv-proto .venv-speed .venv-uv node_modules build dist .*_cache .hypothesis \
+		$(addprefix $(TYPESCRIPT)/,node_modules dist src/gen)
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Each of these files is the date of an installation; a newer prerequisite renews it.
@@ -104,4 +144,9 @@ clean: ## remove all that the other targets made, except runs/
 node_modules/is-installed: package.json package-lock.json
 	.ci/node
 	npm ci --no-audit --no-fund
+	touch $@
+
+$(TYPESCRIPT)/node_modules/is-installed: $(TYPESCRIPT)/package.json $(TYPESCRIPT)/package-lock.json
+	.ci/node
+	cd $(TYPESCRIPT) && npm ci --no-audit --no-fund
 	touch $@

@@ -1,0 +1,223 @@
+// A benchmark program's session: RL-Glue's routines, reglue_rl_init and its like.
+#include "reglue/experiment.h"
+
+#include <memory>
+#include <new>
+#include <optional>
+
+#include "options.h"
+#include "reglue.h"
+#include "results.h"
+#include "rows.h"
+#include "specs.h"
+
+using reglue::Experiment;
+using reglue::Slots;
+using reglue::c::guarded;
+using reglue::c::RowsView;
+using reglue::c::SpecView;
+
+struct reglue_experiment {
+  std::optional<Experiment> rl;         // none if it could not join
+  std::string message;                  // for reglue_experiment_errmsg
+  const reglue::TaskSpec* task = nullptr;  // of the last init
+  std::optional<SpecView> spec;
+  RowsView rows;
+  std::string text;                     // a key or a message's answer
+};
+
+namespace {
+
+/// Carries `routine` out on the experiment. `is_given`: no pointer that is needed is NULL.
+template <class Routine>
+int carried_out(reglue_experiment* self, bool is_given, Routine&& routine) {
+  if (!self) return REGLUE_USAGE;
+  return guarded(self->message, [&]() -> int {
+    if (!is_given) throw reglue::UsageError("got NULL, wanted somewhere to write or to read");
+    if (!self->rl) throw reglue::SessionLost("the experiment has not joined a glue");
+    routine(*self->rl);
+    return REGLUE_OK;
+  });
+}
+
+bool are_given(const void* array, std::size_t count) { return array || count == 0; }
+
+Slots slots_of(const std::uint32_t* slots, std::size_t count) {
+  return count ? Slots(slots, slots + count) : Slots();
+}
+
+/// Rows of the caller's, one array a tensor.
+reglue::BasicTensors<const std::byte> given_rows(
+    const reglue_experiment& self, std::vector<reglue::TensorSpec> reglue::TaskSpec::*kind,
+    const void* const* arrays, std::size_t count) {
+  std::vector<reglue::BasicRows<const std::byte>> tensors;
+  if (self.task) {
+    for (const reglue::TensorSpec& spec : self.task->*kind) {
+      tensors.emplace_back(spec, static_cast<const std::byte*>(arrays[tensors.size()]), count);
+    }
+  }
+  return {std::move(tensors), count};
+}
+
+reglue::Rewards rewards_of(const double* rewards, std::size_t count) { return {rewards, count}; }
+
+}  // namespace
+
+int reglue_experiment_connect(const reglue_options* options, reglue_experiment** experiment) {
+  if (!experiment) return REGLUE_USAGE;
+  *experiment = new (std::nothrow) reglue_experiment;
+  if (!*experiment) return REGLUE_NO_MEMORY;
+  reglue_experiment& self = **experiment;
+  return guarded(self.message, [&] {
+    self.rl.emplace(reglue::c::options_of(options));
+    return REGLUE_OK;
+  });
+}
+
+void reglue_experiment_close(reglue_experiment* experiment) {
+  std::string message;
+  guarded(message, [&] {
+    delete experiment;
+    return REGLUE_OK;
+  });
+}
+
+const char* reglue_experiment_errmsg(const reglue_experiment* experiment) {
+  return experiment ? experiment->message.c_str()
+                    : "got no experiment, wanted that of reglue_experiment_connect";
+}
+
+int reglue_rl_init(reglue_experiment* self, std::uint32_t slots, std::uint64_t seed,
+                   const char* task, std::uint32_t variant, const reglue_spec** spec) {
+  return carried_out(self, true, [&](Experiment& rl) {
+    self->task = &rl.rl_init(slots, seed, reglue::c::text_of(task), variant);
+    self->spec.emplace(*self->task);
+    if (spec) *spec = self->spec->get();
+  });
+}
+
+int reglue_rl_start(reglue_experiment* self, const std::uint32_t* slots, std::size_t count,
+                    const reglue_rows** rows) {
+  return carried_out(self, are_given(slots, count) && rows, [&](Experiment& rl) {
+    *rows = self->rows.show(rl.rl_start(slots_of(slots, count)));
+  });
+}
+
+int reglue_rl_step(reglue_experiment* self, const std::uint32_t* slots, std::size_t count,
+                   const reglue_rows** rows) {
+  return carried_out(self, are_given(slots, count) && rows, [&](Experiment& rl) {
+    *rows = self->rows.show(rl.rl_step(slots_of(slots, count)));
+  });
+}
+
+int reglue_rl_episode(reglue_experiment* self, std::uint64_t max_steps, const std::uint32_t* slots,
+                      std::size_t count, std::int32_t* ended) {
+  return carried_out(self, are_given(slots, count), [&](Experiment& rl) {
+    const bool all_ended = rl.rl_episode(max_steps, slots_of(slots, count));
+    if (ended) *ended = all_ended;
+  });
+}
+
+int reglue_rl_return(reglue_experiment* self, std::uint32_t slot, double* sum) {
+  return carried_out(self, sum, [&](Experiment& rl) { *sum = rl.rl_return(slot); });
+}
+
+int reglue_rl_num_steps(reglue_experiment* self, std::uint32_t slot, std::uint64_t* steps) {
+  return carried_out(self, steps, [&](Experiment& rl) { *steps = rl.rl_num_steps(slot); });
+}
+
+int reglue_rl_num_episodes(reglue_experiment* self, std::uint32_t slot, std::uint64_t* episodes) {
+  return carried_out(self, episodes, [&](Experiment& rl) { *episodes = rl.rl_num_episodes(slot); });
+}
+
+int reglue_rl_cleanup(reglue_experiment* self) {
+  return carried_out(self, true, [](Experiment& rl) { rl.rl_cleanup(); });
+}
+
+int reglue_rl_freeze(reglue_experiment* self) {
+  return carried_out(self, true, [](Experiment& rl) { rl.rl_freeze(); });
+}
+
+int reglue_rl_standardize_randomness(reglue_experiment* self, std::uint64_t seed) {
+  return carried_out(self, true, [&](Experiment& rl) { rl.rl_standardize_randomness(seed); });
+}
+
+int reglue_rl_get_state(reglue_experiment* self, std::uint32_t slot, const char** key) {
+  return carried_out(self, key, [&](Experiment& rl) {
+    self->text = rl.rl_get_state(slot);
+    *key = self->text.c_str();
+  });
+}
+
+int reglue_rl_set_state(reglue_experiment* self, std::uint32_t slot, const char* key) {
+  return carried_out(self, key, [&](Experiment& rl) { rl.rl_set_state(key, slot); });
+}
+
+int reglue_rl_get_random_seed(reglue_experiment* self, std::uint32_t slot, const char** key) {
+  return carried_out(self, key, [&](Experiment& rl) {
+    self->text = rl.rl_get_random_seed(slot);
+    *key = self->text.c_str();
+  });
+}
+
+int reglue_rl_set_random_seed(reglue_experiment* self, std::uint32_t slot, const char* key) {
+  return carried_out(self, key, [&](Experiment& rl) { rl.rl_set_random_seed(key, slot); });
+}
+
+int reglue_rl_agent_message(reglue_experiment* self, const char* text, const char** answer) {
+  return carried_out(self, text && answer, [&](Experiment& rl) {
+    self->text = rl.rl_agent_message(text);
+    *answer = self->text.c_str();
+  });
+}
+
+int reglue_rl_env_message(reglue_experiment* self, const char* text, const char** answer) {
+  return carried_out(self, text && answer, [&](Experiment& rl) {
+    self->text = rl.rl_env_message(text);
+    *answer = self->text.c_str();
+  });
+}
+
+int reglue_rl_env_start(reglue_experiment* self, const std::uint32_t* slots, std::size_t count,
+                        const reglue_rows** rows) {
+  return carried_out(self, are_given(slots, count) && rows, [&](Experiment& rl) {
+    *rows = self->rows.show(rl.rl_env_start(slots_of(slots, count)));
+  });
+}
+
+int reglue_rl_env_step(reglue_experiment* self, const std::uint32_t* slots, std::size_t count,
+                       const void* const* actions, const reglue_rows** rows) {
+  return carried_out(self, are_given(slots, count) && actions && rows, [&](Experiment& rl) {
+    const auto given = given_rows(*self, &reglue::TaskSpec::actions, actions, count);
+    *rows = self->rows.show(rl.rl_env_step(given, slots_of(slots, count)));
+  });
+}
+
+int reglue_rl_agent_start(reglue_experiment* self, const std::uint32_t* slots, std::size_t count,
+                          const void* const* observations, const reglue_rows** rows) {
+  return carried_out(self, are_given(slots, count) && observations && rows, [&](Experiment& rl) {
+    const auto given = given_rows(*self, &reglue::TaskSpec::observations, observations, count);
+    *rows = self->rows.show(rl.rl_agent_start(given, slots_of(slots, count)));
+  });
+}
+
+int reglue_rl_agent_step(reglue_experiment* self, const std::uint32_t* slots, std::size_t count,
+                         const double* rewards, const void* const* observations,
+                         const reglue_rows** rows) {
+  const bool is_given = are_given(slots, count) && are_given(rewards, count) && observations;
+  return carried_out(self, is_given && rows, [&](Experiment& rl) {
+    const auto given = given_rows(*self, &reglue::TaskSpec::observations, observations, count);
+    *rows = self->rows.show(
+        rl.rl_agent_step(rewards_of(rewards, count), given, slots_of(slots, count)));
+  });
+}
+
+int reglue_rl_agent_end(reglue_experiment* self, const std::uint32_t* slots, std::size_t count,
+                        const double* rewards, const void* const* observations,
+                        std::int32_t truncated) {
+  const bool is_given = are_given(slots, count) && are_given(rewards, count) && observations;
+  return carried_out(self, is_given, [&](Experiment& rl) {
+    const auto given = given_rows(*self, &reglue::TaskSpec::observations, observations, count);
+    rl.rl_agent_end(rewards_of(rewards, count), given, slots_of(slots, count), truncated != 0);
+  });
+}

@@ -1,0 +1,60 @@
+#include "options.h"
+
+#include "reglue/errors.h"
+#include "results.h"
+
+namespace reglue::c {
+namespace {
+
+constexpr reglue_options kUsual{};
+constexpr double kLongest_s = 1e9;
+
+Transport transport_of(std::int32_t transport) {
+  switch (transport) {
+    case REGLUE_AUTO: return Transport::Auto;
+    case REGLUE_GRPC: return Transport::Grpc;
+    case REGLUE_UNIX: return Transport::Unix;
+  }
+  throw UsageError("got transport " + std::to_string(transport) +
+                   ", wanted REGLUE_AUTO, REGLUE_GRPC or REGLUE_UNIX");
+}
+
+std::chrono::milliseconds patience_of(double patience_s) {
+  if (!(patience_s >= 0 && patience_s <= kLongest_s)) {
+    throw UsageError("got a patience of " + std::to_string(patience_s) +
+                     " s, wanted 0 (60 s) to 1e9");
+  }
+  return std::chrono::milliseconds(static_cast<std::int64_t>(patience_s * 1000));
+}
+
+}  // namespace
+
+Options options_of(const reglue_options* given) {
+  const reglue_options& from = given ? *given : kUsual;
+  Options options;
+  options.address = text_of(from.address);
+  options.token = text_of(from.token);
+  options.ca = text_of(from.ca);
+  options.tls_name = text_of(from.tls_name);
+  options.name = text_of(from.name);
+  options.transport = transport_of(from.transport);
+  if (from.patience_s != 0) options.patience = patience_of(from.patience_s);
+  return options;
+}
+
+AgentTraits traits_of(const reglue_options* given) {
+  const reglue_options& from = given ? *given : kUsual;
+  const std::uint32_t known = REGLUE_PARTIAL_TURNS | REGLUE_ADAPTS | REGLUE_NO_ENDS;
+  if (from.abilities & ~known) {
+    throw UsageError("got abilities " + std::to_string(from.abilities) +
+                     ", wanted bits of enum reglue_ability");
+  }
+  AgentTraits traits;
+  traits.max_slots = from.max_slots;
+  traits.partial_turns = from.abilities & REGLUE_PARTIAL_TURNS;
+  traits.adapts = from.abilities & REGLUE_ADAPTS;
+  traits.episodic = !(from.abilities & REGLUE_NO_ENDS);
+  return traits;
+}
+
+}  // namespace reglue::c

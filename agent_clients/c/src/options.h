@@ -1,0 +1,16 @@
+// How a partner comes in, as C says it.
+#pragma once
+
+#include "reglue.h"
+#include "reglue/agent.h"
+#include "reglue/options.h"
+
+namespace reglue::c {
+
+/// NULL is what zeros are. Throws UsageError for a transport or patience that is none.
+Options options_of(const reglue_options* options);
+
+/// Throws UsageError for an ability that is none.
+AgentTraits traits_of(const reglue_options* options);
+
+}  // namespace reglue::c

@@ -1,0 +1,26 @@
+// What stands between C++ and C: every exception becomes a code and a message.
+#pragma once
+
+#include <string>
+#include <utility>
+
+namespace reglue::c {
+
+/// The code of the exception that is being handled; its words go to `message`.
+int code_of_exception(std::string& message) noexcept;
+
+/// Carries `routine` out; what it throws is told by the code that is returned, and by `message`.
+template <class Routine>
+int guarded(std::string& message, Routine&& routine) noexcept {
+  try {
+    message.clear();
+    return std::forward<Routine>(routine)();
+  } catch (...) {
+    return code_of_exception(message);
+  }
+}
+
+/// `text`, or "" for NULL.
+inline std::string text_of(const char* text) { return text ? text : ""; }
+
+}  // namespace reglue::c

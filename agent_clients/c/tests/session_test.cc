@@ -1,0 +1,94 @@
+// What needs no glue: arguments that are none, and nobody there.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "reglue.h"
+
+namespace {
+
+reglue_options nobody() {
+  reglue_options options{};
+  options.address = "127.0.0.1:1";
+  options.token = "T";
+  options.patience_s = 0.001;
+  return options;
+}
+
+/// Connects; what is said of it, by code and message.
+int connect(const reglue_options& options, const char* told) {
+  reglue_session* session = nullptr;
+  const int code = reglue_connect(&options, &session);
+  EXPECT_NE(session, nullptr);
+  EXPECT_NE(std::strstr(reglue_errmsg(session), told), nullptr) << reglue_errmsg(session);
+  reglue_close(session);
+  return code;
+}
+
+TEST(Connect, RefusesAnAddressThatIsNone) {
+  reglue_options options = nobody();
+  options.address = "nowhere";
+  EXPECT_EQ(connect(options, "nowhere"), REGLUE_USAGE);
+}
+
+TEST(Connect, RefusesOptionsThatAreNone) {
+  reglue_options options = nobody();
+  options.transport = 9;
+  EXPECT_EQ(connect(options, "got transport 9"), REGLUE_USAGE);
+  options = nobody();
+  options.abilities = 64;
+  EXPECT_EQ(connect(options, "got abilities 64"), REGLUE_USAGE);
+  options = nobody();
+  options.patience_s = -1;
+  EXPECT_EQ(connect(options, "patience"), REGLUE_USAGE);
+}
+
+TEST(Session, ThatFindsNoGlueSaysSo) {
+  const reglue_options options = nobody();
+  reglue_session* session;
+  ASSERT_EQ(reglue_connect(&options, &session), REGLUE_OK);
+  const reglue_call* call;
+  EXPECT_EQ(reglue_next(session, &call), REGLUE_UNREACHABLE);
+  EXPECT_EQ(call, nullptr);
+  EXPECT_NE(std::strstr(reglue_errmsg(session), "127.0.0.1:1"), nullptr);
+  reglue_close(session);
+}
+
+TEST(Session, AnswersNothingBeforeACall) {
+  const reglue_options options = nobody();
+  reglue_session* session;
+  ASSERT_EQ(reglue_connect(&options, &session), REGLUE_OK);
+  EXPECT_EQ(reglue_act(session, nullptr, 0), REGLUE_MISUSE);
+  EXPECT_EQ(reglue_answer(session, ""), REGLUE_MISUSE);
+  EXPECT_NE(std::strstr(reglue_errmsg(session), "reglue_next comes first"), nullptr);
+  reglue_close(session);
+}
+
+TEST(Session, TakesNullForWhatItIs) {
+  const reglue_call* call;
+  EXPECT_EQ(reglue_connect(nullptr, nullptr), REGLUE_USAGE);
+  EXPECT_EQ(reglue_next(nullptr, &call), REGLUE_USAGE);
+  EXPECT_EQ(reglue_act(nullptr, nullptr, 0), REGLUE_USAGE);
+  EXPECT_EQ(reglue_answer(nullptr, ""), REGLUE_USAGE);
+  EXPECT_EQ(reglue_fault(nullptr, ""), REGLUE_USAGE);
+  EXPECT_STRNE(reglue_errmsg(nullptr), "");
+  reglue_close(nullptr);
+}
+
+TEST(Experiment, ThatFindsNoGlueCallsNoRoutine) {
+  const reglue_options options = nobody();
+  reglue_experiment* experiment;
+  EXPECT_EQ(reglue_experiment_connect(&options, &experiment), REGLUE_UNREACHABLE);
+  EXPECT_EQ(reglue_rl_freeze(experiment), REGLUE_LOST);
+  EXPECT_EQ(reglue_rl_return(experiment, 0, nullptr), REGLUE_USAGE);
+  EXPECT_NE(std::strstr(reglue_experiment_errmsg(experiment), "got NULL"), nullptr);
+  reglue_experiment_close(experiment);
+}
+
+TEST(Results, HaveNames) {
+  EXPECT_STREQ(reglue_result_name(REGLUE_OUT_OF_ORDER), "OUT_OF_ORDER");
+  EXPECT_STREQ(reglue_result_name(-5), "UNKNOWN");
+  EXPECT_STREQ(reglue_version(), "0.1.0");
+}
+
+}  // namespace

@@ -1,0 +1,58 @@
+# The library's calls as values of this package.
+
+const DTYPES = (Bool, UInt8, UInt16, UInt32, UInt64, Int8, Int16, Int32, Int64, Float32, Float64)
+
+function task_spec(memory::Ptr{CSpec})
+    spec = unsafe_load(memory)
+    return TaskSpec(
+        tensor_specs(spec.observations, spec.observation_count),
+        tensor_specs(spec.actions, spec.action_count),
+        (spec.reward_low, spec.reward_high),
+        spec.discount,
+        spec.horizon,
+        spec.continuing != 0,
+        spec.rewards_in_evaluation != 0,
+        spec.slots,
+    )
+end
+
+tensor_specs(memory::Ptr{CTensor}, count) = TensorSpec[tensor_spec(unsafe_load(memory, i)) for i in 1:count]
+
+function tensor_spec(tensor::CTensor)
+    # Row-major there, column-major here: the axes change their order, and no element its place.
+    shape = Tuple(Int.(reverse(kept(tensor.shape, tensor.axes))))
+    return TensorSpec{DTYPES[tensor.dtype],length(shape)}(unsafe_string(tensor.name), shape, domain(tensor))
+end
+
+function domain(tensor::CTensor)
+    tensor.domain == 1 && return Box(kept(tensor.low, tensor.lows), kept(tensor.high, tensor.highs))
+    tensor.domain == 2 && return Discrete(unsafe_load(tensor.n), tensor.start)
+    tensor.domain == 3 && return MultiDiscrete(kept(tensor.n, tensor.ns))
+    return MultiBinary()
+end
+
+function turn(call::CCall, spec::TaskSpec, names)
+    phase = Phase(call.phase)
+    return Turn(
+        Ends(slots(call.end_slots, call.ends), kept(Ptr{EndKind}(call.end_kinds), call.ends), phase),
+        Steps(slots(call.step_slots, call.steps), kept(call.step_flags, call.steps), phase),
+        Starts(slots(call.start_slots, call.starts), kept(call.start_seeds, call.starts), phase),
+        kept(call.rewards, call.ends + call.steps),
+        spec,
+        names,
+        call.observations,
+        call.actions,
+        UInt32[],
+    )
+end
+
+function budget(call::CCall)
+    left(i) = call.limited >> (i - 1) & 1 == 1 ? call.budget_us[i] : nothing
+    return Budget(left(1), left(2), left(3), left(4))
+end
+
+"Slots as Julia counts them."
+slots(memory::Ptr{UInt32}, count::Integer) = Int[Int(unsafe_load(memory, i)) + 1 for i in 1:count]
+
+"A copy of small things: what an agent may well keep."
+kept(memory::Ptr{T}, count::Integer) where {T} = T[unsafe_load(memory, i) for i in 1:count]

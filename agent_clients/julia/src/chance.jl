@@ -1,0 +1,71 @@
+# Chance that is the same on every platform and in every language: Philox 4×64 words, numbered.
+# agent_clients/python/reglue/chance.py has the rule in prose.
+
+"""
+    Chance(seed, episode = 0; drawn = 0)
+
+The random numbers of one episode, drawn one after another by [`word!`](@ref), [`uniform!`](@ref) and
+[`below!`](@ref). `drawn` words are taken as drawn already.
+"""
+mutable struct Chance
+    seed::UInt64
+    episode::UInt64
+    drawn::UInt64
+    block::NTuple{4,UInt64}  # that the last word was of
+
+    function Chance(seed::Integer, episode::Integer = 0; drawn::Integer = 0)
+        chance = new(seed, episode, drawn)
+        chance.block = block_of(chance)
+        return chance
+    end
+end
+
+"64 random bits."
+function word!(chance::Chance)
+    place = chance.drawn % 4
+    place == 0 && (chance.block = block_of(chance))
+    chance.drawn += 1
+    return chance.block[place + 1]
+end
+
+"A Float64 of `low` up to `high`, which itself is met only where rounding gives it."
+function uniform!(chance::Chance, low::Real = 0.0, high::Real = 1.0)
+    low, high = Float64(low), Float64(high)
+    return low + (high - low) * ((word!(chance) >> 11) * 2.0^-53)
+end
+
+"""
+A whole number of 0 to `n - 1`, each as likely; `n` is 1 to 2^64.
+
+Lemire 2019, "Fast random integer generation in an interval".
+"""
+function below!(chance::Chance, n::Integer)
+    1 <= n <= UInt128(2)^64 || throw(UsageError("got n $n, wanted 1 to 2^64"))
+    n == UInt128(2)^64 && return word!(chance)
+    few = UInt64(n)
+    rejected = (0 - few) % few  # 2^64 mod n
+    product = widemul(word!(chance), few)
+    while product % UInt64 < rejected
+        product = widemul(word!(chance), few)
+    end
+    return (product >> 64) % UInt64
+end
+
+block_of(chance::Chance) = philox((chance.drawn ÷ 4, chance.episode, UInt64(0), UInt64(0)), (chance.seed, UInt64(0)))
+
+# One block with 10 rounds, words least first. Salmon et al. 2011, "Parallel random numbers: as easy as
+# 1, 2, 3", section 3.3.
+function philox(counter::NTuple{4,UInt64}, key::NTuple{2,UInt64})
+    for _ in 1:10
+        first = widemul(0xD2E7470EE14C6C93, counter[1])
+        second = widemul(0xCA5A826395121157, counter[3])
+        counter = (
+            (second >> 64) % UInt64 ⊻ counter[2] ⊻ key[1],
+            second % UInt64,
+            (first >> 64) % UInt64 ⊻ counter[4] ⊻ key[2],
+            first % UInt64,
+        )
+        key = (key[1] + 0x9E3779B97F4A7C15, key[2] + 0xBB67AE8584CAA73B)
+    end
+    return counter
+end

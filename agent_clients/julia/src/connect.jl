@@ -1,0 +1,125 @@
+# Plays an agent at a glue.
+
+const TRANSPORTS = (auto = 0, grpc = 1, unix = 2)
+
+"""
+    Reglue.connect(agent; address, token, ca, tls_name, name, patience_s = 60, transport = :auto)
+
+Play the agent until the glue says farewell; returns its words.
+
+- `address`: `"host:port"` or a join string; the environment variable `REGLUE_ADDRESS` without it.
+- `token`: the join string's, or that of the environment variable `REGLUE_TOKEN`, without it.
+- `ca`: the path of a PEM file: speak TLS and trust this authority alone; `tls_name`: the name on the
+  glue's certificate.
+- `name`: what the agent is called in reports; its type's name without it.
+- `patience_s`: how long to wait for a glue that is not up yet, or is gone.
+- `transport`: `:auto` (the Unix socket of a glue on the same host if it can be opened), `:grpc`, `:unix`.
+
+A connection that breaks is made again as long as the glue allows, and every call is carried out once.
+
+Throws `Unreachable`, `Refused`, `SessionLost`, `UsageError`, and whatever the agent throws, after the glue
+was told: a script that lets it pass leaves with exit code 1.
+"""
+function connect(
+    agent::Agent;
+    address = nothing,
+    token = nothing,
+    ca = nothing,
+    tls_name = nothing,
+    name = string(nameof(typeof(agent))),
+    patience_s::Real = 60,
+    transport::Symbol = :auto,
+)
+    haskey(TRANSPORTS, transport) ||
+        throw(UsageError("got transport :$transport, wanted :auto, :grpc or :unix"))
+    texts = (address, token, ca, tls_name, name)
+    session = open_session(texts, patience_s, TRANSPORTS[transport], agent)
+    try
+        return play(agent, session)
+    finally
+        ccall(symbol(:reglue_close), Cvoid, (Ptr{Cvoid},), session)
+    end
+end
+
+function open_session(texts, patience_s, transport, agent)
+    held = [text === nothing ? nothing : Base.cconvert(Cstring, String(text)) for text in texts]
+    session = Ref{Ptr{Cvoid}}(C_NULL)
+    GC.@preserve held begin
+        words = (text === nothing ? Cstring(C_NULL) : Base.unsafe_convert(Cstring, text) for text in held)
+        options = COptions(words..., patience_s, transport, abilities(agent), max_slots(agent))
+        code = ccall(symbol(:reglue_connect), Cint, (Ref{COptions}, Ref{Ptr{Cvoid}}), options, session)
+    end
+    code == OK && return session[]
+    failure = error_of(session[], code)
+    ccall(symbol(:reglue_close), Cvoid, (Ptr{Cvoid},), session[])
+    throw(failure)
+end
+
+abilities(agent) = UInt32(1) * partial_turns(agent) | UInt32(2) * adapts(agent) | UInt32(4) * !episodic(agent)
+
+function play(agent::Agent, session::Ptr{Cvoid})
+    spec = nothing
+    names = (String[], String[])
+    call = Ref{Ptr{CCall}}(C_NULL)
+    while true
+        code = ccall(symbol(:reglue_next), Cint, (Ptr{Cvoid}, Ref{Ptr{CCall}}), session, call)
+        code == DONE && return message(session)
+        check(session, code, CALL)
+        told = unsafe_load(call[])
+        if told.kind == INIT
+            spec = task_spec(told.spec)
+            names = ([each.name for each in spec.observations], [each.name for each in spec.actions])
+        end
+        carry_out!(agent, session, told, spec, names)
+    end
+end
+
+"Call the routine. What the agent throws is told to the glue as its fault, and goes on its way."
+function carry_out!(agent, session, told, spec, names)
+    try
+        agent_budget!(agent, budget(told))
+        answer!(agent, session, told, spec, names)
+    catch error
+        what = replace(sprint(showerror, error, catch_backtrace()), '\0' => '?')
+        ccall(symbol(:reglue_fault), Cint, (Ptr{Cvoid}, Cstring), session, what)
+        rethrow()
+    end
+    return nothing
+end
+
+"Routines that return nothing are answered by the next `reglue_next`."
+function answer!(agent, session, told, spec, names)
+    told.kind == TURN && return act!(agent, session, turn(told, spec, names))
+    told.kind == MESSAGE && return answer_message!(agent, session, unsafe_string(told.text))
+    told.kind == INIT && return agent_init!(agent, spec)
+    told.kind == FREEZE && return agent_freeze!(agent)
+    told.kind == ADAPT_BEGIN && return adapt_begin!(agent)
+    told.kind == ADAPT_END && return adapt!(agent)
+    told.kind == CLEANUP && return agent_cleanup!(agent)
+end
+
+function act!(agent, session, turn::Turn)
+    turn!(agent, turn)
+    given_up, many = turn.abandoned, length(turn.abandoned)
+    code = ccall(symbol(:reglue_act), Cint, (Ptr{Cvoid}, Ptr{UInt32}, Csize_t), session, given_up, many)
+    check(session, code, OK)
+end
+
+function answer_message!(agent, session, text::String)
+    answer = String(agent_message(agent, text))
+    code = ccall(symbol(:reglue_answer), Cint, (Ptr{Cvoid}, Cstring), session, answer)
+    check(session, code, OK)
+end
+
+check(session, code, wanted) = code == wanted || throw(error_of(session, code))
+
+message(session) = unsafe_string(ccall(symbol(:reglue_errmsg), Cstring, (Ptr{Cvoid},), session))
+
+function error_of(session, code)
+    words = message(session)
+    kind = Symbol(unsafe_string(ccall(symbol(:reglue_result_name), Cstring, (Cint,), code)))
+    kind == :UNREACHABLE && return Unreachable(words)
+    kind in (:REFUSED, :WRONG_TOKEN, :WRONG_VERSION, :WRONG_TLS, :BUSY) && return Refused(kind, words)
+    kind == :LOST && return SessionLost(words)
+    return UsageError("$kind: $words")
+end

@@ -1,0 +1,29 @@
+# Every error that Reglue throws. Whose fault it is decides the type.
+
+"Root of the tree; `message` says what was got, what was wanted and what to do."
+abstract type ReglueError <: Exception end
+
+"Something was asked for that cannot be done; nothing was changed."
+struct UsageError <: ReglueError
+    message::String
+end
+
+"No glue answered at the address in time."
+struct Unreachable <: ReglueError
+    message::String
+end
+
+"The glue did not let the agent in; `kind` is `:WRONG_TOKEN`, `:WRONG_VERSION`, `:WRONG_TLS`, `:BUSY` or `:REFUSED`."
+struct Refused <: ReglueError
+    kind::Symbol
+    message::String
+end
+
+"The glue went away in mid-session."
+struct SessionLost <: ReglueError
+    message::String
+end
+
+function Base.showerror(io::IO, error::ReglueError)
+    print(io, nameof(typeof(error)), ": ", error.message)
+end

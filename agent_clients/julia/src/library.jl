@@ -1,0 +1,92 @@
+# The C library, libreglue: where it is, and its structs as agent_clients/c/include/reglue.h has them.
+
+const handle = Ref{Ptr{Cvoid}}(C_NULL)
+
+"The address of a function of the library's; the library is opened when it is first needed."
+symbol(name::Symbol) = dlsym(library(), name)
+
+function library()
+    handle[] == C_NULL && (handle[] = open_library(get(ENV, "REGLUE_LIBRARY", "libreglue.so.0")))
+    return handle[]
+end
+
+function open_library(path::String)
+    try
+        return dlopen(path)
+    catch error
+        reason = sprint(showerror, error)
+        throw(UsageError("cannot open libreglue at $path: $reason; build agent_clients/c and set " *
+                         "REGLUE_LIBRARY to the path of libreglue.so"))
+    end
+end
+
+const OK, MISUSE, CALL, DONE = Cint.((0, 2, 100, 101))
+
+const INIT, TURN, FREEZE, ADAPT_BEGIN, ADAPT_END, MESSAGE, CLEANUP = Int32.(1:7)
+
+struct COptions
+    address::Cstring
+    token::Cstring
+    ca::Cstring
+    tls_name::Cstring
+    name::Cstring
+    patience_s::Cdouble
+    transport::Int32
+    abilities::UInt32
+    max_slots::UInt32
+end
+
+struct CTensor
+    name::Cstring
+    shape::Ptr{UInt32}
+    axes::UInt32
+    dtype::Int32
+    domain::Int32
+    reserved::UInt32
+    size::UInt64
+    row_bytes::UInt64
+    low::Ptr{Float64}
+    lows::UInt64
+    high::Ptr{Float64}
+    highs::UInt64
+    n::Ptr{UInt64}
+    ns::UInt64
+    start::Int64
+end
+
+struct CSpec
+    observations::Ptr{CTensor}
+    actions::Ptr{CTensor}
+    observation_count::UInt32
+    action_count::UInt32
+    reward_low::Float64
+    reward_high::Float64
+    discount::Float64
+    horizon::UInt32
+    slots::UInt32
+    continuing::UInt8
+    rewards_in_evaluation::UInt8
+end
+
+struct CCall
+    kind::Int32
+    phase::Int32
+    ends::UInt32
+    steps::UInt32
+    starts::UInt32
+    reserved::UInt32
+    end_slots::Ptr{UInt32}
+    end_kinds::Ptr{UInt8}
+    step_slots::Ptr{UInt32}
+    step_flags::Ptr{UInt8}
+    start_slots::Ptr{UInt32}
+    start_seeds::Ptr{UInt64}
+    rewards::Ptr{Float64}
+    observations::Ptr{Ptr{Cvoid}}
+    actions::Ptr{Ptr{Cvoid}}
+    spec::Ptr{CSpec}
+    text::Cstring
+    budget_us::NTuple{4,UInt64}  # step, bank, adapt, run
+    limited::UInt32  # a bit each
+    budget_reserved::UInt32
+end

@@ -1,0 +1,60 @@
+# What an agent sees and does: TaskSpec, TensorSpec and their domains.
+
+"""
+    Box(low, high)
+
+Bounds of each element, both inclusive, in the task's units. Either is a vector of no number
+(unbounded), one (for every element), or one for each element, in the order in which the elements
+lie in memory.
+"""
+struct Box
+    low::Vector{Float64}
+    high::Vector{Float64}
+end
+
+"The whole numbers `start` to `start + n - 1`."
+struct Discrete
+    n::UInt64
+    start::Int64
+end
+
+"Element i takes the whole numbers 0 to `n[i] - 1`, in the order in which the elements lie in memory."
+struct MultiDiscrete
+    n::Vector{UInt64}
+end
+
+"Each element is 0 or 1."
+struct MultiBinary end
+
+const Domain = Union{Box,Discrete,MultiDiscrete,MultiBinary}
+
+"""
+    TensorSpec{T,N}
+
+A named array whose rows have elements of type `T` and `N` axes, `size(spec)`.
+
+The glue's arrays are row-major and Julia's are column-major, so the axes are in **reverse** order:
+what the glue calls an image of `(height, width, channels)` has `size` `(channels, width, height)` here.
+Many rows are an array with one more axis at the end, `(size..., rows)`: a row is a column.
+"""
+struct TensorSpec{T,N}
+    name::String
+    size::NTuple{N,Int}
+    domain::Domain
+end
+
+Base.size(spec::TensorSpec) = spec.size
+Base.length(spec::TensorSpec) = prod(spec.size)
+Base.eltype(::TensorSpec{T}) where {T} = T
+
+"What every episode of a session promises; RL-Glue's task_specification."
+struct TaskSpec
+    observations::Vector{TensorSpec}
+    actions::Vector{TensorSpec}
+    reward_range::Tuple{Float64,Float64}  # of one step, task units
+    discount::Float64
+    horizon::Int  # steps to truncation; 0: no limit
+    continuing::Bool  # one episode that goes on forever
+    rewards_in_evaluation::Bool  # else NaN while the phase is EVALUATE
+    slots::Int  # episodes played at once; slots are 1 to this
+end

@@ -1,0 +1,78 @@
+# One exchange over many episodes: which of them end, go on and start.
+
+"What episodes are for; numbered as in the protocol."
+@enum Phase::Int32 TRAIN = 1 ADAPT = 2 EVALUATE = 3
+
+"How an episode ended: the task ended, time ran out (bootstrap from the last observation), or the environment failed."
+@enum EndKind::UInt8 TERMINATED = 1 TRUNCATED = 2 VOID = 3
+
+"Bits of `Steps.flags`: no action came in time and a default was played; the action lay outside its box."
+const DEFAULTED, CLIPPED = 0x01, 0x02
+
+"Episodes that ended: their slots, counted from 1, and how."
+struct Ends
+    slots::Vector{Int}
+    kinds::Vector{EndKind}
+    phase::Phase
+end
+
+"Episodes that go on: their slots, counted from 1, and bits of what became of the action before."
+struct Steps
+    slots::Vector{Int}
+    flags::Vector{UInt8}
+    phase::Phase
+end
+
+"Episodes that begin: their slots, counted from 1, and a seed for the agent's own chance in each."
+struct Starts
+    slots::Vector{Int}
+    seeds::Vector{UInt64}
+    phase::Phase
+end
+
+Base.length(part::Union{Ends,Steps,Starts}) = length(part.slots)
+
+"What remains to the agent, microseconds; `nothing` is no limit."
+struct Budget
+    step_us::Union{Nothing,UInt64}  # for this call
+    bank_us::Union{Nothing,UInt64}  # that slow calls may draw on beyond it
+    adapt_us::Union{Nothing,UInt64}  # for all adaptation calls of this wave
+    run_us::Union{Nothing,UInt64}  # for the whole run
+end
+
+"""
+One exchange over many episodes. `rewards` are of the actions before, of the ends, then of the steps (NaN
+where they are withheld). `observations(turn, part)` and `actions(turn, part)` have the rows of
+`turn.ends`, `turn.steps` or `turn.starts`.
+"""
+struct Turn
+    ends::Ends
+    steps::Steps
+    starts::Starts
+    rewards::Vector{Float64}
+    spec::TaskSpec
+    names::Tuple{Vector{String},Vector{String}}  # of observations, of actions
+    seen::Ptr{Ptr{Cvoid}}  # rows: ends, steps, starts
+    done::Ptr{Ptr{Cvoid}}  # rows: steps, starts
+    abandoned::Vector{UInt32}
+end
+
+observations(turn::Turn, part::Union{Ends,Steps,Starts}) =
+    Observations(turn.names[1], rows_at(turn.spec.observations, turn.seen, first_row(turn, part), length(part)))
+
+actions(turn::Turn, part::Union{Steps,Starts}) = Actions(
+    turn.names[2],
+    rows_at(turn.spec.actions, turn.done, first_row(turn, part) - length(turn.ends), length(part)),
+    turn.abandoned,
+)
+
+first_row(::Turn, ::Ends) = 0
+first_row(turn::Turn, ::Steps) = length(turn.ends)
+first_row(turn::Turn, ::Starts) = length(turn.ends) + length(turn.steps)
+
+"""
+    abandon!(actions, slot)
+
+Give the episode in `slot` up: its action is not looked at, it counts as played and failed, and no end follows.
+"""
+abandon!(answer::Union{Actions,Turn}, slot::Integer) = push!(answer.abandoned, slot - 1)

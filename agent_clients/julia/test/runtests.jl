@@ -1,0 +1,9 @@
+# What needs no glue; tests/agent_clients/test_julia.py plays at one.
+using Reglue
+using Test
+
+include("json.jl")
+include("chance.jl")
+include("tensors.jl")
+include("agent.jl")
+include("library.jl")
