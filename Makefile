@@ -44,7 +44,7 @@ cpp: ## build the C++ client
 
 c: ## build the C library and its programs
 	.ci/cpp
-	cmake -S agent_clients/c -B build/c -G Ninja -DREGLUE_STRICT=ON -DREGLUE_EXAMPLES=OFF
+	cmake -S agent_clients/c -B build/c -G Ninja -DREGLUE_STRICT=ON
 	cmake --build build/c
 
 julia: c ## see to Julia, whose client stands on the C library
@@ -62,7 +62,7 @@ conformance: .venv/dev-is-installed clients ## ask every client in the tree whet
 		$(BIN)/reglue conformance $$role --transport $$transport \
 			--cmd build/cpp/conformance/conformance_$$role || exit 1; done; \
 		for program in build/c/conformance_agent_c \
-				"julia --project=agent_clients/julia agent_clients/julia/conformance/agent.jl" \
+				"julia --startup-file=no -O1 --project=agent_clients/julia agent_clients/julia/conformance/agent.jl" \
 				"node $(TYPESCRIPT)/dist/conformance/program.js"; do \
 			$(BIN)/reglue conformance agent --transport $$transport --cmd "$$program" || exit 1; done; \
 		$(BIN)/reglue conformance experiment --transport $$transport \

@@ -97,7 +97,8 @@ end
 
 marked(memory, mark, phase) = take(take(memory, mark), UInt8(phase))
 
-take_row(memory, observations, row) = foldl((memory, array) -> take(memory, array, row), values(observations); init = memory)
+take_row(memory, observations, row) =
+    foldl((taken, array) -> take(taken, array, row), values(observations); init = memory)
 
 "Rewards that are withheld have no bytes."
 function take_reward(agent, memory, reward, phase)

@@ -6,8 +6,8 @@ function spec_text(spec::TaskSpec)
     lines = ["task " * join(task, " ")]
     for (kind, tensors) in (("observation", spec.observations), ("action", spec.actions)), tensor in tensors
         # Told as the glue does it: its axes are Julia's the other way round.
-        words = (kind, tensor.name, lowercase(string(eltype(tensor))), list(reverse(size(tensor))), words_of(tensor.domain))
-        push!(lines, join(words, " "))
+        dtype, shape = lowercase(string(eltype(tensor))), list(reverse(size(tensor)))
+        push!(lines, join((kind, tensor.name, dtype, shape, words_of(tensor.domain)), " "))
     end
     return join(lines, "\n")
 end
