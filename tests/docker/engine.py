@@ -1,0 +1,122 @@
+"""A container engine of a test's own: nothing of this machine's is used, changed or left."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from filelock import FileLock
+
+PATIENCE_S = 60.0
+
+HOST = "10.0.2.2"
+"""This machine's loopback, as containers with a way out see it (slirp4netns' default)."""
+
+_NAMES = "10.0.2.3"  # slirp4netns' own name server, which asks this machine's
+
+_APART = "unshare --net --mount --pid --fork --kill-child --mount-proc".split()
+
+_BEGIN = """
+ip link set lo up
+until ip -4 address show tap0 2>/dev/null | grep -q inet; do sleep 0.05; done
+trap 'kill $!' TERM
+dockerd --host "unix://$1/docker.sock" --exec-root "$1/exec" --pidfile "$1/pid" \
+    --data-root "$2" --storage-driver overlay2 --cgroup-parent "$3" --dns "$4" &
+wait || wait  # as the first process of its namespace: for all, and again when told to stop
+"""
+
+
+class NoEngine(Exception):
+    """No container engine can be run here."""
+
+
+@contextmanager
+def engine(data: Path) -> Iterator[dict[str, str]]:
+    """An engine whose images are kept in `data`; the environment with which to talk to it.
+
+    dockerd runs in a network, process and mount namespace of its own, so its bridges, rules,
+    containers and mounts end with it; slirp4netns is its way out. Raises NoEngine.
+    """
+    if os.getuid() != 0:
+        raise NoEngine("wanted root, which dockerd and debootstrap need")
+    for program in ("dockerd", "docker-compose", "debootstrap", "slirp4netns", "unshare"):
+        if shutil.which(program) is None:
+            raise NoEngine(f"there is no {program}; .ci/docker installs it")
+    data.mkdir(parents=True, exist_ok=True)
+    with (
+        FileLock(data.with_suffix(".lock")),  # two engines cannot share their images
+        tempfile.TemporaryDirectory(prefix="reglue-docker-") as folder,
+        _running(Path(folder), data),
+    ):
+        yield os.environ | {"DOCKER_HOST": f"unix://{folder}/docker.sock"}
+
+
+@contextmanager
+def _running(folder: Path, data: Path) -> Iterator[None]:
+    log, group = folder / "log", f"/{folder.name}"
+    with log.open("wb") as lines:
+        daemon = subprocess.Popen(
+            [*_APART, "sh", "-c", _BEGIN, "dockerd", str(folder), str(data), group, _NAMES],
+            stdout=lines,
+            stderr=lines,
+        )
+        try:
+            with _way_out(daemon.pid, log):
+                _until((folder / "docker.sock").exists, daemon, log)
+                _until(lambda: _answers(folder), daemon, log)
+                yield
+                _stop(daemon)
+        finally:
+            daemon.kill()  # and with it whatever is left in its namespaces
+            daemon.wait()
+            for hierarchy in Path("/sys/fs/cgroup").glob(f"**{group}"):
+                hierarchy.rmdir()
+
+
+@contextmanager
+def _way_out(pid: int, log: Path) -> Iterator[None]:
+    """A network card in that process's namespace, whose traffic this machine's user sends."""
+    here = Path("/proc/self/ns/net").readlink()
+    deadline = time.monotonic() + PATIENCE_S
+    while Path(f"/proc/{pid}/ns/net").readlink() == here and time.monotonic() < deadline:
+        time.sleep(0.01)
+    with log.open("ab") as lines:
+        router = subprocess.Popen(
+            ["slirp4netns", "--configure", "--mtu=65520", str(pid), "tap0"],
+            stdout=lines,
+            stderr=lines,
+        )
+        try:
+            yield
+        finally:
+            router.terminate()
+            router.wait()
+
+
+def _answers(folder: Path) -> bool:
+    asked = ["docker", "--host", f"unix://{folder}/docker.sock", "version"]
+    return subprocess.run(asked, capture_output=True, check=False).returncode == 0
+
+
+def _until(ready: Callable[[], bool], daemon: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not ready():
+        if daemon.poll() is not None or time.monotonic() > deadline:
+            raise NoEngine(f"dockerd does not run here:\n{log.read_text(errors='replace')[-2000:]}")
+        time.sleep(0.1)
+
+
+def _stop(daemon: subprocess.Popen[bytes]) -> None:
+    """As its service would be: containers that still run are stopped first."""
+    children = Path(f"/proc/{daemon.pid}/task/{daemon.pid}/children").read_text().split()
+    for child in children:
+        os.kill(int(child), signal.SIGTERM)
+    with suppress(subprocess.TimeoutExpired):
+        daemon.wait(PATIENCE_S)
