@@ -1,29 +1,34 @@
-"""Programs of the C++ client, built when a test wants them."""
+"""Programs of the clients in other languages, built when a test wants them."""
 
 from __future__ import annotations
 
 import fcntl
 import os
 import subprocess
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-SOURCES, BUILD = ROOT / "agent_clients/cpp", ROOT / "build/cpp"
+from glue_server.conformance.checks import CHECKS, OF_GRPC_ALONE
 
+ROOT = Path(__file__).parents[2]
+
+TAKES_S = 600.0
 LEAVES_S = 15.0
 
 
-def built(target: str, path: str) -> Path:
-    """The program at `path` of the build, up to date. One process at a time builds."""
-    BUILD.mkdir(parents=True, exist_ok=True)
-    with (BUILD / "tests.lock").open("w") as lock:
+def built(client: str, target: str, path: str) -> Path:
+    """What is at `path` of the client's build, up to date. One process at a time builds."""
+    build = ROOT / "build" / client
+    build.mkdir(parents=True, exist_ok=True)
+    with (build / "tests.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (BUILD / "CMakeCache.txt").exists():
-            _run("cmake", "-S", str(SOURCES), "-B", str(BUILD), "-G", "Ninja")
-        _run("cmake", "--build", str(BUILD), "--target", target)
-    return BUILD / path
+        if not (build / "CMakeCache.txt").exists():
+            sources = ROOT / "agent_clients" / client
+            run("cmake", "-S", str(sources), "-B", str(build), "-G", "Ninja", "-DREGLUE_STRICT=ON")
+        run("cmake", "--build", str(build), "--target", target)
+    return build / path
 
 
 @contextmanager
@@ -38,7 +43,26 @@ def playing(program: Path, address: str, token: str = "") -> Iterator[None]:
             process.kill()
 
 
-def _run(*command: str) -> None:
-    """Raise AssertionError with all that it said if it fails."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def run(*command: str, environment: Mapping[str, str] | None = None) -> str:
+    """What it printed. Raise AssertionError with all that it said if it fails."""
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        timeout=TAKES_S,
+        check=False,
+        env=os.environ | (environment or {}),
+    )
     assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def keeps_the_rules(
+    role: str, command: str, transport: str, environment: Mapping[str, str] | None = None
+) -> None:
+    """Raise AssertionError unless every check of `reglue conformance` passes."""
+    kit = (sys.executable, "-m", "reglue", "conformance", role)
+    told = run(*kit, "--cmd", command, "--transport", transport, environment=environment)
+    left_out = OF_GRPC_ALONE if transport == "unix" else set()
+    asked = [check for check in CHECKS[role] if check.name not in left_out]
+    assert f"{len(asked)} of {len(asked)} checks passed" in told

@@ -15,7 +15,7 @@ from reglue.client import connect
 from reglue.environment import Worlds
 from reglue.experiment import Experiment
 from reglue_bench import evaluate
-from tests.agent_clients.c_programs import built_in_c, conformance, run
+from tests.agent_clients.programs import built, keeps_the_rules, run
 from tests.glue_server.hubs import a_hub
 from tests.glue_server.playing import SOLVED, Follower
 from tests.leftovers import nothing_left
@@ -27,18 +27,18 @@ pytestmark = pytest.mark.timeout(600)  # the first test compiles the client
 
 
 def test_its_own_tests_pass() -> None:
-    assert "PASSED" in run(str(built_in_c("reglue_c_tests", "tests/reglue_c_tests")))
+    assert "PASSED" in run(str(built("c", "reglue_c_tests", "tests/reglue_c_tests")))
 
 
 @pytest.mark.parametrize("transport", ["grpc", "unix"])
 @pytest.mark.parametrize("role", ["agent", "experiment"])
 def test_a_program_in_c_keeps_the_rules(role: str, transport: str) -> None:
     name = f"conformance_{role}_c"
-    conformance(role, str(built_in_c(name, name)), "--transport", transport)
+    keeps_the_rules(role, str(built("c", name, name)), transport)
 
 
 def test_what_is_not_legal_is_refused_and_the_session_goes_on() -> None:
-    program = built_in_c("misuse", "tests/misuse")
+    program = built("c", "misuse", "tests/misuse")
     spec = TaskSpec((TensorSpec("seen", "float64"),), (TensorSpec("done", "float32", (2,)),))
     starts = Starts(np.array([0], np.uint32), np.array([1], np.uint64))
     seen = {"seen": np.array([0.5])}
@@ -66,7 +66,7 @@ def test_what_is_not_legal_is_refused_and_the_session_goes_on() -> None:
 
 
 def test_rl_benchmark_in_c_measures_what_it_measures_in_python() -> None:
-    program = built_in_c("rl_benchmark", "rl_benchmark")
+    program = built("c", "rl_benchmark", "rl_benchmark")
     runs, episodes = 3, 4
     with ThreadPoolExecutor(4) as pool, a_hub() as (server, _):
 
@@ -92,7 +92,7 @@ def test_rl_benchmark_in_c_measures_what_it_measures_in_python() -> None:
 
 
 def test_a_small_agent_in_c_drives_the_car_out_of_the_valley() -> None:
-    pump = str(built_in_c("pump", "pump"))
+    pump = str(built("c", "pump", "pump"))
     result = evaluate("online:mountain-car", agent="", agent_cmd=pump, runs=1, episodes=3)
     assert result.online is not None
     assert result.online.performance is not None

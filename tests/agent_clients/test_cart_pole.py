@@ -45,7 +45,7 @@ pytestmark = pytest.mark.timeout(600)  # the first test compiles the client
 
 @pytest.fixture(scope="module")
 def program() -> Path:
-    return built("cart_pole", "examples/cart_pole/cart_pole")
+    return built("cpp", "cart_pole", "examples/cart_pole/cart_pole")
 
 
 @dataclass(frozen=True)

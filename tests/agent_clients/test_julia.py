@@ -17,7 +17,7 @@ from reglue.calls import NO_ENDS, NO_STEPS, Actions, Done, Init, Starts, Turn
 from reglue.errors import AgentFault
 from reglue_bench import evaluate
 from reglue_bench.result import Result
-from tests.agent_clients.c_programs import ROOT, built_in_c, conformance, run
+from tests.agent_clients.programs import ROOT, built, keeps_the_rules, run
 from tests.leftovers import nothing_left
 
 PATIENCE_S = 60.0
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.timeout(900)  # the first test compiles the C library
 @pytest.fixture(scope="module")
 def library() -> Mapping[str, str]:
     """The environment in which Julia finds it."""
-    return {"REGLUE_LIBRARY": str(built_in_c("reglue_c", "libreglue.so"))}
+    return {"REGLUE_LIBRARY": str(built("c", "reglue_c", "libreglue.so"))}
 
 
 def test_its_own_tests_pass(library: Mapping[str, str]) -> None:
@@ -40,7 +40,7 @@ def test_its_own_tests_pass(library: Mapping[str, str]) -> None:
 @pytest.mark.parametrize("transport", ["grpc", "unix"])
 def test_it_keeps_the_rules(library: Mapping[str, str], transport: str) -> None:
     program = shlex.join([*JULIA, str(CLIENT / "conformance/agent.jl")])
-    conformance("agent", program, "--transport", transport, environment=library)
+    keeps_the_rules("agent", program, transport, library)
 
 
 def test_sarsa_in_julia_learns_to_the_bit_as_in_python(
