@@ -68,7 +68,7 @@ def _running(folder: Path, data: Path) -> Iterator[None]:
             stderr=lines,
         )
         try:
-            with _way_out(daemon.pid, log):
+            with _way_out(daemon, log):
                 _until((folder / "docker.sock").exists, daemon, log)
                 _until(lambda: _answers(folder), daemon, log)
                 yield
@@ -81,15 +81,13 @@ def _running(folder: Path, data: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _way_out(pid: int, log: Path) -> Iterator[None]:
+def _way_out(daemon: subprocess.Popen[bytes], log: Path) -> Iterator[None]:
     """A network card in that process's namespace, whose traffic this machine's user sends."""
-    here = Path("/proc/self/ns/net").readlink()
-    deadline = time.monotonic() + PATIENCE_S
-    while Path(f"/proc/{pid}/ns/net").readlink() == here and time.monotonic() < deadline:
-        time.sleep(0.01)
+    # Never in this machine's own namespace.
+    _until(lambda: _network_of(daemon.pid) not in (None, _network_of(os.getpid())), daemon, log)
     with log.open("ab") as lines:
         router = subprocess.Popen(
-            ["slirp4netns", "--configure", "--mtu=65520", str(pid), "tap0"],
+            ["slirp4netns", "--configure", "--mtu=65520", str(daemon.pid), "tap0"],
             stdout=lines,
             stderr=lines,
         )
@@ -98,6 +96,14 @@ def _way_out(pid: int, log: Path) -> Iterator[None]:
         finally:
             router.terminate()
             router.wait()
+
+
+def _network_of(pid: int) -> Path | None:
+    """The network namespace of a process; None if it is gone."""
+    try:
+        return Path(f"/proc/{pid}/ns/net").readlink()
+    except OSError:
+        return None
 
 
 def _answers(folder: Path) -> bool:
