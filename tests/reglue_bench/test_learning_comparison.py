@@ -2,49 +2,63 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
-from scipy import stats
 
 from reglue.errors import UsageError
-from reglue_bench.learning_comparison import compare_all_learning, compare_learning
+from reglue_bench.learning_comparison import (
+    LearningComparison,
+    compare_all_learning,
+    compare_learning,
+)
+from reglue_bench.paired import holm
 from reglue_bench.result import Result
 from tests.reglue_bench.learning_results import Learned, learned
 from tests.reglue_bench.results import make_result
 
 
-def performances(result: Result) -> list[float]:
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+def compared(one: Learned, other: Learned) -> LearningComparison:
+    return compare_learning(learned(one), learned(other), rng=rng())
+
+
+def performances(result: Result) -> dict[int, float]:
     assert result.online is not None
-    return [run.performance for run in result.online.completed if run.performance is not None]
+    return {r.run: r.performance for r in result.online.completed if r.performance is not None}
 
 
-def test_the_interval_and_p_value_are_welchs() -> None:
-    ours, theirs = learned(), learned(Learned(runs=7, best=-118.0, noise=30.0, seed=1))
-    found = compare_learning(ours, theirs)
-    wanted = stats.ttest_ind(performances(ours), performances(theirs), equal_var=False)
-    bounds = wanted.confidence_interval()
-    assert found.interval95 == pytest.approx((bounds.low, bounds.high))
-    assert found.p_value == pytest.approx(wanted.pvalue)
+def test_runs_are_paired_by_their_numbers() -> None:
+    ours, theirs = learned(Learned(lost=(0, 3))), learned(Learned(seed=1, lost=(5,)))
+    found = compare_learning(ours, theirs, rng=rng())
+    one, other = performances(ours), performances(theirs)
+    both = [1, 2, 4, 6, 7, 8, 9]
+    assert found.runs == len(both)
+    assert found.difference == pytest.approx(sum(one[k] - other[k] for k in both) / len(both))
+
+
+def test_what_all_runs_share_drops_out() -> None:
+    """The same noise in both: only the pairing can see that one is better by 2 in each run."""
+    one = Learned(best=-118.0, worst=-898.0, noise=100.0)
+    found = compared(one, Learned(noise=100.0))
+    assert found.interval95 == pytest.approx((2.0, 2.0))
+    assert found.p_value == pytest.approx(2 / 2**10)
 
 
 def test_the_probability_of_improvement_is_over_all_pairs_of_runs() -> None:
-    ours, theirs = learned(), learned(Learned(runs=7, noise=30.0, seed=1))
-    pairs = [(a, b) for a in performances(ours) for b in performances(theirs)]
+    one, other = Learned(), Learned(noise=30.0, seed=1)
+    ours, theirs = performances(learned(one)).values(), performances(learned(other)).values()
+    pairs = [(a, b) for a in ours for b in theirs]
     share = sum((a > b) + (a == b) / 2 for a, b in pairs) / len(pairs)
-    assert compare_learning(ours, theirs).probability_of_improvement == pytest.approx(share)
+    assert compared(one, other).probability_of_improvement == pytest.approx(share)
 
 
 def test_an_agent_is_as_good_as_itself() -> None:
-    found = compare_learning(learned(), learned())
-    assert (found.difference, found.probability_of_improvement) == (0.0, 0.5)
-    assert found.p_value == pytest.approx(1.0)
-
-
-def test_runs_that_were_lost_are_left_out() -> None:
-    found = compare_learning(learned(Learned(lost=(0, 3))), learned(Learned(seed=1)))
-    whole = performances(learned(Learned(lost=(0, 3))))
-    assert len(whole) == 8
-    others = performances(learned(Learned(seed=1)))
-    assert found.difference == pytest.approx(sum(whole) / 8 - sum(others) / 10)
+    found = compared(Learned(), Learned())
+    assert (found.difference, found.interval95, found.p_value) == (0.0, (0.0, 0.0), 1.0)
+    assert found.probability_of_improvement == 0.5
 
 
 @pytest.mark.parametrize(
@@ -59,39 +73,32 @@ def test_runs_that_were_lost_are_left_out() -> None:
 )
 def test_what_does_not_measure_the_same_is_not_compared(other: Learned) -> None:
     with pytest.raises(UsageError):
-        compare_learning(learned(other), learned())
+        compared(other, Learned())
 
 
-def test_another_number_of_runs_is_compared() -> None:
-    assert compare_learning(learned(Learned(runs=4)), learned()).interval95 is not None
+def test_agents_without_a_run_that_both_completed_are_not_compared() -> None:
+    with pytest.raises(UsageError, match="that both agents have completed"):
+        compared(Learned(runs=2, lost=(0,)), Learned(runs=2, lost=(1,)))
 
 
-def test_a_single_run_has_a_difference_and_no_interval() -> None:
-    found = compare_learning(learned(Learned(runs=1)), learned())
-    assert (found.interval95, found.p_value) == (None, None)
-
-
-def test_runs_without_spread_have_no_interval() -> None:
-    found = compare_learning(learned(Learned(noise=0)), learned(Learned(noise=0, best=-90.0)))
-    assert found.interval95 is None
-    assert found.probability_of_improvement == 0.0
+@pytest.mark.parametrize(("runs", "has_interval"), [(1, False), (4, False), (5, True)])
+def test_an_interval_takes_five_runs_of_both(runs: int, has_interval: bool) -> None:
+    found = compared(Learned(runs=runs), Learned(seed=1))
+    assert (found.runs, found.interval95 is not None) == (runs, has_interval)
+    assert 2 / 2**runs <= found.p_value <= 1
 
 
 def test_p_values_are_corrected_for_all_pairs() -> None:
-    results = [learned(Learned(seed=seed)) for seed in range(3)]
-    found = compare_all_learning(results)
+    found = compare_all_learning([learned(Learned(seed=seed)) for seed in range(3)], seed=0)
     assert set(found) == {(1, 0), (2, 0), (2, 1)}
-    for each in found.values():
-        assert each.p_holm is not None
-        assert each.p_value is not None
-        assert each.p_holm >= each.p_value
+    assert [each.p_holm for each in found.values()] == holm([e.p_value for e in found.values()])
 
 
 def test_a_pair_that_cannot_be_compared_is_absent() -> None:
-    found = compare_all_learning([learned(), learned(Learned(episodes=50)), learned()])
+    found = compare_all_learning([learned(), learned(Learned(episodes=50)), learned()], seed=0)
     assert set(found) == {(2, 0)}
 
 
 def test_a_benchmark_that_judges_is_not_compared_by_learning() -> None:
     with pytest.raises(UsageError, match="not an online benchmark"):
-        compare_learning(make_result(), learned())
+        compare_learning(make_result(), learned(), rng=rng())

@@ -138,7 +138,7 @@ def test_agents_are_compared_with_the_first(tmp_path: Path) -> None:
     assert second is not None
     assert "3 agents on corridor" in page.text
     assert signed(second - first) in page.text
-    assert "Welch's t-test" in page.text
+    assert "paired bootstrap" in page.text
     assert "9 of 10 runs" in page.text
     assert "poor is judged by its completed runs alone" in page.text
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from reglue.errors import UsageError
-from reglue_bench.comparison import compare, compare_all, holm
+from reglue_bench.comparison import compare, compare_all
+from reglue_bench.paired import bootstrap_interval, holm
 from reglue_bench.result import Result
 from tests.reglue_bench.results import Play, make_result
 
@@ -49,6 +50,22 @@ def test_six_wins_and_no_loss_have_the_sign_tests_exact_p_value() -> None:
     better = with_success({"reach-v3": [1] * 6 + [0] * 4})
     worse = with_success({"reach-v3": [0] * 10})
     assert compare(better, worse, rng=rng()).p_value == pytest.approx(2 / 2**6)
+
+
+def test_one_goal_that_differs_tells_nothing() -> None:
+    better = with_success({"reach-v3": [1, 0, 0, 0]})
+    assert compare(better, with_success({"reach-v3": [0] * 4}), rng=rng()).p_value == 1
+
+
+@pytest.mark.parametrize("strata", [[5], [10], [50], [4] * 10])
+def test_the_interval_covers_what_it_says(strata: list[int]) -> None:
+    draws, trials = rng(), 400
+    held = 0
+    for _ in range(trials):
+        drawn = {f"{k}": draws.normal(size=n) for k, n in enumerate(strata)}
+        low, high = bootstrap_interval(drawn, rng=draws)
+        held += low <= 0 <= high
+    assert 0.89 <= held / trials <= 0.98  # plain percentiles of 5: 0.84
 
 
 def test_equal_runs_are_not_told_apart() -> None:

@@ -55,9 +55,9 @@ def online_view(name: str, result: Result, *, run_id: str) -> Run:
     )
 
 
-def online_comparison(runs: Sequence[Named]) -> ComparisonView:
+def online_comparison(runs: Sequence[Named], *, seed: int) -> ComparisonView:
     """Every agent against the first."""
-    found = compare_all_learning([run for _, run in runs])
+    found = compare_all_learning([run for _, run in runs], seed=seed)
     scores = [_online(run) for _, run in runs]
     alike = [place for place in range(len(runs)) if place == 0 or (place, 0) in found]
     shown = [Shown(runs[place][0], scores[place], colour(place)) for place in alike]
@@ -65,7 +65,7 @@ def online_comparison(runs: Sequence[Named]) -> ComparisonView:
     return ComparisonView(
         score="performance",
         caption=f"Performance: {what_is_measured(scores[0])}, mean over runs. Differences are "
-        "in the task's units.",
+        "in the task's units, paired run by run.",
         rows=[
             _row(place, named, tracks.get(place), found.get((place, 0)))
             for place, named in enumerate(runs)
@@ -96,7 +96,7 @@ def _row(place: int, named: Named, track: Track | None, found: LearningCompariso
         difference=signed(found.difference),
         difference_interval=f"{signed(low_high[0])} to {signed(low_high[1])}" if low_high else "",
         improvement=percent(found.probability_of_improvement),
-        p_value="" if found.p_holm is None else p_value(found.p_holm),
+        p_value=p_value(found.p_holm),
     )
 
 
@@ -120,13 +120,13 @@ def _comparison_notes(
         if each is None:
             notes.append(
                 f"{name} and {runs[0][0]} did not measure the same (another environment, length "
-                "of a run or measure, or no completed run): they stand side by side and are not "
-                "compared."
+                "of a run or measure, or no run that both have completed): they stand side by "
+                "side and are not compared."
             )
         elif each.interval95 is None:
             notes.append(
-                f"The difference of {name} and {runs[0][0]} has no interval: it takes two "
-                "completed runs of each, and runs that differ."
+                f"The difference of {name} and {runs[0][0]} has no interval: it takes five runs "
+                f"that both have completed, and there are {each.runs}."
             )
     notes += [
         f"{name} is judged by its completed runs alone."
