@@ -88,6 +88,8 @@ class Front:
         stream = connect(messages, metadata=[("reglue-session", session)])
         context.add_callback(stream.cancel)
         try:
+            stream.initial_metadata()  # comes when the run has seated it
+            context.send_initial_metadata(())
             yield from stream
         except grpc.RpcError as error:
             if not run.process.is_alive():  # its partners are to join again

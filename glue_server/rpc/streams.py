@@ -54,6 +54,7 @@ class Streams:
             line = Denied(grpc.StatusCode.DEADLINE_EXCEEDED, f"no hello within {HELLO_S:g} s")
         if isinstance(line, Denied):
             context.abort(line.code, line.why)
+        context.send_initial_metadata(())  # headers: it is seated
         yield from line
 
     def _read(self, messages: Iterator[Any], session: str, seated: _Seated) -> None:

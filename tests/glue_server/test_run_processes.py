@@ -22,6 +22,8 @@ from reglue import connect
 from reglue.errors import SessionLost, Unreachable, UsageError, WrongToken
 from reglue.examples.random_agent import RandomAgent
 from reglue.experiment import Experiment
+from reglue.grpc_settings import grpc
+from tests.glue_server.rpc.partners import RawAgent
 from tests.leftovers import nothing_left
 
 PATIENCE_S = 60.0
@@ -134,6 +136,14 @@ def test_three_partners_meet_in_a_process_of_their_own(
     for partner in (agent, environment):
         assert "the experiment has left" in partner.result(PATIENCE_S)
     assert glue.end() == 130
+
+
+def test_who_is_seated_hears_so_through_the_hub(hub: Callable[..., Hub]) -> None:
+    with grpc.insecure_channel(hub("--run-processes").address) as channel:
+        agent = RawAgent(channel, "secret")
+        agent.stream.initial_metadata()  # waits for it: no call will come
+        assert agent.stream.is_active()
+        agent.vanish()
 
 
 def test_a_run_that_crashes_hurts_nobody_else(start: Connect, hub: Callable[..., Hub]) -> None:

@@ -24,6 +24,7 @@
 #include <thread>
 #include <utility>
 
+#include "absence.h"
 #include "door.h"
 #include "reglue/errors.h"
 #include "remembered.h"
@@ -115,8 +116,8 @@ class Answering {
   bool is_seated_ = false;      // at the glue, by an earlier stream
   bool is_over_ = false;
   std::string farewell_;
-  Backoff joins_, pauses_;
-  Deadline broken_at_;
+  Backoff joins_;
+  Absence absence_;
   std::uint64_t taken_ = 0;     // number of the last call that was answered
   std::uint64_t heard_ = 0;     // what was taken when the stream was opened
   Call call_;
@@ -149,7 +150,7 @@ void Answering<Wire>::enter() {
                Wire::method, log_};
     is_seated_ = false;
     taken_ = 0;
-    broken_at_.reset();
+    absence_ = Absence();
     answers_.forget();
   }
   if (!stream_) {
@@ -201,24 +202,20 @@ void Answering<Wire>::answer() {
 /// Waits until another try is due. Throws what the end means if none is.
 template <class Wire>
 void Answering<Wire>::come_back(const StreamEnded& end) {
+  const Clock::duration stood = stream_ ? stream_->stood() : Clock::duration::zero();
   stream_.reset();
   const std::chrono::milliseconds grace(way_->ticket.grace_ms());
   if (end.is_refusal()) {
     if (grace.count() == 0 || end.code != grpc::StatusCode::UNAUTHENTICATED) end.throw_meaning();
     return join_anew();
   }
-  const Clock::time_point now = Clock::now();
-  if (!broken_at_ || taken_ > heard_) {
-    broken_at_ = now;
-    pauses_ = Backoff();
-  }
-  const auto pause = pauses_.next();
-  if (now + pause > *broken_at_ + std::min(grace, patience_)) {
+  const auto pause = absence_.pause(std::min(grace, patience_), stood, taken_ > heard_);
+  if (!pause) {
     if (!way_->ticket.address().empty()) return join_anew();  // the run is gone, not its hub
     end.throw_meaning();
   }
   log_("the connection broke, coming back: " + std::string(end.what()));
-  std::this_thread::sleep_for(pause);
+  std::this_thread::sleep_for(*pause);
 }
 
 template <class Wire>

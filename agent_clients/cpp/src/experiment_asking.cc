@@ -34,8 +34,7 @@ std::shared_ptr<v1::ExperimentReply> Asking::ask(v1::ExperimentCall& call) {
                       "at most " + std::to_string(most));
   }
   auto reply = std::make_shared<v1::ExperimentReply>();
-  Deadline broken_at;
-  Backoff pauses;
+  Absence absence;
   try {
     while (true) {
       try {
@@ -44,7 +43,7 @@ std::shared_ptr<v1::ExperimentReply> Asking::ask(v1::ExperimentCall& call) {
         answered_ = call.seq();
         return reply;
       } catch (const StreamEnded& end) {
-        come_back(end, broken_at, pauses);
+        come_back(end, absence);
       }
     }
   } catch (const Error& error) {
@@ -101,7 +100,8 @@ void Asking::receive(std::uint64_t seq, v1::ExperimentReply& reply) {
   } while (reply.seq() != seq);
 }
 
-void Asking::come_back(const StreamEnded& end, Deadline& broken_at, Backoff& pauses) {
+void Asking::come_back(const StreamEnded& end, Absence& absence) {
+  const Clock::duration stood = stream_ ? stream_->stood() : Clock::duration::zero();
   stream_.reset();
   if (end.is_refusal()) {
     const bool was_seated = std::exchange(is_seated_, false);
@@ -109,12 +109,10 @@ void Asking::come_back(const StreamEnded& end, Deadline& broken_at, Backoff& pau
     throw SessionLost("the glue does not know this session any more");
   }
   const std::chrono::milliseconds grace(way_.ticket.grace_ms());
-  const Clock::time_point now = Clock::now();
-  if (!broken_at) broken_at = now;
-  const auto pause = pauses.next();
-  if (now + pause > *broken_at + std::min(grace, patience_)) end.throw_meaning();
+  const auto pause = absence.pause(std::min(grace, patience_), stood, false);
+  if (!pause) end.throw_meaning();
   log_("the connection broke, coming back: " + std::string(end.what()));
-  std::this_thread::sleep_for(pause);
+  std::this_thread::sleep_for(*pause);
 }
 
 }  // namespace reglue

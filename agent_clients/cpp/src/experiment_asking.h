@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "absence.h"
 #include "door.h"
 #include "log.h"
 #include "reglue/options.h"
@@ -39,7 +40,7 @@ class Asking {
   Stream& opened();
   void receive(std::uint64_t seq, v1::ExperimentReply& reply);
   /// Waits until another try is due. Throws what the end means if none is.
-  void come_back(const StreamEnded& end, Deadline& broken_at, Backoff& pauses);
+  void come_back(const StreamEnded& end, Absence& absence);
 
   const std::string name_;
   const std::chrono::milliseconds patience_;

@@ -9,7 +9,7 @@ namespace reglue {
 
 namespace {
 
-enum class Event : std::intptr_t { Started, Written, Read, Finished };
+enum class Event : std::intptr_t { Started, Seated, Written, Read, Finished };
 
 void* tag(Event event) { return reinterpret_cast<void*>(event); }
 
@@ -48,7 +48,7 @@ void GrpcStream::send(const google::protobuf::MessageLite& message) {
 bool GrpcStream::receive(google::protobuf::MessageLite& message, const Deadline& until) {
   while (!has_message_) {
     if (is_finished_) throw_ended();
-    if (!is_reading_ && !is_broken_) {
+    if (!is_reading_ && !is_broken_ && has_headers_) {
       is_reading_ = true;
       call_->Read(&in_, tag(Event::Read));
     }
@@ -77,6 +77,11 @@ bool GrpcStream::turn(const Deadline& until) {
   switch (static_cast<Event>(reinterpret_cast<std::intptr_t>(what))) {
     case Event::Started:
       is_starting_ = false;
+      if (is_good) call_->ReadInitialMetadata(tag(Event::Seated));
+      break;
+    case Event::Seated:
+      has_headers_ = true;
+      seated();
       break;
     case Event::Written:
       is_writing_ = false;

@@ -36,7 +36,7 @@ class GrpcStream : public Stream {
   std::unique_ptr<grpc::GenericClientAsyncReaderWriter> call_;
   grpc::ByteBuffer in_;
   grpc::Status status_;
-  bool is_starting_ = true, is_writing_ = false, is_reading_ = false;
+  bool is_starting_ = true, has_headers_ = false, is_writing_ = false, is_reading_ = false;
   bool has_message_ = false, is_broken_ = false, is_finished_ = false;
 };
 

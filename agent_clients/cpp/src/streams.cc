@@ -81,6 +81,7 @@ std::unique_ptr<Stream> open_lane(const Way& way, const google::protobuf::Messag
   const int fd = connected(path_here(way.ticket.lane_path()));
   auto lane = std::make_unique<LaneStream>(fd, kHelloBytes);
   enter(*lane, way.ticket, hello, answered);
+  lane->seated();
   lane->allow(way.max_message_bytes());
   return lane;
 }

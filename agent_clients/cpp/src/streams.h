@@ -47,6 +47,16 @@ class Stream {
   /// Merges the next message into `message`, so that its memory can be used again; false if
   /// none came in time. Throws StreamEnded.
   virtual bool receive(google::protobuf::MessageLite& message, const Deadline& until) = 0;
+
+  /// For how long the glue has had this partner seated on it; 0 if never.
+  Clock::duration stood() const {
+    return seated_at_ ? Clock::now() - *seated_at_ : Clock::duration::zero();
+  }
+  /// The glue has said that it is.
+  void seated() { seated_at_ = Clock::now(); }
+
+ private:
+  Deadline seated_at_;
 };
 
 /// How a session's streams are opened. Give it to Way::open with the role's hello.

@@ -8,7 +8,8 @@ import threading
 import time
 from queue import Empty, SimpleQueue
 
-from reglue.door import backoff, hello_proof, join
+from reglue.absence import Absence
+from reglue.door import hello_proof, join
 from reglue.errors import (
     BadReply,
     OutOfDomain,
@@ -123,8 +124,7 @@ class Asking:
     def _send(self, seq: int, message: pb.ExperimentCall) -> pb.ExperimentReply:
         """Send until an answer comes. Raises SessionLost, Refused."""
         deadline = time.monotonic() + self._timeout_s
-        broken_at: float | None = None
-        pauses = backoff()
+        absence = Absence(min(self._ticket.grace_ms / 1000, self._patience_s))
         while True:
             try:
                 stream = self._opened()
@@ -139,13 +139,10 @@ class Asking:
                 self._is_seated = False
                 raise SessionLost("the glue does not know this session any more") from error
             except SessionLost as error:
+                stood_s = 0.0 if self._stream is None else self._stream.stood_s
                 self._close()
-                now = time.monotonic()
-                broken_at = broken_at or now
-                pause_s = next(pauses)
-                back_s = min(self._ticket.grace_ms / 1000, self._patience_s)
-                until = min(deadline, broken_at + back_s)
-                if self._over or now + pause_s > until:
+                pause_s = absence.pause_s(stood_s=stood_s, has_heard=False)
+                if self._over or pause_s is None or time.monotonic() + pause_s > deadline:
                     raise
                 log.warning("the connection broke, coming back: %s", error)
                 time.sleep(pause_s)
@@ -193,6 +190,11 @@ class _Heard:
                 raise SessionLost("the glue did not answer in time")
             if reply.seq == seq or reply.HasField("farewell"):
                 return reply
+
+    @property
+    def stood_s(self) -> float:
+        """As of the stream."""
+        return self._stream.stood_s
 
     def wait(self, deadline: float) -> None:
         """Until the glue has ended the stream."""

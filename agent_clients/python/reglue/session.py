@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any
 
+from reglue.absence import Absence
 from reglue.calls import Farewell, Numbered, Refusal
 from reglue.door import backoff, join
 from reglue.errors import BadReply, ReglueError, SessionLost, SpecError, UsageError
@@ -73,20 +74,17 @@ class Session:
 
     def _play(self) -> str:
         """Stream after stream. Raises _Broken if the glue does not know the session any more."""
-        broken_at: float | None = None
-        pauses = backoff()
+        absence = Absence(min(self._ticket.grace_ms / 1000, self._patience_s))
         while True:
             heard = self._taken
+            self._stood_s = 0.0
             try:
                 return self._stream()
             except SessionLost as error:
-                now = time.monotonic()
-                if broken_at is None or self._taken > heard:
-                    broken_at, pauses = now, backoff()
-                pause_s = next(pauses)
                 if isinstance(error.__cause__, (BadReply, SpecError)):
                     raise
-                if now + pause_s > broken_at + min(self._ticket.grace_ms / 1000, self._patience_s):
+                pause_s = absence.pause_s(stood_s=self._stood_s, has_heard=self._taken > heard)
+                if pause_s is None:
                     if self._ticket.address:  # the run is gone, its hub may not be
                         raise _Broken from error
                     raise
@@ -124,6 +122,7 @@ class Session:
         try:
             yield stream
         finally:
+            self._stood_s = stream.stood_s
             stream.close()
 
     def _answer(self, stream: Stream) -> str:

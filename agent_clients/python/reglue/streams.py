@@ -6,6 +6,7 @@ import hmac
 import logging
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from queue import SimpleQueue
@@ -55,6 +56,10 @@ class Stream(Protocol):
 
     def close(self) -> None:
         """End it from this side."""
+
+    @property
+    def stood_s(self) -> float:
+        """For how many seconds the glue has had this partner seated on it; 0 if never."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +121,7 @@ class GrpcStream:
             self._channel.close()
             raise
         self._messages: Iterator[Any] = iter(self._stream)
+        self._seated_at: float | None = None
         self._has_ended = threading.Event()
         if not self._stream.add_callback(self._has_ended.set):
             self._has_ended.set()
@@ -130,6 +136,9 @@ class GrpcStream:
         if timer is not None:
             timer.start()
         try:
+            if self._seated_at is None:
+                self._stream.initial_metadata()  # which says that we are, or that it broke
+                self._seated_at = time.monotonic()
             return next(self._messages)
         except StopIteration:
             raise StreamEnded("the glue closed the session without a farewell") from None
@@ -152,6 +161,11 @@ class GrpcStream:
         self._has_ended.wait(_END_S)
         self._channel.close()
 
+    @property
+    def stood_s(self) -> float:
+        """Since the response headers came."""
+        return 0.0 if self._seated_at is None else time.monotonic() - self._seated_at
+
 
 class LaneStream:
     """A lane whose welcome was good."""
@@ -159,6 +173,7 @@ class LaneStream:
     def __init__(self, lane: Lane, kind: Any) -> None:
         self._lane = lane
         self._kind = kind
+        self._seated_at = time.monotonic()
 
     def send(self, message: Any) -> None:
         """Write it to the socket."""
@@ -181,6 +196,11 @@ class LaneStream:
         """End it."""
         self._lane.shut()
         self._lane.close()
+
+    @property
+    def stood_s(self) -> float:
+        """Since the welcome."""
+        return time.monotonic() - self._seated_at
 
 
 class _NoLane(Exception):

@@ -23,6 +23,7 @@ export class CallStream extends Stream {
       (bytes: Buffer) => bytes,
       metadata,
     );
+    this.#call.on("metadata", () => this.seated());
     this.#call.on("readable", () => this.changed());
     this.#call.on("error", () => {}); // its status says it all
     this.#call.on("status", ({ code, details }) => this.ended(meant(code, details)));

@@ -1,6 +1,7 @@
 /** One session: join, say hello, answer calls, come back if the stream breaks, leave. */
 import { status } from "@grpc/grpc-js";
 
+import { Absence } from "./absence.js";
 import type { Agent } from "./agent.js";
 import { backoff, pause } from "./backoff.js";
 import type { Call } from "./calls.js";
@@ -67,6 +68,7 @@ class Session {
   #spec: TaskSpec | undefined;
   #taken = 0n; // number of the last call that was taken in
   #isSeated = false; // at the glue, by an earlier stream
+  #stoodMs = 0; // of the last stream
 
   constructor(
     private readonly agent: Agent,
@@ -79,23 +81,17 @@ class Session {
 
   /** Stream after stream. Throws Forgotten if the glue does not know the session any more. */
   async play(): Promise<string> {
-    const graceMs = Math.min(this.ticket.graceMs, this.playing.patienceMs);
-    let brokenAt: number | undefined;
-    let pauses = backoff();
+    const absence = new Absence(Math.min(this.ticket.graceMs, this.playing.patienceMs));
     for (;;) {
       const heard = this.#taken;
+      this.#stoodMs = 0;
       try {
         return await this.#stream();
       } catch (error) {
         if (this.#isForgotten(error)) throw new Forgotten();
         if (!(error instanceof SessionLost) || !(error.cause instanceof StreamEnded)) throw error;
-        const now = performance.now();
-        if (brokenAt === undefined || this.#taken > heard) {
-          brokenAt = now;
-          pauses = backoff();
-        }
-        const pauseMs = pauses.next().value;
-        if (now + pauseMs > brokenAt + graceMs) {
+        const pauseMs = absence.pauseMs(this.#stoodMs, this.#taken > heard);
+        if (pauseMs === undefined) {
           if (this.ticket.address !== "") throw new Forgotten(); // the run is gone, not its hub
           throw error;
         }
@@ -122,6 +118,7 @@ class Session {
       return await this.#answer(stream);
     } finally {
       signal.removeEventListener("abort", interrupt);
+      this.#stoodMs = stream.stoodMs;
       stream.close();
     }
   }

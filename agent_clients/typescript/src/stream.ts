@@ -23,6 +23,7 @@ export class StreamEnded extends Error {
 export abstract class Stream {
   #ended: StreamEnded | undefined;
   #interruption: unknown;
+  #seatedAt: number | undefined;
   #wake: () => void = () => {};
 
   /** Send it; that the stream broke is seen by who receives. */
@@ -53,6 +54,16 @@ export abstract class Stream {
   interrupt(reason: unknown): void {
     this.#interruption = reason;
     this.#wake();
+  }
+
+  /** The glue has said that it has this agent seated. */
+  seated(): void {
+    this.#seatedAt ??= performance.now();
+  }
+
+  /** For how many milliseconds it has had it; 0 if never. */
+  get stoodMs(): number {
+    return this.#seatedAt === undefined ? 0 : performance.now() - this.#seatedAt;
   }
 
   /** The next message, if it has come whole. */

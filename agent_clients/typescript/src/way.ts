@@ -95,6 +95,7 @@ export class Way {
       lane.close();
       throw error;
     }
+    lane.seated();
     lane.allow(this.maxMessageBytes);
     return lane;
   }

@@ -6,6 +6,7 @@ import time
 
 from glue_server.conformance.checks.reconnecting import (
     ended,
+    long_silence,
     no_grace,
     often,
     while_away,
@@ -90,6 +91,7 @@ PROGRAM_CUTS = group(
     answer_lost,
     ended,
     while_away,
+    long_silence,
     often,
     forgotten,
     no_grace,

@@ -70,6 +70,19 @@ def while_away(stage: Stage) -> None:
     talk.counts()
 
 
+def long_silence(stage: Stage) -> None:
+    """Comes back however long it has waited: the grace time counts from each break."""
+    grace_s = 2.0
+    stage.fresh(grace_s=grace_s)
+    talk = stage.talk()
+    talk.begin(_TASK)
+    stage.road.cut()
+    time.sleep(1.25 * grace_s)
+    stage.road.cut()
+    talk.play(2)
+    talk.counts()
+
+
 def often(stage: Stage) -> None:
     """Plays on through a dozen cuts at any moment."""
     talk = stage.talk()
@@ -133,5 +146,5 @@ RECONNECTING = (
     *group("reconnect", idle, under_way, answer_lost),
     _lost("two-answers-lost", 2),
     _lost("four-answers-lost", 4),
-    *group("reconnect", ended, while_away, often, forgotten, farewell, no_grace),
+    *group("reconnect", ended, while_away, long_silence, often, forgotten, farewell, no_grace),
 )

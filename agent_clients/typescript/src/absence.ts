@@ -1,0 +1,29 @@
+/** How long an agent whose stream broke tries to come back. */
+import { backoff } from "./backoff.js";
+
+const STOOD_MS = 1000;
+
+/** From the last stream that was any good, until nobody waits any more. */
+export class Absence {
+  #since: number | undefined;
+  #pauses = backoff();
+
+  constructor(private readonly mostMs: number) {}
+
+  /**
+   * How long to wait before the next stream; undefined if it is too late for one.
+   *
+   * The last stream was good, and the absence begins with its end, if something new was heard on
+   * it (`hasHeard`) or it stood for a second with this agent seated (`stoodMs`). Less proves
+   * nothing: a call may break every stream that it comes over.
+   */
+  pauseMs(stoodMs: number, hasHeard: boolean): number | undefined {
+    const now = performance.now();
+    if (this.#since === undefined || hasHeard || stoodMs >= STOOD_MS) {
+      this.#since = now;
+      this.#pauses = backoff();
+    }
+    const pauseMs = this.#pauses.next().value;
+    return now + pauseMs > this.#since + this.mostMs ? undefined : pauseMs;
+  }
+}
