@@ -71,7 +71,7 @@ conformance: .venv/dev-is-installed clients ## ask every client in the tree whet
 speed: .venv-speed/is-installed ## measure Reglue beside its peers; ONLY=turns: one section
 	.venv-speed/bin/python benchmarks/speed/run.py $(addprefix --only ,$(ONLY)) $(FLAGS)
 
-check: check-style check-types check-layers check-proto check-stubs test test-clients ## what CI runs
+check: check-style check-types check-layers check-proto check-stubs test test-clients test-containers ## what CI runs
 
 check-style: .venv/dev-is-installed
 	$(BIN)/ruff format --check .
