@@ -10,10 +10,10 @@ import numpy as np
 from env_adapters.gymnasium.generator import generator_at, words_of
 from env_adapters.gymnasium.insides import Insides
 from env_adapters.gymnasium.snapshot import Snapshot, Standing, read_snapshot, read_standing
+from env_adapters.gymnasium.spaces import Tensors
 from env_adapters.gymnasium.world import Episode, World
 from reglue.chance import Chance
 from reglue.errors import UsageError
-from reglue.spec import Array, TaskSpec
 from reglue.worlds import Cell
 
 _TIME_LIMIT = "_elapsed_steps"  # where the wrapper TimeLimit counts
@@ -22,18 +22,25 @@ _TIME_LIMIT = "_elapsed_steps"  # where the wrapper TimeLimit counts
 class ExactWorld(World):
     """Plays an environment whose insides are known: Restorable and Seeded too.
 
-    All its chance is `Chance(cell.seed, cell.repeat)`, by NumPy's distributions.
+    All its chance is `Chance(cell.seed, cell.repeat)`, by NumPy's distributions. Actions go
+    in as they came: these clip their motion themselves, and some charge for the rest.
     """
+
+    clips = False
 
     def __init__(
         self,
         task: str,
-        spec: TaskSpec,
         make: Callable[[], Any],
+        observations: Tensors,
+        actions: Tensors,
+        *,
+        horizon: int,
         insides: Insides,
         mark: Mapping[str, str],
     ) -> None:
-        super().__init__(task, spec, make)
+        super().__init__(task, make, observations, actions)
+        self._horizon = horizon
         self._insides = insides
         self._mark = mark  # what must be the same where a state is to go on
 
@@ -87,10 +94,6 @@ class ExactWorld(World):
     def _reset(self, env: Any, cell: Cell) -> Any:
         env.unwrapped.np_random = np.random.Generator(Chance(cell.seed, cell.repeat).bits)
         return env.reset()[0]
-
-    def _clipped(self, action: Array) -> Array:
-        """As it came: these clip their motion themselves, and some charge for the rest."""
-        return action
 
     def _check_mark(self, suite: Mapping[str, str]) -> None:
         for name in sorted({*suite, *self._mark}):

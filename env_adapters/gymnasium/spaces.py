@@ -1,22 +1,133 @@
-"""Gymnasium's spaces as tensors of a TaskSpec."""
+"""Gymnasium's spaces as tensors of a TaskSpec, and values of either as the other's."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from env_adapters.gymnasium.library import gymnasium
 from reglue.errors import UsageError
-from reglue.spec import Array, Box, Discrete, MultiBinary, MultiDiscrete, TensorSpec
+from reglue.spec import Array, Arrays, Box, Discrete, MultiBinary, MultiDiscrete, TensorSpec
+
+_KNOWN = "Box, Discrete, MultiBinary, MultiDiscrete from 0, Text, and Dict and Tuple of these"
+
+_WHY_NOT: Mapping[str, str] = {
+    "Graph": "its values differ in size",
+    "Sequence": "its values differ in length",
+    "OneOf": "its values differ in kind",
+    "MultiDiscrete": "it does not begin at 0",
+}
 
 
-def tensor(name: str, space: Any) -> TensorSpec:
-    """The tensor whose values are those of `space`.
+class Tensors:
+    """The tensors of a space. A Dict's and a Tuple's entries are named by their way in:
+    `camera/left`, `joints/0`; any other space is one tensor, called `name`.
 
-    Raises UsageError for the spaces that have none: Dict, Tuple, Text, …, and a
-    MultiDiscrete that does not begin at 0.
+    Text is UTF-8 in uint8, zeros behind it. Raises UsageError for the spaces that have no
+    tensors, and where two would have one name.
     """
+
+    def __init__(self, name: str, space: Any) -> None:
+        self.space = space
+        self._leaves = [_leaf(path, leaf, name) for path, leaf in _leaves((), space)]
+        self.specs = tuple(leaf.tensor for leaf in self._leaves)
+        names = [spec.name for spec in self.specs]
+        if not names or len(set(names)) != len(names):
+            raise UsageError(
+                f"the {name} space {space} has entries {names}, wanted a name for each"
+            )
+
+    def arrays(self, value: Any) -> Arrays:
+        """A value of the space as arrays, by name; copies."""
+        found = {}
+        for leaf in self._leaves:
+            inner = value
+            for key in leaf.path:
+                inner = inner[key]
+            found[leaf.tensor.name] = leaf.array(inner)
+        return found
+
+    def value(self, arrays: Arrays, *, clip: bool = False) -> Any:
+        """Arrays as the value of the space. Raises UsageError where they are none.
+
+        Numbers of a Box may lie beyond its bounds, unless they are to be clipped to these.
+        """
+        values = {leaf.path: leaf.value(arrays[leaf.tensor.name], clip) for leaf in self._leaves}
+        return values[()] if () in values else _joined(self.space, (), values)
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    """A space that is one tensor, and the keys that lead to it."""
+
+    path: tuple[Any, ...]
+    space: Any
+    tensor: TensorSpec
+
+    def array(self, value: Any) -> Array:
+        if isinstance(value, str):
+            array = np.zeros(self.tensor.shape, np.uint8)
+            text = value.encode()
+            array[: len(text)] = np.frombuffer(text, np.uint8)
+            return array
+        # A copy: some environments go on computing with what they return.
+        return np.array(value, self.tensor.dtype)
+
+    def value(self, array: Array, clip: bool) -> Any:
+        """A number where the shape is (). Raises UsageError."""
+        array = np.array(array, self.tensor.dtype)
+        space = self.space
+        if isinstance(space, gymnasium().spaces.Box):
+            if array.shape == self.tensor.shape and np.isfinite(array).all():
+                return np.clip(array, space.low, space.high) if clip else array
+        elif isinstance(space, gymnasium().spaces.Text):
+            text = array.tobytes().rstrip(b"\0").decode(errors="replace")
+            if text in space:
+                return text
+        elif space.contains(array[()]):
+            return array[()]
+        raise UsageError(f"got the {self.tensor.name} {array.tolist()}, wanted one of {space}")
+
+
+def space_of(tensors: tuple[TensorSpec, ...]) -> Any:
+    """The space whose values are those of the tensors: their Dict, or the only one's own."""
+    spaces = {tensor.name: _space_of(tensor) for tensor in tensors}
+    return spaces[tensors[0].name] if len(tensors) == 1 else gymnasium().spaces.Dict(spaces)
+
+
+def _leaves(path: tuple[Any, ...], space: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    spaces = gymnasium().spaces
+    match space:
+        case spaces.Dict():
+            for key, inner in space.spaces.items():
+                yield from _leaves((*path, key), inner)
+        case spaces.Tuple():
+            for place, inner in enumerate(space.spaces):
+                yield from _leaves((*path, place), inner)
+        case _:
+            yield path, space
+
+
+def _joined(space: Any, path: tuple[Any, ...], values: Mapping[tuple[Any, ...], Any]) -> Any:
+    spaces = gymnasium().spaces
+    match space:
+        case spaces.Dict():
+            return {key: _joined(inner, (*path, key), values) for key, inner in space.items()}
+        case spaces.Tuple():
+            return tuple(_joined(inner, (*path, k), values) for k, inner in enumerate(space))
+        case _:
+            return values[path]
+
+
+def _leaf(path: tuple[Any, ...], space: Any, name: str) -> _Leaf:
+    called = "/".join(str(key) for key in path) or name
+    return _Leaf(path, space, _tensor(called, space))
+
+
+def _tensor(name: str, space: Any) -> TensorSpec:
     spaces = gymnasium().spaces
     match space:
         case spaces.Box():
@@ -27,10 +138,39 @@ def tensor(name: str, space: Any) -> TensorSpec:
             domain = MultiDiscrete(tuple(space.nvec.ravel().tolist()))
         case spaces.MultiBinary():
             domain = MultiBinary()
+        case spaces.Text():
+            return TensorSpec(name, "uint8", (_most_bytes(name, space),), Box((0,), (255,)))
         case _:
-            known = "Box, Discrete, MultiDiscrete from 0 or MultiBinary"
-            raise UsageError(f"the {name} space {space} is not supported yet; wanted {known}")
+            why = _WHY_NOT.get(type(space).__name__, "there is none like it")
+            raise UsageError(f"the {name} space {space} has no tensor, as {why}; wanted {_KNOWN}")
     return TensorSpec(name, str(space.dtype), tuple(space.shape), domain)
+
+
+def _most_bytes(name: str, space: Any) -> int:
+    """Of a text, in UTF-8."""
+    if "\0" in space.character_set:
+        raise UsageError(f"the {name} space {space} has the character NUL, which ends a text here")
+    return int(space.max_length) * max(len(each.encode()) for each in space.character_set)
+
+
+def _space_of(tensor: TensorSpec) -> Any:
+    spaces, dtype = gymnasium().spaces, tensor.numpy_dtype
+    match tensor.domain:
+        case Box():
+            low, high = (np.asarray(each) for each in (tensor.low(), tensor.high()))
+            if dtype.kind in "ui":
+                least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+                low, high = np.clip(low, least, most), np.clip(high, least, most)
+            return spaces.Box(low.astype(dtype), high.astype(dtype), tensor.shape, dtype)
+        case Discrete(n, start) if tensor.shape == ():
+            return spaces.Discrete(n, start=start, dtype=dtype)
+        case Discrete(n, start):
+            shape = tensor.shape
+            return spaces.MultiDiscrete(np.full(shape, n), dtype, start=np.full(shape, start))
+        case MultiDiscrete(n):
+            return spaces.MultiDiscrete(np.reshape(n, tensor.shape), dtype)
+        case MultiBinary():
+            return spaces.MultiBinary(tensor.shape)
 
 
 def _bound(values: Array, none: float) -> tuple[float, ...]:

@@ -1,9 +1,9 @@
-"""One of Gymnasium's environments as a suite, built from its id and JSON."""
+"""Gymnasium's environments as suites."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,37 +11,38 @@ import numpy as np
 from env_adapters.gymnasium.exact_world import ExactWorld
 from env_adapters.gymnasium.insides import insides
 from env_adapters.gymnasium.library import gymnasium, make
-from env_adapters.gymnasium.spaces import tensor
+from env_adapters.gymnasium.spaces import Tensors
 from env_adapters.gymnasium.world import World
 from reglue.spec import TaskSpec
 
 
-class Gymnasium:
-    """Makes worlds that play the environment with an id; its one task is called by it.
+class OneEnvironment:
+    """Makes worlds that play one environment, the suite's only task, of one variant.
 
-    `options` are keywords of `gymnasium.make`: the environment's own, and
-    `max_episode_steps` (-1 for no limit). Observation and action are one tensor each,
-    `observation` and `action`.
-
-    Classic control, MuJoCo (v4, v5) and toy text are known inside: their worlds are
-    Restorable and Seeded, and all their chance is the cell's. Any other environment is
-    seeded from the cell, plays, and is neither. The known take actions out of a Box as
-    they came, as they do alone; for others they are clipped.
-
-    Raises UnknownName; MissingExtra; CannotLoad where Gymnasium cannot make it;
-    UsageError where a space is none of Box, Discrete, MultiDiscrete and MultiBinary.
+    Environments that are known inside (classic control, MuJoCo v4 and v5, toy text, and
+    those with `get_inside` and `set_inside`) are Restorable and Seeded, and all their
+    chance is the cell's. Any other is seeded from the cell, plays, and is neither. The
+    known take actions out of a Box as they came, as they do alone; for others they are
+    clipped.
     """
 
-    def __init__(self, id: str, **options: Any) -> None:  # noqa: A002 - Gymnasium's word
-        self._id, self._options = id, options
-        env = make(id, options)
+    def __init__(self, task: str, make: Callable[[], Any], options: Mapping[str, Any]) -> None:
+        """`options` are what it is made with, as a kept state must say.
+
+        Raises UsageError where a space has no tensors.
+        """
+        self._task, self._make, self._options = task, make, options
+        env = make()
+        self._observations = Tensors("observation", env.observation_space)
+        self._actions = Tensors("action", env.action_space)
+        known = env.spec
         self._spec = TaskSpec(
-            observations=(tensor("observation", env.observation_space),),
-            actions=(tensor("action", env.action_space),),
-            horizon=env.spec.max_episode_steps or 0,
+            observations=self._observations.specs,
+            actions=self._actions.specs,
+            horizon=known.max_episode_steps or 0 if known else 0,
         )
         self._insides = insides(env)
-        self._full_id = str(env.spec.id)  # with the version, which `id` may leave out
+        self._full_id = str(known.id) if known else task  # with the version, maybe not in `task`
         self._spare: Any = env  # for the first world
 
     @property
@@ -52,7 +53,7 @@ class Gymnasium:
     @property
     def variants(self) -> Mapping[str, int]:
         """One task of one variant."""
-        return {self._id: 1}
+        return {self._task: 1}
 
     @property
     def standardizes(self) -> bool:
@@ -61,13 +62,21 @@ class Gymnasium:
 
     def world(self) -> World:
         """A world for one more slot."""
+        tensors = (self._observations, self._actions)
         if self._insides is None:
-            return World(self._id, self._spec, self._take)
-        return ExactWorld(self._id, self._spec, self._take, self._insides, self._mark())
+            return World(self._task, self._take, *tensors)
+        return ExactWorld(
+            self._task,
+            self._take,
+            *tensors,
+            horizon=self._spec.horizon,
+            insides=self._insides,
+            mark=self._mark(),
+        )
 
     def _take(self) -> Any:
         env, self._spare = self._spare, None
-        return env if env is not None else make(self._id, self._options)
+        return env if env is not None else self._make()
 
     def _mark(self) -> Mapping[str, str]:
         """What a kept state must have in common with whoever takes it."""
@@ -78,3 +87,18 @@ class Gymnasium:
             "gymnasium": gymnasium().__version__,
             "numpy": np.__version__,
         }
+
+
+class Gymnasium(OneEnvironment):
+    """The environment with an id; the task is called by it.
+
+    `options` are keywords of `gymnasium.make`: the environment's own, and
+    `max_episode_steps` (-1 for no limit). Observation and action are one tensor each,
+    `observation` and `action`, or those of their Dict or Tuple, see `Tensors`.
+
+    Raises UnknownName; MissingExtra; CannotLoad where Gymnasium cannot make it;
+    UsageError where a space has no tensors.
+    """
+
+    def __init__(self, id: str, **options: Any) -> None:  # noqa: A002 - Gymnasium's word
+        super().__init__(id, lambda: make(id, options), options)

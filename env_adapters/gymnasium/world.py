@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from env_adapters.gymnasium.spaces import Tensors
 from reglue.chance import Chance
 from reglue.errors import UnknownName, UsageError
-from reglue.spec import Array, Arrays, Box, TaskSpec
+from reglue.spec import Arrays
 from reglue.worlds import Cell, Step
+
+_SUCCESS = ("is_success", "success")  # gymnasium-robotics' words
 
 _SEEDS = 2**31  # some environments' own generators take no more
 
@@ -31,10 +34,14 @@ class World:
     from the cell's: an environment that obeys Gymnasium then plays a function of the cell.
     """
 
-    def __init__(self, task: str, spec: TaskSpec, make: Callable[[], Any]) -> None:
+    clips = True
+    """Whether actions are clipped to their Box: not all environments do it themselves."""
+
+    def __init__(
+        self, task: str, make: Callable[[], Any], observations: Tensors, actions: Tensors
+    ) -> None:
         self._task, self._make = task, make
-        self._observation, self._action = spec.observations[0], spec.actions[0]
-        self._horizon = spec.horizon
+        self._observations, self._actions = observations, actions
         self._env: Any = None  # made at the first start
         self._episode: Episode | None = None
 
@@ -45,22 +52,22 @@ class World:
         self._episode = None
         observation = self._reset(env, cell)
         self._episode = Episode(cell)
-        return self._seen(observation)
+        return self._observations.arrays(observation)
 
     def step(self, action: Arrays) -> Step:
         """Take one step. Raises UsageError, with nothing changed, for what is no action."""
         live = self._live()
-        chosen = self._chosen(np.array(action["action"], self._action.dtype))
-        observation, reward, terminated, truncated, _ = self._env.step(chosen)
+        chosen = self._actions.value(action, clip=self.clips)
+        observation, reward, terminated, truncated, info = self._env.step(chosen)
         live.steps += 1
         if terminated or truncated:
             self._episode = None
         return Step(
             reward=float(reward),
-            observation=self._seen(observation),
+            observation=self._observations.arrays(observation),
             terminated=bool(terminated),
             truncated=bool(truncated),
-            success=False,  # Gymnasium has no word for it
+            success=_success(info),
         )
 
     def close(self) -> None:
@@ -75,27 +82,11 @@ class World:
         return self._env
 
     def _reset(self, env: Any, cell: Cell) -> Any:
-        return env.reset(seed=Chance(cell.seed, cell.repeat).below(_SEEDS))[0]
-
-    def _clipped(self, action: Array) -> Array:
-        """Not all environments clip what lies out of their Box."""
-        space = self._env.action_space
-        return np.clip(action, space.low, space.high)
-
-    def _chosen(self, action: Array) -> Any:
-        """The action as its space has it: a number where the shape is ()."""
-        space = self._env.action_space
-        if isinstance(self._action.domain, Box):
-            legal = action.shape == self._action.shape and np.isfinite(action).all()
-        else:
-            legal = space.contains(action[()])
-        if not legal:
-            raise UsageError(f"got the action {action.tolist()}, wanted one of {space}")
-        return self._clipped(action) if isinstance(self._action.domain, Box) else action[()]
-
-    def _seen(self, observation: Any) -> Arrays:
-        # A copy: some environments go on computing with what they return.
-        return {"observation": np.array(observation, self._observation.dtype)}
+        seed = Chance(cell.seed, cell.repeat).below(_SEEDS)
+        if getattr(env.unwrapped, "takes_progress", False):
+            run = {"episode": cell.repeat, "steps": cell.steps}
+            return env.reset(seed=seed, options=run)[0]
+        return env.reset(seed=seed)[0]
 
     def _check_cell(self, cell: Cell) -> None:
         if cell.task != self._task:
@@ -107,3 +98,8 @@ class World:
         if self._episode is None:
             raise UsageError("no episode is on; call start first")
         return self._episode
+
+
+def _success(info: Mapping[str, Any]) -> bool:
+    """The task's flag, where the environment has one: Gymnasium has no word for it."""
+    return any(bool(np.all(info[name])) for name in _SUCCESS if name in info)

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,12 @@ from gymnasium import spaces
 
 from env_adapters import Restorable
 from env_adapters.gymnasium import Gymnasium
-from env_adapters.gymnasium.spaces import tensor
+from env_adapters.gymnasium.spaces import Tensors, space_of
 from env_adapters.suites import suite_name
+from reglue.calls import Phase
 from reglue.errors import CannotLoad, MissingExtra, UnknownName, UsageError
 from reglue.spec import Box, Discrete, MultiBinary, MultiDiscrete, TensorSpec
-from reglue.worlds import Seeded
+from reglue.worlds import Cell, Seeded
 from tests.env_adapters.gymnasium.playing import KNOWN
 
 INF = np.inf
@@ -47,27 +49,97 @@ INF = np.inf
     ids=str,
 )
 def test_a_space_becomes_a_tensor(space: Any, wanted: TensorSpec) -> None:
-    assert tensor("x", space) == wanted
+    assert Tensors("x", space).specs == (wanted,)
+
+
+@pytest.mark.parametrize(
+    ("space", "why"),
+    [
+        (spaces.Sequence(spaces.Discrete(2)), "its values differ in length"),
+        (spaces.Graph(spaces.Discrete(2), None), "its values differ in size"),
+        (spaces.OneOf((spaces.Discrete(2),)), "its values differ in kind"),
+        (spaces.MultiDiscrete([2, 3], start=[0, 1]), "it does not begin at 0"),
+    ],
+    ids=str,
+)
+def test_a_space_that_has_no_tensor_is_named(space: Any, why: str) -> None:
+    wanted = rf"the a/0 space .* has no tensor, as {why}; wanted Box"
+    with pytest.raises(UsageError, match=wanted):
+        Tensors("action", spaces.Dict(a=spaces.Tuple((space,))))
+
+
+@pytest.mark.parametrize(
+    ("space", "words"),
+    [
+        (spaces.Dict({}), r"has entries \[\], wanted a name for each"),
+        (
+            spaces.Dict({"a/b": spaces.Discrete(2), "a": spaces.Dict(b=spaces.Discrete(2))}),
+            "wanted a name for each",
+        ),
+        (spaces.Text(3, charset="ab\0"), "character NUL"),
+    ],
+)
+def test_entries_without_a_name_of_their_own_are_refused(space: Any, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        Tensors("observation", space)
+
+
+NESTED = spaces.Dict(
+    camera=spaces.Dict(left=spaces.Box(0, 255, (2, 2), np.uint8)),
+    joints=spaces.Tuple((spaces.Box(-1, 1, (3,), np.float32), spaces.Discrete(4, start=1))),
+    said=spaces.Text(4, charset="aé€"),
+    keys=spaces.MultiBinary(3),
+)
+
+
+def test_entries_are_tensors_named_by_their_way_in() -> None:
+    specs = {spec.name: spec for spec in Tensors("observation", NESTED).specs}
+    assert list(specs) == ["camera/left", "joints/0", "joints/1", "said", "keys"]
+    assert specs["joints/1"] == TensorSpec("joints/1", "int64", (), Discrete(4, 1))
+    assert specs["said"] == TensorSpec("said", "uint8", (12,), Box((0,), (255,)))
+
+
+@pytest.mark.parametrize("space", [NESTED, spaces.Discrete(3), spaces.Box(-1, 1, (2,))], ids=str)
+def test_values_are_the_same_there_and_back(space: Any) -> None:
+    tensors = Tensors("x", space)
+    space.seed(3)
+    for _ in range(20):
+        value = space.sample()
+        there = tensors.arrays(value)
+        for spec in tensors.specs:
+            array = there[spec.name]
+            assert (array.shape, str(array.dtype)) == (spec.shape, spec.dtype)
+        assert space.contains(tensors.value(there))
+        assert str(tensors.value(there)) == str(value)
+
+
+def test_text_that_the_space_does_not_hold_is_refused() -> None:
+    tensors = Tensors("said", spaces.Text(3, charset="ab"))
+    with pytest.raises(UsageError, match="got the said"):
+        tensors.value({"said": np.frombuffer(b"abz", np.uint8)})
 
 
 @pytest.mark.parametrize(
     "space",
     [
-        spaces.Dict(a=spaces.Discrete(2)),
-        spaces.Tuple((spaces.Discrete(2),)),
-        spaces.Text(3),
-        spaces.MultiDiscrete([2, 3], start=[0, 1]),
+        spaces.Box(np.array([-1, -INF]), np.array([1, 2.5]), dtype=np.float64),
+        spaces.Box(0, 255, (2, 2), np.uint8),
+        spaces.Discrete(3, start=-1),
+        spaces.MultiDiscrete(np.array([[2, 3], [4, 5]])),
+        spaces.MultiBinary((2, 3)),
     ],
     ids=str,
 )
-def test_a_space_that_has_no_tensor_is_named(space: Any) -> None:
-    with pytest.raises(UsageError, match=r"the action space .* is not supported yet; wanted Box"):
-        tensor("action", space)
+def test_a_tensor_becomes_its_space_again(space: Any) -> None:
+    assert space_of(Tensors("x", space).specs) == space
+    both = spaces.Dict(a=space, b=spaces.Discrete(2))
+    assert space_of(Tensors("x", both).specs) == both
 
 
-def test_an_environment_of_such_a_space_is_refused() -> None:
-    with pytest.raises(UsageError, match="the observation space Tuple"):
-        Gymnasium("Blackjack-v1")
+def test_an_environment_with_a_tuple_is_played() -> None:
+    with closing(Gymnasium("Blackjack-v1").world()) as world:
+        first = world.start(Cell("Blackjack-v1", 0, 1, 0, Phase.TRAIN))
+    assert sorted(first) == ["0", "1", "2"]
 
 
 def test_the_spec_is_that_of_the_environment() -> None:

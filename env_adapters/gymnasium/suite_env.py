@@ -1,0 +1,68 @@
+"""Any suite as a Gymnasium environment, which its worlds' episodes are played in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+
+from env_adapters.gymnasium.spaces import Tensors, space_of
+from reglue.calls import Phase
+from reglue.errors import UnknownName, UsageError
+from reglue.spec import TensorSpec
+from reglue.worlds import Cell, Suite
+
+_SEEDS = 2**63
+
+
+class SuiteEnv(gymnasium.Env[Any, Any]):
+    """Plays the cells that `reset(options={"task": …, "variant": …})` names.
+
+    Without a task the suite's first, without a variant one drawn from `np_random`, as is
+    the cell's seed. `info` holds `task`, `variant`, and after steps the flag `success`.
+    """
+
+    metadata = {"render_modes": []}  # noqa: RUF012 - Gymnasium's
+
+    def __init__(self, suite: Suite) -> None:
+        self.observation_space = space_of(suite.spec.observations)
+        self.action_space = space_of(suite.spec.actions)
+        self._suite = suite
+        self._world = suite.world()
+        self._observations = _named(suite.spec.observations, self.observation_space)
+        self._actions = _named(suite.spec.actions, self.action_space)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin the cell's episode. Raises UsageError for a task or variant there is not."""
+        super().reset(seed=seed)
+        asked = options or {}
+        variants = self._suite.variants
+        task = asked.get("task", next(iter(variants)))
+        if task not in variants:
+            raise UnknownName("task", str(task), variants)
+        seed_of_cell = int(self.np_random.integers(_SEEDS))
+        drawn = int(self.np_random.integers(variants[task]))
+        variant = asked.get("variant", drawn)
+        if not isinstance(variant, int) or not 0 <= variant < variants[task]:
+            raise UsageError(f"{task}: got variant {variant}, wanted 0 to {variants[task] - 1}")
+        cell = Cell(task, variant, seed_of_cell, 0, Phase.TRAIN)
+        first = self._world.start(cell)
+        return self._observations.value(first), {"task": task, "variant": variant}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Take one step."""
+        step = self._world.step(self._actions.arrays(action))
+        observation = self._observations.value(step.observation)
+        info = {"success": step.success}
+        return observation, step.reward, step.terminated, step.truncated, info
+
+    def close(self) -> None:
+        """Close the world."""
+        self._world.close()
+
+
+def _named(tensors: tuple[TensorSpec, ...], space: Any) -> Tensors:
+    """By the suite's own names."""
+    return Tensors(tensors[0].name, space)
