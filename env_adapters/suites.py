@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from reglue.errors import UnknownName
@@ -43,13 +44,15 @@ def suite_name(name: str, arguments: Mapping[str, Any] | None = None) -> SuiteNa
     """The suite that a command line names.
 
     One of BUILT_IN, `gymnasium:ID`, a task set of Meta-World (`MT1:reach-v3`, `ML10`, …;
-    keyword `seed` for its goals), `module:factory` or `file.py:factory`; `arguments`
-    are more keywords of its factory. Raises UnknownName.
+    keyword `seed` for its goals), a schedule's file (`.toml`, `.json`), `module:factory` or
+    `file.py:factory`; `arguments` are more keywords of its factory. Raises UsageError.
     """
     more = dict(arguments or {})
     if name in BUILT_IN:
         known = BUILT_IN[name]
         return SuiteName(known.factory, {**known.config, **more})
+    if name.endswith((".toml", ".json")):
+        return _schedule(name, more)
     if name.startswith(("MT", "ML")):
         return _meta_world(name, more)
     if name.startswith("gymnasium:"):
@@ -57,6 +60,15 @@ def suite_name(name: str, arguments: Mapping[str, Any] | None = None) -> SuiteNa
     if re.search(r":\w+$", name):
         return SuiteName(name, more)
     raise UnknownName("environment", name, [*BUILT_IN, "gymnasium:ID", "file.py:Class"])
+
+
+def _schedule(name: str, arguments: dict[str, Any]) -> SuiteName:
+    """The schedule in a file."""
+    from env_adapters.curricula.file import read_schedule
+
+    return SuiteName(
+        "env_adapters.curricula.suite:Schedule", {**read_schedule(Path(name)), **arguments}
+    )
 
 
 def _meta_world(name: str, arguments: dict[str, Any]) -> SuiteName:

@@ -40,7 +40,7 @@ def read_frame(channel: socket.socket) -> tuple[dict[str, Any], memoryview]:
 def write_play(channel: socket.socket, play: Play) -> None:
     """Ask for a Play whose actions are on the board. Raises OSError if the worker is gone."""
     starts = [
-        (slot, cell.task, cell.variant, cell.seed, cell.repeat, int(cell.phase))
+        (slot, cell.task, cell.variant, cell.seed, cell.repeat, int(cell.phase), cell.steps)
         for slot, cell in play.starts.items()
     ]
     write_frame(channel, {"starts": starts} if starts else {}, play.slots.tobytes())
@@ -51,8 +51,8 @@ def read_play(channel: socket.socket, board: Board) -> Play:
     head, body = read_frame(channel)
     slots = np.frombuffer(body, np.uint32)
     starts = {
-        slot: Cell(task, variant, seed, repeat, Phase(phase))
-        for slot, task, variant, seed, repeat, phase in head.get("starts", ())
+        slot: Cell(task, variant, seed, repeat, Phase(phase), steps)
+        for slot, task, variant, seed, repeat, phase, steps in head.get("starts", ())
     }
     return Play(slots, board.actions(slots), starts)
 

@@ -24,6 +24,7 @@ class Cell:
     seed: int  # of the environment's own chance, 0 to 2**63 - 1
     repeat: int  # tells planned repetitions of a variant apart
     phase: Phase  # EVALUATE ends at the first success
+    steps: int = 0  # of the run, before this episode; 0 where runs are not counted so
 
 
 @value

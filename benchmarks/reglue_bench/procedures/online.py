@@ -153,4 +153,5 @@ class _Run:
         return self._procedure.steps_left(len(self.outcomes), self._steps)
 
     def _next(self) -> Order:
-        return self._order(self._unit, self._procedure.cell(len(self.outcomes)))
+        order = self._order(self._unit, self._procedure.cell(len(self.outcomes)))
+        return replace(order, cell=replace(order.cell, steps=self._steps))

@@ -1,0 +1,152 @@
+"""Environments that configs describe.
+
+A config is a dict with `env`, the environment's name, and what else its kind takes; values
+may be distributions (`env_adapters.configs.distributions`). A name alone is a config too,
+and so is the path of a `.json` file that holds one.
+
+- `gymnasium:ID`: `kwargs`, keywords of `gymnasium.make`; `physics`, see
+  `env_adapters.configs.physics`.
+- `arcade:GAME`, or a game's name: the sections of `env_adapters.arcade`.
+- any other environment of `env_adapters.suites.suite_name`, such as `MT1:reach-v3` or
+  `file.py:Class`: `kwargs`, keywords of its factory; `task`, `variant`.
+
+Each may have a `name`, which `env.unwrapped.name` tells.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import gymnasium
+
+from env_adapters.configs.distributions import check_distributions
+from env_adapters.configs.physics import Physics, check_physics
+from env_adapters.configs.values import JSON, is_number
+from env_adapters.gymnasium.library import make
+from env_adapters.gymnasium.suite_env import SuiteEnv
+from env_adapters.suites import suite_name
+from reglue.errors import UnknownName, UsageError
+
+Env = gymnasium.Env[Any, Any]
+
+
+class Configured(Protocol):
+    """An environment, made when it is first needed and set anew for each episode."""
+
+    config: dict[str, JSON]
+    """Whole, with `env`; values may be distributions."""
+
+    def prepare(self, config: Mapping[str, JSON]) -> tuple[Env, dict[str, Any]]:
+        """The environment for one episode, and the options of its reset.
+
+        `config` is `self.config`, or one that was interpolated, its distributions drawn.
+        Raises UsageError where it cannot be made so.
+        """
+
+    def close(self) -> None:
+        """Close it; `prepare` makes another."""
+
+
+def configured(given: JSON, env_kwargs: Mapping[str, Any]) -> Configured:
+    """The environment that `given` describes; `env_kwargs` are keywords of all of them.
+
+    Raises UsageError for what is no config. The environment itself is not made yet.
+    """
+    config = read_config(given)
+    check_distributions(config)
+    name = config["env"]
+    if name.startswith("gymnasium:"):
+        return _Gymnasium(config, env_kwargs)
+    return _OfSuite(config, env_kwargs)
+
+
+def read_config(given: JSON) -> dict[str, JSON]:
+    """The config that a name, a path or a dict stands for: a dict with `env`. Raises UsageError."""
+    if isinstance(given, str) and given.endswith(".json"):
+        given = _read_file(Path(given))
+    config = {"env": given} if isinstance(given, str) else given
+    if not isinstance(config, dict) or not isinstance(config.get("env"), str):
+        raise UsageError(f"got {given!r}, wanted an environment's name, or a dict with it as `env`")
+    return config
+
+
+def _read_file(path: Path) -> JSON:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise UsageError(f"{path} is no JSON: {error}") from error
+
+
+class _Gymnasium:
+    """`gymnasium:ID`. Other keywords make another environment, other physics do not."""
+
+    def __init__(self, config: dict[str, JSON], env_kwargs: Mapping[str, Any]) -> None:
+        self.config = config
+        _check_keys(config, ("kwargs", "physics"))
+        check_physics(config.get("physics", {}), "physics")
+        self._id = config["env"].removeprefix("gymnasium:")
+        self._env_kwargs = env_kwargs
+        self._env: Any = None
+        self._made_with: dict[str, Any] = {}
+        self._physics: Physics | None = None
+
+    def prepare(self, config: Mapping[str, JSON]) -> tuple[Env, dict[str, Any]]:
+        """Makes it where the keywords are others than before."""
+        kwargs = {**config.get("kwargs", {}), **self._env_kwargs}
+        if self._env is None or kwargs != self._made_with:
+            self.close()
+            self._env, self._made_with = make(self._id, kwargs), kwargs
+        if "physics" in config:
+            self._physics = self._physics or Physics(self._env, config["env"])
+            self._physics.set(config["physics"])
+        return self._env, {}
+
+    def close(self) -> None:
+        """Close the environment."""
+        if self._env is not None:
+            self._env.close()
+        self._env, self._physics = None, None
+
+
+class _OfSuite:
+    """Any suite's. Other keywords make another suite, other tasks and variants do not."""
+
+    def __init__(self, config: dict[str, JSON], env_kwargs: Mapping[str, Any]) -> None:
+        self.config = config
+        _check_keys(config, ("kwargs", "task", "variant"))
+        suite_name(config["env"])  # refuses what is no name
+        self._env_kwargs = env_kwargs
+        self._env: SuiteEnv | None = None
+        self._made_with: dict[str, Any] = {}
+
+    def prepare(self, config: Mapping[str, JSON]) -> tuple[Env, dict[str, Any]]:
+        """Makes it where the keywords are others than before."""
+        kwargs = {**config.get("kwargs", {}), **self._env_kwargs}
+        if self._env is None or kwargs != self._made_with:
+            self.close()
+            suite = suite_name(config["env"], kwargs).build()
+            self._env, self._made_with = SuiteEnv(suite), kwargs
+        return self._env, {key: config[key] for key in ("task", "variant") if key in config}
+
+    def close(self) -> None:
+        """Close the environment."""
+        if self._env is not None:
+            self._env.close()
+        self._env = None
+
+
+def _check_keys(config: Mapping[str, JSON], known: tuple[str, ...]) -> None:
+    wanted = ("env", "name", *known)
+    for key in config:
+        if key not in wanted:
+            raise UnknownName(f"key of {config['env']} called", key, wanted)
+    if not isinstance(config.get("kwargs", {}), dict):
+        raise UsageError(f"{config['env']}: got kwargs {config['kwargs']!r}, wanted a table")
+    variant = config.get("variant", 0)
+    if not (is_number(variant) or isinstance(variant, dict)):
+        raise UsageError(f"{config['env']}: got variant {variant!r}, wanted a whole number")

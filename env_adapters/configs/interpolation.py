@@ -1,0 +1,60 @@
+"""Values between two configs.
+
+The first config decides what a value is: an int is rounded half to even, a float is
+linear, bool, str and None stay as they are, lists and dicts go entry by entry, and of a
+distribution its parameters are interpolated. What only the second has is left out.
+
+Source: Meta Arcade, "Meta Arcade Interpolation".
+"""
+
+from __future__ import annotations
+
+from env_adapters.configs.distributions import KEY, is_distribution
+from env_adapters.configs.values import JSON, inside, is_finite, is_number, told
+from reglue.errors import UsageError
+
+
+def interpolate(one: JSON, other: JSON, alpha: float) -> JSON:
+    """`one` at 0, `other` at 1; beyond 1 is 1. They must have passed `check_interpolation`."""
+    alpha = min(1.0, alpha)
+    if is_number(one):
+        between = one + (other - one) * alpha
+        return round(between) if isinstance(one, int) else between
+    if isinstance(one, list):
+        return [interpolate(*pair, alpha) for pair in zip(one, other, strict=False)]
+    if isinstance(one, dict):
+        return {key: interpolate(value, other[key], alpha) for key, value in one.items()}
+    return one
+
+
+def check_interpolation(one: JSON, other: JSON, path: str = "") -> None:
+    """Raise UsageError where there is nothing between the two, and say where.
+
+    `path` is where the configs stand in a larger one.
+    """
+    if is_distribution(one) != is_distribution(other):
+        raise UsageError(f"{told(path)}: got {one} and {other}, wanted distributions or neither")
+    if is_number(one):
+        if not (is_finite(one) and is_finite(other)):
+            raise UsageError(f"{told(path)}: got {one} and {other!r}, wanted two finite numbers")
+    elif isinstance(one, list):
+        if not isinstance(other, list) or len(other) < len(one):
+            raise UsageError(f"{told(path)}: got {one} and {other}, wanted two lists alike")
+        for place, pair in enumerate(zip(one, other, strict=False)):
+            check_interpolation(*pair, inside(path, place))
+    elif isinstance(one, dict):
+        _check_dicts(one, other, path)
+
+
+def _check_dicts(one: dict[str, JSON], other: JSON, path: str) -> None:
+    if not isinstance(other, dict):
+        raise UsageError(f"{told(path)}: got a table and {other!r}, wanted two tables")
+    if one.get(KEY) != other.get(KEY):
+        raise UsageError(
+            f"{told(path)}: got the distributions {one.get(KEY)} and {other.get(KEY)}, wanted "
+            "one kind; only their parameters change"
+        )
+    for key, value in one.items():
+        if key not in other:
+            raise UsageError(f"{told(inside(path, key))}: the second config lacks it")
+        check_interpolation(value, other[key], inside(path, key))

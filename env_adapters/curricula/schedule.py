@@ -1,0 +1,156 @@
+"""A schedule: what is played, for how long. Read and checked before anything is made.
+
+A schedule is a list of `[what, duration]`. `what` is an environment (see
+`env_adapters.configs.environments`), or a dict of one key:
+
+- `{"pool": [what, …]}`: one of them, drawn anew for each episode;
+- `{"interpolate": [config, config]}`: from the first to the second;
+- `{"repeat": schedule}`: that many times, in place of a duration;
+- a key of the caller's own readers.
+
+Source: Meta Arcade, "Building Curricula".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from env_adapters.configs.values import inside
+from reglue.errors import UnknownName, UsageError
+
+Reader: TypeAlias = Callable[..., Sequence[Any]]
+"""`reader(data, duration, *, episodic, across_workers, **env_kwargs)` gives a schedule; what it
+is to divide among workers, it divides itself."""
+
+_MOST = 1_000_000
+"""Entries, with repeats written out."""
+
+
+class ScheduleError(UsageError):
+    """What is wrong with a schedule; `path` leads to it."""
+
+    def __init__(self, path: str, what: str) -> None:
+        super().__init__(f"{path}: {what}")
+        self.path = path
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """One of these, for each episode another."""
+
+    members: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Interpolation:
+    """From one config to another."""
+
+    one: Any
+    other: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A part of the schedule without repeats."""
+
+    what: Any  # a Pool, an Interpolation, or what stands for one environment
+    duration: int  # episodes or steps, of one worker
+    path: str  # where it stands, for messages
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a schedule is read."""
+
+    episodic: bool
+    across_workers: int
+    readers: Mapping[str, Reader]
+    env_kwargs: Mapping[str, Any]
+
+    def entries(self, schedule: Any, path: str = "schedule") -> list[Entry]:
+        """Its entries, in their order. Raises ScheduleError, UnknownName."""
+        if not isinstance(schedule, list | tuple) or not schedule:
+            raise ScheduleError(path, f"got {schedule!r}, wanted a list of [what, duration]")
+        found: list[Entry] = []
+        for place, entry in enumerate(schedule):
+            found += self._entry(entry, inside(path, place))
+            if len(found) > _MOST:
+                raise ScheduleError(path, f"got more than {_MOST} entries, repeats written out")
+        return found
+
+    def _entry(self, entry: Any, path: str) -> list[Entry]:
+        if not isinstance(entry, list | tuple) or len(entry) != 2:
+            raise ScheduleError(path, f"got {entry!r}, wanted [what, duration]")
+        what, given = entry
+        duration = _duration(given, path)
+        key = special_key(what, self.readers, path)
+        if key == "repeat":
+            return self._repeat(what[key], duration, path)
+        if key in self.readers:
+            return self._read(key, what[key], duration, path)
+        return [Entry(_meant(what, path), duration // self.across_workers, path)]
+
+    def _repeat(self, schedule: Any, times: int, path: str) -> list[Entry]:
+        once = self.entries(schedule, f"{path}.repeat")
+        if len(once) * times > _MOST:
+            raise ScheduleError(path, f"got more than {_MOST} entries, repeats written out")
+        return once * times
+
+    def _read(self, key: str, data: Any, duration: int, path: str) -> list[Entry]:
+        read = self.readers[key](
+            data,
+            duration,
+            episodic=self.episodic,
+            across_workers=self.across_workers,
+            **self.env_kwargs,
+        )
+        whole = Reading(self.episodic, 1, self.readers, self.env_kwargs)
+        return whole.entries(read, f"{path}.{key}")
+
+
+_KEYS = ("pool", "repeat", "interpolate")
+
+
+def special_key(what: Any, readers: Mapping[str, Reader], path: str) -> str:
+    """The key of an entry that is no environment, "" for one that is. Raises ScheduleError."""
+    if not isinstance(what, dict):
+        return ""
+    found = [key for key in what if key in _KEYS or key in readers]
+    if not found and "env" not in what:
+        key = str(next(iter(what), ""))
+        unknown = UnknownName("scheduling key", key, [*_KEYS, *readers, "env"])
+        raise ScheduleError(path, str(unknown))
+    if not found:
+        return ""
+    if len(what) > 1:
+        raise ScheduleError(path, f"got the keys {', '.join(map(str, what))}, wanted one")
+    return str(found[0])
+
+
+def _meant(what: Any, path: str) -> Any:
+    """A Pool, an Interpolation, or what stands for one environment."""
+    key = special_key(what, {}, path)
+    if key == "pool":
+        members = what[key]
+        if not isinstance(members, list | tuple) or not members:
+            raise ScheduleError(f"{path}.pool", f"got {members!r}, wanted a list of environments")
+        return Pool(
+            tuple(_meant(each, inside(f"{path}.pool", k)) for k, each in enumerate(members))
+        )
+    if key == "interpolate":
+        ends = what[key]
+        if not isinstance(ends, list | tuple) or len(ends) != 2:
+            raise ScheduleError(f"{path}.interpolate", f"got {ends!r}, wanted [config, config]")
+        return Interpolation(*ends)
+    if key:
+        raise ScheduleError(path, f"got a {key} in a pool, wanted environments")
+    return what
+
+
+def _duration(given: Any, path: str) -> int:
+    fits = isinstance(given, int) and not isinstance(given, bool) and given >= 0
+    if not fits:
+        raise ScheduleError(path, f"got the duration {given!r}, wanted a whole number from 0")
+    return int(given)

@@ -1,0 +1,41 @@
+"""Which entry of a schedule is on, as a function of how far the run is."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an episode begins that comes after so many episodes, or steps, of the run."""
+
+    entry: int  # its place in the schedule
+    within: int  # episodes or steps of the entry that came before
+    end: int | None  # when the entry is over, from the run's beginning; None: never
+
+
+class Timeline:
+    """Entries one after another, each as long as `durations` says.
+
+    The last one goes on for ever. One of length 0 is played for one episode, or one step,
+    all the same, at the next one's expense, as in the original (Meta Arcade,
+    `curriculum_tools`): entry i ends when its durations are summed up, and one later than
+    the entry before it at the least.
+    """
+
+    def __init__(self, durations: Sequence[int]) -> None:
+        places = np.arange(len(durations))
+        sums = np.cumsum(np.asarray(durations, np.int64))
+        late = np.maximum.accumulate(sums - places)
+        self._ends = [int(end) for end in np.maximum(late, 1) + places]
+
+    def at(self, position: int) -> Place:
+        """After `position` episodes or steps."""
+        last = len(self._ends) - 1
+        entry = min(bisect_right(self._ends, position), last)
+        begin = self._ends[entry - 1] if entry else 0
+        return Place(entry, position - begin, self._ends[entry] if entry < last else None)

@@ -1,0 +1,101 @@
+"""What is drawn of the distributions in a config."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from env_adapters.configs import check_distributions, sample
+from reglue.errors import UsageError
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.Generator(np.random.Philox(seed))
+
+
+def uniform(low: Any, high: Any) -> dict[str, Any]:
+    return {"distribution": "uniform", "low": low, "high": high}
+
+
+def normal(mean: Any, std: Any, name: str = "normal") -> dict[str, Any]:
+    return {"distribution": name, "mean": mean, "std": std}
+
+
+def test_what_is_no_distribution_stays() -> None:
+    config = {"a": 1, "b": [True, None, {"c": "x"}], "d": 2.5}
+    check_distributions(config)
+    drawn = sample(config, rng())
+    assert drawn == config
+    assert drawn["b"] is not config["b"]
+
+
+def test_a_uniform_draw_is_shared_over_a_list() -> None:
+    drawn = sample(uniform([0.0, 10.0], [1.0, 20.0]), rng())
+    assert drawn[1] == 10 + 10 * drawn[0]
+    assert 0 <= drawn[0] < 1
+
+
+def test_entries_of_a_normal_are_drawn_one_by_one() -> None:
+    one, other = sample(normal([0.0, 0.0], [1.0, 1.0]), rng())
+    assert one != other
+    assert sample(normal(3.0, 0, "gaussian"), rng()) == 3.0
+
+
+def test_the_first_parameter_says_whether_numbers_are_whole() -> None:
+    assert {sample(uniform(0, 3), rng(seed)) for seed in range(60)} == {0, 1, 2, 3}
+    assert isinstance(sample(uniform(0.0, 3), rng()), float)
+    assert isinstance(sample(normal(128, 60.5), rng()), int)
+
+
+def test_a_uniform_covers_its_range_evenly() -> None:
+    generator = rng()
+    draws = [sample(uniform(2.0, 4.0), generator) for _ in range(4000)]
+    assert min(draws) >= 2.0
+    assert max(draws) < 4.0
+    counts, _ = np.histogram(draws, 4, (2.0, 4.0))
+    assert counts.min() > 900
+
+
+def test_a_normal_has_its_mean_and_spread() -> None:
+    generator = rng()
+    draws = [sample(normal(5.0, 2.0), generator) for _ in range(4000)]
+    assert np.mean(draws) == pytest.approx(5.0, abs=0.15)
+    assert np.std(draws) == pytest.approx(2.0, abs=0.15)
+
+
+def test_colours_lie_in_their_ranges() -> None:
+    red = {"distribution": "color", "hrange": [0, 0], "srange": [1, 1], "lrange": [0.5, 0.5]}
+    assert sample(red, rng()) == [255, 0, 0]
+    grey = {"distribution": "color", "hrange": [0, 1], "srange": [0, 0], "lrange": [0, 1]}
+    drawn = sample(grey, rng())
+    assert drawn == [drawn[0]] * 3
+
+
+def test_draws_follow_from_the_generator_alone() -> None:
+    config = {"a": uniform(0.0, 1.0), "b": [normal(0.0, 1.0), {"c": uniform(0.0, 1.0)}]}
+    assert sample(config, rng(3)) == sample(config, rng(3)) != sample(config, rng(4))
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        ({"a": {"distribution": "unifrom"}}, r"distribution at a called 'unifrom'.*uniform"),
+        ({"distribution": ["uniform"]}, "distribution at the config called"),
+        ([{"distribution": "uniform", "low": 0}], r"\[0\]: a uniform .* has low, high; got low"),
+        (uniform(0, 1) | {"seed": 1}, "has low, high; got low, high, seed"),
+        (uniform(2, 1), "got low 2 and high 1"),
+        (uniform([0, 0], [1]), "two finite numbers or lists of one length"),
+        (uniform(0, float("nan")), "two finite numbers"),
+        ({"x": normal([0, 0], [1, -1])}, "x: got std -1, wanted 0 or more"),
+        (normal(True, 1), "two finite numbers"),
+        (
+            {"distribution": "color", "hrange": [0, 2], "srange": [0, 1], "lrange": [0, 1]},
+            r"hrange: got \[0, 2\], wanted \[low, high\]",
+        ),
+    ],
+)
+def test_what_cannot_be_drawn_from_is_refused_with_its_place(config: Any, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        check_distributions(config)

@@ -1,0 +1,151 @@
+"""Environments that configs describe, and configs that change from episode to episode."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from env_adapters.configs.environments import configured
+from env_adapters.curricula import Curriculum, make_curriculum
+from reglue.errors import UsageError
+
+CHEETAH = "gymnasium:HalfCheetah-v5"
+
+
+def inner(env: Curriculum) -> Any:
+    """The environment that is on, without wrappers."""
+    return env._live().unwrapped.env.unwrapped  # type: ignore[attr-defined]
+
+
+def physics(**numbers: Any) -> dict[str, Any]:
+    return {"env": CHEETAH, "physics": numbers}
+
+
+def test_physics_are_set_without_making_the_environment_anew() -> None:
+    described = configured(physics(gravity=-5.0, friction=2.0), {})
+    own = configured(CHEETAH, {}).prepare({"env": CHEETAH})[0].unwrapped.model  # type: ignore[attr-defined]
+    env, _ = described.prepare(described.config)
+    model: Any = env.unwrapped.model  # type: ignore[attr-defined]
+    assert model.opt.gravity.tolist() == [0, 0, -5]
+    assert np.array_equal(model.geom_friction, 2 * own.geom_friction)
+    again, _ = described.prepare(physics(mass=3.0, wind=[1, 0, 0]))
+    assert again is env
+    assert model.opt.gravity.tolist() == own.opt.gravity.tolist()
+    assert np.array_equal(model.geom_friction, own.geom_friction)
+    assert np.array_equal(model.body_mass, 3 * own.body_mass)
+    described.close()
+
+
+def test_other_keywords_make_another_environment() -> None:
+    config = {"env": "gymnasium:MountainCar-v0", "kwargs": {"goal_velocity": 0.01}}
+    described = configured(config, {})
+    env, _ = described.prepare(config)
+    assert described.prepare(config)[0] is env
+    other, _ = described.prepare({**config, "kwargs": {"goal_velocity": 0.02}})
+    assert other is not env
+    described.close()
+
+
+def test_keywords_for_all_reach_each() -> None:
+    env, _ = make_curriculum([["gymnasium:MountainCar-v0", 1]], max_episode_steps=2)
+    env.reset()
+    assert [env.step(0)[3] for _ in range(2)] == [False, True]
+    env.close()
+
+
+def test_gravity_is_interpolated_by_episodes() -> None:
+    schedule = [[{"interpolate": [physics(gravity=-10.0), physics(gravity=0.0)]}, 4]]
+    env, total = make_curriculum(schedule)
+    found = []
+    for k in range(total + 1):
+        env.reset(options={"episode": k})
+        found.append(float(inner(env).model.opt.gravity[2]))
+    assert found == [-7.5, -5.0, -2.5, 0.0, 0.0]
+    env.close()
+
+
+def test_gravity_is_interpolated_by_steps() -> None:
+    schedule = [
+        [CHEETAH, 10],
+        [{"interpolate": [physics(gravity=-10.0), physics(gravity=0.0)]}, 20],
+    ]
+    env, _ = make_curriculum(schedule, episodic=False)
+    found = []
+    for steps in (10, 15, 30, 90):
+        env.reset(options={"steps": steps})
+        found.append(float(inner(env).model.opt.gravity[2]))
+    assert found == [-10.0, -7.5, 0.0, 0.0]
+    env.close()
+
+
+def test_distributions_are_drawn_once_an_episode_from_its_own_chance() -> None:
+    drawn = {"distribution": "uniform", "low": 0.5, "high": 2.0}
+    env, _ = make_curriculum([[physics(friction=drawn), 9]], seed=5)
+
+    def friction(k: int) -> float:
+        env.reset(options={"episode": k})
+        first = float(inner(env).model.geom_friction[0, 0])
+        env.step(env.action_space.sample())
+        assert float(inner(env).model.geom_friction[0, 0]) == first
+        return first
+
+    found = [friction(k) for k in range(4)]
+    assert len(set(found)) == 4
+    assert [friction(k) for k in (2, 0, 3, 1)] == [found[k] for k in (2, 0, 3, 1)]
+    other, _ = make_curriculum([[physics(friction=drawn), 9]], seed=5)
+    other.reset(options={"episode": 3})
+    assert float(inner(other).model.geom_friction[0, 0]) == found[3]
+    env.close()
+    other.close()
+
+
+def test_meta_worlds_tasks_and_goals() -> None:
+    goal = [0.0, 0.6, 0.02, {"distribution": "uniform", "low": 0.0, "high": 0.1}, 0.85, 0.2]
+    config = {
+        "env": "env_adapters.metaworld:MetaWorld",
+        "kwargs": {"goals": {"reach-v3": [goal]}, "goal_visible": True},
+    }
+    env, _ = make_curriculum([["MT1:reach-v3", 1], [config, 1]])
+    env.reset(options={"episode": 0})
+    first, info = env.reset(options={"episode": 1})
+    assert info == {"task": "reach-v3", "variant": 0}
+    assert first[37:] == pytest.approx([0.85, 0.2])
+    again, _ = env.reset(options={"episode": 1})
+    assert again.tolist() == first.tolist()
+    env.close()
+
+
+def test_a_variant_may_be_drawn() -> None:
+    variant = {"distribution": "uniform", "low": 0, "high": 49}
+    env, _ = make_curriculum([[{"env": "MT1:reach-v3", "variant": variant}, 9]])
+    found = [env.reset(options={"episode": k})[1]["variant"] for k in range(9)]
+    assert len(set(found)) > 3
+    env.close()
+
+
+@pytest.mark.parametrize("config", [{"variant": 50}, {"task": "push-v3"}])
+def test_a_task_or_variant_that_there_is_not(config: dict[str, Any]) -> None:
+    env, _ = make_curriculum([[{"env": "MT1:reach-v3", **config}, 1]])
+    with pytest.raises(UsageError, match=r"got variant 50, wanted 0 to 49|task 'push-v3'"):
+        env.reset()
+    env.close()
+
+
+def test_a_config_may_be_a_file_and_have_a_name(tmp_path: Path) -> None:
+    file = tmp_path / "moon.json"
+    file.write_text(json.dumps({**physics(gravity=-1.62), "name": [0, 1]}))
+    env, _ = make_curriculum([[str(file), 1]])
+    env.reset()
+    assert env.name == [0, 1]
+    env.close()
+
+
+def test_a_file_that_holds_no_json_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "bad.json"
+    file.write_text("{")
+    with pytest.raises(UsageError, match=r"bad.json is no JSON: .*line 1"):
+        make_curriculum([[str(file), 1]])

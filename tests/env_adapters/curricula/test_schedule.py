@@ -1,0 +1,104 @@
+"""Schedules that cannot be: what is wrong is said, and where, before anything is played."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from gymnasium import spaces
+
+from env_adapters.curricula import make_curriculum
+from reglue.errors import UsageError
+from tests.env_adapters.curricula.scripted import Scripted, named
+
+CAR = "gymnasium:MountainCar-v0"
+
+
+@pytest.mark.parametrize(
+    ("schedule", "words"),
+    [
+        ([], r"schedule: got \[\], wanted a list"),
+        ("pong", "schedule: got 'pong', wanted a list"),
+        ([[CAR]], r"schedule\[0\]: got .* wanted \[what, duration\]"),
+        ([[CAR, 1], [CAR, -1]], r"schedule\[1\]: got the duration -1"),
+        ([[CAR, float("nan")]], "got the duration nan, wanted a whole number"),
+        ([[CAR, 2.5]], "got the duration 2.5"),
+        ([[CAR, True]], "got the duration True"),
+        ([[{"pool": []}, 1]], r"schedule\[0\]\.pool: got \[\], wanted a list of environments"),
+        ([[{"pool": [CAR], "repeat": [[CAR, 1]]}, 1]], "got the keys pool, repeat, wanted one"),
+        ([[{"repeat": [[CAR, -2]]}, 1]], r"schedule\[0\]\.repeat\[0\]: got the duration -2"),
+        ([[{"repeat": []}, 1]], r"schedule\[0\]\.repeat: got \[\]"),
+        ([[{"pool": [{"repeat": [[CAR, 1]]}]}, 1]], "got a repeat in a pool"),
+        ([[{"repeat": [[CAR, 1]] * 1000}, 10_000]], "more than 1000000 entries"),
+        ([[{"interpolate": [CAR]}, 1]], r"interpolate: got .* wanted \[config, config\]"),
+        ([[{"interpolate": [CAR] * 3}, 1]], r"wanted \[config, config\]"),
+        ([[{"interpolate": [Scripted(0, 1), CAR]}, 1]], "wanted two configs"),
+        ([[{"foo": 3}, 1]], r"schedule\[0\]: .*scheduling key 'foo'"),
+        ([[5, 1]], r"schedule\[0\]: got 5, wanted an environment"),
+        ([["gymnasium:NoSuch-v0", 1]], r"schedule\[0\]: there is no Gymnasium environment"),
+        ([["nope", 1]], r"schedule\[0\]: there is no .*'nope'"),
+        ([["none.json", 1]], r"schedule\[0\]: none.json cannot be read"),
+        (
+            [[{"env": CAR, "kwarg": {}}, 1]],
+            r"schedule\[0\]: there is no key of gymnasium:MountainCar-v0 called 'kwarg'.*kwargs",
+        ),
+        ([[{"env": CAR, "kwargs": 3}, 1]], "got kwargs 3, wanted a table"),
+        (
+            [[{"env": CAR, "physics": {"gravity": -9.81}}, 1]],
+            "got physics, wanted an environment of MuJoCo",
+        ),
+        ([[{"env": CAR, "physics": {"gravitas": 1}}, 1]], "physics at physics called 'gravitas'"),
+        (
+            [[{"env": CAR, "physics": {"friction": -1}}, 1]],
+            "physics.friction: got -1, wanted a fac",
+        ),
+        (
+            [[{"env": CAR, "kwargs": {"goal_velocity": {"distribution": "unform"}}}, 1]],
+            r"schedule\[0\]: there is no distribution at kwargs.goal_velocity called 'unform'",
+        ),
+        (
+            [[{"interpolate": [{"env": CAR, "kwargs": {"goal_velocity": 0.0}}, CAR]}, 1]],
+            r"schedule\[0\]: kwargs: the second config lacks it",
+        ),
+        (
+            [[CAR, 1], [{"pool": ["gymnasium:Pendulum-v1"]}, 1]],
+            r"schedule\[1\]: got the actions Box.* wanted Discrete\(3\) as at schedule\[0\]",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(schedule: Any, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        make_curriculum(schedule)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"across_workers": 0}, "got across_workers 0, wanted a whole number from 1"),
+        ({"across_workers": 2.0}, "got across_workers 2.0"),
+        ({"seed": -1}, "got seed -1"),
+    ],
+)
+def test_options_that_cannot_be(options: Any, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        make_curriculum([[CAR, 1]], **options)
+
+
+@pytest.mark.parametrize("options", [{"episod": 1}, {"episode": -1}, {"steps": 1.5}])
+def test_how_far_a_run_is_must_be_a_whole_number(options: Any) -> None:
+    env, _ = make_curriculum([[CAR, 1]])
+    with pytest.raises(UsageError, match=r"episod|steps"):
+        env.reset(options=options)
+
+
+def test_actions_other_than_discrete_must_be_equal() -> None:
+    box = spaces.Box(-1, 1, (2,))
+    env, _ = make_curriculum([[named("A", actions=box), 1], [named("B", actions=box), 1]])
+    assert env.action_space == box
+
+
+def test_padding_wants_boxes_alike() -> None:
+    other = Scripted(0, 1)
+    other.observation_space = spaces.Discrete(3)
+    with pytest.raises(UsageError, match=r"schedule\[1\]: got the observations Discrete.*schedule\[0\]$"):
+        make_curriculum([[Scripted(0, 1), 1], [other, 1]], pad=True)
