@@ -65,7 +65,7 @@ REPLIES: st.SearchStrategy[EnvironmentReply] = st.one_of(
     st.builds(Refusal, UINT64, st.just("NOT_SUPPORTED"), WORDS, WORDS),
     st.builds(Fault, WORDS),
 )
-CELLS = st.builds(Cell, WORDS, UINT32, UINT64, UINT64, st.sampled_from(Phase))
+CELLS = st.builds(Cell, WORDS, UINT32, UINT64, UINT64, st.sampled_from(Phase), UINT64)
 
 
 @st.composite

@@ -121,18 +121,20 @@ class Play(_message.Message):
     def __init__(self, step_slots: _Optional[_Iterable[int]] = ..., action: _Optional[_Iterable[bytes]] = ..., start_slots: _Optional[_Iterable[int]] = ..., cells: _Optional[_Iterable[_Union[Cell, _Mapping]]] = ...) -> None: ...
 
 class Cell(_message.Message):
-    __slots__ = ("task", "variant", "seed", "repeat", "phase")
+    __slots__ = ("task", "variant", "seed", "repeat", "phase", "steps")
     TASK_FIELD_NUMBER: _ClassVar[int]
     VARIANT_FIELD_NUMBER: _ClassVar[int]
     SEED_FIELD_NUMBER: _ClassVar[int]
     REPEAT_FIELD_NUMBER: _ClassVar[int]
     PHASE_FIELD_NUMBER: _ClassVar[int]
+    STEPS_FIELD_NUMBER: _ClassVar[int]
     task: str
     variant: int
     seed: int
     repeat: int
     phase: _session_pb2.Phase
-    def __init__(self, task: _Optional[str] = ..., variant: _Optional[int] = ..., seed: _Optional[int] = ..., repeat: _Optional[int] = ..., phase: _Optional[_Union[_session_pb2.Phase, str]] = ...) -> None: ...
+    steps: int
+    def __init__(self, task: _Optional[str] = ..., variant: _Optional[int] = ..., seed: _Optional[int] = ..., repeat: _Optional[int] = ..., phase: _Optional[_Union[_session_pb2.Phase, str]] = ..., steps: _Optional[int] = ...) -> None: ...
 
 class Played(_message.Message):
     __slots__ = ("reward", "observation", "flags", "faults")
