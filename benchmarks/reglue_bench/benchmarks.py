@@ -8,8 +8,9 @@ from typing import Any
 from env_adapters import SuiteName
 from env_adapters.metaworld import TaskSet, catalogue, draw_goals, task_set
 from reglue.errors import UnknownName, UsageError
+from reglue_bench.custom import is_custom
 from reglue_bench.declared import WAIT
-from reglue_bench.environments import Declare, environment_plan, remote_plan
+from reglue_bench.environments import Declare, custom_plan, environment_plan, remote_plan
 from reglue_bench.parameters import check_parameters, chosen, own_parameters, slots
 from reglue_bench.plan import Plan
 from reglue_bench.procedures import PARAMETERS, procedure_of
@@ -33,6 +34,8 @@ def make_plan(
     `declare` brings an environment that dials in. Raises UsageError for settings that the
     benchmark cannot be played with, and what `declare` does.
     """
+    if is_custom(settings.benchmark):
+        return custom_plan(settings)
     procedure, environment = split_name(settings.benchmark)
     if environment == WAIT:
         return remote_plan(settings, procedure, declare)
@@ -49,14 +52,17 @@ def make_plan(
 def split_name(benchmark: str) -> tuple[str, str]:
     """Its procedure, and its environment unless it is one of Meta-World's benchmarks.
 
-    Raises UnknownName where it is neither.
+    Both are empty where a file says what they are. Raises UnknownName where it is neither.
     """
+    if is_custom(benchmark):
+        return "", ""
     kind, _, environment = benchmark.partition(":")
     if kind in PARAMETERS and environment:
         return kind, environment
     if kind in {name.partition(":")[0] for name in catalogue()}:
         return PROCEDURES[kind[:2]], ""
     known = [*catalogue(), "online:mountain-car", *(f"{each}:ENVIRONMENT" for each in PARAMETERS)]
+    known.append("file.toml")
     raise UnknownName("benchmark", benchmark, known)
 
 

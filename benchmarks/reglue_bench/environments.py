@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from env_adapters import Suite, SuiteName
 from env_adapters.suites import suite_name
 from reglue.errors import ReglueError, UsageError
+from reglue_bench.custom import read_custom
 from reglue_bench.declared import Declared
 from reglue_bench.parameters import check_parameters, own_parameters, slots
 from reglue_bench.plan import Parameter, Plan
@@ -37,11 +39,30 @@ def environment_plan(settings: Settings, procedure: str, name: str) -> Plan:
     """
     check_parameters(settings, procedure)
     _check_settings(settings)
-    named = suite_name(name, settings.environment_args)
-    suite = suite_of(settings, name)
+    named = _named(settings, name)
+    suite = build(located(named, settings.directory))
     own = own_parameters(settings, procedure, suite.variants)
     _check_continuing(name, own, continuing=suite.spec.continuing)
     return _plan(settings, procedure, own, named, suite.variants)
+
+
+def custom_plan(settings: Settings) -> Plan:
+    """The plan of a benchmark of one's own, which `settings` names by its file.
+
+    Raises UsageError: what is wrong, and on which line of the file.
+    """
+    custom = read_custom(Path(settings.directory) / settings.benchmark, settings.split)
+    check_parameters(settings, custom.procedure)
+    _check_settings(settings, besides=("split",))
+    if settings.environment_args:
+        raise UsageError(f"--environment-arg: {settings.benchmark} holds them, as `arguments`")
+    suite = build(custom.suite)
+    own = own_parameters(settings, custom.procedure, suite.variants)
+    _check_continuing(custom.name, own, continuing=suite.spec.continuing)
+    if settings.split is not None:
+        own = {"split": settings.split, **own}
+    plan = _plan(settings, custom.procedure, own, custom.suite, suite.variants)
+    return replace(plan, benchmark=custom.name)
 
 
 def remote_plan(settings: Settings, procedure: str, declare: Declare | None) -> Plan:
@@ -80,11 +101,6 @@ def _plan(
     )
 
 
-def suite_of(settings: Settings, name: str) -> Suite:
-    """The environment called `name`, made as the settings want it. Raises UsageError."""
-    return build(located(suite_name(name, settings.environment_args), settings.directory))
-
-
 def located(suite: SuiteName, folder: str) -> SuiteName:
     """The same suite, where it is a file named from the root: relative ones are `folder`'s."""
     file, colon, factory = suite.factory.rpartition(":")
@@ -105,9 +121,16 @@ def build(suite: SuiteName) -> Suite:
         ) from error
 
 
-def _check_settings(settings: Settings) -> None:
+def _named(settings: Settings, name: str) -> SuiteName:
+    """The environment called `name`; a schedule's path is the settings' folder's."""
+    if name.endswith((".toml", ".json")):
+        name = str(Path(settings.directory) / name)
+    return suite_name(name, settings.environment_args)
+
+
+def _check_settings(settings: Settings, besides: Sequence[str] = ()) -> None:
     for name in METAWORLD_ONLY:
-        if getattr(settings, name) != Settings.model_fields[name].default:
+        if name not in besides and getattr(settings, name) != Settings.model_fields[name].default:
             raise UsageError(
                 f"{flag(name)} is for Meta-World's benchmarks; give {settings.benchmark} its "
                 "environment's own arguments with --environment-arg KEY=VALUE"

@@ -12,6 +12,7 @@ from reglue.errors import UsageError
 from reglue_bench.benchmarks import make_plan, split_name
 from reglue_bench.declared import WAIT
 from reglue_bench.evaluation import start
+from reglue_bench.custom import is_custom
 from reglue_bench.ledger import Ledger, Row
 from reglue_bench.plan import Plan
 from reglue_bench.result import Result
@@ -43,13 +44,13 @@ def shorten(settings: Settings) -> Settings:
             f"made here, such as {procedure}:file.py:Class; or run `reglue bench`, briefly"
         )
     short: dict[str, object] = {}
-    if not environment:
+    if not environment and not is_custom(settings.benchmark):
         short |= {"episode_horizon": min(settings.episode_horizon, HORIZON)}
-    match procedure:
+    plan = make_plan(settings)
+    match plan.procedure:
         case "meta-learning":
             short |= {"num_evals": 1, "adaptation_episodes": 2, "evaluation_episodes": 1}
         case "multi-task":
-            plan = make_plan(settings)
             episodes = -(-2 * plan.slots // len(plan.variants))
             short |= {"slots": plan.slots, "num_episodes": episodes}
         case _:  # counted in steps, since an agent that knows nothing may play long episodes

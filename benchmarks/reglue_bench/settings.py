@@ -19,6 +19,7 @@ from glue_server.options import GRACE_S
 from glue_server.timeouts import Timeouts
 from reglue.errors import UsageError
 from reglue.transport import Transport
+from reglue_bench.custom import custom_settings, is_custom
 
 Count = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -115,7 +116,14 @@ class Settings(BaseModel):
 
 
 def read_settings(**fields: object) -> Settings:
-    """Settings from fields. Raises UsageError that names the flag, what it got and wants."""
+    """Settings from fields, and from the benchmark's file if it has one: fields go first.
+
+    Raises UsageError that names the flag, what it got and wants.
+    """
+    benchmark = str(fields.get("benchmark", ""))
+    if is_custom(benchmark):
+        folder = Path(str(fields.get("directory") or ""))
+        fields = {**custom_settings(folder / benchmark), **fields}
     try:
         return Settings.model_validate(fields)
     except ValidationError as error:

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from env_adapters.configs.environments import read_config
-from env_adapters.curricula.lines import line_of
+from env_adapters.configs.lines import line_of
 from env_adapters.curricula.make import make_curriculum
 from env_adapters.curricula.schedule import ScheduleError
 from reglue.errors import UnknownName, UsageError

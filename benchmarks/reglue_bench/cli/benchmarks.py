@@ -5,32 +5,46 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated
 
 from rich.table import Table
 from rich.text import Text
-from typer import Argument
+from typer import Argument, Option
 
 from env_adapters.metaworld import catalogue, task_set
 from env_adapters.suites import BUILT_IN, suite_name
 from glue_server.command import console, run_command
 from reglue.errors import UsageError
 from reglue.spec import Box, Discrete, TaskSpec, TensorSpec
-from reglue_bench.benchmarks import PROCEDURES, split_name
+from reglue_bench.benchmarks import PROCEDURES, make_plan, split_name
+from reglue_bench.custom import described, is_custom, read_custom
 from reglue_bench.declared import WAIT
 from reglue_bench.environments import build
 from reglue_bench.procedures import PARAMETERS
 from reglue_bench.procedures.meta_learning import GOALS
+from reglue_bench.settings import read_settings
 
 
 def benchmarks(
     name: Annotated[str | None, Argument(help="say more of this one: its tasks, in order")] = None,
+    describe: Annotated[
+        bool,
+        Option(
+            "--describe",
+            help="print it as a file that `reglue bench` plays: change what you like",
+        ),
+    ] = False,
 ) -> None:
     """List the benchmarks: their tasks, variants (goals) and procedure; and environments.
 
     `reglue benchmarks ML10` lists the tasks of one, `reglue benchmarks online:mountain-car`
-    also what its agents see and do.
+    also what its agents see and do. `reglue benchmarks MT10 --describe > my.toml` makes a
+    benchmark of your own of it: `reglue bench my.toml`.
     """
+    if describe:
+        print(_described(name), end="")
+        return
     for table in _one(name) if name else (_all(), _environments()):
         console().print(table)
 
@@ -38,6 +52,12 @@ def benchmarks(
 def main(argv: Sequence[str] | None = None) -> None:
     """The command."""
     run_command(benchmarks, sys.argv[1:] if argv is None else argv)
+
+
+def _described(name: str | None) -> str:
+    if name is None:
+        raise UsageError("--describe describes one benchmark: give its name")
+    return described(make_plan(read_settings(benchmark=name)))
 
 
 def _all() -> Table:
@@ -66,16 +86,20 @@ def _environments() -> Table:
         table.add_row(f"online:{name}", " ".join(made), "online")
     table.add_row("online:gymnasium:<id>", "Gymnasium, such as CartPole-v1", "online")
     table.add_row("online:<file.py>:<class>", "your own", "online")
+    table.add_row("online:<file.toml>", "a schedule: several, one after another", "online")
     table.add_row("online:wait", "one that dials in, from any language", "online")
     table.caption = (
         "online: independent runs, judged while the agent learns. In its place "
         f"{' or '.join(each for each in PARAMETERS if each != 'online')} plays the same "
-        "environment's tasks and variants."
+        "environment's tasks and variants. `reglue bench FILE.toml` plays a benchmark of your own."
     )
     return table
 
 
 def _one(name: str) -> list[Table]:
+    if is_custom(name):
+        suite = build(read_custom(Path(name), read_settings(benchmark=name).split).suite)
+        return [_variants(name, suite.variants), _seen(suite.spec)]
     procedure, environment = split_name(name)
     if environment == WAIT:
         raise UsageError(

@@ -14,8 +14,8 @@ _TOKEN = re.compile(
 def line_of(text: str, path: str) -> int:
     """The line, from 1, where `path` leads, such as `schedule[2].pool[0]`; as near as is found.
 
-    A key is the next one so called behind what led there, and `[k]` the k-th entry of the
-    array that begins next.
+    A key is the next one so called behind what led there, also in a table's header, and `[k]`
+    the k-th entry of the array that begins next.
     """
     position = 0
     for match in _STEP.finditer(path):
@@ -28,7 +28,7 @@ def line_of(text: str, path: str) -> int:
 
 
 def _key(text: str, position: int, key: str) -> int | None:
-    found = re.compile(rf"(?<![\w-])[\"']?{re.escape(key)}[\"']?\s*[=:]").search(text, position)
+    found = re.compile(rf"(?<![\w-])[\"']?{re.escape(key)}[\"']?\s*[=:.\]]").search(text, position)
     return found.end() if found else None
 
 

@@ -1,0 +1,95 @@
+"""Suites made of others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+import pytest
+
+from env_adapters.admission import admit
+from env_adapters.composed import Composed
+from env_adapters.suites import suite_name
+from reglue import Phase
+from reglue.errors import UsageError
+from reglue.worlds import Cell
+
+GOALS = {"reach-v3": [[0.0, 0.6, 0.02, 0.1 * k, 0.85, 0.2] for k in range(3)]}
+
+
+def meta_world(task: str = "reach-v3", variants: Any = (2, 0)) -> Mapping[str, Any]:
+    config = {"goals": GOALS, "goal_visible": True}
+    factory = "env_adapters.metaworld:MetaWorld"
+    return {"factory": factory, "config": config, "task": task, "variants": list(variants)}
+
+
+def car(variants: Any = (0,), **config: Any) -> Mapping[str, Any]:
+    named = suite_name("gymnasium:MountainCar-v0", config)
+    return {
+        "factory": named.factory,
+        "config": named.config,
+        "task": "MountainCar-v0",
+        "variants": list(variants),
+    }
+
+
+def cell(task: str, variant: int = 0) -> Cell:
+    return Cell(task, variant, 5, 0, Phase.TRAIN)
+
+
+def test_variants_are_those_that_were_chosen_in_their_order() -> None:
+    suite = Composed({"near": meta_world(), "all": meta_world(variants=range(3))})
+    assert suite.variants == {"near": 2, "all": 3}
+    with closing(suite.world()) as world:
+        goals = [world.start(cell("near", k))["observation"][36] for k in (0, 1)]
+        assert goals == pytest.approx([0.2, 0.0])
+        assert world.start(cell("all", 1))["observation"][36] == pytest.approx(0.1)
+
+
+def test_tasks_of_two_suites_are_played_in_one_world() -> None:
+    suite = Composed({"slow": car(), "fast": car(goal_velocity=0.05)}, horizon=7)
+    assert suite.spec.horizon == 7
+    assert suite.standardizes
+    for task in ("slow", "fast", "slow"):
+        with closing(suite.world()) as world:
+            world.start(cell(task))
+            ends = [world.step({"action": np.int64(1)}).truncated for _ in range(7)]
+            assert ends == [False] * 6 + [True]
+            with pytest.raises(UsageError, match="call start first"):
+                world.step({"action": np.int64(1)})
+    admit(suite)
+
+
+def test_agents_see_what_is_named() -> None:
+    named = suite_name("gymnasium:Blackjack-v1")
+    table = {"factory": named.factory, "config": named.config, "task": "Blackjack-v1"}
+    suite = Composed({"cards": {**table, "variants": [0]}}, sees=["2", "0"])
+    assert [tensor.name for tensor in suite.spec.observations] == ["2", "0"]
+    with closing(suite.world()) as world:
+        assert list(world.start(cell("cards"))) == ["2", "0"]
+
+
+@pytest.mark.parametrize(
+    ("tasks", "options", "words"),
+    [
+        ({}, {}, "got no tasks"),
+        ({"a": meta_world(variants=())}, {}, "a: got no variants, wanted some of 0 to 2"),
+        ({"a": meta_world(variants=[3])}, {}, "a: got variant 3, wanted 0 to 2"),
+        ({"a": meta_world("rech-v3")}, {}, "task for a called 'rech-v3'; did you mean reach-v3"),
+        ({"a": car()}, {"sees": ["obs"]}, "tensor of a called 'obs'"),
+        ({"a": car(), "b": meta_world()}, {}, "b: got the observations"),
+    ],
+)
+def test_what_does_not_fit_is_refused(tasks: Any, options: Any, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        Composed(tasks, **options)
+
+
+def test_cells_that_there_are_not_are_refused() -> None:
+    with closing(Composed({"a": car()}).world()) as world:
+        with pytest.raises(UsageError, match="task in this suite 'b'"):
+            world.start(cell("b"))
+        with pytest.raises(UsageError, match="a: got variant 1, wanted 0 to 0"):
+            world.start(cell("a", 1))
