@@ -63,6 +63,7 @@ def test_axes_are_the_glues_in_reverse(library: Mapping[str, str], tmp_path: Pat
         "struct Transposing <: Agent end\n"
         "Reglue.agent_start!(::Transposing, actions, observations, starts) =\n"
         "    actions[][1, 2, 1] = observations[][3, 1, 1]\n"
+        "Reglue.agent_step!(::Transposing, actions, rewards, observations, steps) = nothing\n"
         'Reglue.connect(Transposing(); name = "transposing")\n'
     )
     tensor = TensorSpec("matrix", "float32", (2, 3), Box())
@@ -81,6 +82,7 @@ def test_what_an_agent_throws_is_its_fault_and_the_process_fails(
         "using Reglue\n"
         "struct Clumsy <: Agent end\n"
         "Reglue.agent_start!(::Clumsy, actions, observations, starts) = actions[][1] = 1.5\n"
+        "Reglue.agent_step!(::Clumsy, actions, rewards, observations, steps) = nothing\n"
         "Reglue.connect(Clumsy())\n"
     )
     spec = TaskSpec((TensorSpec("seen", "float32"),), (TensorSpec("done", "int64"),))
@@ -94,7 +96,12 @@ def test_a_wrong_token_is_said_and_the_process_fails(
     library: Mapping[str, str], tmp_path: Path
 ) -> None:
     script = tmp_path / "stranger.jl"
-    script.write_text("using Reglue\nstruct Stranger <: Agent end\nReglue.connect(Stranger())\n")
+    script.write_text(
+        "using Reglue\n"
+        "struct Stranger <: Agent end\n"
+        "Reglue.turn!(::Stranger, turn::Turn) = nothing\n"
+        "Reglue.connect(Stranger())\n"
+    )
     with nothing_left(), GlueServer(places={"agent": 1}) as hall:
         where = {"REGLUE_ADDRESS": hall.address, "REGLUE_TOKEN": "guess"}
         with pytest.raises(AssertionError, match="token"):

@@ -7,11 +7,18 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
 from glue_server.conformance.checks import CHECKS, OF_GRPC_ALONE
+from glue_server.rpc import GlueServer
+from reglue.calls import Message
+from tests.leftovers import nothing_left
+
+PATIENCE_S = 60.0
 
 PACKAGE = Path(__file__).parents[2] / "agent_clients/typescript"
 PROGRAM = PACKAGE / "dist/conformance/program.js"
@@ -75,6 +82,20 @@ def program(*, leaves_with: int, **environment: str) -> str:
     return done.stderr
 
 
+@contextmanager
+def started(*command: str, hall: GlueServer) -> Iterator[subprocess.Popen[str]]:
+    """A program that dials in, with pipes to it and from it; it is killed at the end."""
+    where = {"REGLUE_ADDRESS": hall.address, "REGLUE_TOKEN": hall.token}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command, stdin=pipe, stderr=pipe, text=True, env=os.environ | where
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
 def test_it_keeps_the_rules_over_tcp_and_tls(tmp_path: Path) -> None:
     verdicts = tmp_path / "verdicts.json"
     told = reglue("conformance", "agent", "--cmd", f"node {PROGRAM}", "--json", str(verdicts))
@@ -116,6 +137,37 @@ def test_without_an_address_it_says_what_to_do() -> None:
 def test_a_join_string_that_was_cut_is_refused() -> None:
     words = program(leaves_with=2, REGLUE_ADDRESS="reglue://127.0.0.1:4096?ca=MIIBMj")
     assert "the join string's ca is no certificate" in words
+
+
+def test_a_program_that_computed_too_long_hears_the_farewell(tmp_path: Path) -> None:
+    """Its socket is closed before it comes to look at it: the answer cannot be sent any more."""
+    script = tmp_path / "busy.mjs"
+    script.write_text(
+        'import { readSync } from "node:fs";\n'
+        f'import {{ Agent, main }} from "{PACKAGE / "dist/src/index.js"}";\n'
+        "class Busy extends Agent {\n"
+        "  turn() {}\n"
+        "  agentMessage() {\n"
+        '    console.error("computing");\n'
+        "    readSync(0, Buffer.alloc(1)); // until the glue has left\n"
+        "    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);\n"
+        '    return "at last";\n'
+        "  }\n"
+        "}\n"
+        "await main(new Busy());\n"
+    )
+    with nothing_left(), ExitStack() as stack:
+        hall = stack.enter_context(GlueServer(transport="unix"))
+        process = stack.enter_context(started("node", str(script), hall=hall))
+        port = hall.agent(PATIENCE_S)
+        assert port is not None
+        port.send(Message("take your time"))
+        assert process.stderr is not None
+        assert process.stderr.readline() == "computing\n"
+        port.close("that was all")
+        hall.close()
+        _, words = process.communicate("x", PATIENCE_S)
+    assert (process.returncode, words) == (0, "reglue: that was all\n")
 
 
 def test_an_interrupted_program_leaves() -> None:

@@ -18,64 +18,114 @@ abstract type Agent end
 
 # What an agent can do.
 
-"Most slots that the agent plays at once; 0 means any number."
+"""
+    max_slots(agent) -> Integer
+
+Most slots that the agent plays at once; 0, as without a method for it, means any number.
+"""
 max_slots(::Agent) = 0
 
-"True if a turn may leave live slots out."
+"""
+    partial_turns(agent) -> Bool
+
+True if a turn may leave live slots out; false without a method for it.
+"""
 partial_turns(::Agent) = false
 
-"True if the agent can be taken through [`adapt_begin!`](@ref) and [`adapt!`](@ref)."
+"""
+    adapts(agent) -> Bool
+
+True, as without a method for it, if the agent can be taken through [`adapt_begin!`](@ref) and [`adapt!`](@ref).
+"""
 adapts(::Agent) = true
 
-"False if it cannot take an episode's end: then it plays continuing tasks alone."
+"""
+    episodic(agent) -> Bool
+
+False if the agent cannot take an episode's end: then it plays continuing tasks alone. True without a method for it.
+"""
 episodic(::Agent) = true
 
 # RL-Glue's routines, in the order in which they are called.
 
-"Become naive again: everything learned before is forgotten."
+"""
+    agent_init!(agent, spec::TaskSpec)
+
+Become naive again: everything learned before is forgotten.
+"""
 agent_init!(::Agent, spec::TaskSpec) = nothing
 
 """
-    agent_start!(agent, actions, observations, starts)
+    agent_start!(agent, actions::Actions, observations::Observations, starts::Starts)
 
-Write the first action of each episode that begins, `starts.slots`; column i of an array is of
-`starts.slots[i]`.
+Write the first action of each episode that begins, `starts.slots`, into `actions[]` (or `actions[name]`): an array of
+`(size(spec)..., rows)`, zeros at first, whose last axis is that of `starts.slots`, as in `observations[]`.
 """
 function agent_start! end
 
 """
-    agent_step!(agent, actions, rewards, observations, steps)
+    agent_step!(agent, actions::Actions, rewards::Vector{Float64}, observations::Observations, steps::Steps)
 
-Write the next action of each episode that goes on, `steps.slots`.
+Write the next action of each episode that goes on, `steps.slots`, as in [`agent_start!`](@ref). `rewards` are of the
+actions before, one a slot, in the task's units; NaN where they are withheld.
 """
 function agent_step! end
 
 """
-    agent_end!(agent, rewards, observations, ends)
+    agent_end!(agent, rewards::Vector{Float64}, observations::Observations, ends::Ends)
 
-Take the last reward and observation of each episode that ended.
+Take the last reward and observation of each episode that ended, `ends.slots`.
 """
 agent_end!(::Agent, rewards, observations, ends) = nothing
 
-"Stop learning and exploring: what follows is judged."
+"""
+    agent_freeze!(agent)
+
+Stop learning and exploring: what follows is judged.
+"""
 agent_freeze!(::Agent) = nothing
 
-"Answer a message of the benchmark's, by a text."
+"""
+    agent_message(agent, text::String) -> String
+
+Answer a message of the benchmark's; `""` without a method for it.
+"""
 agent_message(::Agent, text::String) = ""
 
-"Release what [`agent_init!`](@ref) took."
+"""
+    agent_cleanup!(agent)
+
+Release what [`agent_init!`](@ref) took.
+"""
 agent_cleanup!(::Agent) = nothing
 
-"Return to the meta-trained state; a new wave of trials begins."
+"""
+    adapt_begin!(agent)
+
+Return to the meta-trained state; a new wave of trials begins.
+"""
 adapt_begin!(::Agent) = nothing
 
-"Learn from the episodes since [`adapt_begin!`](@ref) or the last `adapt!`."
+"""
+    adapt!(agent)
+
+Learn from the episodes since [`adapt_begin!`](@ref) or the last `adapt!`.
+"""
 adapt!(::Agent) = nothing
 
-"Take note of what time remains; called before the routine that it is for."
+"""
+    agent_budget!(agent, budget::Budget)
+
+Take note of what time remains; called before the routine that it is for.
+"""
 agent_budget!(::Agent, budget::Budget) = nothing
 
-"Answer a whole turn, the primitive: its ends, steps and starts, each if there are any."
+"""
+    turn!(agent, turn::Turn)
+
+Answer a whole turn, the primitive: [`agent_end!`](@ref), [`agent_step!`](@ref) and [`agent_start!`](@ref), each
+if there are rows for it.
+"""
 function turn!(agent::Agent, turn::Turn)
     ended = length(turn.ends)
     if ended > 0
@@ -90,3 +140,16 @@ function turn!(agent::Agent, turn::Turn)
     end
     return nothing
 end
+
+"Throws UsageError, naming the routine, if the agent cannot play a turn."
+function check_agent(::T) where {T<:Agent}
+    which(turn!, Tuple{T,Turn}) == which(turn!, Tuple{Agent,Turn}) || return nothing
+    hasmethod(agent_start!, Tuple{T,Actions,Observations,Starts}) ||
+        throw(lacking(T, "agent_start!(::$(nameof(T)), actions, observations, starts)"))
+    hasmethod(agent_step!, Tuple{T,Actions,Vector{Float64},Observations,Steps}) ||
+        throw(lacking(T, "agent_step!(::$(nameof(T)), actions, rewards, observations, steps)"))
+    return nothing
+end
+
+lacking(::Type{T}, routine) where {T} =
+    UsageError("$(nameof(T)) lacks a routine, wanted a method Reglue.$routine, named with the `Reglue.`; or turn!")

@@ -20,7 +20,11 @@ mutable struct Chance
     end
 end
 
-"64 random bits."
+"""
+    word!(chance) -> UInt64
+
+64 random bits.
+"""
 function word!(chance::Chance)
     place = chance.drawn % 4
     place == 0 && (chance.block = block_of(chance))
@@ -28,14 +32,20 @@ function word!(chance::Chance)
     return chance.block[place + 1]
 end
 
-"A Float64 of `low` up to `high`, which itself is met only where rounding gives it."
+"""
+    uniform!(chance, low = 0.0, high = 1.0) -> Float64
+
+A number of `low` up to `high`, which itself is met only where rounding gives it.
+"""
 function uniform!(chance::Chance, low::Real = 0.0, high::Real = 1.0)
     low, high = Float64(low), Float64(high)
     return low + (high - low) * ((word!(chance) >> 11) * 2.0^-53)
 end
 
 """
-A whole number of 0 to `n - 1`, each as likely; `n` is 1 to 2^64.
+    below!(chance, n) -> UInt64
+
+A whole number of 0 to `n - 1`, each as likely; `n` is 1 to 2^64, else UsageError.
 
 Lemire 2019, "Fast random integer generation in an interval".
 """

@@ -22,14 +22,15 @@ was told: a script that lets it pass leaves with exit code 1.
 """
 function connect(
     agent::Agent;
-    address = nothing,
-    token = nothing,
-    ca = nothing,
-    tls_name = nothing,
-    name = string(nameof(typeof(agent))),
+    address::Union{Nothing,AbstractString} = nothing,
+    token::Union{Nothing,AbstractString} = nothing,
+    ca::Union{Nothing,AbstractString} = nothing,
+    tls_name::Union{Nothing,AbstractString} = nothing,
+    name::AbstractString = string(nameof(typeof(agent))),
     patience_s::Real = 60,
     transport::Symbol = :auto,
 )
+    check_agent(agent)
     haskey(TRANSPORTS, transport) ||
         throw(UsageError("got transport :$transport, wanted :auto, :grpc or :unix"))
     texts = (address, token, ca, tls_name, name)
@@ -121,5 +122,5 @@ function error_of(session, code)
     kind == :UNREACHABLE && return Unreachable(words)
     kind in (:REFUSED, :WRONG_TOKEN, :WRONG_VERSION, :WRONG_TLS, :BUSY) && return Refused(kind, words)
     kind == :LOST && return SessionLost(words)
-    return UsageError("$kind: $words")
+    return UsageError(words)
 end

@@ -11,13 +11,25 @@ function library()
 end
 
 function open_library(path::String)
-    try
-        return dlopen(path)
+    opened = try
+        dlopen(path)
     catch error
         reason = sprint(showerror, error)
         throw(UsageError("cannot open libreglue at $path: $reason; build agent_clients/c and set " *
                          "REGLUE_LIBRARY to the path of libreglue.so"))
     end
+    version = dlsym(opened, :reglue_version; throw_error = false)
+    version === nothing && throw(UsageError("got $path, wanted libreglue.so; set REGLUE_LIBRARY to its path"))
+    check_version(path, VersionNumber(unsafe_string(ccall(version, Cstring, ()))))
+    return opened
+end
+
+const LIBRARY = v"0.1"  # libraries of these two numbers have the structs below
+
+function check_version(path::String, got::VersionNumber)
+    (got.major, got.minor) == (LIBRARY.major, LIBRARY.minor) && return nothing
+    throw(UsageError("got libreglue $got at $path, wanted $(LIBRARY.major).$(LIBRARY.minor): build agent_clients/c " *
+                     "from the same checkout as this package"))
 end
 
 const OK, MISUSE, CALL, DONE = Cint.((0, 2, 100, 101))

@@ -1,20 +1,24 @@
 # Rows of several tensors, by name. The arrays are the library's memory: nothing is copied.
 
-"""
-Named arrays, in the order of the TaskSpec; each is `(size(spec)..., rows)`, so that the last axis is
-that of slots. `tensors["name"]` is one of them; `tensors[]` is the only one of a task that has one.
-
-They last until the routine that was given them returns: `copy` what is to be kept.
-"""
+# Named arrays, in the order of the TaskSpec.
 abstract type Tensors <: AbstractDict{String,Array} end
 
-"What the agent sees."
+"""
+What the agent sees, an `AbstractDict`: `observations["name"]` is one array, `observations[]` the only one of a
+task that has one. Each is `(size(spec)..., rows)` of the task's element type: the last axis is that of slots.
+
+They are the library's memory and last until the routine that was given them returns: `copy` what is to be kept.
+"""
 struct Observations <: Tensors
     names::Vector{String}
     arrays::Vector{Array}
 end
 
-"What the agent does: zeros for it to write. [`abandon!`](@ref) gives episodes up."
+"""
+What the agent does: arrays as in [`Observations`](@ref), zeros at first, for it to write into:
+`actions[] .= …`, `actions["name"][:, i] = …`. `actions[] = …` writes into the array as well.
+[`abandon!`](@ref) gives episodes up.
+"""
 struct Actions <: Tensors
     names::Vector{String}
     arrays::Vector{Array}
@@ -37,6 +41,8 @@ function Base.getindex(tensors::Tensors)
     length(tensors) == 1 && return tensors.arrays[1]
     throw(UsageError("got tensors[], wanted one of tensors[name]: $(join(tensors.names, ", "))"))
 end
+
+Base.setindex!(actions::Actions, values, name...) = (getindex(actions, name...) .= values; actions)
 
 "Rows `first + 1` to `first + count` of the array at `memory`."
 function rows_at(spec::TensorSpec{T,N}, memory::Ptr{Cvoid}, first::Integer, count::Integer) where {T,N}

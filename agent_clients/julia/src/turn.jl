@@ -1,13 +1,34 @@
 # One exchange over many episodes: which of them end, go on and start.
 
-"What episodes are for; numbered as in the protocol."
+"What episodes are for: `TRAIN`, `ADAPT` or `EVALUATE`; numbered as in the protocol."
 @enum Phase::Int32 TRAIN = 1 ADAPT = 2 EVALUATE = 3
 
-"How an episode ended: the task ended, time ran out (bootstrap from the last observation), or the environment failed."
+"[`Phase`](@ref) in which the agent learns while it plays."
+TRAIN
+
+"[`Phase`](@ref) of a trial's experience, which [`adapt!`](@ref) learns from."
+ADAPT
+
+"[`Phase`](@ref) in which the agent is judged."
+EVALUATE
+
+"How an episode ended: `TERMINATED`, `TRUNCATED` or `VOID`."
 @enum EndKind::UInt8 TERMINATED = 1 TRUNCATED = 2 VOID = 3
 
-"Bits of `Steps.flags`: no action came in time and a default was played; the action lay outside its box."
-const DEFAULTED, CLIPPED = 0x01, 0x02
+"[`EndKind`](@ref): the task ended, do not bootstrap."
+TERMINATED
+
+"[`EndKind`](@ref): time ran out, bootstrap from the last observation."
+TRUNCATED
+
+"[`EndKind`](@ref): the environment failed, and the episode does not count."
+VOID
+
+"Bit of `Steps.flags`: no action came in time, and a default was played."
+const DEFAULTED = 0x01
+
+"Bit of `Steps.flags`: the action before lay outside its box."
+const CLIPPED = 0x02
 
 "Episodes that ended: their slots, counted from 1, and how."
 struct Ends
@@ -42,8 +63,8 @@ end
 
 """
 One exchange over many episodes. `rewards` are of the actions before, of the ends, then of the steps (NaN
-where they are withheld). `observations(turn, part)` and `actions(turn, part)` have the rows of
-`turn.ends`, `turn.steps` or `turn.starts`.
+where they are withheld). `Reglue.observations(turn, part)` has the rows of `turn.ends`, `turn.steps` or
+`turn.starts`; `Reglue.actions(turn, part)` those of the latter two, to be written.
 """
 struct Turn
     ends::Ends
@@ -72,7 +93,9 @@ first_row(turn::Turn, ::Starts) = length(turn.ends) + length(turn.steps)
 
 """
     abandon!(actions, slot)
+    abandon!(turn, slot)
 
-Give the episode in `slot` up: its action is not looked at, it counts as played and failed, and no end follows.
+Give the episode in `slot`, counted from 1, up: its action is not looked at, it counts as played and failed, and no
+end follows.
 """
 abandon!(answer::Union{Actions,Turn}, slot::Integer) = push!(answer.abandoned, slot - 1)

@@ -8,11 +8,17 @@
         @test sizeof(Reglue.CCall) == 152
     end
     @testset "errors are exceptions" begin
-        @test_throws Unreachable Reglue.connect(Idle(); address = "127.0.0.1:1", token = "T", patience_s = 0.001)
-        @test_throws UsageError Reglue.connect(Idle(); address = "nowhere", token = "T")
-        @test_throws UsageError Reglue.connect(Idle(); address = "127.0.0.1:1", transport = :pigeon)
+        @test_throws Unreachable Reglue.connect(Whole(); address = "127.0.0.1:1", token = "T", patience_s = 0.001)
+        @test_throws UsageError Reglue.connect(Whole(); address = "nowhere", token = "T")
+        @test_throws UsageError Reglue.connect(Whole(); address = "127.0.0.1:1", transport = :pigeon)
     end
     @testset "a library that is not there is named" begin
         @test_throws UsageError Reglue.open_library("/no/libreglue.so")
+        another = first(filter(path -> occursin("libjulia", path), Libdl.dllist()))
+        @test_throws UsageError Reglue.open_library(another)
+    end
+    @testset "a library of another version is refused" begin
+        @test Reglue.check_version("libreglue.so", v"0.1.7") === nothing
+        @test_throws UsageError Reglue.check_version("libreglue.so", v"0.2.0")
     end
 end

@@ -1,4 +1,5 @@
 # What needs no glue; tests/agent_clients/test_julia.py plays at one.
+using Libdl
 using Reglue
 using Test
 

@@ -30,6 +30,15 @@
         @test_throws KeyError one["b"]
         @test_throws UsageError Observations(["a", "b"], [[1.0], [2.0]])[]
     end
+    @testset "an assignment writes into the same array" begin
+        array = zeros(2, 3)
+        actions = Actions(["a"], [array], UInt32[])
+        actions[] = [1, 2]
+        actions["a"][:, 3] .= 7
+        @test actions[] === array == [1 1 7; 2 2 7]
+        @test_throws DimensionMismatch actions["a"] = [1, 2, 3]
+        @test_throws KeyError actions["b"] = 1
+    end
     @testset "slots are given up by the protocol's numbers" begin
         actions = Actions(["a"], [[1.0]], UInt32[])
         abandon!(actions, 3)

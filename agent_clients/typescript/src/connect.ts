@@ -15,7 +15,10 @@ export interface ConnectOptions extends Given {
   readonly patienceS?: number | undefined;
   /** `unix` wants a Unix socket, `grpc` none; `auto` takes it where it can be opened. */
   readonly transport?: Transport | undefined;
-  /** Aborting it interrupts the session: the glue is told, and its reason is thrown. */
+  /**
+   * Aborting it interrupts the session: the glue is told, and its reason is thrown. A routine that
+   * awaits something is not waited for.
+   */
   readonly signal?: AbortSignal | undefined;
   /** Where words for the author go: refusals, lost connections; stderr if not said. */
   readonly log?: ((words: string) => void) | undefined;
@@ -36,6 +39,7 @@ export interface ConnectOptions extends Given {
 export async function connect(agent: Agent, options: ConnectOptions = {}): Promise<string> {
   if (endianness() !== "LE") throw new UsageError("this client needs a little-endian machine");
   checkAgent(agent);
+  options.signal?.throwIfAborted();
   const { transport = "auto", patienceS = 60 } = options;
   if (!TRANSPORTS.includes(transport)) {
     throw new UsageError(`got transport ${transport}, wanted ${TRANSPORTS.join(", ")}`);

@@ -1,10 +1,12 @@
 /** One session: join, say hello, answer calls, come back if the stream breaks, leave. */
+import { setImmediate as nextRound } from "node:timers/promises";
+
 import { status } from "@grpc/grpc-js";
 
 import { Absence } from "./absence.js";
 import type { Agent } from "./agent.js";
 import { backoff, pause } from "./backoff.js";
-import type { Call } from "./calls.js";
+import type { Call, Reply } from "./calls.js";
 import { join } from "./door.js";
 import { BadCall, ReglueError, SessionLost, SpecError, UsageError } from "./errors.js";
 import type { Ticket } from "./gen/reglue/v1/lobby_pb.js";
@@ -29,6 +31,7 @@ const WINDOW = 8;
 
 const FAREWELL_MS = 5000; // how long a faulted agent waits for the glue's last word
 const END_MS = 2000; // and one that was interrupted
+const LONG_MS = 50; // an agent that took longer may have kept Node from hearing the glue
 
 /** How a session is played. */
 export interface Playing {
@@ -69,6 +72,7 @@ class Session {
   #taken = 0n; // number of the last call that was taken in
   #isSeated = false; // at the glue, by an earlier stream
   #stoodMs = 0; // of the last stream
+  #stop: ((reason: unknown) => void) | undefined; // rejects the routine under way
 
   constructor(
     private readonly agent: Agent,
@@ -111,7 +115,10 @@ class Session {
     const { signal } = this.playing;
     const stream = await this.#open();
     this.#isSeated = true;
-    const interrupt = () => stream.interrupt(signal.reason);
+    const interrupt = () => {
+      if (this.#stop !== undefined) this.#stop(signal.reason);
+      else stream.interrupt(signal.reason);
+    };
     if (signal.aborted) interrupt();
     signal.addEventListener("abort", interrupt);
     try {
@@ -156,7 +163,7 @@ class Session {
       let answer: Uint8Array | undefined;
       try {
         this.agent.budget = decodeBudget(message);
-        const reply = await play(this.agent, call);
+        const reply = await this.#played(call);
         answer = reply && this.#checked(encodeReply(message.seq, reply));
       } catch (error) {
         await this.#fault(stream, message.seq, error);
@@ -168,6 +175,21 @@ class Session {
         stream.send(answer);
       }
     }
+  }
+
+  /** The agent's reply. Rejects when the session is interrupted, whatever the agent waits for. */
+  async #played(call: Call): Promise<Reply | undefined> {
+    const began = performance.now();
+    const reply = await new Promise<Reply | undefined>((resolve, reject) => {
+      this.#stop = reject;
+      const ended = () => (this.#stop = undefined);
+      play(this.agent, call).finally(ended).then(resolve, reject);
+    });
+    if (performance.now() - began > LONG_MS) {
+      await nextRound(); // the present round of Node's loop may have looked at its sockets before
+      await nextRound();
+    }
+    return reply;
   }
 
   /** What the glue says for the first time. Throws SessionLost, Refused. */
@@ -189,13 +211,15 @@ class Session {
         const what = `the glue sent what this client cannot read: ${error.message}`;
         throw new SessionLost(what, { cause: error });
       }
-      if (this.playing.signal.aborted) await sayFault(stream, 0n, "interrupted", END_MS);
+      if (this.playing.signal.aborted) await sayInterrupted(stream);
       throw error;
     }
   }
 
   /** Say that the agent failed; what it threw is told here first: whoever looks reads it now. */
   async #fault(stream: Stream, seq: bigint, error: unknown): Promise<void> {
+    const { aborted, reason } = this.playing.signal;
+    if (aborted && error === reason) return sayInterrupted(stream);
     const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
     this.playing.log(`the agent failed: ${(error instanceof Error && error.stack) || what}`);
     await sayFault(stream, seq, what, FAREWELL_MS);
@@ -213,6 +237,10 @@ class Session {
     this.#answers.set(seq, answer);
     if (this.#answers.size > WINDOW) this.#answers.delete(this.#answers.keys().next().value!);
   }
+}
+
+function sayInterrupted(stream: Stream): Promise<void> {
+  return sayFault(stream, 0n, "interrupted", END_MS);
 }
 
 /** Say that the agent cannot go on, and give the glue a moment to close the session. */

@@ -142,6 +142,27 @@ test("who is interrupted says so", async () => {
   await refused;
 });
 
+test("an agent that waits for something is interrupted, too", async () => {
+  class Stuck extends SlowAgent {
+    override agentMessage(): Promise<string> & string {
+      interruption.abort();
+      return new Promise(() => {}) as never;
+    }
+  }
+  glue = await new Glue({ graceMs: 60_000 }).open();
+  const interruption = new AbortController();
+  const playing = play(new Stuck(), { signal: interruption.signal });
+  const refused = assert.rejects(playing, { name: "AbortError" });
+  const line = await glue.line();
+  line.say(1n, { case: "message", value: { text: "how are you?" } });
+  assert.equal(((await line.hear()).reply.value as { what: string }).what, "interrupted");
+  line.say(2n, FAREWELL);
+  await refused;
+  await assert.rejects(play(new SlowAgent(), { signal: interruption.signal }), {
+    name: "AbortError",
+  });
+});
+
 test("who is interrupted while no glue is up leaves at once", async () => {
   const interruption = new AbortController();
   const playing = play(new SlowAgent(), { address: "127.0.0.1:9", signal: interruption.signal });
