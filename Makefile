@@ -42,9 +42,8 @@ cpp: ## build the C++ client
 	cmake -S agent_clients/cpp -B build/cpp -G Ninja -DREGLUE_STRICT=ON
 	cmake --build build/cpp
 
-c: ## build the C library and its programs
-	.ci/cpp
-	cmake -S agent_clients/c -B build/c -G Ninja -DREGLUE_STRICT=ON
+c: cpp ## build the C library and its programs
+	cmake -S agent_clients/c -B build/c -G Ninja -DREGLUE_STRICT=ON -Dreglue_DIR=$(CURDIR)/build/cpp
 	cmake --build build/c
 
 julia: c ## see to Julia, whose client stands on the C library

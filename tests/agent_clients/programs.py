@@ -22,11 +22,14 @@ def built(client: str, target: str, path: str) -> Path:
     """What is at `path` of the client's build, up to date. One process at a time builds."""
     build = ROOT / "build" / client
     build.mkdir(parents=True, exist_ok=True)
+    options = ["-G", "Ninja", "-DREGLUE_STRICT=ON"]
+    if client == "c":  # is made of the C++ client's library
+        options += [f"-Dreglue_DIR={built('cpp', 'reglue', 'libreglue++.a').parent}"]
     with (build / "tests.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (build / "CMakeCache.txt").exists():
             sources = ROOT / "agent_clients" / client
-            run("cmake", "-S", str(sources), "-B", str(build), "-G", "Ninja", "-DREGLUE_STRICT=ON")
+            run("cmake", "-S", str(sources), "-B", str(build), *options)
         run("cmake", "--build", str(build), "--target", target)
     return build / path
 

@@ -65,19 +65,30 @@ def test_what_is_not_legal_is_refused_and_the_session_goes_on() -> None:
     assert (process.returncode, said) == (0, "that was all\n")
 
 
+def partners(pool: ThreadPoolExecutor, server: GlueServer) -> list[Future[str]]:
+    """An agent and an environment, which join."""
+    there = (Follower(), Worlds(Corridor(solved=SOLVED)))
+    return [pool.submit(connect, each, server.address, server.token) for each in there]
+
+
+def test_a_benchmark_program_in_c_is_refused_what_is_not_legal_or_takes_too_long() -> None:
+    program = built("c", "misuse_experiment", "tests/misuse_experiment")
+    with ThreadPoolExecutor(2) as pool, a_hub() as (server, _):
+        left = partners(pool, server)
+        where = {"REGLUE_ADDRESS": server.address, "REGLUE_TOKEN": server.token}
+        run(str(program), environment=where)
+        for each in left:
+            assert each.result(PATIENCE_S) == "the run is over: the experiment has left"
+
+
 def test_rl_benchmark_in_c_measures_what_it_measures_in_python() -> None:
     program = built("c", "rl_benchmark", "rl_benchmark")
     runs, episodes = 3, 4
     with ThreadPoolExecutor(4) as pool, a_hub() as (server, _):
-
-        def partners() -> list[Future[str]]:
-            there = (Follower(), Worlds(Corridor(solved=SOLVED)))
-            return [pool.submit(connect, each, server.address, server.token) for each in there]
-
-        left = partners()
+        left = partners(pool, server)
         where = {"REGLUE_ADDRESS": server.address, "REGLUE_TOKEN": server.token}
         measured = float(run(str(program), str(runs), str(episodes), environment=where))
-        left += partners()
+        left += partners(pool, server)
         with Experiment(server.address, server.token) as rl:
             sums = []
             for seed in range(runs):

@@ -31,6 +31,9 @@
  * they hold is said by the spec: `rows * tensor.row_bytes` bytes each, a bool is a byte of 0 or 1. They lie at addresses
  * that are good for their type. An array without bytes may be NULL.
  *
+ * VERSIONS. Under one soname (libreglue.so.0) functions, numbers and fields stay what and where they are.
+ * Structs that the library makes, reglue_tensor excepted, may grow at their end.
+ *
  * THREADS. Each handle is used by one thread at a time; several handles by several threads.
  * The library has threads of its own: do not fork while a handle is open. It installs no
  * signal handlers, and no C++ exception leaves it.
@@ -276,7 +279,7 @@ typedef struct reglue_call {
  * glue has refused a line to stderr tells, with what was got and what was wanted.
  *
  * REGLUE_CALL, REGLUE_DONE (the glue said farewell, reglue_errmsg has its words), REGLUE_MISUSE, an error
- * of the door, REGLUE_LOST, or REGLUE_USAGE for a turn whose actions are larger than a message may be.
+ * of the door, REGLUE_LOST, or REGLUE_USAGE for REGLUE_UNIX where there is no such socket.
  * `*call` is NULL but for REGLUE_CALL. After an error all that is left is reglue_fault and reglue_close,
  * but for REGLUE_MISUSE. */
 REGLUE_API int reglue_next(reglue_session *session, const reglue_call **call);
@@ -327,6 +330,10 @@ REGLUE_API void reglue_experiment_close(reglue_experiment *experiment);
 
 /* What went wrong last; "" if nothing did. Lasts until the next function on this experiment. */
 REGLUE_API const char *reglue_experiment_errmsg(const reglue_experiment *experiment);
+
+/* How long a routine may take from now on, seconds, 0.001 to 1e9; at first 86400. RL_init's waiting for
+ * agent and environment counts. One that takes longer is REGLUE_LOST. REGLUE_OK, REGLUE_LOST, REGLUE_USAGE. */
+REGLUE_API int reglue_experiment_timeout(reglue_experiment *experiment, double timeout_s);
 
 /* All of them return REGLUE_OK, or: an error of a routine that was refused (nothing has changed), a fault
  * (the episodes of its slots are over), REGLUE_LOST, REGLUE_USAGE.

@@ -33,7 +33,7 @@ template <class Routine>
 int carried_out(reglue_experiment* self, bool is_given, Routine&& routine) {
   if (!self) return REGLUE_USAGE;
   return guarded(self->message, [&]() -> int {
-    if (!is_given) throw reglue::UsageError("got NULL, wanted somewhere to write or to read");
+    if (!is_given) throw reglue::UsageError(reglue::c::kGotNull);
     if (!self->rl) throw reglue::SessionLost("the experiment has not joined a glue");
     routine(*self->rl);
     return REGLUE_OK;
@@ -46,14 +46,18 @@ Slots slots_of(const std::uint32_t* slots, std::size_t count) {
   return count ? Slots(slots, slots + count) : Slots();
 }
 
-/// Rows of the caller's, one array a tensor.
+/// Rows of the caller's, one array a tensor. Throws UsageError for one that is NULL and has bytes.
 reglue::BasicTensors<const std::byte> given_rows(
     const reglue_experiment& self, std::vector<reglue::TensorSpec> reglue::TaskSpec::*kind,
     const void* const* arrays, std::size_t count) {
   std::vector<reglue::BasicRows<const std::byte>> tensors;
   if (self.task) {
     for (const reglue::TensorSpec& spec : self.task->*kind) {
-      tensors.emplace_back(spec, static_cast<const std::byte*>(arrays[tensors.size()]), count);
+      const void* array = arrays[tensors.size()];
+      if (!array && count * spec.row_bytes() > 0) {
+        throw reglue::UsageError("got NULL, wanted the rows of '" + spec.name + "'");
+      }
+      tensors.emplace_back(spec, static_cast<const std::byte*>(array), count);
     }
   }
   return {std::move(tensors), count};
@@ -85,6 +89,12 @@ void reglue_experiment_close(reglue_experiment* experiment) {
 const char* reglue_experiment_errmsg(const reglue_experiment* experiment) {
   return experiment ? experiment->message.c_str()
                     : "got no experiment, wanted that of reglue_experiment_connect";
+}
+
+int reglue_experiment_timeout(reglue_experiment* self, double timeout_s) {
+  return carried_out(self, true, [&](Experiment& rl) {
+    rl.set_timeout(reglue::c::milliseconds_of("timeout", timeout_s));
+  });
 }
 
 int reglue_rl_init(reglue_experiment* self, std::uint32_t slots, std::uint64_t seed,

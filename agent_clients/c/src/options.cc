@@ -19,15 +19,15 @@ Transport transport_of(std::int32_t transport) {
                    ", wanted REGLUE_AUTO, REGLUE_GRPC or REGLUE_UNIX");
 }
 
-std::chrono::milliseconds patience_of(double patience_s) {
-  if (!(patience_s >= 0 && patience_s <= kLongest_s)) {
-    throw UsageError("got a patience of " + std::to_string(patience_s) +
-                     " s, wanted 0 (60 s) to 1e9");
-  }
-  return std::chrono::milliseconds(static_cast<std::int64_t>(patience_s * 1000));
-}
-
 }  // namespace
+
+std::chrono::milliseconds milliseconds_of(const char* what, double seconds) {
+  if (!(seconds >= 0 && seconds <= kLongest_s)) {
+    throw UsageError("got a " + std::string(what) + " of " + std::to_string(seconds) +
+                     " s, wanted 0 to 1e9");
+  }
+  return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+}
 
 Options options_of(const reglue_options* given) {
   const reglue_options& from = given ? *given : kUsual;
@@ -38,7 +38,7 @@ Options options_of(const reglue_options* given) {
   options.tls_name = text_of(from.tls_name);
   options.name = text_of(from.name);
   options.transport = transport_of(from.transport);
-  if (from.patience_s != 0) options.patience = patience_of(from.patience_s);
+  if (from.patience_s != 0) options.patience = milliseconds_of("patience", from.patience_s);
   return options;
 }
 

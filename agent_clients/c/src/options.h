@@ -1,6 +1,8 @@
 // How a partner comes in, as C says it.
 #pragma once
 
+#include <chrono>
+
 #include "reglue.h"
 #include "reglue/agent.h"
 #include "reglue/options.h"
@@ -9,6 +11,9 @@ namespace reglue::c {
 
 /// NULL is what zeros are. Throws UsageError for a transport or patience that is none.
 Options options_of(const reglue_options* options);
+
+/// Throws UsageError, which calls them `what`, unless they are 0 to 1e9.
+std::chrono::milliseconds milliseconds_of(const char* what, double seconds);
 
 /// Throws UsageError for an ability that is none.
 AgentTraits traits_of(const reglue_options* options);

@@ -6,6 +6,8 @@
 
 namespace reglue::c {
 
+inline constexpr const char* kGotNull = "got NULL, wanted somewhere to write or to read";
+
 /// The code of the exception that is being handled; its words go to `message`.
 int code_of_exception(std::string& message) noexcept;
 

@@ -30,6 +30,16 @@ namespace {
 
 static_assert(sizeof(reglue::EndKind) == 1, "reglue_call.end_kinds views the kinds as bytes");
 
+/// Carries `routine` out. `is_given`: no pointer that is needed is NULL.
+template <class Routine>
+int carried_out(reglue_session* session, bool is_given, Routine&& routine) {
+  if (!session) return REGLUE_USAGE;
+  return guarded(session->message, [&]() -> int {
+    if (!is_given) throw reglue::UsageError(reglue::c::kGotNull);
+    return routine();
+  });
+}
+
 int misuse(reglue_session& session, const char* what) {
   session.message = what;
   return REGLUE_MISUSE;
@@ -131,8 +141,7 @@ const char* reglue_errmsg(const reglue_session* session) {
 
 int reglue_next(reglue_session* session, const reglue_call** call) {
   if (call) *call = nullptr;
-  if (!session || !call) return REGLUE_USAGE;
-  return guarded(session->message, [&]() -> int {
+  return carried_out(session, call, [&]() -> int {
     if (!session->agent) return misuse(*session, "the session is over; reglue_connect makes another");
     if (waits_for(*session, AgentCall::Kind::Turn)) {
       return misuse(*session, "the turn waits for its actions: reglue_act comes first");
@@ -151,8 +160,7 @@ int reglue_next(reglue_session* session, const reglue_call** call) {
 }
 
 int reglue_act(reglue_session* session, const std::uint32_t* abandoned, std::size_t count) {
-  if (!session || (count && !abandoned)) return REGLUE_USAGE;
-  return guarded(session->message, [&]() -> int {
+  return carried_out(session, abandoned || count == 0, [&]() -> int {
     if (!waits_for(*session, AgentCall::Kind::Turn)) {
       return misuse(*session, "there is no turn to act in: reglue_next comes first");
     }
@@ -164,8 +172,7 @@ int reglue_act(reglue_session* session, const std::uint32_t* abandoned, std::siz
 }
 
 int reglue_answer(reglue_session* session, const char* text) {
-  if (!session || !text) return REGLUE_USAGE;
-  return guarded(session->message, [&]() -> int {
+  return carried_out(session, text, [&]() -> int {
     if (!waits_for(*session, AgentCall::Kind::Message)) {
       return misuse(*session, "there is no message to answer: reglue_next comes first");
     }
@@ -176,8 +183,7 @@ int reglue_answer(reglue_session* session, const char* text) {
 }
 
 int reglue_fault(reglue_session* session, const char* what) {
-  if (!session || !what) return REGLUE_USAGE;
-  return guarded(session->message, [&]() -> int {
+  return carried_out(session, what, [&]() -> int {
     if (!session->agent) return misuse(*session, "the session is over already");
     session->open = nullptr;
     session->agent->fault(what);

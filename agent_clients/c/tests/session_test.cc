@@ -51,6 +51,16 @@ TEST(Session, ThatFindsNoGlueSaysSo) {
   EXPECT_EQ(reglue_next(session, &call), REGLUE_UNREACHABLE);
   EXPECT_EQ(call, nullptr);
   EXPECT_NE(std::strstr(reglue_errmsg(session), "127.0.0.1:1"), nullptr);
+  EXPECT_EQ(reglue_next(session, &call), REGLUE_LOST);  // REGLUE_DONE would be a farewell
+  reglue_close(session);
+}
+
+TEST(Session, TellsWhatIsNull) {
+  const reglue_options options = nobody();
+  reglue_session* session;
+  ASSERT_EQ(reglue_connect(&options, &session), REGLUE_OK);
+  EXPECT_EQ(reglue_next(session, nullptr), REGLUE_USAGE);
+  EXPECT_NE(std::strstr(reglue_errmsg(session), "got NULL"), nullptr);
   reglue_close(session);
 }
 

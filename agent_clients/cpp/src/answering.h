@@ -59,11 +59,11 @@ class Answering {
   const Log& log() const { return log_; }
   /// Of the glue, after next() has returned null.
   const std::string& farewell() const { return farewell_; }
-  bool is_over() const { return is_over_; }
   std::size_t max_message_bytes() const { return way_->max_message_bytes(); }
 
   /// The next call that wants an answer; null after the farewell. Refusals are logged. Throws as
-  /// connect(); the session is over then. The last call must have been answered.
+  /// connect(); the session is over then, and another next() throws SessionLost. The last call
+  /// must have been answered.
   Call* next();
 
   /// The message that is to answer it. It may hold an earlier answer, whose memory can be used
@@ -115,6 +115,7 @@ class Answering {
   std::unique_ptr<Stream> stream_;
   bool is_seated_ = false;      // at the glue, by an earlier stream
   bool is_over_ = false;
+  bool has_farewell_ = false;
   std::string farewell_;
   Backoff joins_;
   Absence absence_;
@@ -126,7 +127,8 @@ class Answering {
 
 template <class Wire>
 typename Wire::Call* Answering<Wire>::next() {
-  if (is_over_) return nullptr;
+  if (has_farewell_) return nullptr;
+  if (is_over_) throw SessionLost("the session is over already; connect anew");
   try {
     while (true) {
       try {
@@ -172,6 +174,7 @@ typename Wire::Call* Answering<Wire>::receive() {
       if (const Reply* answer = answers_.find(call_.seq())) stream_->send(*answer);
     } else if (call_.has_farewell()) {
       farewell_ = call_.farewell().reason();
+      has_farewell_ = true;
       end();
       return nullptr;
     } else if (call_.has_refusal()) {

@@ -8,6 +8,7 @@
 
 #include "program.h"
 #include "reglue/session.h"
+#include "text.h"
 
 namespace reglue {
 
@@ -18,7 +19,6 @@ class AgentCalls {
 
   void answer(const AgentCall& call) {
     agent_.budget_ = call.budget;
-    agent_.spec_ = call.spec;
     switch (call.kind) {
       case AgentCall::Kind::Turn:
         agent_.phase_ = call.turn.phase;
@@ -27,7 +27,8 @@ class AgentCalls {
       case AgentCall::Kind::Message:
         return session_.reply_message(agent_.agent_message(std::string(call.text)));
       case AgentCall::Kind::Init:
-        agent_.agent_init(*call.spec);
+        agent_.spec_ = *call.spec;
+        agent_.agent_init(*agent_.spec_);
         break;
       case AgentCall::Kind::Freeze:
         agent_.agent_freeze();
@@ -60,9 +61,7 @@ std::string class_name(const Agent& agent) {
   return name ? name.get() : "agent";
 }
 
-}  // namespace
-
-std::string connect(Agent& agent, Options options) {
+std::string play_all(Agent& agent, Options options, bool& has_failed) {
   AgentTraits traits = agent.traits();
   if (traits.name.empty()) traits.name = class_name(agent);
   AgentSession session(std::move(options), std::move(traits));
@@ -71,19 +70,30 @@ std::string connect(Agent& agent, Options options) {
     try {
       calls.answer(*call);
     } catch (const std::exception& error) {
+      has_failed = true;
       session.fault(error.what());
       throw;
     } catch (...) {
-      session.fault("something that is no std::exception was thrown");
+      has_failed = true;
+      session.fault(kNoStdException);
       throw;
     }
   }
   return session.farewell();
 }
 
+}  // namespace
+
+std::string connect(Agent& agent, Options options) {
+  bool has_failed = false;
+  return play_all(agent, std::move(options), has_failed);
+}
+
 int run_agent(Agent& agent, int argc, char** argv, Options options) {
-  const auto play = [&](Options given) { return connect(agent, std::move(given)); };
-  return run_program(play, argc, argv, std::move(options));
+  const auto plays = [&](Options given, bool& has_failed) {
+    return play_all(agent, std::move(given), has_failed);
+  };
+  return run_program(plays, argc, argv, std::move(options));
 }
 
 }  // namespace reglue

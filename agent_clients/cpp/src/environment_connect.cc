@@ -3,6 +3,7 @@
 #include "environment_calls.h"
 #include "program.h"
 #include "reglue/environment.h"
+#include "text.h"
 
 namespace reglue {
 namespace {
@@ -28,22 +29,23 @@ Session::Hello hello_of(const EnvironmentTraits& traits, const std::string& name
 }
 
 /// Answers the call. What the environment throws is told to the glue, and passed on.
-void answer(Session& session, EnvironmentCalls& calls, const v1::EnvironmentCall& call) {
+void answer(Session& session, EnvironmentCalls& calls, const v1::EnvironmentCall& call,
+            bool& has_failed) {
   try {
     calls.carry_out(call, session.reply());
     session.answer();
   } catch (const std::exception& error) {
+    has_failed = true;
     session.fault(call.seq(), error.what());
     throw;
   } catch (...) {
-    session.fault(call.seq(), "the environment threw what is no std::exception");
+    has_failed = true;
+    session.fault(call.seq(), kNoStdException);
     throw;
   }
 }
 
-}  // namespace
-
-std::string connect(Environment& environment, Options options) {
+std::string play_all(Environment& environment, const Options& options, bool& has_failed) {
   const EnvironmentTraits traits = environment.traits();
   const std::string name = options.name.empty() ? traits.name : options.name;
   Session session(options, name, hello_of(traits, name));
@@ -54,14 +56,23 @@ std::string connect(Environment& environment, Options options) {
     } catch (const BadReply& error) {
       session.lose(error.what());
     }
-    answer(session, calls, *call);
+    answer(session, calls, *call, has_failed);
   }
   return session.farewell();
 }
 
+}  // namespace
+
+std::string connect(Environment& environment, Options options) {
+  bool has_failed = false;
+  return play_all(environment, options, has_failed);
+}
+
 int run_environment(Environment& environment, int argc, char** argv, Options options) {
-  const auto play = [&](Options given) { return connect(environment, std::move(given)); };
-  return run_program(play, argc, argv, std::move(options));
+  const auto plays = [&](const Options& given, bool& has_failed) {
+    return play_all(environment, given, has_failed);
+  };
+  return run_program(plays, argc, argv, std::move(options));
 }
 
 }  // namespace reglue

@@ -119,8 +119,8 @@ void play(Environment& environment, const Play& play, const TaskSpec& spec, v1::
     log("the environment failed: " + std::string(error.what()));
     rows.fail(error.what());
   } catch (...) {
-    log("the environment threw what is no std::exception");
-    rows.fail("it threw what is no std::exception");
+    log(std::string("the environment failed: ") + kNoStdException);
+    rows.fail(kNoStdException);
   }
   rows.write();
 }

@@ -90,6 +90,10 @@ Experiment& Experiment::operator=(Experiment&&) noexcept = default;
 
 void Experiment::close() { state_->asking.leave(); }
 
+void Experiment::set_timeout(std::chrono::milliseconds timeout) {
+  state_->asking.set_timeout(timeout);
+}
+
 const TaskSpec& Experiment::rl_init(std::uint32_t slots, std::uint64_t seed,
                                     const std::string& task, std::uint32_t variant) {
   if (slots < 1) throw OutOfDomain("0 slots", "at least 1");

@@ -10,6 +10,7 @@ namespace reglue {
 namespace {
 
 constexpr std::chrono::seconds kFarewell{5};  // for the glue to let everybody go
+constexpr std::chrono::milliseconds kLongest{1'000'000'000'000};  // that a clock can count on
 
 Way joined(const Options& options, const std::string& name, const Log& log) {
   const Invitation invitation = invitation_of(options);
@@ -34,22 +35,31 @@ std::shared_ptr<v1::ExperimentReply> Asking::ask(v1::ExperimentCall& call) {
                       "at most " + std::to_string(most));
   }
   auto reply = std::make_shared<v1::ExperimentReply>();
+  const Clock::time_point until = Clock::now() + timeout_;
   Absence absence;
   try {
     while (true) {
       try {
         opened().send(call);
-        receive(call.seq(), *reply);
+        receive(call.seq(), *reply, until);
         answered_ = call.seq();
         return reply;
       } catch (const StreamEnded& end) {
-        come_back(end, absence);
+        come_back(end, absence, until);
       }
     }
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     over_ = error.what();
     throw;
   }
+}
+
+void Asking::set_timeout(std::chrono::milliseconds timeout) {
+  if (timeout < std::chrono::milliseconds(1) || timeout > kLongest) {
+    throw UsageError("got a timeout of " + std::to_string(timeout.count()) +
+                     " ms, wanted 1 to " + std::to_string(kLongest.count()));
+  }
+  timeout_ = timeout;
 }
 
 void Asking::leave() {
@@ -88,11 +98,14 @@ Stream& Asking::opened() {
   return *stream_;
 }
 
-/// The reply to call `seq`. Throws StreamEnded, and SessionLost for a farewell.
-void Asking::receive(std::uint64_t seq, v1::ExperimentReply& reply) {
+/// The reply to call `seq`. Throws StreamEnded, and SessionLost for a farewell or if it is late.
+void Asking::receive(std::uint64_t seq, v1::ExperimentReply& reply, Clock::time_point until) {
   do {
     reply.Clear();
-    stream_->receive(reply, std::nullopt);
+    if (!stream_->receive(reply, until)) {
+      throw SessionLost("the routine took longer than its " + std::to_string(timeout_.count()) +
+                        " ms: are an agent and an environment there? The session is over");
+    }
     if (reply.has_farewell()) {
       is_seated_ = false;
       throw SessionLost("the glue has ended the session: " + reply.farewell().reason());
@@ -100,7 +113,7 @@ void Asking::receive(std::uint64_t seq, v1::ExperimentReply& reply) {
   } while (reply.seq() != seq);
 }
 
-void Asking::come_back(const StreamEnded& end, Absence& absence) {
+void Asking::come_back(const StreamEnded& end, Absence& absence, Clock::time_point until) {
   const Clock::duration stood = stream_ ? stream_->stood() : Clock::duration::zero();
   stream_.reset();
   if (end.is_refusal()) {
@@ -110,7 +123,7 @@ void Asking::come_back(const StreamEnded& end, Absence& absence) {
   }
   const std::chrono::milliseconds grace(way_.ticket.grace_ms());
   const auto pause = absence.pause(std::min(grace, patience_), stood, false);
-  if (!pause) end.throw_meaning();
+  if (!pause || Clock::now() + *pause > until) end.throw_meaning();
   log_("the connection broke, coming back: " + std::string(end.what()));
   std::this_thread::sleep_for(*pause);
 }

@@ -26,8 +26,11 @@ class Asking {
   Asking& operator=(const Asking&) = delete;
 
   /// The reply to `call`, whose number is set here. Throws OutOfDomain for a call that is larger
-  /// than a message may be, SessionLost, Refused.
+  /// than a message may be, SessionLost, Refused. One that throws is the last, but for OutOfDomain.
   std::shared_ptr<v1::ExperimentReply> ask(v1::ExperimentCall& call);
+
+  /// See Experiment.
+  void set_timeout(std::chrono::milliseconds timeout);
 
   /// Says that no more will be asked, and ends the stream; over a new one if it broke.
   void leave();
@@ -38,12 +41,13 @@ class Asking {
  private:
   /// The stream, or a new one. Throws StreamEnded, UsageError.
   Stream& opened();
-  void receive(std::uint64_t seq, v1::ExperimentReply& reply);
+  void receive(std::uint64_t seq, v1::ExperimentReply& reply, Clock::time_point until);
   /// Waits until another try is due. Throws what the end means if none is.
-  void come_back(const StreamEnded& end, Absence& absence);
+  void come_back(const StreamEnded& end, Absence& absence, Clock::time_point until);
 
   const std::string name_;
   const std::chrono::milliseconds patience_;
+  std::chrono::milliseconds timeout_ = std::chrono::hours(24);  // of one call
   const Log log_;
   Way way_;
   std::unique_ptr<Stream> stream_;

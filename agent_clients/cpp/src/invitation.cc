@@ -7,6 +7,7 @@
 
 #include "certificates.h"
 #include "reglue/errors.h"
+#include "text.h"
 
 namespace reglue {
 
@@ -120,6 +121,7 @@ Invitation invitation_of(const Options& options) {
   }
   if (!options.token.empty()) whole.token = options.token;
   if (whole.token.empty()) whole.token = from_environment("REGLUE_TOKEN");
+  if (!is_utf8(whole.token)) throw UsageError("got a token that is no UTF-8, wanted UTF-8");
   if (!options.ca.empty()) whole.authority = read_authority(options.ca);
   if (!options.tls_name.empty()) whole.tls_name = options.tls_name;
   if (!whole.tls_name.empty() && whole.authority.empty()) {

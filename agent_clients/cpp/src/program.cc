@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "reglue/errors.h"
+#include "text.h"
 
 namespace reglue {
 
@@ -33,23 +34,26 @@ Options with_arguments(Options options, int argc, char** argv) {
 
 }  // namespace
 
-int run_program(const std::function<std::string(Options)>& play, int argc, char** argv,
-                Options options) {
+int run_program(const Playing& play, int argc, char** argv, Options options) {
   const std::string program = argc > 0 ? argv[0] : "reglue";
   const std::string name = program.substr(program.find_last_of('/') + 1);
+  const auto say = [&](const std::string& words) { std::cerr << name + ": " + words + "\n"; };
+  bool has_failed = false;
   try {
-    std::cerr << name + ": " + play(with_arguments(std::move(options), argc, argv)) + "\n";
+    say(play(with_arguments(std::move(options), argc, argv), has_failed));
     return 0;
   } catch (const UsageError& error) {
-    std::cerr << name + ": " + error.what() + "\n";
-    return 2;
+    say(error.what());
   } catch (const Refused& error) {
-    std::cerr << name + ": " + error.what() + "\n";
-    return 2;
+    say(error.what());
   } catch (const std::exception& error) {
-    std::cerr << name + ": " + error.what() + "\n";
+    say(error.what());
+    return 1;
+  } catch (...) {
+    say(kNoStdException);
     return 1;
   }
+  return has_failed ? 1 : 2;
 }
 
 }  // namespace reglue

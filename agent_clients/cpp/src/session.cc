@@ -86,7 +86,8 @@ AgentSession::AgentSession(AgentSession&&) noexcept = default;
 AgentSession& AgentSession::operator=(AgentSession&&) noexcept = default;
 
 const AgentCall* AgentSession::next() {
-  if (state_->is_open) throw UsageError("next: the last call was not answered yet");
+  if (state_->is_open) throw UsageError("next: the last call was not answered yet; act(), done() or "
+                                        "reply_message() does");
   v1::AgentCall* message = state_->session.next();
   if (!message) return nullptr;
   try {

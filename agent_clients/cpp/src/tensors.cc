@@ -53,15 +53,15 @@ void store_whole(const TensorSpec& spec, std::byte* element, double number) {
 
 void check_type(const TensorSpec& spec, char kind, std::size_t size) {
   if (kind == kind_of(spec.dtype) && size == size_of(spec.dtype)) return;
-  throw UsageError(spec.name + ": got a view of " + std::to_string(8 * size) + "-bit " +
-                   (kind == 'f' ? "floats" : kind == 'i' ? "signed" : "unsigned") +
-                   ", wanted " + name_of(spec.dtype) +
-                   (spec.dtype == Dtype::Bool ? " (std::uint8_t)" : ""));
+  throw UsageError(spec.name + ": got elements of " +
+                   (kind == 'f' ? "float" : kind == 'i' ? "int" : "uint") +
+                   std::to_string(8 * size) + ", wanted " + name_of(spec.dtype) +
+                   (spec.dtype == Dtype::Bool ? ", which is std::uint8_t here" : ""));
 }
 
-void throw_no_row(const TensorSpec& spec, std::size_t row, std::size_t rows) {
-  throw UsageError(spec.name + ": got row or element " + std::to_string(row) +
-                   ", wanted one of " + std::to_string(rows));
+void throw_none(const TensorSpec& spec, const char* what, std::size_t got, std::size_t there_are) {
+  throw UsageError(spec.name + ": got " + what + " " + std::to_string(got) + ", wanted one of " +
+                   std::to_string(there_are));
 }
 
 void throw_wrong_size(const TensorSpec& spec, std::size_t bytes, std::size_t rows) {

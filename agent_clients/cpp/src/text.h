@@ -8,6 +8,7 @@
 namespace reglue {
 
 inline constexpr std::size_t kMostFaultCharacters = 4096;
+inline constexpr const char* kNoStdException = "something that is no std::exception was thrown";
 
 /// Whether it is UTF-8.
 bool is_utf8(std::string_view text);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "program.h"
 #include "reglue/connect.h"
 #include "reglue/errors.h"
 
@@ -34,7 +35,7 @@ TEST(Session, NothingIsAnsweredBeforeACall) {
 TEST(Session, ThatFindsNoGlueIsOver) {
   AgentSession session(nobody(), {});
   EXPECT_THROW(session.next(), Unreachable);
-  EXPECT_EQ(session.next(), nullptr);
+  EXPECT_THROW(session.next(), SessionLost);  // null would be a farewell
   session.fault("too late");
   session.close();
 }
@@ -45,11 +46,37 @@ TEST(Session, AnAddressThatIsNoneIsRefusedAtOnce) {
   EXPECT_THROW(AgentSession(options, {}), UsageError);
 }
 
+TEST(Session, ATokenThatIsNoTextIsRefusedAtOnce) {
+  Options options = nobody();
+  options.token = "\xff";
+  EXPECT_THROW(AgentSession(options, {}), UsageError);
+}
+
 TEST(RunAgent, SaysByItsCodeWhoseFaultItWas) {
   EXPECT_EQ(run({}, nobody()), 1);
   EXPECT_EQ(run({"--transport", "pigeon"}, nobody()), 2);
   EXPECT_EQ(run({"--help-me"}, nobody()), 2);
   EXPECT_EQ(run({"127.0.0.1:0"}, nobody()), 2);
+}
+
+int run(const Playing& play) {
+  char name[] = "program";
+  char* argv[] = {name};
+  return run_program(play, 1, argv, nobody());
+}
+
+TEST(RunProgram, TellsThePartnersOwnErrorsFromItsUse) {
+  EXPECT_EQ(run([](Options, bool&) -> std::string { throw UsageError("no address"); }), 2);
+  EXPECT_EQ(run([](Options, bool& has_failed) -> std::string {
+              has_failed = true;
+              throw UsageError("there is no tensor");
+            }),
+            1);
+  EXPECT_EQ(run([](Options, bool& has_failed) -> std::string {
+              has_failed = true;
+              throw 42;
+            }),
+            1);
 }
 
 }  // namespace

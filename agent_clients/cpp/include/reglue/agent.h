@@ -2,6 +2,8 @@
 // agent_step(), or turn().
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "reglue/spec.h"
@@ -58,7 +60,7 @@ class Agent {
   virtual void turn(const Turn& turn, Actions& actions);
 
  protected:
-  /// The task, from agent_init() on. Throws UsageError before.
+  /// The task, from agent_init() on, also when the session is over. Throws UsageError before.
   const TaskSpec& spec() const;
   /// Of the present turn.
   Phase phase() const { return phase_; }
@@ -67,7 +69,7 @@ class Agent {
 
  private:
   friend class AgentCalls;
-  const TaskSpec* spec_ = nullptr;
+  std::optional<TaskSpec> spec_;
   Phase phase_ = Phase::Train;
   Budget budget_;
 };

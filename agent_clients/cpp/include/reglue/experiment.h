@@ -11,6 +11,7 @@
 // has a name of its own.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -51,7 +52,7 @@ struct Acted {
   std::shared_ptr<const void> kept;
 };
 
-/// Rows to fill in, zeros at first, for half steps.
+/// Rows to fill in, zeros at first, for half steps. Copies are of the same rows.
 class FilledRows {
  public:
   FilledRows(std::shared_ptr<const TaskSpec> spec, const std::vector<TensorSpec>& tensors,
@@ -102,6 +103,10 @@ class Experiment {
 
   /// Leaves; the glue lets the agent and the environment go.
   void close();
+
+  /// How long a routine may take, RL_init's waiting for agent and environment too; 24 hours until
+  /// it is set. One that takes longer throws SessionLost. Throws UsageError for less than 1 ms.
+  void set_timeout(std::chrono::milliseconds timeout);
 
   /// RL_init: env_init, then agent_init. Counts are zero again. All chance follows from `seed`,
   /// 0 to 2^63 - 1; `task` and `variant` say what of the environment is played, its first where

@@ -45,7 +45,7 @@ class AgentSession {
   /// The next call, waited for without end; null once the glue has said farewell. Every call
   /// comes once, whatever connections break, and has been checked against the TaskSpec.
   /// Throws as connect(); the session is over then. UsageError if the last call was not
-  /// answered yet.
+  /// answered yet, SessionLost if the session is over without a farewell.
   const AgentCall* next();
 
   /// Answers a Turn with actions(), which are rows of zeros until they are written.

@@ -17,7 +17,9 @@ namespace reglue {
 namespace detail {
 /// Throws UsageError unless elements of that kind and size are what the tensor has.
 void check_type(const TensorSpec& spec, char kind, std::size_t size);
-[[noreturn]] void throw_no_row(const TensorSpec& spec, std::size_t row, std::size_t rows);
+/// `what` is a row or an element.
+[[noreturn]] void throw_none(const TensorSpec& spec, const char* what, std::size_t got,
+                             std::size_t there_are);
 [[noreturn]] void throw_wrong_size(const TensorSpec& spec, std::size_t bytes, std::size_t rows);
 template <class T>
 constexpr char kind_of() {
@@ -95,19 +97,19 @@ class BasicRows {
   /// `count` rows from `first` on.
   BasicRows part(std::size_t first, std::size_t count) const {
     if (first > rows_ || count > rows_ - first) {
-      detail::throw_no_row(*spec_, first + count, rows_);
+      detail::throw_none(*spec_, "rows up to", first + count, rows_);
     }
     return {*spec_, data_ + first * row_bytes_, count};
   }
 
  private:
   Byte* at(std::size_t row) const {
-    if (row >= rows_) detail::throw_no_row(*spec_, row, rows_);
+    if (row >= rows_) detail::throw_none(*spec_, "row", row, rows_);
     return data_ + row * row_bytes_;
   }
   Byte* at(std::size_t row, std::size_t element) const {
-    const std::size_t size = size_of(spec_->dtype);
-    if (element >= row_bytes_ / size) detail::throw_no_row(*spec_, element, row_bytes_ / size);
+    const std::size_t size = size_of(spec_->dtype), there_are = row_bytes_ / size;
+    if (element >= there_are) detail::throw_none(*spec_, "element", element, there_are);
     return at(row) + element * size;
   }
 
