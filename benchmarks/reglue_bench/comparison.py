@@ -15,7 +15,7 @@ from reglue_bench.paired import (
     sign_flip,
     stratified_mean,
 )
-from reglue_bench.result import Interval, Result
+from reglue_bench.result import Result
 from reglue_bench.statistics import paired_goal_success, same_plan
 
 
@@ -23,9 +23,7 @@ from reglue_bench.statistics import paired_goal_success, same_plan
 class Comparison(Difference):
     """How far one run's success lies above another's."""
 
-    interval95: Interval  # of the difference
     difference_per_task: Mapping[str, float]
-    goals: int  # that were paired
     same_plan: bool  # else only cells named alike were paired
 
 
@@ -51,7 +49,8 @@ def compare(run: Result, reference: Result, *, rng: np.random.Generator) -> Comp
         ),
         p_value=p_value,
         p_holm=p_value,
-        goals=sum(len(each) for each in differences.values()),
+        pairs=sum(len(each) for each in differences.values()),
+        unlike=sum(int(np.count_nonzero(each)) for each in differences.values()),
         same_plan=same_plan([run, reference]),
     )
 

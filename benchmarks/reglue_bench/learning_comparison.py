@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,26 +14,12 @@ from reglue_bench.paired import (
     sign_flip,
     stratified_mean,
 )
-from reglue_bench.result import Interval, OnlineScore, Result
+from reglue_bench.result import OnlineScore, Result
 
 _SAME = ("episode_limit",)  # parameters that decide what a run is, beside quota and measure
 
 
-_LEAST_RUNS = 5
-"""Of fewer no bootstrap interval covers what it says: there are too few values to draw from."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LearningComparison(Difference):
-    """How far one agent's performance lies above another's."""
-
-    interval95: Interval | None  # of the difference; None below five pairs
-    runs: int  # that were paired
-
-
-def compare_learning(
-    run: Result, reference: Result, *, rng: np.random.Generator
-) -> LearningComparison:
+def compare_learning(run: Result, reference: Result, *, rng: np.random.Generator) -> Difference:
     """`run` minus `reference`, run by run, on those that both have completed.
 
     Raises UsageError where these do not measure the same, or have no such run.
@@ -54,19 +39,20 @@ def compare_learning(
     one, other = (np.array([each[k] for k in both]) for each in (ours, theirs))
     differences = {"": one - other}  # one stratum
     p_value = sign_flip(differences, rng=rng)
-    return LearningComparison(
+    return Difference(
         difference=stratified_mean(differences),
-        interval95=bootstrap_interval(differences, rng=rng) if len(both) >= _LEAST_RUNS else None,
+        interval95=bootstrap_interval(differences, rng=rng),
         probability_of_improvement=float((np.sign(one[:, None] - other) + 1).mean() / 2),
         p_value=p_value,
         p_holm=p_value,
-        runs=len(both),
+        pairs=len(both),
+        unlike=int(np.count_nonzero(one != other)),
     )
 
 
 def compare_all_learning(
     results: Sequence[Result], *, seed: int
-) -> dict[tuple[int, int], LearningComparison]:
+) -> dict[tuple[int, int], Difference]:
     """Every later one minus every earlier one, as `compare_all`."""
     return each_pair(results, compare_learning, seed=seed)
 

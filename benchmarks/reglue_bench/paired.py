@@ -17,6 +17,9 @@ from reglue_bench.statistics import FloatArray
 
 RESAMPLES = 10_000
 
+_LEAST_DEGREES = 4
+"""Of fewer (four runs, say) no bootstrap interval covers what it says: too little to draw from."""
+
 
 def stratified_mean(strata: Mapping[str, FloatArray]) -> float:
     """The mean over strata of their means."""
@@ -25,13 +28,20 @@ def stratified_mean(strata: Mapping[str, FloatArray]) -> float:
 
 def bootstrap_interval(
     differences: Mapping[str, FloatArray], *, rng: np.random.Generator
-) -> Interval:
+) -> Interval | None:
     """95 % confidence of the stratified mean: an expanded percentile bootstrap within strata.
+
+    None where it would not cover that: below five differences in one stratum, six in two, and
+    so on, not counting strata of one.
 
     Percentiles of n draws are too narrow by √((n-1)/n), and use a normal quantile where a t
     would be needed; expanded ones make up for both (Hesterberg 2015, The American
     Statistician 69:371). n is that of the smallest stratum with more than one.
     """
+    sizes = [len(each) for each in differences.values() if len(each) > 1]
+    degrees = sum(sizes) - len(sizes)
+    if degrees < _LEAST_DEGREES:
+        return None
     # Here, since importing scipy takes a while and most commands need none of it.
     from scipy.special import ndtr, stdtrit
 
@@ -40,10 +50,7 @@ def bootstrap_interval(
         # To draw is to draw how often each value comes: there are few values.
         values, counts = np.unique(each, return_counts=True)
         total += rng.multinomial(len(each), counts / len(each), size=RESAMPLES) @ values / len(each)
-    sizes = [len(each) for each in differences.values() if len(each) > 1]
-    if not sizes:  # nothing was drawn that differs
-        return float(total[0] / len(differences)), float(total[0] / len(differences))
-    n, degrees = min(sizes), sum(sizes) - len(sizes)
+    n = min(sizes)
     below = ndtr(-math.sqrt(n / (n - 1)) * stdtrit(degrees, 0.975))
     low, high = np.quantile(total / len(differences), [below, 1 - below])
     return float(low), float(high)
@@ -78,9 +85,12 @@ class Difference:
     """How far one result lies above another: positive, it is the better one."""
 
     difference: float  # of means; -1 to 1 of success rates, else in the task's units
+    interval95: Interval | None  # of the difference of this pair alone; None: too few pairs
     probability_of_improvement: float  # 0 to 1; 0.5 means neither
     p_value: float  # two-sided
     p_holm: float  # corrected for all pairs; `p_value` where there is one pair
+    pairs: int  # of goals, or of runs, that were compared
+    unlike: int  # of these
 
 
 DifferenceT = TypeVar("DifferenceT", bound=Difference)
@@ -101,12 +111,13 @@ def each_pair(
 ) -> dict[tuple[int, int], DifferenceT]:
     """Every later one minus every earlier one, by their places; `p_holm` over all pairs.
 
-    A pair that cannot be compared is absent. Each draws from a generator of its own, so
-    that its numbers do not depend on what else is compared.
+    A pair that cannot be compared is absent. Each draws from a generator of its own, and all
+    draw the same: a pair's numbers do not depend on what else is compared, and results that
+    are alike differ alike from a third.
     """
     found = {}
     for earlier, later in combinations(range(len(results)), 2):
-        rng = np.random.default_rng([seed, earlier, later])
+        rng = np.random.default_rng(seed)
         with contextlib.suppress(UsageError):
             found[later, earlier] = compare(results[later], results[earlier], rng=rng)
     corrected = holm([each.p_value for each in found.values()])

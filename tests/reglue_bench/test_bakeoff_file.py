@@ -82,6 +82,8 @@ wait = true
         (MT10 + TWO + "[agents.c]\nagent_cmd = 'x'\nagent_args = {x = 1}", "are for `agent`"),
         (MT10 + TWO + "token_env = 'X'", "add wait = true"),
         (MT10 + TWO + "[agents.'../c']\nagent = 'random'", "wanted a name of letters"),
+        (MT10 + TWO + "[agents.'ä']\nagent = 'random'", r'got \[agents."ä"\], wanted a name of'),
+        (MT10 + TWO + "[agents.'report.html']\nagent = 'random'", "other than report.html"),
         (MT10 + "[agents]\nc = 3", r"\[agents.c\]: got 3, wanted a table"),
         ("agents = 3\n" + MT10, r"\[agents\]: got 3, wanted a table"),
         (MT10 + TWO + "[agents.c]\nwait = true\ntoken_env = 'NOT_THERE'", r"\$NOT_THERE holds no"),

@@ -6,12 +6,8 @@ import numpy as np
 import pytest
 
 from reglue.errors import UsageError
-from reglue_bench.learning_comparison import (
-    LearningComparison,
-    compare_all_learning,
-    compare_learning,
-)
-from reglue_bench.paired import holm
+from reglue_bench.learning_comparison import compare_all_learning, compare_learning
+from reglue_bench.paired import Difference, holm
 from reglue_bench.result import Result
 from tests.reglue_bench.learning_results import Learned, learned
 from tests.reglue_bench.results import make_result
@@ -21,7 +17,7 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(0)
 
 
-def compared(one: Learned, other: Learned) -> LearningComparison:
+def compared(one: Learned, other: Learned) -> Difference:
     return compare_learning(learned(one), learned(other), rng=rng())
 
 
@@ -35,7 +31,7 @@ def test_runs_are_paired_by_their_numbers() -> None:
     found = compare_learning(ours, theirs, rng=rng())
     one, other = performances(ours), performances(theirs)
     both = [1, 2, 4, 6, 7, 8, 9]
-    assert found.runs == len(both)
+    assert found.pairs == len(both)
     assert found.difference == pytest.approx(sum(one[k] - other[k] for k in both) / len(both))
 
 
@@ -59,6 +55,14 @@ def test_an_agent_is_as_good_as_itself() -> None:
     found = compared(Learned(), Learned())
     assert (found.difference, found.interval95, found.p_value) == (0.0, (0.0, 0.0), 1.0)
     assert found.probability_of_improvement == 0.5
+    assert (found.pairs, found.unlike) == (10, 0)
+
+
+def test_agents_that_are_alike_differ_alike_from_a_third() -> None:
+    twin, third = learned(Learned(runs=20, seed=1)), learned(Learned(runs=20, noise=60.0))
+    found = compare_all_learning([third, twin, twin], seed=0)
+    assert found[1, 0].interval95 == found[2, 0].interval95
+    assert found[1, 0].p_value == found[2, 0].p_value
 
 
 @pytest.mark.parametrize(
@@ -84,7 +88,7 @@ def test_agents_without_a_run_that_both_completed_are_not_compared() -> None:
 @pytest.mark.parametrize(("runs", "has_interval"), [(1, False), (4, False), (5, True)])
 def test_an_interval_takes_five_runs_of_both(runs: int, has_interval: bool) -> None:
     found = compared(Learned(runs=runs), Learned(seed=1))
-    assert (found.runs, found.interval95 is not None) == (runs, has_interval)
+    assert (found.pairs, found.interval95 is not None) == (runs, has_interval)
     assert 2 / 2**runs <= found.p_value <= 1
 
 

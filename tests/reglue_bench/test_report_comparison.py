@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from reglue.errors import UsageError
 from reglue_bench.comparison import compare_all
+from reglue_bench.report import draw_report
 from reglue_bench.report.compare_view import comparison_view
 from reglue_bench.report.words import points
 from reglue_bench.result import Result
@@ -77,3 +81,62 @@ def test_a_difference_without_spread_is_not_passed_off_as_certain(tmp_path: Path
     best = make_result(Play(label="best", rates={}, rate=2.0))
     worst = make_result(Play(label="worst", rate=-1.0))
     assert "shows no spread" in read(tmp_path, best, worst).text
+
+
+def verdicts(*results: Result) -> list[str]:
+    """Who is the best, and what to beware of, of runs called by their labels."""
+    view = comparison_view([(result.agent.label, result) for result in results], seed=0)
+    return [view.verdict, *view.notes]
+
+
+def test_the_best_is_named_with_those_that_it_beats_and_those_it_may_not() -> None:
+    best, level = (
+        make_result(Play(label=name, rate=rate)) for name, rate in (("b", 0.9), ("l", 0.88))
+    )
+    poor = make_result(Play(label="p", rate=0.02))
+    assert verdicts(poor, level, best)[0] == (
+        "b has the highest success: better than p (p < 0.05, corrected for 3 pairs), and not told "
+        "apart from l."
+    )
+
+
+def test_those_that_are_alike_lead_together() -> None:
+    one, poor = make_result(Play(label="one", rate=0.9)), make_result(Play(label="poor", rate=0.02))
+    two = one.model_copy(update={"agent": one.agent.model_copy(update={"label": "two"})})
+    said, note = verdicts(one, poor, two)
+    assert said.startswith("one and two, alike on every goal, have the highest success: better")
+    assert note == "two and one came to the same on every goal."
+    assert verdicts(one, two) == ["", note]
+
+
+def test_baselines_are_not_ranked() -> None:
+    told = make_result(Play(label="told", rate=2.0)).model_copy(update={"baseline": True})
+    one, two = (make_result(Play(label=f"{rate}", rate=rate)) for rate in (0.8, 0.02))
+    assert verdicts(told, one, two)[0].startswith("0.8 has the highest success")
+
+
+def test_too_few_goals_are_told_with_how_many_would_do() -> None:
+    best, poor = (
+        make_result(Play(tasks=["t"], goals=5, label=f"{r}", rate=r)) for r in (2.0, -1.0)
+    )
+    said, *notes = verdicts(poor, best)
+    assert (
+        said == "2.0 has the highest success, but may owe it to chance: not told apart from -1.0."
+    )
+    assert notes[-1] == (
+        "5 goals cannot show who is better, however far they are apart: p, corrected for 1 pair, "
+        "is 0.062 or more. 6 goals can."
+    )
+
+
+def test_each_is_compared_with_each(tmp_path: Path) -> None:
+    text = read(tmp_path, *three(), names=["sac", "mtmhsac", "random"]).text
+    assert "random − mtmhsac" in text
+    assert "Each with each" not in read(tmp_path, *three()[:2]).text
+
+
+def test_a_page_that_cannot_be_written_is_told_and_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "report.html").mkdir()
+    with pytest.raises(UsageError, match=r"report.html cannot be written: Is a directory"):
+        draw_report([("", make_result())]).write(tmp_path / "report.html")
+    assert [*tmp_path.iterdir()] == [tmp_path / "report.html"]

@@ -160,6 +160,22 @@ def test_agents_that_measure_other_things_stand_side_by_side(tmp_path: Path) -> 
     assert len([t for t in traces if t.get("line", {}).get("width") == 2.5]) == 1
 
 
+def test_an_agent_without_a_completed_run_is_named(tmp_path: Path) -> None:
+    text = read(
+        tmp_path, *three()[:2], learned(Learned(runs=1, lost=(0,))), names=["a", "b", "c"]
+    ).text
+    assert "c completed no run, and is not compared" in text
+    assert "did not measure the same" not in text
+    assert "c is judged by" not in text
+
+
+def test_agents_that_learn_alike_lead_together(tmp_path: Path) -> None:
+    poor, fast, _ = three()
+    text = read(tmp_path, poor, fast, fast, names=["a", "b", "c"]).text
+    assert "b and c, alike on every run, have the highest performance" in text
+    assert "5 runs cannot" not in text
+
+
 def test_a_report_is_of_learning_or_of_judging(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="in a report of its own"):
         read(tmp_path, learned(), make_result())

@@ -35,6 +35,7 @@ def test_the_difference_is_the_mean_over_tasks_of_goal_by_goal_differences() -> 
     assert found.difference == pytest.approx(0.25)
     assert found.difference_per_task == pytest.approx({"reach-v3": 0.5, "push-v3": 0.0})
     assert found.probability_of_improvement == pytest.approx((0.75 + 0.5) / 2)
+    assert found.interval95 is not None
     assert found.interval95[0] < 0.25 < found.interval95[1]
 
 
@@ -63,9 +64,16 @@ def test_the_interval_covers_what_it_says(strata: list[int]) -> None:
     held = 0
     for _ in range(trials):
         drawn = {f"{k}": draws.normal(size=n) for k, n in enumerate(strata)}
-        low, high = bootstrap_interval(drawn, rng=draws)
-        held += low <= 0 <= high
+        interval = bootstrap_interval(drawn, rng=draws)
+        assert interval is not None
+        held += interval[0] <= 0 <= interval[1]
     assert 0.89 <= held / trials <= 0.98  # plain percentiles of 5: 0.84
+
+
+@pytest.mark.parametrize("strata", [[1], [4], [1] * 10, [2] * 3, [3, 2, 1]])
+def test_too_few_differences_have_no_interval(strata: list[int]) -> None:
+    drawn = {f"{k}": np.arange(float(n)) for k, n in enumerate(strata)}
+    assert bootstrap_interval(drawn, rng=rng()) is None
 
 
 def test_equal_runs_are_not_told_apart() -> None:
@@ -84,14 +92,14 @@ def test_the_same_generator_seed_gives_the_same_comparison() -> None:
 def test_runs_of_one_plan_are_paired_on_all_planned_goals() -> None:
     half = make_result(Play(tasks=TASKS, goals=10, missing=10))
     found = compare(make_result(Play(tasks=TASKS, goals=10)), half, rng=rng())
-    assert (found.same_plan, found.goals) == (True, 20)
+    assert (found.same_plan, found.pairs) == (True, 20)
 
 
 def test_runs_of_different_plans_are_paired_on_the_cells_they_share() -> None:
     long = make_result(Play(tasks=TASKS, goals=10, plan="aa" * 32))
     short = make_result(Play(tasks=TASKS, goals=4, plan="bb" * 32))
     found = compare(long, short, rng=rng())
-    assert (found.same_plan, found.goals) == (False, 8)
+    assert (found.same_plan, found.pairs) == (False, 8)
 
 
 def test_runs_of_other_goals_are_not_paired_by_their_numbers() -> None:

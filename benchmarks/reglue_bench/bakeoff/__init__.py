@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from reglue_bench.bakeoff.bakeoff import Bakeoff
-from reglue_bench.bakeoff.file import Entrant, read_bakeoff
+from reglue_bench.bakeoff.file import REPORT, Entrant, read_bakeoff
 
-__all__ = ["Bakeoff", "Entrant", "read_bakeoff"]
+__all__ = ["REPORT", "Bakeoff", "Entrant", "read_bakeoff"]

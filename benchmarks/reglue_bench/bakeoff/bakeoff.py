@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from glue_server.hosts import Entrance, how_to_join
 from glue_server.interrupts import uninterrupted
-from reglue.errors import RunExists, UsageError
+from reglue.errors import PlanDiffers, RunExists, UsageError
 from reglue_bench.bakeoff.file import Entrant
 from reglue_bench.bakeoff.stopping import StoppablePool, StoppableRoom
 from reglue_bench.benchmarks import make_plan, split_name
@@ -188,7 +188,13 @@ class Bakeoff:
                     "another --out"
                 ) from error
         with Ledger(folder) as ledger:
-            check_same(ledger, Request(entrant.settings, self._plan))
+            try:
+                check_same(ledger, Request(entrant.settings, self._plan))
+            except PlanDiffers as error:
+                raise PlanDiffers(
+                    f"{folder}: {error}; change it back, give the agent another name, or choose "
+                    "another --out"
+                ) from error
         return True
 
 

@@ -25,6 +25,9 @@ _ELSEWHERE = frozenset(
 
 _BENCHMARK = {"name"} | (Settings.model_fields.keys() - _ELSEWHERE - {"benchmark"})
 
+REPORT = "report.html"
+"""Beside the agents' folders."""
+
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
 
 
@@ -135,10 +138,11 @@ def _benchmark(path: Path, table: dict[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 def _entrant(path: Path, name: str, table: _Agent, about: dict[str, Any]) -> Entrant:
-    if not _NAME.fullmatch(name):
+    if not _NAME.fullmatch(name) or name.startswith(REPORT):
         raise UsageError(
-            f"{path}: got [agents.{json.dumps(name)}], wanted a name of letters, digits and _.-, "
-            "as it names the agent's folder"
+            f"{path}: got [agents.{json.dumps(name, ensure_ascii=False)}], wanted a name of "
+            f"letters (a to z), digits and _.-, other than {REPORT}, as it names the agent's "
+            "folder; `label` may say anything"
         )
     settings = Settings.model_validate(
         about

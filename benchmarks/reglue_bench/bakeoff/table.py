@@ -14,11 +14,18 @@ from reglue_bench.result import Result
 
 def comparison_table(view: ComparisonView, results: Sequence[Result]) -> Table:
     """A row an agent, in the order of `view`, with its difference to the first."""
-    first = view.rows[0].name
-    table = Table(title=Text(f"{results[0].benchmark}, seed {results[0].seed}"), box=SIMPLE_HEAD)
+    table = Table(
+        title=Text(f"{results[0].benchmark}, seed {results[0].seed}"),
+        box=SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        collapse_padding=True,
+    )
     table.add_column("agent")
-    for heading in (view.score, f"Δ to {first}", "P(better)", "p, Holm", "played"):
-        table.add_column(Text(heading), justify="right")
+    for heading in (view.score, "Δ to the first"):  # figures are kept whole: names give way
+        table.add_column(heading, justify="right", no_wrap=True)
+    for heading in ("P(better)", "p, Holm", "played"):
+        table.add_column(heading, justify="right")
     for row, result in zip(view.rows, results, strict=True):
         table.add_row(*(Text(cell) for cell in _cells(row, result)))
     return table
@@ -31,7 +38,7 @@ def _cells(row: Row, result: Result) -> list[str]:
         _with(row.difference, row.difference_interval) or "–",
         row.improvement or "–",
         row.p_value or "–",
-        "all" if result.complete and not result.faults else "PARTIAL",
+        (row.played or "all") if result.complete and not result.faults else "PARTIAL",
     ]
 
 

@@ -25,7 +25,7 @@ from glue_server.options import (
     TransportOption,
 )
 from reglue.errors import UsageError
-from reglue_bench.bakeoff import Bakeoff, Entrant, read_bakeoff
+from reglue_bench.bakeoff import REPORT, Bakeoff, Entrant, read_bakeoff
 from reglue_bench.bakeoff.bakeoff import is_interrupted
 from reglue_bench.bakeoff.table import comparison_table
 from reglue_bench.cli.bench import exit_code
@@ -84,7 +84,8 @@ def bakeoff(
 
     Each agent plays in a process of its own, in any language, and has a run of its own in
     `--out`; what befalls one does not stop the others. At the end a table and report.html
-    compare them with the first, goal by goal.
+    compare them with the first, goal by goal or run by run, and say who is best and how sure
+    that is.
 
     ```toml
     # flags of `reglue bench`, with underscores
@@ -205,7 +206,7 @@ def _conclude(
     page = draw_report(list(zip(called, results, strict=True)))
     if page.comparison is not None:
         screen.console.print(comparison_table(page.comparison, results))
-        for note in page.comparison.notes:
-            screen.say(note)
-    screen.say(str(page.write(folder / "report.html")))
+        for line in filter(None, [page.comparison.verdict, *page.comparison.notes]):
+            screen.say(line)
+    screen.say(str(page.write(folder / REPORT)))
     return OK if all(exit_code(result) == OK for result in results) else FAULTS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -14,11 +14,27 @@ from reglue_bench.report.comparison_plots import (
     performance_profile,
 )
 from reglue_bench.report.figures import colour
+from reglue_bench.report.pairs import (
+    Judged,
+    compared_row,
+    every_pair,
+    pair_note,
+    power_notes,
+    verdict,
+)
 from reglue_bench.report.tracks import rate_track
 from reglue_bench.report.views import ComparisonView, Row, SeedRow
-from reglue_bench.report.words import p_value, percent, percents, points, pointwise
+from reglue_bench.report.words import percent, percents, points
 from reglue_bench.result import Result
 from reglue_bench.training_seeds import TrainingSeeds, over_training_seeds
+
+GOALS = Judged(
+    unit="goal",
+    enough="five goals of one task, or more of several",
+    every="Within each task, every goal",
+    score="success",
+    amount=points,
+)
 
 
 def comparison_view(runs: Sequence[Named], *, seed: int) -> ComparisonView:
@@ -29,12 +45,16 @@ def comparison_view(runs: Sequence[Named], *, seed: int) -> ComparisonView:
     plots = [grouped_success(runs)]
     if agents:
         plots.insert(0, performance_profile(agents))
+    names = [name for name, _ in runs]
+    scores = {place: run.success[0] for place, (_, run) in enumerate(runs) if not run.baseline}
     return ComparisonView(
         score="success",
+        verdict=verdict(names, scores, found, GOALS),
+        pairs=every_pair(names, found, GOALS),
         caption="Success over planned goals. Differences are in percentage points, paired goal "
         "by goal.",
         rows=[_row(place, named, found.get((place, 0))) for place, named in enumerate(runs)],
-        notes=_notes(runs, [found.get((place, 0)) for place in range(1, len(runs))]),
+        notes=_notes(runs, found),
         seeds=[_seed_row(place, *each) for place, each in enumerate(agents.items())],
         plots=plots,
         maps=[each for each in maps if each is not None],
@@ -44,18 +64,15 @@ def comparison_view(runs: Sequence[Named], *, seed: int) -> ComparisonView:
 def _row(place: int, named: Named, found: Comparison | None) -> Row:
     name, run = named
     rate, intervals, _ = run.success
-    return Row(
+    row = Row(
         name=name,
         colour=colour(place),
         badges=badges(run),
         track=rate_track(rate, intervals.mean_success_rate),
         score=percent(rate),
         score_interval=percents(intervals.mean_success_rate),
-        difference=points(found.difference) if found else "",
-        difference_interval=pointwise(found.interval95) if found else "",
-        improvement=percent(found.probability_of_improvement) if found else "",
-        p_value=p_value(found.p_holm) if found else "",
     )
+    return row if found is None else compared_row(row, found, GOALS)
 
 
 def badges(run: Result) -> str:
@@ -78,28 +95,26 @@ def _seed_row(place: int, name: str, found: TrainingSeeds) -> SeedRow:
     )
 
 
-def _notes(runs: Sequence[Named], found: Sequence[Comparison | None]) -> list[str]:
+def _notes(runs: Sequence[Named], found: Mapping[tuple[int, int], Comparison]) -> list[str]:
     notes = []
-    for (name, _), each in zip(runs[1:], found, strict=True):
+    for place, (name, _) in enumerate(runs[1:], 1):
+        each = found.get((place, 0))
         if each is None:
             notes.append(
                 f"{name} and {runs[0][0]} have no goal in common (another benchmark, split or "
                 "seed draws other goals): they stand side by side and are not compared."
             )
-        elif not each.same_plan:
+            continue
+        if not each.same_plan:
             notes.append(
                 f"{name} and {runs[0][0]} played different plans: they are paired on the "
-                f"{each.goals} goals that both played."
+                f"{each.pairs} goals that both played."
             )
-        elif each.interval95[0] == each.interval95[1]:
-            notes.append(
-                f"Within each task, every goal sets {name} and {runs[0][0]} apart by the same "
-                "amount, so that drawing goals anew shows no spread: trust the p-value, not the "
-                "width of this interval."
-            )
+        notes.append(pair_note(name, runs[0][0], each, GOALS))
+    notes += power_notes(found, GOALS)
     if any(run.baseline for _, run in runs):
         notes.append("Baselines were told what the benchmark hides: they are not to be ranked.")
-    return notes
+    return [note for note in notes if note]
 
 
 def _over_training_seeds(runs: Sequence[Named], *, seed: int) -> dict[str, TrainingSeeds]:

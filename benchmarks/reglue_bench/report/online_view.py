@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 
 from reglue.errors import UsageError
-from reglue_bench.learning_comparison import LearningComparison, compare_all_learning
+from reglue_bench.learning_comparison import compare_all_learning
 from reglue_bench.learning_summary import how_fresh, what_is_measured
+from reglue_bench.paired import Difference
 from reglue_bench.report.compare_view import badges
 from reglue_bench.report.comparison_plots import Named
 from reglue_bench.report.figures import NEUTRAL, SUCCESS, colour
 from reglue_bench.report.learning_comparison_plots import Shown, compared
 from reglue_bench.report.learning_plots import learning_plots
+from reglue_bench.report.pairs import (
+    Judged,
+    compared_row,
+    every_pair,
+    pair_note,
+    power_notes,
+    verdict,
+)
 from reglue_bench.report.run_view import (
     SHADES,
     ending_and_baseline,
@@ -25,14 +33,20 @@ from reglue_bench.report.views import ComparisonView, Row, Run, Share, Track
 from reglue_bench.report.words import (
     STATUSES,
     count,
-    p_value,
-    percent,
     plural,
     signed,
     value,
     values,
 )
 from reglue_bench.result import OnlineScore, Result
+
+RUNS = Judged(
+    unit="run",
+    enough="five runs that both have completed",
+    every="Every run",
+    score="performance",
+    amount=signed,
+)
 
 
 def online_view(name: str, result: Result, *, run_id: str) -> Run:
@@ -62,42 +76,40 @@ def online_comparison(runs: Sequence[Named], *, seed: int) -> ComparisonView:
     alike = [place for place in range(len(runs)) if place == 0 or (place, 0) in found]
     shown = [Shown(runs[place][0], scores[place], colour(place)) for place in alike]
     tracks = dict(zip(alike, value_tracks([each.online for each in shown]), strict=True))
+    names = [name for name, _ in runs]
+    ranked = {
+        place: performance
+        for place in alike
+        if (performance := scores[place].performance) is not None and not runs[place][1].baseline
+    }
     return ComparisonView(
         score="performance",
+        verdict=verdict(names, ranked, found, RUNS),
+        pairs=every_pair(names, found, RUNS),
         caption=f"Performance: {what_is_measured(scores[0])}, mean over runs. Differences are "
         "in the task's units, paired run by run.",
         rows=[
             _row(place, named, tracks.get(place), found.get((place, 0)))
             for place, named in enumerate(runs)
         ],
-        notes=_comparison_notes(runs, [found.get((place, 0)) for place in range(1, len(runs))]),
+        notes=_comparison_notes(runs, found),
         plots=compared(shown),
     )
 
 
-def _row(place: int, named: Named, track: Track | None, found: LearningComparison | None) -> Row:
+def _row(place: int, named: Named, track: Track | None, found: Difference | None) -> Row:
     name, run = named
     online = _online(run)
-    runs = f"{count(len(online.completed))} of {plural(len(online.runs), 'run')}"
-    interval = f"{values(online.interval95)}, " if online.interval95 else ""
     row = Row(
         name=name,
         colour=colour(place),
         badges=badges(run),
         track=track,
         score="–" if online.performance is None else value(online.performance),
-        score_interval=f"{interval}{runs}",
+        score_interval=values(online.interval95) if online.interval95 else "",
+        played=f"{count(len(online.completed))} of {count(len(online.runs))}",
     )
-    if found is None:
-        return row
-    low_high = found.interval95
-    return replace(
-        row,
-        difference=signed(found.difference),
-        difference_interval=f"{signed(low_high[0])} to {signed(low_high[1])}" if low_high else "",
-        improvement=percent(found.probability_of_improvement),
-        p_value=p_value(found.p_holm),
-    )
+    return row if found is None else compared_row(row, found, RUNS)
 
 
 def _notes(result: Result, online: OnlineScore) -> list[str]:
@@ -113,29 +125,35 @@ def _notes(result: Result, online: OnlineScore) -> list[str]:
 
 
 def _comparison_notes(
-    runs: Sequence[Named], found: Sequence[LearningComparison | None]
+    runs: Sequence[Named], found: Mapping[tuple[int, int], Difference]
 ) -> list[str]:
-    notes = []
-    for (name, _), each in zip(runs[1:], found, strict=True):
-        if each is None:
-            notes.append(
-                f"{name} and {runs[0][0]} did not measure the same (another environment, length "
-                "of a run or measure, or no run that both have completed): they stand side by "
-                "side and are not compared."
-            )
-        elif each.interval95 is None:
-            notes.append(
-                f"The difference of {name} and {runs[0][0]} has no interval: it takes five runs "
-                f"that both have completed, and there are {each.runs}."
-            )
+    first = runs[0][0]
+    notes = [
+        pair_note(name, first, found[place, 0], RUNS)
+        if (place, 0) in found
+        else _side_by_side(runs[place], runs[0])
+        for place, (name, _) in enumerate(runs[1:], 1)
+    ]
+    notes += power_notes(found, RUNS)
     notes += [
         f"{name} is judged by its completed runs alone."
         for name, run in runs
-        if len(_online(run).completed) < len(_online(run).runs)
+        if 0 < len(_online(run).completed) < len(_online(run).runs)
     ]
     if any(run.baseline for _, run in runs):
         notes.append("Baselines were told what the benchmark hides: they are not to be ranked.")
-    return notes
+    return [note for note in dict.fromkeys(notes) if note]
+
+
+def _side_by_side(named: Named, first: Named) -> str:
+    for name, run in (named, first):
+        if not _online(run).completed:
+            return f"{name} completed no run, and is not compared."
+    return (
+        f"{named[0]} and {first[0]} did not measure the same (another environment, length of a run "
+        "or measure, or no run that both have completed): they stand side by side and are not "
+        "compared."
+    )
 
 
 def _facts(result: Result, online: OnlineScore) -> list[tuple[str, str]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
+from reglue.errors import UsageError
 from reglue_bench.intervals import METHOD
 from reglue_bench.report.compare_view import comparison_view
 from reglue_bench.report.online_view import online_comparison, online_view
@@ -35,11 +37,22 @@ class Page:
     comparison: ComparisonView | None  # None where there is one run
 
     def write(self, path: Path) -> Path:
-        """Write it to `path`, whole or not at all, and return that; the folder is made."""
-        path.parent.mkdir(parents=True, exist_ok=True)
+        """Write it to `path`, whole or not at all, and return that; the folder is made.
+
+        Raises UsageError where it cannot be written.
+        """
         draft = path.with_name(path.name + ".tmp")
-        draft.write_text(self.html, encoding="utf-8")
-        draft.replace(path)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            draft.write_text(self.html, encoding="utf-8")
+            draft.replace(path)
+        except OSError as error:
+            with suppress(OSError):
+                draft.unlink()
+            raise UsageError(
+                f"{path} cannot be written: {error.strerror}; the runs are kept, and "
+                "`reglue report` draws it of their folders"
+            ) from error
         return path
 
 

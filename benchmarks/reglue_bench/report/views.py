@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reglue_bench.report.figures import Plot
+from reglue_bench.report.figures import Plot, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,7 @@ class Row:
     track: Track | None
     score: str
     score_interval: str
+    played: str = ""  # how many of the planned runs; empty where all are in the score
     difference: str = ""
     difference_interval: str = ""
     improvement: str = ""
@@ -91,5 +92,7 @@ class ComparisonView:
     rows: Sequence[Row]
     notes: Sequence[str]
     plots: Sequence[Plot]
+    verdict: str = ""  # who is the best, and how sure that is; empty where nobody is
+    pairs: Table | None = None  # each two of them
     seeds: Sequence[SeedRow] = ()
     maps: Sequence[Plot] = ()  # of goals, each run against the first

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from reglue_bench.result import Interval
 from reglue_bench.words import number
 
@@ -36,11 +38,6 @@ def points(difference: float) -> str:
 def percents(interval: Interval) -> str:
     """`(0.9, 0.95)` is `90.0 to 95.0 %`."""
     return f"{100 * interval[0]:.1f} to {percent(interval[1])}"
-
-
-def pointwise(interval: Interval) -> str:
-    """The interval of a difference, in percentage points."""
-    return f"{points(interval[0])} to {points(interval[1])}"
 
 
 def value(amount: float) -> str:
@@ -80,3 +77,9 @@ def seconds(duration_s: float) -> str:
 def plural(amount: int, noun: str) -> str:
     """`1 goal`, `2 goals`."""
     return f"{count(amount)} {noun}{'' if amount == 1 else 's'}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    *others, last = words
+    return f"{', '.join(others)} and {last}" if others else last

@@ -1,0 +1,131 @@
+"""What the page says of pairs of agents, and who is the best of all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from reglue_bench.paired import Difference
+from reglue_bench.report.figures import Table
+from reglue_bench.report.views import Row
+from reglue_bench.report.words import listed, p_value, percent, plural
+
+Pairs = Mapping[tuple[int, int], Difference]  # later minus earlier, by their places
+
+ALPHA = 0.05
+"""Of two that are alike, one is called better this rarely: once in twenty reports."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What is told of pairs, in words."""
+
+    unit: str  # what is paired: goal or run
+    enough: str  # how many of these an interval takes
+    every: str  # of these
+    score: str  # what is compared
+    amount: Callable[[float], str]  # a difference, with its sign
+
+
+def verdict(names: Sequence[str], scores: Mapping[int, float], found: Pairs, of: Judged) -> str:
+    """Who is the best of those that have a score, by their places, and how sure that is.
+
+    Empty where there are none to choose from, as all are alike or some cannot be compared.
+    """
+    ranked = sorted(scores, key=lambda place: -scores[place])
+    if len(ranked) < 2 or any(pair[::-1] not in found for pair in combinations(sorted(ranked), 2)):
+        return ""
+    best, *others = ranked
+    pairs = {other: found[max(best, other), min(best, other)] for other in others}
+    alike = [other for other in others if not pairs[other].unlike]
+    beaten = [other for other in others if _is_beaten(pairs[other], by_later=best > other)]
+    level = [other for other in others if other not in [*alike, *beaten]]
+    if len(alike) == len(others):
+        return ""
+    has = f", alike on every {of.unit}, have" if alike else " has"
+    first = f"{_named(names, [best, *alike])}{has} the highest {of.score}"
+    if not beaten:
+        return f"{first}, but may owe it to chance: not told apart from {_named(names, level)}."
+    rest = f", and not told apart from {_named(names, level)}" if level else ""
+    sure = f"p < {ALPHA}" + (f", corrected for {len(found)} pairs" if len(found) > 1 else "")
+    return f"{first}: better than {_named(names, beaten)} ({sure}){rest}."
+
+
+def compared_row(row: Row, found: Difference, of: Judged) -> Row:
+    """A row with its difference to the first."""
+    difference, interval, improvement, p = _words(found, of)
+    return replace(
+        row,
+        difference=difference,
+        difference_interval=interval,
+        improvement=improvement,
+        p_value=p,
+    )
+
+
+def every_pair(names: Sequence[str], found: Pairs, of: Judged) -> Table | None:
+    """A line a pair; None where the differences to the first say it all."""
+    if all(earlier == 0 for _, earlier in found):
+        return None
+    return Table(
+        ["", "Δ", "95 % interval", "probability of improvement", "p, Holm"],
+        [
+            [f"{names[later]} − {names[earlier]}", *(word or "–" for word in _words(each, of))]
+            for (later, earlier), each in found.items()
+        ],
+    )
+
+
+def pair_note(name: str, first: str, found: Difference, of: Judged) -> str:
+    """What to beware of in a difference to the first; empty if nothing."""
+    if not found.unlike:
+        return f"{name} and {first} came to the same on every {of.unit}."
+    if found.interval95 is None:
+        return (
+            f"The difference of {name} and {first} has no interval: it takes {of.enough}, and "
+            f"there are {found.pairs}."
+        )
+    if found.interval95[0] == found.interval95[1]:
+        return (
+            f"{of.every} sets {name} and {first} apart by the same amount, so that drawing "
+            f"{of.unit}s anew shows no spread: trust the p-value, not the width of this interval."
+        )
+    return ""
+
+
+def power_notes(found: Pairs, of: Judged) -> list[str]:
+    """That there are too few to tell any two apart, if there are."""
+    most = max((each.pairs for each in found.values() if each.unlike), default=0)
+    if not most or _least_p(most, found) < ALPHA:
+        return []
+    enough = next(n for n in range(most, most + 64) if _least_p(n, found) < ALPHA)
+    least = p_value(_least_p(most, found))
+    return [
+        f"{plural(most, of.unit).capitalize()} cannot show who is better, however far they are "
+        f"apart: p, corrected for {plural(len(found), 'pair')}, is {least} or more. "
+        f"{enough} {of.unit}s can."
+    ]
+
+
+def _least_p(pairs: int, found: Pairs) -> float:
+    """Of the sign-flip test where all differences have one sign, corrected by Holm."""
+    return min(1.0, len(found) * 2.0 ** (1 - pairs))
+
+
+def _is_beaten(found: Difference, *, by_later: bool) -> bool:
+    return found.p_holm < ALPHA and (found.difference > 0) == by_later
+
+
+def _named(names: Sequence[str], places: Sequence[int]) -> str:
+    return listed([names[place] for place in places])
+
+
+def _words(found: Difference, of: Judged) -> tuple[str, str, str, str]:
+    low_high = found.interval95
+    return (
+        of.amount(found.difference),
+        f"{of.amount(low_high[0])} to {of.amount(low_high[1])}" if low_high else "",
+        percent(found.probability_of_improvement),
+        p_value(found.p_holm),
+    )
