@@ -107,6 +107,7 @@ class Hub:
                 changed = True
             for port in [port for port in partners if port.is_gone]:
                 partners.remove(port)
+                port.close("the partner has left")  # its stream may still be up
                 self._server.release(port)
                 changed = True
         self._runs = [run for run in self._runs if run.is_alive()]

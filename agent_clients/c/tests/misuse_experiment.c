@@ -43,9 +43,8 @@ static void wait_for_nobody(reglue_experiment *rl)
 
 static void with_experiment(void (*ask)(reglue_experiment *))
 {
-    const reglue_options options = {.transport = REGLUE_GRPC};
     reglue_experiment *rl;
-    int rc = reglue_experiment_connect(&options, &rl);
+    int rc = reglue_experiment_connect(NULL, &rl);
     expect(REGLUE_OK, rc, rl, "");
     ask(rl);
     reglue_experiment_close(rl);

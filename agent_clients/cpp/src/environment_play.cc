@@ -36,7 +36,7 @@ Cell cell_of(const v1::Cell& message) {
                    "one of protocol 1.0");
   }
   return {message.task(), message.variant(), message.seed(), message.repeat(),
-          static_cast<Phase>(message.phase())};
+          static_cast<Phase>(message.phase()), message.steps()};
 }
 
 using Faults = std::map<std::uint32_t, std::string>;

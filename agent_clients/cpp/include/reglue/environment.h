@@ -51,6 +51,7 @@ struct Cell {
   std::uint64_t seed = 0;     // 0 to 2^63 - 1
   std::uint64_t repeat = 0;
   Phase phase = Phase::Train;  // Evaluate ends at the first success
+  std::uint64_t steps = 0;     // of the run, before this episode; 0 where runs are not counted so
 };
 
 /// Episodes that begin: their slots and, for each, its cell.
