@@ -13,13 +13,7 @@ from gymnasium import spaces
 from env_adapters.configs.environments import Env
 from env_adapters.curricula.schedule import Entry, Interpolation, Pool, ScheduleError
 from env_adapters.curricula.sources import Source, Sources
-from env_adapters.curricula.spaces import (
-    common_actions,
-    common_observations,
-    fitting_action,
-    padded,
-    task_ids,
-)
+from env_adapters.curricula.spaces import Actions, Fit, Observations, task_ids
 from env_adapters.curricula.timeline import Place, Timeline
 from reglue.chance import Chance
 from reglue.errors import UnknownName, UsageError
@@ -60,8 +54,9 @@ class Curriculum(gymnasium.Env[Any, Any]):
     none. `reset(seed=…)` has the episode's chance follow from that seed, all but pools.
 
     By steps (`episodic=False`), the step at which an entry is over ends its episode: it is
-    truncated. With `task_id` observations are a Dict of `observation` and `task_id`, the name,
-    which must be numbers then.
+    truncated. `fit` says what becomes of spaces that differ, see `env_adapters.curricula.spaces`.
+    With `task_id` observations are a Dict that holds `task_id` too: the name, which must be
+    numbers then.
     """
 
     takes_progress = True
@@ -76,7 +71,7 @@ class Curriculum(gymnasium.Env[Any, Any]):
         episodic: bool,
         seed: int,
         env_kwargs: Mapping[str, Any],
-        pad: bool = False,
+        fit: Fit = "equal",
         task_id: bool = False,
     ) -> None:
         """Raises UsageError for environments that cannot be, or do not fit together."""
@@ -96,14 +91,14 @@ class Curriculum(gymnasium.Env[Any, Any]):
         self._end: int | None = None  # the step at which the entry is over
         self._prepared: dict[int, Source] = {}  # by id, those that hold an environment
         found = self._kinds()
-        self.action_space = common_actions([(each.path, each.actions) for each in found])
-        seen = [(each.path, each.observations) for each in found]
-        self._seen_space = common_observations(seen, pad=pad)
-        self.observation_space = self._seen_space
+        self._actions = Actions([(each.path, each.actions) for each in found], fit)
+        self._observations = Observations([(each.path, each.observations) for each in found], fit)
+        self.action_space = self._actions.space
+        self.observation_space = self._observations.space
         self._tells_names = task_id
         if task_id:
             numbers = task_ids([(each.path, each.name) for each in found])
-            self.observation_space = spaces.Dict(observation=self._seen_space, task_id=numbers)
+            self.observation_space = _with_task_id(self.observation_space, numbers)
 
     @property
     def unwrapped(self) -> Curriculum:
@@ -135,8 +130,8 @@ class Curriculum(gymnasium.Env[Any, Any]):
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Take one step in the environment that is on."""
         env = self._live()
-        fitting = fitting_action(action, self.action_space, env.action_space)
-        observation, reward, terminated, truncated, info = env.step(fitting)
+        native = self._actions.native(action, env.action_space)
+        observation, reward, terminated, truncated, info = env.step(native)
         self._steps += 1
         if self._end is not None and self._steps >= self._end:
             truncated = truncated or not terminated
@@ -154,10 +149,11 @@ class Curriculum(gymnasium.Env[Any, Any]):
         self._prepared, self._env = {}, None
 
     def _seen(self, observation: Any) -> Any:
-        seen = padded(observation, self._seen_space)
+        seen = self._observations.shown(observation, self._live().observation_space)
         if not self._tells_names:
             return seen
-        return {"observation": seen, "task_id": np.array(self.name, np.float64, ndmin=1)}
+        told = {"task_id": np.array(self.name, np.float64, ndmin=1)}
+        return (seen if isinstance(seen, dict) else {"observation": seen}) | told
 
     def _live(self) -> Env:
         if self._env is None:
@@ -201,6 +197,11 @@ class Curriculum(gymnasium.Env[Any, Any]):
                 if id(source) not in found:
                     found[id(source)] = _kind(source, stage.entry.path)
         return list(found.values())
+
+
+def _with_task_id(seen: Any, numbers: Any) -> Any:
+    entries = seen.spaces if isinstance(seen, spaces.Dict) else {"observation": seen}
+    return spaces.Dict({**entries, "task_id": numbers})
 
 
 def _kind(source: Source, path: str) -> _Kind:

@@ -34,7 +34,7 @@ _TYPES: Mapping[str, type] = {
     "episodic": bool,
     "across_workers": int,
     "seed": int,
-    "pad": bool,
+    "fit": str,
     "task_id": bool,
     "env_kwargs": dict,
     "configs": dict,

@@ -7,7 +7,8 @@ from typing import Any
 
 from env_adapters.curricula.environment import Curriculum
 from env_adapters.curricula.schedule import Reader, Reading
-from reglue.errors import UsageError
+from env_adapters.curricula.spaces import FITS, Fit
+from reglue.errors import UnknownName, UsageError
 
 _SEEDS = 2**63
 
@@ -19,7 +20,7 @@ def make_curriculum(
     across_workers: int = 1,
     seed: int = 0,
     key_readers: Mapping[str, Reader] | None = None,
-    pad: bool = False,
+    fit: Fit = "equal",
     task_id: bool = False,
     **env_kwargs: Any,
 ) -> tuple[Curriculum, int]:
@@ -28,18 +29,20 @@ def make_curriculum(
     `schedule` is a list of `[what, duration]`, see `env_adapters.curricula.schedule`.
     Durations count episodes if `episodic`, else steps. Each of `across_workers` copies has
     its share of every duration, rounded down. Whatever is drawn follows from `seed`.
-    `key_readers` read entries of other keys. Observations of several shapes are padded with
-    zeros if `pad` says so, and numeric names are shown if `task_id` does. `env_kwargs` go to
-    every environment that is made here.
+    `key_readers` read entries of other keys. Spaces that differ are refused, or fit as `fit`
+    says (`env_adapters.curricula.spaces`), and numeric names are shown if `task_id` says so.
+    `env_kwargs` go to every environment that is made here.
 
     Raises UsageError: what is wrong, and where in the schedule.
     """
     _check_whole("across_workers", across_workers, 1, _SEEDS)
     _check_whole("seed", seed, 0, _SEEDS)
+    if fit not in FITS:
+        raise UnknownName("fit", str(fit), FITS)
     reading = Reading(episodic, across_workers, key_readers or {}, env_kwargs)
     entries = reading.entries(schedule)
     env = Curriculum(
-        entries, episodic=episodic, seed=seed, env_kwargs=env_kwargs, pad=pad, task_id=task_id
+        entries, episodic=episodic, seed=seed, env_kwargs=env_kwargs, fit=fit, task_id=task_id
     )
     return env, sum(entry.duration for entry in entries)
 

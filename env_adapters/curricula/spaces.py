@@ -1,70 +1,90 @@
-"""One pair of spaces for all environments of a curriculum."""
+"""One pair of spaces for all environments of a curriculum.
+
+How spaces that differ come together is said by `Fit`:
+
+- `equal`: they must not, but that a smaller Discrete of actions fits into a larger one;
+- `pad`: Boxes of observations of one dtype and number of axes are padded with zeros;
+- `superset`: there is an entry for each space, `observation/0`, `observation/1`, …, and `kind`
+  tells which one is seen; the others are blank. Of the actions `action/0`, … the one whose
+  space the environment has is played.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from gymnasium import spaces
 
 from reglue.errors import UsageError
 
+Fit: TypeAlias = Literal["equal", "pad", "superset"]
+FITS: tuple[Fit, ...] = get_args(Fit)
 
-def common_actions(found: Sequence[tuple[str, Any]]) -> Any:
-    """The actions of all: the largest Discrete, or the space that all have.
-
-    `found` holds where each environment stands, and its space. Raises UsageError.
-    """
-    first_path, first = found[0]
-    if all(isinstance(space, spaces.Discrete) and space.start == 0 for _, space in found):
-        return max((space for _, space in found), key=lambda space: space.n)
-    for path, space in found:
-        if space != first:
-            raise UsageError(
-                f"{path}: got the actions {space}, wanted {first} as at {first_path}; only "
-                "Discrete ones may differ"
-            )
-    return first
+Found: TypeAlias = Sequence[tuple[str, Any]]
+"""Where each environment stands, and its space."""
 
 
-def fitting_action(action: Any, common: Any, space: Any) -> Any:
-    """An action of `common` as one of `space`: what a smaller Discrete lacks is its 0.
+class Actions:
+    """The actions of all."""
 
-    Raises UsageError for a negative one.
-    """
-    if not isinstance(common, spaces.Discrete):
-        return action
-    if action < 0:
-        raise UsageError(f"got action {action}, wanted 0 to {common.n - 1}")
-    return action if action < space.n else 0
+    def __init__(self, found: Found, fit: Fit) -> None:
+        """Raises UsageError where they do not fit."""
+        self._kinds = _distinct([_widest(space, found) for _, space in found])
+        if len(self._kinds) > 1 and fit != "superset":
+            _refuse("actions", found, self._kinds[0], "; only Discrete ones may differ")
+        self.space = self._kinds[0]
+        if len(self._kinds) > 1:
+            self.space = spaces.Dict(action=spaces.Tuple(self._kinds))
+
+    def native(self, action: Any, space: Any) -> Any:
+        """An action as one of an environment's: what a smaller Discrete lacks is its 0.
+
+        Raises UsageError for a negative one.
+        """
+        if len(self._kinds) > 1:
+            place = next(k for k, kind in enumerate(self._kinds) if _is_within(space, kind))
+            kind, action = self._kinds[place], action["action"][place]
+        else:
+            kind = self._kinds[0]
+        if not _counts_from_0(kind):
+            return action
+        if action < 0:
+            raise UsageError(f"got action {action}, wanted 0 to {kind.n - 1}")
+        return action if action < space.n else 0
 
 
-def common_observations(found: Sequence[tuple[str, Any]], *, pad: bool) -> Any:
-    """The observations of all, padded to the largest if `pad` says so.
+class Observations:
+    """The observations of all."""
 
-    What is padded are Boxes of one dtype and number of axes. Raises UsageError.
-    """
-    first_path, first = found[0]
-    for path, space in found:
-        if space == first or (pad and _fit(first, space)):
-            continue
-        hint = "; pad=True pads them with zeros" if _fit(first, space) else ""
-        raise UsageError(
-            f"{path}: got the observations {space}, wanted {first} as at {first_path}{hint}"
+    def __init__(self, found: Found, fit: Fit) -> None:
+        """Raises UsageError where they do not fit."""
+        self._kinds = _distinct([space for _, space in found])
+        first = self._kinds[0]
+        self._is_padded = fit == "pad" and all(_are_alike(first, kind) for kind in self._kinds)
+        if len(self._kinds) > 1 and not self._is_padded and fit != "superset":
+            _refuse("observations", found, first, '; fit="pad" pads Boxes that are alike')
+        self.space = first if len(self._kinds) == 1 else self._common()
+
+    def shown(self, observation: Any, space: Any) -> Any:
+        """An environment's observation, as one of all."""
+        if len(self._kinds) == 1:
+            return observation
+        if self._is_padded:
+            whole = np.zeros(self.space.shape, self.space.dtype)
+            whole[tuple(slice(size) for size in observation.shape)] = observation
+            return whole
+        place = self._kinds.index(space)
+        seen = [observation if k == place else blank(kind) for k, kind in enumerate(self._kinds)]
+        return {"observation": tuple(seen), "kind": np.int64(place)}
+
+    def _common(self) -> Any:
+        if self._is_padded:
+            return _superset(self._kinds)
+        return spaces.Dict(
+            observation=spaces.Tuple(self._kinds), kind=spaces.Discrete(len(self._kinds))
         )
-    if all(space == first for _, space in found):
-        return first
-    return _superset([space for _, space in found])
-
-
-def padded(observation: Any, common: Any) -> Any:
-    """An observation with zeros behind it, of the shape of `common`."""
-    if not isinstance(common, spaces.Box) or observation.shape == common.shape:
-        return observation
-    whole = np.zeros(common.shape, common.dtype)
-    whole[tuple(slice(size) for size in observation.shape)] = observation
-    return whole
 
 
 def task_ids(found: Sequence[tuple[str, Any]]) -> Any:
@@ -83,7 +103,59 @@ def task_ids(found: Sequence[tuple[str, Any]]) -> Any:
     return spaces.Box(-np.inf, np.inf, (next(iter(sizes)),), np.float64)
 
 
-def _fit(one: Any, other: Any) -> bool:
+def blank(space: Any) -> Any:
+    """A value of the space that says nothing: zeros, or what is nearest."""
+    match space:
+        case spaces.Dict():
+            return {key: blank(inner) for key, inner in space.items()}
+        case spaces.Tuple():
+            return tuple(blank(inner) for inner in space)
+        case spaces.Box():
+            return np.clip(np.zeros(space.shape, space.dtype), space.low, space.high)
+        case spaces.Discrete():
+            return space.start
+        case spaces.Text():
+            return "".join(space.character_list[:1] * space.min_length)
+        case _:
+            return np.zeros(space.shape, space.dtype)
+
+
+def _counts_from_0(space: Any) -> bool:
+    return isinstance(space, spaces.Discrete) and space.start == 0
+
+
+def _is_within(space: Any, kind: Any) -> bool:
+    return bool(space == kind) or (_counts_from_0(space) and _counts_from_0(kind))
+
+
+def _widest(space: Any, found: Found) -> Any:
+    """Of Discrete spaces that count from 0, the one with most."""
+    if not _counts_from_0(space):
+        return space
+    return max((each for _, each in found if _counts_from_0(each)), key=lambda each: each.n)
+
+
+def _distinct(found: Sequence[Any]) -> list[Any]:
+    kinds: list[Any] = []
+    for space in found:
+        if space not in kinds:
+            kinds.append(space)
+    return kinds
+
+
+def _refuse(what: str, found: Found, first: Any, hint: str) -> None:
+    path, space = next(
+        (path, space)
+        for path, space in found[1:]
+        if space != first and not _is_within(space, first)
+    )
+    raise UsageError(
+        f"{path}: got the {what} {space}, wanted {found[0][1]} as at {found[0][0]}{hint}; "
+        'fit="superset" keeps each'
+    )
+
+
+def _are_alike(one: Any, other: Any) -> bool:
     return (
         isinstance(one, spaces.Box)
         and isinstance(other, spaces.Box)

@@ -55,10 +55,10 @@ def test_tasks_of_two_suites_are_played_in_one_world() -> None:
     for task in ("slow", "fast", "slow"):
         with closing(suite.world()) as world:
             world.start(cell(task))
-            ends = [world.step({"action": np.int64(1)}).truncated for _ in range(7)]
+            ends = [world.step({"action": np.array(1)}).truncated for _ in range(7)]
             assert ends == [False] * 6 + [True]
             with pytest.raises(UsageError, match="call start first"):
-                world.step({"action": np.int64(1)})
+                world.step({"action": np.array(1)})
     admit(suite)
 
 

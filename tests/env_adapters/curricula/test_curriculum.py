@@ -155,9 +155,9 @@ def test_a_negative_action_is_refused() -> None:
 
 def test_observations_that_differ_are_padded_or_refused() -> None:
     schedule = [[named("A", width=3), 1], [named("B", width=5), 1]]
-    with pytest.raises(UsageError, match=r"schedule\[1\]: got the observations .* pad=True"):
+    with pytest.raises(UsageError, match=r'schedule\[1\]: got the observations .* fit="pad"'):
         make_curriculum(schedule)
-    env, _ = make_curriculum(schedule, pad=True)
+    env, _ = make_curriculum(schedule, fit="pad")
     assert env.observation_space.shape == (5,)
     assert env.reset()[0].tolist() == [0, 0, 1, 0, 0]
     for _ in range(3):
@@ -169,9 +169,38 @@ def test_padding_widens_the_bounds_to_zero_where_it_pads() -> None:
     one, other = Scripted(0, 3), Scripted(1, 3)
     one.observation_space = spaces.Box(1, 2, (2,), np.float64)
     other.observation_space = spaces.Box(3, 4, (3,), np.float64)
-    env, _ = make_curriculum([[one, 1], [other, 1]], pad=True)
+    env, _ = make_curriculum([[one, 1], [other, 1]], fit="pad")
     space: Any = env.observation_space
     assert (space.low.tolist(), space.high.tolist()) == ([0, 0, 0], [4, 4, 4])
+
+
+def test_a_superset_has_an_entry_for_each_space() -> None:
+    picture = spaces.Box(0, 255, (2, 2, 3), np.uint8)
+    one, other, third = Scripted(1, 2), Scripted(2, 2, spaces.Box(-1, 1, (2,))), Scripted(3, 2, 3)
+    third.observation_space = picture
+    third._seen = lambda: np.full((2, 2, 3), 7, np.uint8)  # type: ignore[method-assign]
+    other.step = lambda action: (other._seen(), action.sum(), True, False, {})  # type: ignore[method-assign]
+    env, _ = make_curriculum([[one, 1], [other, 1], [third, 1]], fit="superset")
+    box = one.observation_space
+    assert env.observation_space == spaces.Dict(
+        observation=spaces.Tuple([box, picture]), kind=spaces.Discrete(2)
+    )
+    assert env.action_space == spaces.Dict(
+        action=spaces.Tuple([spaces.Discrete(6), spaces.Box(-1, 1, (2,))])
+    )
+    action = {"action": (5, np.array([0.5, 0.25], np.float32))}
+    rewards, kinds = [], []
+    for _ in range(3):
+        observation, _ = env.reset()
+        assert env.observation_space.contains(observation)
+        kinds.append(int(observation["kind"]))
+        over = False
+        while not over:
+            observation, reward, over, _, _ = env.step(action)
+            assert env.observation_space.contains(observation)
+        rewards.append(reward)
+    assert kinds == [0, 0, 1]
+    assert rewards == [5, 0.75, 0]
 
 
 # Names (cur16).

@@ -74,7 +74,7 @@ def test_steps_of_the_run_reach_a_curriculum_by_steps(file: Path) -> None:
             world.start(Cell("curriculum", 0, 1, 5, Phase.TRAIN, steps=steps))
             taken, over = 0, False
             while not over:
-                over = world.step({"action": np.int64(0)}).truncated
+                over = world.step({"action": np.array(0)}).truncated
                 taken += 1
             assert taken == wanted
 

@@ -77,6 +77,7 @@ def test_what_is_wrong_is_said_with_its_place(schedule: Any, words: str) -> None
         ({"across_workers": 0}, "got across_workers 0, wanted a whole number from 1"),
         ({"across_workers": 2.0}, "got across_workers 2.0"),
         ({"seed": -1}, "got seed -1"),
+        ({"fit": "padd"}, "no fit 'padd'; did you mean pad"),
     ],
 )
 def test_options_that_cannot_be(options: Any, words: str) -> None:
@@ -100,5 +101,7 @@ def test_actions_other_than_discrete_must_be_equal() -> None:
 def test_padding_wants_boxes_alike() -> None:
     other = Scripted(0, 1)
     other.observation_space = spaces.Discrete(3)
-    with pytest.raises(UsageError, match=r"schedule\[1\]: got the observations Discrete.*schedule\[0\]$"):
-        make_curriculum([[Scripted(0, 1), 1], [other, 1]], pad=True)
+    with pytest.raises(
+        UsageError, match=r"schedule\[1\]: got the observations Discrete.*schedule\[0\]"
+    ):
+        make_curriculum([[Scripted(0, 1), 1], [other, 1]], fit="pad")
