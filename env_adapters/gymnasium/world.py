@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
+from env_adapters.gymnasium.library import mujoco
 from env_adapters.gymnasium.spaces import Tensors
+from reglue.calls import Phase
 from reglue.chance import Chance
 from reglue.errors import UnknownName, UsageError
 from reglue.spec import Arrays
@@ -27,6 +29,15 @@ class Episode:
     steps: int = 0
 
 
+class Goals(Protocol):
+    """What a task's variants are."""
+
+    def __len__(self) -> int: ...
+
+    def aim(self, env: Any, variant: int) -> None:
+        """Have the next reset of `env` be for that variant."""
+
+
 class World:
     """Plays any environment; see reglue.worlds.
 
@@ -38,9 +49,16 @@ class World:
     """Whether actions are clipped to their Box: not all environments do it themselves."""
 
     def __init__(
-        self, task: str, make: Callable[[], Any], observations: Tensors, actions: Tensors
+        self,
+        task: str,
+        make: Callable[[], Any],
+        observations: Tensors,
+        actions: Tensors,
+        *,
+        goals: Goals | None = None,
     ) -> None:
-        self._task, self._make = task, make
+        """Without `goals` the task has one variant."""
+        self._task, self._make, self._goals = task, make, goals
         self._observations, self._actions = observations, actions
         self._env: Any = None  # made at the first start
         self._episode: Episode | None = None
@@ -50,24 +68,29 @@ class World:
         self._check_cell(cell)
         env = self._open()
         self._episode = None
-        observation = self._reset(env, cell)
+        observation = self._begin(env, cell)
         self._episode = Episode(cell)
         return self._observations.arrays(observation)
 
     def step(self, action: Arrays) -> Step:
-        """Take one step. Raises UsageError, with nothing changed, for what is no action."""
+        """Take one step. Raises UsageError, with nothing changed, for what is no action.
+
+        In EVALUATE an episode terminates at its first success.
+        """
         live = self._live()
         chosen = self._actions.value(action, clip=self.clips)
         observation, reward, terminated, truncated, info = self._env.step(chosen)
         live.steps += 1
+        success = _success(info)
+        terminated = bool(terminated) or (success and live.cell.phase == Phase.EVALUATE)
         if terminated or truncated:
             self._episode = None
         return Step(
             reward=float(reward),
             observation=self._observations.arrays(observation),
-            terminated=bool(terminated),
+            terminated=terminated,
             truncated=bool(truncated),
-            success=_success(info),
+            success=success,
         )
 
     def close(self) -> None:
@@ -81,7 +104,13 @@ class World:
             self._env = self._make()
         return self._env
 
+    def _begin(self, env: Any, cell: Cell) -> Any:
+        if self._goals is not None:
+            self._goals.aim(env, cell.variant)
+        return self._reset(env, cell)
+
     def _reset(self, env: Any, cell: Cell) -> Any:
+        _forget_physics(env.unwrapped)
         seed = Chance(cell.seed, cell.repeat).below(_SEEDS)
         if getattr(env.unwrapped, "takes_progress", False):
             run = {"episode": cell.repeat, "steps": cell.steps}
@@ -91,13 +120,25 @@ class World:
     def _check_cell(self, cell: Cell) -> None:
         if cell.task != self._task:
             raise UnknownName("task in this suite", cell.task, [self._task])
-        if cell.variant != 0:
-            raise UsageError(f"{self._task}: got variant {cell.variant}, wanted 0, the only one")
+        variants = 1 if self._goals is None else len(self._goals)
+        if not 0 <= cell.variant < variants:
+            wanted = f"0 to {variants - 1}" if variants > 1 else "0, the only one"
+            raise UsageError(f"{self._task}: got variant {cell.variant}, wanted {wanted}")
 
     def _live(self) -> Episode:
         if self._episode is None:
             raise UsageError("no episode is on; call start first")
         return self._episode
+
+
+def _forget_physics(env: Any) -> None:
+    """Clear what the last episode left in MuJoCo's data, such as where its solver begins.
+
+    The environment's own reset mostly does, but HandManipulate's does not.
+    """
+    data = getattr(env, "data", None)
+    if type(data).__module__.startswith("mujoco."):
+        mujoco().mj_resetData(env.model, data)
 
 
 def _success(info: Mapping[str, Any]) -> bool:

@@ -1,0 +1,135 @@
+"""The arcade as a Gymnasium environment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+
+from env_adapters.arcade.config import episode_config, make_config
+from env_adapters.arcade.insides import inside_of, play_from
+from env_adapters.arcade.layout import lay_out
+from env_adapters.arcade.play import Play
+from env_adapters.arcade.screen import Screen
+from env_adapters.configs import JSON, sample
+from reglue.errors import UsageError
+from reglue.spec import Array, Arrays
+
+Move: TypeAlias = tuple[float, float, float]
+
+_MOVES: tuple[Move, ...] = ((0, 0, 0), (0, -1, 0), (0, 1, 0), (-1, 0, 0), (1, 0, 0), (0, 0, 1))
+"""Right, down and fire of each discrete action."""
+
+
+class Arcade(gymnasium.Env[Array, Any]):
+    """Plays a game: `config` is what `make_config` takes, such as the name of one.
+
+    Observations are (84, 84, 3) uint8. Actions are noop, up, down, left, right and fire; or, if
+    `continuous`, [x, y, fire], each -1 to 1 or cut to that: x to the right, y downwards, a shot
+    above 0, and who shoots stands still. What the game does not let the player do is a noop.
+
+    Rewards are points. An episode terminates with a score of 100 or -100, or a single event
+    of as much, such as a lost ball; it is truncated after `max_episode_length` steps.
+    `info` has the `score` so far and `is_success`: the game is won, which 100 points are.
+
+    Distributions in the config are drawn at each reset from `np_random`, the source of all
+    chance. `reset(options={"config": ...})` plays that one instead, with nothing left to draw.
+
+    `headless` is Meta Arcade's word: it may be said.
+
+    Raises, at construction and there, as `make_config`; UsageError for an action that is none,
+    and where no episode is on.
+    """
+
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 30}  # noqa: RUF012 - as Gymnasium's
+    takes_config = True
+
+    def __init__(
+        self,
+        config: str | Path | dict[str, JSON] = "pong",
+        continuous: bool = False,
+        render_mode: str | None = None,
+        headless: bool = True,
+    ) -> None:
+        if not headless:
+            raise UsageError(
+                'got headless False, wanted True: no window is opened; render_mode="rgb_array" '
+                "has render() give frames"
+            )
+        if render_mode not in (None, "rgb_array"):
+            raise UsageError(f"got render_mode {render_mode!r}, wanted None or 'rgb_array'")
+        self._config = make_config(config)
+        self.render_mode = render_mode
+        self.observation_space = Box(0, 255, (84, 84, 3), np.uint8)
+        self.action_space = Box(-1.0, 1.0, (3,)) if continuous else Discrete(6)
+        self._move = _analog if continuous else _discrete
+        self._shown: tuple[Play, Screen] | None = None
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Array, dict[str, Any]]:
+        """Begin an episode: its first frame and info."""
+        given = (options or {}).get("config")
+        game = episode_config(given) if given is not None else None
+        super().reset(seed=seed)
+        if game is None:
+            game = episode_config(sample(self._config, self.np_random))
+        return self._put_on(Play(lay_out(game, self.np_random)))
+
+    def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
+        """Two ticks of the game: frame, points, whether it ended or was cut off, and info."""
+        play, screen = self._on()
+        if play.over:
+            raise UsageError("the episode is over; call reset first")
+        right, down, fire = self._move(action)
+        points = play.step(right, down, shoot=fire > 0, chance=self.np_random)
+        terminated = play.won or play.lost
+        truncated = play.late and not terminated
+        return screen.draw(), points, terminated, truncated, _info(play)
+
+    def render(self) -> Array | None:
+        """The present frame; None where there is no render_mode."""
+        return self._on()[1].draw() if self.render_mode else None
+
+    def get_inside(self) -> Arrays:
+        """All that the rest of the episode depends on, except `np_random`; copies."""
+        return inside_of(self._on()[0])
+
+    def set_inside(self, arrays: Arrays) -> None:
+        """Go on from what `get_inside` gave, here or elsewhere.
+
+        Raises UsageError, with nothing changed, for what is no such state.
+        """
+        self._put_on(play_from(arrays))
+
+    def _put_on(self, play: Play) -> tuple[Array, dict[str, Any]]:
+        screen = Screen(play)
+        self._shown = play, screen
+        return screen.draw(), _info(play)
+
+    def _on(self) -> tuple[Play, Screen]:
+        if self._shown is None:
+            raise UsageError("no episode is on; call reset first")
+        return self._shown
+
+
+def _info(play: Play) -> dict[str, Any]:
+    return {"score": play.score, "is_success": play.won}
+
+
+def _discrete(action: Any) -> Move:
+    number = np.asarray(action)
+    if number.shape != () or number.dtype.kind not in "iu" or not 0 <= number < len(_MOVES):
+        raise UsageError(f"got the action {action!r}, wanted a whole number of 0 to 5")
+    return _MOVES[int(number)]
+
+
+def _analog(action: Any) -> Move:
+    numbers = np.asarray(action)
+    if numbers.shape != (3,) or numbers.dtype.kind not in "iuf" or not np.isfinite(numbers).all():
+        raise UsageError(f"got the action {action!r}, wanted three numbers of -1 to 1")
+    right, down, fire = (min(max(float(number), -1.0), 1.0) for number in numbers)
+    return right, down, fire

@@ -1,0 +1,122 @@
+"""The original Meta Arcade, as it is, behind Gymnasium's interface."""
+
+from __future__ import annotations
+
+import copy
+import importlib.util
+import random
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+
+from env_adapters.configs import JSON
+from reglue.errors import CannotLoad, UnknownName, UsageError
+from reglue.spec import Array
+
+_SEEDS = 2**32  # NumPy's global generator takes no more
+
+_Generators: TypeAlias = tuple[Any, Any]
+
+
+class MetaArcade(gymnasium.Env[Array, Any]):
+    """Plays the original's games, of which it has 24, and configs for it.
+
+    `config` is a game's name, the path of a JSON file with a slash in it, or a dict. Frames are
+    (84, 84, 3) uint8; actions are those of `Arcade`, but for the continuous [y, x, fire].
+
+    Its chance is drawn from Python's and NumPy's global generators. While it plays they are
+    its own, seeded from `np_random` at each reset, and afterwards as they were.
+
+    Raises CannotLoad where the package `meta_arcade` or what it needs is not installed.
+    """
+
+    metadata = {"render_modes": []}  # noqa: RUF012 - as Gymnasium's
+    takes_config = True
+
+    def __init__(self, config: str | dict[str, JSON] = "pong", continuous: bool = False) -> None:
+        original = _original()
+        self._read = original.Config.MAConfig
+        self._original = original.MetaArcade.MetaArcade(
+            self._config(config), headless=True, continuous=continuous
+        )
+        self.observation_space = Box(0, 255, (84, 84, 3), np.uint8)
+        self.action_space = Box(-1.0, 1.0, (3,)) if continuous else Discrete(6)
+        self._generators = _standing()
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Array, dict[str, Any]]:
+        """Begin an episode, of `options["config"]` if that is given."""
+        config = (options or {}).get("config")
+        if config is not None:
+            self._original.config = self._config(config)
+        super().reset(seed=seed)
+        with self._alone():
+            self._original.seed(int(self.np_random.integers(_SEEDS)))
+            return self._original.reset(), {}
+
+    def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
+        """Two ticks. What ends without 100 points won or lost has taken too long."""
+        if not self.action_space.contains(action):
+            raise UsageError(f"got the action {action!r}, wanted one of {self.action_space}")
+        with self._alone():
+            frame, points, done, info = self._original.step(action)
+        decided = max(abs(points), abs(self._original.cum_score)) >= 100.0
+        return frame, float(points), bool(done and decided), bool(done and not decided), info
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """With the global generators to itself."""
+        others = _standing()
+        _set(self._generators)
+        try:
+            yield
+        finally:
+            self._generators = _standing()
+            _set(others)
+
+    def _config(self, config: str | dict[str, JSON]) -> Any:
+        try:
+            return self._read(copy.deepcopy(config))  # it writes into what it is given
+        except FileNotFoundError as error:
+            raise UnknownName("game of Meta Arcade", str(config), _games(self._read)) from error
+
+
+def _standing() -> _Generators:
+    return random.getstate(), np.random.get_state()  # noqa: NPY002 - the original's
+
+
+def _set(generators: _Generators) -> None:
+    random.setstate(generators[0])
+    np.random.set_state(generators[1])  # noqa: NPY002 - the original's
+
+
+def _games(read: Any) -> list[str]:
+    folder = Path(str(sys.modules[read.__module__].__file__)).parent / "predefined_games"
+    return [path.stem for path in folder.glob("*.json")]
+
+
+def _original() -> Any:
+    """The package. It imports `gym`, for which Gymnasium stands in where that is not installed."""
+    stand_ins = {}
+    if importlib.util.find_spec("gym") is None:
+        names = ("", ".spaces", ".envs", ".envs.registration")
+        stand_ins = {f"gym{name}": sys.modules[f"gymnasium{name}"] for name in names}
+    sys.modules.update(stand_ins)
+    try:
+        importlib.import_module("meta_arcade.MetaArcade")
+        return importlib.import_module("meta_arcade")
+    except ModuleNotFoundError as error:
+        raise CannotLoad(
+            f"MetaArcade needs the package {error.name}; wanted lifelong-learning-systems/"
+            "meta-arcade installed with its curriculum_tools, and opencv-python-headless"
+        ) from error
+    finally:
+        for name in stand_ins:
+            del sys.modules[name]

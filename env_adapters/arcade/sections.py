@@ -1,0 +1,170 @@
+"""The sections of a game's config: what each may hold, and its defaults.
+
+Names and meanings are Meta Arcade's ("Configuration Files"), so its games can be played;
+`maze` and `maze_settings` are ours. Lengths are in sides of the screen, x to the right and y
+downwards.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from env_adapters.arcade.numbers import (
+    OR_DRAWN,
+    Area,
+    Color,
+    Count,
+    Points,
+    Share,
+    Shift,
+    Size,
+    Speed,
+    Within,
+)
+
+
+class Section(BaseModel):
+    """A table of a config; other keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Meta(Section):
+    """What the game is, and when it is cut off."""
+
+    description: str = ""
+    max_episode_length: Annotated[int, Within(1, 1_000_000), OR_DRAWN] = 5000  # steps
+
+
+class Actions(Section):
+    """What the player can do; another action is a noop."""
+
+    up: bool = False
+    down: bool = False
+    left: bool = True
+    right: bool = True
+    fire: bool = False
+
+
+class GameElements(Section):
+    """What is in the game. Walls at the sides always are."""
+
+    top_wall: bool = False
+    bottom_wall: bool = False
+    ball: bool = False
+    opponent: bool = False
+    blocks: bool = False
+    static_barriers: bool = False
+    maze: bool = False
+
+
+class DisplaySettings(Section):
+    """Colours around the game: its ground, the bars, and what they indicate."""
+
+    background_color: Color = (12, 12, 24)
+    ui_color: Color = (70, 70, 90)
+    indicator_color_1: Color = (240, 210, 120)
+    indicator_color_2: Color = (30, 30, 40)
+
+
+class PlayerSettings(Section):
+    """The player, who starts at the bottom."""
+
+    width: Size = 0.2
+    height: Size = 0.03
+    speed: Speed = 0.01
+    color: Color = (240, 240, 240)
+    steering: Share = 0.5  # of a ball's new direction that depends on where it hits the player
+
+
+class OpponentSettings(Section):
+    """The opponent, at the top."""
+
+    width: Size = 0.2
+    height: Size = 0.03
+    speed: Speed = 0.01
+    color: Color = (240, 60, 120)
+    skill_level: Share = 0.5  # of its decisions that are not by chance
+    can_shoot: bool = False
+    tracks_ball: bool = False
+
+
+class BallSettings(Section):
+    """The balls; a harmful one is a ring, ends the game where it touches the player."""
+
+    size: Size = 0.05
+    speed: Speed = 0.011
+    color: Color = (255, 170, 40)
+    harmful: bool = False
+    num_balls: Annotated[int, Within(1, 3), OR_DRAWN] = 1
+
+
+class GridSettings(Section):
+    """Rectangles in a grid over an area."""
+
+    creation_area: Area = (0.036, 0.127, 0.929, 0.286)
+    rows: Count = 4
+    cols: Count = 6
+    per_row: Annotated[int | Literal["full"], Within(0, 30, "full"), OR_DRAWN] = "full"  # by chance
+    spacing: Annotated[float, Within(-0.1, 0.9), OR_DRAWN] = 0.15  # of a cell that stays free
+    clear_path: bool = False  # one from below to above, by chance
+
+
+class BlocksSettings(GridSettings):
+    """Blocks to collect with the player, a ball or a shot; harmful ones are crossed out."""
+
+    color: Color = (220, 70, 60)
+    static_weave_fall: Literal["static", "weave", "fall"] = "static"
+    speed: Speed = 0.0
+    harmful: bool = False  # ends the game where it touches the player
+    points: Annotated[float | Literal["divide"], Within(-100.0, 100.0, "divide"), OR_DRAWN] = (
+        "divide"  # 100 among all
+    )
+    fall_points: Points = -100.0  # where one falls out of the screen
+
+
+class StaticBarrierSettings(GridSettings):
+    """Barriers; `color` is that of all walls."""
+
+    creation_area: Area = (0.4, 0.4, 0.2, 0.2)
+    rows: Count = 1
+    cols: Count = 1
+    spacing: Annotated[float, Within(-0.1, 0.9), OR_DRAWN] = 0.0
+    color: Color = (130, 110, 210)
+
+
+class MazeSettings(Section):
+    """A maze with one way between any two cells, open somewhere below and above."""
+
+    creation_area: Area = (0.005, 0.1, 0.99, 0.68)
+    rows: Annotated[int, Within(1, 12), OR_DRAWN] = 4
+    cols: Annotated[int, Within(1, 12), OR_DRAWN] = 5
+    thickness: Annotated[float, Within(0.01, 0.1), OR_DRAWN] = 0.025
+
+
+class ImageSettings(Section):
+    """What is done to the finished picture, the bars included."""
+
+    color_inversion: bool = False  # after the shifts
+    rotation: Annotated[int, Within(0, 3), OR_DRAWN] = 0  # quarter turns, counter-clockwise
+    hue_shift: Shift = 0.0
+    saturation_shift: Shift = 0.0
+    value_shift: Shift = 0.0
+
+
+class Game(Section):
+    """A whole config."""
+
+    meta: Meta = Meta()
+    actions: Actions = Actions()
+    game_elements: GameElements = GameElements()
+    display_settings: DisplaySettings = DisplaySettings()
+    player_settings: PlayerSettings = PlayerSettings()
+    opponent_settings: OpponentSettings = OpponentSettings()
+    ball_settings: BallSettings = BallSettings()
+    blocks_settings: BlocksSettings = BlocksSettings()
+    static_barrier_settings: StaticBarrierSettings = StaticBarrierSettings()
+    maze_settings: MazeSettings = MazeSettings()
+    image_settings: ImageSettings = ImageSettings()
