@@ -100,7 +100,8 @@ class Ledger:
         ledger = cls.__new__(cls)
         ledger._open(folder)
         try:
-            tables.TABLES.create_all(ledger._engine)
+            with _writing(folder):
+                tables.TABLES.create_all(ledger._engine)
             with ledger._transaction() as connection:
                 # A process that died here before left tables without a row: no run yet.
                 if connection.execute(sa.select(tables.about)).first():
@@ -259,7 +260,7 @@ class Ledger:
 
     @contextmanager
     def _transaction(self) -> Iterator[sa.Connection]:
-        with uninterrupted(), self._engine.begin() as connection:
+        with _writing(self._folder), uninterrupted(), self._engine.begin() as connection:
             yield connection
 
     @staticmethod
@@ -273,6 +274,18 @@ class Ledger:
         connection.execute(
             sa.update(tables.sessions).where(tables.sessions.c.id == session).values(spent)
         )
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    """A disk that is full, or gone, is told as what it is."""
+    try:
+        yield
+    except sa.exc.OperationalError as error:
+        raise UsageError(
+            f"{folder} cannot be written to: {error.orig}; what was committed is kept, and "
+            "--resume goes on with it"
+        ) from error
 
 
 def _exists(folder: Path) -> RunExists:

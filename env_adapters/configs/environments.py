@@ -22,6 +22,7 @@ from typing import Any, Protocol
 
 import gymnasium
 
+from env_adapters.arcade import GAMES, Arcade, make_config
 from env_adapters.configs.distributions import check_distributions
 from env_adapters.configs.physics import Physics, check_physics
 from env_adapters.configs.values import JSON, is_number
@@ -29,8 +30,12 @@ from env_adapters.gymnasium.library import make
 from env_adapters.gymnasium.suite_env import SuiteEnv
 from env_adapters.suites import suite_name
 from reglue.errors import UnknownName, UsageError
+from reglue.loading import check_arguments
 
 Env = gymnasium.Env[Any, Any]
+
+
+_ARCADE = "arcade:"
 
 
 class Configured(Protocol):
@@ -58,16 +63,26 @@ def configured(given: JSON, env_kwargs: Mapping[str, Any]) -> Configured:
     config = read_config(given)
     check_distributions(config)
     name = config["env"]
+    if name.startswith(_ARCADE):
+        return _Arcade(config, env_kwargs)
     if name.startswith("gymnasium:"):
         return _Gymnasium(config, env_kwargs)
     return _OfSuite(config, env_kwargs)
 
 
 def read_config(given: JSON) -> dict[str, JSON]:
-    """The config that a name, a path or a dict stands for: a dict with `env`. Raises UsageError."""
+    """The config that a name, a path or a dict stands for: a dict with `env`.
+
+    A game's name is the arcade's, and so is a dict without `env` that has game elements.
+    Raises UsageError.
+    """
     if isinstance(given, str) and given.endswith(".json"):
         given = _read_file(Path(given))
     config = {"env": given} if isinstance(given, str) else given
+    if isinstance(config, dict) and "env" not in config and "game_elements" in config:
+        config = {"env": _ARCADE, **config}
+    if isinstance(config, dict) and config.get("env") in GAMES:
+        config = {**config, "env": f"{_ARCADE}{config['env']}"}
     if not isinstance(config, dict) or not isinstance(config.get("env"), str):
         raise UsageError(f"got {given!r}, wanted an environment's name, or a dict with it as `env`")
     return config
@@ -80,6 +95,35 @@ def _read_file(path: Path) -> JSON:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise UsageError(f"{path} is no JSON: {error}") from error
+
+
+class _Arcade:
+    """`arcade:GAME`, changed by the sections that it has: each episode a config of its own."""
+
+    def __init__(self, config: dict[str, JSON], env_kwargs: Mapping[str, Any]) -> None:
+        game = config["env"].removeprefix(_ARCADE)
+        sections = _sections(config)
+        whole = make_config(game, sections) if game else make_config(sections)
+        self.config = {"env": config["env"], "name": config.get("name", game or "arcade"), **whole}
+        self._env_kwargs = env_kwargs
+        self._env: Env | None = None
+
+    def prepare(self, config: Mapping[str, JSON]) -> tuple[Env, dict[str, Any]]:
+        """The same environment for all configs."""
+        if self._env is None:
+            check_arguments("arcade", Arcade, {"config": {}, **self._env_kwargs})
+            self._env = Arcade(_sections(self.config), **self._env_kwargs)
+        return self._env, {"config": _sections(config)}
+
+    def close(self) -> None:
+        """Close the environment."""
+        if self._env is not None:
+            self._env.close()
+        self._env = None
+
+
+def _sections(config: Mapping[str, JSON]) -> dict[str, JSON]:
+    return {key: value for key, value in config.items() if key not in ("env", "name")}
 
 
 class _Gymnasium:

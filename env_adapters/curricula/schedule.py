@@ -118,7 +118,7 @@ def special_key(what: Any, readers: Mapping[str, Reader], path: str) -> str:
     if not isinstance(what, dict):
         return ""
     found = [key for key in what if key in _KEYS or key in readers]
-    if not found and "env" not in what:
+    if not found and "env" not in what and "game_elements" not in what:
         key = str(next(iter(what), ""))
         unknown = UnknownName("scheduling key", key, [*_KEYS, *readers, "env"])
         raise ScheduleError(path, str(unknown))

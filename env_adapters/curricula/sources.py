@@ -10,7 +10,7 @@ import gymnasium
 import numpy as np
 
 from env_adapters.configs import check_interpolation, interpolate, sample
-from env_adapters.configs.environments import Configured, Env, configured, read_config
+from env_adapters.configs.environments import Configured, Env, configured
 from env_adapters.curricula.named_env import NamedEnv
 from reglue.errors import UsageError
 
@@ -95,9 +95,8 @@ class Sources:
         for end in (one, other):
             if isinstance(end, gymnasium.Env):
                 raise UsageError(f"got {end}, wanted two configs: values of these change")
-        whole = read_config(other)
-        configured(whole, self._env_kwargs)  # refuses what is none
         environment = configured(one, self._env_kwargs)
+        whole = configured(other, self._env_kwargs).config
         key = json.dumps([environment.config, whole])
         return self._kept(key, Between(environment, whole))
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sqlalchemy as sa
 
 from env_adapters import Cell
 from glue_server import Order, Outcome
@@ -148,6 +149,17 @@ def test_commits_wait_for_the_disk(tmp_path: Path) -> None:
     with Ledger.create(tmp_path, {}) as ledger, ledger._engine.connect() as connection:
         assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
         assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
+
+
+def test_a_full_disk_is_told_and_what_was_committed_stays(tmp_path: Path) -> None:
+    with Ledger.create(tmp_path, {}) as ledger:
+        record(ledger, outcome(0))
+        full = "pragma max_page_count = 1"  # SQLite takes it for the pages that there are
+        sa.event.listen(ledger._engine, "begin", lambda each: each.exec_driver_sql(full))
+        with pytest.raises(UsageError, match=r"cannot be written to: .*full.*--resume"):
+            record(ledger, *(outcome(1, k) for k in range(10_000)))
+    with Ledger(tmp_path) as ledger:
+        assert next(ledger.rows()).unit == 0
 
 
 def test_what_sessions_spent_is_summed(tmp_path: Path) -> None:

@@ -1,0 +1,128 @@
+"""Curricula of the arcade's games, as Meta Arcade's documentation shows them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from env_adapters.arcade import make_config
+from env_adapters.curricula import NamedEnv, get_first_frames, make_curriculum
+from reglue.errors import UsageError
+
+PLACE = (slice(30, 40), slice(20, 30))  # where pong shows its background
+
+
+def pong(colour: Any) -> dict[str, Any]:
+    config = make_config("pong")
+    config["display_settings"]["background_color"] = colour
+    return config
+
+
+def colours(sheet: Any, count: int) -> list[list[int]]:
+    return [sheet[PLACE[0], 84 * k + 20][0].tolist() for k in range(count)]
+
+
+def test_names_configs_and_files_are_games(tmp_path: Path) -> None:
+    file = tmp_path / "mine.json"
+    file.write_text(json.dumps(make_config("duel")))
+    schedule = [["pong", 1], [make_config("breakout"), 1], ["arcade:maze", 1], [str(file), 1]]
+    env, total = make_curriculum(schedule)
+    assert total == 4
+    names = []
+    for k in range(4):
+        env.reset(options={"episode": k})
+        names.append(env.name)
+    assert names == ["pong", "arcade", "maze", "arcade"]
+
+
+def test_colours_are_interpolated_episode_by_episode() -> None:
+    schedule = [[{"interpolate": [pong([128, 128, 128]), pong([100, 100, 255])]}, 4]]
+    env, total = make_curriculum(schedule)
+    sheet = get_first_frames(env, total)
+    assert colours(sheet, 4) == [[121, 121, 160], [114, 114, 192], [107, 107, 223], [100, 100, 255]]
+
+
+def test_the_spread_of_a_distribution_is_interpolated() -> None:
+    grey = [128, 128, 128]
+    one, other = (
+        pong({"distribution": "normal", "mean": grey, "std": [std] * 3}) for std in (0, 60)
+    )
+    env, _ = make_curriculum([[{"interpolate": [one, other]}, 50]])
+    found = []
+    for k in range(50):
+        frame, _ = env.reset(options={"episode": k})
+        found.append(frame[PLACE][0, 0].astype(float) - 128)
+    early, late = np.std(found[:10]), np.std(found[40:])
+    assert early < 15
+    assert late > 30
+
+
+def test_games_are_pooled() -> None:
+    env, _ = make_curriculum([[{"pool": ["pong", "breakout", "duel"]}, 20]])
+    names = []
+    for k in range(20):
+        env.reset(options={"episode": k})
+        names.append(env.name)
+    assert set(names) == {"pong", "breakout", "duel"}
+
+
+def test_given_games_may_be_named() -> None:
+    import gymnasium
+
+    games = [
+        [NamedEnv(gymnasium.make("Reglue/Arcade-v0", config=game), name), 1]
+        for game, name in (("pong", [1, 0]), ("breakout", [0, 1]))
+    ]
+    env, _ = make_curriculum(games, task_id=True)
+    told = [env.reset(options={"episode": k})[0]["task_id"].tolist() for k in range(2)]
+    assert told == [[1, 0], [0, 1]]
+
+
+def test_keywords_reach_every_game() -> None:
+    env, _ = make_curriculum([["pong", 1], ["duel", 1]], continuous=True)
+    assert env.action_space.shape == (3,)
+
+
+def test_steps_divide_among_workers() -> None:
+    schedule = [["pong", 500], ["breakout", 500]]
+    totals = [make_curriculum(schedule, episodic=False, across_workers=n)[1] for n in (1, 4)]
+    assert totals == [1000, 250]
+
+
+@pytest.mark.parametrize(
+    ("schedule", "words"),
+    [
+        ([["pogn", 1]], r"schedule\[0\]: there is no .*'pogn'"),
+        (
+            [[{"env": "arcade:pogn"}, 1]],
+            r"schedule\[0\]: there is no game 'pogn'; did you mean pong",
+        ),
+        ([[{"env": "pong", "ball_setings": {}}, 1]], "'ball_setings'; did you mean ball_settings"),
+        (
+            [[{"env": "pong", "ball_settings": {"sped": 1}}, 1]],
+            "ball_settings 'sped'; did you mean",
+        ),
+        (
+            [[{"pool": ["pong", {"env": "pong", "ball_settings": 3}]}, 1]],
+            r"schedule\[0\].pool\[1\]",
+        ),
+    ],
+)
+def test_a_game_that_cannot_be_is_refused_with_its_place(schedule: Any, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        make_curriculum(schedule)
+
+
+def test_there_is_no_window() -> None:
+    make_curriculum([["pong", 1]], headless=True)
+    with pytest.raises(UsageError, match="no window is opened"):
+        make_curriculum([["pong", 1]], headless=False)
+
+
+def test_keywords_that_there_are_not_are_refused() -> None:
+    with pytest.raises(UsageError, match="headles"):
+        make_curriculum([["pong", 1]], headles=True)
