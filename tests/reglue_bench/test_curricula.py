@@ -1,0 +1,104 @@
+"""Curricula as benchmarks: an agent in another process, killed and resumed."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from reglue_bench import evaluate
+from reglue_bench.result import Result, read_result
+from tests.reglue_bench.toys import rows
+
+EPISODES = """\
+fit = "superset"
+seed = 3
+schedule = [
+    ["gymnasium:Acrobot-v1", 2],
+    [{ pool = ["pong", "maze", "coloured"] }, 3],
+    [{ interpolate = ["near", "far"] }, 3],
+]
+
+[configs.coloured]
+env = "arcade:breakout"
+[configs.coloured.display_settings]
+background_color = { distribution = "color", hrange = [0, 1], srange = [1, 1], lrange = [0.2, 0.4] }
+
+[configs.near]
+env = "env_adapters.metaworld:MetaWorld"
+kwargs = { goals = { reach-v3 = [[0.0, 0.6, 0.02, 0.1, 0.85, 0.1]] }, goal_visible = true }
+
+[configs.far]
+env = "env_adapters.metaworld:MetaWorld"
+kwargs = { goals = { reach-v3 = [[0.0, 0.6, 0.02, 0.1, 0.85, 0.3]] }, goal_visible = true }
+"""
+
+STEPS = EPISODES.replace("seed = 3", "seed = 3\nepisodic = false").replace(
+    'Acrobot-v1", 2', 'Acrobot-v1", 90'
+)
+
+DIES = """
+import os, signal, sys
+from pathlib import Path
+from reglue_bench.evaluation import plan_and_start
+from reglue_bench.settings import read_settings
+from reglue_bench.watching import Unwatched
+
+class Dies(Unwatched):
+    seen = 0
+    def outcome(self, outcome, phase):
+        self.seen += 1
+        if self.seen == 11:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+settings = read_settings(
+    benchmark=sys.argv[1], agent="random", runs=2, episodes=8, episode_limit=60, seed=5
+)
+plan_and_start(Path(sys.argv[2]), settings, Dies())
+"""
+
+
+def python(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def play(benchmark: str) -> Result:
+    return evaluate(benchmark, agent="random", runs=2, episodes=8, episode_limit=60, seed=5)
+
+
+def returns(result: Result) -> Sequence[Sequence[float]]:
+    assert result.online is not None
+    return [run.line for run in result.online.runs]
+
+
+@pytest.mark.parametrize("schedule", [EPISODES, STEPS], ids=["by episodes", "by steps"])
+def test_one_over_three_families_is_killed_and_resumed_to_the_same_ledger(
+    tmp_path: Path, schedule: str
+) -> None:
+    file = tmp_path / "worlds.toml"
+    file.write_text(schedule)
+    benchmark, folder = f"online:{file}", tmp_path / "run"
+    killed = python("-c", DIES, benchmark, str(folder))
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    resumed = python("-m", "reglue", "bench", "--resume", str(folder))
+    assert resumed.returncode == 0, resumed.stderr
+    assert "8 of 16 episodes are done" in resumed.stdout
+    unbroken = play(benchmark)
+    assert unbroken.complete
+    assert rows(read_result(folder)) == rows(unbroken)
+    assert returns(read_result(folder)) == returns(unbroken)
+
+
+def test_a_benchmark_of_ones_own_may_hold_a_curriculum(tmp_path: Path) -> None:
+    (tmp_path / "worlds.toml").write_text(EPISODES)
+    (tmp_path / "mine.toml").write_text(
+        'procedure = "online"\nruns = 2\nepisodes = 8\nepisode_limit = 60\nseed = 5\n'
+        'environment = "worlds.toml"\n'
+    )
+    mine = evaluate(str(tmp_path / "mine.toml"), agent="random")
+    assert returns(mine) == returns(play(f"online:{tmp_path / 'worlds.toml'}"))
