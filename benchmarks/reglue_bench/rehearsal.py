@@ -10,9 +10,9 @@ from pathlib import Path
 
 from reglue.errors import UsageError
 from reglue_bench.benchmarks import make_plan, split_name
+from reglue_bench.custom import is_custom
 from reglue_bench.declared import WAIT
 from reglue_bench.evaluation import start
-from reglue_bench.custom import is_custom
 from reglue_bench.ledger import Ledger, Row
 from reglue_bench.plan import Plan
 from reglue_bench.result import Result
