@@ -23,6 +23,7 @@ demo: .venv/is-installed ## evaluate an agent process on Meta-World and name its
 	$(BIN)/reglue report $(DEMO)
 
 test: .venv/dev-is-installed ## run every test but those of other languages and of containers
+	.ci/gl
 	$(BIN)/python -m pytest -n $(JOBS) --ignore tests/agent_clients --ignore tests/docker
 
 test-clients: .venv/dev-is-installed clients ## the clients in other languages: their tests, and the protocol's rules
@@ -119,7 +120,8 @@ clean: ## remove all that the other targets made, except runs/
 	touch $@
 
 .venv/dev-is-installed: .venv/is-installed
-	$(BIN)/python -m pip install -c constraints.txt -e '.[server,metaworld,gymnasium,dev]'
+	$(BIN)/python -m pip install -c constraints.txt \
+		-e '.[server,metaworld,gymnasium,robotics,atari,dm-control,dev]'
 	touch $@
 
 .venv-proto/is-installed: .ci/stubs-requirements.txt

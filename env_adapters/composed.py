@@ -8,8 +8,8 @@ from typing import Any
 
 from env_adapters.suites import SuiteName
 from reglue.errors import UnknownName, UsageError
-from reglue.spec import Arrays, TaskSpec
-from reglue.worlds import Cell, Step, Suite, World
+from reglue.spec import Array, Arrays, TaskSpec
+from reglue.worlds import Cell, Rendered, Step, Suite, World
 
 
 class Composed:
@@ -79,6 +79,7 @@ class _World:
         self._suites, self._sources = suites, sources
         self._worlds: dict[str, World] = {}
         self._live: World | None = None
+        self._last: World | None = None  # that is live, or was
         self._steps = 0
 
     def start(self, cell: Cell) -> Arrays:
@@ -93,7 +94,7 @@ class _World:
             self._worlds[key] = self._suites[key].world()
         world = self._worlds[key]
         first = world.start(replace(cell, task=task, variant=numbers[cell.variant]))
-        self._live, self._steps = world, 0
+        self._live, self._last, self._steps = world, world, 0
         return self._shown(first)
 
     def step(self, action: Arrays) -> Step:
@@ -110,11 +111,16 @@ class _World:
             step.reward, self._shown(step.observation), step.terminated, truncated, step.success
         )
 
+    def render(self) -> Array | None:
+        """As the episode's world; None where that does not draw."""
+        world: object = self._last
+        return world.render() if isinstance(world, Rendered) else None
+
     def close(self) -> None:
         """Close the worlds; `start` makes others."""
         for world in self._worlds.values():
             world.close()
-        self._worlds, self._live = {}, None
+        self._worlds, self._live, self._last = {}, None, None
 
     def _shown(self, observation: Arrays) -> Arrays:
         return {name: observation[name] for name in self._seen}

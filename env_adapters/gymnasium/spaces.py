@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import copy
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from env_adapters.gymnasium.library import gymnasium
-from reglue.errors import UsageError
+from reglue.errors import UnknownName, UsageError
 from reglue.spec import Array, Arrays, Box, Discrete, MultiBinary, MultiDiscrete, TensorSpec
 
 _KNOWN = "Box, Discrete, MultiBinary, MultiDiscrete from 0, Text, and Dict and Tuple of these"
@@ -39,6 +40,19 @@ class Tensors:
             raise UsageError(
                 f"the {name} space {space} has entries {names}, wanted a name for each"
             )
+
+    def only(self, names: Sequence[str]) -> Tensors:
+        """These tensors of it, for `arrays` alone. Raises UsageError for one there is not."""
+        known = {spec.name: leaf for spec, leaf in zip(self.specs, self._leaves, strict=True)}
+        for name in names:
+            if name not in known:
+                raise UnknownName("tensor to see", name, known)
+        if not names:
+            raise UsageError(f"got no tensors to see, wanted some of {sorted(known)}")
+        some = copy.copy(self)
+        some._leaves = [leaf for name, leaf in known.items() if name in names]
+        some.specs = tuple(leaf.tensor for leaf in some._leaves)
+        return some
 
     def arrays(self, value: Any) -> Arrays:
         """A value of the space as arrays, by name; copies."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,13 @@ from env_adapters.gymnasium.exact_world import ExactWorld
 from env_adapters.gymnasium.insides import insides
 from env_adapters.gymnasium.library import gymnasium, make
 from env_adapters.gymnasium.spaces import Tensors
-from env_adapters.gymnasium.world import World
+from env_adapters.gymnasium.world import Goals, World
+from reglue.errors import UsageError
 from reglue.spec import TaskSpec
 
 
 class OneEnvironment:
-    """Makes worlds that play one environment, the suite's only task, of one variant.
+    """Makes worlds that play one environment, the suite's only task; a variant is a goal.
 
     Environments that are known inside (classic control, MuJoCo v4 and v5, toy text, and
     those with `get_inside` and `set_inside`) are Restorable and Seeded, and all their
@@ -26,14 +27,36 @@ class OneEnvironment:
     clipped.
     """
 
-    def __init__(self, task: str, make: Callable[[], Any], options: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        task: str,
+        make: Callable[[], Any],
+        options: Mapping[str, Any],
+        *,
+        goals: int = 0,
+        goal_seed: int = 0,
+        sees: str | Sequence[str] | None = None,
+    ) -> None:
         """`options` are what it is made with, as a kept state must say.
 
-        Raises UsageError where a space has no tensors.
+        `goals` are drawn once, from `goal_seed`, and are the task's variants; 0 for one
+        variant, in which episodes draw their own. `sees` names the tensors that agents see,
+        all by default: a goal that is not among them is hidden.
+
+        Raises UsageError where a space has no tensors, or the environment no goals to set.
         """
-        self._task, self._make, self._options = task, make, options
-        env = make()
+        _check_whole("goals", goals)
+        _check_whole("goal_seed", goal_seed)
+        self._task, self._options = task, dict(options)
+        self._make = make if goals == 0 else _with_goals(make)
+        env = self._make()
+        self._goals: Goals | None = None
+        if goals:
+            self._options.update(goals=goals, goal_seed=goal_seed)
+            self._goals = _drawn(env, goals, goal_seed)
         self._observations = Tensors("observation", env.observation_space)
+        if sees is not None:
+            self._observations = self._observations.only([sees] if isinstance(sees, str) else sees)
         self._actions = Tensors("action", env.action_space)
         known = env.spec
         self._spec = TaskSpec(
@@ -52,8 +75,8 @@ class OneEnvironment:
 
     @property
     def variants(self) -> Mapping[str, int]:
-        """One task of one variant."""
-        return {self._task: 1}
+        """One task, of as many variants as it has goals."""
+        return {self._task: 1 if self._goals is None else len(self._goals)}
 
     @property
     def standardizes(self) -> bool:
@@ -64,7 +87,7 @@ class OneEnvironment:
         """A world for one more slot."""
         tensors = (self._observations, self._actions)
         if self._insides is None:
-            return World(self._task, self._take, *tensors)
+            return World(self._task, self._take, *tensors, goals=self._goals)
         return ExactWorld(
             self._task,
             self._take,
@@ -72,6 +95,7 @@ class OneEnvironment:
             horizon=self._spec.horizon,
             insides=self._insides,
             mark=self._mark(),
+            goals=self._goals,
         )
 
     def _take(self) -> Any:
@@ -94,11 +118,38 @@ class Gymnasium(OneEnvironment):
 
     `options` are keywords of `gymnasium.make`: the environment's own, and
     `max_episode_steps` (-1 for no limit). Observation and action are one tensor each,
-    `observation` and `action`, or those of their Dict or Tuple, see `Tensors`.
+    `observation` and `action`, or those of their Dict or Tuple, see `Tensors`. For `goals`,
+    `goal_seed` and `sees` see OneEnvironment.
 
     Raises UnknownName; MissingExtra; CannotLoad where Gymnasium cannot make it;
-    UsageError where a space has no tensors.
+    UsageError where a space has no tensors, or the environment no goals to set.
     """
 
-    def __init__(self, id: str, **options: Any) -> None:  # noqa: A002 - Gymnasium's word
-        super().__init__(id, lambda: make(id, options), options)
+    def __init__(
+        self,
+        id: str,  # noqa: A002 - Gymnasium's word
+        *,
+        goals: int = 0,
+        goal_seed: int = 0,
+        sees: str | Sequence[str] | None = None,
+        **options: Any,
+    ) -> None:
+        chosen: dict[str, Any] = {"goals": goals, "goal_seed": goal_seed, "sees": sees}
+        super().__init__(id, lambda: make(id, options), options, **chosen)
+
+
+def _check_whole(name: str, given: object) -> None:
+    if not isinstance(given, int) or given < 0:
+        raise UsageError(f"got {name} {given!r}, wanted a whole number from 0")
+
+
+def _with_goals(make: Callable[[], Any]) -> Callable[[], Any]:
+    from env_adapters.goals import goal_environment
+
+    return lambda: goal_environment(make())
+
+
+def _drawn(env: Any, goals: int, seed: int) -> Goals:
+    from env_adapters.goals.variants import GoalVariants
+
+    return GoalVariants(env, goals, seed)

@@ -10,7 +10,7 @@ from env_adapters.gymnasium.spaces import Tensors, space_of
 from reglue.calls import Phase
 from reglue.errors import UnknownName, UsageError
 from reglue.spec import TensorSpec
-from reglue.worlds import Cell, Suite
+from reglue.worlds import Cell, Rendered, Suite
 
 _SEEDS = 2**63
 
@@ -57,6 +57,10 @@ class SuiteEnv(gymnasium.Env[Any, Any]):
         observation = self._observations.value(step.observation)
         info = {"success": step.success}
         return observation, step.reward, step.terminated, step.truncated, info
+
+    def render(self) -> Any:
+        """What the world draws; None where it does not."""
+        return self._world.render() if isinstance(self._world, Rendered) else None
 
     def close(self) -> None:
         """Close the world."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -13,7 +14,7 @@ from env_adapters.gymnasium.spaces import Tensors
 from reglue.calls import Phase
 from reglue.chance import Chance
 from reglue.errors import UnknownName, UsageError
-from reglue.spec import Arrays
+from reglue.spec import Array, Arrays
 from reglue.worlds import Cell, Step
 
 _SUCCESS = ("is_success", "success")  # gymnasium-robotics' words
@@ -92,6 +93,18 @@ class World:
             truncated=bool(truncated),
             success=success,
         )
+
+    def render(self) -> Array | None:
+        """What the environment draws; None unless its `render_mode` is "rgb_array"."""
+        if self._env is None:
+            return None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # some warn where they do not draw
+            try:
+                picture = self._env.render()
+            except NotImplementedError:
+                return None
+        return np.array(picture) if isinstance(picture, np.ndarray) else None
 
     def close(self) -> None:
         """Close the environment; `start` makes another."""

@@ -58,6 +58,11 @@ class Simulator:
         """Steps since the episode began."""
         return int(self._share.attributes["curr_path_length"])
 
+    @property
+    def model(self) -> Any:
+        """MuJoCo's, which simulators share: this one's whenever it has read its state."""
+        return self._env.model
+
     def start(self, goal: Sequence[float], *, goal_visible: bool) -> Floats:
         """Begin an episode; its first observation, (39,). Raises UsageError.
 

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from env_adapters.metaworld.observations import ACTION, Observations, View
+from env_adapters.metaworld.pictures import Pictures
 from env_adapters.metaworld.pool import SimulatorPool
 from env_adapters.metaworld.simulator import Simulator
 from env_adapters.metaworld.snapshot import Snapshot, read_snapshot
 from reglue.calls import Phase
 from reglue.errors import UnknownName, UsageError
-from reglue.spec import Arrays
+from reglue.spec import Array, Arrays
 from reglue.worlds import Cell, Step
 
 
@@ -54,6 +55,8 @@ class World:
         self._pool = pool
         self._suite = suite  # the mark in the states that it keeps
         self._episode: _Episode | None = None
+        self._last: _Episode | None = None  # that is over
+        self._pictures: Pictures | None = None
 
     def start(self, cell: Cell) -> Arrays:
         """Begin the cell's episode. Raises UsageError; the one before then goes on.
@@ -120,11 +123,27 @@ class World:
         self.close()
         self._episode = self._new(snapshot.cell, simulator)
 
+    def render(self) -> Array | None:
+        """The table from a corner, (480, 480, 3); None before the first start.
+
+        An episode that is over is shown until another world takes its simulator. Raises
+        UsageError where MuJoCo cannot draw on this machine.
+        """
+        shown = self._episode or self._last
+        if shown is None:
+            return None
+        if self._pictures is None:
+            self._pictures = Pictures(shown.simulator.model)
+        return self._pictures.take(shown.simulator.get_state().physics)
+
     def close(self) -> None:
         """Give the simulator back; `start` may still be called."""
         if self._episode is not None:
             self._pool.give_back(self._episode.simulator)
-            self._episode = None
+            self._last, self._episode = self._episode, None
+        if self._pictures is not None:  # the next episode may be another task's
+            self._pictures.close()
+            self._pictures = None
 
     def _new(self, cell: Cell, simulator: Simulator) -> _Episode:
         return _Episode(cell, simulator, self._rules.observations.view(cell.task))

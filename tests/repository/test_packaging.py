@@ -110,5 +110,5 @@ def constraints() -> list[str]:
 
 
 def requirement_name(requirement: str) -> str:
-    """`grpcio` of `grpcio>=1.76,<2`."""
-    return requirement.partition(">=")[0].partition("==")[0]
+    """`grpcio` of `grpcio>=1.76,<2`, `shimmy` of `shimmy[dm-control]>=2`."""
+    return requirement.partition(">=")[0].partition("==")[0].partition("[")[0]

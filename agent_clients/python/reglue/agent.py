@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from reglue.calls import UNLIMITED, Actions, Budget, Ends, Phase, Starts, Steps, Turn
-from reglue.errors import NotAnAgent
+from reglue.errors import NotAnAgent, UsageError
+from reglue.goals import Goals
 from reglue.spec import Arrays, TaskSpec
 
 Chosen: TypeAlias = npt.ArrayLike | Mapping[str, npt.ArrayLike]
@@ -31,11 +32,13 @@ class Agent:
 
     `self.spec` is the TaskSpec, `self.phase` the Phase of the present turn and
     `self.budget` the time that remains; they are set before the routine that needs them.
+    `self.seen_goals` holds what `get_goal` gives, where the task shows goals.
     """
 
     spec: TaskSpec
     phase: Phase
     budget: Budget = UNLIMITED
+    seen_goals: Goals | None = None
 
     max_slots = 0
     """Most slots the agent plays at once; 0 means any number."""
@@ -50,6 +53,17 @@ class Agent:
     def adapts(self) -> bool:
         """True if the agent can be taken through adapt_begin and adapt."""
         return True
+
+    def get_goal(self, slot: int) -> dict[str, npt.NDArray[Any]]:
+        """The newest goal that was seen in `slot`, by the names of its tensors; copies.
+
+        Tensors of goals are called `desired_goal`, or end so, as `state_desired_goal`. Raises
+        UsageError where the task shows none, or nothing was seen in that slot yet.
+        """
+        if self.seen_goals is None:
+            shown = [tensor.name for tensor in self.spec.observations]
+            raise UsageError(f"got a task that shows {shown}, wanted a tensor called desired_goal")
+        return self.seen_goals.of(slot)
 
     def agent_init(self, spec: TaskSpec) -> None:
         """Become naive again: everything learned before is forgotten."""

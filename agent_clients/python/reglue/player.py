@@ -26,6 +26,7 @@ from reglue.calls import (
     Turn,
 )
 from reglue.errors import NotAnAgent
+from reglue.goals import shown_goals
 from reglue.spec import TaskSpec, TensorSpec
 from reglue.version import sdk
 
@@ -50,9 +51,12 @@ def play(agent: Agent, call: Call) -> Reply | None:
     match call:
         case Turn():
             agent.phase = call.phase
+            if agent.seen_goals is not None:
+                agent.seen_goals.see(call)
             return _actions(agent.spec, agent.turn(call))
         case Init(spec):
             agent.spec = spec
+            agent.seen_goals = shown_goals(spec)
             agent.agent_init(spec)
         case Freeze():
             agent.agent_freeze()

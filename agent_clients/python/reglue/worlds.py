@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from reglue.calls import Phase
-from reglue.spec import Arrays, TaskSpec
+from reglue.spec import Array, Arrays, TaskSpec
 from reglue.values import value
 
 
@@ -75,6 +75,17 @@ class Seeded(Protocol):
 
     def set_random_seed(self, seed: bytes) -> None:
         """Let chance go on from `seed`; nothing else changes. Raises UsageError."""
+
+
+@runtime_checkable
+class Rendered(Protocol):
+    """A world that can be looked at, which changes nothing."""
+
+    def render(self) -> Array | None:
+        """The episode that is on, or has just ended: (height, width, 3) uint8, new or None.
+
+        None where there is no picture to be had. Raises whatever a library for drawing does.
+        """
 
 
 class Suite(Protocol):

@@ -1,0 +1,104 @@
+"""Numbers to log of rollouts, named as in multiworld.
+
+A rollout is a dict; `env_infos` holds the infos of its steps, in order, `observations` what
+was seen: a dict of arrays each, or arrays.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from numbers import Number
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from reglue.errors import UsageError
+from reglue.spec import Array
+
+Rollout: TypeAlias = Mapping[str, Any]
+
+
+def get_diagnostics(
+    rollouts: Sequence[Rollout], names: Sequence[str], *, prefix: str = ""
+) -> OrderedDict[str, Any]:
+    """Of each name in the infos: statistics of all steps, then `Final …` of last steps.
+
+    Raises UsageError where an info lacks the name.
+    """
+    found: OrderedDict[str, Any] = OrderedDict()
+    for name in names:
+        values = _values(rollouts, name)
+        found.update(statistics(f"{prefix}{name}", values, of_one=True))
+        found.update(statistics(f"Final {prefix}{name}", _at(values, -1), of_one=True))
+    return found
+
+
+def goal_conditioned_diagnostics(
+    rollouts: Sequence[Rollout], names: Sequence[str]
+) -> OrderedDict[str, Any]:
+    """Of each name in the infos: statistics of all steps, of the last and of the first."""
+    found: OrderedDict[str, Any] = OrderedDict()
+    for name in names:
+        values = _values(rollouts, name)
+        found.update(statistics(name, values, of_one=True))
+        for when, step in (("final", -1), ("initial", 0)):
+            of_steps = _at(values, step)
+            found.update(statistics(f"{name}/{when}", of_steps, of_one=True, min_max=False))
+    return found
+
+
+def get_contextual_diagnostics(
+    rollouts: Sequence[Rollout],
+    contexts: Sequence[Mapping[str, Any]],
+    *,
+    state_key: str = "state_observation",
+    goal_key: str = "state_desired_goal",
+) -> OrderedDict[str, Any]:
+    """Distances of each rollout's states to its context's goal: at the end, and at all steps."""
+    distances = [
+        [np.linalg.norm(seen[state_key] - context[goal_key]) for seen in rollout["observations"]]
+        for rollout, context in zip(rollouts, contexts, strict=True)
+    ]
+    found = statistics(f"{goal_key}/final/distance", _at(distances, -1))
+    at_all = [distance for of_one in distances for distance in of_one]
+    found.update(statistics(f"{goal_key}/distance", at_all))
+    return found
+
+
+def statistics(
+    name: str, data: Any, *, of_one: bool = False, min_max: bool = True
+) -> OrderedDict[str, Any]:
+    """`<name> Mean`, `Std` (ddof 0), `Max` and `Min` of numbers, arrays or lists of them.
+
+    A number is itself, and so is an array of one element unless `of_one`; nothing has no
+    statistics; a tuple's entries are `<name>_0` and so on.
+    """
+    if isinstance(data, Number):
+        return OrderedDict({name: data})
+    if len(data) == 0:
+        return OrderedDict()
+    if isinstance(data, tuple):
+        each = (statistics(f"{name}_{place}", entry) for place, entry in enumerate(data))
+        return OrderedDict(item for found in each for item in found.items())
+    if isinstance(data, list) and np.ndim(data[0]):
+        data = np.concatenate(data)
+    if isinstance(data, np.ndarray) and data.size == 1 and not of_one:
+        return OrderedDict({name: float(data.item())})
+    found = OrderedDict({f"{name} Mean": np.mean(data), f"{name} Std": np.std(data)})
+    if min_max:
+        found.update({f"{name} Max": np.max(data), f"{name} Min": np.min(data)})
+    return found
+
+
+def _values(rollouts: Sequence[Rollout], name: str) -> list[Array]:
+    """Of each rollout's steps."""
+    try:
+        return [np.array([info[name] for info in each["env_infos"]]) for each in rollouts]
+    except KeyError as error:
+        raise UsageError(f"got a rollout without {error}, wanted env_infos with {name}") from error
+
+
+def _at(values: Sequence[Any], step: int) -> list[Any]:
+    """Of rollouts that have steps."""
+    return [each[step] for each in values if len(each)]

@@ -1,0 +1,102 @@
+"""A goal environment as one whose observation is a vector."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from env_adapters.goals.forwarding import Forwarding, found_in
+from env_adapters.goals.robotics import goal_environment
+from reglue.errors import UnknownName, UsageError
+from reglue.spec import Array
+
+
+class FlatGoalEnv(Forwarding):
+    """Observations are the entries `obs_key` of the Dict, one behind the other.
+
+    The goal is no part of them unless one of the keys is it, or `append_goal_to_obs`;
+    `get_goal()` gives the entries `goal_key`, in `goal_space`. Keys are a name or several,
+    and may be spelled `obs_keys` and `goal_keys`.
+    """
+
+    def __init__(
+        self,
+        env: gymnasium.Env[Any, Any],
+        obs_key: str | Sequence[str] | None = None,
+        goal_key: str | Sequence[str] | None = None,
+        append_goal_to_obs: bool = False,
+        *,
+        obs_keys: str | Sequence[str] | None = None,
+        goal_keys: str | Sequence[str] | None = None,
+    ) -> None:
+        """Raises UsageError for keys that there are not, and goals that would be seen twice."""
+        super().__init__(goal_environment(env))
+        known: Any = self.env.observation_space
+        self._obs_keys = _keys("obs_key", obs_key, obs_keys, "observation", known)
+        self._goal_keys = _keys("goal_key", goal_key, goal_keys, "desired_goal", known)
+        twice = set(self._obs_keys) & set(self._goal_keys) if append_goal_to_obs else None
+        if twice:
+            raise UsageError(
+                f"got {sorted(twice)} in obs_key and append_goal_to_obs, which would be seen "
+                "twice; wanted one of the two"
+            )
+        self._seen_keys = [*self._obs_keys, *(self._goal_keys if append_goal_to_obs else ())]
+        self._spaces = {key: known[key] for key in (*self._obs_keys, *self._goal_keys)}
+        self.observation_space = _space([self._spaces[key] for key in self._seen_keys])
+        self.goal_space = _space([self._spaces[key] for key in self._goal_keys])
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Array, dict[str, Any]]:
+        """Begin an episode."""
+        observation, info = self.env.reset(seed=seed, options=options)
+        return self._flat(observation, self._seen_keys), info
+
+    def step(self, action: Any) -> tuple[Array, Any, bool, bool, dict[str, Any]]:
+        """Take a step."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        return self._flat(observation, self._seen_keys), reward, terminated, truncated, info
+
+    def get_goal(self) -> Array:
+        """The goal as the environment has it now. Raises UsageError where there is none yet."""
+        goal = found_in(self.env).get_goal()
+        for key in self._goal_keys:
+            if key not in goal:
+                raise UnknownName("part of what get_goal gives", key, goal)
+        return self._flat(goal, self._goal_keys)
+
+    def _flat(self, entries: Mapping[str, Any], keys: Sequence[str]) -> Array:
+        parts = [spaces.flatten(self._spaces[key], entries[key]) for key in keys]
+        return np.concatenate(parts)  # type: ignore[arg-type]
+
+
+def _keys(
+    name: str,
+    one: str | Sequence[str] | None,
+    other: str | Sequence[str] | None,
+    default: str,
+    known: Any,
+) -> list[str]:
+    if one is not None and other is not None:
+        raise UsageError(f"got {name} {one!r} and {name}s {other!r}, wanted one of the two")
+    given = one if one is not None else other if other is not None else default
+    keys = [given] if isinstance(given, str) else list(given)
+    if not keys:
+        raise UsageError(f"got no {name}, wanted at least one")
+    for key in keys:
+        if key not in known.spaces:
+            raise UnknownName(f"entry of the observations for {name}", key, known.spaces)
+    return keys
+
+
+def _space(parts: Sequence[Any]) -> Any:
+    flat = [spaces.flatten_space(part) for part in parts]
+    for part, whole in zip(flat, parts, strict=True):
+        if not isinstance(part, spaces.Box):
+            raise UsageError(f"got {whole}, wanted a space that can be a vector")
+    low, high = (np.concatenate([getattr(part, end) for part in flat]) for end in ("low", "high"))
+    return spaces.Box(low, high, dtype=low.dtype.type)

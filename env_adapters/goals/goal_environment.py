@@ -1,0 +1,166 @@
+"""What goal environments have in common."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import gymnasium
+import numpy as np
+
+from env_adapters.goals.diagnostics import (
+    Rollout,
+    get_contextual_diagnostics,
+    get_diagnostics,
+    goal_conditioned_diagnostics,
+)
+from reglue.errors import UsageError
+from reglue.spec import Array
+
+Observation: TypeAlias = dict[str, Any]
+"""By name: an array each, or a dict of arrays where goals are of several parts."""
+
+PLAIN = ("observation", "desired_goal", "achieved_goal")
+"""What every observation has; `state_observation` and the like stand beside them."""
+
+
+class GoalEnvironment(gymnasium.Env[Observation, Any]):
+    """A Gymnasium environment whose observations are a Dict with a desired and an achieved goal.
+
+    Derive from it and write `reset`, `step`, `get_goal`, `set_goal`, `sample_goals` and
+    `rewards`. Where `fixed_goal` is set, `reset` and `sample_goals` are to give it.
+    """
+
+    _fixed: Any = None
+
+    diagnosed: tuple[str, ...] = ()
+    """Names in the infos of steps that `get_diagnostics` sums up."""
+
+    success: str = "is_success"
+    """The name of the flag in the infos of steps; empty where there is none."""
+
+    @property
+    def fixed_goal(self) -> Any:
+        """The goal of every reset and of every sample; None draws them.
+
+        Setting it raises UsageError for what `check_goal` refuses; it counts from the next
+        reset on.
+        """
+        return self._fixed
+
+    @fixed_goal.setter
+    def fixed_goal(self, goal: Any) -> None:
+        self._fixed = None if goal is None else self.check_goal(goal)
+
+    def check_goal(self, goal: Any) -> Any:
+        """`goal` as a value of its space, a copy. Raises UsageError, as `set_goal` does."""
+        space: Any = self.observation_space
+        return read_goal(goal, space["desired_goal"])
+
+    def get_goal(self) -> Observation:
+        """The desired goal by name, as the environment has it now. Raises UsageError."""
+        raise NotImplementedError
+
+    def set_goal(self, goal: Any) -> None:
+        """Want another goal, until the next reset.
+
+        `goal` is what `get_goal` gives, one row of `sample_goals`, or the array alone.
+        Raises UsageError for a goal outside its space, and where none can be set.
+        """
+        raise NotImplementedError
+
+    def sample_goals(self, n: int) -> Observation:
+        """`n` goals, drawn from `np_random`: by name as in `get_goal`, shape (n, *shape)."""
+        raise NotImplementedError
+
+    def rewards(self, achieved: Any, desired: Any, info: Any) -> Any:
+        """The reward of one achieved goal, or of each row of a batch."""
+        raise NotImplementedError
+
+    def check_images(self, size: int) -> None:
+        """Raise UsageError where `get_image` cannot draw, and say why."""
+        raise UsageError(f"{self} draws no images of itself; wanted one that has get_image")
+
+    def get_image(self, size: int, goal: Any = None) -> Array:
+        """How it looks now, or would look had it achieved `goal`; nothing changes by it.
+
+        Shape (size, size, 3), uint8; markers of goals are not in the picture. Raises
+        UsageError.
+        """
+        raise NotImplementedError
+
+    def compute_reward(self, *given: Any) -> Any:
+        """The reward by either convention, told apart by the number of arguments.
+
+        `(action, observation)`: multiworld's; of a batch of one.
+        `(achieved_goal, desired_goal, info)`: Gymnasium's; also of batches.
+        """
+        match given:
+            case [action, Mapping() as observation]:
+                return self.compute_rewards(_batch_of_one(action), _batch_of_one(observation))[0]
+            case _:
+                return self.compute_rewards(*given)
+
+    def compute_rewards(self, *given: Any) -> Any:
+        """The rewards of a batch (n, …), by either convention; see `compute_reward`.
+
+        Of an observation, `state_achieved_goal` and `state_desired_goal` are read where
+        they are there. Raises UsageError.
+        """
+        match given:
+            case [_, Mapping() as batch]:
+                return self.rewards(
+                    _state(batch, "achieved_goal"), _state(batch, "desired_goal"), {}
+                )
+            case [achieved, desired, info]:
+                return self.rewards(achieved, desired, info)
+            case _:
+                raise UsageError(
+                    f"got {len(given)} arguments, wanted (action, observation) or "
+                    "(achieved_goal, desired_goal, info)"
+                )
+
+    def get_diagnostics(self, rollouts: Sequence[Rollout]) -> OrderedDict[str, Any]:
+        """Mean, Std, Max and Min of what is `diagnosed`, and of its last values."""
+        return get_diagnostics(rollouts, self.diagnosed)
+
+    def get_contextual_diagnostics(
+        self, rollouts: Sequence[Rollout], contexts: Sequence[Mapping[str, Any]]
+    ) -> OrderedDict[str, Any]:
+        """Distances of states to the goal in each rollout's context."""
+        return get_contextual_diagnostics(rollouts, contexts)
+
+    def goal_conditioned_diagnostics(self, rollouts: Sequence[Rollout]) -> OrderedDict[str, Any]:
+        """What is `diagnosed`, and success, over all steps, at the last and at the first."""
+        names = [name for name in dict.fromkeys((*self.diagnosed, self.success)) if name]
+        return goal_conditioned_diagnostics(rollouts, names)
+
+
+def read_goal(goal: Any, space: Any) -> Array:
+    """`goal`, or what it holds by the name of a desired goal, as a value of a Box; a copy.
+
+    Raises UsageError for what is none.
+    """
+    if isinstance(goal, Mapping):
+        goal = _state(goal, "desired_goal")
+    try:
+        value = np.array(goal, space.dtype)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"got the goal {goal!r}, wanted one of {space}") from error
+    if value.shape != space.shape or not np.isfinite(value).all() or not space.contains(value):
+        raise UsageError(f"got the goal {value.tolist()}, wanted one of {space}")
+    return value
+
+
+def _state(observation: Mapping[str, Any], name: str) -> Any:
+    for key in (f"state_{name}", name):
+        if key in observation:
+            return observation[key]
+    raise UsageError(f"got {sorted(observation)}, wanted state_{name} or {name} among them")
+
+
+def _batch_of_one(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _batch_of_one(inner) for name, inner in value.items()}
+    return np.asarray(value)[None]

@@ -1,0 +1,164 @@
+"""Goal environments seen as images."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from env_adapters.goals.goal_environment import PLAIN, Observation
+from env_adapters.goals.goal_wrapper import GoalWrapper
+from reglue.errors import UnknownName, UsageError
+from reglue.spec import Array
+
+_REWARDS = ("wrapped_env", "image_distance", "image_sparse")
+
+
+class ImageEnv(GoalWrapper):
+    """Images of the observation, the desired and the achieved goal, beside the state.
+
+    `image_observation`, `image_desired_goal` and `image_achieved_goal` are added and take the
+    places of `observation`, `desired_goal` and `achieved_goal`, whose arrays are
+    `state_observation` and so on. An image is `imsize` × `imsize` × 3: uint8, or float64 from
+    0 to 1 if `normalize`; channels come first if `transpose`; it is one vector if `flat`. The
+    desired goal's is drawn where the goal becomes another one, as it would look then.
+
+    `info` has `image_dist`, the length of the difference of the images of both goals, and
+    `image_success`, 0 where it is below `threshold`, else -1. Rewards are the wrapped
+    environment's (`wrapped_env`), minus that distance (`image_distance`), or that success
+    (`image_sparse`).
+    """
+
+    def __init__(
+        self,
+        env: gymnasium.Env[Any, Any],
+        imsize: int = 84,
+        *,
+        transpose: bool = False,
+        normalize: bool = False,
+        flat: bool = True,
+        reward_type: str = "wrapped_env",
+        threshold: float = 10.0,
+    ) -> None:
+        """Raises UsageError where there are no goals, or they cannot be drawn."""
+        super().__init__(env)
+        if reward_type not in _REWARDS:
+            raise UnknownName("reward_type", reward_type, _REWARDS)
+        self.check_images(imsize)
+        self.diagnosed = (*self.diagnosed, "image_dist", "image_success")
+        self._size, self._transpose, self._normalize = imsize, transpose, normalize
+        self._flat, self._reward_type, self._threshold = flat, reward_type, threshold
+        self._drawn: tuple[bytes, Array] | None = None  # a goal and its image
+        blank = self._formed(np.zeros((imsize, imsize, 3), np.uint8))
+        image = spaces.Box(0, 1 if normalize else 255, blank.shape, blank.dtype.type)
+        known: Any = self.env.observation_space
+        images = {f"{prefix}{name}": image for prefix in ("", "image_") for name in PLAIN}
+        self.observation_space = spaces.Dict({**_with_states(known.spaces), **images})
+
+    def observation(self, observation: Observation) -> Observation:
+        """With images, in place of the plain three and beside the rest."""
+        seen = self._formed(self.goals.get_image(self._size))
+        images = {"observation": seen, "desired_goal": self._desired(), "achieved_goal": seen}
+        beside = {f"image_{name}": image.copy() for name, image in images.items()}
+        return {**_with_states(observation), **images, **beside}
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Begin an episode."""
+        self._drawn = None
+        return super().reset(seed=seed, options=options)
+
+    def step(self, action: Any) -> tuple[Observation, Any, bool, bool, dict[str, Any]]:
+        """Take a step."""
+        observation, reward, terminated, truncated, info = super().step(action)
+        distance = self._distance(observation["achieved_goal"], observation["desired_goal"])
+        info = {
+            **info,
+            "image_dist": float(distance),
+            "image_success": float(distance < self._threshold) - 1.0,
+        }
+        if self._reward_type != "wrapped_env":
+            reward = float(self._reward(distance))
+        return observation, reward, terminated, truncated, info
+
+    def get_goal(self) -> Observation:
+        """Its state and its image."""
+        image = self._desired()
+        images = {"desired_goal": image, "image_desired_goal": image.copy()}
+        return {**_with_states(self.goals.get_goal()), **images}
+
+    def check_goal(self, goal: Any) -> Any:
+        """Raises UsageError for an image, too: which state it shows cannot be told."""
+        if isinstance(goal, Mapping):
+            if "state_desired_goal" not in goal:
+                raise UsageError(f"got a goal of {sorted(goal)}, wanted state_desired_goal in it")
+            goal = goal["state_desired_goal"]
+        return self.goals.check_goal(goal)
+
+    def set_goal(self, goal: Any) -> None:
+        """By `state_desired_goal`, or its array alone."""
+        self.goals.set_goal(self.check_goal(goal))
+
+    def sample_goals(self, n: int) -> Observation:
+        """States and images; each is drawn as it would look now."""
+        goals = _with_states(self.goals.sample_goals(n))
+        drawn = [self._goal_image(goal) for goal in goals["state_desired_goal"]]
+        space: Any = self.observation_space
+        image = space["desired_goal"]
+        images = np.array(drawn, image.dtype).reshape(n, *image.shape)
+        return {**goals, "desired_goal": images, "image_desired_goal": images.copy()}
+
+    def compute_rewards(self, *given: Any) -> Any:
+        """As `reward_type` says, of states (wrapped_env) or of images."""
+        if self._reward_type == "wrapped_env":
+            return self.goals.compute_rewards(*given)
+        match given:
+            case [_, Mapping() as batch]:
+                return self.rewards(batch["achieved_goal"], batch["desired_goal"], {})
+            case _:
+                return super().compute_rewards(*given)
+
+    def rewards(self, achieved: Any, desired: Any, info: Any) -> Any:
+        """Of images, or of states where the rewards are the wrapped environment's."""
+        if self._reward_type == "wrapped_env":
+            return self.goals.rewards(achieved, desired, info)
+        return self._reward(self._distance(achieved, desired))
+
+    def _reward(self, distance: Any) -> Any:
+        if self._reward_type == "image_distance":
+            return -distance
+        return -np.asarray(distance > self._threshold, np.float64)
+
+    def _distance(self, one: Any, other: Any) -> Any:
+        """Of two images, or of each two of a batch; in float64, as uint8 would wrap."""
+        space: Any = self.observation_space
+        shape = space["desired_goal"].shape
+        apart = np.subtract(one, other, dtype=np.float64)
+        if apart.shape[apart.ndim - len(shape) :] != shape:
+            raise UsageError(f"got images of shape {apart.shape}, wanted (…, {shape})")
+        return np.sqrt(np.square(apart).sum(axis=tuple(range(-len(shape), 0))))
+
+    def _desired(self) -> Array:
+        """The image of the goal that is wanted now; drawn where it is another than before."""
+        goal = _with_states(self.goals.get_goal())["state_desired_goal"]
+        if self._drawn is None or self._drawn[0] != goal.tobytes():
+            self._drawn = goal.tobytes(), self._goal_image(goal)
+        return self._drawn[1].copy()
+
+    def _goal_image(self, goal: Array) -> Array:
+        return self._formed(self.goals.get_image(self._size, goal))
+
+    def _formed(self, image: Array) -> Array:
+        formed = image / 255.0 if self._normalize else image
+        formed = formed.transpose(2, 0, 1) if self._transpose else formed
+        return formed.ravel() if self._flat else formed
+
+
+def _with_states(entries: Mapping[str, Any]) -> Observation:
+    """The plain three as `state_…` too, where those are not there."""
+    states = {f"state_{name}": entries[name] for name in PLAIN if name in entries}
+    return {**states, **entries}

@@ -1,0 +1,58 @@
+"""What a camera sees of a MuJoCo environment, from a copy of its state: nothing changes by it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from env_adapters.gymnasium.library import mujoco
+from env_adapters.integration_state import Floats, IntegrationState
+from env_adapters.renderer import make_renderer
+from reglue.spec import Array
+
+Arrange = Callable[[Any], None]
+"""Changes the copy, an MjData, before it is drawn."""
+
+
+class Pictures:
+    """Square pictures of one model, without what marks goals."""
+
+    def __init__(self, model: Any, size: int, camera: Mapping[str, Any]) -> None:
+        """`camera` holds attributes of MuJoCo's free camera, where they are to differ.
+
+        Raises UsageError where MuJoCo cannot draw on this machine, and says what is missing.
+        """
+        mj = mujoco()
+        self.model = copy.copy(model)
+        _hide_markers(self.model)
+        self.data = mj.MjData(self.model)
+        self._renderer = make_renderer(self.model, size, size)
+        self._camera = mj.MjvCamera()
+        mj.mjv_defaultFreeCamera(self.model, self._camera)
+        for name, value in camera.items():
+            setattr(self._camera, name, value)
+
+    def take(self, state: Floats, arrange: Arrange) -> Array:
+        """(size, size, 3) uint8 of an IntegrationState's numbers, arranged otherwise."""
+        mj = mujoco()
+        IntegrationState(self).restore(state)
+        arrange(self.data)
+        mj.mj_forward(self.model, self.data)
+        self._renderer.update_scene(self.data, self._camera)
+        image: Array = self._renderer.render()
+        return image
+
+    def close(self) -> None:
+        """Free what the library for drawing holds."""
+        self._renderer.close()
+
+
+def _hide_markers(model: Any) -> None:
+    """Sites and bodies called target, those at Hand's fingertips, and what moves Fetch's hand."""
+    for site in range(model.nsite):
+        if model.site(site).name.startswith(("target", "finger")):
+            model.site_rgba[site, 3] = 0
+    for geom in range(model.ngeom):
+        if model.body(model.geom_bodyid[geom]).name.startswith(("target", "robot0:mocap")):
+            model.geom_rgba[geom, 3] = 0

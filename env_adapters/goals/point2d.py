@@ -1,0 +1,184 @@
+"""A point in a square that is to go to another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from env_adapters.goals.goal_environment import PLAIN, GoalEnvironment, Observation
+from reglue.errors import UnknownName, UsageError
+from reglue.spec import Array, Arrays
+
+_REWARDS = ("dense", "sparse", "vectorized_dense")
+_PAPER, _BALL, _GOAL = (255, 255, 255), (0, 0, 255), (0, 170, 0)
+_BALL_RADIUS = 0.5
+
+
+class Point2D(GoalEnvironment):
+    """An action moves the point by up to 1 along x and y, times `action_scale`; never done.
+
+    Positions lie within ±`boundary_dist`. Success is a distance below `target_radius`. The
+    reward is minus the distance (`dense`), -1 beyond the radius (`sparse`), or minus the
+    distance along each axis (`vectorized_dense`: two numbers, for scripts alone, as neither
+    Gymnasium nor the protocol takes them).
+
+    `render()` draws the point blue and, unless `show_goal` is false, the goal green.
+    """
+
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 10}  # noqa: RUF012 - Gymnasium's
+    diagnosed = ("distance_to_target",)
+
+    def __init__(  # noqa: PLR0913 - the original's
+        self,
+        *,
+        fixed_goal: Any = None,
+        reward_type: str = "dense",
+        action_scale: float = 1.0,
+        target_radius: float = 0.6,
+        boundary_dist: float = 4.0,
+        randomize_position_on_reset: bool = True,
+        show_goal: bool = True,
+        render_size: int = 84,
+        render_mode: str | None = None,
+    ) -> None:
+        """Raises UsageError, also for a goal outside the square."""
+        if reward_type not in _REWARDS:
+            raise UnknownName("reward_type", reward_type, _REWARDS)
+        sizes = {"target_radius": target_radius, "boundary_dist": boundary_dist}
+        for name, number in sizes.items():
+            if not 0 < number < np.inf:
+                raise UsageError(f"got {name} {number}, wanted a number above 0")
+        square = spaces.Box(-boundary_dist, boundary_dist, (2,), np.float64)
+        both = [prefix + name for prefix in ("", "state_") for name in PLAIN]
+        self.observation_space = spaces.Dict(dict.fromkeys(both, square))
+        self.action_space = spaces.Box(-1.0, 1.0, (2,), np.float64)
+        self._boundary = boundary_dist
+        self.fixed_goal = fixed_goal
+        self._reward_type, self._scale, self._radius = reward_type, action_scale, target_radius
+        self._starts_anywhere, self._shows_goal = randomize_position_on_reset, show_goal
+        self.render_mode, self._render_size = render_mode, render_size
+        self._goal: Array | None = None
+        self._position = np.zeros(2)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Draw the goal, then the position."""
+        super().reset(seed=seed)
+        self._goal = self._goals(1)[0]
+        self._position = self._anywhere(1)[0] if self._starts_anywhere else np.zeros(2)
+        return self._seen(), {}
+
+    def step(self, action: Any) -> tuple[Observation, Any, bool, bool, dict[str, Any]]:
+        """Move. Raises UsageError for what is no action."""
+        goal = self._wanted()
+        given = np.asarray(action, np.float64)
+        if given.shape != (2,) or not np.isfinite(given).all():
+            raise UsageError(f"got action {given.tolist()}, wanted two numbers")
+        velocity = np.clip(given, -1, 1) * self._scale
+        self._position = np.clip(self._position + velocity, -self._boundary, self._boundary)
+        distance = _length(self._position - goal)
+        info = {
+            "radius": self._radius,
+            "target_position": goal.copy(),
+            "distance_to_target": distance,
+            "velocity": velocity,
+            "speed": _length(velocity),
+            "is_success": bool(distance < self._radius),
+        }
+        return self._seen(), self.rewards(self._position, goal, info), False, False, info
+
+    def get_goal(self) -> Observation:
+        """Where to go, twice."""
+        return _named(self._wanted())
+
+    def set_goal(self, goal: Any) -> None:
+        """Go elsewhere, until the next reset."""
+        self._goal = self.check_goal(goal)
+
+    def sample_goals(self, n: int) -> Observation:
+        """Anywhere in the square; (n, 2)."""
+        return _named(self._goals(n))
+
+    def rewards(self, achieved: Any, desired: Any, info: Any) -> Any:
+        """Of positions (…, 2); float64."""
+        apart = np.subtract(achieved, desired, dtype=np.float64)
+        if apart.shape[-1:] != (2,):
+            raise UsageError(f"got goals of shape {apart.shape}, wanted (…, 2)")
+        match self._reward_type:
+            case "dense":
+                return -_length(apart)
+            case "sparse":
+                return -(_length(apart) > self._radius).astype(np.float64)
+            case _:
+                return -np.abs(apart)
+
+    def render(self) -> Any:
+        """(render_size, render_size, 3) uint8 in the mode rgb_array, else nothing."""
+        if self.render_mode is None:
+            return None
+        goal = self._goal if self._shows_goal else None
+        return self._drawn(self._render_size, self._position, goal)
+
+    def check_images(self, size: int) -> None:
+        """Any size will do."""
+        if size < 1:
+            raise UsageError(f"got images of size {size}, wanted 1 or more")
+
+    def get_image(self, size: int, goal: Any = None) -> Array:
+        """The point where it is, or at `goal`."""
+        place = self._position if goal is None else self.check_goal(goal)
+        return self._drawn(size, place, None)
+
+    def get_inside(self) -> dict[str, Array]:
+        """Position and goal, (2,) each."""
+        return {"position": self._position.copy(), "goal": self._wanted().copy()}
+
+    def set_inside(self, arrays: Arrays) -> None:
+        """Go on from there."""
+        self._position, self._goal = arrays["position"].copy(), arrays["goal"].copy()
+
+    def _wanted(self) -> Array:
+        if self._goal is None:
+            raise UsageError("there is no goal yet; call reset first")
+        return self._goal
+
+    def _goals(self, n: int) -> Array:
+        if self.fixed_goal is None:
+            return self._anywhere(n)
+        return np.repeat(self.fixed_goal[None], n, axis=0)
+
+    def _anywhere(self, n: int) -> Array:
+        return (2 * self.np_random.random((n, 2)) - 1) * self._boundary
+
+    def _seen(self) -> Observation:
+        place = {key: self._position.copy() for key in ("observation", "achieved_goal")}
+        state = {f"state_{key}": self._position.copy() for key in place}
+        return {**place, **state, **self.get_goal()}
+
+    def _drawn(self, size: int, place: Array, goal: Array | None) -> Array:
+        """Rows downwards, y upwards; a point is drawn whole at the boundary, too."""
+        half = self._boundary + _BALL_RADIUS
+        centres = ((np.arange(size) + 0.5) / size * 2 - 1) * half
+        image = np.full((size, size, 3), _PAPER, np.uint8)
+        discs: Mapping[tuple[int, int, int], tuple[Array | None, float]] = {
+            _GOAL: (goal, self._radius),
+            _BALL: (place, _BALL_RADIUS),
+        }
+        for colour, (at, radius) in discs.items():
+            if at is not None:
+                apart = np.square(centres - at[0])[None] + np.square(-centres - at[1])[:, None]
+                image[apart <= radius * radius] = colour
+        return image
+
+
+def _named(goal: Array) -> Observation:
+    return {"desired_goal": goal.copy(), "state_desired_goal": goal.copy()}
+
+
+def _length(vectors: Array) -> Any:
+    # Squares, a sum of two and a root: the same bits on every platform, as a norm's are not.
+    return np.sqrt(np.square(vectors).sum(axis=-1))

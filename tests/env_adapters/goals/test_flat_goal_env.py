@@ -1,0 +1,130 @@
+"""Dicts as vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from env_adapters.goals import FlatGoalEnv, Point2D
+from reglue.errors import UnknownName, UsageError
+
+
+def flat(*keys: Any, **options: Any) -> FlatGoalEnv:
+    """Around a point at the origin that is to go to (1, 2), after a reset."""
+    point = Point2D(randomize_position_on_reset=False, fixed_goal=(1, 2))
+    env = FlatGoalEnv(point, *keys, **options)
+    env.reset(seed=0)
+    return env
+
+
+@pytest.mark.filterwarnings("ignore:.*is different from the unwrapped version")
+def test_gymnasiums_checker_passes() -> None:
+    check_env(FlatGoalEnv(Point2D(), append_goal_to_obs=True), skip_render_check=True)
+
+
+def test_by_default_the_goal_is_apart() -> None:
+    env = flat()
+    first, _ = env.reset()
+    assert first.tolist() == [0, 0]
+    assert env.get_goal().tolist() == [1, 2]
+    seen, reward, terminated, truncated, _ = env.step((1, 0))
+    assert (seen.tolist(), reward, terminated, truncated) == ([1, 0], -2, False, False)
+    for space in (env.observation_space, env.goal_space):
+        assert space == gymnasium.spaces.Box(-4, 4, (2,), np.float64)
+
+
+@pytest.mark.parametrize(
+    ("options", "observation", "goal"),
+    [
+        ({"append_goal_to_obs": True}, [0, 0, 1, 2], [1, 2]),
+        ({"obs_key": ["observation", "desired_goal"]}, [0, 0, 1, 2], [1, 2]),
+        ({"obs_keys": ("observation", "state_observation")}, [0, 0, 0, 0], [1, 2]),
+        ({"goal_keys": ["desired_goal", "state_desired_goal"]}, [0, 0], [1, 2, 1, 2]),
+        ({"obs_key": "desired_goal", "goal_key": "state_desired_goal"}, [1, 2], [1, 2]),
+    ],
+)
+def test_keys_are_one_or_several_in_both_spellings(
+    options: dict[str, Any], observation: list[float], goal: list[float]
+) -> None:
+    env = flat(**options)
+    assert env.reset()[0].tolist() == observation
+    assert env.observation_space.contains(env.reset()[0])
+    assert env.get_goal().tolist() == goal
+
+
+def test_keys_go_by_place_too_as_in_multiworld() -> None:
+    env = flat(["observation"], ["desired_goal"], True)
+    assert env.reset()[0].tolist() == [0, 0, 1, 2]
+
+
+def test_a_goal_that_would_be_seen_twice_is_refused() -> None:
+    with pytest.raises(UsageError, match="which would be seen twice"):
+        flat(obs_key=["observation", "desired_goal"], append_goal_to_obs=True)
+
+
+def test_the_goal_is_asked_for_and_not_remembered() -> None:
+    env = flat()
+    env.set_goal((3, 3))
+    assert env.get_goal().tolist() == [3, 3]
+
+
+def test_before_a_reset_there_is_no_goal() -> None:
+    with pytest.raises(UsageError, match="call reset first"):
+        FlatGoalEnv(Point2D()).get_goal()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"obs_key": "observatoin"}, "did you mean .*observation"),
+        ({"goal_key": ["goal"]}, "for goal_key 'goal'"),
+        ({"obs_key": "observation", "obs_keys": "observation"}, "wanted one of the two"),
+        ({"obs_key": []}, "got no obs_key"),
+    ],
+)
+def test_keys_that_cannot_be_are_refused_at_construction(
+    options: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(UsageError, match=words):
+        FlatGoalEnv(Point2D(), **options)
+
+
+def test_an_environment_without_goals_is_refused() -> None:
+    with pytest.raises(UsageError, match="has no goals: its observations are Box"):
+        FlatGoalEnv(gymnasium.make("CartPole-v1"))
+
+
+def test_what_it_does_not_have_is_looked_for_within() -> None:
+    env = flat()
+    assert env.fixed_goal.tolist() == [1, 2]
+    observation = {"achieved_goal": np.zeros(2), "desired_goal": np.array([0, 2])}
+    assert env.compute_reward(np.zeros(2), observation) == -2
+    with pytest.raises(AttributeError):
+        _ = env.no_such_thing
+
+
+def test_a_registered_environment_is_wrapped_too() -> None:
+    env = FlatGoalEnv(gymnasium.make("Reglue/Point2D-v0"), append_goal_to_obs=True)
+    assert env.reset(seed=1)[0][2:].tolist() == env.get_goal().tolist()
+
+
+def test_a_part_of_the_goal_that_get_goal_lacks_is_named() -> None:
+    class Said(gymnasium.ObservationWrapper[Any, Any, Any]):
+        def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
+            super().__init__(env)
+            space: Any = env.observation_space
+            self.observation_space = gymnasium.spaces.Dict(
+                {**space.spaces, "said_desired_goal": space["desired_goal"]}
+            )
+
+        def observation(self, observation: Any) -> Any:
+            return {**observation, "said_desired_goal": observation["desired_goal"]}
+
+    env = FlatGoalEnv(Said(Point2D()), goal_key="said_desired_goal")
+    env.reset(seed=0)
+    with pytest.raises(UnknownName, match="what get_goal gives"):
+        env.get_goal()

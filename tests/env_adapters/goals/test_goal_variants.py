@@ -1,0 +1,128 @@
+"""A goal is a variant of its task, and may be hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+import pytest
+
+from env_adapters.admission import admit
+from env_adapters.gymnasium import Gymnasium
+from reglue.calls import Phase
+from reglue.errors import UnknownName, UsageError
+from reglue.worlds import Cell, Restorable
+
+POINT = "Reglue/Point2D-v0"
+
+
+def cell(variant: int, *, repeat: int = 0, task: str = POINT) -> Cell:
+    return Cell(task, variant, 7, repeat, Phase.EVALUATE)
+
+
+def goals_of(suite: Gymnasium) -> Iterator[list[float]]:
+    """In the first observation of each variant."""
+    with closing(suite.world()) as world:
+        for task, variants in suite.variants.items():
+            for variant in range(variants):
+                first = world.start(cell(variant, repeat=variant, task=task))
+                yield first["desired_goal"].tolist()
+
+
+def test_a_suite_has_as_many_variants_as_goals() -> None:
+    suite = Gymnasium(POINT, goals=5)
+    assert suite.variants == {POINT: 5}
+    goals = list(goals_of(suite))
+    assert len({tuple(goal) for goal in goals}) == 5
+    assert goals == list(goals_of(Gymnasium(POINT, goals=5)))
+    assert goals[:3] == list(goals_of(Gymnasium(POINT, goals=3)))
+    assert goals != list(goals_of(Gymnasium(POINT, goals=5, goal_seed=1)))
+
+
+def test_a_variants_goal_is_that_of_all_its_episodes() -> None:
+    with closing(Gymnasium(POINT, goals=2).world()) as world:
+        seen = [world.start(cell(1, repeat=repeat)) for repeat in range(4)]
+    assert len({first["desired_goal"].tobytes() for first in seen}) == 1
+    assert len({first["observation"].tobytes() for first in seen}) == 4
+
+
+def test_without_goals_each_episode_draws_its_own() -> None:
+    suite = Gymnasium(POINT)
+    assert suite.variants == {POINT: 1}
+    with closing(suite.world()) as world:
+        seen = [world.start(cell(0, repeat=repeat)) for repeat in range(4)]
+    assert len({first["desired_goal"].tobytes() for first in seen}) == 4
+
+
+def test_cells_with_goals_are_played_and_kept_to_the_bit() -> None:
+    admit(Gymnasium(POINT, goals=3))
+
+
+def test_a_state_is_refused_where_variants_are_other_goals() -> None:
+    with closing(Gymnasium(POINT, goals=3).world()) as world:
+        world.start(cell(2))
+        assert isinstance(world, Restorable)
+        state = world.get_state()
+    with closing(Gymnasium(POINT, goals=3, goal_seed=1).world()) as other:
+        assert isinstance(other, Restorable)
+        with pytest.raises(UsageError, match="kept with options"):
+            other.set_state(state)
+
+
+@pytest.mark.parametrize("variant", [-1, 3])
+def test_a_variant_that_there_is_not_is_refused(variant: int) -> None:
+    with (
+        closing(Gymnasium(POINT, goals=3).world()) as world,
+        pytest.raises(UsageError, match=rf"got variant {variant}, wanted 0 to 2"),
+    ):
+        world.start(cell(variant))
+
+
+@pytest.mark.parametrize("sees", ["observation", ["observation"]])
+def test_what_is_not_seen_is_hidden(sees: Any) -> None:
+    suite = Gymnasium(POINT, goals=2, sees=sees)
+    assert [tensor.name for tensor in suite.spec.observations] == ["observation"]
+    admit(suite)
+    with closing(suite.world()) as world:
+        assert list(world.start(cell(1))) == ["observation"]
+        assert list(world.step({"action": np.zeros(2)}).observation) == ["observation"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"sees": ["observatoin"]}, "did you mean .*observation"),
+        ({"sees": []}, "got no tensors to see"),
+        ({"goals": -1}, "got goals -1"),
+        ({"goals": "five"}, "got goals 'five'"),
+        ({"goals": 2, "goal_seed": -1}, "got goal_seed -1"),
+    ],
+)
+def test_what_cannot_be_is_refused_at_construction(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        Gymnasium(POINT, **options)
+
+
+def test_an_environment_without_goals_says_why_there_are_no_variants() -> None:
+    with pytest.raises(UsageError, match="has no goals: its observations are"):
+        Gymnasium("CartPole-v1", goals=2)
+
+
+def test_its_success_is_the_goals() -> None:
+    with closing(Gymnasium(POINT, goals=1).world()) as world:
+        seen = world.start(cell(0))
+        for _ in range(20):
+            way = seen["desired_goal"] - seen["observation"]
+            step = world.step({"action": np.clip(way, -1, 1)})
+            seen = step.observation
+            if step.success:
+                break
+        assert np.linalg.norm(seen["desired_goal"] - seen["observation"]) < 0.6
+        assert step.terminated
+
+
+def test_an_unknown_tensor_is_named() -> None:
+    with pytest.raises(UnknownName, match="tensor to see 'goal'"):
+        Gymnasium(POINT, sees=["goal"])

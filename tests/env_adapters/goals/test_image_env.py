@@ -1,0 +1,161 @@
+"""Images of the observation and of goals, beside the state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from env_adapters.goals import FlatGoalEnv, GoalEnvironment, ImageEnv, Point2D
+from reglue.errors import UnknownName, UsageError
+from tests.env_adapters.goals.cases import CASES
+
+NAMES = CASES["names of an ImageEnv"]
+IMAGES = ("observation", "desired_goal", "achieved_goal")
+
+
+def images(**options: Any) -> ImageEnv:
+    """Of a point at the origin that is to go to (1, 2), after a reset."""
+    point = Point2D(randomize_position_on_reset=False, fixed_goal=(1, 2))
+    env = ImageEnv(point, 20, **options)
+    env.reset(seed=0)
+    return env
+
+
+@pytest.mark.filterwarnings("ignore:.*is different from the unwrapped version")
+@pytest.mark.parametrize("options", [{}, {"normalize": True, "transpose": True, "flat": False}])
+def test_gymnasiums_checker_passes(options: dict[str, Any]) -> None:
+    check_env(ImageEnv(Point2D(), 8, **options), skip_render_check=True)
+
+
+def test_images_take_the_plain_places_and_stand_beside_the_state() -> None:
+    env = images()
+    observation, _ = env.reset()
+    assert env.observation_space.contains(observation)
+    assert sorted(observation) == NAMES["keys"]
+    for name in IMAGES:
+        assert (observation[name] == observation[f"image_{name}"]).all()
+        assert observation[name].shape == (20 * 20 * 3,)
+    assert observation["state_observation"].tolist() == [0, 0]
+    assert observation["state_desired_goal"].tolist() == [1, 2]
+    assert sorted(env.get_goal()) == NAMES["goal"]
+    assert sorted(env.step((0, 0))[4]) == NAMES["info"]
+
+
+@pytest.mark.parametrize(
+    ("options", "shape", "dtype"),
+    [
+        ({}, (1200,), np.uint8),
+        ({"normalize": True}, (1200,), np.float64),
+        ({"flat": False}, (20, 20, 3), np.uint8),
+        ({"flat": False, "transpose": True}, (3, 20, 20), np.uint8),
+    ],
+)
+def test_an_image_has_the_form_that_is_asked_for(
+    options: dict[str, Any], shape: tuple[int, ...], dtype: Any
+) -> None:
+    env = images(**options)
+    observation = env.step((0, 0))[0]
+    assert env.observation_space.contains(observation)
+    assert (observation["observation"].shape, observation["observation"].dtype) == (shape, dtype)
+    drawn = Point2D().get_image(20).astype(np.float64)
+    drawn = drawn / 255 if "normalize" in options else drawn
+    drawn = drawn.transpose(2, 0, 1) if "transpose" in options else drawn
+    assert (observation["observation"].ravel() == drawn.ravel()).all()
+
+
+def test_the_goals_image_is_what_is_seen_once_there() -> None:
+    env = images()
+    wanted = env.get_goal()["image_desired_goal"]
+    env.step((1, 1))
+    observation, _, _, _, info = env.step((0, 1))
+    assert (observation["image_observation"] == wanted).all()
+    assert (info["image_dist"], info["image_success"]) == (0, 0)
+
+
+def test_distances_of_images_do_not_wrap() -> None:
+    env = images()
+    observation, reward, _, _, info = env.step((0, 0))
+    seen = observation["achieved_goal"].astype(np.float64)
+    apart = np.linalg.norm(seen - observation["desired_goal"])
+    wrapped = np.linalg.norm(observation["achieved_goal"] - observation["desired_goal"])
+    assert info["image_dist"] == pytest.approx(apart)
+    assert apart > wrapped
+    assert info["image_success"] == -1
+    assert reward == -np.sqrt(5)
+
+
+def test_the_image_of_another_goal_is_drawn_anew() -> None:
+    env = images()
+    before = env.get_goal()["image_desired_goal"]
+    env.set_goal({"state_desired_goal": (-3, 0)})
+    observation = env.step((0, 0))[0]
+    assert observation["state_desired_goal"].tolist() == [-3, 0]
+    assert (observation["image_desired_goal"] == env.get_goal()["image_desired_goal"]).all()
+    assert (observation["image_desired_goal"] != before).any()
+
+
+def test_looking_changes_nothing() -> None:
+    plain, seen = Point2D(), ImageEnv(Point2D(), 8)
+    for step in range(20):
+        action = np.array([np.sin(step), np.cos(step)])
+        one = plain.reset(seed=3) if step % 9 == 0 else plain.step(action)
+        other = seen.reset(seed=3) if step % 9 == 0 else seen.step(action)
+        seen.sample_goals(0)
+        state = {name: other[0][f"state_{name}"].tolist() for name in IMAGES}
+        assert state == {name: one[0][name].tolist() for name in IMAGES}
+
+
+def test_sampled_goals_have_images() -> None:
+    env = ImageEnv(Point2D(), 8)
+    env.reset(seed=0)
+    goals = env.sample_goals(3)
+    assert goals["desired_goal"].shape == goals["image_desired_goal"].shape == (3, 192)
+    env.set_goal({name: rows[2] for name, rows in goals.items()})
+    assert (env.get_goal()["desired_goal"] == goals["desired_goal"][2]).all()
+    fixed = images().sample_goals(2)
+    assert fixed["state_desired_goal"].tolist() == [[1, 2], [1, 2]]
+
+
+def test_rewards_are_of_states_or_of_images() -> None:
+    env = images()
+    observation, reward, _, _, info = env.step((1, 0))
+    assert env.compute_reward(np.zeros(2), observation) == reward == -2
+    far = images(reward_type="image_distance")
+    assert far.step((1, 0))[1] == -info["image_dist"] == far.compute_reward(None, observation)
+    sparse = images(reward_type="image_sparse")
+    assert sparse.step((1, 0))[1] == -1
+    achieved, desired = observation["achieved_goal"], observation["desired_goal"]
+    two = np.stack([achieved, desired]), np.stack([desired, desired])
+    assert far.compute_rewards(*two, {}).tolist() == [-info["image_dist"], 0]
+    assert sparse.compute_reward(*two, {}).tolist() == [-1, 0]
+
+
+def test_states_are_no_images_and_images_no_states() -> None:
+    image, state = np.zeros(1200, np.uint8), np.zeros(2)
+    with pytest.raises(UsageError, match=r"wanted \(…, 2\)"):
+        images().compute_reward(image, image, {})
+    with pytest.raises(UsageError, match="got images of shape"):
+        images(reward_type="image_distance").compute_reward(state, state, {})
+    with pytest.raises(UsageError, match="wanted state_desired_goal"):
+        images().set_goal({"image_desired_goal": image})
+
+
+def test_what_cannot_be_is_refused_at_construction() -> None:
+    with pytest.raises(UnknownName, match="did you mean image_sparse"):
+        ImageEnv(Point2D(), reward_type="image_sparce")
+    with pytest.raises(UsageError, match="got images of size 0"):
+        ImageEnv(Point2D(), 0)
+    with pytest.raises(UsageError, match="draws no images of itself"):
+        ImageEnv(GoalEnvironment())
+
+
+def test_states_are_seen_and_goals_are_images_in_one_line() -> None:
+    env = FlatGoalEnv(
+        ImageEnv(Point2D(), 8), obs_key="state_observation", goal_key="image_desired_goal"
+    )
+    assert env.reset(seed=0)[0].shape == (2,)
+    assert env.get_goal().shape == (192,)
+    assert env.get_goal().dtype == np.uint8
