@@ -22,6 +22,7 @@ _ABOUT = {
     "conformance": "does a client of your own keep the rules of the protocol?",
     "glue": "join whoever comes: an agent, an environment and a benchmark program",
     "try": "rehearse: a few episodes, and what would fail",
+    "watch": "play a recorded episode again, with pictures",
     "report": "draw report.html of one run, or compare several",
 }
 

@@ -11,7 +11,7 @@ from typer import Argument, Option
 
 from glue_server.command import console, run_command
 from reglue.errors import UsageError
-from reglue_bench.report import names, write_report
+from reglue_bench.report import first_frames, names, write_report
 from reglue_bench.result import read_result
 
 
@@ -32,7 +32,8 @@ def report(
     path = out or folder / "report.html"
     if path.is_dir():
         raise UsageError(f"--out {path} is a folder; name the page, such as {path}/report.html")
-    write_report(list(zip(names(results, runs), results, strict=True)), path)
+    named = list(zip(names(results, runs), results, strict=True))
+    write_report(named, path, frames=[first_frames(each) for each in runs])
     console().print(str(path), markup=False, highlight=False, soft_wrap=True)
 
 

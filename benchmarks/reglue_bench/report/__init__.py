@@ -9,29 +9,43 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from reglue.errors import UsageError
+from reglue_bench.report.frames import first_frames
 from reglue_bench.report.page import Page, page
+from reglue_bench.report.views import Frame
 from reglue_bench.result import Result
 
-__all__ = ["Page", "draw_report", "names", "write_report"]
+__all__ = ["Frame", "Page", "draw_report", "first_frames", "names", "write_report"]
 
 
-def write_report(results: Sequence[tuple[str, Result]], path: Path, *, seed: int = 0) -> Path:
+def write_report(
+    results: Sequence[tuple[str, Result]],
+    path: Path,
+    *,
+    seed: int = 0,
+    frames: Sequence[Sequence[Frame]] = (),
+) -> Path:
     """Write the report of `results` to `path`, and return it; as `draw_report`.
 
     The folder is made.
     """
-    return draw_report(results, seed=seed).write(path)
+    return draw_report(results, seed=seed, frames=frames).write(path)
 
 
-def draw_report(results: Sequence[tuple[str, Result]], *, seed: int = 0) -> Page:
+def draw_report(
+    results: Sequence[tuple[str, Result]],
+    *,
+    seed: int = 0,
+    frames: Sequence[Sequence[Frame]] = (),
+) -> Page:
     """The report of `results`, (name, result) each.
 
     Several are compared, each with the first. `seed` is that of the bootstrap and of
-    the permutation tests. Raises UsageError where there is no result.
+    the permutation tests. `frames` are each run's first pictures (`first_frames`), or none
+    at all. Raises UsageError where there is no result.
     """
     if not results:
         raise UsageError("a report needs a result; name a run's folder")
-    return page(results, seed=seed)
+    return page(results, seed=seed, frames=frames or [()] * len(results))
 
 
 def names(results: Sequence[Result], folders: Sequence[Path]) -> list[str]:

@@ -11,7 +11,7 @@ import base64
 import hashlib
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -23,7 +23,7 @@ from reglue_bench.intervals import METHOD
 from reglue_bench.report.compare_view import comparison_view
 from reglue_bench.report.online_view import online_comparison, online_view
 from reglue_bench.report.run_view import run_view
-from reglue_bench.report.views import ComparisonView
+from reglue_bench.report.views import ComparisonView, Frame
 from reglue_bench.result import Result
 
 FOLDER = Path(__file__).parent
@@ -56,8 +56,10 @@ class Page:
         return path
 
 
-def page(results: Sequence[tuple[str, Result]], *, seed: int) -> Page:
-    """One run's report, or several runs compared with the first."""
+def page(
+    results: Sequence[tuple[str, Result]], *, seed: int, frames: Sequence[Sequence[Frame]]
+) -> Page:
+    """One run's report, or several runs compared with the first; `frames` are each run's."""
     names = _distinct([_name(name, result, alone=len(results) == 1) for name, result in results])
     runs = [(name, result) for name, (_, result) in zip(names, results, strict=True)]
     online = any(run.online for _, run in runs)
@@ -73,7 +75,10 @@ def page(results: Sequence[tuple[str, Result]], *, seed: int) -> Page:
         .get_template("template.html.jinja")
         .render(
             title=_title(runs),
-            runs=[view(name, run, run_id=f"run-{i}") for i, (name, run) in enumerate(runs)],
+            runs=[
+                replace(view(name, run, run_id=f"run-{i}"), frames=shown)
+                for i, ((name, run), shown) in enumerate(zip(runs, frames, strict=True))
+            ],
             comparison=comparison,
             online=online,
             seed=seed,

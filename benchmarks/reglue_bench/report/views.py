@@ -31,6 +31,14 @@ class Track:
 
 
 @dataclass(frozen=True, slots=True)
+class Frame:
+    """The first picture of an episode."""
+
+    caption: str
+    uri: str  # a PNG, in it
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """A run as the template shows it."""
 
@@ -51,6 +59,7 @@ class Run:
     steps_share: float
     versions: str
     plots: Sequence[Plot]
+    frames: Sequence[Frame] = ()
 
 
 @dataclass(frozen=True, slots=True)

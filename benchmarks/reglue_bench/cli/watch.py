@@ -1,0 +1,121 @@
+"""`reglue watch`: see what was played."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+from rich.progress import Progress
+from typer import Argument, Option
+
+from glue_server.command import console, run_command, say
+from reglue.errors import UsageError
+from reglue_bench.watch import Camera, Recorded, Replay, read_episode, with_pictures
+from reglue_bench.watch.screen import Screen
+from reglue_bench.watch.table import HEAD, line
+from reglue_bench.watch.video import video as writing
+from reglue_bench.words import number
+
+
+def watch(
+    run: Annotated[Path, Argument(metavar="FOLDER", help="folder of a run")],
+    episode: Annotated[int, Option(min=0, help="its number, from 0")],
+    unit: Annotated[
+        int | None,
+        Option(
+            min=0,
+            help="whose episode: the number of a run (online; default 0) or of a wave "
+            "(meta-learning; default 0), from 0. In multi-task runs each episode is a unit",
+        ),
+    ] = None,
+    video: Annotated[
+        Path | None, Option(metavar="FILE.mp4", help="write a video, and show nothing")
+    ] = None,
+    fps: Annotated[float, Option(help="pictures a second")] = 30.0,
+) -> None:
+    """Watch an episode: played again from its cell and its recorded actions.
+
+    A terminal shows pictures where the environment has any: observations that are pictures,
+    or what Gymnasium, Meta-World or a world's own `render` draws. Else each step is a line.
+
+    reglue watch runs/pong --episode 3
+
+    reglue watch runs/pong --unit 4 --episode 199 --video last.mp4
+
+    MUJOCO_GL=egl reglue watch runs/mt10 --episode 12 --video reach.mp4
+
+    The replay checks itself: rewards (where the run keeps them), steps, return and success
+    must be the recorded ones, to the bit. Then "replayed exactly" is said; else where it
+    differs, and which versions have changed since.
+
+    Exit codes: 0 replayed exactly; 1 it differs; 2 wrong usage; 130 interrupted.
+    """
+    if not (math.isfinite(fps) and 0 < fps <= 1000):
+        raise UsageError(f"got --fps {fps}, wanted a number above 0, at most 1000")
+    recorded = read_episode(run, episode, unit)
+    replay = Replay(recorded, with_pictures(recorded.suite))
+    try:
+        if video is not None:
+            _write(replay, recorded, video, fps)
+        elif console().is_terminal and not console().is_dumb_terminal:
+            _show(replay, recorded, fps)
+        else:
+            _list(replay, recorded)
+    finally:
+        replay.close()
+    row = recorded.row
+    success = ", success" if row.success else ""
+    say(f"replayed exactly: return {number(row.return_)} in {row.steps:,} steps{success}")
+    if video is not None:
+        say(str(video))
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """The command."""
+    run_command(watch, sys.argv[1:] if argv is None else argv)
+
+
+def _write(replay: Replay, recorded: Recorded, path: Path, fps: float) -> None:
+    camera = Camera(replay.spec, replay.world)
+    with writing(path, fps) as frames, Progress(console=console(), transient=True) as progress:
+        task = progress.add_task(str(path), total=recorded.row.steps)
+        for moment in replay.moments():
+            picture = camera.take(moment.observation)
+            if picture is None:
+                raise UsageError(
+                    f"{recorded.plan.benchmark} has no pictures: its observations are none, and "
+                    "its world has no render() that draws; leave --video away to see numbers"
+                )
+            frames.add(picture)
+            progress.update(task, completed=moment.step)
+
+
+def _show(replay: Replay, recorded: Recorded, fps: float) -> None:
+    """Pictures; lines where there is none."""
+    camera, moments = Camera(replay.spec, replay.world), replay.moments()
+    first = next(moments)
+    try:
+        picture = camera.take(first.observation)
+    except UsageError as error:
+        say(f"no pictures: {error}")
+        picture = None
+    if picture is None:
+        _list(replay, recorded)
+        return
+    title, steps = recorded.title, recorded.row.steps
+    with Screen(console(), title, steps=steps, fps=fps) as screen:
+        screen.show(first, picture)
+        for moment in moments:
+            taken = camera.take(moment.observation)
+            picture = picture if taken is None else taken
+            screen.show(moment, picture)
+
+
+def _list(replay: Replay, recorded: Recorded) -> None:
+    say(recorded.title)
+    say(HEAD)
+    for moment in replay.moments():
+        say(line(moment))
