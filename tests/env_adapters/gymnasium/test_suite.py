@@ -191,7 +191,7 @@ def test_an_unknown_id_lists_the_near_ones(name: str) -> None:
 def test_what_gymnasium_cannot_make_is_told_with_its_reason(
     name: str, options: dict[str, Any]
 ) -> None:
-    with pytest.raises(CannotLoad, match=rf"{name} could not be made with .*}: \w+: "):
+    with pytest.raises(CannotLoad, match=rf"{name} could not be made with .*: \w+: "):
         Gymnasium(name, **options)
 
 
