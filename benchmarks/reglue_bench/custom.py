@@ -133,7 +133,10 @@ def _without_none(value: Any) -> Any:
 def _checked(path: Path) -> tuple[str, BenchmarkFile]:
     try:
         text = path.read_text(encoding="utf-8")
-        file = BenchmarkFile.model_validate(tomllib.loads(text))
+        tables = tomllib.loads(text)
+        if "schedule" in tables and "procedure" not in tables:
+            raise UsageError(f"{path} is a schedule, wanted a benchmark: play it as online:{path}")
+        file = BenchmarkFile.model_validate(tables)
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from error
     except ValidationError as error:

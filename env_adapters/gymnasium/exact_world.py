@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from env_adapters.gymnasium.generator import generator_at, words_of
-from env_adapters.gymnasium.insides import Insides, Own
+from env_adapters.gymnasium.insides import Insides
 from env_adapters.gymnasium.snapshot import Snapshot, Standing, read_snapshot, read_standing
 from env_adapters.gymnasium.spaces import Tensors
 from env_adapters.gymnasium.world import Episode, Goals, World
@@ -103,13 +103,5 @@ class ExactWorld(World):
                 raise UsageError(f"got what was kept with {name} {got}, wanted {wanted}")
 
     def _check_fits(self, snapshot: Snapshot) -> None:
-        if not isinstance(self._insides, Own):  # `set_inside` checks, and shapes may be drawn
-            here = self._insides.read(self._env.unwrapped)
-            got, wanted = (
-                {name: array.shape for name, array in arrays.items()}
-                for arrays in (snapshot.inside, here)
-            )
-            if got != wanted:
-                raise UsageError(f"got a state of shapes {got}, wanted {wanted}")
         if snapshot.steps < 0 or 0 < self._horizon <= snapshot.steps:
             raise UsageError(f"got a state after {snapshot.steps} steps of {self._horizon}")

@@ -19,6 +19,7 @@ import numpy as np
 
 from env_adapters.gymnasium.library import gymnasium, mujoco
 from env_adapters.integration_state import IntegrationState
+from reglue.errors import UsageError
 from reglue.spec import Arrays
 
 
@@ -29,7 +30,10 @@ class Insides(Protocol):
         """Copies of all that the rest of the episode depends on, by name."""
 
     def write(self, env: Any, inside: Arrays) -> None:
-        """Go on from what `read` gave, in an environment that is in mid-episode."""
+        """Go on from what `read` gave, in an environment that is in mid-episode.
+
+        Raises UsageError, with nothing changed, for what does not fit.
+        """
 
     def made_of(self, env: Any) -> Mapping[str, str]:
         """What decides its episodes and follows from neither id, options nor our versions."""
@@ -61,6 +65,7 @@ class Attributes:
 
     def write(self, env: Any, inside: Arrays) -> None:
         """Each as an array, or as NumPy's scalar."""
+        _check_shapes(inside, self.read(env))
         for name, value in inside.items():
             setattr(env, name, value[()])
 
@@ -89,6 +94,7 @@ class Physics:
 
     def write(self, env: Any, inside: Arrays) -> None:
         """Set them; what else there is to draw or measure is right after the next step."""
+        _check_shapes(inside, self.read(env))
         IntegrationState(env).write(inside["physics"])
         env.data.xpos[:] = inside["xpos"]
         env.data.xipos[:] = inside["xipos"]
@@ -117,6 +123,14 @@ class Own:
     def made_of(self, env: Any) -> Mapping[str, str]:
         """Nothing but its id and options."""
         return {}
+
+
+def _check_shapes(inside: Arrays, here: Arrays) -> None:
+    got, wanted = (
+        {name: array.shape for name, array in arrays.items()} for arrays in (inside, here)
+    )
+    if got != wanted:
+        raise UsageError(f"got a state of shapes {got}, wanted {wanted}")
 
 
 _PHYSICS = re.compile(r"gymnasium\.envs\.mujoco\.\w+_v[45]:\w+")

@@ -178,6 +178,12 @@ def test_what_is_wrong_is_said_with_its_line(
         plan_of(file)
 
 
+def test_a_schedule_is_no_benchmark(tmp_path: Path) -> None:
+    (tmp_path / "it.toml").write_text('schedule = [["pong", 1]]')
+    with pytest.raises(UsageError, match=r"it.toml is a schedule, .* play it as online:/"):
+        plan_of(tmp_path / "it.toml")
+
+
 def test_a_file_that_there_is_not(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"none.toml cannot be read: No such file"):
         plan_of(tmp_path / "none.toml")
