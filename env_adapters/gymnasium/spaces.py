@@ -35,6 +35,7 @@ class Tensors:
         self.space = space
         self._leaves = [_leaf(path, leaf, name) for path, leaf in _leaves((), space)]
         self.specs = tuple(leaf.tensor for leaf in self._leaves)
+        self._is_single = [leaf.path for leaf in self._leaves] == [()]  # most are, and are quicker
         names = [spec.name for spec in self.specs]
         if not names or len(set(names)) != len(names):
             raise UsageError(
@@ -56,6 +57,9 @@ class Tensors:
 
     def arrays(self, value: Any) -> Arrays:
         """A value of the space as arrays, by name; copies."""
+        if self._is_single:
+            leaf = self._leaves[0]
+            return {leaf.tensor.name: leaf.array(value)}
         found = {}
         for leaf in self._leaves:
             inner = value
@@ -69,8 +73,11 @@ class Tensors:
 
         Numbers of a Box may lie beyond its bounds, unless they are to be clipped to these.
         """
+        if self._is_single:
+            leaf = self._leaves[0]
+            return leaf.value(arrays[leaf.tensor.name], clip)
         values = {leaf.path: leaf.value(arrays[leaf.tensor.name], clip) for leaf in self._leaves}
-        return values[()] if () in values else _joined(self.space, (), values)
+        return _joined(self.space, (), values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +87,8 @@ class _Leaf:
     path: tuple[Any, ...]
     space: Any
     tensor: TensorSpec
+    is_box: bool  # known beforehand, as each step asks
+    is_text: bool
 
     def array(self, value: Any) -> Array:
         if isinstance(value, str):
@@ -94,10 +103,10 @@ class _Leaf:
         """A number where the shape is (). Raises UsageError."""
         array = np.array(array, self.tensor.dtype)
         space = self.space
-        if isinstance(space, gymnasium().spaces.Box):
+        if self.is_box:
             if array.shape == self.tensor.shape and np.isfinite(array).all():
                 return np.clip(array, space.low, space.high) if clip else array
-        elif isinstance(space, gymnasium().spaces.Text):
+        elif self.is_text:
             text = array.tobytes().rstrip(b"\0").decode(errors="replace")
             if text in space:
                 return text
@@ -138,7 +147,9 @@ def _joined(space: Any, path: tuple[Any, ...], values: Mapping[tuple[Any, ...], 
 
 def _leaf(path: tuple[Any, ...], space: Any, name: str) -> _Leaf:
     called = "/".join(str(key) for key in path) or name
-    return _Leaf(path, space, _tensor(called, space))
+    spaces = gymnasium().spaces
+    is_box, is_text = isinstance(space, spaces.Box), isinstance(space, spaces.Text)
+    return _Leaf(path, space, _tensor(called, space), is_box, is_text)
 
 
 def _tensor(name: str, space: Any) -> TensorSpec:
