@@ -13,7 +13,7 @@ from reglue.spec import TaskSpec
 from reglue.worlds import Cell
 
 _SEEDS = (0, 1, 41, 2**53 + 1, 2**63 - 1)
-_REPEATS = (0, 3, 2**64 - 1)
+_REPEATS = _STEPS = (0, 3, 2**64 - 1)
 
 
 class Plays:
@@ -57,4 +57,5 @@ class Plays:
             seed=_SEEDS[self._rng.integers(len(_SEEDS))],
             repeat=_REPEATS[self._rng.integers(len(_REPEATS))],
             phase=Phase(int(self._rng.choice([*Phase]))),
+            steps=_STEPS[self._rng.integers(len(_STEPS))],
         )

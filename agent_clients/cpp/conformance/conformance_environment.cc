@@ -46,6 +46,7 @@ Episode episode_of(const Cell& cell) {
   memory.take_text(cell.task);
   memory.take(cell.variant);
   memory.take(cell.phase);
+  memory.take(cell.steps);
   chance.take(cell.seed);
   chance.take(cell.repeat);
   return {memory.number(), chance.number(), 0, static_cast<std::uint32_t>(2 + cell.seed % 6),

@@ -169,7 +169,7 @@ def test_the_agent_does_as_its_example() -> None:
 
 def test_the_environments_example_follows_the_prose() -> None:
     told = list(lines("text environment"))
-    memory = took(2166136261, b"first" + struct.pack("<IB", 1, 1))
+    memory = took(2166136261, b"first" + struct.pack("<IBQ", 1, 1, 1000))
     chance = took(2166136261, struct.pack("<QQ", 41, 3))
     shown = (*SPEC.observations, TensorSpec("reward", "float64"), TensorSpec("success", "bool"))
     for name, rest in told:
@@ -194,7 +194,7 @@ def test_the_environment_does_as_its_example() -> None:
     environment = ConformanceEnvironment()
     play_environment(environment, Message(f"play\n{block('text spec')}"))
     play_environment(environment, EnvironmentInit(4))
-    start = Play(NO_SLOTS, {}, {2: Cell("first", 1, 41, 3, Phase.TRAIN)})
+    start = Play(NO_SLOTS, {}, {2: Cell("first", 1, 41, 3, Phase.TRAIN, 1000)})
     action: dict[str, Any] = {
         "force": np.array([[0.5, -1.0]], np.float32),
         "grip": np.array([-1], np.int16),

@@ -178,9 +178,10 @@ class _Episode:
     def of(cell: Cell) -> _Episode:
         """Before its first observation."""
         name = cell.task.encode() + cell.variant.to_bytes(4, "little") + bytes([cell.phase])
+        steps = cell.steps.to_bytes(8, "little")
         numbers = cell.seed.to_bytes(8, "little") + cell.repeat.to_bytes(8, "little")
         return _Episode(
-            memory=_folded(name),
+            memory=_folded(name + steps),
             chance=_folded(numbers),
             steps=0,
             length=2 + cell.seed % 6,
