@@ -29,6 +29,7 @@ class SuiteName:
 
 
 _GYMNASIUM = "env_adapters.gymnasium:Gymnasium"
+_ARCADE = "env_adapters.arcade:Reglue/Arcade-v0"
 
 BUILT_IN: Mapping[str, SuiteName] = {
     "gridworld": SuiteName("env_adapters.classic.gridworld:GridWorld", {}),
@@ -40,12 +41,31 @@ BUILT_IN: Mapping[str, SuiteName] = {
 """Environments to learn from and to test on."""
 
 
+_META_WORLD = re.compile(r"M[TL]\d*(:.*)?")
+
+
 def suite_name(name: str, arguments: Mapping[str, Any] | None = None) -> SuiteName:
     """The suite that a command line names.
 
-    One of BUILT_IN, `gymnasium:ID`, a task set of Meta-World (`MT1:reach-v3`, `ML10`, …;
-    keyword `seed` for its goals), a schedule's file (`.toml`, `.json`), `module:factory` or
-    `file.py:factory`; `arguments` are more keywords of its factory. Raises UsageError.
+    One of `known_suite`, `module:factory` or `file.py:factory`; `arguments` are more keywords
+    of its factory. Raises UsageError.
+    """
+    known = known_suite(name, arguments)
+    if known is not None:
+        return known
+    if re.search(r":\w+$", name):
+        return SuiteName(name, dict(arguments or {}))
+    raise UnknownName(
+        "environment", name, [*BUILT_IN, "gymnasium:ID", "arcade:GAME", "file.py:Class"]
+    )
+
+
+def known_suite(name: str, arguments: Mapping[str, Any] | None = None) -> SuiteName | None:
+    """The suite that goes by a name of its own; None for any other name.
+
+    One of BUILT_IN, `gymnasium:ID`, `arcade:GAME`, a task set of Meta-World (`MT1:reach-v3`,
+    `ML10`, …; keyword `seed` for its goals), or a schedule's file (`.toml`, `.json`);
+    `arguments` are more keywords of its factory. Raises UsageError.
     """
     more = dict(arguments or {})
     if name in BUILT_IN:
@@ -53,13 +73,15 @@ def suite_name(name: str, arguments: Mapping[str, Any] | None = None) -> SuiteNa
         return SuiteName(known.factory, {**known.config, **more})
     if name.endswith((".toml", ".json")):
         return _schedule(name, more)
-    if name.startswith(("MT", "ML")):
+    if _META_WORLD.fullmatch(name):
         return _meta_world(name, more)
-    if name.startswith("gymnasium:"):
-        return SuiteName(_GYMNASIUM, {"id": name.removeprefix("gymnasium:"), **more})
-    if re.search(r":\w+$", name):
-        return SuiteName(name, more)
-    raise UnknownName("environment", name, [*BUILT_IN, "gymnasium:ID", "file.py:Class"])
+    kind, _, rest = name.partition(":")
+    match kind:
+        case "gymnasium":
+            return SuiteName(_GYMNASIUM, {"id": rest, **more})
+        case "arcade":
+            return SuiteName(_GYMNASIUM, {"id": _ARCADE, "config": rest, **more})
+    return None
 
 
 def _schedule(name: str, arguments: dict[str, Any]) -> SuiteName:

@@ -66,6 +66,25 @@ def test_an_environment_is_called_by_its_class(hall: GlueServer, join: Join) -> 
     assert port.hello.environment == "Counts"
 
 
+@pytest.mark.parametrize(
+    ("name", "task"),
+    [("gridworld", "gridworld"), ("arcade:pong", "env_adapters.arcade:Reglue/Arcade-v0")],
+)
+def test_an_environment_goes_by_its_name(
+    hall: GlueServer, join: Join, name: str, task: str
+) -> None:
+    process = join(name, REGLUE_ADDRESS=hall.address, REGLUE_TOKEN=hall.token)
+    port = hall.environment(PATIENCE_S)
+    assert port is not None
+    assert port.hello.environment == name
+    port.send(EnvironmentInit(1))
+    ready = port.receive(PATIENCE_S)
+    assert isinstance(ready, Ready)
+    assert ready.variants == {task: 1}
+    port.close("that was all")
+    assert left(process) == (0, "reglue join: that was all\n")
+
+
 def test_an_agent_where_environments_join_is_exit_code_2(hall: GlueServer, join: Join) -> None:
     process = join("agents.py:Still", REGLUE_ADDRESS=hall.address, REGLUE_TOKEN=hall.token)
     assert left(process) == (2, "reglue join: agent: only environments join here\n")

@@ -7,11 +7,12 @@ import logging
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib.metadata import entry_points
 
 from reglue.client import connect
 from reglue.errors import CannotLoad, Refused, ReglueError, UsageError
-from reglue.loading import agent_name, example_names, load
+from reglue.loading import agent_name, example_names, load, parsed
 from reglue.transport import TRANSPORTS
 
 log = logging.getLogger("reglue")
@@ -37,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _join(options: argparse.Namespace) -> int:
     try:
-        partner = load(options.partner, pairs(options.arguments, "--arg"))
+        partner, name = _made(options.partner, pairs(options.arguments, "--arg"))
     except ReglueError:
         raise
     except Exception:  # of the partner's constructor
@@ -50,7 +51,7 @@ def _join(options: argparse.Namespace) -> int:
             options.token,
             ca=options.ca,
             tls_name=options.tls_name,
-            name=options.name or agent_name(partner),
+            name=options.name or name,
             patience_s=options.patience,
             transport=options.transport,
         )
@@ -60,6 +61,16 @@ def _join(options: argparse.Namespace) -> int:
         return 1
     print(f"reglue join: {reason}", file=sys.stderr)
     return 0
+
+
+def _made(name: str, arguments: Mapping[str, str]) -> tuple[object, str]:
+    """The agent or environment called `name`, and what it calls itself."""
+    for known in entry_points(group="reglue.environments"):
+        suite = known.load()(name, {key: parsed(value) for key, value in arguments.items()})
+        if suite is not None:
+            return suite.build(), name
+    partner = load(name, arguments)
+    return partner, agent_name(partner)
 
 
 def pairs(arguments: Sequence[str], option: str = "--agent-arg") -> dict[str, str]:
@@ -78,8 +89,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "partner",
-        help="the agent or environment: file.py:Class or package.module:Class, or an example "
-        f"agent ({', '.join(example_names())})",
+        help="the agent or environment: file.py:Class or package.module:Class; an example "
+        f"agent ({', '.join(example_names())}); or an environment by its name, as in "
+        "online:NAME: mountain-car, gymnasium:ID, arcade:GAME, MT1:reach-v3, a schedule's file",
     )
     parser.add_argument(
         "--arg",
@@ -90,7 +102,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="KEY=VALUE",
         help="keyword of its constructor; repeat for more",
     )
-    parser.add_argument("--name", help="what it calls itself (default: its class)")
+    parser.add_argument("--name", help="what it calls itself (default: its class, or its name)")
     _add_where(parser)
     return parser
 
