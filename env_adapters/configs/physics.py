@@ -1,7 +1,8 @@
 """MuJoCo's physics as numbers of a config.
 
 `gravity` and `wind` are m/s², m/s: three numbers, or for gravity one, along z. `friction`,
-`mass` (with inertia) and `damping` are factors, of all geoms, bodies and joints.
+`mass` (with inertia) and `damping` are factors, of all geoms, bodies and joints. What MuJoCo
+derives of masses, such as those of subtrees, follows (`mj_setConst`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 
 from env_adapters.configs.distributions import is_distribution
 from env_adapters.configs.values import JSON, inside, is_finite
+from env_adapters.gymnasium.library import mujoco
 from reglue.errors import UnknownName, UsageError
 
 _VECTORS = ("gravity", "wind")
@@ -57,6 +59,7 @@ class Physics:
             for field in fields
         }
         self._options = {each: np.array(getattr(self._model.opt, each)) for each in _VECTORS}
+        self._mass = 1.0
 
     def set(self, physics: Mapping[str, Any]) -> None:
         """Set what it says; all else is as the environment's author wanted it."""
@@ -70,3 +73,6 @@ class Physics:
                 raise UsageError(f"{name}: got {factor}, wanted a factor above 0")
             for field in fields:
                 getattr(self._model, field)[:] = self._own[field] * factor
+        if (mass := physics.get("mass", 1.0)) != self._mass:
+            mujoco().mj_setConst(self._model, mujoco().MjData(self._model))
+            self._mass = mass

@@ -37,6 +37,10 @@ def test_physics_are_set_without_making_the_environment_anew() -> None:
     assert model.opt.gravity.tolist() == own.opt.gravity.tolist()
     assert np.array_equal(model.geom_friction, own.geom_friction)
     assert np.array_equal(model.body_mass, 3 * own.body_mass)
+    np.testing.assert_allclose(model.body_subtreemass, 3 * own.body_subtreemass)  # derived
+    described.prepare(physics())
+    for name in (each for each in dir(own) if isinstance(getattr(own, each), np.ndarray)):
+        assert np.array_equal(getattr(model, name), getattr(own, name)), name
     described.close()
 
 
