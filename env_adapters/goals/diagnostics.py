@@ -18,10 +18,10 @@ from reglue.spec import Array
 
 Rollout: TypeAlias = Mapping[str, Any]
 
+_STATE, _GOAL = "state_observation", "state_desired_goal"
 
-def get_diagnostics(
-    rollouts: Sequence[Rollout], names: Sequence[str], *, prefix: str = ""
-) -> OrderedDict[str, Any]:
+
+def get_diagnostics(rollouts: Sequence[Rollout], names: Sequence[str]) -> OrderedDict[str, Any]:
     """Of each name in the infos: statistics of all steps, then `Final …` of last steps.
 
     Raises UsageError where an info lacks the name.
@@ -29,8 +29,8 @@ def get_diagnostics(
     found: OrderedDict[str, Any] = OrderedDict()
     for name in names:
         values = _values(rollouts, name)
-        found.update(statistics(f"{prefix}{name}", values, of_one=True))
-        found.update(statistics(f"Final {prefix}{name}", _at(values, -1), of_one=True))
+        found.update(statistics(name, values, of_one=True))
+        found.update(statistics(f"Final {name}", _at(values, -1), of_one=True))
     return found
 
 
@@ -49,20 +49,19 @@ def goal_conditioned_diagnostics(
 
 
 def get_contextual_diagnostics(
-    rollouts: Sequence[Rollout],
-    contexts: Sequence[Mapping[str, Any]],
-    *,
-    state_key: str = "state_observation",
-    goal_key: str = "state_desired_goal",
+    rollouts: Sequence[Rollout], contexts: Sequence[Mapping[str, Any]]
 ) -> OrderedDict[str, Any]:
-    """Distances of each rollout's states to its context's goal: at the end, and at all steps."""
-    distances = [
-        [np.linalg.norm(seen[state_key] - context[goal_key]) for seen in rollout["observations"]]
-        for rollout, context in zip(rollouts, contexts, strict=True)
-    ]
-    found = statistics(f"{goal_key}/final/distance", _at(distances, -1))
+    """Distances of each rollout's states to its context's goal: at the end, and at all steps.
+
+    Raises UsageError where a rollout has no context, or a state or goal is missing.
+    """
+    if len(rollouts) != len(contexts):
+        raise UsageError(f"got {len(contexts)} contexts, wanted one for each of {len(rollouts)}")
+    pairs = zip(rollouts, contexts, strict=True)
+    distances = [_distances(rollout, context) for rollout, context in pairs]
+    found = statistics(f"{_GOAL}/final/distance", _at(distances, -1))
     at_all = [distance for of_one in distances for distance in of_one]
-    found.update(statistics(f"{goal_key}/distance", at_all))
+    found.update(statistics(f"{_GOAL}/distance", at_all))
     return found
 
 
@@ -76,19 +75,28 @@ def statistics(
     """
     if isinstance(data, Number):
         return OrderedDict({name: data})
-    if len(data) == 0:
-        return OrderedDict()
     if isinstance(data, tuple):
         each = (statistics(f"{name}_{place}", entry) for place, entry in enumerate(data))
         return OrderedDict(item for found in each for item in found.items())
-    if isinstance(data, list) and np.ndim(data[0]):
+    if isinstance(data, list) and data and np.ndim(data[0]):
         data = np.concatenate(data)
+    if np.size(data) == 0:
+        return OrderedDict()
     if isinstance(data, np.ndarray) and data.size == 1 and not of_one:
         return OrderedDict({name: float(data.item())})
     found = OrderedDict({f"{name} Mean": np.mean(data), f"{name} Std": np.std(data)})
     if min_max:
         found.update({f"{name} Max": np.max(data), f"{name} Min": np.min(data)})
     return found
+
+
+def _distances(rollout: Rollout, context: Mapping[str, Any]) -> list[Any]:
+    """Of each step's state to the context's goal."""
+    try:
+        return [np.linalg.norm(seen[_STATE] - context[_GOAL]) for seen in rollout["observations"]]
+    except KeyError as error:
+        wanted = f"observations with {_STATE}, and a context with {_GOAL}"
+        raise UsageError(f"got a rollout without {error}, wanted {wanted}") from error
 
 
 def _values(rollouts: Sequence[Rollout], name: str) -> list[Array]:

@@ -56,8 +56,11 @@ class Family:
         yield
 
     def get(self) -> Any:
-        """The goal; a copy."""
-        return np.array(self.env.goal, np.float64).ravel()
+        """The goal; a copy. Raises UsageError before there is one."""
+        goal = np.array(getattr(self.env, "goal", ()), np.float64).ravel()
+        if not goal.size:
+            raise UsageError("there is no goal yet; call reset first")
+        return goal
 
     def set(self, goal: Array) -> None:
         """Have another."""
@@ -67,6 +70,10 @@ class Family:
         """A goal from `np_random`."""
         goal: Array = self.env._sample_goal().ravel()
         return goal
+
+    def seen(self, observation: dict[str, Any]) -> dict[str, Any]:
+        """An observation that nothing changes later."""
+        return observation
 
     def rewards(self, achieved: Any, desired: Any, info: Any) -> Any:
         """Of goals, or of rows of them."""
@@ -164,6 +171,9 @@ class _Kitchen(Family):
 
     def get(self) -> Any:
         return {task: goal.copy() for task, goal in self.env.goal.items()}
+
+    def seen(self, observation: dict[str, Any]) -> dict[str, Any]:
+        return {**observation, "desired_goal": self.get()}  # it shows the one that it keeps
 
     def rewards(self, achieved: Any, desired: Any, info: Any) -> Any:
         """How many of the tasks still wanted are complete; row by row."""

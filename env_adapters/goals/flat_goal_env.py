@@ -8,6 +8,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium import spaces
+from gymnasium.utils import RecordConstructorArgs
 
 from env_adapters.goals.forwarding import Forwarding, found_in
 from env_adapters.goals.robotics import goal_environment
@@ -15,7 +16,7 @@ from reglue.errors import UnknownName, UsageError
 from reglue.spec import Array
 
 
-class FlatGoalEnv(Forwarding):
+class FlatGoalEnv(Forwarding, RecordConstructorArgs):
     """Observations are the entries `obs_key` of the Dict, one behind the other.
 
     The goal is no part of them unless one of the keys is it, or `append_goal_to_obs`;
@@ -34,6 +35,14 @@ class FlatGoalEnv(Forwarding):
         goal_keys: str | Sequence[str] | None = None,
     ) -> None:
         """Raises UsageError for keys that there are not, and goals that would be seen twice."""
+        RecordConstructorArgs.__init__(
+            self,
+            obs_key=obs_key,
+            goal_key=goal_key,
+            append_goal_to_obs=append_goal_to_obs,
+            obs_keys=obs_keys,
+            goal_keys=goal_keys,
+        )
         super().__init__(goal_environment(env))
         known: Any = self.env.observation_space
         self._obs_keys = _keys("obs_key", obs_key, obs_keys, "observation", known)
@@ -84,13 +93,15 @@ def _keys(
     if one is not None and other is not None:
         raise UsageError(f"got {name} {one!r} and {name}s {other!r}, wanted one of the two")
     given = one if one is not None else other if other is not None else default
-    keys = [given] if isinstance(given, str) else list(given)
+    keys = [given] if isinstance(given, str) else given
+    if not isinstance(keys, list | tuple) or not all(isinstance(key, str) for key in keys):
+        raise UsageError(f"got {name} {given!r}, wanted a name or a list of names")
     if not keys:
         raise UsageError(f"got no {name}, wanted at least one")
     for key in keys:
         if key not in known.spaces:
             raise UnknownName(f"entry of the observations for {name}", key, known.spaces)
-    return keys
+    return list(keys)
 
 
 def _space(parts: Sequence[Any]) -> Any:

@@ -8,16 +8,18 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium import spaces
+from gymnasium.utils import RecordConstructorArgs
 
 from env_adapters.goals.goal_environment import PLAIN, Observation
 from env_adapters.goals.goal_wrapper import GoalWrapper
+from env_adapters.gymnasium.arguments import check_positive, check_whole
 from reglue.errors import UnknownName, UsageError
 from reglue.spec import Array
 
 _REWARDS = ("wrapped_env", "image_distance", "image_sparse")
 
 
-class ImageEnv(GoalWrapper):
+class ImageEnv(GoalWrapper, RecordConstructorArgs):
     """Images of the observation, the desired and the achieved goal, beside the state.
 
     `image_observation`, `image_desired_goal` and `image_achieved_goal` are added and take the
@@ -44,9 +46,20 @@ class ImageEnv(GoalWrapper):
         threshold: float = 10.0,
     ) -> None:
         """Raises UsageError where there are no goals, or they cannot be drawn."""
+        RecordConstructorArgs.__init__(
+            self,
+            imsize=imsize,
+            transpose=transpose,
+            normalize=normalize,
+            flat=flat,
+            reward_type=reward_type,
+            threshold=threshold,
+        )
         super().__init__(env)
         if reward_type not in _REWARDS:
-            raise UnknownName("reward_type", reward_type, _REWARDS)
+            raise UnknownName("reward_type", str(reward_type), _REWARDS)
+        check_whole("imsize", imsize, 1)
+        check_positive("threshold", threshold)
         self.check_images(imsize)
         self.diagnosed = (*self.diagnosed, "image_dist", "image_success")
         self._size, self._transpose, self._normalize = imsize, transpose, normalize

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from gymnasium import spaces
 
 from env_adapters.goals.goal_environment import PLAIN, GoalEnvironment, Observation
+from env_adapters.gymnasium.arguments import check_flag, check_number, check_positive, check_whole
 from reglue.errors import UnknownName, UsageError
 from reglue.spec import Array, Arrays
 
@@ -23,7 +25,7 @@ class Point2D(GoalEnvironment):
     Positions lie within ±`boundary_dist`. Success is a distance below `target_radius`. The
     reward is minus the distance (`dense`), -1 beyond the radius (`sparse`), or minus the
     distance along each axis (`vectorized_dense`: two numbers, for scripts alone, as neither
-    Gymnasium nor the protocol takes them).
+    Gymnasium nor the protocol takes them; `reward_space` says so).
 
     `render()` draws the point blue and, unless `show_goal` is false, the goal green.
     """
@@ -46,15 +48,21 @@ class Point2D(GoalEnvironment):
     ) -> None:
         """Raises UsageError, also for a goal outside the square."""
         if reward_type not in _REWARDS:
-            raise UnknownName("reward_type", reward_type, _REWARDS)
-        sizes = {"target_radius": target_radius, "boundary_dist": boundary_dist}
-        for name, number in sizes.items():
-            if not 0 < number < np.inf:
-                raise UsageError(f"got {name} {number}, wanted a number above 0")
+            raise UnknownName("reward_type", str(reward_type), _REWARDS)
+        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
+            raise UsageError(f"got render_mode {render_mode!r}, wanted rgb_array or none")
+        check_number("action_scale", action_scale)
+        check_positive("target_radius", target_radius)
+        check_positive("boundary_dist", boundary_dist)
+        check_whole("render_size", render_size, 1)
+        check_flag("randomize_position_on_reset", randomize_position_on_reset)
+        check_flag("show_goal", show_goal)
         square = spaces.Box(-boundary_dist, boundary_dist, (2,), np.float64)
         both = [prefix + name for prefix in ("", "state_") for name in PLAIN]
         self.observation_space = spaces.Dict(dict.fromkeys(both, square))
         self.action_space = spaces.Box(-1.0, 1.0, (2,), np.float64)
+        numbers = (2,) if reward_type == "vectorized_dense" else ()
+        self.reward_space = spaces.Box(-np.inf, 0.0, numbers, np.float64)
         self._boundary = boundary_dist
         self.fixed_goal = fixed_goal
         self._reward_type, self._scale, self._radius = reward_type, action_scale, target_radius
@@ -75,10 +83,7 @@ class Point2D(GoalEnvironment):
     def step(self, action: Any) -> tuple[Observation, Any, bool, bool, dict[str, Any]]:
         """Move. Raises UsageError for what is no action."""
         goal = self._wanted()
-        given = np.asarray(action, np.float64)
-        if given.shape != (2,) or not np.isfinite(given).all():
-            raise UsageError(f"got action {given.tolist()}, wanted two numbers")
-        velocity = np.clip(given, -1, 1) * self._scale
+        velocity = np.clip(_two_numbers(action), -1, 1) * self._scale
         self._position = np.clip(self._position + velocity, -self._boundary, self._boundary)
         distance = _length(self._position - goal)
         info = {
@@ -101,11 +106,15 @@ class Point2D(GoalEnvironment):
 
     def sample_goals(self, n: int) -> Observation:
         """Anywhere in the square; (n, 2)."""
+        check_whole("n", n, 0)
         return _named(self._goals(n))
 
     def rewards(self, achieved: Any, desired: Any, info: Any) -> Any:
         """Of positions (…, 2); float64."""
-        apart = np.subtract(achieved, desired, dtype=np.float64)
+        try:
+            apart = np.subtract(achieved, desired, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"got goals that do not compare, wanted (…, 2): {error}") from error
         if apart.shape[-1:] != (2,):
             raise UsageError(f"got goals of shape {apart.shape}, wanted (…, 2)")
         match self._reward_type:
@@ -125,8 +134,6 @@ class Point2D(GoalEnvironment):
 
     def check_images(self, size: int) -> None:
         """Any size will do."""
-        if size < 1:
-            raise UsageError(f"got images of size {size}, wanted 1 or more")
 
     def get_image(self, size: int, goal: Any = None) -> Array:
         """The point where it is, or at `goal`."""
@@ -138,8 +145,11 @@ class Point2D(GoalEnvironment):
         return {"position": self._position.copy(), "goal": self._wanted().copy()}
 
     def set_inside(self, arrays: Arrays) -> None:
-        """Go on from there."""
-        self._position, self._goal = arrays["position"].copy(), arrays["goal"].copy()
+        """Go on from there. Raises UsageError, with nothing changed, for what is none."""
+        if set(arrays) != {"position", "goal"}:
+            raise UsageError(f"got {sorted(arrays)}, wanted position and goal")
+        position, goal = (self.check_goal(arrays[name]) for name in ("position", "goal"))
+        self._position, self._goal = position, goal
 
     def _wanted(self) -> Array:
         if self._goal is None:
@@ -173,6 +183,14 @@ class Point2D(GoalEnvironment):
                 apart = np.square(centres - at[0])[None] + np.square(-centres - at[1])[:, None]
                 image[apart <= radius * radius] = colour
         return image
+
+
+def _two_numbers(action: Any) -> Array:
+    with contextlib.suppress(TypeError, ValueError):
+        given = np.asarray(action, np.float64)
+        if given.shape == (2,) and np.isfinite(given).all():
+            return given
+    raise UsageError(f"got action {action!r}, wanted two numbers")
 
 
 def _named(goal: Array) -> Observation:

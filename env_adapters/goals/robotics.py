@@ -8,11 +8,13 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium import spaces
+from gymnasium.utils import RecordConstructorArgs
 
 from env_adapters.goals.families import Family, family_of
 from env_adapters.goals.forwarding import Forwarding, found_in
 from env_adapters.goals.goal_environment import PLAIN, GoalEnvironment, Observation
 from env_adapters.goals.pictures import Pictures
+from env_adapters.gymnasium.arguments import check_whole
 from env_adapters.integration_state import IntegrationState
 from reglue.errors import UsageError
 from reglue.spec import Array
@@ -24,6 +26,8 @@ def goal_environment(env: gymnasium.Env[Any, Any], *, fixed_goal: Any = None) ->
     `fixed_goal`, where there is one, is the goal of every episode. Raises UsageError for an
     environment without goals, one that is not known, or a goal outside its space.
     """
+    if not isinstance(env, gymnasium.Env):
+        raise UsageError(f"got {env!r}, wanted a Gymnasium environment")
     try:
         goals = found_in(env)
     except LookupError:
@@ -33,11 +37,12 @@ def goal_environment(env: gymnasium.Env[Any, Any], *, fixed_goal: Any = None) ->
     return env
 
 
-class Robotics(Forwarding, GoalEnvironment):
+class Robotics(Forwarding, GoalEnvironment, RecordConstructorArgs):
     """One of gymnasium-robotics, whose bits stay what they are."""
 
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
         """Raises UsageError for an environment that has no goals, or is not known."""
+        RecordConstructorArgs.__init__(self)
         super().__init__(env)
         space = env.observation_space
         if not isinstance(space, spaces.Dict) or not set(PLAIN) <= set(space.spaces):
@@ -56,11 +61,17 @@ class Robotics(Forwarding, GoalEnvironment):
         """Begin an episode, with the fixed goal if there is one."""
         fixed = self.fixed_goal
         if fixed is None:
-            return self.env.reset(seed=seed, options=options)
+            observation, info = self.env.reset(seed=seed, options=options)
+            return self._family.seen(observation), info
         with self._family.starting(fixed):
             observation, info = self.env.reset(seed=seed, options=options)
         self._family.set(fixed)
         return {**observation, **self.get_goal()}, info
+
+    def step(self, action: Any) -> tuple[Observation, Any, bool, bool, dict[str, Any]]:
+        """Take a step."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        return self._family.seen(observation), reward, terminated, truncated, info
 
     def check_goal(self, goal: Any) -> Any:
         """Raises UsageError for the kitchen too, which has no set_goal."""
@@ -69,7 +80,7 @@ class Robotics(Forwarding, GoalEnvironment):
         return super().check_goal(goal)
 
     def get_goal(self) -> Observation:
-        """As the environment keeps it."""
+        """As the environment keeps it. Raises UsageError where there is none yet."""
         return {"desired_goal": self._family.get()}
 
     def set_goal(self, goal: Any) -> None:
@@ -80,6 +91,7 @@ class Robotics(Forwarding, GoalEnvironment):
         """Drawn as a reset draws them. Raises UsageError for the kitchen."""
         if self._family.fixed_because:
             raise UsageError(f"{self.env} has no goals to draw: {self._family.fixed_because}")
+        check_whole("n", n, 0)
         fixed = self.fixed_goal
         goals = [self._family.draw() if fixed is None else fixed for _ in range(n)]
         space: Any = self.observation_space

@@ -9,6 +9,7 @@ import numpy as np
 from env_adapters.goals.forwarding import found_in
 from env_adapters.goals.goal_environment import GoalEnvironment
 from reglue.chance import Chance
+from reglue.errors import UsageError
 
 
 class GoalVariants:
@@ -16,11 +17,13 @@ class GoalVariants:
 
     def __init__(self, env: Any, number: int, seed: int) -> None:
         """`env` is or wraps a GoalEnvironment; it is reset. Raises UsageError if it has no
-        set_goal.
+        set_goal, or a goal that is fixed.
         """
         env.unwrapped.np_random = np.random.Generator(Chance(seed).bits)
         env.reset()
         goals = found_in(env)
+        if goals.fixed_goal is not None:
+            raise UsageError(f"got {number} goals and a fixed_goal, wanted one of the two")
         self._goals = [goals.check_goal(goal) for goal in _rows(goals, number)]
 
     def __len__(self) -> int:

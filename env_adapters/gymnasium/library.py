@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 import sys
 import warnings
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from env_adapters.renderer import how_to_draw
 from reglue.errors import CannotLoad, MissingExtra, UnknownName, UsageError
 
 # Modules and environments as Any: we set what is no part of Gymnasium's interface. Tests
@@ -31,9 +32,6 @@ _BRINGERS = (
     (r"dm_control/", ("shimmy", "dm_control"), "dm-control"),
 )
 """Beginnings of ids, the packages that register them when they are imported, the extra."""
-
-_DRAWS = {"osmesa": "apt-get install libosmesa6", "egl": "apt-get install libegl1"}
-"""What MuJoCo draws with, by MUJOCO_GL: it is loaded with MuJoCo."""
 
 
 def gymnasium() -> Any:
@@ -66,7 +64,7 @@ def make(name: str, options: Mapping[str, Any]) -> Any:
             missing = _missing(error)
             if missing in _EXTRA:
                 raise MissingExtra(name, "gymnasium", f"the package {missing}") from error
-            what = f"{type(error).__name__}: {error}{_advice()}"
+            what = f"{type(error).__name__}: {error}{_advice(error)}"
             raise CannotLoad(f"{name} could not be made with {dict(options)}: {what}") from error
     _remove_models_file(env.unwrapped)
     return env
@@ -85,22 +83,28 @@ def _bring(name: str) -> None:
         if re.match(beginning, name):
             for package in packages:
                 try:
-                    importlib.import_module(package)
+                    _import_quietly(package)
                 except ModuleNotFoundError as error:
                     raise MissingExtra(name, extra, f"the package {error.name}") from error
 
 
-def _advice() -> str:
-    """What to do where MuJoCo could not be loaded for want of what it draws with."""
-    library = _DRAWS.get(os.environ.get("MUJOCO_GL", ""))
-    if library is None or "mujoco" in sys.modules:
-        return ""
-    return f"; MUJOCO_GL={os.environ['MUJOCO_GL']} needs a library (on Debian: {library})"
+def _import_quietly(package: str) -> None:
+    """Without the lines that some print in each process that imports or makes something."""
+    import_module("farama_notifications").notifications.pop(package, None)
+    module: Any = import_module(package)
+    if package == "ale_py":
+        module.ALEInterface.setLoggerMode(module.LoggerMode.Error)
+
+
+def _advice(error: Exception) -> str:
+    """What to do for want of what MuJoCo draws with, or could not even be loaded without."""
+    is_unloaded = "MUJOCO_GL" in os.environ and "mujoco" not in sys.modules
+    return f"; {how_to_draw()}" if is_unloaded or "OpenGL" in str(error) else ""
 
 
 def _load(package: str) -> Any:
     try:
-        return importlib.import_module(package)
+        return import_module(package)
     except ModuleNotFoundError as error:
         raise MissingExtra("Gymnasium", "gymnasium", f"the package {error.name}") from error
 

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from env_adapters.gymnasium.arguments import check_whole
 from env_adapters.gymnasium.exact_world import ExactWorld
+from env_adapters.gymnasium.horizon import horizon_of
 from env_adapters.gymnasium.insides import insides
 from env_adapters.gymnasium.library import gymnasium, make
 from env_adapters.gymnasium.spaces import Tensors
@@ -45,27 +47,27 @@ class OneEnvironment:
 
         Raises UsageError where a space has no tensors, or the environment no goals to set.
         """
-        _check_whole("goals", goals)
-        _check_whole("goal_seed", goal_seed)
+        check_whole("goals", goals, 0)
+        check_whole("goal_seed", goal_seed, 0)
         self._task, self._options = task, dict(options)
         self._make = make if goals == 0 else _with_goals(make)
         env = self._make()
+        _check_reward(task, env)
         self._goals: Goals | None = None
         if goals:
             self._options.update(goals=goals, goal_seed=goal_seed)
             self._goals = _drawn(env, goals, goal_seed)
         self._observations = Tensors("observation", env.observation_space)
         if sees is not None:
-            self._observations = self._observations.only([sees] if isinstance(sees, str) else sees)
+            self._observations = self._observations.only(_names(sees))
         self._actions = Tensors("action", env.action_space)
-        known = env.spec
         self._spec = TaskSpec(
             observations=self._observations.specs,
             actions=self._actions.specs,
-            horizon=known.max_episode_steps or 0 if known else 0,
+            horizon=horizon_of(env),
         )
         self._insides = insides(env)
-        self._full_id = str(known.id) if known else task  # with the version, maybe not in `task`
+        self._full_id = str(env.spec.id) if env.spec else task  # with the version
         self._spare: Any = env  # for the first world
 
     @property
@@ -138,9 +140,18 @@ class Gymnasium(OneEnvironment):
         super().__init__(id, lambda: make(id, options), options, **chosen)
 
 
-def _check_whole(name: str, given: object) -> None:
-    if not isinstance(given, int) or given < 0:
-        raise UsageError(f"got {name} {given!r}, wanted a whole number from 0")
+def _names(sees: str | Sequence[str]) -> list[str]:
+    names = [sees] if isinstance(sees, str) else sees
+    if isinstance(names, list | tuple) and all(isinstance(name, str) for name in names):
+        return list(names)
+    raise UsageError(f"got sees {sees!r}, wanted a tensor's name, or a list of names")
+
+
+def _check_reward(task: str, env: Any) -> None:
+    """By the attribute in which MO-Gymnasium's, and Point2D, say what a reward is."""
+    space = getattr(env.unwrapped, "reward_space", None)
+    if space is not None and space.shape != ():
+        raise UsageError(f"{task} has rewards of {space.shape} numbers, wanted one: {space}")
 
 
 def _with_goals(make: Callable[[], Any]) -> Callable[[], Any]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from env_adapters.gymnasium.library import mujoco
 from env_adapters.gymnasium.spaces import Tensors
+from env_adapters.gymnasium.window import without_window
 from reglue.calls import Phase
 from reglue.chance import Chance
 from reglue.errors import UnknownName, UsageError
@@ -98,7 +99,7 @@ class World:
         """What the environment draws; None unless its `render_mode` is "rgb_array"."""
         if self._env is None:
             return None
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), without_window():
             warnings.simplefilter("ignore")  # some warn where they do not draw
             try:
                 picture = self._env.render()

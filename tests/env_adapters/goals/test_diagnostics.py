@@ -68,6 +68,21 @@ def test_goals_of_contexts_are_diagnosed() -> None:
     assert [list(item) for item in conditioned.items()] == wanted["gc"]
 
 
+def test_a_rollout_without_steps_says_nothing() -> None:
+    full, empty = rollout(distance_to_target=[1.0, 3.0]), rollout(distance_to_target=[])
+    assert not Point2D().get_diagnostics([empty])
+    assert Point2D().get_diagnostics([full, empty]) == Point2D().get_diagnostics([full])
+
+
+@pytest.mark.parametrize(
+    ("contexts", "words"), [([], "got 0 contexts, wanted one for each of 1"), ([{}], "a context")]
+)
+def test_a_rollout_without_its_context_is_refused(contexts: Any, words: str) -> None:
+    seen = [{"state_observation": np.zeros(2)}]
+    with pytest.raises(UsageError, match=words):
+        Point2D().get_contextual_diagnostics([{"observations": seen}], contexts)
+
+
 def test_infos_without_what_is_diagnosed_are_refused() -> None:
     with pytest.raises(UsageError, match="wanted env_infos with distance_to_target"):
         Point2D().get_diagnostics([rollout(a=[1.0])])

@@ -84,6 +84,8 @@ def test_before_a_reset_there_is_no_goal() -> None:
         ({"goal_key": ["goal"]}, "for goal_key 'goal'"),
         ({"obs_key": "observation", "obs_keys": "observation"}, "wanted one of the two"),
         ({"obs_key": []}, "got no obs_key"),
+        ({"obs_key": 3}, "got obs_key 3, wanted a name or a list of names"),
+        ({"goal_key": [["desired_goal"]]}, "wanted a name or a list of names"),
     ],
 )
 def test_keys_that_cannot_be_are_refused_at_construction(

@@ -98,6 +98,10 @@ def test_what_is_not_seen_is_hidden(sees: Any) -> None:
         ({"goals": -1}, "got goals -1"),
         ({"goals": "five"}, "got goals 'five'"),
         ({"goals": 2, "goal_seed": -1}, "got goal_seed -1"),
+        ({"goals": True}, "got goals True"),
+        ({"goals": 2, "fixed_goal": [1, 2]}, "got 2 goals and a fixed_goal"),
+        ({"sees": 5}, "got sees 5, wanted a tensor's name, or a list of names"),
+        ({"sees": [5]}, "a list of names"),
     ],
 )
 def test_what_cannot_be_is_refused_at_construction(options: dict[str, Any], words: str) -> None:

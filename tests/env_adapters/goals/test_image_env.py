@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
@@ -28,6 +29,17 @@ def images(**options: Any) -> ImageEnv:
 @pytest.mark.parametrize("options", [{}, {"normalize": True, "transpose": True, "flat": False}])
 def test_gymnasiums_checker_passes(options: dict[str, Any]) -> None:
     check_env(ImageEnv(Point2D(), 8, **options), skip_render_check=True)
+
+
+@pytest.mark.filterwarnings("ignore:.*is different from the unwrapped version")
+def test_gymnasium_makes_it_again_from_its_spec() -> None:
+    env = ImageEnv(gymnasium.make("Reglue/Point2D-v0", fixed_goal=(1, 2)), 8, normalize=True)
+    check_env(env, skip_render_check=True)
+    again: Any = gymnasium.make(env.spec)  # type: ignore[arg-type]
+    wanted, got = env.reset(seed=3)[0], again.reset(seed=3)[0]
+    assert {name: array.tolist() for name, array in wanted.items()} == {
+        name: array.tolist() for name, array in got.items()
+    }
 
 
 def test_images_take_the_plain_places_and_stand_beside_the_state() -> None:
@@ -146,8 +158,12 @@ def test_states_are_no_images_and_images_no_states() -> None:
 def test_what_cannot_be_is_refused_at_construction() -> None:
     with pytest.raises(UnknownName, match="did you mean image_sparse"):
         ImageEnv(Point2D(), reward_type="image_sparce")
-    with pytest.raises(UsageError, match="got images of size 0"):
+    with pytest.raises(UsageError, match="got imsize 0, wanted a whole number from 1"):
         ImageEnv(Point2D(), 0)
+    with pytest.raises(UsageError, match="got threshold nan, wanted a number"):
+        ImageEnv(Point2D(), threshold=np.nan)
+    with pytest.raises(UsageError, match="got 'FetchReach-v4', wanted a Gymnasium environment"):
+        ImageEnv("FetchReach-v4")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="draws no images of itself"):
         ImageEnv(GoalEnvironment())
 

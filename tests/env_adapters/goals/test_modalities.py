@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import gymnasium
 import numpy as np
+import pytest
 from gymnasium import spaces
 
+from env_adapters.admission import admit
 from env_adapters.goals import FlatGoalEnv, GoalWrapper, ImageEnv, Point2D
+from env_adapters.gymnasium import Gymnasium
+from reglue.calls import Phase
+from reglue.worlds import Cell
 
 WALL = 4.0
 WORDS = spaces.Text(10, charset="abcdefghijklmnopqrstuvwxyz ")
@@ -48,9 +55,19 @@ class LanguageEnv(GoalWrapper):
         return {**observation, "language_desired_goal": words}
 
 
-def stacked() -> LanguageEnv:
-    point = Point2D(randomize_position_on_reset=False, fixed_goal=(1, 2))
+def stacked(fixed_goal: tuple[float, float] | None = (1, 2)) -> LanguageEnv:
+    """Also what Gymnasium makes by the id below."""
+    point = Point2D(randomize_position_on_reset=False, fixed_goal=fixed_goal)
     return LanguageEnv(LidarEnv(ImageEnv(point, 8)))
+
+
+@pytest.fixture
+def stacked_id() -> Iterator[str]:
+    name = "reglue-tests/Stacked-v0"
+    made: Any = stacked
+    gymnasium.register(name, made, max_episode_steps=9, kwargs={"fixed_goal": None})
+    yield name
+    del gymnasium.registry[name]
 
 
 def test_each_adds_its_own_to_what_is_there() -> None:
@@ -90,3 +107,22 @@ def test_the_goal_is_set_and_fixed_through_all_of_them() -> None:
     point: Any = env.unwrapped
     assert point.fixed_goal.tolist() == [-1, 1]
     assert env.compute_reward(np.zeros(2), env.step((0, 0))[0]) == -np.sqrt(2)
+
+
+def test_a_cell_shows_what_of_them_is_asked_for(stacked_id: str) -> None:
+    """Each as a tensor of its own, the goal of each variant as an image and in words."""
+    sees = ["image_observation", "lidar_observation", "language_desired_goal", "image_desired_goal"]
+    suite = Gymnasium(stacked_id, goals=4, sees=sees)
+    admit(suite)
+    assert {tensor.name: tensor.shape for tensor in suite.spec.observations} == {
+        "image_observation": (192,),
+        "lidar_observation": (4,),
+        "language_desired_goal": (10,),
+        "image_desired_goal": (192,),
+    }
+    with closing(suite.world()) as world:
+        seen = [world.start(Cell(stacked_id, goal, 1, 0, Phase.TRAIN)) for goal in range(4)]
+    words = {first["language_desired_goal"].tobytes().rstrip(b"\0").decode() for first in seen}
+    assert len({first["image_desired_goal"].tobytes() for first in seen}) > 1  # of 8 × 8 pixels
+    assert len(words) > 1
+    assert words <= {"up right", "up left", "down right", "down left"}

@@ -145,8 +145,68 @@ def test_a_goal_outside_its_space_is_refused_and_nothing_changes(goal: Any) -> N
 def test_what_cannot_be_is_refused_at_construction() -> None:
     with pytest.raises(UnknownName, match="did you mean sparse"):
         Point2D(reward_type="sparce")
-    with pytest.raises(UsageError, match="target_radius"):
-        Point2D(target_radius=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("reward_type", 5),
+        ("target_radius", 0),
+        ("target_radius", np.nan),
+        ("boundary_dist", "4"),
+        ("boundary_dist", np.inf),
+        ("action_scale", np.nan),
+        ("action_scale", None),
+        ("randomize_position_on_reset", "no"),
+        ("show_goal", 0),
+        ("render_size", 0),
+        ("render_size", 8.5),
+        ("render_mode", "human"),
+    ],
+)
+def test_an_argument_that_cannot_be_is_named(name: str, given: Any) -> None:
+    options: dict[str, Any] = {name: given}
+    with pytest.raises(UsageError, match=rf"{name} '?{given}"):
+        Point2D(**options)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    sizes: dict[str, Any] = {"action_scale": np.float32(0.5), "render_size": np.int64(8)}
+    env = Point2D(**sizes, render_mode="rgb_array")
+    env.reset(seed=0)
+    assert env.render().shape == (8, 8, 3)
+
+
+@pytest.mark.parametrize("n", [-1, 1.5, "2", True])
+def test_so_many_goals_cannot_be_drawn(n: Any) -> None:
+    with pytest.raises(UsageError, match="wanted a whole number from 0"):
+        point().sample_goals(n)
+
+
+def test_rewards_of_two_numbers_are_for_scripts_alone() -> None:
+    env = point(reward_type="vectorized_dense", fixed_goal=(1, 2))
+    reward = env.step((0, 0))[1]
+    assert reward.tolist() == [-1, -2]
+    assert env.reward_space.contains(reward)
+    with pytest.raises(UsageError, match=r"has rewards of \(2,\) numbers, wanted one"):
+        Gymnasium("Reglue/Point2D-v0", reward_type="vectorized_dense")
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        {"position": np.zeros(2)},
+        {"position": np.zeros(3), "goal": np.zeros(2)},
+        {"position": np.array([np.nan, 0]), "goal": np.zeros(2)},
+        {"position": np.zeros(2), "goal": np.array([5.0, 0])},
+    ],
+)
+def test_a_state_that_is_none_is_refused_and_nothing_changes(inside: Any) -> None:
+    env = point(fixed_goal=(1, 2))
+    before = env.get_inside()
+    with pytest.raises(UsageError, match="got"):
+        env.set_inside(inside)
+    assert plain(env.get_inside()) == plain(before)
 
 
 def test_before_a_reset_there_is_neither_goal_nor_step() -> None:
@@ -155,9 +215,16 @@ def test_before_a_reset_there_is_neither_goal_nor_step() -> None:
             ask()
 
 
-def test_what_is_no_action_is_refused() -> None:
+@pytest.mark.parametrize("action", [(0, np.nan), (1, 2, 3), "ab", None, {"x": 1}])
+def test_what_is_no_action_is_refused(action: Any) -> None:
     with pytest.raises(UsageError, match="wanted two numbers"):
-        point().step((0, np.nan))
+        point().step(action)
+
+
+@pytest.mark.parametrize("goals", [("a", "b"), (np.zeros((3, 2)), np.zeros((2, 2)))])
+def test_goals_that_do_not_compare_have_no_reward(goals: Any) -> None:
+    with pytest.raises(UsageError, match="got goals that do not compare"):
+        point().compute_reward(*goals, {})
 
 
 def test_it_draws_the_point_and_the_goal() -> None:

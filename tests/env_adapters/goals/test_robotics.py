@@ -12,6 +12,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.utils.env_checker import check_env
 
 from env_adapters.admission import admit
 from env_adapters.goals import FlatGoalEnv, goal_environment
@@ -95,6 +96,26 @@ def test_goals_are_read_drawn_set_and_fixed(name: str) -> None:
     assert (env.sample_goals(2)["desired_goal"] == goals[2]).all()
     with pytest.raises(UsageError, match="wanted one of Box"):
         env.set_goal(goals[2][:-1])
+    env.close()
+
+
+@pytest.mark.filterwarnings("ignore:.*(is different from the unwrapped|is probably too)")
+@pytest.mark.parametrize("name", [*WITH_GOALS, "FrankaKitchen-v1"])
+def test_gymnasiums_checker_passes(name: str) -> None:
+    """It also makes the environment anew, wrappers and all, from what `spec` tells."""
+    env = FlatGoalEnv(make(name, {}), append_goal_to_obs=True)
+    for each in (env, env.env):
+        check_env(each, skip_render_check=True)
+    env.close()
+
+
+@pytest.mark.parametrize("name", WITH_GOALS)
+def test_before_a_reset_there_is_no_goal(name: str) -> None:
+    env = goal_environment(make(name, {}))
+    with pytest.raises(UsageError, match="call reset first"):
+        env.get_goal()
+    with pytest.raises(UsageError, match="got n -1, wanted a whole number from 0"):
+        env.sample_goals(-1)
     env.close()
 
 
@@ -324,4 +345,5 @@ except Exception as error:
 """
     kind, words = answer(program, MUJOCO_GL="osmesa")
     assert kind == "CannotLoad"
-    assert "MUJOCO_GL=osmesa needs a library (on Debian: apt-get install libosmesa6)" in words
+    assert "MUJOCO_GL is osmesa, wanted MUJOCO_GL=egl or MUJOCO_GL=osmesa" in words
+    assert "its library (on Debian: apt-get install libegl1, or libosmesa6)" in words

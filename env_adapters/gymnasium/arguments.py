@@ -1,0 +1,33 @@
+"""Arguments that are refused where they are given, as they come from command lines and files."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+
+from reglue.errors import UsageError
+
+
+def check_whole(name: str, given: object, least: int) -> None:
+    """Raises UsageError but for a whole number, from `least` on."""
+    if isinstance(given, bool) or not isinstance(given, Integral) or int(given) < least:
+        raise UsageError(f"got {name} {given!r}, wanted a whole number from {least}")
+
+
+def check_number(name: str, given: object) -> None:
+    """Raises UsageError but for a finite number."""
+    if isinstance(given, bool) or not isinstance(given, Real) or not math.isfinite(given):
+        raise UsageError(f"got {name} {given!r}, wanted a number")
+
+
+def check_positive(name: str, given: object) -> None:
+    """Raises UsageError but for a finite number above 0."""
+    check_number(name, given)
+    if not given > 0:  # type: ignore[operator]
+        raise UsageError(f"got {name} {given!r}, wanted a number above 0")
+
+
+def check_flag(name: str, given: object) -> None:
+    """Raises UsageError but for a bool: a word such as "no" would count as true."""
+    if not isinstance(given, bool):
+        raise UsageError(f"got {name} {given!r}, wanted true or false")

@@ -1,0 +1,63 @@
+"""Others' packages say nothing that nobody asked."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+START = """
+import os
+from env_adapters.gymnasium import Gymnasium
+from reglue.calls import Phase
+from reglue.worlds import Cell
+
+def world(name, **options):
+    world = Gymnasium(name, **options).world()
+    world.start(Cell(name, 0, 1, 0, Phase.TRAIN))
+    return world
+
+"""
+
+
+def run(program: str, **variables: str) -> tuple[str, str]:
+    """What a fresh interpreter without a display writes to stdout and to stderr."""
+    unset = ("SDL_VIDEODRIVER", "XDG_RUNTIME_DIR", "DISPLAY", "WAYLAND_DISPLAY")
+    kept = {name: value for name, value in os.environ.items() if name not in unset}
+    path = os.pathsep.join(filter(None, sys.path))
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", START + program],
+        env={**kept, "PYTHONPATH": path, **variables},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("name", ["FetchReach-v4", "ALE/Pong-v5"])
+def test_making_an_environment_prints_nothing(name: str) -> None:
+    assert run(f"world({name!r}).close()") == ("", "")
+
+
+@pytest.mark.parametrize("name", ["CartPole-v1", "Taxi-v4"])
+def test_a_picture_needs_no_display_and_leaves_nothing_behind(name: str) -> None:
+    program = f"""
+one = world({name!r}, render_mode="rgb_array")
+print(one.render().ndim, "SDL_VIDEODRIVER" in os.environ)
+one.close()
+"""
+    assert run(program) == ("3 False\n", "")
+
+
+def test_a_driver_that_somebody_chose_is_kept() -> None:
+    program = """
+one = world("CartPole-v1", render_mode="rgb_array")
+one.render()
+import pygame
+print(pygame.display.get_driver(), os.environ["SDL_VIDEODRIVER"])
+one.close()
+"""
+    assert run(program, SDL_VIDEODRIVER="offscreen") == ("offscreen offscreen\n", "")
