@@ -74,6 +74,24 @@ def test_axes_are_the_glues_in_reverse(library: Mapping[str, str], tmp_path: Pat
     assert acted.arrays["matrix"].tolist() == [[[0.0, 0.0, 0.0], [2.0, 0.0, 0.0]]]
 
 
+def test_the_goal_of_a_slot_is_known_when_it_starts(
+    library: Mapping[str, str], tmp_path: Path
+) -> None:
+    script = tmp_path / "seeking.jl"
+    script.write_text(
+        "using Reglue\n"
+        "struct Seeking <: Agent end\n"
+        "Reglue.agent_start!(::Seeking, actions, observations, starts) =\n"
+        '    actions[][:, 1] = get_goal(starts, 1)["desired_goal"]\n'
+        "Reglue.agent_step!(::Seeking, actions, rewards, observations, steps) = nothing\n"
+        "Reglue.connect(Seeking())\n"
+    )
+    goal = TensorSpec("desired_goal", "float32", (2,), Box())
+    _, acted = _answers(script, library, TaskSpec((goal,), (goal,)), np.float32([[3, 4]]))
+    assert isinstance(acted, Actions)
+    assert acted.arrays["desired_goal"].tolist() == [[3.0, 4.0]]
+
+
 def test_what_an_agent_throws_is_its_fault_and_the_process_fails(
     library: Mapping[str, str], tmp_path: Path
 ) -> None:

@@ -9,11 +9,24 @@ namespace {
                    "(); write agent_start() and agent_step(), or turn()");
 }
 
+[[noreturn]] void throw_no_goal(const TaskSpec& spec) {
+  std::string shown;
+  for (const TensorSpec& tensor : spec.observations) {
+    shown += (shown.empty() ? "" : ", ") + tensor.name;
+  }
+  throw UsageError("got a task that shows " + shown + ", wanted a tensor called desired_goal");
+}
+
 }  // namespace
 
 const TaskSpec& Agent::spec() const {
   if (!spec_) throw UsageError("there is no task yet: agent_init() comes first");
   return *spec_;
+}
+
+Observations Agent::get_goal(std::uint32_t slot) const {
+  if (goals_.empty()) throw_no_goal(spec());
+  return goals_.of(slot);
 }
 
 void Agent::agent_init(const TaskSpec&) {}

@@ -6,50 +6,11 @@
 #include <memory>
 #include <typeinfo>
 
+#include "agent_calls.h"
 #include "program.h"
-#include "reglue/session.h"
 #include "text.h"
 
 namespace reglue {
-
-/// Carries a call out: which routine answers which call.
-class AgentCalls {
- public:
-  AgentCalls(Agent& agent, AgentSession& session) : agent_(agent), session_(session) {}
-
-  void answer(const AgentCall& call) {
-    agent_.budget_ = call.budget;
-    switch (call.kind) {
-      case AgentCall::Kind::Turn:
-        agent_.phase_ = call.turn.phase;
-        agent_.turn(call.turn, session_.actions());
-        return session_.act();
-      case AgentCall::Kind::Message:
-        return session_.reply_message(agent_.agent_message(std::string(call.text)));
-      case AgentCall::Kind::Init:
-        agent_.spec_ = *call.spec;
-        agent_.agent_init(*agent_.spec_);
-        break;
-      case AgentCall::Kind::Freeze:
-        agent_.agent_freeze();
-        break;
-      case AgentCall::Kind::AdaptBegin:
-        agent_.adapt_begin();
-        break;
-      case AgentCall::Kind::Adapt:
-        agent_.adapt();
-        break;
-      case AgentCall::Kind::Cleanup:
-        agent_.agent_cleanup();
-        break;
-    }
-    session_.done();
-  }
-
- private:
-  Agent& agent_;
-  AgentSession& session_;
-};
 
 namespace {
 

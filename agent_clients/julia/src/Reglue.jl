@@ -11,7 +11,7 @@ using Libdl: dlopen, dlsym
 export Agent, agent_init!, agent_start!, agent_step!, agent_end!, agent_freeze!, agent_message,
     agent_cleanup!, agent_budget!, adapt_begin!, adapt!, turn!
 export max_slots, partial_turns, adapts, episodic
-export Turn, Ends, Steps, Starts, Observations, Actions, Budget, abandon!
+export Turn, Ends, Steps, Starts, Observations, Actions, Budget, Goals, abandon!, get_goal
 export Phase, TRAIN, ADAPT, EVALUATE
 export EndKind, TERMINATED, TRUNCATED, VOID
 export DEFAULTED, CLIPPED
@@ -23,6 +23,7 @@ include("errors.jl")
 include("spec.jl")
 include("chance.jl")
 include("tensors.jl")
+include("goals.jl")
 include("turn.jl")
 include("agent.jl")
 include("library.jl")

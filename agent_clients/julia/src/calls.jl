@@ -31,15 +31,22 @@ function domain(tensor::CTensor)
     return MultiBinary()
 end
 
-function turn(call::CCall, spec::TaskSpec, names)
-    phase = Phase(call.phase)
+"What stays the same from turn to turn."
+task_of(spec::TaskSpec) = (
+    spec = spec,
+    names = ([each.name for each in spec.observations], [each.name for each in spec.actions]),
+    goals = Goals(spec),
+)
+
+function turn(call::CCall, task)
+    phase, goals = Phase(call.phase), task.goals
     return Turn(
-        Ends(slots(call.end_slots, call.ends), kept(Ptr{EndKind}(call.end_kinds), call.ends), phase),
-        Steps(slots(call.step_slots, call.steps), kept(call.step_flags, call.steps), phase),
-        Starts(slots(call.start_slots, call.starts), kept(call.start_seeds, call.starts), phase),
+        Ends(slots(call.end_slots, call.ends), kept(Ptr{EndKind}(call.end_kinds), call.ends), phase, goals),
+        Steps(slots(call.step_slots, call.steps), kept(call.step_flags, call.steps), phase, goals),
+        Starts(slots(call.start_slots, call.starts), kept(call.start_seeds, call.starts), phase, goals),
         kept(call.rewards, call.ends + call.steps),
-        spec,
-        names,
+        task.spec,
+        task.names,
         call.observations,
         call.actions,
         UInt32[],

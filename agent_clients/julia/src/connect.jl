@@ -59,27 +59,23 @@ end
 abilities(agent) = UInt32(1) * partial_turns(agent) | UInt32(2) * adapts(agent) | UInt32(4) * !episodic(agent)
 
 function play(agent::Agent, session::Ptr{Cvoid})
-    spec = nothing
-    names = (String[], String[])
+    task = nothing
     call = Ref{Ptr{CCall}}(C_NULL)
     while true
         code = ccall(symbol(:reglue_next), Cint, (Ptr{Cvoid}, Ref{Ptr{CCall}}), session, call)
         code == DONE && return message(session)
         check(session, code, CALL)
         told = unsafe_load(call[])
-        if told.kind == INIT
-            spec = task_spec(told.spec)
-            names = ([each.name for each in spec.observations], [each.name for each in spec.actions])
-        end
-        carry_out!(agent, session, told, spec, names)
+        told.kind == INIT && (task = task_of(task_spec(told.spec)))
+        carry_out!(agent, session, told, task)
     end
 end
 
 "Call the routine. What the agent throws is told to the glue as its fault, and goes on its way."
-function carry_out!(agent, session, told, spec, names)
+function carry_out!(agent, session, told, task)
     try
         agent_budget!(agent, budget(told))
-        answer!(agent, session, told, spec, names)
+        answer!(agent, session, told, task)
     catch error
         what = replace(sprint(showerror, error, catch_backtrace()), '\0' => '?')
         ccall(symbol(:reglue_fault), Cint, (Ptr{Cvoid}, Cstring), session, what)
@@ -89,10 +85,10 @@ function carry_out!(agent, session, told, spec, names)
 end
 
 "Routines that return nothing are answered by the next `reglue_next`."
-function answer!(agent, session, told, spec, names)
-    told.kind == TURN && return act!(agent, session, turn(told, spec, names))
+function answer!(agent, session, told, task)
+    told.kind == TURN && return act!(agent, session, turn(told, task))
     told.kind == MESSAGE && return answer_message!(agent, session, unsafe_string(told.text))
-    told.kind == INIT && return agent_init!(agent, spec)
+    told.kind == INIT && return agent_init!(agent, task.spec)
     told.kind == FREEZE && return agent_freeze!(agent)
     told.kind == ADAPT_BEGIN && return adapt_begin!(agent)
     told.kind == ADAPT_END && return adapt!(agent)
@@ -100,6 +96,7 @@ function answer!(agent, session, told, spec, names)
 end
 
 function act!(agent, session, turn::Turn)
+    see!(turn.starts.goals, turn)
     turn!(agent, turn)
     given_up, many = turn.abandoned, length(turn.abandoned)
     code = ccall(symbol(:reglue_act), Cint, (Ptr{Cvoid}, Ptr{UInt32}, Csize_t), session, given_up, many)

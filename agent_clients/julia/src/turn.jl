@@ -35,6 +35,7 @@ struct Ends
     slots::Vector{Int}
     kinds::Vector{EndKind}
     phase::Phase
+    goals::Goals
 end
 
 "Episodes that go on: their slots, counted from 1, and bits of what became of the action before."
@@ -42,6 +43,7 @@ struct Steps
     slots::Vector{Int}
     flags::Vector{UInt8}
     phase::Phase
+    goals::Goals
 end
 
 "Episodes that begin: their slots, counted from 1, and a seed for the agent's own chance in each."
@@ -49,9 +51,12 @@ struct Starts
     slots::Vector{Int}
     seeds::Vector{UInt64}
     phase::Phase
+    goals::Goals
 end
 
 Base.length(part::Union{Ends,Steps,Starts}) = length(part.slots)
+
+get_goal(part::Union{Ends,Steps,Starts}, slot::Integer) = get_goal(part.goals, slot)
 
 "What remains to the agent, microseconds; `nothing` is no limit."
 struct Budget
@@ -77,6 +82,8 @@ struct Turn
     done::Ptr{Ptr{Cvoid}}  # rows: steps, starts
     abandoned::Vector{UInt32}
 end
+
+get_goal(turn::Turn, slot::Integer) = get_goal(turn.starts, slot)
 
 observations(turn::Turn, part::Union{Ends,Steps,Starts}) =
     Observations(turn.names[1], rows_at(turn.spec.observations, turn.seen, first_row(turn, part), length(part)))

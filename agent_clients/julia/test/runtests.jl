@@ -6,5 +6,6 @@ using Test
 include("json.jl")
 include("chance.jl")
 include("tensors.jl")
+include("goals.jl")
 include("agent.jl")
 include("library.jl")

@@ -17,7 +17,8 @@ import {
   UNLIMITED,
 } from "./calls.js";
 import { type Part, stacked } from "./conforming.js";
-import { NotAnAgent } from "./errors.js";
+import { NotAnAgent, UsageError } from "./errors.js";
+import type { Goals } from "./goals.js";
 import type { Arrays } from "./rows.js";
 import type { TaskSpec } from "./spec.js";
 
@@ -40,6 +41,8 @@ export abstract class Agent {
   phase: Phase = Phase.Train;
   /** What remains at the present call. */
   budget: Budget = UNLIMITED;
+  /** What `getGoal` gives; undefined where the task shows no goals. */
+  seenGoals: Goals | undefined;
 
   /** Most slots the agent plays at once; 0 means any number. */
   get maxSlots(): number {
@@ -59,6 +62,21 @@ export abstract class Agent {
   /** True if the agent can be taken through adaptBegin and adapt. */
   get adapts(): boolean {
     return true;
+  }
+
+  /**
+   * The newest goal that was seen in `slot`, by the names of its tensors: copies, of one row each.
+   *
+   * Tensors of goals are called `desired_goal`, or end so, as `state_desired_goal`. Throws
+   * UsageError where the task shows none, where nothing was seen in that slot yet, and for a slot
+   * that there is not.
+   */
+  getGoal(slot: number): Arrays {
+    if (this.seenGoals === undefined) {
+      const shown = this.spec.observations.map(({ name }) => name).join(", ");
+      throw new UsageError(`got a task that shows ${shown}, wanted a tensor called desired_goal`);
+    }
+    return this.seenGoals.of(slot);
   }
 
   /** Become naive again: everything learned before is forgotten. */

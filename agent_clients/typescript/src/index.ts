@@ -17,6 +17,7 @@ export { Chance } from "./chance.js";
 export { connect, type ConnectOptions } from "./connect.js";
 export { type Dtype } from "./dtype.js";
 export * from "./errors.js";
+export { type Goals } from "./goals.js";
 export { main } from "./main.js";
 export { type Arrays, type Elements, Rows } from "./rows.js";
 export { type Domain, type TaskSpec, TensorSpec } from "./spec.js";

@@ -2,6 +2,7 @@
 import type { Agent } from "./agent.js";
 import { Actions, type Call, type Reply, type Turn } from "./calls.js";
 import { conforming } from "./conforming.js";
+import { shownGoals } from "./goals.js";
 
 const DONE: Reply = { kind: "done" };
 
@@ -16,6 +17,7 @@ export async function play(agent: Agent, call: Call): Promise<Reply | undefined>
       return answerTurn(agent, call.turn);
     case "init":
       agent.spec = call.spec;
+      agent.seenGoals = shownGoals(call.spec);
       await agent.agentInit(call.spec);
       return DONE;
     case "freeze":
@@ -40,6 +42,7 @@ export async function play(agent: Agent, call: Call): Promise<Reply | undefined>
 
 async function answerTurn(agent: Agent, turn: Turn): Promise<Reply> {
   agent.phase = turn.phase;
+  agent.seenGoals?.see(turn);
   const answer = await agent.turn(turn);
   const { actions, abandon } = answer instanceof Actions ? answer : new Actions(answer);
   const rows = turn.steps.slots.length + turn.starts.slots.length;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "reglue/goals.h"
 #include "reglue/spec.h"
 #include "reglue/turn.h"
 
@@ -66,12 +67,19 @@ class Agent {
   Phase phase() const { return phase_; }
   /// What remained when the present routine was called.
   const Budget& budget() const { return budget_; }
+  /// The newest goal that was seen in `slot`: one row of each tensor that is called
+  /// `desired_goal`, or ends so, as `state_desired_goal`; valid until the present call is
+  /// answered. Where an episode ends and the next starts in one turn, it is the next one's.
+  /// Throws UsageError where the task shows none, where nothing was seen in that slot yet, and
+  /// for a slot that there is not.
+  Observations get_goal(std::uint32_t slot) const;
 
  private:
   friend class AgentCalls;
   std::optional<TaskSpec> spec_;
   Phase phase_ = Phase::Train;
   Budget budget_;
+  Goals goals_;
 };
 
 }  // namespace reglue

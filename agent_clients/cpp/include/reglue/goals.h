@@ -1,0 +1,43 @@
+// The goals that an agent has seen, slot by slot.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "reglue/spec.h"
+#include "reglue/tensors.h"
+#include "reglue/turn.h"
+
+namespace reglue {
+
+/// The newest rows of the tensors that are goals: those called `desired_goal`, or ending so, as
+/// `state_desired_goal`. A goal of several parts has them behind a slash.
+class Goals {
+ public:
+  Goals() = default;
+  /// Of the task's tensors that are goals. Nothing is seen yet.
+  explicit Goals(const TaskSpec& spec);
+
+  /// True where the task shows none.
+  bool empty() const { return tensors_.empty(); }
+
+  /// Copies the turn's rows; where a slot ends and starts, the start's.
+  void see(const Turn& turn);
+
+  /// One row of each; valid until the next see(). Throws UsageError for a slot that there is
+  /// not, or in which nothing was seen yet.
+  Observations of(std::uint32_t slot) const;
+
+ private:
+  struct Tensor {
+    TensorSpec spec;
+    std::size_t place;            // among the observations
+    std::vector<std::byte> rows;  // one a slot
+  };
+
+  std::vector<Tensor> tensors_;
+  std::vector<bool> is_seen_;  // by slot
+};
+
+}  // namespace reglue

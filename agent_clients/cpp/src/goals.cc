@@ -1,0 +1,55 @@
+#include "reglue/goals.h"
+
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace reglue {
+
+namespace {
+
+bool is_goal(const std::string& name) {
+  return (name + "/").find("desired_goal/") != std::string::npos;
+}
+
+}  // namespace
+
+Goals::Goals(const TaskSpec& spec) : is_seen_(spec.slots) {
+  for (std::size_t place = 0; place < spec.observations.size(); ++place) {
+    const TensorSpec& tensor = spec.observations[place];
+    if (!is_goal(tensor.name)) continue;
+    tensors_.push_back({tensor, place, std::vector<std::byte>(spec.slots * tensor.row_bytes())});
+  }
+}
+
+void Goals::see(const Turn& turn) {
+  for (Tensor& tensor : tensors_) {
+    const std::size_t size = tensor.spec.row_bytes();
+    const std::byte* row = turn.observations[tensor.place].bytes().data();
+    for (const auto slots : {turn.ends.slots, turn.steps.slots, turn.starts.slots}) {
+      for (const std::uint32_t slot : slots) {
+        if (size > 0) std::memcpy(&tensor.rows[slot * size], row, size);
+        is_seen_[slot] = true;
+        row += size;
+      }
+    }
+  }
+}
+
+Observations Goals::of(std::uint32_t slot) const {
+  if (slot >= is_seen_.size()) {
+    throw UsageError("got slot " + std::to_string(slot) + ", wanted 0 to " +
+                     std::to_string(is_seen_.size() - 1));
+  }
+  if (!is_seen_[slot]) {
+    throw UsageError("nothing was seen in slot " + std::to_string(slot) +
+                     " yet; wait for its agent_start");
+  }
+  std::vector<Observations::Rows> rows;
+  for (const Tensor& tensor : tensors_) {
+    rows.emplace_back(tensor.spec, tensor.rows.data() + slot * tensor.spec.row_bytes(), 1);
+  }
+  return {std::move(rows), 1};
+}
+
+}  // namespace reglue

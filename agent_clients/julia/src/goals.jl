@@ -1,0 +1,64 @@
+# The goals that an agent has seen, slot by slot.
+
+"""
+What was seen of goals, by slot. Every part of a [`Turn`](@ref) has the session's, `starts.goals`: an agent may keep
+it, for [`get_goal`](@ref) in routines that are given no part.
+"""
+struct Goals
+    spec::TaskSpec
+    newest::Vector{Pair{Int,Matrix}}  # place among the observations => rows of (elements, slots)
+    seen::BitVector  # by slot
+end
+
+"Of the task's tensors that are goals; nothing is seen yet."
+function Goals(spec::TaskSpec)
+    places = findall(tensor -> is_goal(tensor.name), spec.observations)
+    newest = Pair{Int,Matrix}[place => unseen(spec.observations[place], spec.slots) for place in places]
+    return Goals(spec, newest, falses(spec.slots))
+end
+
+"""
+    get_goal(part, slot) -> Dict{String,Array}
+
+The newest goal that was seen in `slot`, by the names of its tensors: copies, each of `size(spec)`. `part` is what
+[`agent_start!`](@ref), [`agent_step!`](@ref) or [`agent_end!`](@ref) is given last, a [`Turn`](@ref), or
+[`Goals`](@ref) that were kept. Where a slot ends and starts in one turn, its goal is the start's.
+
+Tensors of goals are called `desired_goal`, or end so, as `state_desired_goal`. Throws UsageError where the task shows
+none, where nothing was seen in that slot yet, and for a slot that there is not.
+"""
+function get_goal(goals::Goals, slot::Integer)
+    check_goal(goals, slot)
+    tensors = goals.spec.observations
+    return Dict{String,Array}(
+        tensors[place].name => reshape(rows[:, slot], size(tensors[place])) for (place, rows) in goals.newest
+    )
+end
+
+"Copy the turn's rows; where a slot ends and starts, the start's."
+function see!(goals::Goals, turn)
+    for (place, newest) in goals.newest, part in (turn.ends, turn.steps, turn.starts)
+        tensor, memory = goals.spec.observations[place], unsafe_load(turn.seen, place)
+        rows = rows_at(tensor, memory, first_row(turn, part), length(part))
+        newest[:, part.slots] = reshape(rows, size(newest, 1), length(part))
+        goals.seen[part.slots] .= true
+    end
+    return nothing
+end
+
+function check_goal(goals::Goals, slot)
+    isempty(goals.newest) && throw(no_goal(goals.spec))
+    1 <= slot <= goals.spec.slots || throw(UsageError("got slot $slot, wanted 1 to $(goals.spec.slots)"))
+    goals.seen[slot] || throw(UsageError("nothing was seen in slot $slot yet; wait for its agent_start!"))
+    return nothing
+end
+
+function no_goal(spec::TaskSpec)
+    shown = join((tensor.name for tensor in spec.observations), ", ")
+    return UsageError("got a task that shows $shown, wanted a tensor called desired_goal")
+end
+
+"A goal of several parts has them behind a slash."
+is_goal(name) = any(part -> endswith(part, "desired_goal"), split(name, '/'))
+
+unseen(spec::TensorSpec{T}, slots) where {T} = zeros(T, length(spec), slots)

@@ -1,0 +1,63 @@
+/** The goals that an agent has seen, slot by slot. */
+import type { Turn } from "./calls.js";
+import { elementsType } from "./dtype.js";
+import { UsageError } from "./errors.js";
+import { type Arrays, Rows } from "./rows.js";
+import type { TaskSpec, TensorSpec } from "./spec.js";
+
+/** The newest rows of the tensors that are goals, by slot. */
+export class Goals {
+  readonly #newest: Readonly<Record<string, Rows>>; // a row for each slot
+  readonly #isSeen: Uint8Array;
+
+  constructor(tensors: readonly TensorSpec[], slots: number) {
+    const newest: Record<string, Rows> = Object.create(null); // a tensor may have any name
+    for (const { name, dtype, size, shape } of tensors) {
+      newest[name] = new Rows(new (elementsType(dtype))(slots * size), slots, shape);
+    }
+    this.#newest = newest;
+    this.#isSeen = new Uint8Array(slots);
+  }
+
+  /** Copy the turn's rows; where a slot ends and starts, the start's. */
+  see({ ends, steps, starts, observations }: Turn): void {
+    let row = 0;
+    for (const { slots } of [ends, steps, starts]) {
+      for (const slot of slots) {
+        for (const name in this.#newest) {
+          this.#newest[name]!.row(slot).set(observations[name]!.row(row) as never); // its dtype's
+        }
+        this.#isSeen[slot] = 1;
+        row++;
+      }
+    }
+  }
+
+  /** Copies, of one row each. Throws UsageError. */
+  of(slot: number): Arrays {
+    const isSeen = this.#isSeen[slot];
+    if (isSeen === undefined) {
+      throw new UsageError(`got slot ${slot}, wanted 0 to ${this.#isSeen.length - 1}`);
+    }
+    if (!isSeen) {
+      throw new UsageError(`nothing was seen in slot ${slot} yet; wait for its agentStart`);
+    }
+    const goal: Record<string, Rows> = Object.create(null);
+    for (const name in this.#newest) {
+      const newest = this.#newest[name]!;
+      goal[name] = new Rows(newest.row(slot).slice(), 1, newest.shape);
+    }
+    return goal;
+  }
+}
+
+/** What will be seen of goals; undefined where the task shows none. */
+export function shownGoals({ observations, slots }: TaskSpec): Goals | undefined {
+  const tensors = observations.filter(({ name }) => isGoal(name));
+  return tensors.length > 0 ? new Goals(tensors, slots) : undefined;
+}
+
+/** A goal of several parts has them behind a slash. */
+function isGoal(name: string): boolean {
+  return name.split("/").some((part) => part.endsWith("desired_goal"));
+}
