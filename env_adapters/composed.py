@@ -15,10 +15,11 @@ from reglue.worlds import Cell, Rendered, Step, Suite, World
 class Composed:
     """Plays tasks of several suites, which agents cannot tell apart but by what they see.
 
-    `tasks` says for each task where it comes from: `factory` and `config` of a suite,
-    `task`, its name there, and `variants`, the numbers of those that are played, in their
-    order. `sees` names the tensors that agents see, all by default; after `horizon` steps
-    an episode is truncated, 0 leaves that to the suites.
+    `suites` are those that tasks come from, `factory` and `config` each. `tasks` says for
+    each task which of them is its `suite`, by place, its name there as `task`, and as
+    `variants` the numbers of those that are played, in their order. `sees` names the tensors
+    that agents see, all by default; after `horizon` steps an episode is truncated, 0 leaves
+    that to the suites.
 
     Raises UsageError where suites, tasks, variants or tensors cannot be had, or what is seen
     and done differs between tasks.
@@ -26,20 +27,18 @@ class Composed:
 
     def __init__(
         self,
+        suites: Sequence[Mapping[str, Any]],
         tasks: Mapping[str, Mapping[str, Any]],
         horizon: int = 0,
         sees: Sequence[str] | None = None,
     ) -> None:
-        self._suites: dict[str, Suite] = {}
-        self._sources: dict[str, tuple[str, str, Sequence[int]]] = {}
+        self._suites = [SuiteName(each["factory"], each["config"]).build() for each in suites]
+        self._sources: dict[str, tuple[int, str, Sequence[int]]] = {}
         specs = {}
         for name, table in tasks.items():
-            key = f"{table['factory']} {sorted(table['config'].items())!r}"
-            if key not in self._suites:
-                self._suites[key] = SuiteName(table["factory"], table["config"]).build()
-            suite = self._suites[key]
+            suite = self._suites[table["suite"]]
             _check_variants(name, suite, table["task"], table["variants"])
-            self._sources[name] = key, table["task"], table["variants"]
+            self._sources[name] = table["suite"], table["task"], table["variants"]
             specs[name] = _spec(name, suite.spec, horizon, sees)
         self._horizon = horizon
         self._spec = _common(specs)
@@ -57,7 +56,7 @@ class Composed:
     @property
     def standardizes(self) -> bool:
         """True if all suites do."""
-        return all(suite.standardizes for suite in self._suites.values())
+        return all(suite.standardizes for suite in self._suites)
 
     def world(self) -> World:
         """A world for one more slot."""
@@ -72,12 +71,12 @@ class _World:
         self,
         seen: Sequence[str],
         horizon: int,
-        suites: Mapping[str, Suite],
-        sources: Mapping[str, tuple[str, str, Sequence[int]]],
+        suites: Sequence[Suite],
+        sources: Mapping[str, tuple[int, str, Sequence[int]]],
     ) -> None:
         self._seen, self._horizon = seen, horizon
         self._suites, self._sources = suites, sources
-        self._worlds: dict[str, World] = {}
+        self._worlds: dict[int, World] = {}
         self._live: World | None = None
         self._last: World | None = None  # that is live, or was
         self._steps = 0
@@ -86,13 +85,13 @@ class _World:
         """Begin the cell's episode. Raises UsageError."""
         if cell.task not in self._sources:
             raise UnknownName("task in this suite", cell.task, self._sources)
-        key, task, numbers = self._sources[cell.task]
+        place, task, numbers = self._sources[cell.task]
         if not 0 <= cell.variant < len(numbers):
             wanted = f"0 to {len(numbers) - 1}"
             raise UsageError(f"{cell.task}: got variant {cell.variant}, wanted {wanted}")
-        if key not in self._worlds:
-            self._worlds[key] = self._suites[key].world()
-        world = self._worlds[key]
+        if place not in self._worlds:
+            self._worlds[place] = self._suites[place].world()
+        world = self._worlds[place]
         first = world.start(replace(cell, task=task, variant=numbers[cell.variant]))
         self._live, self._last, self._steps = world, world, 0
         return self._shown(first)
@@ -156,7 +155,7 @@ def _common(specs: Mapping[str, TaskSpec]) -> TaskSpec:
         for what in ("observations", "actions", "discount", "continuing", "rewards_in_evaluation"):
             got, other = getattr(spec, what), getattr(wanted, what)
             if got != other:
-                raise UsageError(f"{name}: got the {what} {got}, wanted {other} as in {first}")
+                raise UsageError(f"{name}: got as {what} {_words(got, other)} as in {first}")
     lows, highs = zip(*(spec.reward_range for spec in specs.values()), strict=True)
     horizons = [spec.horizon for spec in specs.values()]
     return replace(
@@ -164,3 +163,16 @@ def _common(specs: Mapping[str, TaskSpec]) -> TaskSpec:
         reward_range=(min(lows), max(highs)),
         horizon=max(horizons) if all(horizons) else 0,
     )
+
+
+def _words(got: object, wanted: object) -> str:
+    """A difference: names, dtypes and shapes of tensors, unless they are alike."""
+    if not isinstance(got, tuple) or not isinstance(wanted, tuple):
+        return f"{got}, wanted {wanted}"
+    told, other = (
+        ", ".join(f"{tensor.name} {tensor.dtype} {tensor.shape}" for tensor in each)
+        for each in (got, wanted)
+    )
+    if told == other:
+        return f"{told} with other bounds than wanted,"
+    return f"{told}, wanted {other}"

@@ -7,12 +7,20 @@ from typing import Any
 
 from env_adapters import SuiteName
 from env_adapters.metaworld import TaskSet, catalogue, draw_goals, task_set
+from env_adapters.suites import BUILT_IN
 from reglue.errors import UnknownName, UsageError
 from reglue_bench.custom import is_custom
 from reglue_bench.declared import WAIT
 from reglue_bench.environments import Declare, custom_plan, environment_plan, remote_plan
-from reglue_bench.parameters import check_parameters, chosen, own_parameters, slots
-from reglue_bench.plan import Plan
+from reglue_bench.parameters import (
+    METAWORLD,
+    check_parameters,
+    chosen,
+    metaworld_parameters,
+    own_parameters,
+    slots,
+)
+from reglue_bench.plan import Plan, difference
 from reglue_bench.procedures import PARAMETERS, procedure_of
 from reglue_bench.settings import Settings
 
@@ -35,7 +43,9 @@ def make_plan(
     benchmark cannot be played with, and what `declare` does.
     """
     if is_custom(settings.benchmark):
-        return custom_plan(settings)
+        plan = custom_plan(settings)
+        _check_name(plan, settings.benchmark)
+        return plan
     procedure, environment = split_name(settings.benchmark)
     if environment == WAIT:
         return remote_plan(settings, procedure, declare)
@@ -66,17 +76,44 @@ def split_name(benchmark: str) -> tuple[str, str]:
     raise UnknownName("benchmark", benchmark, known)
 
 
+def _check_name(plan: Plan, file: str) -> None:
+    """Raise UsageError where what goes by a built-in's name is played otherwise."""
+    kind, _, environment = plan.benchmark.partition(":")
+    if not (
+        kind in {name.partition(":")[0] for name in catalogue()}
+        or (kind in PARAMETERS and environment in BUILT_IN)
+        or environment.startswith(("gymnasium:", "arcade:"))
+    ):
+        return
+    asked: dict[str, Any] = {"seed": plan.seed}
+    if split_name(plan.benchmark)[0] == plan.procedure:
+        names = ("split", *PARAMETERS[plan.procedure])
+        asked |= {name: value for name, value in plan.parameters.items() if name in names}
+        asked |= {"slots": plan.slots}
+    try:
+        built_in = make_plan(Settings(benchmark=plan.benchmark, **asked))
+        lines = difference(built_in, plan, called=("built in", "here"))
+    except UsageError as error:  # it cannot be played so
+        lines = [str(error)]
+    if lines:
+        raise UsageError(
+            f"{file} is called {plan.benchmark}, but that is built in, and otherwise: "
+            f"{'; '.join(lines)}; give it a `name` of its own"
+        )
+
+
 def _metaworld_plan(settings: Settings, drawing: Drawing | None) -> Plan:
     tasks = task_set(settings.benchmark, settings.split)
     procedure = PROCEDURES[tasks.family]
-    suite_config = _suite_config(settings, tasks)
     check_parameters(settings, procedure)
-    goals = draw_goals(tasks, settings.seed, drawing)
+    seed = chosen(settings.seed, 0)
+    goals = draw_goals(tasks, seed, drawing)
     variants = {task: len(of) for task, of in goals.items()}
     own = own_parameters(settings, procedure, variants)
     suite = SuiteName(
-        "env_adapters.metaworld:MetaWorld",
-        {"goals": {task: [list(goal) for goal in of] for task, of in goals.items()}} | suite_config,
+        METAWORLD,
+        {"goals": {task: [list(goal) for goal in of] for task, of in goals.items()}}
+        | _suite_config(settings, tasks),
     )
     suite.build()  # refuses a horizon or dtype that cannot be, before anything is written
     if settings.estimator != "goals":
@@ -84,8 +121,8 @@ def _metaworld_plan(settings: Settings, drawing: Drawing | None) -> Plan:
     plan = Plan(
         benchmark=settings.benchmark,
         procedure=procedure,
-        parameters={"split": tasks.split, **own, **suite_config},
-        seed=settings.seed,
+        parameters={"split": tasks.split, **own, **metaworld_parameters(suite)},
+        seed=seed,
         slots=slots(settings, procedure, min(_MOST_SLOTS, _episodes(settings, variants))),
         suite=suite,
         variants=variants,

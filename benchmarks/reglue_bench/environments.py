@@ -6,14 +6,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from env_adapters import Suite, SuiteName
+from env_adapters import SuiteName
 from env_adapters.suites import suite_name
-from reglue.errors import ReglueError, UsageError
+from reglue.errors import UsageError
 from reglue_bench.custom import read_custom
+from reglue_bench.custom_suite import custom_suite
 from reglue_bench.declared import Declared
-from reglue_bench.parameters import check_parameters, own_parameters, slots
+from reglue_bench.parameters import (
+    check_parameters,
+    chosen,
+    metaworld_parameters,
+    own_parameters,
+    slots,
+)
 from reglue_bench.plan import Parameter, Plan
 from reglue_bench.settings import Settings, flag
+from reglue_bench.suites import build, located
 
 METAWORLD_ONLY = (
     "split",
@@ -40,7 +48,7 @@ def environment_plan(settings: Settings, procedure: str, name: str) -> Plan:
     check_parameters(settings, procedure)
     _check_settings(settings)
     named = _named(settings, name)
-    suite = build(located(named, settings.directory))
+    suite = build(located(named, Path(settings.directory)))
     own = own_parameters(settings, procedure, suite.variants)
     _check_continuing(name, own, continuing=suite.spec.continuing)
     return _plan(settings, procedure, own, named, suite.variants)
@@ -51,17 +59,22 @@ def custom_plan(settings: Settings) -> Plan:
 
     Raises UsageError: what is wrong, and on which line of the file.
     """
-    custom = read_custom(Path(settings.directory) / settings.benchmark, settings.split)
-    check_parameters(settings, custom.procedure)
-    _check_settings(settings, besides=("split",))
-    if settings.environment_args:
-        raise UsageError(f"--environment-arg: {settings.benchmark} holds them, as `arguments`")
-    suite = build(custom.suite)
-    own = own_parameters(settings, custom.procedure, suite.variants)
-    _check_continuing(custom.name, own, continuing=suite.spec.continuing)
-    if settings.split is not None:
-        own = {"split": settings.split, **own}
-    plan = _plan(settings, custom.procedure, own, custom.suite, suite.variants)
+    path = Path(settings.directory) / settings.benchmark
+    custom = read_custom(path, settings)
+    settings, procedure = custom.settings, custom.about.procedure
+    with custom.told():
+        check_parameters(settings, procedure)
+        _check_settings(settings, besides=("split",))
+        if settings.environment_args:
+            raise UsageError(f"--environment-arg: {settings.benchmark} holds them, as `arguments`")
+        named = custom_suite(custom)
+        with custom.file.at("tasks" if custom.about.sees is None else "sees"):
+            suite = build(located(named, path.parent))
+        own = own_parameters(settings, procedure, suite.variants)
+        _check_continuing(custom.name, own, continuing=suite.spec.continuing)
+        if settings.split is not None:
+            own = {"split": settings.split, **own}
+        plan = _plan(settings, procedure, own, named, suite.variants)
     return replace(plan, benchmark=custom.name)
 
 
@@ -93,32 +106,12 @@ def _plan(
     return Plan(
         benchmark=settings.benchmark,
         procedure=procedure,
-        parameters=own,
-        seed=settings.seed,
+        parameters={**own, **metaworld_parameters(suite)},
+        seed=chosen(settings.seed, 0),
         slots=slots(settings, procedure),
         suite=suite,
         variants=dict(variants),
     )
-
-
-def located(suite: SuiteName, folder: str) -> SuiteName:
-    """The same suite, where it is a file named from the root: relative ones are `folder`'s."""
-    file, colon, factory = suite.factory.rpartition(":")
-    if not file.endswith(".py"):
-        return suite
-    return SuiteName(f"{Path(folder) / file}{colon}{factory}", suite.config)
-
-
-def build(suite: SuiteName) -> Suite:
-    """Make the suite. Raises UsageError, also where its author's code fails."""
-    try:
-        return suite.build()
-    except ReglueError:
-        raise
-    except Exception as error:  # the edge of somebody's suite
-        raise UsageError(
-            f"the environment {suite.factory} cannot be made: {type(error).__name__}: {error}"
-        ) from error
 
 
 def _named(settings: Settings, name: str) -> SuiteName:

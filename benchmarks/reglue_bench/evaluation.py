@@ -130,7 +130,8 @@ def resume(
 
     `overrides` may change how it is carried out (workers, time limits, the address), and
     say anew how it is secured (token, TLS), as that is not kept;
-    whatever would change the plan is refused by PlanDiffers.
+    whatever would change the plan is refused by PlanDiffers, and so is a benchmark's or
+    schedule's file that has been edited since.
     """
     with Ledger(folder) as ledger:
         before = Settings.model_validate_json(ledger.about["settings"])
@@ -143,9 +144,13 @@ def resume(
                 "evaluate(…, resume=True), or name an agent with --agent"
             )
         same = all(getattr(before, name) == getattr(settings, name) for name in _PLAN_FIELDS)
-        # Unless something is asked for anew, the stored plan spares drawing the goals again.
+        # Unless something is asked for anew, the stored plan spares drawing the goals again; but
+        # a file may have been edited.
+        is_file = settings.benchmark.endswith((".toml", ".json"))
         plan = (
-            Plan.from_json(ledger.about["plan"]) if same else _plan_again(ledger, settings, watcher)
+            Plan.from_json(ledger.about["plan"])
+            if same and not is_file
+            else _plan_again(ledger, settings, watcher)
         )
         request = Request(settings, plan, retry_faults=retry_faults)
         check_same(ledger, request)

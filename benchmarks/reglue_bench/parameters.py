@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeVar
 
+from env_adapters import SuiteName
 from reglue.errors import UsageError
 from reglue_bench.measures import measured
 from reglue_bench.plan import Parameter
@@ -18,6 +19,8 @@ DEFAULT_SLOTS = 10
 DEFAULT_META_BATCH = 20
 DEFAULT_RUNS = 30
 DEFAULT_EPISODES = 200
+METAWORLD = "env_adapters.metaworld:MetaWorld"
+
 EPISODE_LIMIT = 10_000_000
 """Steps, as in the concepts page's RL_benchmark: `RL_episode(10000000)`."""
 
@@ -44,6 +47,13 @@ def own_parameters(
             return _meta_learning(settings, variants)
         case _:
             return _online(settings)
+
+
+def metaworld_parameters(suite: SuiteName) -> dict[str, Parameter]:
+    """What reports tell of Meta-World's environments: all of their config but the goals."""
+    if suite.factory != METAWORLD:
+        return {}
+    return {name: value for name, value in suite.config.items() if name != "goals"}
 
 
 def slots(settings: Settings, procedure: str, default: int = DEFAULT_SLOTS) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -21,6 +21,9 @@ PHASES = {
     "evaluate_before": Phase.EVALUATE,  # what a meta-learner can do before it adapts
     "evaluate": Phase.EVALUATE,
 }
+
+
+_MOST_DIFFERENCES = 8  # that a message lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,30 +116,33 @@ def run_secret(seed: int, secret: str | None = None) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
 
-def difference(before: Plan, now: Plan) -> list[str]:
-    """What differs, one line each: `slots: 10 before, 4 now`."""
-    old, new = _flat(json.loads(before.to_json())), _flat(json.loads(now.to_json()))
-    if old["seed"] != new["seed"] or old["benchmark"] != new["benchmark"]:
-        # Other goals follow from that: fifty lines of numbers would say no more.
-        old, new = _without_goals(old), _without_goals(new)
-    return [
-        f"{key}: {_short(old.get(key))} before, {_short(new.get(key))} now"
-        for key in sorted(old.keys() | new.keys())
-        if old.get(key) != new.get(key)
+def difference(
+    before: Plan, now: Plan, *, called: tuple[str, str] = ("before", "now")
+) -> list[str]:
+    """What differs, one line each: `slots: 10 before, 4 now`; of many only the first."""
+    # Other goals follow from these: fifty lines of numbers would say no more.
+    follow = (before.seed, before.benchmark) != (now.seed, now.benchmark)
+    old, new = json.loads(before.to_json()), json.loads(now.to_json())
+    old["order of tasks"], new["order of tasks"] = before.tasks, now.tasks
+    lines = [
+        f"{path}: {_short(was)} {called[0]}, {_short(is_)} {called[1]}"
+        for path, was, is_ in _differences(old, new, "")
+        if not (follow and path.startswith("suite.config.goals"))
     ]
+    more = len(lines) - _MOST_DIFFERENCES
+    return [*lines[:_MOST_DIFFERENCES], f"and {more} more"] if more > 0 else lines
 
 
-def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
-    if not isinstance(value, dict) or not value:
-        return {prefix: value}
-    flat: dict[str, Any] = {}
-    for key, inner in value.items():
-        flat |= _flat(inner, f"{prefix}.{key}" if prefix else key)
-    return flat
-
-
-def _without_goals(flat: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in flat.items() if not key.startswith("suite.config.goals")}
+def _differences(old: Any, new: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
+    """Where two values of JSON differ, and what stands there, null for nothing."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in dict.fromkeys((*old, *new)):
+            yield from _differences(old.get(key), new.get(key), f"{path}.{key}" if path else key)
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for place, (was, is_) in enumerate(zip(old, new, strict=True)):
+            yield from _differences(was, is_, f"{path}[{place}]")
+    elif old != new:
+        yield path, old, new
 
 
 def _short(value: Any) -> str:

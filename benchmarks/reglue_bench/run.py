@@ -17,7 +17,6 @@ from reglue.errors import AgentFault, EnvironmentFault, PlanDiffers
 from reglue.loading import checkpoint_sha256
 from reglue_bench.agents import AgentHost, ObjectHost, served_host
 from reglue_bench.declared import check_declared, is_remote
-from reglue_bench.environments import located
 from reglue_bench.learning import score_online
 from reglue_bench.ledger import AGENT_NAME, Ledger, Totals
 from reglue_bench.partners import Partners
@@ -29,6 +28,7 @@ from reglue_bench.result import AgentIdentity, Ending, Result
 from reglue_bench.score import score
 from reglue_bench.settings import AGENT_WAIT, Settings
 from reglue_bench.stage import Stage
+from reglue_bench.suites import suite_of
 from reglue_bench.versions import versions
 from reglue_bench.watching import Begun, Watcher
 
@@ -115,7 +115,7 @@ def _scored(ledger: Ledger, request: Request) -> Result:
 
 
 def _versions(request: Request) -> dict[str, str]:
-    return versions(located(request.plan.suite, request.settings.directory))
+    return versions(suite_of(request.plan, request.settings))
 
 
 class _Session:
@@ -235,7 +235,7 @@ def pool_of(plan: Plan, settings: Settings, log_file: Path) -> Pool:
     workers = settings.workers
     if workers is None and plan.procedure == "online":
         workers = 0  # a run's only episode gains nothing elsewhere but a hop a step
-    suite = located(plan.suite, settings.directory)
+    suite = suite_of(plan, settings)
     return make_pool(suite, plan.slots, workers=workers, log_file=log_file)
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -19,7 +22,6 @@ from glue_server.options import GRACE_S
 from glue_server.timeouts import Timeouts
 from reglue.errors import UsageError
 from reglue.transport import Transport
-from reglue_bench.custom import custom_settings, is_custom
 
 Count = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -34,7 +36,7 @@ class Settings(BaseModel):
 
     # What is played: in the plan.
     benchmark: str
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Annotated[int, Field(ge=0)] | None = None
     split: Literal["train", "test"] | None = None
     slots: Count | None = None
     estimator: Literal["goals", "metaworld"] = "goals"
@@ -116,14 +118,7 @@ class Settings(BaseModel):
 
 
 def read_settings(**fields: object) -> Settings:
-    """Settings from fields, and from the benchmark's file if it has one: fields go first.
-
-    Raises UsageError that names the flag, what it got and wants.
-    """
-    benchmark = str(fields.get("benchmark", ""))
-    if is_custom(benchmark):
-        folder = Path(str(fields.get("directory") or ""))
-        fields = {**custom_settings(folder / benchmark), **fields}
+    """Settings from fields. Raises UsageError that names the flag, what it got and wants."""
     try:
         return Settings.model_validate(fields)
     except ValidationError as error:
@@ -133,6 +128,20 @@ def read_settings(**fields: object) -> Settings:
 def flag(name: str) -> str:
     """The flag of a field: `num_episodes` is `--num-episodes`."""
     return f"--{name.replace('_', '-')}"
+
+
+@contextmanager
+def as_keys(place: str, names: Iterable[str]) -> Iterator[None]:
+    """Has UsageErrors about the flags of fields that a file holds name these, and the file."""
+    try:
+        yield
+    except UsageError as error:
+        told = str(error)
+        for name in names:
+            told = re.sub(rf"{flag(name)}(?![\w-])", name, told)
+        if told == str(error):
+            raise
+        raise UsageError(f"{place}: {told}") from error
 
 
 def _words(problem: object) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import platform
 from importlib import metadata
-from pathlib import Path
 
 from env_adapters import SuiteName
+from reglue_bench.suites import files
 
 _PACKAGES = ("reglue", "numpy", "gymnasium", "metaworld", "mujoco")
 
@@ -15,7 +15,8 @@ _PACKAGES = ("reglue", "numpy", "gymnasium", "metaworld", "mujoco")
 def versions(suite: SuiteName) -> dict[str, str]:
     """Of Python, of the machine's kind, and of the packages that episodes pass through.
 
-    Also of the file that holds the environment, if it is one: the start of its SHA-256.
+    Also of the files that hold its environments, if there are any: the start of the SHA-256
+    of all of them, one after another.
     """
     found = {"python": platform.python_version(), "machine": platform.machine()}
     for package in _PACKAGES:
@@ -23,7 +24,7 @@ def versions(suite: SuiteName) -> dict[str, str]:
             found[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
             found[package] = "not installed"
-    file = Path(suite.factory.rpartition(":")[0])
-    if file.suffix == ".py" and file.is_file():
-        found["environment"] = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+    if own := files(suite):
+        code = b"".join(file.read_bytes() for file in own)
+        found["environment"] = hashlib.sha256(code).hexdigest()[:16]
     return found

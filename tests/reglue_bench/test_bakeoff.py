@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -180,6 +181,39 @@ def test_an_environment_that_dials_in_is_refused(tmp_path: Path) -> None:
     benchmark = '[benchmark]\nname = "online:wait"\n'
     with pytest.raises(UsageError, match="made here"):
         bake(write(tmp_path, agent("seeded"), STILL, benchmark=benchmark))
+
+
+def test_a_file_of_one_s_own_is_played_as_it_says_and_its_first_frames_are_shown(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "games.toml").write_text(
+        'procedure = "multi-task"\nnum_episodes = 1\nslots = 2\nhorizon = 3\n'
+        '[tasks.pong]\nenvironment = "arcade:pong"\n[tasks.maze]\nenvironment = "arcade:maze"\n'
+    )
+    benchmark = '[benchmark]\nname = "games.toml"\nworkers = 0\n'
+    path = write(tmp_path, '[agents.other]\nagent = "random"\n', STILL, benchmark=benchmark)
+    assert run(path).returncode == 0
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    for caption in ("pong, variant 0", "maze, variant 0"):
+        assert page.count(f'alt="{caption}"') == 2
+    result = read_result(tmp_path / "out" / "still")
+    assert (result.benchmark, result.slots, len(result.episodes)) == ("games", 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "words"),
+    [
+        ('name = "MT10"\nruns = 3', "runs belongs to online .*which takes num_episodes"),
+        ('name = "online:cart-pole"\nsteps = 3\nepisodes = 2', "got episodes and steps"),
+    ],
+)
+def test_a_key_that_does_not_fit_is_told_as_the_file_s(
+    tmp_path: Path, benchmark: str, words: str
+) -> None:
+    path = write(tmp_path, agent("seeded"), STILL, benchmark=f"[benchmark]\n{benchmark}\n")
+    done = run(path)
+    assert done.returncode == 2
+    assert re.search(rf"bakeoff\.toml: \[benchmark\]: {words}", done.stderr)
 
 
 def test_resume_wants_a_folder(tmp_path: Path) -> None:

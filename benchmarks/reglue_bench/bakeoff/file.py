@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, model_va
 from reglue.errors import UnknownName, UsageError
 from reglue.loading import parsed
 from reglue_bench.settings import AGENT_WAIT, Settings, read_settings
+from reglue_bench.toml_file import TomlFile
 
 _ELSEWHERE = frozenset(
     "agent agent_cmd agent_args label training_seed secret directory listen token advertise tls "
@@ -23,7 +23,8 @@ _ELSEWHERE = frozenset(
 )
 """Settings that are an agent's own, or said on the command line."""
 
-_BENCHMARK = {"name"} | (Settings.model_fields.keys() - _ELSEWHERE - {"benchmark"})
+BENCHMARK = {"name"} | (Settings.model_fields.keys() - _ELSEWHERE - {"benchmark"})
+"""Keys of the table [benchmark]."""
 
 REPORT = "report.html"
 """Beside the agents' folders."""
@@ -90,7 +91,7 @@ def read_bakeoff(path: Path, hosting: Mapping[str, object]) -> list[Entrant]:
     line: where and how agents dial in. Raises UsageError that names file, table and key.
     """
     read_settings(benchmark="", **hosting)  # the command line's mistakes are told as such
-    file = _checked(path, _loaded(path))
+    file = _checked(path, TomlFile.read(path).tables)
     if len(file.agents) < 2:
         raise UsageError(
             f"{path}: got {len(file.agents)} agents, wanted two or more tables [agents.NAME]; "
@@ -104,17 +105,7 @@ def read_bakeoff(path: Path, hosting: Mapping[str, object]) -> list[Entrant]:
     ]
 
 
-def _loaded(path: Path) -> dict[str, Any]:
-    try:
-        with path.open("rb") as file:
-            return tomllib.load(file)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} is not TOML: {error}") from error
-
-
-def _checked(path: Path, tables: dict[str, Any]) -> _File:
+def _checked(path: Path, tables: Mapping[str, Any]) -> _File:
     try:
         return _File.model_validate(tables)
     except ValidationError as error:
@@ -124,8 +115,8 @@ def _checked(path: Path, tables: dict[str, Any]) -> _File:
 def _benchmark(path: Path, table: dict[str, JsonValue]) -> dict[str, JsonValue]:
     """Settings of all runs. Raises UsageError."""
     for key in table:
-        if key not in _BENCHMARK:
-            raise UsageError(f"{path}: [benchmark]: {UnknownName('key', key, _BENCHMARK)}")
+        if key not in BENCHMARK:
+            raise UsageError(f"{path}: [benchmark]: {UnknownName('key', key, BENCHMARK)}")
     if "name" not in table:
         raise UsageError(f'{path}: [benchmark] name: is missing; write one such as "MT10"')
     about = {"benchmark" if key == "name" else key: value for key, value in table.items()}

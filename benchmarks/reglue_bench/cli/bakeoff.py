@@ -27,11 +27,13 @@ from glue_server.options import (
 from reglue.errors import UsageError
 from reglue_bench.bakeoff import REPORT, Bakeoff, Entrant, read_bakeoff
 from reglue_bench.bakeoff.bakeoff import is_interrupted
+from reglue_bench.bakeoff.file import BENCHMARK
 from reglue_bench.bakeoff.table import comparison_table
 from reglue_bench.cli.bench import exit_code
 from reglue_bench.progress import Lines, watcher
-from reglue_bench.report import draw_report, names
+from reglue_bench.report import draw_report, first_frames, names
 from reglue_bench.result import Result
+from reglue_bench.settings import as_keys
 from reglue_bench.summary import notes
 from reglue_bench.watching import Watcher
 
@@ -145,7 +147,8 @@ def bakeoff(
     folder = out or Path("runs") / f"{file.stem}-{time.strftime('%Y%m%d-%H%M%S')}"
     screen = _Screen(console(), entrants, together=at_once > 1)
     with Bakeoff(entrants, folder, screen.say, at_once=at_once) as asked:
-        asked.prepare(watcher(screen.console), resume=resume)
+        with as_keys(f"{file}: [benchmark]", BENCHMARK):
+            asked.prepare(watcher(screen.console), resume=resume)
         played = asked.play(screen)
     raise Exit(_conclude(screen, folder, played, of=len(entrants)))
 
@@ -202,8 +205,11 @@ def _conclude(
     if len(played) < of or any(map(is_interrupted, results)):
         screen.say(f"interrupted; --out {folder} --resume goes on")
         return INTERRUPTED
-    called = names(results, [folder / entrant.name for entrant, _ in played])
-    page = draw_report(list(zip(called, results, strict=True)))
+    folders = [folder / entrant.name for entrant, _ in played]
+    page = draw_report(
+        list(zip(names(results, folders), results, strict=True)),
+        frames=[first_frames(each) for each in folders],
+    )
     if page.comparison is not None:
         screen.console.print(comparison_table(page.comparison, results))
         for line in filter(None, [page.comparison.verdict, *page.comparison.notes]):

@@ -26,6 +26,7 @@ from glue_server.options import (
 from reglue.errors import UsageError
 from reglue.join import pairs
 from reglue_bench.cli.arguments import environment_arguments
+from reglue_bench.custom import is_custom
 from reglue_bench.evaluation import plan_and_start
 from reglue_bench.evaluation import resume as resume_run
 from reglue_bench.progress import watcher
@@ -48,8 +49,8 @@ def bench(
         str | None,
         Argument(
             help="MT10, ML45, MT1:reach-v3, …, or PROCEDURE:ENVIRONMENT such as "
-            "online:mountain-car, or PROCEDURE:wait for an environment that dials in: see "
-            "`reglue benchmarks`"
+            "online:mountain-car, PROCEDURE:wait for an environment that dials in, or file.toml, a "
+            "benchmark of your own: see `reglue benchmarks`"
         ),
     ] = None,
     agent: Annotated[
@@ -373,5 +374,6 @@ def _start(asked: dict[str, Any], out: Path | None, retry_faults: bool) -> tuple
 
 
 def _new_folder(benchmark: str, agent: str) -> Path:
-    name = re.sub(r"[^\w.-]+", "-", f"{benchmark}-{agent}")
+    played = Path(benchmark).stem if is_custom(benchmark) else benchmark
+    name = re.sub(r"[^\w.-]+", "-", f"{played}-{agent}")
     return Path("runs") / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"

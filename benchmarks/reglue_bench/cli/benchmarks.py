@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Annotated
 
 from rich.table import Table
@@ -18,12 +17,16 @@ from glue_server.command import console, run_command
 from reglue.errors import UsageError
 from reglue.spec import Box, Discrete, TaskSpec, TensorSpec
 from reglue_bench.benchmarks import PROCEDURES, make_plan, split_name
-from reglue_bench.custom import described, is_custom, read_custom
+from reglue_bench.custom import is_custom
 from reglue_bench.declared import WAIT
-from reglue_bench.environments import build
+from reglue_bench.described import described
 from reglue_bench.procedures import PARAMETERS
 from reglue_bench.procedures.meta_learning import GOALS
 from reglue_bench.settings import read_settings
+from reglue_bench.suites import build, suite_of
+
+_STEPS = 10_000
+"""Of a run of a continuing task, which has no quota of its own, where it is described."""
 
 
 def benchmarks(
@@ -57,7 +60,11 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _described(name: str | None) -> str:
     if name is None:
         raise UsageError("--describe describes one benchmark: give its name")
-    return described(make_plan(read_settings(benchmark=name)))
+    procedure, environment = split_name(name)
+    is_here = procedure == "online" and environment != WAIT
+    is_continuing = is_here and build(suite_name(environment)).spec.continuing
+    quota = {"steps": _STEPS} if is_continuing else {}
+    return described(make_plan(read_settings(benchmark=name, **quota)))
 
 
 def _all() -> Table:
@@ -98,7 +105,8 @@ def _environments() -> Table:
 
 def _one(name: str) -> list[Table]:
     if is_custom(name):
-        suite = build(read_custom(Path(name), read_settings(benchmark=name).split).suite)
+        settings = read_settings(benchmark=name)
+        suite = build(suite_of(make_plan(settings), settings))
         return [_variants(name, suite.variants), _seen(suite.spec)]
     procedure, environment = split_name(name)
     if environment == WAIT:

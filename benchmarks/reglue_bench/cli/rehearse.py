@@ -34,7 +34,7 @@ def try_(
         list[str] | None,
         Option(metavar="KEY=VALUE", help="keyword of an environment such as online:mountain-car"),
     ] = None,
-    seed: Annotated[int, Option(help="of the goals and of all chance")] = 0,
+    seed: Annotated[int | None, Option(help="of the goals and of all chance (default 0)")] = None,
     slots: Annotated[int | None, Option(help="episodes the agent plays at once")] = None,
     meta_batch_size: Annotated[int | None, Option(help="ML: trials played together")] = None,
     split: Annotated[str | None, Option(help="train or test")] = None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -53,8 +52,8 @@ def watch(
 
     Exit codes: 0 replayed exactly; 1 it differs; 2 wrong usage; 130 interrupted.
     """
-    if not (math.isfinite(fps) and 0 < fps <= 1000):
-        raise UsageError(f"got --fps {fps}, wanted a number above 0, at most 1000")
+    if not 0.01 <= fps <= 1000:
+        raise UsageError(f"got --fps {fps}, wanted a number from 0.01 to 1000")
     recorded = read_episode(run, episode, unit)
     replay = Replay(recorded, with_pictures(recorded.suite))
     try:
@@ -80,7 +79,9 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _write(replay: Replay, recorded: Recorded, path: Path, fps: float) -> None:
     camera = Camera(replay.spec, replay.world)
-    with writing(path, fps) as frames, Progress(console=console(), transient=True) as progress:
+    shown = console()
+    bar = Progress(console=shown, transient=True, disable=not shown.is_terminal)
+    with writing(path, fps) as frames, bar as progress:
         task = progress.add_task(str(path), total=recorded.row.steps)
         for moment in replay.moments():
             picture = camera.take(moment.observation)

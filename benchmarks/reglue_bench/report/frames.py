@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import base64
-import json
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from itertools import islice
 from pathlib import Path
 
 from env_adapters import Cell
+from env_adapters.suites import BUILT_IN
 from reglue.conforming import conforming_observation
-from reglue.errors import ReglueError
-from reglue_bench.environments import build
+from reglue_bench.custom_suite import COMPOSED
 from reglue_bench.ledger import Ledger
+from reglue_bench.parameters import METAWORLD
 from reglue_bench.plan import Plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.report.views import Frame
+from reglue_bench.suites import build
 from reglue_bench.watch.pictures import Picture, picture_tensors, shrunk
 from reglue_bench.watch.recorded import check_is_here, order_of, rows_of
+
+_SUITES = {suite.factory for suite in BUILT_IN.values()} | {
+    COMPOSED,
+    METAWORLD,
+    "env_adapters.curricula.suite:Schedule",
+}
+_IDS = re.compile(r"(gymnasium:)?(env_adapters\.\w+:Reglue/)?[^:]*|arcade:[^:]*|M[TL]\d*:[^:]*")
 
 _MOST = 24
 _SIZE = 168  # pixels: larger pictures are shrunk to it
@@ -27,10 +36,11 @@ _SIZE = 168  # pixels: larger pictures are shrunk to it
 def first_frames(folder: Path) -> Sequence[Frame]:
     """Of each task and variant, or of the first episodes of the first run (online); 24 at most.
 
-    None where observations are no pictures, where the ledger or what its environment needs
-    is not there, and where the environment is a file: a report executes nobody's.
+    None where observations are no pictures, where there is no ledger, where the environment
+    fails here, and where it is somebody's own: a report, of a run that may come from anywhere,
+    calls nothing that only the run names.
     """
-    with suppress(ReglueError, ModuleNotFoundError):
+    with suppress(Exception):  # the edge of an environment; all else is drawn without it
         return _frames(folder)
     return ()
 
@@ -40,7 +50,7 @@ def _frames(folder: Path) -> list[Frame]:
         plan = Plan.from_json(ledger.about["plan"])
         check_is_here(plan)
         cells = list(islice(_of_a_run(ledger, plan) if _is_online(plan) else _of_all(plan), _MOST))
-    if ".py:" in json.dumps([plan.suite.factory, plan.suite.config]):
+    if not _is_ours([plan.suite.factory, plan.suite.config]):
         return []
     suite = build(plan.suite)
     names = picture_tensors(suite.spec)
@@ -54,6 +64,21 @@ def _frames(folder: Path) -> list[Frame]:
             if picture is not None:  # an episode of another kind, where environments are mixed
                 frames.append(Frame(caption, _png(shrunk(picture, _SIZE, _SIZE))))
     return frames
+
+
+def _is_ours(value: object) -> bool:
+    """Whether all that JSON names is Reglue's, or one of Gymnasium's ids.
+
+    Somebody's own has a colon: the environment `os:system` would be called.
+    """
+    match value:
+        case str():
+            return value in _SUITES or _IDS.fullmatch(value) is not None
+        case list():
+            return all(map(_is_ours, value))
+        case dict():
+            return all(map(_is_ours, value.values()))
+    return True
 
 
 def _is_online(plan: Plan) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from env_adapters import Suite, SuiteName
 from reglue.errors import UsageError
 from reglue.loading import find
-from reglue_bench.environments import build
+from reglue_bench.suites import build
 
 _GYMNASIUM = "gymnasium:"
 _DRAWS = {"render_mode": "rgb_array"}
@@ -33,8 +33,8 @@ def _asked_to_draw(suite: SuiteName) -> SuiteName:
     config = suite.config
     match suite.factory:
         case "env_adapters.composed:Composed":
-            tasks = {name: _source(table) for name, table in config["tasks"].items()}
-            return SuiteName(suite.factory, {**config, "tasks": tasks})
+            suites = [_table(each) for each in config["suites"]]
+            return SuiteName(suite.factory, {**config, "suites": suites})
         case "env_adapters.curricula.suite:Schedule":
             schedule = _environments(config["schedule"])
             return SuiteName(suite.factory, {**config, "schedule": schedule})
@@ -45,10 +45,10 @@ def _asked_to_draw(suite: SuiteName) -> SuiteName:
     return suite
 
 
-def _source(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Of a Composed's task."""
+def _table(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a Composed's suite."""
     asked = _asked_to_draw(SuiteName(table["factory"], table["config"]))
-    return {**table, "config": asked.config}
+    return {"factory": asked.factory, "config": asked.config}
 
 
 def _environments(what: Any) -> Any:

@@ -14,12 +14,12 @@ from env_adapters import SuiteName
 from glue_server import Order
 from reglue.errors import UsageError
 from reglue_bench.declared import is_remote
-from reglue_bench.environments import located
 from reglue_bench.ledger import Ledger, Row
 from reglue_bench.plan import Plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.procedures.online import Online
 from reglue_bench.settings import Settings
+from reglue_bench.suites import suite_of
 from reglue_bench.versions import versions
 
 _MOST_RANGES = 8  # that a message lists
@@ -62,7 +62,7 @@ def read_episode(folder: Path, episode: int, unit: int | None = None) -> Recorde
         plan = Plan.from_json(about["plan"])
         check_is_here(plan)
         settings = Settings.model_validate_json(about["settings"])
-        suite = located(plan.suite, settings.directory)
+        suite = suite_of(plan, settings)
         row, steps_before = _find(ledger, plan, episode, unit)
         if row.steps == 0:
             why = row.detail.splitlines()[0] if row.detail else "nothing more is known"

@@ -10,7 +10,7 @@ import numpy as np
 from env_adapters import Suite
 from reglue.conforming import conforming_observation, conforming_step
 from reglue.environment import words
-from reglue.errors import EnvironmentFault
+from reglue.errors import EnvironmentFault, ReglueError, UsageError
 from reglue.spec import Arrays
 from reglue.values import value
 from reglue_bench.watch.recorded import Recorded
@@ -36,10 +36,19 @@ class Replay:
     """One recorded episode in a world of its own."""
 
     def __init__(self, recorded: Recorded, suite: Suite) -> None:
-        """`suite` is the recorded one's, made with or without pictures."""
+        """`suite` is the recorded one's, made with or without pictures.
+
+        Raises UsageError where its world cannot be made.
+        """
         self.spec = suite.spec
-        self.world = suite.world()
         self._recorded = recorded
+        try:
+            self.world = suite.world()
+        except ReglueError:
+            raise
+        except Exception as error:  # the edge of somebody's world
+            told = f"{type(error).__name__}: {error}"
+            raise UsageError(f"the environment cannot be made here: {told}") from error
 
     def moments(self) -> Iterator[Moment]:
         """Its start and its steps, as they are played.

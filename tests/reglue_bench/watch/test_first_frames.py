@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 from imageio.v3 import imread
 
+from env_adapters import SuiteName
 from reglue_bench import evaluate
 from reglue_bench.cli.report import main
 from reglue_bench.report import first_frames
 from reglue_bench.watch import read_episode
+from tests.reglue_bench.watch.recordings import with_suite
 
 ARCADE = "gymnasium:Reglue/Arcade-v0"
 
@@ -81,3 +83,35 @@ def test_no_file_is_executed_and_no_run_is_needed(tmp_path: Path) -> None:
     assert not first_frames(folder)
     assert (tmp_path / "times").read_text() == before
     assert not first_frames(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "called",
+    [
+        SuiteName("os:mkdir", {}),
+        SuiteName("env_adapters.renderer:import_module", {"name": "made"}),
+        SuiteName("env_adapters.curricula.suite:Schedule", {"schedule": [["os:mkdir", 1]]}),
+        SuiteName(
+            "env_adapters.composed:Composed",
+            {"suites": [{"factory": "os:mkdir", "config": {}}], "tasks": {}},
+        ),
+        SuiteName("env_adapters.gymnasium:Gymnasium", {"id": "made:Made-v0"}),
+    ],
+)
+def test_nothing_that_only_the_run_names_is_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, called: SuiteName
+) -> None:
+    folder = run(tmp_path, f"online:{ARCADE}", runs=1, episodes=1, episode_limit=5)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "made.py").write_text("from pathlib import Path; Path('made').touch()\n")
+    config = {"path": "made"} if called.factory == "os:mkdir" else called.config
+    with_suite(folder, SuiteName(called.factory, config))
+    assert not first_frames(folder)
+    assert not (tmp_path / "made").exists()
+
+
+def test_an_environment_that_fails_here_is_left_out(tmp_path: Path) -> None:
+    folder = run(tmp_path, f"online:{ARCADE}", runs=1, episodes=1, episode_limit=5)
+    with_suite(folder, SuiteName("env_adapters.metaworld:MetaWorld", {"goals": 3}))
+    assert not first_frames(folder)

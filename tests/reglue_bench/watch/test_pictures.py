@@ -83,14 +83,8 @@ def test_numbers_make_no_video(tmp_path: Path, watch: Watch) -> None:
         SuiteName(
             "env_adapters.composed:Composed",
             {
-                "tasks": {
-                    "pong": {
-                        "factory": ARCADE.factory,
-                        "config": ARCADE.config,
-                        "task": PONG,
-                        "variants": [0],
-                    }
-                }
+                "suites": [{"factory": ARCADE.factory, "config": ARCADE.config}],
+                "tasks": {"pong": {"suite": 0, "task": PONG, "variants": [0]}},
             },
         ),
         SuiteName("tests.reglue_bench.watch.watched:Drawn", {}),

@@ -121,7 +121,8 @@ def test_what_is_not_there_is_told_with_what_is(tmp_path: Path, watch: Watch, ar
         ((tmp_path, "--episode", 0), "holds no run"),
         ((arcade, "--episode", 3), "got episode 3, but run 0 has 0 to 2"),
         ((arcade, "--unit", 2, "--episode", 0), "got run 2, but those that were played are 0 to 1"),
-        ((arcade, "--episode", 0, "--fps", 0), "wanted a number above 0"),
+        ((arcade, "--episode", 0, "--fps", 0), "wanted a number from 0.01 to 1000"),
+        ((arcade, "--episode", 0, "--fps", "nan"), "wanted a number from 0.01 to 1000"),
         ((arcade, "--episode", 0, "--video", "x.gif"), "ends in .mp4"),
         ((arcade, "--episode", 0, "--video", "/proc/x/y.mp4"), "cannot be written"),
     ):
@@ -153,6 +154,40 @@ def test_an_environment_that_is_not_installed_is_named(tmp_path: Path, watch: Wa
     code, _, err = watch(tmp_path / "run", "--episode", 0)
     assert code == 2
     assert "nowhere_at_all" in err
+
+
+def test_one_whose_world_cannot_be_made_says_so(tmp_path: Path, watch: Watch) -> None:
+    play(tmp_path / "run", online_plan(), Seeded())
+    with_suite(tmp_path / "run", SuiteName("tests.reglue_bench.watch.watched:Unmade", {}))
+    code, _, err = watch(tmp_path / "run", "--episode", 0)
+    assert code == 2
+    assert "cannot be made here: RuntimeError: no display" in err
+
+
+def test_a_file_of_one_s_own_is_watched_from_anywhere(
+    tmp_path: Path, watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder := tmp_path / "mine").mkdir()
+    (folder / "env.py").write_text(
+        "from env_adapters.gymnasium import Gymnasium\n"
+        "class Mine(Gymnasium):\n"
+        "    def __init__(self):\n"
+        "        super().__init__('CartPole-v1')\n"
+    )
+    (folder / "worlds.toml").write_text('schedule = [["env.py:Mine", 1]]\n')
+    (folder / "it.toml").write_text(
+        'procedure = "multi-task"\nslots = 2\nnum_episodes = 2\nhorizon = 5\n'
+        '[tasks.pole]\nenvironment = "env.py:Mine"\n'
+    )
+    monkeypatch.chdir(folder)
+    evaluate("it.toml", agent="random", workers=1, out="run")
+    options: Any = {"runs": 1, "episodes": 1, "episode_limit": 5}
+    evaluate("online:worlds.toml", agent="random", out="worlds", **options)
+    monkeypatch.chdir(tmp_path)
+    for run, episode in (("run", 1), ("worlds", 0)):
+        code, out, err = watch(folder / run, "--episode", episode)
+        assert (code, err) == (0, "")
+        assert "replayed exactly" in out
 
 
 def test_one_whose_world_now_fails_says_so(tmp_path: Path) -> None:

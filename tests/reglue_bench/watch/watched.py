@@ -34,6 +34,16 @@ class Charging(Walk):
         return replace(taken, reward=taken.reward - 1.0)
 
 
+class Unmade(Corridor):
+    """A corridor of which there is none here."""
+
+    def __init__(self) -> None:
+        super().__init__(solved={"walk": [0]})
+
+    def world(self) -> Walk:
+        raise RuntimeError("no display")
+
+
 class Drawn(Gymnasium):
     """A suite of one's own that says that it takes the keyword."""
 

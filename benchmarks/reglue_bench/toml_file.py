@@ -1,0 +1,68 @@
+"""A TOML file that somebody wrote, and what is said of its mistakes."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import ValidationError
+
+from env_adapters.configs.lines import line_of
+from reglue.errors import UnknownName, UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class TomlFile:
+    """One that was read."""
+
+    path: Path
+    text: str
+    tables: Mapping[str, Any]
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Raises UsageError where there is none, or it is no TOML."""
+        try:
+            text = path.read_text(encoding="utf-8")
+            return cls(path, text, tomllib.loads(text))
+        except OSError as error:
+            raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+        except ValueError as error:
+            raise UsageError(f"{path} is not TOML: {error}") from error
+
+    def error(self, place: str, words: object) -> UsageError:
+        """A mistake at a key, such as `tasks.reach.variants`, or in a table."""
+        return UsageError(f"{self.path}:{line_of(self.text, place)}: {place}: {words}")
+
+    def errors(self, problems: ValidationError, known: Iterable[str] = ()) -> UsageError:
+        """The mistakes that pydantic found; `known` are keys of tables that have no others."""
+        told = (self._error(each, known) for each in problems.errors())
+        return UsageError("; ".join(map(str, told)))
+
+    @contextmanager
+    def at(self, place: str) -> Iterator[None]:
+        """Has UsageErrors of what is done about a place name it."""
+        try:
+            yield
+        except UsageError as error:
+            raise self.error(place, error) from error
+
+    def _error(self, problem: Any, known: Iterable[str]) -> UsageError:
+        place, got = ".".join(map(str, problem["loc"])), problem["input"]
+        message = str(problem["msg"])
+        match problem["type"]:
+            case "missing":
+                words = "is missing"
+            case "extra_forbidden":
+                words = str(UnknownName("key", str(problem["loc"][-1]), known))
+            case "dict_type" | "model_type":
+                words = f"got {got!r}, wanted a table"
+            case "value_error":  # our own words
+                words = message.removeprefix("Value error, ")
+            case _:
+                words = f"{message} (got {got!r})"
+        return self.error(place, words)
