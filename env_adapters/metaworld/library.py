@@ -7,7 +7,8 @@ from functools import cache
 from importlib import metadata
 from typing import Any
 
-from reglue.errors import MissingExtra
+from env_adapters.renderer import how_to_draw
+from reglue.errors import MissingExtra, UsageError
 
 # Modules as Any: several of the names we need are private to metaworld. The version is
 # pinned, and tests compare what we make of them with what its public classes give.
@@ -19,8 +20,11 @@ def metaworld(submodule: str = "") -> Any:
 
 
 def mujoco() -> Any:
-    """The package `mujoco`. Raises MissingExtra."""
-    return _load("mujoco")
+    """The package `mujoco`. Raises MissingExtra, UsageError where it cannot be loaded."""
+    try:
+        return _load("mujoco")
+    except (ImportError, RuntimeError, AttributeError) as error:  # of what MUJOCO_GL names
+        raise UsageError(f"MuJoCo cannot be loaded: {error}; {how_to_draw()}") from error
 
 
 PROVED = {"metaworld": "3.1.1", "mujoco": "3.3.0"}

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Literal
 
-from env_adapters.metaworld.library import metaworld, version
+from env_adapters.metaworld.library import metaworld, mujoco, version
 from env_adapters.metaworld.names import check_task
 from env_adapters.metaworld.observations import ACTION, Observations
 from env_adapters.metaworld.pool import SimulatorPool
@@ -30,8 +31,9 @@ class MetaWorld:
     `horizon` is 1 to 500 (max_episode_steps). `reveal_tasks` adds a tensor `task`, an
     index into ALL_TASKS: for baselines, as it tells the agent what it should find out.
 
-    Raises UsageError for a config that cannot be played. The metaworld package is
-    loaded with the first world, which raises MissingExtra without it.
+    Raises UsageError for a config that cannot be played, also where MUJOCO_GL names what
+    MuJoCo cannot load. The metaworld package is loaded with the first world, which raises
+    MissingExtra without it.
     """
 
     def __init__(
@@ -53,6 +55,8 @@ class MetaWorld:
         observations = Observations(
             tuple(goals), one_hot, recurrent_info, observation_dtype, reveal_tasks
         )
+        if "MUJOCO_GL" in os.environ:  # MuJoCo loads what that names, which may not be there
+            mujoco()
         self._rules = Rules(goals, goal_visible, horizon, observations)
         self._pool = SimulatorPool()
 

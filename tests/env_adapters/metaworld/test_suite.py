@@ -178,3 +178,16 @@ def test_importing_the_adapter_loads_no_simulator() -> None:
     )
     paths = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     assert subprocess.run([sys.executable, "-c", program], env=paths, check=False).returncode == 0
+
+
+def test_a_library_for_drawing_that_mujoco_lacks_is_told_before_anything_is_played() -> None:
+    program = (
+        "from env_adapters.metaworld import MetaWorld\n"
+        "MetaWorld(goals={'reach-v3': [[0.0, 0.6, 0.02, 0.1, 0.85, 0.1]]}, goal_visible=True)\n"
+    )
+    settings = {**os.environ, "MUJOCO_GL": "crayon"}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, env=settings, capture_output=True, text=True, check=False)
+    told = done.stderr.splitlines()[-1]
+    assert "reglue.errors.UsageError: MuJoCo cannot be loaded" in told
+    assert "MUJOCO_GL is crayon, wanted MUJOCO_GL=egl or MUJOCO_GL=osmesa" in told
