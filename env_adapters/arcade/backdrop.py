@@ -29,7 +29,7 @@ def backdrop(scene: Scene) -> Array:
     striped[np.add.outer(line, line) % _STRIPES == 0] = ground
     frame = np.full((SIDE, SIDE, 3), ground)
     for rect in [*_rims(scene), *scene.walls]:
-        area = _pixels(rect)
+        area = pixels_within(rect)
         frame[area] = striped[area]
     _draw_bars(frame, game)
     return frame
@@ -43,6 +43,12 @@ def draw_score(frame: Array, score: float, game: Game) -> None:
     frame[rows, columns.start : columns.start + width] = color
 
 
+def pixels_within(rect: Rect) -> tuple[slice, slice]:
+    """Rows and columns, one at least."""
+    left, top, right, bottom = (pixels_of(max(edge, 0.0)) for edge in rect)
+    return slice(top, max(bottom, top + 1)), slice(left, max(right, left + 1))
+
+
 def _rims(scene: Scene) -> list[Rect]:
     """The walls at the edges."""
     left, top, right, bottom = scene.edges
@@ -52,12 +58,6 @@ def _rims(scene: Scene) -> list[Rect]:
     if math.isfinite(bottom):
         rims.append((0.0, bottom, 1.0, BOTTOM))
     return rims
-
-
-def _pixels(rect: Rect) -> tuple[slice, slice]:
-    """Rows and columns, one at least."""
-    left, top, right, bottom = (pixels_of(max(edge, 0.0)) for edge in rect)
-    return slice(top, max(bottom, top + 1)), slice(left, max(right, left + 1))
 
 
 def _draw_bars(frame: Array, game: Game) -> None:

@@ -7,50 +7,50 @@ import math
 import numpy as np
 
 from env_adapters.arcade.body import Body, Rect, touch, touched
-from env_adapters.arcade.scene import Scene
+from env_adapters.arcade.scene import Events, Scene
 
 _LEAN = 0.81
 """Sine of 54 degrees: how far aside the end of a player can send a ball."""
 
 
-def move_balls(scene: Scene, _: np.random.Generator) -> float:
+def move_balls(scene: Scene, _: np.random.Generator) -> Events:
     """100 points for a ball that leaves above, -100 below, and a block's for each it takes.
 
     A harmful one takes none and leaves for good without points; it costs 100 where it
     touches the player.
     """
-    points = 0.0
+    events: Events = ()
     for ball in scene.balls:
         if ball.alive:
-            points += _move(ball, scene)
-    return points
+            events += _move(ball, scene)
+    return events
 
 
-def _move(ball: Body, scene: Scene) -> float:
+def _move(ball: Body, scene: Scene) -> Events:
     harmful = scene.game.ball_settings.harmful
-    points = _bounce_off_things(ball, scene)
+    events = _bounce_off_things(ball, scene)
     if harmful and touch(_ahead(ball, 1, 1), scene.player.rect):
-        return -100.0
+        return (-100.0,)
     _bounce_off_paddles(ball, scene)
     ball.x += ball.vx
     ball.y += ball.vy
     _bounce_off_edges(ball, scene.edges)
     if -ball.h <= ball.y <= 1.0:
-        return points
+        return events
     ball.alive = False
     if harmful:
-        return points
-    return 100.0 if ball.y < 0 else -100.0
+        return events
+    return (100.0,) if ball.y < 0 else (-100.0,)
 
 
-def _bounce_off_things(ball: Body, scene: Scene) -> float:
+def _bounce_off_things(ball: Body, scene: Scene) -> Events:
     """Off walls and blocks; points for what it takes. What it is inside of lets it out."""
     here, ahead = ball.rect, _ahead(ball, 1, 1)
     blocks = {block.rect: block for block in touched(ahead, scene.blocks)}
     things = [wall for wall in scene.walls if touch(ahead, wall)] + list(blocks)
     things = [thing for thing in things if not touch(here, thing)]
     if not things:
-        return 0.0
+        return ()
     beside = [thing for thing in things if touch(_ahead(ball, 1, 0), thing)]
     before = [thing for thing in things if touch(_ahead(ball, 0, 1), thing)]
     hit = (
@@ -61,11 +61,11 @@ def _bounce_off_things(ball: Body, scene: Scene) -> float:
     if before or not beside:
         ball.vy = -ball.vy
     if scene.game.ball_settings.harmful or scene.game.blocks_settings.harmful:
-        return 0.0
+        return ()
     taken = [blocks[thing] for thing in hit if thing in blocks]
     for block in taken:
         block.alive = False
-    return scene.worth * len(taken)
+    return (scene.worth,) * len(taken)
 
 
 def _next(things: list[Rect], speed: float, axis: int) -> Rect | None:
@@ -110,6 +110,6 @@ def _bounce_off_edges(ball: Body, edges: Rect) -> None:
 
 
 def _ahead(ball: Body, aside: int, along: int) -> Rect:
-    """Where it would be after a tick in these directions, 0 or 1 each."""
+    """Where it would be after a part of a tick in these directions, 0 or 1 each."""
     x, y = ball.x + aside * ball.vx, ball.y + along * ball.vy
     return x, y, x + ball.w, y + ball.h

@@ -15,6 +15,12 @@ TOP, BOTTOM = 0.07, 0.93
 WALL = 0.03
 """How thick the walls are."""
 
+STAND = 0.88
+"""What the player stands on at first."""
+
+SHOT_WIDTH, SHOT_HEIGHT = 0.02, 0.04
+"""Of all shots."""
+
 
 @dataclass(slots=True)
 class Body:
@@ -24,7 +30,7 @@ class Body:
     y: float  # of its top
     w: float
     h: float
-    vx: float = 0.0  # sides of the screen a tick
+    vx: float = 0.0  # sides of the screen a part of a tick
     vy: float = 0.0
     alive: bool = True
 

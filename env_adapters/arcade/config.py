@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,11 +10,12 @@ from pathlib import Path
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from env_adapters.arcade.numbers import SAMPLED
+from env_adapters.arcade.numbers import SAMPLED, wanted
 from env_adapters.arcade.sections import Game
+from env_adapters.arcade.walkable import check_maze, walkable
 from env_adapters.configs import JSON, check_distributions
-from env_adapters.configs.values import inside
-from reglue.errors import CannotLoad, SpecError, UnknownName
+from env_adapters.configs.values import ConfigError, inside
+from reglue.errors import CannotLoad, UnknownName
 
 _FOLDER = Path(__file__).parent / "games"
 
@@ -28,12 +30,14 @@ def make_config(
 
     `game` is a name out of GAMES, the path of a JSON file (ends in `.json`) or a config that
     may lack sections and keys; `changes` are sections too, whose keys replace the game's. Any
-    number, colour or area may be a distribution. Raises UnknownName for a game or key,
-    CannotLoad for a file, SpecError or UsageError for a value.
+    number, colour or area may be a distribution. Raises UnknownName for a game, CannotLoad for
+    a file, ConfigError for what is in it.
     """
-    given = _changed(_loaded(game), changes or {})
+    given = _changed(_loaded(game), {} if changes is None else changes)
     check_distributions(given)
-    config: dict[str, JSON] = _checked(given).model_dump(mode="json", warnings=False)
+    checked = _checked(given)
+    check_maze(checked)
+    config: dict[str, JSON] = checked.model_dump(mode="json", warnings=False)
     return config
 
 
@@ -42,7 +46,7 @@ def episode_config(config: JSON) -> Game:
 
     Raises as `make_config`, also for a distribution.
     """
-    return _checked(config, SAMPLED)
+    return walkable(_checked(config, SAMPLED))
 
 
 def _loaded(game: str | Path | JSON) -> JSON:
@@ -61,6 +65,10 @@ def _loaded(game: str | Path | JSON) -> JSON:
 
 def _changed(config: JSON, changes: Mapping[str, JSON]) -> JSON:
     """With the keys of `changes`; what is no table is left to the check."""
+    if not isinstance(changes, Mapping):
+        raise ConfigError("changes", f"got {changes!r}, wanted a table of sections")
+    if not isinstance(config, dict):
+        return config
     for name, section in changes.items():
         here = config.get(name, {})
         both = isinstance(here, dict) and isinstance(section, dict)
@@ -73,38 +81,21 @@ def _checked(config: JSON, context: str | None = None) -> Game:
         return Game.model_validate(config, context=context)
     except ValidationError as error:
         first, *_ = error.errors(include_url=False)
-        if first["type"] == "extra_forbidden":
-            raise _unknown_key(first) from error
-        raise SpecError(_told(first)) from error
+        raise _refusal(first) from error
 
 
-def _unknown_key(error: ErrorDetails) -> UnknownName:
-    *sections, key = map(str, error["loc"])
+def _refusal(error: ErrorDetails) -> ConfigError:
+    place = error["loc"][: -1 if error["type"] == "missing" else None]
+    path = functools.reduce(inside, place, "")
+    if error["type"] == "extra_forbidden":
+        return ConfigError(path, str(_unknown_key(*map(str, place))))
+    return ConfigError(path, f"got {error['input']!r}, wanted {wanted(error)}")
+
+
+def _unknown_key(*path: str) -> UnknownName:
+    *sections, key = path
     known: type[BaseModel] = Game
     for name in sections:
         known = known.model_fields[name].annotation  # type: ignore[assignment]
     what = f"key in {sections[-1]}" if sections else "section in a game's config"
     return UnknownName(what, key, known.model_fields)
-
-
-def _told(error: ErrorDetails) -> str:
-    path = ""
-    for part in error["loc"][: -1 if error["type"] == "missing" else None]:
-        path = inside(path, part)
-    return f"{path or 'the config'}: got {error['input']!r}, wanted {_wanted(error)}"
-
-
-def _wanted(error: ErrorDetails) -> str:
-    match error["type"]:
-        case "string_type":
-            return "text"
-        case "bool_type":
-            return "true or false"
-        case "literal_error":
-            return str(error["ctx"]["expected"])
-        case "model_type" | "dict_type":
-            return "a table of keys and values"
-        case "tuple_type" | "too_long" | "missing":
-            return "a list of numbers, as many as the default has"
-        case _:
-            return error["msg"]

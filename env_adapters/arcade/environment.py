@@ -54,10 +54,12 @@ class Arcade(gymnasium.Env[Array, Any]):
         render_mode: str | None = None,
         headless: bool = True,
     ) -> None:
-        if not headless:
+        if not isinstance(continuous, bool):
+            raise UsageError(f"got continuous {continuous!r}, wanted True or False")
+        if headless is not True:
             raise UsageError(
-                'got headless False, wanted True: no window is opened; render_mode="rgb_array" '
-                "has render() give frames"
+                f"got headless {headless!r}, wanted True: no window is opened; "
+                'render_mode="rgb_array" has render() give frames'
             )
         if render_mode not in (None, "rgb_array"):
             raise UsageError(f"got render_mode {render_mode!r}, wanted None or 'rgb_array'")
@@ -72,6 +74,8 @@ class Arcade(gymnasium.Env[Array, Any]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
         """Begin an episode: its first frame and info."""
+        if not isinstance(options, dict | None):
+            raise UsageError(f"got the options {options!r}, wanted a dict")
         given = (options or {}).get("config")
         game = episode_config(given) if given is not None else None
         super().reset(seed=seed)
@@ -121,14 +125,21 @@ def _info(play: Play) -> dict[str, Any]:
 
 
 def _discrete(action: Any) -> Move:
-    number = np.asarray(action)
+    number = _array(action)
     if number.shape != () or number.dtype.kind not in "iu" or not 0 <= number < len(_MOVES):
         raise UsageError(f"got the action {action!r}, wanted a whole number of 0 to 5")
     return _MOVES[int(number)]
 
 
+def _array(action: Any) -> Array:
+    try:
+        return np.asarray(action)
+    except ValueError:  # lists of several lengths
+        return np.asarray(None)
+
+
 def _analog(action: Any) -> Move:
-    numbers = np.asarray(action)
+    numbers = _array(action)
     if numbers.shape != (3,) or numbers.dtype.kind not in "iuf" or not np.isfinite(numbers).all():
         raise UsageError(f"got the action {action!r}, wanted three numbers of -1 to 1")
     right, down, fire = (min(max(float(number), -1.0), 1.0) for number in numbers)

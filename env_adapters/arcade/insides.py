@@ -38,9 +38,11 @@ def play_from(inside: Arrays) -> Play:
     try:
         game = episode_config(json.loads(inside["config"].tobytes()))
         score, steps = _numbers(inside["progress"], (2,), 1e6)
+        if not (steps >= 0 and steps.is_integer()):
+            raise ValueError(f"got {steps} steps")
         walls = _numbers(inside["walls"], (-1, 4), _FAR)
         scene = _scene(game, walls, _numbers(inside["bodies"], (-1, 7), _FAR))
-    except (KeyError, ValueError) as error:
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise UsageError(f"got no inside of an arcade's episode: {error!r}") from error
     return Play(scene, score=score, steps=int(steps))
 
@@ -55,6 +57,8 @@ def _numbers(array: Array, shape: tuple[int, ...], most: float) -> Any:
 
 def _scene(game: Game, walls: Any, numbers: Any) -> Scene:
     bodies = [Body(x, y, w, h, vx, vy, bool(alive)) for x, y, w, h, vx, vy, alive in numbers]
+    if not all(body.w > 0 and body.h > 0 for body in bodies):
+        raise ValueError("got a body without width or height")
     elements = game.game_elements
     balls = _ONE_EACH + elements.ball * game.ball_settings.num_balls
     if len(bodies) < balls or (len(bodies) > balls and not elements.blocks):

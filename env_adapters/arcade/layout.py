@@ -11,8 +11,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from env_adapters.arcade.body import Body, Rect
+from env_adapters.arcade.body import STAND, Body, Rect
 from env_adapters.arcade.maze import maze_walls
+from env_adapters.arcade.pace import parts_of_a_tick
 from env_adapters.arcade.scene import Scene
 from env_adapters.arcade.sections import BallSettings, BlocksSettings, Game, GridSettings
 from env_adapters.arcade.shots import unfired
@@ -21,6 +22,7 @@ from env_adapters.arcade.shots import unfired
 def lay_out(game: Game, chance: np.random.Generator) -> Scene:
     """The beginning of an episode."""
     elements, player, rival = game.game_elements, game.player_settings, game.opponent_settings
+    parts = parts_of_a_tick(game)
     walls = []
     if elements.static_barriers:
         walls += [rect for _, rect in _grid(game.static_barrier_settings, chance)]
@@ -29,20 +31,20 @@ def lay_out(game: Game, chance: np.random.Generator) -> Scene:
     return Scene(
         game=game,
         walls=walls,
-        player=Body(0.5 - player.width / 2, 0.88 - player.height, player.width, player.height),
+        player=Body(0.5 - player.width / 2, STAND - player.height, player.width, player.height),
         opponent=Body(
             0.5 - rival.width / 2, 0.12, rival.width, rival.height, alive=elements.opponent
         ),
         shot=unfired(),
         return_shot=unfired(),
-        balls=_balls(game.ball_settings, chance) if elements.ball else [],
-        blocks=list(_blocks(game.blocks_settings, chance)) if elements.blocks else [],
+        balls=_balls(game.ball_settings, parts, chance) if elements.ball else [],
+        blocks=list(_blocks(game.blocks_settings, parts, chance)) if elements.blocks else [],
     )
 
 
-def _balls(settings: BallSettings, chance: np.random.Generator) -> list[Body]:
+def _balls(settings: BallSettings, parts: int, chance: np.random.Generator) -> list[Body]:
     """One in the middle, more above, all on their way down at 46 to 74 degrees."""
-    size, speed = settings.size, settings.speed
+    size, speed = settings.size, settings.speed / parts
     lean = 0.27 + 0.43 * chance.random()
     vx = speed * (lean if chance.random() < 0.5 else -lean)
     vy = speed * math.sqrt(1.0 - lean * lean)
@@ -53,8 +55,8 @@ def _balls(settings: BallSettings, chance: np.random.Generator) -> list[Body]:
     ]
 
 
-def _blocks(settings: BlocksSettings, chance: np.random.Generator) -> Iterator[Body]:
-    kind, speed = settings.static_weave_fall, settings.speed
+def _blocks(settings: BlocksSettings, parts: int, chance: np.random.Generator) -> Iterator[Body]:
+    kind, speed = settings.static_weave_fall, settings.speed / parts
     for row, (left, top, right, bottom) in _grid(settings, chance):
         vx = (speed if row % 2 == 0 else -speed) if kind == "weave" else 0.0
         vy = speed if kind == "fall" else 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -14,15 +14,16 @@ from env_adapters.arcade.sections import MazeSettings
 Lattice: TypeAlias = list[list[bool]]
 """Whether there is wall: cells at odd rows and columns, walls between them at even ones."""
 
+Span: TypeAlias = tuple[float, float]
+"""From, to."""
+
 
 def maze_walls(settings: MazeSettings, chance: np.random.Generator) -> list[Rect]:
     """Rectangles that cover the walls; one cell above and one below is open."""
     lattice = _carved(settings.rows, settings.cols, chance)
     for row in (0, -1):
         lattice[row][2 * int(chance.random() * settings.cols) + 1] = False
-    x, y, width, height = settings.creation_area
-    xs = _edges(x, width, settings.cols, settings.thickness)
-    ys = _edges(y, height, settings.rows, settings.thickness)
+    xs, ys = _edges(settings)
     across = [
         (xs[start], ys[row], xs[end], ys[row + 1])
         for row, cells in enumerate(lattice)
@@ -34,6 +35,12 @@ def maze_walls(settings: MazeSettings, chance: np.random.Generator) -> list[Rect
         for start, end in _runs(cells)
     ]
     return across + down
+
+
+def corridors(settings: MazeSettings) -> tuple[list[Span], list[Span]]:
+    """Left and right of the upright ones, top and bottom of the level ones."""
+    xs, ys = _edges(settings)
+    return list(pairwise(xs))[1::2], list(pairwise(ys))[1::2]
 
 
 def _carved(rows: int, cols: int, chance: np.random.Generator) -> Lattice:
@@ -60,8 +67,17 @@ def _carved(rows: int, cols: int, chance: np.random.Generator) -> Lattice:
     return lattice
 
 
-def _edges(start: float, length: float, cells: int, thickness: float) -> list[float]:
-    """Where walls and corridors in turn begin, and the end."""
+def _edges(settings: MazeSettings) -> tuple[list[float], list[float]]:
+    """Where walls and corridors in turn begin, and the end: from the left, and from above."""
+    x, y, width, height = settings.creation_area
+    thickness = settings.thickness
+    return (
+        _line(x, width, settings.cols, thickness),
+        _line(y, height, settings.rows, thickness),
+    )
+
+
+def _line(start: float, length: float, cells: int, thickness: float) -> list[float]:
     pitch = (length - thickness) / cells
     return [start + n // 2 * pitch + n % 2 * thickness for n in range(2 * cells + 2)]
 

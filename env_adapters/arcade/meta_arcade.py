@@ -16,7 +16,7 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 
 from env_adapters.configs import JSON
-from reglue.errors import CannotLoad, UnknownName, UsageError
+from reglue.errors import CannotLoad, SpecError, UnknownName, UsageError
 from reglue.spec import Array
 
 _SEEDS = 2**32  # NumPy's global generator takes no more
@@ -33,7 +33,8 @@ class MetaArcade(gymnasium.Env[Array, Any]):
     Its chance is drawn from Python's and NumPy's global generators. While it plays they are
     its own, seeded from `np_random` at each reset, and afterwards as they were.
 
-    Raises CannotLoad where the package `meta_arcade` or what it needs is not installed.
+    Raises, at construction, CannotLoad where the package `meta_arcade` or what it needs is not
+    installed, or for a file; UnknownName for a game; SpecError for a config that it cannot play.
     """
 
     metadata = {"render_modes": []}  # noqa: RUF012 - as Gymnasium's
@@ -42,33 +43,51 @@ class MetaArcade(gymnasium.Env[Array, Any]):
     def __init__(self, config: str | dict[str, JSON] = "pong", continuous: bool = False) -> None:
         original = _original()
         self._read = original.Config.MAConfig
+        self._config = self._loaded(config)
         self._original = original.MetaArcade.MetaArcade(
-            self._config(config), headless=True, continuous=continuous
+            self._config, headless=True, continuous=continuous
         )
         self.observation_space = Box(0, 255, (84, 84, 3), np.uint8)
         self.action_space = Box(-1.0, 1.0, (3,)) if continuous else Discrete(6)
         self._generators = _standing()
+        self._begin(self._config, 0)  # it checks no config but by playing it
+        self._on = False
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """Begin an episode, of `options["config"]` if that is given."""
-        config = (options or {}).get("config")
-        if config is not None:
-            self._original.config = self._config(config)
+        """Begin an episode, of `options["config"]` if that is given.
+
+        No episode is on after a config that cannot be played.
+        """
+        given = (options or {}).get("config")
+        config = self._config if given is None else self._loaded(given)
         super().reset(seed=seed)
-        with self._alone():
-            self._original.seed(int(self.np_random.integers(_SEEDS)))
-            return self._original.reset(), {}
+        return self._begin(config, int(self.np_random.integers(_SEEDS))), {}
 
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
         """Two ticks. What ends without 100 points won or lost has taken too long."""
         if not self.action_space.contains(action):
             raise UsageError(f"got the action {action!r}, wanted one of {self.action_space}")
+        if not self._on:
+            raise UsageError("no episode is on; call reset first")
         with self._alone():
             frame, points, done, info = self._original.step(action)
+        self._on = not done
         decided = max(abs(points), abs(self._original.cum_score)) >= 100.0
         return frame, float(points), bool(done and decided), bool(done and not decided), info
+
+    def _begin(self, config: Any, seed: int) -> Array:
+        self._on = False
+        self._original.config = config
+        with self._alone():
+            try:
+                self._original.seed(seed)
+                frame: Array = self._original.reset()
+            except Exception as error:  # the edge of somebody's library
+                raise SpecError(f"Meta Arcade cannot play this config: {error!r}") from error
+        self._on = True
+        return frame
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -81,11 +100,15 @@ class MetaArcade(gymnasium.Env[Array, Any]):
             self._generators = _standing()
             _set(others)
 
-    def _config(self, config: str | dict[str, JSON]) -> Any:
+    def _loaded(self, config: str | dict[str, JSON]) -> Any:
         try:
             return self._read(copy.deepcopy(config))  # it writes into what it is given
-        except FileNotFoundError as error:
+        except OSError as error:
+            if "/" in str(config):
+                raise CannotLoad(f"{config} is no game's JSON file: {error}") from error
             raise UnknownName("game of Meta Arcade", str(config), _games(self._read)) from error
+        except ValueError as error:
+            raise SpecError(f"got the config {config!r}: {error}") from error
 
 
 def _standing() -> _Generators:
@@ -111,6 +134,7 @@ def _original() -> Any:
     sys.modules.update(stand_ins)
     try:
         importlib.import_module("meta_arcade.MetaArcade")
+        importlib.import_module("meta_arcade.GameDisplay")
         return importlib.import_module("meta_arcade")
     except ModuleNotFoundError as error:
         raise CannotLoad(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -14,15 +13,15 @@ from pydantic import (
     ValidatorFunctionWrapHandler,
     WrapValidator,
 )
-from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError, core_schema
 
 from env_adapters.configs import JSON
 from env_adapters.configs.distributions import is_distribution
-from env_adapters.configs.values import is_number
+from env_adapters.configs.values import is_finite, is_number
 
 SAMPLED = "sampled"
 """Context of a validation: the config is an episode's, so what was drawn beyond a bound is cut
-to it, and no distribution is left."""
+to it, what should be whole is rounded, and no distribution is left."""
 
 _BLACK = [0, 0, 0]  # stands for whatever a distribution of colours gives
 _ENDS = {"uniform": ("low", "high"), "normal": ("mean",), "gaussian": ("mean",)}
@@ -47,12 +46,12 @@ class Within:
     def _checked(self, value: object, info: ValidationInfo) -> float | str:
         if isinstance(value, str) and value == self.word:
             return value
-        whole = isinstance(self.low, int)
-        if not is_number(value) or not math.isfinite(value) or (whole and value != int(value)):
+        if not is_number(value) or not is_finite(value):
             raise self._refusal()
+        whole = isinstance(self.low, int)
         if info.context == SAMPLED:
-            value = min(max(value, self.low), self.high)
-        if not self.low <= value <= self.high:
+            value = min(max(round(value) if whole else value, self.low), self.high)
+        if not self.low <= value <= self.high or (whole and value != int(value)):
             raise self._refusal()
         return int(value) if whole else float(value)
 
@@ -73,9 +72,27 @@ def _or_drawn(value: JSON, check: ValidatorFunctionWrapHandler, info: Validation
         for end in [value[key] for key in _ENDS[name]] if name in _ENDS else [_BLACK]:
             check(end)
     except ValidationError as error:
-        wanted = error.errors()[0]["msg"]
-        raise PydanticCustomError("drawn", f"draws that are {wanted}") from error
+        raise PydanticCustomError("drawn", f"draws that are {wanted(error.errors()[0])}") from error
     return value
+
+
+def wanted(error: ErrorDetails) -> str:
+    """What a validation would have had."""
+    match error["type"]:
+        case "string_type":
+            return "text"
+        case "bool_type":
+            return "true or false"
+        case "literal_error":
+            return str(error["ctx"]["expected"])
+        case "model_type" | "dict_type":
+            return "a table of keys and values"
+        case "invalid_key":
+            return "keys that are text"
+        case "tuple_type" | "too_long" | "missing":
+            return "a list of numbers, as many as the default has"
+        case _:
+            return error["msg"]
 
 
 OR_DRAWN = WrapValidator(_or_drawn)

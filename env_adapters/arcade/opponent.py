@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from env_adapters.arcade.player import move_aside
-from env_adapters.arcade.scene import Scene
+from env_adapters.arcade.scene import Events, Scene
 from env_adapters.arcade.shots import fire
 
 _WANDERS = 0.05  # how likely it decides anew in a tick, where it follows no ball
@@ -13,16 +13,17 @@ _FIRES = 0.005  # how likely it shoots in a tick, if it can
 _CARE = 0.03  # sides of the screen that it likes to be away from a shot
 
 
-def move_opponent(scene: Scene, chance: np.random.Generator) -> float:
+def move_opponent(scene: Scene, chance: np.random.Generator) -> Events:
     """Decide, move, and perhaps shoot; no points."""
     opponent, settings = scene.opponent, scene.game.opponent_settings
-    if settings.tracks_ball or chance.random() < _WANDERS:
-        opponent.vx = settings.speed * _direction(scene, chance)
+    if settings.tracks_ball or chance.random() < _WANDERS / scene.parts:
+        opponent.vx = settings.speed / scene.parts * _direction(scene, chance)
     if opponent.vx:
         move_aside(opponent, scene)
-    if settings.can_shoot and not scene.return_shot.alive and chance.random() < _FIRES:
+    may_shoot = settings.can_shoot and not scene.return_shot.alive
+    if may_shoot and chance.random() < _FIRES / scene.parts:
         fire(scene.return_shot, opponent.x + opponent.w / 2, opponent.y + opponent.h)
-    return 0.0
+    return ()
 
 
 def _direction(scene: Scene, chance: np.random.Generator) -> float:

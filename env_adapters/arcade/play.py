@@ -1,4 +1,4 @@
-"""An episode: its scene, its score, and the rules that move it, tick by tick."""
+"""An episode: its scene, its score, and the rules that move it."""
 
 from __future__ import annotations
 
@@ -10,19 +10,17 @@ import numpy as np
 from env_adapters.arcade.balls import move_balls
 from env_adapters.arcade.blocks import drop_blocks, touch_blocks, weave_blocks
 from env_adapters.arcade.opponent import move_opponent
+from env_adapters.arcade.pace import TICKS
 from env_adapters.arcade.player import command, move_player
-from env_adapters.arcade.scene import Scene
+from env_adapters.arcade.scene import Events, Scene
 from env_adapters.arcade.sections import Game
 from env_adapters.arcade.shots import move_return_shot, move_shot
-
-TICKS = 2
-"""In a step."""
 
 _FULL = 100.0 - 1e-9
 """A score that ends the game; a part of 100, so many times, may be less by rounding."""
 
-Rule: TypeAlias = Callable[[Scene, np.random.Generator], float]
-"""Moves something and gives points; 100 or -100 at once end the game."""
+Rule: TypeAlias = Callable[[Scene, np.random.Generator], Events]
+"""Moves something for a part of a tick; an event of 100 or -100 points ends the game."""
 
 
 class Play:
@@ -37,8 +35,8 @@ class Play:
         """The points of a step in which the player moves, -1 to 1 of its speed, or shoots."""
         before = self.score
         command(self.scene, right, down, shoot=shoot)
-        for _ in range(TICKS):
-            self._tick(chance)
+        for _ in range(TICKS * self.scene.parts):
+            self._move(chance)
             if self.won or self.lost:
                 break
         self.steps += 1
@@ -54,9 +52,9 @@ class Play:
         """Won, lost or late."""
         return self.won or self.lost or self.late
 
-    def _tick(self, chance: np.random.Generator) -> None:
+    def _move(self, chance: np.random.Generator) -> None:
         for rule in self._rules:
-            if points := rule(self.scene, chance):
+            for points in rule(self.scene, chance):
                 self.score += points
                 self.won = max(points, self.score) >= _FULL
                 self.lost = not self.won and min(points, self.score) <= -_FULL

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from env_adapters.arcade.body import BOTTOM, TOP, Body, blocked
-from env_adapters.arcade.scene import Scene
+from env_adapters.arcade.scene import Events, Scene
 from env_adapters.arcade.shots import fire
 
 
 def command(scene: Scene, right: float, down: float, *, shoot: bool) -> None:
     """What the player does in the coming ticks: move, -1 to 1 of its speed, or shoot."""
-    can, speed, player = scene.game.actions, scene.game.player_settings.speed, scene.player
+    can, player = scene.game.actions, scene.player
+    speed = scene.game.player_settings.speed / scene.parts
     if shoot and can.fire:
         right = down = 0.0
         if not scene.shot.alive:
@@ -20,7 +21,7 @@ def command(scene: Scene, right: float, down: float, *, shoot: bool) -> None:
     player.vy = down * speed if (can.down if down > 0 else can.up) else 0.0
 
 
-def move_player(scene: Scene, _: np.random.Generator) -> float:
+def move_player(scene: Scene, _: np.random.Generator) -> Events:
     """Move; 100 points for leaving above, -100 below."""
     player = scene.player
     if player.vx:
@@ -30,10 +31,10 @@ def move_player(scene: Scene, _: np.random.Generator) -> float:
         if not blocked((player.x, y, player.x + player.w, y + player.h), scene.walls):
             player.y = y
         if player.y + player.h < TOP:
-            return 100.0
+            return (100.0,)
         if player.y > BOTTOM:
-            return -100.0
-    return 0.0
+            return (-100.0,)
+    return ()
 
 
 def move_aside(body: Body, scene: Scene) -> None:

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from env_adapters.arcade.body import BOTTOM, TOP, WALL, Body, Rect
+from env_adapters.arcade.pace import parts_of_a_tick
 from env_adapters.arcade.sections import Game
+
+Events: TypeAlias = tuple[float, ...]
+"""The points of each thing that happened."""
 
 
 @dataclass(slots=True)
@@ -23,6 +28,7 @@ class Scene:
     blocks: list[Body]
     edges: Rect = field(init=False)  # nobody gets beyond; infinite where there is no wall
     worth: float = field(init=False)  # points for a block
+    parts: int = field(init=False)  # of a tick
 
     def __post_init__(self) -> None:
         elements, points = self.game.game_elements, self.game.blocks_settings.points
@@ -34,6 +40,7 @@ class Scene:
         )
         divided = 100.0 / max(1, len(self.blocks))
         self.worth = divided if isinstance(points, str) else points
+        self.parts = parts_of_a_tick(self.game)
 
     @property
     def bodies(self) -> list[Body]:

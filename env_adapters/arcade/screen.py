@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from env_adapters.arcade.backdrop import backdrop, draw_score
+from env_adapters.arcade.backdrop import backdrop, draw_score, pixels_within
 from env_adapters.arcade.body import Body
 from env_adapters.arcade.colors import tinted
 from env_adapters.arcade.play import Play
@@ -47,8 +47,10 @@ class Screen:
 
     def _set_stage(self) -> None:
         frame = self._backdrop.copy()
-        draw_score(frame, self._play.score, self._play.scene.game)
         _paint(frame, self._standing)
+        for wall in map(pixels_within, self._play.scene.walls):
+            frame[wall] = self._backdrop[wall]
+        draw_score(frame, self._play.score, self._play.scene.game)
         self._stage = np.ascontiguousarray(np.rot90(frame, self._turns))
 
 

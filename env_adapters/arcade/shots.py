@@ -4,45 +4,54 @@ from __future__ import annotations
 
 import numpy as np
 
-from env_adapters.arcade.body import BOTTOM, TOP, Body, blocked, touch, touched
-from env_adapters.arcade.scene import Scene
+from env_adapters.arcade.body import (
+    BOTTOM,
+    SHOT_HEIGHT,
+    SHOT_WIDTH,
+    TOP,
+    Body,
+    blocked,
+    touch,
+    touched,
+)
+from env_adapters.arcade.scene import Events, Scene
 
-_WIDTH, _HEIGHT, _SPEED = 0.02, 0.04, 0.01
+_SPEED = 0.01
 
 
 def unfired() -> Body:
     """A shot out of play."""
-    return Body(0.0, 0.0, _WIDTH, _HEIGHT, alive=False)
+    return Body(0.0, 0.0, SHOT_WIDTH, SHOT_HEIGHT, alive=False)
 
 
 def fire(shot: Body, x: float, y: float) -> None:
     """Put it into play with its middle at (x, y)."""
-    shot.x, shot.y, shot.alive = x - _WIDTH / 2, y - _HEIGHT / 2, True
+    shot.x, shot.y, shot.alive = x - SHOT_WIDTH / 2, y - SHOT_HEIGHT / 2, True
 
 
-def move_shot(scene: Scene, _: np.random.Generator) -> float:
+def move_shot(scene: Scene, _: np.random.Generator) -> Events:
     """The player's: a block's points for a block, 100 for the opponent."""
     shot, opponent = scene.shot, scene.opponent
     if not shot.alive:
-        return 0.0
-    shot.y -= _SPEED
+        return ()
+    shot.y -= _SPEED / scene.parts
     if opponent.alive and touch(shot.rect, opponent.rect):
         shot.alive = False
-        return 100.0
-    return scene.worth if _takes_block(shot, scene) else 0.0
+        return (100.0,)
+    return (scene.worth,) if _takes_block(shot, scene) else ()
 
 
-def move_return_shot(scene: Scene, _: np.random.Generator) -> float:
+def move_return_shot(scene: Scene, _: np.random.Generator) -> Events:
     """The opponent's: nothing for a block, -100 for the player."""
     shot = scene.return_shot
     if not shot.alive:
-        return 0.0
-    shot.y += _SPEED
+        return ()
+    shot.y += _SPEED / scene.parts
     if touch(shot.rect, scene.player.rect):
         shot.alive = False
-        return -100.0
+        return (-100.0,)
     _takes_block(shot, scene)
-    return 0.0
+    return ()
 
 
 def _takes_block(shot: Body, scene: Scene) -> bool:

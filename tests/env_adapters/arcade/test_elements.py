@@ -147,10 +147,33 @@ def test_a_harmful_ball_is_a_ring() -> None:
     assert _pixels(ring[41:43, 41:43], _YELLOW) == 0
 
 
-def test_harmful_blocks_are_crossed_out() -> None:
-    full = _frame(game_elements={"blocks": True})
-    crossed = _frame(game_elements={"blocks": True}, blocks_settings={"harmful": True})
+@pytest.mark.parametrize("size", [0.036, 0.048, 0.06])
+def test_a_small_harmful_ball_has_a_hole(size: float) -> None:
+    full, ring = (
+        _frame(game_elements={"ball": True}, ball_settings={"size": size, "harmful": harmful})
+        for harmful in (False, True)
+    )
+    assert 0 < _pixels(ring, _YELLOW) < _pixels(full, _YELLOW)
+
+
+@pytest.mark.parametrize(("rows", "cols"), [(4, 6), (6, 14)])
+def test_harmful_blocks_are_crossed_out(rows: int, cols: int) -> None:
+    full, crossed = (
+        _frame(
+            game_elements={"blocks": True},
+            blocks_settings={"rows": rows, "cols": cols, "harmful": harmful},
+        )
+        for harmful in (False, True)
+    )
     assert 0 < _pixels(crossed, _RED) < _pixels(full, _RED)
+
+
+def test_a_barrier_is_seen_before_blocks() -> None:
+    area = {"creation_area": [0.2, 0.2, 0.4, 0.4], "rows": 1, "cols": 1, "spacing": 0.0}
+    settings = {"blocks_settings": area, "static_barrier_settings": area}
+    alone = _frame(game_elements={"static_barriers": True}, **settings)
+    both = _frame(game_elements={"static_barriers": True, "blocks": True}, **settings)
+    assert _pixels(alone, _BLUE) == _pixels(both, _BLUE)
 
 
 def test_a_grid_has_as_many_rows_and_columns_and_in_a_row_as_said() -> None:
@@ -185,29 +208,6 @@ def test_spacing_leaves_gaps() -> None:
     area = dense[11:34, 4:81]
     assert _pixels(area, _RED) == area.shape[0] * area.shape[1]
     assert _pixels(loose, _RED) < 0.4 * _pixels(dense, _RED)
-
-
-def test_every_maze_can_be_walked_through() -> None:
-    for seed in range(10):
-        env = _made(
-            actions={"up": True, "down": True},
-            game_elements={"maze": True, "bottom_wall": True},
-            player_settings={"width": 0.04, "height": 0.04},
-            maze_settings={"rows": 5, "cols": 6},
-        )
-        env.reset(seed=seed)
-        walk = policies.Walk()
-        assert walk(policies.see(env)) in (1, 2, 3, 4)
-
-
-def test_mazes_differ_between_their_doors() -> None:
-    env = _made(game_elements={"maze": True})
-    inner = set()
-    for seed in range(10):
-        env.reset(seed=seed)
-        walls = policies.see(env).walls
-        inner.add(frozenset(tuple(wall) for wall in walls if wall[1] > 0.11 and wall[3] < 0.75))
-    assert len(inner) > 5
 
 
 def test_bars_show_the_score_and_the_actions() -> None:

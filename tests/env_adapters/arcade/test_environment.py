@@ -116,6 +116,16 @@ def test_what_was_drawn_too_far_is_cut_to_its_bound() -> None:
     assert {0.01, 0.5} <= widths
 
 
+def test_what_should_be_whole_is_rounded_where_it_was_drawn() -> None:
+    balls = {"num_balls": {"distribution": "uniform", "low": 1.0, "high": 3.0}}
+    env = Arcade(make_config({}, {"game_elements": {"ball": True}, "ball_settings": balls}))
+    found = set()
+    for seed in range(20):
+        env.reset(seed=seed)
+        found.add(len(policies.see(env).rest))
+    assert found == {1, 2, 3}
+
+
 def test_a_refused_config_leaves_the_episode_as_it_was() -> None:
     env = Arcade("pong")
     env.reset(seed=1)
@@ -147,6 +157,36 @@ def test_a_lost_ball_ends_the_episode_without_success() -> None:
         env.step(0)
 
 
+def test_small_events_at_once_are_no_big_one() -> None:
+    """Two blocks of 50 points fall out after one of 60 was collected: 60 - 100 is no loss."""
+    blocks = {
+        "creation_area": [0.0, 0.8, 1.0, 0.08],
+        "rows": 1,
+        "cols": 3,
+        "static_weave_fall": "fall",
+        "speed": 0.01,
+        "points": 60.0,
+        "fall_points": -50.0,
+    }
+    env = Arcade(make_config({}, {"game_elements": {"blocks": True}, "blocks_settings": blocks}))
+    env.reset(seed=1)
+    points, ended = 0.0, False
+    while points >= 0.0 and not ended:
+        _, points, ended, _, info = env.step(0)
+    assert (points, info["score"], ended) == (-100.0, -40.0, False)
+
+
+def test_the_first_ball_that_is_out_ends_the_episode() -> None:
+    balls = {"num_balls": 2, "speed": 0.0}
+    env = Arcade(make_config({}, {"game_elements": {"ball": True}, "ball_settings": balls}))
+    env.reset(seed=1)
+    inside = env.get_inside()
+    inside["bodies"][-2:, 1] = -0.06, 1.01
+    env.set_inside(inside)
+    _, points, terminated, *_ = env.step(0)
+    assert (points, terminated) == (100.0, True)
+
+
 def test_leaving_the_maze_is_a_success() -> None:
     env, walk = Arcade("maze"), policies.Walk()
     env.reset(seed=4)
@@ -156,7 +196,7 @@ def test_leaving_the_maze_is_a_success() -> None:
     assert info == {"score": 100.0, "is_success": True}
 
 
-@pytest.mark.parametrize("action", [6, -1, 1.0, "up", None, [1], True])
+@pytest.mark.parametrize("action", [6, -1, 1.0, "up", None, [1], [[1], 2], True])
 def test_what_is_no_discrete_action_is_refused(action: Any) -> None:
     env = Arcade("pong")
     env.reset(seed=1)
@@ -166,7 +206,7 @@ def test_what_is_no_discrete_action_is_refused(action: Any) -> None:
     assert np.array_equal(env.get_inside()["bodies"], before)
 
 
-@pytest.mark.parametrize("action", [0, [0, 0], [0, 0, np.nan], ["a", "b", "c"]])
+@pytest.mark.parametrize("action", [0, [0, 0], [0, 0, np.nan], ["a", "b", "c"], [[1], 0, 0]])
 def test_what_is_no_continuous_action_is_refused(action: Any) -> None:
     env = Arcade("pong", continuous=True)
     env.reset(seed=1)
@@ -179,5 +219,9 @@ def test_nothing_goes_before_the_first_reset() -> None:
     for what in (lambda: env.step(0), env.render, env.get_inside):
         with pytest.raises(UsageError, match="call reset first"):
             what()
+    with pytest.raises(UsageError, match="got the options"):
+        env.reset(options=[1])  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="rgb_array"):
         Arcade("pong", render_mode="human")
+    with pytest.raises(UsageError, match="got continuous 'no'"):
+        Arcade("pong", continuous="no")  # type: ignore[arg-type]

@@ -111,9 +111,24 @@ def _huge(inside: dict[str, Array]) -> None:
     inside["bodies"][0, 2] = 1e9
 
 
+def _flat(inside: dict[str, Array]) -> None:
+    inside["bodies"][0, 2] = 0.0
+
+
+def _half_a_step(inside: dict[str, Array]) -> None:
+    inside["progress"][1] = 1.5
+
+
+def _deep(inside: dict[str, Array]) -> None:
+    inside["config"] = np.frombuffer(b"[" * 100_000, np.uint8)
+
+
 @pytest.mark.parametrize(
     "spoil",
     [
+        _flat,
+        _half_a_step,
+        _deep,
         _without_config,
         _no_json,
         _short_bodies,

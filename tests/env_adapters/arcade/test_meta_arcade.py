@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import random
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from env_adapters.arcade import MetaArcade
-from reglue.errors import CannotLoad, UnknownName, UsageError
+from reglue.errors import CannotLoad, SpecError, UnknownName, UsageError
 
 _THERE = importlib.util.find_spec("meta_arcade") is not None
 original = pytest.mark.skipif(not _THERE, reason="needs the package meta_arcade")
@@ -60,6 +61,14 @@ def test_what_takes_too_long_is_truncated_and_what_is_lost_terminated() -> None:
 
 
 @original
+def test_a_config_that_a_reset_is_given_is_for_one_episode() -> None:
+    env = MetaArcade("pong")
+    wanted = env.reset(seed=1)[0].tobytes()
+    assert env.reset(seed=1, options={"config": "breakout"})[0].tobytes() != wanted
+    assert env.reset(seed=1)[0].tobytes() == wanted
+
+
+@original
 def test_an_unknown_game_and_action_are_refused() -> None:
     with pytest.raises(UnknownName, match="did you mean"):
         MetaArcade("pomg")
@@ -67,6 +76,37 @@ def test_an_unknown_game_and_action_are_refused() -> None:
     env.reset(seed=1)
     with pytest.raises(UsageError, match="got the action 9"):
         env.step(9)
+
+
+@original
+def test_a_config_that_cannot_be_played_is_refused_at_once(tmp_path: Path) -> None:
+    fast = {**_config("pong"), "ball_settings": {"size": 0.05, "speed": "fast"}}
+    for config, message in (
+        ({}, "cannot play this config: KeyError"),
+        (fast, "cannot play this config"),
+        (3, "got the config 3"),
+    ):
+        with pytest.raises(SpecError, match=message):
+            MetaArcade(config)  # type: ignore[arg-type]
+    with pytest.raises(CannotLoad, match=r"none\.json"):
+        MetaArcade(str(tmp_path / "none.json"))
+
+
+@original
+def test_where_no_episode_is_on_a_step_is_refused() -> None:
+    env = MetaArcade("breakout")
+    with pytest.raises(UsageError, match="call reset first"):
+        env.step(0)
+    env.reset(seed=1)
+    while not env.step(0)[2]:
+        pass
+    with pytest.raises(UsageError, match="call reset first"):
+        env.step(0)
+    env.reset()
+    with pytest.raises(SpecError):
+        env.reset(options={"config": {}})
+    with pytest.raises(UsageError, match="call reset first"):
+        env.step(0)
 
 
 def _config(game: str) -> dict[str, Any]:

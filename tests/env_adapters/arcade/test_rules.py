@@ -13,7 +13,7 @@ from env_adapters.arcade.body import Body
 from env_adapters.arcade.config import episode_config
 from env_adapters.arcade.layout import lay_out
 from env_adapters.arcade.player import command, move_player
-from env_adapters.arcade.scene import Scene
+from env_adapters.arcade.scene import Events, Scene
 from env_adapters.arcade.shots import fire, move_return_shot, move_shot
 
 CHANCE = np.random.default_rng(0)
@@ -35,14 +35,16 @@ def _ball(scene: Scene, x: float, y: float, vx: float, vy: float) -> Body:
 @pytest.mark.parametrize(
     ("harmful", "y", "vy", "points", "alive"),
     [
-        (False, -0.049, -0.01, 100.0, False),
-        (False, 0.995, 0.01, -100.0, False),
-        (True, -0.049, -0.01, 0.0, False),
-        (True, 0.995, 0.01, 0.0, False),
-        (False, 0.5, 0.01, 0.0, True),
+        (False, -0.049, -0.01, (100.0,), False),
+        (False, 0.995, 0.01, (-100.0,), False),
+        (True, -0.049, -0.01, (), False),
+        (True, 0.995, 0.01, (), False),
+        (False, 0.5, 0.01, (), True),
     ],
 )
-def test_a_ball_that_leaves(harmful: bool, y: float, vy: float, points: float, alive: bool) -> None:
+def test_a_ball_that_leaves(
+    harmful: bool, y: float, vy: float, points: Events, alive: bool
+) -> None:
     scene = _scene(ball_settings={"harmful": harmful})
     ball = _ball(scene, 0.2, y, 0.0, vy)
     assert move_balls(scene, CHANCE) == points
@@ -58,7 +60,7 @@ def test_a_ball_bounces_off_every_edge_that_has_a_wall() -> None:
         (0.2, 0.849, 0.0, 0.01),
     ):
         ball = _ball(scene, x, y, vx, vy)
-        assert move_balls(scene, CHANCE) == 0.0
+        assert move_balls(scene, CHANCE) == ()
         assert (ball.vx, ball.vy) == (-vx, -vy)
 
 
@@ -76,7 +78,7 @@ def test_a_ball_takes_one_block_a_bounce_the_first_in_its_way(axis: int, sign: i
         w, h = size
         blocks.append(Body(place[0] - w / 2, place[1] - h / 2, w, h))
     scene.blocks[:] = blocks
-    assert move_balls(scene, CHANCE) == 7.0
+    assert move_balls(scene, CHANCE) == (7.0,)
     assert [block.alive for block in blocks] == [True, False]
     speed[axis] = -speed[axis]
     assert [ball.vx, ball.vy] == speed
@@ -86,7 +88,7 @@ def test_a_ball_that_meets_two_blocks_of_a_row_bounces_once() -> None:
     scene = _scene(blocks_settings={"points": 7.0})
     scene.blocks[:] = [Body(0.4, 0.3, 0.1, 0.05), Body(0.5, 0.3, 0.1, 0.05)]
     ball = _ball(scene, 0.475, 0.355, 0.0, -0.01)
-    assert move_balls(scene, CHANCE) == 7.0
+    assert move_balls(scene, CHANCE) == (7.0,)
     assert ball.vy == 0.01
 
 
@@ -94,7 +96,7 @@ def test_a_ball_that_meets_a_corner_goes_back() -> None:
     scene = _scene(blocks_settings={"points": 7.0})
     scene.blocks[:] = [Body(0.5, 0.3, 0.1, 0.05)]
     ball = _ball(scene, 0.445, 0.355, 0.01, -0.01)
-    assert move_balls(scene, CHANCE) == 7.0
+    assert move_balls(scene, CHANCE) == (7.0,)
     assert (ball.vx, ball.vy) == (-0.01, 0.01)
 
 
@@ -103,7 +105,7 @@ def test_what_is_harmful_bounces_and_takes_nothing(harmful: str) -> None:
     scene = _scene(**{harmful: {"harmful": True}})
     scene.blocks[:] = [Body(0.4, 0.3, 0.2, 0.05)]
     ball = _ball(scene, 0.5, 0.355, 0.0, -0.01)
-    assert move_balls(scene, CHANCE) == 0.0
+    assert move_balls(scene, CHANCE) == ()
     assert ball.vy == 0.01
     assert scene.blocks[0].alive
 
@@ -140,13 +142,13 @@ def test_the_player_steers_the_ball_and_keeps_its_speed(steering: float) -> None
 def test_a_harmful_ball_that_touches_the_player_is_the_end() -> None:
     scene = _scene(ball_settings={"harmful": True})
     _ball(scene, scene.player.x - 0.055, scene.player.y, 0.01, 0.0)
-    assert move_balls(scene, CHANCE) == -100.0
+    assert move_balls(scene, CHANCE) == (-100.0,)
 
 
 def test_the_opponent_returns_the_ball() -> None:
     scene = _scene()
     ball = _ball(scene, scene.opponent.x, scene.opponent.y + scene.opponent.h + 0.005, 0.0, -0.01)
-    assert move_balls(scene, CHANCE) == 0.0
+    assert move_balls(scene, CHANCE) == ()
     assert ball.vy == 0.01
 
 
@@ -154,15 +156,15 @@ def test_a_shot_hits_the_opponent_a_block_or_a_wall() -> None:
     scene = _scene(blocks_settings={"points": 3.0, "harmful": True})
     fire(scene.shot, 0.5, 0.2)
     scene.opponent.y = 0.16
-    assert move_shot(scene, CHANCE) == 100.0
+    assert move_shot(scene, CHANCE) == (100.0,)
     scene.opponent.alive = False
     scene.blocks[:] = [Body(0.45, 0.12, 0.1, 0.05)]
     fire(scene.shot, 0.5, 0.19)
-    assert [move_shot(scene, CHANCE) for _ in range(2)] == [3.0, 0.0]
+    assert [move_shot(scene, CHANCE) for _ in range(2)] == [(3.0,), ()]
     assert not scene.blocks[0].alive
     scene.walls[:] = [(0.45, 0.12, 0.55, 0.17)]
     fire(scene.shot, 0.5, 0.19)
-    assert move_shot(scene, CHANCE) == 0.0
+    assert move_shot(scene, CHANCE) == ()
     assert not scene.shot.alive
 
 
@@ -170,10 +172,10 @@ def test_the_opponents_shot_hits_the_player_and_takes_blocks_for_nothing() -> No
     scene = _scene()
     scene.blocks[:] = [Body(0.45, 0.5, 0.1, 0.05)]
     fire(scene.return_shot, 0.5, 0.48)
-    assert move_return_shot(scene, CHANCE) == 0.0
+    assert move_return_shot(scene, CHANCE) == ()
     assert not scene.blocks[0].alive
     fire(scene.return_shot, 0.5, scene.player.y - 0.02)
-    assert move_return_shot(scene, CHANCE) == -100.0
+    assert move_return_shot(scene, CHANCE) == (-100.0,)
 
 
 def test_a_shot_ends_above_and_another_may_follow() -> None:
@@ -190,7 +192,7 @@ def test_a_shot_ends_above_and_another_may_follow() -> None:
 
 
 def test_the_player_collects_blocks_or_dies_of_them() -> None:
-    for harmful, points in ((False, 8.0), (True, -100.0)):
+    for harmful, points in ((False, (4.0, 4.0)), (True, (-100.0,))):
         scene = _scene(blocks_settings={"points": 4.0, "harmful": harmful})
         x, y = scene.player.x, scene.player.y
         scene.blocks[:] = [
@@ -208,7 +210,7 @@ def test_falling_blocks_cost_points_and_come_back() -> None:
         Body(0.1, 0.999, 0.1, 0.1, vy=0.01),
         Body(0.3, 0.999, 0.1, 0.1, vy=0.01, alive=False),
     ]
-    assert drop_blocks(scene, CHANCE) == -20.0
+    assert drop_blocks(scene, CHANCE) == (-20.0,)
     assert [(block.y, block.alive) for block in scene.blocks] == [(-0.1, True)] * 2
 
 
@@ -224,7 +226,7 @@ def test_weaving_blocks_come_back_at_the_other_side() -> None:
 
 def test_the_player_wins_above_loses_below_and_stops_at_walls() -> None:
     can = {"up": True, "down": True}
-    for down, y, points in ((-1.0, 0.045, 100.0), (1.0, 0.925, -100.0)):
+    for down, y, points in ((-1.0, 0.045, (100.0,)), (1.0, 0.925, (-100.0,))):
         scene = _scene(actions=can)
         scene.player.y = y
         command(scene, 0.0, down, shoot=False)
@@ -232,7 +234,7 @@ def test_the_player_wins_above_loses_below_and_stops_at_walls() -> None:
     scene = _scene(actions=can, game_elements={"bottom_wall": True})
     command(scene, 0.0, 1.0, shoot=False)
     for _ in range(50):
-        assert move_player(scene, CHANCE) == 0.0
+        assert move_player(scene, CHANCE) == ()
     assert scene.player.y + scene.player.h == pytest.approx(0.9)
     scene.walls[:] = [(0.0, 0.7, 1.0, 0.8)]
     command(scene, 0.0, -1.0, shoot=False)
