@@ -70,6 +70,12 @@ class Arcade(gymnasium.Env[Array, Any]):
         self._move = _analog if continuous else _discrete
         self._shown: tuple[Play, Screen] | None = None
 
+    @property
+    def horizon(self) -> int:
+        """Steps after which an episode of the config is truncated; 0 where that is drawn."""
+        steps = self._config["meta"]["max_episode_length"]
+        return steps if isinstance(steps, int) else 0
+
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:

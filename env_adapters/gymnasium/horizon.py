@@ -42,9 +42,15 @@ def _steps_until(seconds: float, task: Any) -> int:
     return -(-ticks // int(task.physics_steps_per_control_step))
 
 
+def _arcade(env: Any) -> float:
+    steps: float = env.horizon or math.inf
+    return steps
+
+
 _OWN: Mapping[str, Callable[[Any], float]] = MappingProxyType(
     {
         "ale_py.env:AtariEnv": _atari,
+        "env_adapters.arcade.environment:Arcade": _arcade,
         "shimmy.dm_control_compatibility:DmControlCompatibilityV0": _dm_control,
     }
 )

@@ -28,7 +28,7 @@ class SuiteEnv(gymnasium.Env[Any, Any]):
         self.observation_space = space_of(suite.spec.observations)
         self.action_space = space_of(suite.spec.actions)
         self._suite = suite
-        self._world = suite.world()
+        self.world = suite.world()
         self._observations = _named(suite.spec.observations, self.observation_space)
         self._actions = _named(suite.spec.actions, self.action_space)
 
@@ -48,23 +48,23 @@ class SuiteEnv(gymnasium.Env[Any, Any]):
         if not isinstance(variant, int) or not 0 <= variant < variants[task]:
             raise UsageError(f"{task}: got variant {variant}, wanted 0 to {variants[task] - 1}")
         cell = Cell(task, variant, seed_of_cell, 0, Phase.TRAIN)
-        first = self._world.start(cell)
+        first = self.world.start(cell)
         return self._observations.value(first), {"task": task, "variant": variant}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take one step."""
-        step = self._world.step(self._actions.arrays(action))
+        step = self.world.step(self._actions.arrays(action))
         observation = self._observations.value(step.observation)
         info = {"success": step.success}
         return observation, step.reward, step.terminated, step.truncated, info
 
     def render(self) -> Any:
         """What the world draws; None where it does not."""
-        return self._world.render() if isinstance(self._world, Rendered) else None
+        return self.world.render() if isinstance(self.world, Rendered) else None
 
     def close(self) -> None:
         """Close the world."""
-        self._world.close()
+        self.world.close()
 
 
 def _named(tensors: tuple[TensorSpec, ...], space: Any) -> Tensors:

@@ -124,7 +124,7 @@ class World:
         return self._reset(env, cell)
 
     def _reset(self, env: Any, cell: Cell) -> Any:
-        _forget_physics(env.unwrapped)
+        forget_physics(env.unwrapped)
         seed = Chance(cell.seed, cell.repeat).below(_SEEDS)
         if getattr(env.unwrapped, "takes_progress", False):
             run = {"episode": cell.repeat, "steps": cell.steps}
@@ -145,7 +145,7 @@ class World:
         return self._episode
 
 
-def _forget_physics(env: Any) -> None:
+def forget_physics(env: Any) -> None:
     """Clear what the last episode left in MuJoCo's data, such as where its solver begins.
 
     The environment's own reset mostly does, but HandManipulate's does not.

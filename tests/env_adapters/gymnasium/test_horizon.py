@@ -15,6 +15,8 @@ from reglue.calls import Phase
 from reglue.worlds import Cell
 
 PONG = "ALE/Pong-v5"
+ARCADE = "env_adapters.arcade:Reglue/Arcade-v0"
+LENGTH = "max_episode_length"
 
 
 def steps_of(name: str, options: dict[str, Any]) -> tuple[int, int]:
@@ -40,6 +42,7 @@ def steps_of(name: str, options: dict[str, Any]) -> tuple[int, int]:
         ("dm_control/cartpole-balance-v0", {}, 1000),
         ("dm_control/reach_site_features-v0", {}, 250),
         ("MountainCar-v0", {}, 200),
+        (ARCADE, {"config": {"meta": {LENGTH: 30}}}, 30),
     ],
 )
 def test_an_episode_is_truncated_when_it_is_said_to_be(
@@ -55,9 +58,13 @@ def test_where_chance_skips_frames_an_episode_may_be_shorter() -> None:
 
 @pytest.mark.parametrize(
     ("name", "options"),
-    [(PONG, {"max_num_frames_per_episode": 0}), ("dm_control/lqr-lqr_2_1-v0", {})],
+    [
+        (PONG, {"max_num_frames_per_episode": 0}),
+        ("dm_control/lqr-lqr_2_1-v0", {}),
+        (ARCADE, {"config": {"meta": {LENGTH: {"distribution": "uniform", "low": 1, "high": 9}}}}),
+    ],
 )
-def test_what_is_never_truncated_has_no_horizon(name: str, options: dict[str, Any]) -> None:
+def test_where_nobody_knows_it_there_is_no_horizon(name: str, options: dict[str, Any]) -> None:
     assert Gymnasium(name, **options).spec.horizon == 0
 
 
