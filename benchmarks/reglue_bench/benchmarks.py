@@ -7,7 +7,7 @@ from typing import Any
 
 from env_adapters import SuiteName
 from env_adapters.metaworld import TaskSet, catalogue, draw_goals, task_set
-from env_adapters.suites import BUILT_IN
+from env_adapters.suites import BUILT_IN, known_suite
 from reglue.errors import UnknownName, UsageError
 from reglue_bench.custom import is_custom
 from reglue_bench.declared import WAIT
@@ -62,7 +62,7 @@ def make_plan(
 def split_name(benchmark: str) -> tuple[str, str]:
     """Its procedure, and its environment unless it is one of Meta-World's benchmarks.
 
-    Both are empty where a file says what they are. Raises UnknownName where it is neither.
+    Both are empty where a file says what they are. Raises UsageError where it is neither.
     """
     if is_custom(benchmark):
         return "", ""
@@ -71,6 +71,9 @@ def split_name(benchmark: str) -> tuple[str, str]:
         return kind, environment
     if kind in {name.partition(":")[0] for name in catalogue()}:
         return PROCEDURES[kind[:2]], ""
+    if known_suite(benchmark) is not None:
+        ways = " or ".join(f"{each}:{benchmark}" for each in PARAMETERS)
+        raise UsageError(f"{benchmark} is an environment; say how it is played: {ways}")
     known = [*catalogue(), "online:mountain-car", *(f"{each}:ENVIRONMENT" for each in PARAMETERS)]
     known.append("file.toml")
     raise UnknownName("benchmark", benchmark, known)

@@ -87,7 +87,7 @@ def test_the_goal_of_a_slot_is_known_when_it_starts(
         "Reglue.connect(Seeking())\n"
     )
     goal = TensorSpec("desired_goal", "float32", (2,), Box())
-    _, acted = _answers(script, library, TaskSpec((goal,), (goal,)), np.float32([[3, 4]]))
+    _, acted = _answers(script, library, TaskSpec((goal,), (goal,)), np.array([[3, 4]], np.float32))
     assert isinstance(acted, Actions)
     assert acted.arrays["desired_goal"].tolist() == [[3.0, 4.0]]
 

@@ -115,7 +115,7 @@ def test_what_a_file_holds_is_listed(tmp_path: Path, capsys: pytest.CaptureFixtu
     [
         (["--describe"], "give its name"),
         (["online:wait", "--describe"], "waits for an environment to dial in"),
-        (["MT11", "--describe"], "there is no benchmark 'MT11'"),
+        (["MT11", "--describe"], "there is no Meta-World benchmark 'MT11'"),
         (["multi-task:access-control", "--describe"], "is a continuing task"),
     ],
 )

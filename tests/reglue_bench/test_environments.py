@@ -83,6 +83,7 @@ def test_arguments_of_the_environment_are_in_the_plan() -> None:
         ("onlin:mountain-car", {}, "did you mean online:mountain-car"),
         ("online:mountain-cart", {}, "did you mean mountain-car"),
         ("online:", {}, "there is no benchmark"),
+        ("mountain-car", {}, "is an environment; say how it is played: .*online:mountain-car"),
         ("MT11", {}, "did you mean MT10"),
         ("online:tests.worlds:Corridor", {"episodes": 5, "steps": 5}, "counted in one of them"),
         ("online:tests.worlds:Corridor", {"slots": 2}, "one episode after another"),
