@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from env_adapters.composed_world import ComposedWorld, KeptWorld, Sources
 from env_adapters.suites import SuiteName
 from reglue.errors import UnknownName, UsageError
-from reglue.spec import Array, Arrays, TaskSpec
-from reglue.worlds import Cell, Rendered, Step, Suite, World
+from reglue.spec import TaskSpec
+from reglue.worlds import Restorable, Suite, World
 
 
 class Composed:
@@ -33,7 +36,7 @@ class Composed:
         sees: Sequence[str] | None = None,
     ) -> None:
         self._suites = [SuiteName(each["factory"], each["config"]).build() for each in suites]
-        self._sources: dict[str, tuple[int, str, Sequence[int]]] = {}
+        self._sources: Sources = {}
         specs = {}
         for name, table in tasks.items():
             suite = self._suites[table["suite"]]
@@ -42,6 +45,8 @@ class Composed:
             specs[name] = _spec(name, suite.spec, horizon, sees)
         self._horizon = horizon
         self._spec = _common(specs)
+        told = json.dumps([suites, tasks, horizon, sees], sort_keys=True, default=repr)
+        self._mark = hashlib.sha256(told.encode()).hexdigest()
 
     @property
     def spec(self) -> TaskSpec:
@@ -59,70 +64,13 @@ class Composed:
         return all(suite.standardizes for suite in self._suites)
 
     def world(self) -> World:
-        """A world for one more slot."""
+        """A world for one more slot: Restorable if those of all suites are."""
         seen = [tensor.name for tensor in self._spec.observations]
-        return _World(seen, self._horizon, self._suites, self._sources)
-
-
-class _World:
-    """Hands each cell to a world of its suite, made when it is first needed."""
-
-    def __init__(
-        self,
-        seen: Sequence[str],
-        horizon: int,
-        suites: Sequence[Suite],
-        sources: Mapping[str, tuple[int, str, Sequence[int]]],
-    ) -> None:
-        self._seen, self._horizon = seen, horizon
-        self._suites, self._sources = suites, sources
-        self._worlds: dict[int, World] = {}
-        self._live: World | None = None
-        self._last: World | None = None  # that is live, or was
-        self._steps = 0
-
-    def start(self, cell: Cell) -> Arrays:
-        """Begin the cell's episode. Raises UsageError."""
-        if cell.task not in self._sources:
-            raise UnknownName("task in this suite", cell.task, self._sources)
-        place, task, numbers = self._sources[cell.task]
-        if not 0 <= cell.variant < len(numbers):
-            wanted = f"0 to {len(numbers) - 1}"
-            raise UsageError(f"{cell.task}: got variant {cell.variant}, wanted {wanted}")
-        if place not in self._worlds:
-            self._worlds[place] = self._suites[place].world()
-        world = self._worlds[place]
-        first = world.start(replace(cell, task=task, variant=numbers[cell.variant]))
-        self._live, self._last, self._steps = world, world, 0
-        return self._shown(first)
-
-    def step(self, action: Arrays) -> Step:
-        """Take one step. Raises UsageError."""
-        if self._live is None:
-            raise UsageError("no episode is on; call start first")
-        step = self._live.step(action)
-        self._steps += 1
-        is_late = 0 < self._horizon <= self._steps
-        truncated = step.truncated or (is_late and not step.terminated)
-        if step.terminated or truncated:
-            self._live = None
-        return Step(
-            step.reward, self._shown(step.observation), step.terminated, truncated, step.success
-        )
-
-    def render(self) -> Array | None:
-        """As the episode's world; None where that does not draw."""
-        world: object = self._last
-        return world.render() if isinstance(world, Rendered) else None
-
-    def close(self) -> None:
-        """Close the worlds; `start` makes others."""
-        for world in self._worlds.values():
-            world.close()
-        self._worlds, self._live, self._last = {}, None, None
-
-    def _shown(self, observation: Arrays) -> Arrays:
-        return {name: observation[name] for name in self._seen}
+        places = {place for place, _, _ in self._sources.values()}
+        worlds = {place: self._suites[place].world() for place in sorted(places)}
+        if not all(isinstance(world, Restorable) for world in worlds.values()):
+            return ComposedWorld(seen, self._horizon, worlds, self._sources)
+        return KeptWorld(seen, self._horizon, worlds, self._sources, mark=self._mark)
 
 
 def _check_variants(name: str, suite: Suite, task: str, numbers: Sequence[int]) -> None:

@@ -3,8 +3,9 @@
 - `uniform`: `low` and `high`, numbers or lists of one length. One draw for a whole list:
   `low + (high - low) × u`. To have entries of their own, make each a distribution.
 - `normal` (also `gaussian`): `mean` and `std`; entries of a list are drawn one by one.
-- `color`: `hrange`, `srange`, `lrange`, each `[low, high]` within 0 to 1: hue, saturation and
-  lightness, each uniform; what is drawn is `[red, green, blue]`, whole numbers of 0 to 255.
+- `color`: `hrange`, `srange`, `lrange`, each `[low, high]` within 0 to 1, which is what one that
+  is left out has: hue, saturation and lightness, each uniform. Hue goes round: `[0.9, 1.1]` is
+  about red. What is drawn is `[red, green, blue]`, whole numbers of 0 to 255.
 
 A number is whole where `low` or `mean` is: it is rounded, half to even.
 
@@ -17,18 +18,27 @@ from __future__ import annotations
 import colorsys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol, TypeAlias
 
-import numpy as np
-
-from env_adapters.configs.values import JSON, inside, is_finite, told
-from reglue.errors import UnknownName, UsageError
+from env_adapters.configs.values import JSON, ConfigError, inside, is_finite
+from reglue.errors import UnknownName
 
 KEY = "distribution"
 
-Parameters = Mapping[str, JSON]
+Parameters: TypeAlias = Mapping[str, JSON]
 
 
-def sample(config: JSON, generator: np.random.Generator) -> JSON:
+class Draws(Protocol):
+    """What is asked of a `numpy.random.Generator`."""
+
+    def random(self) -> float:
+        """0 up to 1, uniform."""
+
+    def standard_normal(self) -> float:
+        """Of mean 0 and deviation 1."""
+
+
+def sample(config: JSON, generator: Draws) -> JSON:
     """A copy in which each distribution is replaced by a draw.
 
     Drawn in the order in which the config lists them. The config must have passed
@@ -43,8 +53,17 @@ def sample(config: JSON, generator: np.random.Generator) -> JSON:
     return config
 
 
+def extremes(config: JSON) -> list[JSON]:
+    """Two copies: each distribution at its lowest, and at its highest; one if these are alike.
+
+    A normal one, which has no ends, is at its mean.
+    """
+    lowest, highest = sample(config, _End(0.0)), sample(config, _End(1.0))
+    return [lowest] if lowest == highest else [lowest, highest]
+
+
 def check_distributions(config: JSON, path: str = "") -> None:
-    """Raise UsageError for a distribution that cannot be drawn from, and say which.
+    """Raise ConfigError for a distribution that cannot be drawn from, and say which.
 
     `path` is where the config stands in a larger one.
     """
@@ -64,18 +83,32 @@ def is_distribution(config: JSON) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class _End:
+    """Draws of one end of what is uniform."""
+
+    at: float
+
+    def random(self) -> float:
+        return self.at
+
+    def standard_normal(self) -> float:
+        return 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class _Kind:
     parameters: tuple[str, ...]
     check: Callable[[Parameters, str], None]
-    draw: Callable[[Parameters, np.random.Generator], JSON]
+    draw: Callable[[Parameters, Draws], JSON]
+    needs_all: bool = True
 
 
-def _draw_uniform(parameters: Parameters, generator: np.random.Generator) -> JSON:
+def _draw_uniform(parameters: Parameters, generator: Draws) -> JSON:
     u = generator.random()
     return _each(lambda low, high: low + (high - low) * u, parameters["low"], parameters["high"])
 
 
-def _draw_normal(parameters: Parameters, generator: np.random.Generator) -> JSON:
+def _draw_normal(parameters: Parameters, generator: Draws) -> JSON:
     return _each(
         lambda mean, std: mean + std * generator.standard_normal(),
         parameters["mean"],
@@ -83,10 +116,10 @@ def _draw_normal(parameters: Parameters, generator: np.random.Generator) -> JSON
     )
 
 
-def _draw_color(parameters: Parameters, generator: np.random.Generator) -> JSON:
+def _draw_color(parameters: Parameters, generator: Draws) -> JSON:
     hue, saturation, lightness = (
         low + (high - low) * generator.random()
-        for low, high in (parameters[name] for name in _KINDS["color"].parameters)
+        for low, high in (parameters.get(name, _WHOLE) for name in _RANGES)
     )
     return [round(255 * each) for each in colorsys.hls_to_rgb(hue, lightness, saturation)]
 
@@ -101,38 +134,42 @@ def _each(draw: Callable[[float, float], float], one: JSON, other: JSON) -> JSON
 def _check(config: Parameters, path: str) -> None:
     name = config[KEY]
     if not isinstance(name, str) or name not in _KINDS:
-        raise UnknownName(f"distribution at {told(path)} called", str(name), _KINDS)
+        raise ConfigError(path, str(UnknownName("distribution", str(name), _KINDS)))
     kind = _KINDS[name]
     got = [key for key in config if key != KEY]
-    if sorted(got) != sorted(kind.parameters):
+    lacks = kind.needs_all and set(kind.parameters) - set(got)
+    if lacks or set(got) - set(kind.parameters):
         wanted = ", ".join(kind.parameters)
-        raise UsageError(f"{told(path)}: a {name} distribution has {wanted}; got {', '.join(got)}")
+        raise ConfigError(path, f"a {name} distribution has {wanted}; got {', '.join(got)}")
     kind.check(config, path)
 
 
 def _check_uniform(parameters: Parameters, path: str) -> None:
     for low, high in _pairs(parameters["low"], parameters["high"], path):
         if low > high:
-            raise UsageError(f"{told(path)}: got low {low} and high {high}, wanted low ≤ high")
+            raise ConfigError(path, f"got low {low} and high {high}, wanted low ≤ high")
+        if not is_finite(high - low):
+            raise ConfigError(path, f"got low {low} and high {high}, wanted them less far apart")
 
 
 def _check_normal(parameters: Parameters, path: str) -> None:
     for _, std in _pairs(parameters["mean"], parameters["std"], path):
         if std < 0:
-            raise UsageError(f"{told(path)}: got std {std}, wanted 0 or more")
+            raise ConfigError(path, f"got std {std}, wanted 0 or more")
 
 
 def _check_color(parameters: Parameters, path: str) -> None:
-    for name in _KINDS["color"].parameters:
-        given = parameters[name]
+    for name in _RANGES:
+        given = parameters.get(name, _WHOLE)
         fits = isinstance(given, list) and len(given) == 2 and all(map(is_finite, given))
-        if not fits or not 0 <= given[0] <= given[1] <= 1:
-            wanted = "[low, high] with 0 ≤ low ≤ high ≤ 1"
-            raise UsageError(f"{told(inside(path, name))}: got {given}, wanted {wanted}")
+        in_bounds = fits and (name == "hrange" or 0 <= given[0] <= given[1] <= 1)
+        if not in_bounds or given[0] > given[1]:
+            bounds = "low ≤ high" if name == "hrange" else "0 ≤ low ≤ high ≤ 1"
+            raise ConfigError(inside(path, name), f"got {given}, wanted [low, high] with {bounds}")
 
 
 def _pairs(one: JSON, other: JSON, path: str) -> Sequence[tuple[float, float]]:
-    """Number by number. Raises UsageError unless both are numbers, or lists alike."""
+    """Number by number. Raises ConfigError unless both are numbers, or lists alike."""
     if is_finite(one) and is_finite(other):
         return [(one, other)]
     if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
@@ -141,15 +178,17 @@ def _pairs(one: JSON, other: JSON, path: str) -> Sequence[tuple[float, float]]:
             for place, (first, second) in enumerate(zip(one, other, strict=True))
             for pair in _pairs(first, second, inside(path, place))
         ]
-    raise UsageError(
-        f"{told(path)}: got {one} and {other}, wanted two finite numbers or lists of one length"
-    )
+    wanted = "two finite numbers or lists of one length"
+    raise ConfigError(path, f"got {one} and {other}, wanted {wanted}")
 
+
+_RANGES = ("hrange", "srange", "lrange")
+_WHOLE = [0.0, 1.0]
 
 _NORMAL = _Kind(("mean", "std"), _check_normal, _draw_normal)
 _KINDS: Mapping[str, _Kind] = {
     "uniform": _Kind(("low", "high"), _check_uniform, _draw_uniform),
     "normal": _NORMAL,
     "gaussian": _NORMAL,
-    "color": _Kind(("hrange", "srange", "lrange"), _check_color, _draw_color),
+    "color": _Kind(_RANGES, _check_color, _draw_color, needs_all=False),
 }

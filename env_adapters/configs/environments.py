@@ -8,7 +8,8 @@ and so is the path of a `.json` file that holds one.
   `env_adapters.configs.physics`.
 - `arcade:GAME`, or a game's name: the sections of `env_adapters.arcade`.
 - any other environment of `env_adapters.suites.suite_name`, such as `MT1:reach-v3` or
-  `file.py:Class`: `kwargs`, keywords of its factory; `task`, `variant`.
+  `file.py:Class`: `kwargs`, keywords of its factory; `task`, `variant`. With other keywords it is
+  made anew.
 
 Each may have a `name`, which `env.unwrapped.name` tells.
 """
@@ -17,15 +18,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Protocol
 
 import gymnasium
 
 from env_adapters.arcade import GAMES, Arcade, make_config
-from env_adapters.configs.distributions import check_distributions
+from env_adapters.configs.distributions import KEY, check_distributions, extremes
 from env_adapters.configs.physics import Physics, check_physics
-from env_adapters.configs.values import JSON, is_number
+from env_adapters.configs.values import JSON, ConfigError, is_number
 from env_adapters.gymnasium.library import make
 from env_adapters.gymnasium.suite_env import SuiteEnv
 from env_adapters.suites import suite_name
@@ -58,7 +60,8 @@ class Configured(Protocol):
 def configured(given: JSON, env_kwargs: Mapping[str, Any]) -> Configured:
     """The environment that `given` describes; `env_kwargs` are keywords of all of them.
 
-    Raises UsageError for what is no config. The environment itself is not made yet.
+    Raises UsageError, such as ConfigError, for what is no config. The environment itself is
+    not made yet.
     """
     config = read_config(given)
     check_distributions(config)
@@ -85,7 +88,18 @@ def read_config(given: JSON) -> dict[str, JSON]:
         config = {**config, "env": f"{_ARCADE}{config['env']}"}
     if not isinstance(config, dict) or not isinstance(config.get("env"), str):
         raise UsageError(f"got {given!r}, wanted an environment's name, or a dict with it as `env`")
-    return config
+    if config["env"].endswith(".toml"):
+        raise UsageError(f"got the schedule {config['env']}, wanted an environment; `repeat` it")
+    return _as_json(config)
+
+
+def _as_json(config: dict[str, JSON]) -> dict[str, JSON]:
+    """A copy as a file would hold it, with lists for tuples."""
+    try:
+        copy: dict[str, JSON] = json.loads(json.dumps(config))
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"got a config that is no JSON: {error}") from error
+    return copy
 
 
 def _read_file(path: Path) -> JSON:
@@ -104,7 +118,7 @@ class _Arcade:
         game = config["env"].removeprefix(_ARCADE)
         sections = _sections(config)
         whole = make_config(game, sections) if game else make_config(sections)
-        self.config = {"env": config["env"], "name": config.get("name", game or "arcade"), **whole}
+        self.config = {"env": _ARCADE, "name": config.get("name", game or "arcade"), **whole}
         self._env_kwargs = env_kwargs
         self._env: Env | None = None
 
@@ -132,7 +146,8 @@ class _Gymnasium:
     def __init__(self, config: dict[str, JSON], env_kwargs: Mapping[str, Any]) -> None:
         self.config = config
         _check_keys(config, ("kwargs", "physics"))
-        check_physics(config.get("physics", {}), "physics")
+        for end in extremes(config.get("physics", {})):
+            check_physics(end, "physics")
         self._id = config["env"].removeprefix("gymnasium:")
         self._env_kwargs = env_kwargs
         self._env: Any = None
@@ -163,7 +178,7 @@ class _OfSuite:
     def __init__(self, config: dict[str, JSON], env_kwargs: Mapping[str, Any]) -> None:
         self.config = config
         _check_keys(config, ("kwargs", "task", "variant"))
-        suite_name(config["env"])  # refuses what is no name
+        _check_name(config["env"])
         self._env_kwargs = env_kwargs
         self._env: SuiteEnv | None = None
         self._made_with: dict[str, Any] = {}
@@ -184,13 +199,24 @@ class _OfSuite:
         self._env = None
 
 
+def _check_name(name: str) -> None:
+    try:
+        suite_name(name)
+    except UnknownName as error:
+        if get_close_matches(name, GAMES):
+            raise UnknownName("environment", name, GAMES) from error
+        raise
+
+
 def _check_keys(config: Mapping[str, JSON], known: tuple[str, ...]) -> None:
     wanted = ("env", "name", *known)
     for key in config:
         if key not in wanted:
-            raise UnknownName(f"key of {config['env']} called", key, wanted)
+            raise ConfigError(key, str(UnknownName(f"key of {config['env']}", key, wanted)))
     if not isinstance(config.get("kwargs", {}), dict):
-        raise UsageError(f"{config['env']}: got kwargs {config['kwargs']!r}, wanted a table")
+        raise ConfigError("kwargs", f"got {config['kwargs']!r}, wanted a table")
     variant = config.get("variant", 0)
-    if not (is_number(variant) or isinstance(variant, dict)):
-        raise UsageError(f"{config['env']}: got variant {variant!r}, wanted a whole number")
+    is_drawn = isinstance(variant, dict) and variant.get(KEY) == "uniform"
+    if not (is_number(variant) or is_drawn):
+        whole = "a whole number, or a uniform distribution of them"
+        raise ConfigError("variant", f"got {variant!r}, wanted {whole}")

@@ -10,8 +10,7 @@ Source: Meta Arcade, "Meta Arcade Interpolation".
 from __future__ import annotations
 
 from env_adapters.configs.distributions import KEY, is_distribution
-from env_adapters.configs.values import JSON, inside, is_finite, is_number, told
-from reglue.errors import UsageError
+from env_adapters.configs.values import JSON, ConfigError, inside, is_finite, is_number
 
 
 def interpolate(one: JSON, other: JSON, alpha: float) -> JSON:
@@ -28,18 +27,18 @@ def interpolate(one: JSON, other: JSON, alpha: float) -> JSON:
 
 
 def check_interpolation(one: JSON, other: JSON, path: str = "") -> None:
-    """Raise UsageError where there is nothing between the two, and say where.
+    """Raise ConfigError where there is nothing between the two, and say where.
 
     `path` is where the configs stand in a larger one.
     """
     if is_distribution(one) != is_distribution(other):
-        raise UsageError(f"{told(path)}: got {one} and {other}, wanted distributions or neither")
+        raise ConfigError(path, f"got {one} and {other}, wanted distributions or neither")
     if is_number(one):
-        if not (is_finite(one) and is_finite(other)):
-            raise UsageError(f"{told(path)}: got {one} and {other!r}, wanted two finite numbers")
+        if not (is_finite(one) and is_finite(other) and is_finite(other - one)):
+            raise ConfigError(path, f"got {one} and {other!r}, wanted two finite numbers")
     elif isinstance(one, list):
         if not isinstance(other, list) or len(other) < len(one):
-            raise UsageError(f"{told(path)}: got {one} and {other}, wanted two lists alike")
+            raise ConfigError(path, f"got {one} and {other}, wanted two lists alike")
         for place, pair in enumerate(zip(one, other, strict=False)):
             check_interpolation(*pair, inside(path, place))
     elif isinstance(one, dict):
@@ -48,13 +47,12 @@ def check_interpolation(one: JSON, other: JSON, path: str = "") -> None:
 
 def _check_dicts(one: dict[str, JSON], other: JSON, path: str) -> None:
     if not isinstance(other, dict):
-        raise UsageError(f"{told(path)}: got a table and {other!r}, wanted two tables")
+        raise ConfigError(path, f"got a table and {other!r}, wanted two tables")
     if one.get(KEY) != other.get(KEY):
-        raise UsageError(
-            f"{told(path)}: got the distributions {one.get(KEY)} and {other.get(KEY)}, wanted "
-            "one kind; only their parameters change"
-        )
+        kinds = f"{one.get(KEY)} and {other.get(KEY)}"
+        wanted = "one kind; only their parameters change"
+        raise ConfigError(path, f"got the distributions {kinds}, wanted {wanted}")
     for key, value in one.items():
         if key not in other:
-            raise UsageError(f"{told(inside(path, key))}: the second config lacks it")
+            raise ConfigError(inside(path, key), "the second config lacks it")
         check_interpolation(value, other[key], inside(path, key))

@@ -3,55 +3,93 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-_STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
-_TOKEN = re.compile(
-    r'"""(?s:.*?)"""|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|#[^\n]*|[\[\]{},]|[^\s\[\]{},#"\']+'
-)
+from env_adapters.configs.values import inside
+
+_LAST_STEP = re.compile(r"(\[\d+\]|\.?[^.\[\]]*)$")
+_STRING = r'"""(?s:.*?)"""|\'\'\'(?s:.*?)\'\'\'|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\''
+_JSON = re.compile(rf'{_STRING}|[\[\]{{}},:]|[^\s\[\]{{}},:"]+')
+_TOML = re.compile(rf"{_STRING}|#[^\n]*|[\[\]{{}},=]|[^\s\[\]{{}},=#\"']+")
 
 
 def line_of(text: str, path: str) -> int:
-    """The line, from 1, where `path` leads, such as `schedule[2].pool[0]`; as near as is found.
+    """The line, from 1, of what `path` leads to, such as `schedule[2].pool[0]`.
 
-    A key is the next one so called behind what led there, also in a table's header, and `[k]`
-    the k-th entry of the array that begins next.
+    Of what is not there it is the line of what would hold it. `text` is legal TOML, or a JSON
+    object.
     """
-    position = 0
-    for match in _STEP.finditer(path):
-        index, key = match.groups()
-        found = _key(text, position, key) if key else _entry(text, position, int(index))
-        if found is None:
-            break
-        position = found
-    return text.count("\n", 0, position) + 1
+    places = _Places(text).found
+    while path and path not in places:
+        path = _LAST_STEP.sub("", path)
+    return text.count("\n", 0, places.get(path, 0)) + 1
 
 
-def _key(text: str, position: int, key: str) -> int | None:
-    found = re.compile(rf"(?<![\w-])[\"']?{re.escape(key)}[\"']?\s*[=:.\]]").search(text, position)
-    return found.end() if found else None
+class _Places:
+    """Where each key, and each entry of an array, begins."""
 
+    def __init__(self, text: str) -> None:
+        self.found: dict[str, int] = {}
+        is_json = text.lstrip().startswith("{")
+        tokens = (_JSON if is_json else _TOML).finditer(text)
+        self._tokens = [
+            (each.group(), each.start()) for each in tokens if not each.group().startswith("#")
+        ]
+        self._tokens.reverse()
+        self._arrays: dict[str, int] = {}  # of tables: the place of the last one
+        if is_json:
+            self._value("")
+        else:
+            self._tables()
 
-def _entry(text: str, position: int, index: int) -> int | None:
-    depth, seen, wants = 0, 0, False
-    for token, begin in _tokens(text, position):
-        if wants and token not in (",", "]"):
-            if seen == index:
-                return begin
-            seen, wants = seen + 1, False
-        if token in ("[", "{"):
-            depth += 1
-            wants = wants or (depth == 1 and token == "[")
-        elif token in ("]", "}"):
-            depth -= 1
-            if depth <= 0:
-                return None
-        elif token == "," and depth == 1:
-            wants = True
-    return None
+    def _tables(self) -> None:
+        table = ""
+        while self._tokens:
+            start = self._tokens[-1][1]
+            if not self._skip("["):
+                self._pair(table)
+            elif self._skip("["):
+                array = self._key("", "]")
+                self._skip("]")
+                self._arrays[array] = self._arrays.get(array, -1) + 1
+                table = inside(array, self._arrays[array])
+                self.found[table] = start
+            else:
+                table = self._key("", "]")
 
+    def _value(self, path: str) -> None:
+        if self._skip("["):
+            place = 0
+            while self._tokens and not self._skip("]"):
+                self.found[inside(path, place)] = self._tokens[-1][1]
+                self._value(inside(path, place))
+                self._skip(",")
+                place += 1
+        elif self._skip("{"):
+            while self._tokens and not self._skip("}"):
+                self._pair(path)
+                self._skip(",")
+        elif self._tokens:
+            self._tokens.pop()
 
-def _tokens(text: str, position: int) -> Iterator[tuple[str, int]]:
-    for match in _TOKEN.finditer(text, position):
-        if not match.group().startswith("#"):
-            yield match.group(), match.start()
+    def _pair(self, path: str) -> None:
+        self._value(self._key(path, "=:"))
+
+    def _key(self, path: str, ends: str) -> str:
+        """The path of the key that comes, which may have several parts."""
+        while self._tokens:
+            word, place = self._tokens.pop()
+            if word in ends:
+                break
+            for part in [word[1:-1]] if word[0] in "\"'" else filter(None, word.split(".")):
+                if path in self._arrays:
+                    path = inside(path, self._arrays[path])
+                path = inside(path, part)
+                self.found.setdefault(path, place)
+        return path
+
+    def _skip(self, word: str) -> bool:
+        """Take the next token if it is this one."""
+        is_next = bool(self._tokens) and self._tokens[-1][0] == word
+        if is_next:
+            self._tokens.pop()
+        return is_next

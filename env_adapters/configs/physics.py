@@ -1,8 +1,9 @@
 """MuJoCo's physics as numbers of a config.
 
 `gravity` and `wind` are m/s², m/s: three numbers, or for gravity one, along z. `friction`,
-`mass` (with inertia) and `damping` are factors, of all geoms, bodies and joints. What MuJoCo
-derives of masses, such as those of subtrees, follows (`mj_setConst`).
+`mass` (with inertia) and `damping` are factors, of all geoms, bodies and joints, from 0.001; a
+normal distribution's draw below that is cut to it. What MuJoCo derives of masses, such as those
+of subtrees, follows (`mj_setConst`).
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from env_adapters.configs.distributions import is_distribution
-from env_adapters.configs.values import JSON, inside, is_finite
+from env_adapters.configs.values import JSON, ConfigError, inside, is_finite
 from env_adapters.gymnasium.library import mujoco
 from reglue.errors import UnknownName, UsageError
 
 _VECTORS = ("gravity", "wind")
+_LEAST = 0.001
 _FACTORS: Mapping[str, tuple[str, ...]] = {
     "friction": ("geom_friction",),
     "mass": ("body_mass", "body_inertia"),
@@ -26,22 +27,22 @@ _FACTORS: Mapping[str, tuple[str, ...]] = {
 
 
 def check_physics(physics: JSON, path: str) -> None:
-    """Raise UsageError for what is no physics, and say where it stands."""
+    """Raise ConfigError for what is no physics of one episode, and say where it stands."""
     if not isinstance(physics, dict):
-        raise UsageError(f"{path}: got {physics!r}, wanted a table")
+        raise ConfigError(path, f"got {physics!r}, wanted a table")
     for name, value in physics.items():
-        if name not in (*_VECTORS, *_FACTORS):
-            raise UnknownName(f"physics at {path} called", name, (*_VECTORS, *_FACTORS))
         where = inside(path, name)
-        if name in _FACTORS and is_finite(value) and value <= 0:
-            raise UsageError(f"{where}: got {value}, wanted a factor above 0")
-        several = isinstance(value, list) and len(value) == 3 and name in _VECTORS
-        numbers = value if several else [value]
-        if name == "wind" and not (several or is_distribution(value)):
-            raise UsageError(f"{where}: got {value}, wanted three numbers")
-        if not all(is_finite(each) or is_distribution(each) for each in numbers):
-            wanted = "three numbers" if name in _VECTORS else "a number"
-            raise UsageError(f"{where}: got {value}, wanted {wanted}")
+        if name not in (*_VECTORS, *_FACTORS):
+            unknown = UnknownName("physics", name, (*_VECTORS, *_FACTORS))
+            raise ConfigError(where, str(unknown))
+        if name in _FACTORS and not (is_finite(value) and value >= _LEAST):
+            raise ConfigError(where, f"got {value!r}, wanted a factor from {_LEAST}")
+        if (
+            name in _VECTORS
+            and not _is_vector(value)
+            and not (name == "gravity" and is_finite(value))
+        ):
+            raise ConfigError(where, f"got {value!r}, wanted three numbers")
 
 
 class Physics:
@@ -68,11 +69,16 @@ class Physics:
             vector = np.asarray([0.0, 0.0, value] if np.ndim(value) == 0 else value)
             getattr(self._model.opt, name)[:] = vector
         for name, fields in _FACTORS.items():
-            factor = physics.get(name, 1.0)
-            if not factor > 0:
-                raise UsageError(f"{name}: got {factor}, wanted a factor above 0")
             for field in fields:
-                getattr(self._model, field)[:] = self._own[field] * factor
-        if (mass := physics.get("mass", 1.0)) != self._mass:
+                getattr(self._model, field)[:] = self._own[field] * _factor(physics, name)
+        if (mass := _factor(physics, "mass")) != self._mass:
             mujoco().mj_setConst(self._model, mujoco().MjData(self._model))
             self._mass = mass
+
+
+def _factor(physics: Mapping[str, Any], name: str) -> float:
+    return max(float(physics.get(name, 1.0)), _LEAST)
+
+
+def _is_vector(value: JSON) -> bool:
+    return isinstance(value, list) and len(value) == 3 and all(map(is_finite, value))

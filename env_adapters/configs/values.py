@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
-import math
+import sys
+from numbers import Integral
 from typing import Any, TypeAlias, TypeGuard
+
+from reglue.errors import UsageError
 
 JSON: TypeAlias = Any
 """None, bool, int, float, str, a list of JSON or a dict of str to JSON."""
+
+
+class ConfigError(UsageError):
+    """What is wrong with a config or a schedule; `path` leads to it, such as `ball.color[2]`."""
+
+    def __init__(self, path: str, what: str) -> None:
+        super().__init__(f"{path or 'the config'}: {what}")
+        self.path, self.what = path, what
+
+    def within(self, path: str) -> ConfigError:
+        """The same, of a config that stands at `path` in a larger one."""
+        dot = "." if path and self.path and not self.path.startswith("[") else ""
+        return ConfigError(f"{path}{dot}{self.path}", self.what)
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
@@ -15,8 +31,13 @@ def is_number(value: object) -> TypeGuard[int | float]:
 
 
 def is_finite(value: object) -> bool:
-    """A number that is neither NaN nor infinite."""
-    return is_number(value) and math.isfinite(value)
+    """A number that is neither NaN nor infinite, nor too large for a float."""
+    return is_number(value) and abs(value) <= sys.float_info.max
+
+
+def is_whole(value: object) -> TypeGuard[int]:
+    """A whole number, also one of NumPy's, and no bool."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def inside(path: str, key: str | int) -> str:
@@ -24,8 +45,3 @@ def inside(path: str, key: str | int) -> str:
     if isinstance(key, int):
         return f"{path}[{key}]"
     return f"{path}.{key}" if path else key
-
-
-def told(path: str) -> str:
-    """How a path begins an error's sentence."""
-    return path or "the config"

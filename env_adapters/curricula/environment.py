@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from copy import copy
+from typing import Any
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
 
 from env_adapters.configs.environments import Env
-from env_adapters.curricula.schedule import Entry, Interpolation, Pool, ScheduleError
-from env_adapters.curricula.sources import Source, Sources
+from env_adapters.configs.values import is_whole
+from env_adapters.curricula.cast import Cast
+from env_adapters.curricula.schedule import Entry
 from env_adapters.curricula.spaces import Actions, Fit, Observations, task_ids
 from env_adapters.curricula.timeline import Place, Timeline
 from reglue.chance import Chance
@@ -20,28 +21,6 @@ from reglue.errors import UnknownName, UsageError
 
 _SEEDS = 2**31  # some environments' own generators take no more
 _POOLS = 2**63  # keys of pools lie above those of episodes
-
-
-_Choice: TypeAlias = "Source | tuple[_Choice, ...]"
-"""A source, or a pool of choices."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Stage:
-    """An entry, and what its episodes may come from."""
-
-    entry: Entry
-    choice: _Choice
-
-
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """What a source's environment is like."""
-
-    path: str
-    observations: Any
-    actions: Any
-    name: Any
 
 
 class Curriculum(gymnasium.Env[Any, Any]):
@@ -74,31 +53,36 @@ class Curriculum(gymnasium.Env[Any, Any]):
         fit: Fit = "equal",
         task_id: bool = False,
     ) -> None:
-        """Raises UsageError for environments that cannot be, or do not fit together."""
-        sources = Sources(env_kwargs)
-        self._stages = [
-            _Stage(entry, _choice(entry.what, entry.path, sources)) for entry in entries
-        ]
-        self._last_use = {
-            id(source): place
-            for place, stage in enumerate(self._stages)
-            for source in _sources(stage.choice)
-        }
-        self._timeline = Timeline([entry.duration for entry in entries])
+        """Raises ConfigError for environments that cannot be, or do not fit together."""
+        self._cast = Cast(entries, env_kwargs)
+        self._durations = [entry.duration for entry in entries]
+        self._timeline = Timeline(self._durations)
         self._episodic, self._seed = episodic, seed
         self._episodes, self._steps = 0, 0
         self._env: Env | None = None
         self._end: int | None = None  # the step at which the entry is over
-        self._prepared: dict[int, Source] = {}  # by id, those that hold an environment
-        found = self._kinds()
+        found = self._cast.kinds()
+        self.can_be_kept = all(each.can_be_kept for each in found)
+        """Whether every environment can, in mid-episode: see `env_adapters.curricula.kept`."""
         self._actions = Actions([(each.path, each.actions) for each in found], fit)
         self._observations = Observations([(each.path, each.observations) for each in found], fit)
         self.action_space = self._actions.space
         self.observation_space = self._observations.space
+        self.render_mode = env_kwargs.get("render_mode")
         self._tells_names = task_id
         if task_id:
             numbers = task_ids([(each.path, each.name) for each in found])
             self.observation_space = _with_task_id(self.observation_space, numbers)
+
+    def another(self) -> Curriculum:
+        """One that plays the same, from the beginning, with environments of its own.
+
+        They are not made to be looked at again, as those of the first were.
+        """
+        other = copy(self)
+        other._cast = self._cast.another()
+        other._episodes, other._steps, other._env = 0, 0, None
+        return other
 
     @property
     def unwrapped(self) -> Curriculum:
@@ -106,9 +90,16 @@ class Curriculum(gymnasium.Env[Any, Any]):
         return self
 
     @property
+    def playing(self) -> Env:
+        """The environment that is on. Raises UsageError where none is."""
+        if self._env is None:
+            raise UsageError("no episode is on; call reset first")
+        return self._env
+
+    @property
     def name(self) -> Any:
         """Of the environment that is on, see NamedEnv. Raises AttributeError if it has none."""
-        return self._live().unwrapped.name  # type: ignore[attr-defined]
+        return self.playing.unwrapped.name  # type: ignore[attr-defined]
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -119,120 +110,60 @@ class Curriculum(gymnasium.Env[Any, Any]):
         place = self._timeline.at(self._episodes if self._episodic else self._steps)
         chance = Chance(self._seed, self._episodes)
         generator = self.np_random if seed is not None else np.random.Generator(chance.bits)
-        source = self._source(place)
-        env, inner = source.prepare(self._alpha(place), generator)
-        self._drop_unused(place.entry, source)
+        pool = Chance(self._seed, _POOLS + self._episodes)
+        env, inner = self._cast.prepare(place.entry, pool, self._alpha(place), generator)
         self._env = env
+        self._native = self._actions.of(env.action_space)
+        self._shown = self._observations.of(env.observation_space)
         self._end = None if self._episodic else place.end
         observation, info = env.reset(seed=int(generator.integers(_SEEDS)), options=inner or None)
         return self._seen(observation), info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Take one step in the environment that is on."""
-        env = self._live()
-        native = self._actions.native(action, env.action_space)
-        observation, reward, terminated, truncated, info = env.step(native)
+        env = self.playing
+        observation, reward, terminated, truncated, info = env.step(self._native(action))
         self._steps += 1
         if self._end is not None and self._steps >= self._end:
             truncated = truncated or not terminated
         self._episodes += bool(terminated or truncated)
         return self._seen(observation), reward, terminated, truncated, info
 
+    def skip(self, steps: int) -> None:
+        """Count steps that were taken elsewhere: the episode goes on from behind them."""
+        self._steps += steps
+
     def render(self) -> Any:
         """As the environment that is on."""
-        return self._live().render()
+        return self.playing.render()
 
     def close(self) -> None:
         """Close all that was made here."""
-        for source in self._prepared.values():
-            source.close()
-        self._prepared, self._env = {}, None
+        self._cast.close()
+        self._env = None
 
     def _seen(self, observation: Any) -> Any:
-        seen = self._observations.shown(observation, self._live().observation_space)
+        seen = self._shown(observation)
         if not self._tells_names:
             return seen
         told = {"task_id": np.array(self.name, np.float64, ndmin=1)}
         return (seen if isinstance(seen, dict) else {"observation": seen}) | told
 
-    def _live(self) -> Env:
-        if self._env is None:
-            raise UsageError("no episode is on; call reset first")
-        return self._env
-
     def _go_to(self, options: dict[str, Any]) -> None:
         for name, value in options.items():
             if name not in ("episode", "steps"):
                 raise UnknownName("option of a curriculum", name, ("episode", "steps"))
-            if not isinstance(value, int) or value < 0:
+            if not is_whole(value) or value < 0:
                 raise UsageError(f"{name}: got {value!r}, wanted a whole number from 0")
-        self._episodes = options.get("episode", self._episodes)
-        self._steps = options.get("steps", self._steps)
-
-    def _source(self, place: Place) -> Source:
-        choice = self._stages[place.entry].choice
-        chance = Chance(self._seed, _POOLS + self._episodes)
-        while isinstance(choice, tuple):
-            choice = choice[chance.below(len(choice))]
-        return choice
+        self._episodes = int(options.get("episode", self._episodes))
+        self._steps = int(options.get("steps", self._steps))
 
     def _alpha(self, place: Place) -> float:
         """How far the entry is: by episodes the k-th of n is k/n, from 1."""
-        duration = self._stages[place.entry].entry.duration
+        duration = self._durations[place.entry]
         return min(1.0, (place.within + self._episodic) / duration) if duration else 1.0
-
-    def _drop_unused(self, entry: int, source: Source) -> None:
-        """Close what no entry from this one on needs."""
-        self._prepared[id(source)] = source
-        for key, each in list(self._prepared.items()):
-            if self._last_use[key] < entry:
-                each.close()
-                del self._prepared[key]
-
-    def _kinds(self) -> list[_Kind]:
-        """Of each source, where it stands first; made one by one, and closed."""
-        found: dict[int, _Kind] = {}
-        for stage in self._stages:
-            for source in _sources(stage.choice):
-                if id(source) not in found:
-                    found[id(source)] = _kind(source, stage.entry.path)
-        return list(found.values())
 
 
 def _with_task_id(seen: Any, numbers: Any) -> Any:
     entries = seen.spaces if isinstance(seen, spaces.Dict) else {"observation": seen}
     return spaces.Dict({**entries, "task_id": numbers})
-
-
-def _kind(source: Source, path: str) -> _Kind:
-    try:
-        env, _ = source.prepare(0.0, np.random.Generator(Chance(0).bits))
-    except UsageError as error:
-        raise ScheduleError(path, str(error)) from error
-    name = getattr(env.unwrapped, "name", None)
-    kind = _Kind(path, env.observation_space, env.action_space, name)
-    source.close()
-    return kind
-
-
-def _choice(what: Any, path: str, sources: Sources) -> _Choice:
-    """Raises ScheduleError."""
-    if isinstance(what, Pool):
-        return tuple(
-            _choice(member, f"{path}.pool[{place}]", sources)
-            for place, member in enumerate(what.members)
-        )
-    try:
-        if isinstance(what, Interpolation):
-            return sources.between(what.one, what.other)
-        return sources.of(what)
-    except UsageError as error:
-        raise ScheduleError(path, str(error)) from error
-
-
-def _sources(choice: _Choice) -> Iterator[Source]:
-    if isinstance(choice, tuple):
-        for each in choice:
-            yield from _sources(each)
-    else:
-        yield choice

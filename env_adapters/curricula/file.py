@@ -18,27 +18,31 @@ the file's folder, for what it holds.
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from env_adapters.configs.environments import read_config
+from env_adapters.configs.environments import configured, read_config
 from env_adapters.configs.lines import line_of
+from env_adapters.configs.values import ConfigError, inside
 from env_adapters.curricula.make import make_curriculum
-from env_adapters.curricula.schedule import ScheduleError
+from env_adapters.curricula.sources import standing
 from reglue.errors import UnknownName, UsageError
 
-_TYPES: Mapping[str, type] = {
-    "schedule": list,
-    "episodic": bool,
-    "across_workers": int,
-    "seed": int,
-    "fit": str,
-    "task_id": bool,
-    "env_kwargs": dict,
-    "configs": dict,
+_TYPES: Mapping[str, tuple[type, str]] = {
+    "schedule": (list, "a list of [what, duration]"),
+    "episodic": (bool, "true or false"),
+    "across_workers": (int, "a whole number"),
+    "seed": (int, "a whole number"),
+    "fit": (str, "text"),
+    "task_id": (bool, "true or false"),
+    "env_kwargs": (dict, "a table"),
+    "configs": (dict, "a table"),
 }
+
+_ENTRY = re.compile(r"((?:^schedule|\.repeat)\[\d+\])(?=\.)")
 
 
 def read_schedule(path: Path) -> dict[str, Any]:
@@ -49,15 +53,14 @@ def read_schedule(path: Path) -> dict[str, Any]:
     text = _text(path)
     try:
         given = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{path}: {error}") from error
     try:
         arguments = _arguments(given, path.parent)
         make_curriculum(**made_of(arguments))[0].close()
-    except ScheduleError as error:
-        raise UsageError(f"{path}:{line_of(text, error.path)}: {error}") from error
-    except UsageError as error:
-        raise UsageError(f"{path}: {error}") from error
+    except ConfigError as error:
+        line = line_of(text, _ENTRY.sub(r"\1[0]", error.path))  # of [what, duration] the former
+        raise UsageError(f"{path}:{line}: {error}") from error
     return arguments
 
 
@@ -69,46 +72,73 @@ def made_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def _arguments(given: Any, folder: Path) -> dict[str, Any]:
     if not isinstance(given, dict) or "schedule" not in given:
-        raise UsageError("got no `schedule`, wanted a list of [what, duration] under that name")
+        wanted = "wanted a list of [what, duration] under that name"
+        raise ConfigError("schedule", f"got none, {wanted}")
     for key, value in given.items():
         if key not in _TYPES:
-            raise ScheduleError(key, str(UnknownName("key of a schedule's file", key, _TYPES)))
-        if type(value) is not _TYPES[key]:
-            raise ScheduleError(key, f"got {value!r}, wanted a {_TYPES[key].__name__}")
+            raise ConfigError(key, str(UnknownName("key of a schedule's file", key, _TYPES)))
+        kind, wanted = _TYPES[key]
+        if type(value) is not kind:
+            raise ConfigError(key, f"got {value!r}, wanted {wanted}")
+    for key in given.get("env_kwargs", {}):
+        if key in (*_TYPES, "key_readers"):
+            raise ConfigError(f"env_kwargs.{key}", "got a key of the file, wanted environments'")
+    _check_configs(given)
     configs = given.get("configs", {})
     arguments = {key: value for key, value in given.items() if key != "configs"}
-    return {**arguments, "schedule": _resolved(given["schedule"], configs, folder)}
+    return {**arguments, "schedule": _resolved(given["schedule"], configs, folder, "schedule")}
 
 
-def _resolved(schedule: Any, configs: Mapping[str, Any], folder: Path) -> Any:
+def _check_configs(given: Mapping[str, Any]) -> None:
+    for name, config in given.get("configs", {}).items():
+        with standing(f"configs.{name}"):
+            configured(config, given.get("env_kwargs", {}))
+
+
+def _resolved(schedule: Any, configs: Mapping[str, Any], folder: Path, path: str) -> Any:
     """With what names and paths stand for in their place; what does not fit stays."""
     if not isinstance(schedule, list):
         return schedule
     return [
-        [_meant(entry[0], configs, folder), *entry[1:]]
+        [_meant(entry[0], configs, folder, inside(path, place)), *entry[1:]]
         if isinstance(entry, list) and entry
         else entry
-        for entry in schedule
+        for place, entry in enumerate(schedule)
     ]
 
 
-def _meant(what: Any, configs: Mapping[str, Any], folder: Path) -> Any:
+def _meant(what: Any, configs: Mapping[str, Any], folder: Path, path: str) -> Any:
     if isinstance(what, str) and what in configs:
         return configs[what]
     if isinstance(what, str) and what.endswith(".json"):
-        return read_config(str(folder / what))
+        with standing(path):
+            return _config_in(folder / what)
     if isinstance(what, dict):
         what = dict(what)
         for key in ("pool", "interpolate"):
             if isinstance(what.get(key), list):
-                what[key] = [_meant(each, configs, folder) for each in what[key]]
+                what[key] = [
+                    _meant(each, configs, folder, inside(f"{path}.{key}", place))
+                    for place, each in enumerate(what[key])
+                ]
         if "repeat" in what:
-            what["repeat"] = _resolved(what["repeat"], configs, folder)
+            what["repeat"] = _resolved(what["repeat"], configs, folder, f"{path}.repeat")
     return what
+
+
+def _config_in(file: Path) -> Any:
+    config = read_config(str(file))
+    try:
+        configured(config, {})
+    except UsageError as error:
+        raise UsageError(f"{file}: {error}") from error
+    return config
 
 
 def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{path} cannot be read: {error}") from error
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise UsageError(f"{path} is no text: {error}") from error

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from env_adapters.configs.values import is_whole
 from reglue.errors import UsageError
 
 
@@ -28,11 +29,13 @@ def get_first_frames(
     or column by column. With `after_steps` it is the frame after so many steps that is
     taken, and episodes that end before leave none. A `path` gets a PNG.
 
-    Raises UsageError for no episodes or rows, and for frames that are no pictures or differ
-    in size.
+    Raises UsageError for no episodes or rows, for frames that are no pictures or differ in
+    size, and for a file that cannot be written.
     """
-    if episodes < 1 or rows < 1:
+    if not _are_whole(episodes, rows) or episodes < 1 or rows < 1:
         raise UsageError(f"got {episodes} episodes in {rows} rows, wanted at least one of each")
+    if not _are_whole(after_steps) or after_steps < 0:
+        raise UsageError(f"got after_steps {after_steps!r}, wanted a whole number from 0")
     env.action_space.seed(seed)
     frames = [
         frame
@@ -41,10 +44,21 @@ def get_first_frames(
     ]
     sheet = _sheet(frames, rows, -(-episodes // rows), by_columns=by_columns)
     if path is not None:
-        from imageio.v3 import imwrite
-
-        imwrite(path, sheet, extension=".png")
+        _write(sheet, Path(path))
     return sheet
+
+
+def _are_whole(*given: object) -> bool:
+    return all(map(is_whole, given))
+
+
+def _write(sheet: npt.NDArray[np.uint8], path: Path) -> None:
+    from imageio.v3 import imwrite
+
+    try:
+        imwrite(path, sheet, extension=".png")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
 def _frame_of_an_episode(env: Any, after_steps: int) -> npt.NDArray[np.uint8] | None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from env_adapters.configs.values import ConfigError, is_whole
 from env_adapters.curricula.environment import Curriculum
 from env_adapters.curricula.schedule import Reader, Reading
 from env_adapters.curricula.spaces import FITS, Fit
-from reglue.errors import UnknownName, UsageError
+from reglue.errors import UnknownName
 
 _SEEDS = 2**63
 
@@ -33,20 +34,35 @@ def make_curriculum(
     says (`env_adapters.curricula.spaces`), and numeric names are shown if `task_id` says so.
     `env_kwargs` go to every environment that is made here.
 
-    Raises UsageError: what is wrong, and where in the schedule.
+    Raises ConfigError: what is wrong, and where in the schedule.
     """
-    _check_whole("across_workers", across_workers, 1, _SEEDS)
-    _check_whole("seed", seed, 0, _SEEDS)
+    _check_whole("across_workers", across_workers, 1)
+    _check_whole("seed", seed, 0)
+    _check_flag("episodic", episodic)
+    _check_flag("task_id", task_id)
     if fit not in FITS:
-        raise UnknownName("fit", str(fit), FITS)
-    reading = Reading(episodic, across_workers, key_readers or {}, env_kwargs)
-    entries = reading.entries(schedule)
+        raise ConfigError("fit", str(UnknownName("fit", str(fit), FITS)))
+    readers = {} if key_readers is None else key_readers
+    _check_readers(readers)
+    entries = Reading(episodic, across_workers, readers, env_kwargs).entries(schedule)
+    if not entries:
+        raise ConfigError("schedule", "got nothing to play, as all is repeated 0 times")
     env = Curriculum(
-        entries, episodic=episodic, seed=seed, env_kwargs=env_kwargs, fit=fit, task_id=task_id
+        entries, episodic=episodic, seed=int(seed), env_kwargs=env_kwargs, fit=fit, task_id=task_id
     )
     return env, sum(entry.duration for entry in entries)
 
 
-def _check_whole(name: str, given: object, least: int, end: int) -> None:
-    if not isinstance(given, int) or isinstance(given, bool) or not least <= given < end:
-        raise UsageError(f"got {name} {given!r}, wanted a whole number from {least} below 2**63")
+def _check_whole(name: str, given: object, least: int) -> None:
+    if not is_whole(given) or not least <= given < _SEEDS:
+        raise ConfigError(name, f"got {given!r}, wanted a whole number from {least} below 2**63")
+
+
+def _check_flag(name: str, given: object) -> None:
+    if not isinstance(given, bool):
+        raise ConfigError(name, f"got {given!r}, wanted True or False")
+
+
+def _check_readers(given: object) -> None:
+    if not isinstance(given, Mapping) or not all(map(callable, given.values())):
+        raise ConfigError("key_readers", f"got {given!r}, wanted functions by their keys")

@@ -17,8 +17,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from env_adapters.configs.values import inside
-from reglue.errors import UnknownName, UsageError
+from env_adapters.configs.values import ConfigError, inside, is_whole
+from reglue.errors import UnknownName
 
 Reader: TypeAlias = Callable[..., Sequence[Any]]
 """`reader(data, duration, *, episodic, across_workers, **env_kwargs)` gives a schedule; what it
@@ -27,13 +27,8 @@ is to divide among workers, it divides itself."""
 _MOST = 1_000_000
 """Entries, with repeats written out."""
 
-
-class ScheduleError(UsageError):
-    """What is wrong with a schedule; `path` leads to it."""
-
-    def __init__(self, path: str, what: str) -> None:
-        super().__init__(f"{path}: {what}")
-        self.path = path
+_DEEPEST = 50
+"""Schedules and pools in one another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,19 +65,19 @@ class Reading:
     env_kwargs: Mapping[str, Any]
 
     def entries(self, schedule: Any, path: str = "schedule") -> list[Entry]:
-        """Its entries, in their order. Raises ScheduleError, UnknownName."""
+        """Its entries, in their order. Raises ConfigError."""
         if not isinstance(schedule, list | tuple) or not schedule:
-            raise ScheduleError(path, f"got {schedule!r}, wanted a list of [what, duration]")
+            raise ConfigError(path, f"got {schedule!r}, wanted a list of [what, duration]")
         found: list[Entry] = []
         for place, entry in enumerate(schedule):
             found += self._entry(entry, inside(path, place))
             if len(found) > _MOST:
-                raise ScheduleError(path, f"got more than {_MOST} entries, repeats written out")
+                raise ConfigError(path, f"got more than {_MOST} entries, repeats written out")
         return found
 
     def _entry(self, entry: Any, path: str) -> list[Entry]:
         if not isinstance(entry, list | tuple) or len(entry) != 2:
-            raise ScheduleError(path, f"got {entry!r}, wanted [what, duration]")
+            raise ConfigError(path, f"got {entry!r}, wanted [what, duration]")
         what, given = entry
         duration = _duration(given, path)
         key = special_key(what, self.readers, path)
@@ -95,7 +90,7 @@ class Reading:
     def _repeat(self, schedule: Any, times: int, path: str) -> list[Entry]:
         once = self.entries(schedule, f"{path}.repeat")
         if len(once) * times > _MOST:
-            raise ScheduleError(path, f"got more than {_MOST} entries, repeats written out")
+            raise ConfigError(path, f"got more than {_MOST} entries, repeats written out")
         return once * times
 
     def _read(self, key: str, data: Any, duration: int, path: str) -> list[Entry]:
@@ -114,18 +109,20 @@ _KEYS = ("pool", "repeat", "interpolate")
 
 
 def special_key(what: Any, readers: Mapping[str, Reader], path: str) -> str:
-    """The key of an entry that is no environment, "" for one that is. Raises ScheduleError."""
+    """The key of an entry that is no environment, "" for one that is. Raises ConfigError."""
+    if path.count("[") > _DEEPEST:
+        raise ConfigError(path, f"got more than {_DEEPEST} schedules and pools in one another")
     if not isinstance(what, dict):
         return ""
     found = [key for key in what if key in _KEYS or key in readers]
     if not found and "env" not in what and "game_elements" not in what:
         key = str(next(iter(what), ""))
         unknown = UnknownName("scheduling key", key, [*_KEYS, *readers, "env"])
-        raise ScheduleError(path, str(unknown))
+        raise ConfigError(path, str(unknown))
     if not found:
         return ""
     if len(what) > 1:
-        raise ScheduleError(path, f"got the keys {', '.join(map(str, what))}, wanted one")
+        raise ConfigError(path, f"got the keys {', '.join(map(str, what))}, wanted one")
     return str(found[0])
 
 
@@ -135,22 +132,21 @@ def _meant(what: Any, path: str) -> Any:
     if key == "pool":
         members = what[key]
         if not isinstance(members, list | tuple) or not members:
-            raise ScheduleError(f"{path}.pool", f"got {members!r}, wanted a list of environments")
+            raise ConfigError(f"{path}.pool", f"got {members!r}, wanted a list of environments")
         return Pool(
             tuple(_meant(each, inside(f"{path}.pool", k)) for k, each in enumerate(members))
         )
     if key == "interpolate":
         ends = what[key]
         if not isinstance(ends, list | tuple) or len(ends) != 2:
-            raise ScheduleError(f"{path}.interpolate", f"got {ends!r}, wanted [config, config]")
+            raise ConfigError(f"{path}.interpolate", f"got {ends!r}, wanted [config, config]")
         return Interpolation(*ends)
     if key:
-        raise ScheduleError(path, f"got a {key} in a pool, wanted environments")
+        raise ConfigError(path, f"got a {key} in a pool, wanted environments")
     return what
 
 
 def _duration(given: Any, path: str) -> int:
-    fits = isinstance(given, int) and not isinstance(given, bool) and given >= 0
-    if not fits:
-        raise ScheduleError(path, f"got the duration {given!r}, wanted a whole number from 0")
+    if not is_whole(given) or given < 0:
+        raise ConfigError(path, f"got the duration {given!r}, wanted a whole number from 0")
     return int(given)

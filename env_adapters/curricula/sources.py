@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Protocol, TypeAlias
 
 import gymnasium
 import numpy as np
 
 from env_adapters.configs import check_interpolation, interpolate, sample
+from env_adapters.configs.distributions import extremes
 from env_adapters.configs.environments import Configured, Env, configured
+from env_adapters.configs.values import ConfigError
 from env_adapters.curricula.named_env import NamedEnv
-from reglue.errors import UsageError
+from env_adapters.gymnasium.world import forget_physics
+from reglue.errors import CannotLoad, UsageError
+
+Prepared: TypeAlias = tuple[Env, dict[str, Any]]
+"""An environment, and the options of its reset."""
 
 
 class Source(Protocol):
     """One environment, or one that changes between two."""
 
-    def prepare(self, alpha: float, generator: np.random.Generator) -> tuple[Env, dict[str, Any]]:
-        """The environment of one episode, and the options of its reset.
+    def prepare(self, alpha: float, generator: np.random.Generator) -> Prepared:
+        """For one episode.
 
         `alpha` says how far its entry has come, 0 to 1; `generator` draws what is
         distributed.
+        """
+
+    def extremes(self) -> Iterator[Env]:
+        """To look at: the environment at each end of what its config may be.
+
+        What is made here has begun an episode, to find out that it can. Raises UsageError.
         """
 
     def close(self) -> None:
@@ -35,9 +48,13 @@ class Given:
     def __init__(self, env: Env) -> None:
         self._env = env
 
-    def prepare(self, alpha: float, generator: np.random.Generator) -> tuple[Env, dict[str, Any]]:
+    def prepare(self, alpha: float, generator: np.random.Generator) -> Prepared:
         """Always the same."""
         return self._env, {}
+
+    def extremes(self) -> Iterator[Env]:
+        """As it is."""
+        yield self._env
 
     def close(self) -> None:
         """It is the caller's."""
@@ -49,9 +66,13 @@ class Described:
     def __init__(self, environment: Configured) -> None:
         self._environment = environment
 
-    def prepare(self, alpha: float, generator: np.random.Generator) -> tuple[Env, dict[str, Any]]:
+    def prepare(self, alpha: float, generator: np.random.Generator) -> Prepared:
         """Drawn from its distributions."""
-        return _prepared(self._environment, self._environment.config, generator)
+        return _prepared(self._environment, sample(self._environment.config, generator))
+
+    def extremes(self) -> Iterator[Env]:
+        """At the ends of its distributions."""
+        return _begun(self._environment, self._environment.config)
 
     def close(self) -> None:
         """Close it."""
@@ -62,18 +83,29 @@ class Between:
     """From one config to another: the first's environment, set to values between the two."""
 
     def __init__(self, one: Configured, other: dict[str, Any]) -> None:
-        """Raises UsageError where there is nothing between them."""
+        """Raises ConfigError where there is nothing between them."""
+        got, wanted = other["env"], one.config["env"]
+        if got != wanted:
+            raise ConfigError("env", f"got {wanted} and {got}, wanted one: its values change")
         check_interpolation(one.config, other)
         self._environment, self._other = one, other
 
-    def prepare(self, alpha: float, generator: np.random.Generator) -> tuple[Env, dict[str, Any]]:
+    def prepare(self, alpha: float, generator: np.random.Generator) -> Prepared:
         """As far as `alpha` says."""
-        config = interpolate(self._environment.config, self._other, alpha)
-        return _prepared(self._environment, config, generator)
+        return _prepared(self._environment, sample(self._between(alpha), generator))
+
+    def extremes(self) -> Iterator[Env]:
+        """At the ends of both configs' distributions."""
+        yield from _begun(self._environment, self._between(0.0))
+        yield from _begun(self._environment, self._between(1.0))
 
     def close(self) -> None:
         """Close it."""
         self._environment.close()
+
+    def _between(self, alpha: float) -> dict[str, Any]:
+        config: dict[str, Any] = interpolate(self._environment.config, self._other, alpha)
+        return config
 
 
 class Sources:
@@ -86,27 +118,55 @@ class Sources:
     def of(self, what: Any) -> Source:
         """Of an environment, a name, a path or a config. Raises UsageError."""
         if isinstance(what, gymnasium.Env):
+            if getattr(what.unwrapped, "takes_progress", False):
+                raise UsageError("got a curriculum, wanted its schedule: `repeat` it once")
             return self._kept(f"given {id(what)}", Given(what))
         environment = configured(what, self._env_kwargs)
         return self._kept(json.dumps(environment.config), Described(environment))
 
     def between(self, one: Any, other: Any) -> Source:
         """Raises UsageError, also for environments that no config describes."""
-        for end in (one, other):
-            if isinstance(end, gymnasium.Env):
-                raise UsageError(f"got {end}, wanted two configs: values of these change")
-        environment = configured(one, self._env_kwargs)
-        whole = configured(other, self._env_kwargs).config
-        key = json.dumps([environment.config, whole])
-        return self._kept(key, Between(environment, whole))
+        first, last = (self._end(k, end) for k, end in enumerate((one, other)))
+        with standing("[0]"):
+            source = Between(first, last.config)
+        return self._kept(json.dumps([first.config, last.config]), source)
+
+    def _end(self, place: int, what: Any) -> Configured:
+        if isinstance(what, gymnasium.Env):
+            raise UsageError(f"got {what}, wanted two configs: values of these change")
+        with standing(f"[{place}]"):
+            return configured(what, self._env_kwargs)
 
     def _kept(self, key: str, source: Source) -> Source:
         return self._found.setdefault(key, source)
 
 
-def _prepared(
-    environment: Configured, config: Mapping[str, Any], generator: np.random.Generator
-) -> tuple[Env, dict[str, Any]]:
-    drawn = sample(dict(config), generator)
-    env, options = environment.prepare(drawn)
-    return NamedEnv(env, drawn.get("name", drawn["env"])), options
+@contextmanager
+def standing(path: str) -> Iterator[None]:
+    """Errors within say that what is wrong stands at `path`. Raises ConfigError."""
+    try:
+        yield
+    except ConfigError as error:
+        raise error.within(path) from error
+    except UsageError as error:
+        raise ConfigError(path, str(error)) from error
+
+
+def _prepared(environment: Configured, config: dict[str, Any]) -> Prepared:
+    """With nothing left to draw."""
+    env, options = environment.prepare(config)
+    forget_physics(env.unwrapped)
+    return NamedEnv(env, config.get("name", config["env"])), options
+
+
+def _begun(environment: Configured, config: dict[str, Any]) -> Iterator[Env]:
+    for end in extremes(config):
+        try:
+            env, options = _prepared(environment, end)
+            env.reset(seed=0, options=options or None)
+        except UsageError:
+            raise
+        except Exception as error:  # the edge of somebody's environment
+            what = f"{type(error).__name__}: {error}"
+            raise CannotLoad(f"{config['env']} cannot begin an episode: {what}") from error
+        yield env

@@ -11,12 +11,13 @@ How spaces that differ come together is said by `Fit`:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from gymnasium import spaces
 
+from env_adapters.configs.values import ConfigError
 from reglue.errors import UsageError
 
 Fit: TypeAlias = Literal["equal", "pad", "superset"]
@@ -25,12 +26,15 @@ FITS: tuple[Fit, ...] = get_args(Fit)
 Found: TypeAlias = Sequence[tuple[str, Any]]
 """Where each environment stands, and its space."""
 
+Native: TypeAlias = Callable[[Any], Any]
+"""From an action of all to an environment's, or from its observation to one of all."""
+
 
 class Actions:
     """The actions of all."""
 
     def __init__(self, found: Found, fit: Fit) -> None:
-        """Raises UsageError where they do not fit."""
+        """Raises ConfigError where they do not fit."""
         self._kinds = _distinct([_widest(space, found) for _, space in found])
         if len(self._kinds) > 1 and fit != "superset":
             _refuse("actions", found, self._kinds[0], "; only Discrete ones may differ")
@@ -38,28 +42,34 @@ class Actions:
         if len(self._kinds) > 1:
             self.space = spaces.Dict(action=spaces.Tuple(self._kinds))
 
-    def native(self, action: Any, space: Any) -> Any:
-        """An action as one of an environment's: what a smaller Discrete lacks is its 0.
+    def of(self, space: Any) -> Native:
+        """For an environment with that space: what it plays of an action of all.
 
-        Raises UsageError for a negative one.
+        What a smaller Discrete lacks is its 0. Raises UsageError for what is no whole number
+        from 0 there, and no Dict of a superset.
         """
-        if len(self._kinds) > 1:
-            place = next(k for k, kind in enumerate(self._kinds) if _is_within(space, kind))
-            kind, action = self._kinds[place], action["action"][place]
-        else:
-            kind = self._kinds[0]
-        if not _counts_from_0(kind):
-            return action
-        if action < 0:
-            raise UsageError(f"got action {action}, wanted 0 to {kind.n - 1}")
-        return action if action < space.n else 0
+        place = next(k for k, kind in enumerate(self._kinds) if _is_within(space, kind))
+        counted = _counted(self._kinds[place].n, space.n) if _counts_from_0(space) else None
+        if len(self._kinds) == 1:
+            return counted or _same
+
+        def native(action: Any) -> Any:
+            try:
+                own = action["action"][place]
+            except (TypeError, KeyError, IndexError) as error:
+                raise UsageError(
+                    f"got the action {action!r}, wanted one of {self.space}"
+                ) from error
+            return counted(own) if counted else own
+
+        return native
 
 
 class Observations:
     """The observations of all."""
 
     def __init__(self, found: Found, fit: Fit) -> None:
-        """Raises UsageError where they do not fit."""
+        """Raises ConfigError where they do not fit."""
         self._kinds = _distinct([space for _, space in found])
         first = self._kinds[0]
         self._is_padded = fit == "pad" and all(_are_alike(first, kind) for kind in self._kinds)
@@ -67,17 +77,23 @@ class Observations:
             _refuse("observations", found, first, '; fit="pad" pads Boxes that are alike')
         self.space = first if len(self._kinds) == 1 else self._common()
 
-    def shown(self, observation: Any, space: Any) -> Any:
-        """An environment's observation, as one of all."""
+    def of(self, space: Any) -> Native:
+        """For an environment with that space: its observation, as one of all."""
         if len(self._kinds) == 1:
-            return observation
+            return _same
         if self._is_padded:
-            whole = np.zeros(self.space.shape, self.space.dtype)
-            whole[tuple(slice(size) for size in observation.shape)] = observation
-            return whole
+            return self._padded
         place = self._kinds.index(space)
-        seen = [observation if k == place else blank(kind) for k, kind in enumerate(self._kinds)]
-        return {"observation": tuple(seen), "kind": np.int64(place)}
+        before, behind = self._kinds[:place], self._kinds[place + 1 :]
+        return lambda observation: {
+            "observation": (*map(blank, before), observation, *map(blank, behind)),
+            "kind": np.int64(place),
+        }
+
+    def _padded(self, observation: Any) -> Any:
+        whole = np.zeros(self.space.shape, self.space.dtype)
+        whole[tuple(slice(size) for size in observation.shape)] = observation
+        return whole
 
     def _common(self) -> Any:
         if self._is_padded:
@@ -88,19 +104,20 @@ class Observations:
 
 
 def task_ids(found: Sequence[tuple[str, Any]]) -> Any:
-    """The Box of names that are a number or numbers, as many in each. Raises UsageError."""
-    sizes = {}
+    """The Box of names that are a number or numbers, as many in each. Raises ConfigError."""
+    wanted = 0
     for path, name in found:
         try:
             numbers = np.array(name, np.float64, ndmin=1)
         except (TypeError, ValueError):
             numbers = np.zeros(0)
         if numbers.ndim != 1 or not numbers.size or not np.isfinite(numbers).all():
-            raise UsageError(f"{path}: got the name {name!r}, wanted numbers: they are the task_id")
-        sizes[numbers.size] = path
-    if len(sizes) > 1:
-        raise UsageError(f"got names of {sorted(sizes)} numbers, wanted as many in each")
-    return spaces.Box(-np.inf, np.inf, (next(iter(sizes)),), np.float64)
+            raise ConfigError(path, f"got the name {name!r}, wanted numbers: they are the task_id")
+        wanted = wanted or numbers.size
+        if numbers.size != wanted:
+            told = f"{wanted} numbers as at {found[0][0]}"
+            raise ConfigError(path, f"got the name {name!r}, wanted {told}")
+    return spaces.Box(-np.inf, np.inf, (wanted,), np.float64)
 
 
 def blank(space: Any) -> Any:
@@ -118,6 +135,22 @@ def blank(space: Any) -> Any:
             return "".join(space.character_list[:1] * space.min_length)
         case _:
             return np.zeros(space.shape, space.dtype)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _counted(most: int, own: int) -> Native:
+    """Of `most` actions one of `own`."""
+
+    def native(action: Any) -> int:
+        number = np.asarray(action)
+        if number.shape != () or number.dtype.kind not in "iub" or number < 0:
+            raise UsageError(f"got action {action!r}, wanted 0 to {most - 1}")
+        return int(number) if number < own else 0
+
+    return native
 
 
 def _counts_from_0(space: Any) -> bool:
@@ -149,10 +182,8 @@ def _refuse(what: str, found: Found, first: Any, hint: str) -> None:
         for path, space in found[1:]
         if space != first and not _is_within(space, first)
     )
-    raise UsageError(
-        f"{path}: got the {what} {space}, wanted {found[0][1]} as at {found[0][0]}{hint}; "
-        'fit="superset" keeps each'
-    )
+    wanted = f'{found[0][1]} as at {found[0][0]}{hint}; fit="superset" keeps each'
+    raise ConfigError(path, f"got the {what} {space}, wanted {wanted}")
 
 
 def _are_alike(one: Any, other: Any) -> bool:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping
 from typing import Any
 
 from env_adapters.curricula.file import made_of
 from env_adapters.curricula.make import make_curriculum
+from env_adapters.curricula.world import KeptWorld
 from env_adapters.gymnasium.suite import OneEnvironment
+from env_adapters.gymnasium.world import World
 
 TASK = "curriculum"
 
@@ -16,9 +20,22 @@ class Schedule(OneEnvironment):
     steps of the run before it.
 
     `arguments` are those of `make_curriculum`, as JSON, its keywords for environments in
-    `env_kwargs`. Raises UsageError.
+    `env_kwargs`. Its worlds are Restorable if all environments can be kept (see
+    `env_adapters.curricula.kept`). Raises UsageError.
     """
 
     def __init__(self, **arguments: Any) -> None:
-        made = made_of(arguments)
-        super().__init__(TASK, lambda: make_curriculum(**made)[0], arguments)
+        first = make_curriculum(**made_of(arguments))[0]
+        super().__init__(TASK, first.another, arguments)
+        self._can_be_kept = first.can_be_kept
+
+    def world(self) -> World:
+        """A world for one more slot."""
+        if not self._can_be_kept:
+            return super().world()
+        return KeptWorld(TASK, self._take, self._observations, self._actions, mark=self._mark())
+
+    def _mark(self) -> Mapping[str, str]:
+        mark = super()._mark()
+        schedule = hashlib.sha256(mark["options"].encode()).hexdigest()
+        return {**mark, "options": schedule}

@@ -6,8 +6,6 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -28,10 +26,12 @@ class Timeline:
     """
 
     def __init__(self, durations: Sequence[int]) -> None:
-        places = np.arange(len(durations))
-        sums = np.cumsum(np.asarray(durations, np.int64))
-        late = np.maximum.accumulate(sums - places)
-        self._ends = [int(end) for end in np.maximum(late, 1) + places]
+        self._ends: list[int] = []
+        total = end = 0
+        for duration in durations:
+            total += duration
+            end = max(total, end + 1)
+            self._ends.append(end)
 
     def at(self, position: int) -> Place:
         """After `position` episodes or steps."""

@@ -11,10 +11,11 @@ import pytest
 
 from env_adapters.admission import admit
 from env_adapters.composed import Composed
+from env_adapters.composed_world import KeptWorld
 from env_adapters.suites import suite_name
 from reglue import Phase
 from reglue.errors import UsageError
-from reglue.worlds import Cell
+from reglue.worlds import Cell, Restorable
 
 GOALS = {"reach-v3": [[0.0, 0.6, 0.02, 0.1 * k, 0.85, 0.2] for k in range(3)]}
 
@@ -102,3 +103,51 @@ def test_cells_that_there_are_not_are_refused() -> None:
             world.start(cell("b"))
         with pytest.raises(UsageError, match="a: got variant 1, wanted 0 to 0"):
             world.start(cell("a", 1))
+
+
+def test_an_episode_goes_on_in_another_world() -> None:
+    suite = Composed(SUITES, {"slow": car(), "fast": car(2)}, horizon=7)
+    admit(suite)
+    with closing(suite.world()) as world, closing(suite.world()) as other:
+        assert isinstance(world, KeptWorld)
+        assert isinstance(other, KeptWorld)
+        world.start(cell("fast"))
+        for _ in range(5):
+            world.step({"action": np.array(1)})
+        other.start(cell("slow"))
+        other.set_state(world.get_state())
+        for late in (False, True):
+            here, there = (each.step({"action": np.array(2)}) for each in (world, other))
+            assert here.observation["observation"].tolist() == (
+                there.observation["observation"].tolist()
+            )
+            assert here.truncated is there.truncated is late
+        with pytest.raises(UsageError, match="call start first"):
+            other.get_state()
+
+
+def test_it_is_restorable_if_the_suites_of_its_tasks_are() -> None:
+    assert isinstance(
+        Composed(SUITES, {"near": meta_world(), "all": meta_world()}).world(), KeptWorld
+    )
+    table = {"suite": 3, "task": "Blackjack-v1", "variants": [0]}
+    assert not isinstance(Composed(SUITES, {"cards": table}).world(), Restorable)
+
+
+def test_what_is_no_state_of_this_suite_is_refused_and_nothing_changes() -> None:
+    tasks = {"near": meta_world(), "all": meta_world(variants=range(3))}
+    longer, shorter = (Composed(SUITES, tasks, horizon=steps).world() for steps in (9, 8))
+    with closing(longer) as world, closing(shorter) as foreign:
+        assert isinstance(world, KeptWorld)
+        assert isinstance(foreign, KeptWorld)
+        foreign.start(cell("near"))
+        world.start(cell("all", 1))
+        state = world.get_state()
+        for wrong, words in (
+            (foreign.get_state(), "of other suites, tasks, horizon or tensors"),
+            (state[:-1], "a damaged state"),
+            (b"", "wanted the state of a composed suite"),
+        ):
+            with pytest.raises(UsageError, match=words):
+                world.set_state(wrong)
+            assert world.get_state() == state

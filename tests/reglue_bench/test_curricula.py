@@ -6,13 +6,15 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import astuple, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from reglue_bench import evaluate
+from reglue_bench.ledger import Ledger
 from reglue_bench.result import Result, read_result
-from tests.reglue_bench.toys import rows
 
 EPISODES = """\
 fit = "superset"
@@ -67,8 +69,19 @@ def python(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 
-def play(benchmark: str) -> Result:
-    return evaluate(benchmark, agent="random", runs=2, episodes=8, episode_limit=60, seed=5)
+def play(benchmark: str, out: Path | None = None) -> Result:
+    return evaluate(
+        benchmark, agent="random", runs=2, episodes=8, episode_limit=60, seed=5, out=out
+    )
+
+
+def ledger(folder: Path) -> Sequence[Any]:
+    """Each episode's row, and all rewards of its unit; which try it was may differ."""
+    with Ledger(folder) as found:
+        return sorted(
+            (*astuple(replace(row, attempt=0)), found.rewards(row.unit, row.attempt).tolist())
+            for row in found.rows()
+        )
 
 
 def returns(result: Result) -> Sequence[Sequence[float]]:
@@ -88,10 +101,31 @@ def test_one_over_three_families_is_killed_and_resumed_to_the_same_ledger(
     resumed = python("-m", "reglue", "bench", "--resume", str(folder))
     assert resumed.returncode == 0, resumed.stderr
     assert "8 of 16 episodes are done" in resumed.stdout
-    unbroken = play(benchmark)
+    unbroken = play(benchmark, tmp_path / "unbroken")
     assert unbroken.complete
-    assert rows(read_result(folder)) == rows(unbroken)
+    assert len(ledger(folder)) == 16
+    assert ledger(folder) == ledger(tmp_path / "unbroken")
     assert returns(read_result(folder)) == returns(unbroken)
+
+
+def test_slots_and_workers_change_no_episode(tmp_path: Path) -> None:
+    file = tmp_path / "worlds.toml"
+    file.write_text(EPISODES)
+    found = []
+    for slots, workers in ((1, 1), (4, 3)):
+        out = tmp_path / f"{slots}"
+        evaluate(
+            f"multi-task:{file}",
+            agent="random",
+            num_episodes=8,
+            slots=slots,
+            workers=workers,
+            seed=5,
+            out=out,
+        )
+        found.append(ledger(out))
+    assert len(found[0]) == 8
+    assert found[0] == found[1]
 
 
 def test_a_benchmark_of_ones_own_may_hold_a_curriculum(tmp_path: Path) -> None:

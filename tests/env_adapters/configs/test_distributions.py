@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from env_adapters.configs import check_distributions, sample
+from env_adapters.configs.distributions import extremes
 from reglue.errors import UsageError
 
 
@@ -73,6 +74,39 @@ def test_colours_lie_in_their_ranges() -> None:
     assert drawn == [drawn[0]] * 3
 
 
+def test_a_range_of_colours_that_is_left_out_is_whole() -> None:
+    whole: dict[str, Any] = {"hrange": [0, 1], "srange": [0, 1], "lrange": [0, 1]}
+    for left_out in ([], ["hrange"], ["srange", "lrange"], list(whole)):
+        given = {name: whole[name] for name in whole if name not in left_out}
+        config = {"distribution": "color", **given}
+        check_distributions(config)
+        assert sample(config, rng(5)) == sample({"distribution": "color", **whole}, rng(5))
+
+
+def test_hue_goes_round() -> None:
+    pure = {"srange": [1, 1], "lrange": [0.5, 0.5]}
+    about_red = {"distribution": "color", "hrange": [0.9, 1.1], **pure}
+    check_distributions(about_red)
+    for seed in range(20):
+        red, green, blue = sample(about_red, rng(seed))
+        assert red == 255
+        assert min(green, blue) == 0
+    assert sample({**about_red, "hrange": [-0.5, -0.5]}, rng()) == [0, 255, 255]
+
+
+def test_the_extremes_are_the_ends_of_what_may_be_drawn() -> None:
+    config = {
+        "a": uniform(1, 4),
+        "b": [normal(2.0, 9.0), "x"],
+        "c": uniform([0.0, 1.0], [2.0, 1.0]),
+    }
+    assert extremes(config) == [
+        {"a": 1, "b": [2.0, "x"], "c": [0.0, 1.0]},
+        {"a": 4, "b": [2.0, "x"], "c": [2.0, 1.0]},
+    ]
+    assert extremes({"a": 1}) == [{"a": 1}]
+
+
 def test_draws_follow_from_the_generator_alone() -> None:
     config = {"a": uniform(0.0, 1.0), "b": [normal(0.0, 1.0), {"c": uniform(0.0, 1.0)}]}
     assert sample(config, rng(3)) == sample(config, rng(3)) != sample(config, rng(4))
@@ -81,18 +115,25 @@ def test_draws_follow_from_the_generator_alone() -> None:
 @pytest.mark.parametrize(
     ("config", "words"),
     [
-        ({"a": {"distribution": "unifrom"}}, r"distribution at a called 'unifrom'.*uniform"),
-        ({"distribution": ["uniform"]}, "distribution at the config called"),
+        (
+            {"a": {"distribution": "unifrom"}},
+            r"a: there is no distribution 'unifrom'; did you mean uniform",
+        ),
+        ({"distribution": ["uniform"]}, "the config: there is no distribution"),
         ([{"distribution": "uniform", "low": 0}], r"\[0\]: a uniform .* has low, high; got low"),
         (uniform(0, 1) | {"seed": 1}, "has low, high; got low, high, seed"),
         (uniform(2, 1), "got low 2 and high 1"),
         (uniform([0, 0], [1]), "two finite numbers or lists of one length"),
         (uniform(0, float("nan")), "two finite numbers"),
+        (uniform(0, 10**400), "two finite numbers"),
+        (uniform(-1e308, 1e308), "wanted them less far apart"),
+        ({"distribution": "color", "hrange": [0.9, 0.1]}, r"hrange: got \[0.9, 0.1\], wanted"),
+        ({"distribution": "color", "hue": [0, 1]}, "a color distribution has hrange, srange, l"),
         ({"x": normal([0, 0], [1, -1])}, "x: got std -1, wanted 0 or more"),
         (normal(True, 1), "two finite numbers"),
         (
-            {"distribution": "color", "hrange": [0, 2], "srange": [0, 1], "lrange": [0, 1]},
-            r"hrange: got \[0, 2\], wanted \[low, high\]",
+            {"distribution": "color", "hrange": [0, 2], "srange": [0, 2], "lrange": [0, 1]},
+            r"srange: got \[0, 2\], wanted \[low, high\] with 0 ≤ low ≤ high ≤ 1",
         ),
     ],
 )

@@ -18,7 +18,7 @@ CHEETAH = "gymnasium:HalfCheetah-v5"
 
 def inner(env: Curriculum) -> Any:
     """The environment that is on, without wrappers."""
-    return env._live().unwrapped.env.unwrapped  # type: ignore[attr-defined]
+    return env.playing.unwrapped.env.unwrapped  # type: ignore[attr-defined]
 
 
 def physics(**numbers: Any) -> dict[str, Any]:
@@ -131,11 +131,105 @@ def test_a_variant_may_be_drawn() -> None:
     env.close()
 
 
-@pytest.mark.parametrize("config", [{"variant": 50}, {"task": "push-v3"}])
-def test_a_task_or_variant_that_there_is_not(config: dict[str, Any]) -> None:
-    env, _ = make_curriculum([[{"env": "MT1:reach-v3", **config}, 1]])
-    with pytest.raises(UsageError, match=r"got variant 50, wanted 0 to 49|task 'push-v3'"):
-        env.reset()
+REACH = {"env": "MT1:reach-v3"}
+BEYOND = {"distribution": "uniform", "low": 0, "high": 50}
+
+
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ({**REACH, "variant": 50}, "got variant 50, wanted 0 to 49"),
+        ({**REACH, "variant": -1}, "got variant -1, wanted 0 to 49"),
+        ({**REACH, "variant": BEYOND}, "got variant 50, wanted 0 to 49"),
+        (
+            {"interpolate": [{**REACH, "variant": 0}, {**REACH, "variant": 50}]},
+            r"schedule\[1\]\.interpolate: reach-v3: got variant 50",
+        ),
+        (
+            {**REACH, "variant": {**BEYOND, "distribution": "normal"}},
+            "normal distribution has mean",
+        ),
+        ({**REACH, "variant": {"distribution": "normal", "mean": 9, "std": 1}}, "variant: got"),
+        ({**REACH, "task": "push-v3"}, "there is no task 'push-v3'; did you mean reach-v3"),
+        (
+            {"env": "env_adapters.metaworld:MetaWorld"}
+            | {"kwargs": {"goals": {"reach-v3": [[0, 0.6, 0.2]]}, "goal_visible": True}},
+            "got a goal of 3 numbers, wanted 6",
+        ),
+    ],
+)
+def test_what_no_episode_could_be_begun_with_is_refused_at_once(what: Any, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        make_curriculum([["pong", 1000], [what, 1]], fit="superset")
+
+
+def test_keywords_are_tried_at_both_ends() -> None:
+    def lasting(steps: Any) -> dict[str, Any]:
+        return {"env": "gymnasium:CartPole-v1", "kwargs": {"max_episode_steps": steps}}
+
+    drawn = {"distribution": "uniform", "low": -3, "high": 9}
+    for what in (lasting(drawn), {"interpolate": [lasting(9), lasting(-3)]}):
+        with pytest.raises(UsageError, match=r"CartPole-v1 could not be made with .*-3"):
+            make_curriculum([[what, 9]])
+
+
+def test_an_environment_that_cannot_begin_is_refused_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "broken.py"
+    file.write_text(
+        "from reglue import Discrete, TaskSpec, TensorSpec\n"
+        "class Broken:\n"
+        "    one = TensorSpec('a', 'int64', (), Discrete(2))\n"
+        "    spec = TaskSpec((one,), (one,))\n"
+        "    variants, standardizes = {'x': 1}, True\n"
+        "    def world(self): return self\n"
+        "    def start(self, cell): raise RuntimeError('no map')\n"
+        "    def close(self): pass\n"
+    )
+    words = r"schedule\[0\]: .*Broken cannot begin an episode: RuntimeError: no map"
+    with pytest.raises(UsageError, match=words):
+        make_curriculum([[f"{file}:Broken", 1]])
+
+
+@pytest.mark.parametrize(
+    "friction", [0, -1.0, {"distribution": "uniform", "low": 0.0, "high": 2.0}]
+)
+def test_a_factor_is_above_0_whatever_is_drawn(friction: Any) -> None:
+    with pytest.raises(UsageError, match=r"physics\.friction: got .*, wanted a factor from 0.001"):
+        make_curriculum([[physics(friction=friction), 1]])
+
+
+def test_a_normal_draw_of_a_factor_is_cut() -> None:
+    wide = {"distribution": "normal", "mean": 1.0, "std": 100.0}
+    env, _ = make_curriculum([[physics(friction=wide), 1]])
+    own = configured(CHEETAH, {}).prepare({"env": CHEETAH})[0].unwrapped.model  # type: ignore[attr-defined]
+    found = []
+    for k in range(12):
+        env.reset(options={"episode": k})
+        found.append(float(inner(env).model.geom_friction[0, 0] / own.geom_friction[0, 0]))
+    assert min(found) == pytest.approx(0.001)
+    env.close()
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        ({"gravity": {"distribution": "uniform", "low": [0, 0], "high": [1, 1]}}, "three numbers"),
+        ({"wind": {"distribution": "uniform", "low": 0, "high": 1}}, "wind: got 0, wanted three"),
+        ({"friction": {"distribution": "color"}}, "wanted a factor"),
+        ({"mass": float("inf")}, "mass: got inf, wanted a factor"),
+    ],
+)
+def test_distributions_of_another_shape_are_refused(numbers: Any, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        make_curriculum([[physics(**numbers), 1]])
+
+
+def test_what_is_no_json_is_refused_and_tuples_are_lists() -> None:
+    with pytest.raises(UsageError, match="no JSON: Object of type ndarray"):
+        make_curriculum([[physics(gravity=np.zeros(3)), 1]])
+    env, _ = make_curriculum([[physics(gravity=(0, 0, -1.0)), 1]])
+    env.reset()
+    assert inner(env).model.opt.gravity.tolist() == [0, 0, -1]
     env.close()
 
 

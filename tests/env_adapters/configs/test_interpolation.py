@@ -71,6 +71,7 @@ def test_the_parameters_of_a_distribution_are_interpolated() -> None:
         ({"a": {"b": 2}}, {"a": 5}, "a: got a table and 5"),
         (1.0, float("nan"), "wanted two finite numbers"),
         (0, float("inf"), "wanted two finite numbers"),
+        (-1e308, 1e308, "wanted two finite numbers"),
     ],
 )
 def test_where_there_is_nothing_between(one: Any, other: Any, words: str) -> None:

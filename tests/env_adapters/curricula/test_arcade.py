@@ -96,7 +96,7 @@ def test_steps_divide_among_workers() -> None:
 @pytest.mark.parametrize(
     ("schedule", "words"),
     [
-        ([["pogn", 1]], r"schedule\[0\]: there is no .*'pogn'"),
+        ([["pogn", 1]], r"schedule\[0\]: there is no environment 'pogn'; did you mean pong"),
         (
             [[{"env": "arcade:pogn"}, 1]],
             r"schedule\[0\]: there is no game 'pogn'; did you mean pong",

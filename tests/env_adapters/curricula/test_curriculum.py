@@ -284,21 +284,6 @@ def test_it_is_an_environment_of_gymnasium() -> None:
 # Given and described environments.
 
 
-def test_environments_are_made_when_they_are_needed_and_dropped_when_not() -> None:
-    schedule = [["gymnasium:CartPole-v1", 1], ["gymnasium:CartPole-v0", 1]]
-    env, _ = make_curriculum(schedule)
-    env.reset()
-    first = env._env
-    assert len(env._prepared) == 1
-    env.reset(options={"episode": 1})
-    assert len(env._prepared) == 1
-    assert env._env is not first
-    env.reset(options={"episode": 0})
-    assert env.name == "gymnasium:CartPole-v1"
-    env.close()
-    assert not env._prepared
-
-
 def test_given_environments_are_the_callers_to_close() -> None:
     inner = Scripted(0, 1)
     env, _ = make_curriculum([[NamedEnv(inner, "A"), 1], [named("B", 1), 1]])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -82,15 +83,26 @@ def test_steps_of_the_run_reach_a_curriculum_by_steps(file: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "line", "words"),
     [
+        ("seed = 3", "# seed\nseed = -3", 8, "seed: got -3"),
+        ("seed = 3", "seed = 3\nfit = 'padd'", 8, "fit: there is no fit 'padd'; did you mean pad"),
+        ("seed = 3", "seed = 3\nacross_workers = 0", 8, "across_workers: got 0"),
+        ("seed = 3", "env_kwargs.seed = 3", 7, "env_kwargs.seed: got a key of the file"),
+        ("kwargs = {", "kwarg = {", 11, "configs.car.kwarg: there is no key of"),
+        ("kwargs = {", "physics = {", 11, "configs.car.physics.goal_velocity: there is no physics"),
+        ("0.0 }", "{ distribution = 'unform' } }", 11, "there is no distribution 'unform'"),
+        ("0.0 }", "nan }", 5, "repeat[1].interpolate[0].kwargs.goal_velocity: got nan and 0.05"),
+        ("0.0 }", "0 }\n[configs.lost]\nenv = 3", 12, "configs.lost: got {'env': 3}"),
+        ('env = "gymnasium', 'name = 1\nenv = "gymnasium', 5, "name: the second config lacks it"),
+        ('[["car", 1],', '[["car", 1], ["gymnasium:CartPole-v1", 1],', 5, "got the observations"),
         ('["car", 2]', '["car", -2]', 3, "got the duration -2"),
-        ('"fast.json"] }, 3', '"fst.json"] }, 3', 0, "fst.json cannot be read"),
+        ('"fast.json"] }, 3', '"fst.json"] }, 3', 4, "fst.json cannot be read"),
         ("pool =", "pol =", 4, "scheduling key 'pol'; did you mean pool"),
         ("seed = 3", "sead = 3", 7, "key of a schedule's file 'sead'; did you mean seed"),
-        ("seed = 3", "seed = true", 7, "got True, wanted a int"),
-        ("MountainCar", "MountainCaar", 3, "Gymnasium environment 'MountainCaar-v0'"),
+        ("seed = 3", "seed = true", 7, "seed: got True, wanted a whole number"),
+        ('["car", 2]', '["gymnasium:MountainCaar-v0", 2]', 3, "environment 'MountainCaar-v0'"),
         ('], [{ interpolate = ["car"', "], [{ interpolate = [{}", 5, "got {}"),
         ("seed = 3", "seed = ", 0, "Invalid value (at line 7, column 8)"),
-        ("schedule = [", "schedules = [", 0, "got no `schedule`"),
+        ("schedule = [", "schedules = [", 1, "schedule: got none, wanted a list"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(
@@ -105,11 +117,61 @@ def test_what_is_wrong_is_said_with_its_line(
     assert words in str(caught.value)
 
 
-def test_json_has_lines_too(tmp_path: Path) -> None:
-    path = tmp_path / "cars.json"
-    path.write_text('{\n"seed": 1,\n"schedule": [\n["gymnasium:MountainCar-v0", 1],\n[1]\n]}')
-    with pytest.raises(UsageError, match=r"cars.json:5: schedule\[1\]: got \[1\]"):
+def test_what_is_wrong_in_a_file_that_is_referred_to_is_said_with_both(file: Path) -> None:
+    other = file.parent / "fast.json"
+    for text, words in (
+        ("{", f"{other} is no JSON"),
+        ('{"env": "gymnasium:MountainCar-v0", "kwarg": {}}', f"{other}: kwarg: there is no key"),
+    ):
+        other.write_text(text)
+        with pytest.raises(UsageError, match=re.escape(words)) as caught:
+            suite_of(file)
+        assert str(caught.value).startswith(f"{file}:4: schedule[1].pool[1]: ")
+
+
+def test_a_file_that_is_nested_too_deep_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "deep.json"
+    path.write_text("[" * 100_000)
+    with pytest.raises(UsageError, match=r"deep.json: maximum recursion"):
         suite_of(path)
+
+
+JSON_SCHEDULE = """\
+{ "schedule": [
+    ["gymnasium:CartPole-v1", 1],
+    [{
+        "pool": [
+            {"env": "gymnasium:CartPole-v1",
+             "kwargs": {
+                 "max_episode_steps": {"distribution": "uniform", "low": 3, "high": 5}
+             }},
+            "gymnasium:CartPole-v1"
+        ]
+    }, 2]
+  ],
+  "fit": "pad"
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "line", "path"),
+    [
+        ('"gymnasium:CartPole-v1", 1]', "1]", 2, "schedule[0]"),
+        ('"pool"', '"pol"', 3, "schedule[1]"),
+        ('"kwargs"', '"kwarg"', 6, "schedule[1].pool[0].kwarg"),
+        ('"high": 5', '"high": 1', 7, "schedule[1].pool[0].kwargs.max_episode_steps"),
+        ('"gymnasium:CartPole-v1"\n', '"gymnasium:CartPole-v7"\n', 9, "schedule[1].pool[1]"),
+        ('"gymnasium:CartPole-v1"\n', '"gymnasium:Acrobot-v1"\n', 9, "schedule[1].pool[1]"),
+        ('"pad"', '"pd"', 13, "fit"),
+    ],
+)
+def test_json_has_lines_too(tmp_path: Path, before: str, after: str, line: int, path: str) -> None:
+    assert JSON_SCHEDULE.count(before) == 1
+    file = tmp_path / "cars.json"
+    file.write_text(JSON_SCHEDULE.replace(before, after).replace("pad", "equal"))
+    with pytest.raises(UsageError, match=re.escape(f"{file}:{line}: {path}: ")):
+        suite_of(file)
 
 
 def test_a_numeric_name_may_be_shown(file: Path) -> None:

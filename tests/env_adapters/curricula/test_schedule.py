@@ -34,35 +34,49 @@ CAR = "gymnasium:MountainCar-v0"
         ([[{"interpolate": [CAR] * 3}, 1]], r"wanted \[config, config\]"),
         ([[{"interpolate": [Scripted(0, 1), CAR]}, 1]], "wanted two configs"),
         ([[{"foo": 3}, 1]], r"schedule\[0\]: .*scheduling key 'foo'"),
+        ([[{"repeat": [[CAR, 1]]}, 0]], "schedule: got nothing to play"),
+        ([["other.toml", 1]], r"schedule\[0\]: got the schedule other.toml, wanted an env"),
+        (
+            [[make_curriculum([[CAR, 1]])[0], 1]],
+            r"schedule\[0\]: got a curriculum, wanted its sched",
+        ),
+        ([[{"env": CAR, 3: 4}, 1]], "there is no key of .* '3'"),
+        (
+            [[{"interpolate": [CAR, "gymnasium:CartPole-v1"]}, 1]],
+            "got gymnasium:MountainCar-v0 and gymnasium:CartPole-v1, wanted one: its values",
+        ),
         ([[5, 1]], r"schedule\[0\]: got 5, wanted an environment"),
         ([["gymnasium:NoSuch-v0", 1]], r"schedule\[0\]: there is no Gymnasium environment"),
         ([["nope", 1]], r"schedule\[0\]: there is no .*'nope'"),
         ([["none.json", 1]], r"schedule\[0\]: none.json cannot be read"),
         (
             [[{"env": CAR, "kwarg": {}}, 1]],
-            r"schedule\[0\]: there is no key of gymnasium:MountainCar-v0 called 'kwarg'.*kwargs",
+            r"schedule\[0\]\.kwarg: there is no key of .*-v0 'kwarg'; did you mean kwargs",
         ),
-        ([[{"env": CAR, "kwargs": 3}, 1]], "got kwargs 3, wanted a table"),
+        ([[{"env": CAR, "kwargs": 3}, 1]], r"schedule\[0\]\.kwargs: got 3, wanted a table"),
         (
             [[{"env": CAR, "physics": {"gravity": -9.81}}, 1]],
             "got physics, wanted an environment of MuJoCo",
         ),
-        ([[{"env": CAR, "physics": {"gravitas": 1}}, 1]], "physics at physics called 'gravitas'"),
+        (
+            [[{"env": CAR, "physics": {"gravitas": 1}}, 1]],
+            "physics.gravitas: there is no physics 'gravitas'",
+        ),
         (
             [[{"env": CAR, "physics": {"friction": -1}}, 1]],
             "physics.friction: got -1, wanted a fac",
         ),
         (
             [[{"env": CAR, "kwargs": {"goal_velocity": {"distribution": "unform"}}}, 1]],
-            r"schedule\[0\]: there is no distribution at kwargs.goal_velocity called 'unform'",
+            r"schedule\[0\]\.kwargs\.goal_velocity: there is no distribution 'unform'",
         ),
         (
             [[{"interpolate": [{"env": CAR, "kwargs": {"goal_velocity": 0.0}}, CAR]}, 1]],
-            r"schedule\[0\]: kwargs: the second config lacks it",
+            r"schedule\[0\]\.interpolate\[0\]\.kwargs: the second config lacks it",
         ),
         (
             [[CAR, 1], [{"pool": ["gymnasium:Pendulum-v1"]}, 1]],
-            r"schedule\[1\]: got the actions Box.* wanted Discrete\(3\) as at schedule\[0\]",
+            r"schedule\[1\]\.pool\[0\]: got the actions Box.* Discrete\(3\) as at schedule\[0\]",
         ),
     ],
 )
@@ -74,9 +88,13 @@ def test_what_is_wrong_is_said_with_its_place(schedule: Any, words: str) -> None
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"across_workers": 0}, "got across_workers 0, wanted a whole number from 1"),
-        ({"across_workers": 2.0}, "got across_workers 2.0"),
-        ({"seed": -1}, "got seed -1"),
+        ({"across_workers": 0}, "across_workers: got 0, wanted a whole number from 1"),
+        ({"across_workers": 2.0}, "across_workers: got 2.0"),
+        ({"seed": -1}, "seed: got -1"),
+        ({"episodic": "no"}, "episodic: got 'no', wanted True or False"),
+        ({"task_id": 1}, "task_id: got 1, wanted True or False"),
+        ({"key_readers": {"x": 3}}, "key_readers: got {'x': 3}, wanted functions"),
+        ({"key_readers": ["x"]}, r"key_readers: got \['x'\], wanted functions"),
         ({"fit": "padd"}, "no fit 'padd'; did you mean pad"),
     ],
 )
@@ -85,7 +103,21 @@ def test_options_that_cannot_be(options: Any, words: str) -> None:
         make_curriculum([[CAR, 1]], **options)
 
 
-@pytest.mark.parametrize("options", [{"episod": 1}, {"episode": -1}, {"steps": 1.5}])
+def test_a_schedule_that_holds_itself_is_refused() -> None:
+    schedule: list[Any] = [[CAR, 1]]
+    schedule.append([{"repeat": schedule}, 1])
+    with pytest.raises(UsageError, match="more than 50 schedules and pools in one another"):
+        make_curriculum(schedule)
+
+
+def test_a_reader_that_gives_its_own_key_for_ever_is_refused() -> None:
+    with pytest.raises(UsageError, match="more than 50 schedules and pools in one another"):
+        make_curriculum([[{"x": 1}, 1]], key_readers={"x": lambda *_, **__: [[{"x": 1}, 1]]})
+
+
+@pytest.mark.parametrize(
+    "options", [{"episod": 1}, {"episode": -1}, {"steps": 1.5}, {"episode": True}]
+)
 def test_how_far_a_run_is_must_be_a_whole_number(options: Any) -> None:
     env, _ = make_curriculum([[CAR, 1]])
     with pytest.raises(UsageError, match=r"episod|steps"):

@@ -1,0 +1,125 @@
+"""One slot of a suite made of others: each cell is played by a world of the suite it is from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from reglue.errors import UnknownName, UsageError
+from reglue.spec import Array, Arrays
+from reglue.worlds import Cell, Rendered, Step, World
+
+Sources: TypeAlias = dict[str, tuple[int, str, Sequence[int]]]
+"""Of each task: the place of its suite, its name there, and the variants that are played."""
+
+_STATE = b"reglue.composed.state.1\n"
+_DIGEST_BYTES = 32
+
+
+class ComposedWorld:
+    """Plays the cells of any suite; see reglue.worlds."""
+
+    def __init__(
+        self, seen: Sequence[str], horizon: int, worlds: Mapping[int, Any], sources: Sources
+    ) -> None:
+        """`worlds` are the suites', by their places; `seen` names the tensors that are shown."""
+        self._seen, self._horizon = seen, horizon
+        self._worlds, self._sources = worlds, sources
+        self._task: str | None = None  # that is on
+        self._last: World | None = None  # that is live, or was
+        self._steps = 0
+
+    def start(self, cell: Cell) -> Arrays:
+        """Begin the cell's episode. Raises UsageError."""
+        if cell.task not in self._sources:
+            raise UnknownName("task in this suite", cell.task, self._sources)
+        place, task, numbers = self._sources[cell.task]
+        if not 0 <= cell.variant < len(numbers):
+            wanted = f"0 to {len(numbers) - 1}"
+            raise UsageError(f"{cell.task}: got variant {cell.variant}, wanted {wanted}")
+        first = self._worlds[place].start(replace(cell, task=task, variant=numbers[cell.variant]))
+        self._go_on(cell.task, 0)
+        return self._shown(first)
+
+    def step(self, action: Arrays) -> Step:
+        """Take one step. Raises UsageError."""
+        step = self._live().step(action)
+        self._steps += 1
+        is_late = 0 < self._horizon <= self._steps
+        truncated = step.truncated or (is_late and not step.terminated)
+        if step.terminated or truncated:
+            self._task = None
+        return Step(
+            step.reward, self._shown(step.observation), step.terminated, truncated, step.success
+        )
+
+    def render(self) -> Array | None:
+        """As the episode's world; None where that does not draw."""
+        world: object = self._last
+        return world.render() if isinstance(world, Rendered) else None
+
+    def close(self) -> None:
+        """Close the worlds; `start` opens them again."""
+        for world in self._worlds.values():
+            world.close()
+        self._task, self._last = None, None
+
+    def _go_on(self, task: str, steps: int) -> None:
+        self._task, self._steps = task, steps
+        self._last = self._worlds[self._sources[task][0]]
+
+    def _live(self) -> Any:
+        if self._task is None:
+            raise UsageError("no episode is on; call start first")
+        return self._last
+
+    def _shown(self, observation: Arrays) -> Arrays:
+        return {name: observation[name] for name in self._seen}
+
+
+class KeptWorld(ComposedWorld):
+    """Of worlds that are Restorable: it is too.
+
+    It is not Seeded, as where one suite's chance stands says nothing to another's.
+    """
+
+    def __init__(
+        self,
+        seen: Sequence[str],
+        horizon: int,
+        worlds: Mapping[int, Any],
+        sources: Sources,
+        *,
+        mark: str,
+    ) -> None:
+        """`mark` must be the same where a state is to go on."""
+        super().__init__(seen, horizon, worlds, sources)
+        self._mark = mark
+
+    def get_state(self) -> bytes:
+        """The world's state, its task and the steps so far. Raises UsageError."""
+        inner: bytes = self._live().get_state()
+        header = {"mark": self._mark, "task": self._task, "steps": self._steps}
+        body = json.dumps(header).encode() + b"\n" + inner
+        return _STATE + hashlib.sha256(body).digest() + body
+
+    def set_state(self, state: bytes) -> None:
+        """Leave the present episode for the one in `state`.
+
+        Raises UsageError, with nothing changed, for a damaged state or another suite's.
+        """
+        if not state.startswith(_STATE):
+            raise UsageError(f"got {state[:24]!r}…, wanted the state of a composed suite")
+        digest, body = state[len(_STATE) :][:_DIGEST_BYTES], state[len(_STATE) + _DIGEST_BYTES :]
+        if hashlib.sha256(body).digest() != digest:
+            got = f"a damaged state of {len(state)} bytes"
+            raise UsageError(f"got {got}, wanted it as it was kept")
+        head, _, inner = body.partition(b"\n")
+        header = json.loads(head)
+        if header["mark"] != self._mark:
+            raise UsageError("got a state of other suites, tasks, horizon or tensors than these")
+        self._worlds[self._sources[header["task"]][0]].set_state(inner)
+        self._go_on(header["task"], header["steps"])
