@@ -63,6 +63,11 @@ class Composed:
         """True if all suites do."""
         return all(suite.standardizes for suite in self._suites)
 
+    @property
+    def counts_steps(self) -> bool:
+        """True if one of the suites' cells need the run's steps."""
+        return any(getattr(suite, "counts_steps", False) for suite in self._suites)
+
     def world(self) -> World:
         """A world for one more slot: Restorable if those of all suites are."""
         seen = [tensor.name for tensor in self._spec.observations]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from env_adapters.arguments import check_whole
 from reglue.errors import UnknownName
 from reglue.loading import check_arguments, find
 from reglue.worlds import Suite
@@ -64,7 +65,7 @@ def known_suite(name: str, arguments: Mapping[str, Any] | None = None) -> SuiteN
     """The suite that goes by a name of its own; None for any other name.
 
     One of BUILT_IN, `gymnasium:ID`, `arcade:GAME`, a task set of Meta-World (`MT1:reach-v3`,
-    `ML10`, …; keyword `seed` for its goals), or a schedule's file (`.toml`, `.json`);
+    `ML10`, …; keywords `seed` for its goals, `split`), or a schedule's file (`.toml`, `.json`);
     `arguments` are more keywords of its factory. Raises UsageError.
     """
     more = dict(arguments or {})
@@ -94,11 +95,13 @@ def _schedule(name: str, arguments: dict[str, Any]) -> SuiteName:
 
 
 def _meta_world(name: str, arguments: dict[str, Any]) -> SuiteName:
-    """A task set of Meta-World with the goals of `seed`."""
+    """A task set of Meta-World, or its `split`, with the goals of `seed`."""
     from env_adapters.metaworld import draw_goals, task_set
 
-    tasks = task_set(name)
-    goals = draw_goals(tasks, int(arguments.pop("seed", 0)))
+    seed, split = arguments.pop("seed", 0), arguments.pop("split", None)
+    check_whole("seed", seed, 0)
+    tasks = task_set(name, split)
+    goals = draw_goals(tasks, seed)
     config = {"goals": {task: [list(goal) for goal in of] for task, of in goals.items()}}
     return SuiteName(
         "env_adapters.metaworld:MetaWorld",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from env_adapters import SuiteName
+from env_adapters import Suite, SuiteName
 from env_adapters.suites import suite_name
 from reglue.errors import UsageError
 from reglue_bench.custom import read_custom
@@ -51,6 +51,7 @@ def environment_plan(settings: Settings, procedure: str, name: str) -> Plan:
     suite = build(located(named, Path(settings.directory)))
     own = own_parameters(settings, procedure, suite.variants)
     _check_continuing(name, own, continuing=suite.spec.continuing)
+    _check_counted(name, procedure, suite)
     return _plan(settings, procedure, own, named, suite.variants)
 
 
@@ -72,6 +73,7 @@ def custom_plan(settings: Settings) -> Plan:
             suite = build(located(named, path.parent))
         own = own_parameters(settings, procedure, suite.variants)
         _check_continuing(custom.name, own, continuing=suite.spec.continuing)
+        _check_counted(custom.name, procedure, suite)
         if settings.split is not None:
             own = {"split": settings.split, **own}
         plan = _plan(settings, procedure, own, named, suite.variants)
@@ -148,4 +150,12 @@ def _check_continuing(name: str, own: Mapping[str, Parameter], *, continuing: bo
         raise UsageError(
             f"{name} is a continuing task, one episode that never ends: give --steps N "
             "(online benchmarks), which is how long a run is"
+        )
+
+
+def _check_counted(name: str, procedure: str, suite: Suite) -> None:
+    if procedure != "online" and getattr(suite, "counts_steps", False):
+        raise UsageError(
+            f"{name} has a schedule that is counted in steps, which only online benchmarks count: "
+            "play it as one, or have the schedule count episodes (episodic = true)"
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Mapping
+from copy import deepcopy
 from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
@@ -23,9 +24,17 @@ GAMES = tuple(sorted(path.stem for path in _FOLDER.glob("*.json")))
 """Names of the predefined games."""
 
 
+class Config(dict[str, JSON]):
+    """A dict whose `copy` shares nothing with it: Meta Arcade's examples change copies."""
+
+    def copy(self) -> Config:
+        """Deep."""
+        return deepcopy(self)
+
+
 def make_config(
     game: str | Path | dict[str, JSON], changes: Mapping[str, JSON] | None = None
-) -> dict[str, JSON]:
+) -> Config:
     """The whole config of a game, defaults filled in, as a new dict to change and pass back.
 
     `game` is a name out of GAMES, the path of a JSON file (ends in `.json`) or a config that
@@ -37,8 +46,7 @@ def make_config(
     check_distributions(given)
     checked = _checked(given)
     check_maze(checked)
-    config: dict[str, JSON] = checked.model_dump(mode="json", warnings=False)
-    return config
+    return Config(checked.model_dump(mode="json", warnings=False))
 
 
 def episode_config(config: JSON) -> Game:

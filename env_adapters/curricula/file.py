@@ -12,7 +12,7 @@
 
 The other keys are those of `make_curriculum`; its keywords for environments are a table,
 `env_kwargs`. What `configs` names stands for its table, and a path of a `.json` file, from
-the file's folder, for what it holds.
+the file's folder, for what it holds. `file.py:Class` is looked for where Reglue is started.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from env_adapters.configs.values import is_whole
+from env_adapters.gymnasium.window import without_window
 from reglue.errors import UsageError
 
 
@@ -75,7 +76,8 @@ def _frame_of_an_episode(env: Any, after_steps: int) -> npt.NDArray[np.uint8] | 
 
 def _picture(env: Any, observation: Any) -> npt.NDArray[np.uint8]:
     if not _is_picture(observation):
-        observation = env.render()
+        with without_window():
+            observation = env.render()
     if not _is_picture(observation):
         raise UsageError(
             "got frames that are no pictures, wanted observations of (height, width, 3) uint8, "

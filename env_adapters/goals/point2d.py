@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
+from env_adapters.arguments import check_flag, check_number, check_positive, check_whole
 from env_adapters.goals.goal_environment import PLAIN, GoalEnvironment, Observation
-from env_adapters.gymnasium.arguments import check_flag, check_number, check_positive, check_whole
 from reglue.errors import UnknownName, UsageError
 from reglue.spec import Array, Arrays
 

@@ -10,11 +10,11 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
 
+from env_adapters.arguments import check_whole
 from env_adapters.goals.families import Family, family_of
 from env_adapters.goals.forwarding import Forwarding, found_in
 from env_adapters.goals.goal_environment import PLAIN, GoalEnvironment, Observation
 from env_adapters.goals.pictures import Pictures
-from env_adapters.gymnasium.arguments import check_whole
 from env_adapters.integration_state import IntegrationState
 from reglue.errors import UsageError
 from reglue.spec import Array

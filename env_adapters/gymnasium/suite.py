@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from env_adapters.gymnasium.arguments import check_whole
+from env_adapters.arguments import check_whole
 from env_adapters.gymnasium.exact_world import ExactWorld
 from env_adapters.gymnasium.horizon import horizon_of
 from env_adapters.gymnasium.insides import insides

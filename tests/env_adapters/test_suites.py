@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from env_adapters.suites import BUILT_IN, known_suite, suite_name
-from reglue.errors import UnknownName
+from reglue.errors import UnknownName, UsageError
 
 
 @pytest.mark.parametrize("name", [*BUILT_IN, "gymnasium:CartPole-v1", "arcade:pong", "MT10"])
@@ -30,6 +30,16 @@ def test_arguments_are_added() -> None:
     suite = suite_name("arcade:pong", {"continuous": True})
     assert suite.config["config"] == "pong"
     assert suite.config["continuous"] is True
+
+
+def test_a_task_set_has_goals_of_a_seed_and_a_split() -> None:
+    test = known_suite("ML10", {"seed": 3})
+    train = known_suite("ML10", {"seed": 3, "split": "train"})
+    assert test is not None
+    assert train is not None
+    assert (len(test.config["goals"]), len(train.config["goals"])) == (5, 10)
+    with pytest.raises(UsageError, match="got seed 'x', wanted a whole number from 0"):
+        known_suite("ML10", {"seed": "x"})
 
 
 @pytest.mark.parametrize("name", ["pong", "MTen", "gridwrld", ""])

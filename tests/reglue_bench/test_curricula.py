@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from reglue.errors import UsageError
 from reglue_bench import evaluate
 from reglue_bench.ledger import Ledger
 from reglue_bench.result import Result, read_result
@@ -136,3 +137,16 @@ def test_a_benchmark_of_ones_own_may_hold_a_curriculum(tmp_path: Path) -> None:
     )
     mine = evaluate(str(tmp_path / "mine.toml"), agent="random")
     assert returns(mine) == returns(play(f"online:{tmp_path / 'worlds.toml'}"))
+
+
+@pytest.mark.parametrize("ones_own", [True, False])
+def test_steps_are_counted_by_online_benchmarks_alone(tmp_path: Path, ones_own: bool) -> None:
+    file = tmp_path / "worlds.toml"
+    file.write_text(STEPS)
+    (tmp_path / "mine.toml").write_text(
+        'procedure = "multi-task"\nhorizon = 50\n[tasks.one]\nenvironment = "worlds.toml"\n'
+    )
+    name = str(tmp_path / "mine.toml") if ones_own else f"multi-task:{file}"
+    with pytest.raises(UsageError, match="counted in steps, which only online benchmarks count"):
+        evaluate(name, agent="random", out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()

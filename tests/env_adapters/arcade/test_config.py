@@ -49,6 +49,14 @@ def test_a_config_is_the_callers_own() -> None:
     assert env.reset(seed=1)[0].tobytes() == before
 
 
+def test_a_copy_shares_nothing() -> None:
+    grey = make_config("pong")
+    blue = grey.copy()
+    blue["display_settings"]["background_color"] = [100, 100, 255]
+    assert grey == make_config("pong")
+    assert blue.copy() == blue
+
+
 def test_changes_replace_keys_and_keep_the_others() -> None:
     changed = make_config("breakout", {"ball_settings": {"speed": 0.02}})
     config = make_config("breakout")
