@@ -15,7 +15,7 @@ from env_adapters.suites import suite_name
 from reglue.errors import UnknownName, UsageError
 from reglue.loading import find
 from reglue_bench.custom import Custom, Task
-from reglue_bench.suites import build, located
+from reglue_bench.suites import build, located, schedule_in
 from reglue_bench.variant_lists import numbers
 
 COMPOSED = "env_adapters.composed:Composed"
@@ -81,10 +81,12 @@ class _Suites:
         except ValueError as error:
             raise UsageError(f"arguments: got {arguments}, wanted finite numbers") from error
         if key not in self._made:
-            # Schedules are read at once, by their path from here.
-            is_read = environment.endswith((".toml", ".json"))
-            name = str(self._folder / environment) if is_read else environment
-            named = suite_name(name, arguments)
+            is_schedule = environment.endswith((".toml", ".json"))
+            named = (
+                schedule_in(self._folder, environment, arguments)
+                if is_schedule
+                else suite_name(environment, arguments)
+            )
             suite = build(located(named, self._folder))
             self._made[key] = _in_order(named, self._folder), suite
         return self._made[key]

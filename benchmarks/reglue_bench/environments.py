@@ -21,7 +21,7 @@ from reglue_bench.parameters import (
 )
 from reglue_bench.plan import Parameter, Plan
 from reglue_bench.settings import Settings, flag
-from reglue_bench.suites import build, located
+from reglue_bench.suites import build, located, schedule_in
 
 METAWORLD_ONLY = (
     "split",
@@ -119,7 +119,7 @@ def _plan(
 def _named(settings: Settings, name: str) -> SuiteName:
     """The environment called `name`; a schedule's path is the settings' folder's."""
     if name.endswith((".toml", ".json")):
-        name = str(Path(settings.directory) / name)
+        return schedule_in(Path(settings.directory), name, settings.environment_args)
     return suite_name(name, settings.environment_args)
 
 

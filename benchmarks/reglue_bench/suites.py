@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from env_adapters import Suite, SuiteName
+from env_adapters.suites import suite_name
 from reglue.errors import NotAnEnvironment, ReglueError, UsageError
 from reglue_bench.custom import is_custom
 from reglue_bench.plan import Plan
@@ -52,6 +53,16 @@ def located(suite: SuiteName, folder: Path) -> SuiteName:
         return str(folder / name) if _NAMED.fullmatch(name) else name
 
     return SuiteName(from_root(suite.factory), _changed(suite.config, from_root))
+
+
+def schedule_in(folder: Path, name: str, arguments: Mapping[str, Any]) -> SuiteName:
+    """The schedule in a file of `folder`; files of Python in it are named from there."""
+    suite = suite_name(str(folder / name), arguments)
+
+    def from_folder(text: str) -> str:
+        return text.removeprefix(f"{folder}/") if _NAMED.fullmatch(text) else text
+
+    return SuiteName(suite.factory, _changed(suite.config, from_folder))
 
 
 def files(suite: SuiteName) -> list[Path]:

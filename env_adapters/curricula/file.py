@@ -11,8 +11,8 @@
     env = "arcade:pong"
 
 The other keys are those of `make_curriculum`; its keywords for environments are a table,
-`env_kwargs`. What `configs` names stands for its table, and a path of a `.json` file, from
-the file's folder, for what it holds. `file.py:Class` is looked for where Reglue is started.
+`env_kwargs`. What `configs` names stands for its table, and a path of a `.json` file for
+what it holds. Paths, also of `file.py:Class`, are relative to the folder of the file they stand in.
 """
 
 from __future__ import annotations
@@ -41,6 +41,8 @@ _TYPES: Mapping[str, tuple[type, str]] = {
     "env_kwargs": (dict, "a table"),
     "configs": (dict, "a table"),
 }
+
+_OWN_FILE = re.compile(r"[^:]+\.py:")
 
 _ENTRY = re.compile(r"((?:^schedule|\.repeat)\[\d+\])(?=\.)")
 
@@ -109,10 +111,10 @@ def _resolved(schedule: Any, configs: Mapping[str, Any], folder: Path, path: str
 
 def _meant(what: Any, configs: Mapping[str, Any], folder: Path, path: str) -> Any:
     if isinstance(what, str) and what in configs:
-        return configs[what]
+        return _located(configs[what], folder)
     if isinstance(what, str) and what.endswith(".json"):
         with standing(path):
-            return _config_in(folder / what)
+            return _located(_config_in(folder / what), (folder / what).parent)
     if isinstance(what, dict):
         what = dict(what)
         for key in ("pool", "interpolate"):
@@ -123,7 +125,16 @@ def _meant(what: Any, configs: Mapping[str, Any], folder: Path, path: str) -> An
                 ]
         if "repeat" in what:
             what["repeat"] = _resolved(what["repeat"], configs, folder, f"{path}.repeat")
-    return what
+    return _located(what, folder)
+
+
+def _located(config: Any, folder: Path) -> Any:
+    """With the path of an environment's file from where Reglue is started."""
+    if isinstance(config, str) and _OWN_FILE.match(config):
+        return str(folder / config)
+    if isinstance(config, dict) and "env" in config:
+        return {**config, "env": _located(config["env"], folder)}
+    return config
 
 
 def _config_in(file: Path) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -14,8 +15,10 @@ import pytest
 
 from reglue.errors import UsageError
 from reglue_bench import evaluate
+from reglue_bench.benchmarks import make_plan
 from reglue_bench.ledger import Ledger
 from reglue_bench.result import Result, read_result
+from reglue_bench.settings import read_settings
 
 EPISODES = """\
 fit = "superset"
@@ -43,6 +46,14 @@ kwargs = { goals = { reach-v3 = [[0.0, 0.6, 0.02, 0.1, 0.85, 0.3]] }, goal_visib
 STEPS = EPISODES.replace("seed = 3", "seed = 3\nepisodic = false").replace(
     'Acrobot-v1", 2', 'Acrobot-v1", 90'
 )
+
+OWN = """\
+schedule = [["near", 1], [{ pool = ["near", "far/walk.json"] }, 2]]
+
+[configs.near]
+env = "own.py:Corridor"
+kwargs = { solved = { walk = [0] } }
+"""
 
 DIES = """
 import os, signal, sys
@@ -150,3 +161,24 @@ def test_steps_are_counted_by_online_benchmarks_alone(tmp_path: Path, ones_own: 
     with pytest.raises(UsageError, match="counted in steps, which only online benchmarks count"):
         evaluate(name, agent="random", out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_files_are_where_the_file_is_that_names_them(tmp_path: Path) -> None:
+    """And the plan is the same wherever the folder is."""
+    plans = []
+    for place in ("here", "there"):
+        folder = tmp_path / place / "sub"
+        folder.mkdir(parents=True)
+        (folder / "own.py").write_text("from tests.worlds import Corridor\n")
+        kwargs = {"solved": {"walk": [0]}, "horizon": 9}
+        config = json.dumps({"env": "../own.py:Corridor", "kwargs": kwargs})
+        (folder / "far").mkdir()
+        (folder / "far" / "walk.json").write_text(config)
+        (folder / "worlds.toml").write_text(OWN)
+        settings = read_settings(
+            benchmark="online:sub/worlds.toml", directory=str(tmp_path / place)
+        )
+        plans.append(make_plan(settings))
+    assert plans[0].sha256 == plans[1].sha256
+    played = evaluate(f"online:{folder / 'worlds.toml'}", agent="random", runs=1, episodes=3)
+    assert played.complete
