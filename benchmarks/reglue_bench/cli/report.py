@@ -20,12 +20,22 @@ def report(
     out: Annotated[
         Path | None, Option(help="the page (default: report.html in the first folder)")
     ] = None,
+    pictures: Annotated[
+        bool,
+        Option(
+            "--pictures",
+            help="have environments draw first frames, also where observations are no pictures",
+        ),
+    ] = False,
 ) -> None:
     """Draw `report.html` of a run; with several folders, compare them.
 
-    The page is one file that needs no network.
+    The page is one file that needs no network. First frames are there where observations
+    are pictures, else with `--pictures`: MuJoCo's need MUJOCO_GL=egl or osmesa.
 
     reglue report runs/mine runs/expert
+
+    MUJOCO_GL=egl reglue report runs/mt10 --pictures
     """
     results = [read_result(folder) for folder in runs]
     folder = runs[0] if runs[0].is_dir() else runs[0].parent
@@ -33,7 +43,7 @@ def report(
     if path.is_dir():
         raise UsageError(f"--out {path} is a folder; name the page, such as {path}/report.html")
     named = list(zip(names(results, runs), results, strict=True))
-    write_report(named, path, frames=[first_frames(each) for each in runs])
+    write_report(named, path, frames=[first_frames(each, draws=pictures) for each in runs])
     console().print(str(path), markup=False, highlight=False, soft_wrap=True)
 
 

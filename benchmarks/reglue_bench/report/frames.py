@@ -12,6 +12,7 @@ from pathlib import Path
 from env_adapters import Cell
 from env_adapters.suites import BUILT_IN
 from reglue.conforming import conforming_observation
+from reglue.errors import UsageError
 from reglue_bench.custom_suite import COMPOSED
 from reglue_bench.ledger import Ledger
 from reglue_bench.parameters import METAWORLD
@@ -19,7 +20,8 @@ from reglue_bench.plan import Plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.report.views import Frame
 from reglue_bench.suites import build
-from reglue_bench.watch.pictures import Picture, picture_tensors, shrunk
+from reglue_bench.watch.drawable import with_pictures
+from reglue_bench.watch.pictures import Camera, Picture, picture_tensors, shrunk
 from reglue_bench.watch.recorded import check_is_here, order_of, rows_of
 
 _SUITES = {suite.factory for suite in BUILT_IN.values()} | {
@@ -33,36 +35,46 @@ _MOST = 24
 _SIZE = 168  # pixels: larger pictures are shrunk to it
 
 
-def first_frames(folder: Path) -> Sequence[Frame]:
+def first_frames(folder: Path, *, draws: bool = False) -> Sequence[Frame]:
     """Of each task and variant, or of the first episodes of the first run (online); 24 at most.
 
-    None where observations are no pictures, where there is no ledger, where the environment
-    fails here, and where it is somebody's own: a report, of a run that may come from anywhere,
-    calls nothing that only the run names.
+    Observations that are pictures, or if it `draws` what the environment renders. None where
+    there is no ledger, where the environment fails here, and where it is somebody's own: a
+    report, of a run that may come from anywhere, calls nothing that only the run names. Who
+    wants it drawn is told why it cannot be: raises UsageError.
     """
+    if draws:
+        return _frames(folder, draws=True)
     with suppress(Exception):  # the edge of an environment; all else is drawn without it
-        return _frames(folder)
+        return _frames(folder, draws=False)
     return ()
 
 
-def _frames(folder: Path) -> list[Frame]:
+def _frames(folder: Path, *, draws: bool) -> list[Frame]:
     with Ledger(folder) as ledger:
         plan = Plan.from_json(ledger.about["plan"])
         check_is_here(plan)
         cells = list(islice(_of_a_run(ledger, plan) if _is_online(plan) else _of_all(plan), _MOST))
     if not _is_ours([plan.suite.factory, plan.suite.config]):
-        return []
-    suite = build(plan.suite)
+        raise UsageError(
+            f"{plan.benchmark} is not drawn in a report, which calls nothing that only a run "
+            "names; `reglue watch` plays its episodes"
+        )
+    suite = with_pictures(plan.suite) if draws else build(plan.suite)
     names = picture_tensors(suite.spec)
-    if not names:
+    if not names and not draws:
         return []
     frames = []
     with closing(suite.world()) as world:
+        camera = Camera(suite.spec, world)
         for caption, cell in cells:
             seen = conforming_observation(world.start(cell), suite.spec, ())
-            picture = next((seen[name] for name in names if seen[name].any()), None)
-            if picture is not None:  # an episode of another kind, where environments are mixed
+            shown = next((seen[name] for name in names if seen[name].any()), None)
+            picture = camera.take(seen) if draws else shown
+            if picture is not None:  # else one of another kind, where environments are mixed
                 frames.append(Frame(caption, _png(shrunk(picture, _SIZE, _SIZE))))
+    if draws and not frames:
+        raise UsageError(f"{plan.benchmark} has no pictures: its environment does not draw")
     return frames
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import base64
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ import pytest
 from imageio.v3 import imread
 
 from env_adapters import SuiteName
+from reglue.errors import UsageError
 from reglue_bench import evaluate
 from reglue_bench.cli.report import main
 from reglue_bench.report import first_frames
@@ -115,3 +119,36 @@ def test_an_environment_that_fails_here_is_left_out(tmp_path: Path) -> None:
     folder = run(tmp_path, f"online:{ARCADE}", runs=1, episodes=1, episode_limit=5)
     with_suite(folder, SuiteName("env_adapters.metaworld:MetaWorld", {"goals": 3}))
     assert not first_frames(folder)
+
+
+def test_environments_draw_where_they_are_asked_to(tmp_path: Path) -> None:
+    folder = run(tmp_path, "multi-task:acrobot", num_episodes=2)
+    assert not first_frames(folder)
+    frames = first_frames(folder, draws=True)
+    assert [frame.caption for frame in frames] == ["Acrobot-v1, variant 0"]
+    data = base64.b64decode(frames[0].uri.removeprefix("data:image/png;base64,"))
+    picture = imread(data, extension=".png")
+    assert picture.shape == (168, 168, 3)
+    assert len(np.unique(picture.reshape(-1, 3), axis=0)) > 3
+
+
+def test_the_page_shows_what_mujoco_draws(tmp_path: Path) -> None:
+    folder = run(tmp_path, "MT1:reach-v3", num_episodes=2)
+    command = [sys.executable, "-m", "reglue", "report", str(folder)]
+    asked = [*command, "--pictures"]
+    drawn = {**os.environ, "MUJOCO_GL": "osmesa"}
+    subprocess.run(asked, env=drawn, check=True, timeout=120, capture_output=True)
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert page.count('alt="reach-v3, variant ') == 2
+    subprocess.run(command, env=drawn, check=True, timeout=120, capture_output=True)
+    assert "<figure>" not in (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_who_wants_pictures_is_told_why_there_are_none(tmp_path: Path) -> None:
+    folder = run(tmp_path, "online:mountain-car", runs=1, episodes=1, episode_limit=5)
+    with pytest.raises(UsageError, match="online:mountain-car has no pictures"):
+        first_frames(folder, draws=True)
+    with_suite(folder, SuiteName("os:mkdir", {"path": str(tmp_path / "made")}))
+    with pytest.raises(UsageError, match="not drawn in a report"):
+        first_frames(folder, draws=True)
+    assert not (tmp_path / "made").exists()
