@@ -92,6 +92,7 @@ def _environments() -> Table:
         made = [suite.factory.rpartition(":")[2], *map(str, suite.config.values())]
         table.add_row(f"online:{name}", " ".join(made), "online")
     table.add_row("online:gymnasium:<id>", "Gymnasium, such as CartPole-v1", "online")
+    table.add_row("online:arcade:<game>", "a game of the arcade, such as pong", "online")
     table.add_row("online:<file.py>:<class>", "your own", "online")
     table.add_row("online:<file.toml>", "a schedule: several, one after another", "online")
     table.add_row("online:wait", "one that dials in, from any language", "online")
