@@ -19,7 +19,16 @@ from speed.page import number, page
 from speed.plot import draw
 from speed.results import Results, begun, read
 
-SECTIONS = ("evaluation", "meta_learning", "steps", "turns", "streams", "pieces", "growth")
+SECTIONS = (
+    "evaluation",
+    "meta_learning",
+    "steps",
+    "turns",
+    "streams",
+    "pieces",
+    "growth",
+    "arcade",
+)
 HERE = Path(__file__).parent
 
 
