@@ -26,13 +26,18 @@ class Cells:
         self._key = hashlib.sha256(own.encode()).digest()
         self._starts = 0
         self._agent_starts = 0
+        self._steps = 0
 
     def next(self, phase: Phase) -> Cell:
         """The next episode."""
         seed = self._words64(f"reglue episode {self._run} {self._starts}") >> 1
-        cell = Cell(self._task, self._variant, seed, self._starts, phase)
+        cell = Cell(self._task, self._variant, seed, self._starts, phase, self._steps)
         self._starts += 1
         return cell
+
+    def count(self, steps: int) -> None:
+        """So many steps were taken, in all slots together."""
+        self._steps += steps
 
     def start_seed(self, slot: int) -> int:
         """The seed of the agent's next start, 64 bits."""

@@ -91,6 +91,7 @@ class Joined:
     def move(self, asked: Asked, actions: Arrays) -> Played:
         """env_step."""
         played = self._play(asked, Play(asked.numbers, actions, {}))
+        self.cells.count(len(asked.places) - len(played.faults))
         for slot, reward, terminated, truncated in zip(
             asked.places.tolist(),
             played.rewards.tolist(),

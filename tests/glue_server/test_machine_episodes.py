@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 
 from reglue import EndKind, Phase
-from reglue.errors import (
-    OutOfDomain,
-)
+from reglue.errors import EnvironmentFault, OutOfDomain
 from reglue.experiment_calls import EpisodePlayed, RLEpisode
 from tests.glue_server.lab import (
     SPEC,
@@ -140,6 +138,20 @@ def test_each_start_is_another_episode_also_after_another_init() -> None:
     seeds = [seed for turn in bench.actor.turns for seed in turn.starts.seeds.tolist()]
     assert len({*seeds}) == 6
     assert not {*seeds} & {cell.seed for cell in cells}
+
+
+def test_a_start_says_how_many_steps_of_the_run_were_taken() -> None:
+    bench = begun(slots=2)
+    bench.start()
+    bench.step()
+    bench.step()
+    bench.lab.fate[0] = "fails"  # what failed is no step
+    with pytest.raises(EnvironmentFault):
+        bench.step()
+    bench.start([0])
+    bench.init()
+    bench.start([0])
+    assert [cell.steps for cell in bench.lab.cells] == [0, 0, 5, 0]
 
 
 def test_standardized_randomness_is_asked_of_the_environment() -> None:
