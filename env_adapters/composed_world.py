@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+from env_adapters.sealed import seal, unseal
 from reglue.errors import UnknownName, UsageError
 from reglue.spec import Array, Arrays
 from reglue.worlds import Cell, Rendered, Step, World
@@ -15,8 +15,8 @@ from reglue.worlds import Cell, Rendered, Step, World
 Sources: TypeAlias = dict[str, tuple[int, str, Sequence[int]]]
 """Of each task: the place of its suite, its name there, and the variants that are played."""
 
-_STATE = b"reglue.composed.state.1\n"
-_DIGEST_BYTES = 32
+STATE = b"reglue.composed.state.1\n"
+"""What states begin with."""
 
 
 class ComposedWorld:
@@ -104,22 +104,21 @@ class KeptWorld(ComposedWorld):
         inner: bytes = self._live().get_state()
         header = {"mark": self._mark, "task": self._task, "steps": self._steps}
         body = json.dumps(header).encode() + b"\n" + inner
-        return _STATE + hashlib.sha256(body).digest() + body
+        return seal(STATE, body)
 
     def set_state(self, state: bytes) -> None:
         """Leave the present episode for the one in `state`.
 
         Raises UsageError, with nothing changed, for a damaged state or another suite's.
         """
-        if not state.startswith(_STATE):
-            raise UsageError(f"got {state[:24]!r}…, wanted the state of a composed suite")
-        digest, body = state[len(_STATE) :][:_DIGEST_BYTES], state[len(_STATE) + _DIGEST_BYTES :]
-        if hashlib.sha256(body).digest() != digest:
-            got = f"a damaged state of {len(state)} bytes"
-            raise UsageError(f"got {got}, wanted it as it was kept")
+        body = unseal(STATE, state, "the state of a composed suite")
         head, _, inner = body.partition(b"\n")
-        header = json.loads(head)
-        if header["mark"] != self._mark:
+        try:
+            header = json.loads(head)
+            mark, task, steps = header["mark"], header["task"], int(header["steps"])
+        except (ValueError, TypeError, KeyError) as error:
+            raise UsageError(f"got a state that cannot be read: {error!r}") from error
+        if mark != self._mark or task not in self._sources:
             raise UsageError("got a state of other suites, tasks, horizon or tensors than these")
-        self._worlds[self._sources[header["task"]][0]].set_state(inner)
-        self._go_on(header["task"], header["steps"])
+        self._worlds[self._sources[task][0]].set_state(inner)
+        self._go_on(task, steps)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
+from env_adapters.sealed import seal, unseal
 from reglue.chance import Chance
 from reglue.errors import UnknownName, UsageError
 from reglue.spec import Arrays, Discrete, TaskSpec
@@ -112,7 +112,7 @@ class ClassicWorld(Generic[State]):
         episode = self._live()
         steps = episode.steps.to_bytes(_STEPS, "little")
         body = steps + episode.chance.to_bytes() + self._numbers.pack(*episode.state)
-        return self._mark + hashlib.sha256(body).digest() + body
+        return seal(self._mark, body)
 
     def set_state(self, state: bytes) -> None:
         """Leave the present episode for the one in `state`.
@@ -120,11 +120,7 @@ class ClassicWorld(Generic[State]):
         Raises UsageError, with nothing changed, for a damaged state or another
         environment's.
         """
-        if not state.startswith(self._mark):
-            raise UsageError(f"got {state[:60]!r}…, wanted a state of {self._rules!r}")
-        digest, body = _split(state[len(self._mark) :], hashlib.sha256().digest_size)
-        if hashlib.sha256(body).digest() != digest:
-            raise UsageError(f"got a damaged state of {len(state)} bytes, wanted it as it was kept")
+        body = unseal(self._mark, state, f"a state of {self._rules!r}")
         try:
             self._episode = self._read(body)
         except (struct.error, ValueError) as error:

@@ -68,7 +68,7 @@ class GoalEnvironment(gymnasium.Env[Observation, Any]):
         `goal` is what `get_goal` gives, one row of `sample_goals`, or the array alone.
         Raises UsageError for a goal outside its space, and where none can be set.
         """
-        raise NotImplementedError
+        raise UsageError(f"{self} has no set_goal")
 
     def sample_goals(self, n: int) -> Observation:
         """`n` goals, drawn from `np_random`: by name as in `get_goal`, shape (n, *shape)."""
@@ -88,7 +88,7 @@ class GoalEnvironment(gymnasium.Env[Observation, Any]):
         Shape (size, size, 3), uint8; markers of goals are not in the picture. Raises
         UsageError.
         """
-        raise NotImplementedError
+        raise UsageError(f"{self} has no get_image")
 
     def compute_reward(self, *given: Any) -> Any:
         """The reward by either convention, told apart by the number of arguments.

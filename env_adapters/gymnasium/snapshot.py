@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 import struct
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from env_adapters.sealed import seal, unseal
 from reglue.calls import Phase
 from reglue.errors import UsageError
 from reglue.spec import DTYPES, Array, Arrays
@@ -21,7 +21,6 @@ Header: TypeAlias = Mapping[str, Any]
 
 _STATE = b"reglue.gymnasium.state.1\n"
 _CHANCE = b"reglue.gymnasium.chance.1\n"
-_DIGEST_BYTES = 32
 _LENGTH = struct.Struct("<I")  # bytes of the header
 
 
@@ -91,17 +90,11 @@ def _seal(magic: bytes, header: Header, arrays: Arrays) -> bytes:
     text = json.dumps({**header, "arrays": shapes}, sort_keys=True).encode()
     little = (array.astype(array.dtype.newbyteorder("<")) for array in arrays.values())
     body = _LENGTH.pack(len(text)) + text + b"".join(array.tobytes() for array in little)
-    return magic + hashlib.sha256(body).digest() + body
+    return seal(magic, body)
 
 
 def _unseal(magic: bytes, sealed: bytes, what: str) -> tuple[Header, dict[str, Array]]:
-    if not sealed.startswith(magic):
-        wanted = f"the {what} of a Gymnasium environment"
-        raise UsageError(f"got {sealed[:24]!r}…, wanted {wanted}")
-    body = sealed[len(magic) + _DIGEST_BYTES :]
-    if hashlib.sha256(body).digest() != sealed[len(magic) : len(magic) + _DIGEST_BYTES]:
-        got = f"a damaged {what} of {len(sealed)} bytes"
-        raise UsageError(f"got {got}, wanted it as it was kept")
+    body = unseal(magic, sealed, f"the {what} of a Gymnasium environment", what=what)
     try:
         (length,) = _LENGTH.unpack_from(body)
         header = json.loads(body[_LENGTH.size : _LENGTH.size + length])

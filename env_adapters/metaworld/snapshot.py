@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 import struct
 from dataclasses import dataclass
@@ -13,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from env_adapters.metaworld.simulator import SimulatorState
+from env_adapters.sealed import seal, unseal
 from reglue.calls import Phase
 from reglue.errors import UsageError
 from reglue.worlds import Cell
 
 _MAGIC = b"reglue.metaworld.state.1\n"
-_DIGEST_BYTES = 32
 _LENGTH = struct.Struct("<I")  # bytes of the header
 _NUMBERS = "<f8"
 
@@ -43,16 +42,12 @@ class Snapshot:
         text = json.dumps(header, sort_keys=True).encode()
         numbers = np.concatenate([self.state.physics, self.state.previous]).astype(_NUMBERS)
         body = _LENGTH.pack(len(text)) + text + numbers.tobytes()
-        return _MAGIC + hashlib.sha256(body).digest() + body
+        return seal(_MAGIC, body)
 
 
 def read_snapshot(key: bytes) -> Snapshot:
     """What `to_bytes` wrote. Raises UsageError for anything else."""
-    if not key.startswith(_MAGIC):
-        raise UsageError(f"got {key[:16]!r}…, wanted the state of a Meta-World environment")
-    body = key[len(_MAGIC) + _DIGEST_BYTES :]
-    if hashlib.sha256(body).digest() != key[len(_MAGIC) : len(_MAGIC) + _DIGEST_BYTES]:
-        raise UsageError(f"got a damaged state of {len(key)} bytes, wanted it as it was kept")
+    body = unseal(_MAGIC, key, "the state of a Meta-World environment")
     try:
         return _read_body(body)
     except (ValueError, TypeError, KeyError, struct.error) as error:

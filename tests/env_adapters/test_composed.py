@@ -11,7 +11,8 @@ import pytest
 
 from env_adapters.admission import admit
 from env_adapters.composed import Composed
-from env_adapters.composed_world import KeptWorld
+from env_adapters.composed_world import STATE, KeptWorld
+from env_adapters.sealed import seal
 from env_adapters.suites import suite_name
 from reglue import Phase
 from reglue.errors import UsageError
@@ -147,6 +148,8 @@ def test_what_is_no_state_of_this_suite_is_refused_and_nothing_changes() -> None
             (foreign.get_state(), "of other suites, tasks, horizon or tensors"),
             (state[:-1], "a damaged state"),
             (b"", "wanted the state of a composed suite"),
+            (seal(STATE, b"no JSON"), "a state that cannot be read"),
+            (seal(STATE, b'{"mark": 1}'), "a state that cannot be read"),
         ):
             with pytest.raises(UsageError, match=words):
                 world.set_state(wrong)

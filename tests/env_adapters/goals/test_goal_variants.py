@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from env_adapters.admission import admit
+from env_adapters.goals import GoalEnvironment, Point2D
 from env_adapters.gymnasium import Gymnasium
 from reglue.calls import Phase
 from reglue.errors import UnknownName, UsageError
@@ -130,3 +131,19 @@ def test_its_success_is_the_goals() -> None:
 def test_an_unknown_tensor_is_named() -> None:
     with pytest.raises(UnknownName, match="tensor to see 'goal'"):
         Gymnasium(POINT, sees=["goal"])
+
+
+class Unset(Point2D):
+    """Has no set_goal and draws no images."""
+
+    set_goal = GoalEnvironment.set_goal
+    get_image = GoalEnvironment.get_image
+
+
+def test_what_an_environment_lacks_is_said() -> None:
+    env = Unset()
+    env.reset(seed=0)
+    with pytest.raises(UsageError, match="has no set_goal"):
+        env.set_goal(np.zeros(2))
+    with pytest.raises(UsageError, match="has no get_image"):
+        env.get_image(8)
