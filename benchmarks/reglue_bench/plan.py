@@ -62,7 +62,10 @@ class Plan:
     def goals_sha256(self) -> str:
         """Hash of what the tasks' variants are, hexadecimal; other plans may share it."""
         config = self.suite.config
-        goals = json.dumps([self.suite.factory, config.get("goals", config)])
+        # Meta-World's goals are listed, and what else is in its config changes none of them.
+        # Elsewhere `goals` may be a number, and all of the config says what they are.
+        listed = config.get("goals")
+        goals = json.dumps([self.suite.factory, listed if isinstance(listed, dict) else config])
         return hashlib.sha256(goals.encode()).hexdigest()
 
     def to_json(self) -> str:

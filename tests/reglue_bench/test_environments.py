@@ -77,6 +77,19 @@ def test_arguments_of_the_environment_are_in_the_plan() -> None:
     assert one.goals_sha256 != two.goals_sha256
 
 
+def test_as_many_goals_of_another_environment_or_seed_are_other_goals() -> None:
+    reach = planned("multi-task:gymnasium:FetchReach-v4", environment_args={"goals": 5})
+    push = planned("multi-task:gymnasium:FetchPush-v4", environment_args={"goals": 5})
+    redrawn = {"goals": 5, "goal_seed": 1}
+    again = planned("multi-task:gymnasium:FetchReach-v4", environment_args=redrawn)
+    assert len({reach.goals_sha256, push.goals_sha256, again.goals_sha256}) == 3
+
+
+def test_what_agents_see_of_meta_worlds_goals_changes_none_of_them() -> None:
+    shown, hidden = (planned("MT1:reach-v3", goal_visible=visible) for visible in (True, False))
+    assert shown.goals_sha256 == hidden.goals_sha256
+
+
 @pytest.mark.parametrize(
     ("benchmark", "settings", "words"),
     [
