@@ -11,7 +11,8 @@ from collections.abc import Callable
 import numpy as np
 
 from env_adapters.metaworld.draws import DRAWS, Goal
-from env_adapters.metaworld.library import is_proved, metaworld
+from env_adapters.metaworld.library import metaworld
+from env_adapters.metaworld.proof import is_proved
 from env_adapters.metaworld.task_sets import TaskSet
 from reglue.errors import UsageError
 

@@ -27,15 +27,6 @@ def mujoco() -> Any:
         raise UsageError(f"MuJoCo cannot be loaded: {error}; {how_to_draw()}") from error
 
 
-PROVED = {"metaworld": "3.1.1", "mujoco": "3.3.0"}
-"""The versions in which our ways around a reset's physics equal the plain ways, to the bit."""
-
-
-def is_proved() -> bool:
-    """Whether the versions that are installed are those of PROVED; loads nothing."""
-    return {package: version(package) for package in PROVED} == PROVED
-
-
 @cache
 def version(package: str) -> str:
     """The version that is installed, or "none"; loads nothing."""

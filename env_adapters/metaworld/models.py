@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from env_adapters.cache import DiskCache
 from env_adapters.metaworld.fingerprint import fingerprint
-from env_adapters.metaworld.library import is_proved, metaworld, mujoco
+from env_adapters.metaworld.library import metaworld, mujoco
+from env_adapters.metaworld.proof import is_proved
 
 _FORMAT = "compiled model 1"
 

@@ -11,8 +11,8 @@ that rest is kept by the places of the bodies, and shared by goals that differ i
 See `Rests`.
 
 A goal that was started before is not reset at all: the whole of what a reset leaves
-behind is put back. Tests compare all 50 tasks with the plain reset; in versions that
-they were not run with, `Resets` resets plainly.
+behind is put back. Tests compare all 50 tasks with the plain reset; with versions or
+sources that they were not run with, `Resets` resets plainly (see `proof`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ import numpy as np
 import numpy.typing as npt
 
 from env_adapters.integration_state import IntegrationState
-from env_adapters.metaworld.library import is_proved, mujoco
+from env_adapters.metaworld.library import mujoco
+from env_adapters.metaworld.proof import is_proved
 from env_adapters.metaworld.rests import Rests
 
 Floats = npt.NDArray[np.float64]

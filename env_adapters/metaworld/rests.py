@@ -15,9 +15,11 @@ from env_adapters.metaworld.library import mujoco
 
 Floats = npt.NDArray[np.float64]
 
-_FORMAT = "hand at rest 1"
+_FORMAT = "hand at rest 2"
 _NUMBERS = np.dtype("<f8")
 _MOST_KEPT = 4096  # in memory, at about 2 kB each
+
+_Key = tuple[str, int, bytes, bytes]  # task, substeps, where the hand starts, places of bodies
 
 
 class Rests:
@@ -29,7 +31,7 @@ class Rests:
 
     def __init__(self, cache: DiskCache) -> None:
         self._cache = cache
-        self._kept: dict[tuple[str, bytes], Floats] = {}  # oldest first
+        self._kept: dict[_Key, Floats] = {}  # oldest first
 
     def settle(self, env: Any, steps: int) -> None:
         """What `_reset_hand` does with the physics, right after `mj_resetData`."""
@@ -39,36 +41,40 @@ class Rests:
         data.mocap_pos[place] = env.hand_init_pos
         data.mocap_quat[place] = (1, 0, 1, 0)
         data.ctrl[:] = (-1, 1)
-        key = type(env).__name__, model.body_pos.tobytes()
+        substeps = steps * env.frame_skip
+        start = np.asarray(env.hand_init_pos, np.float64).tobytes()
+        key = type(env).__name__, substeps, start, model.body_pos.tobytes()
         state = self._kept.get(key)
         if state is None:
             state = self._load(key, physics.size)
         if state is None:
-            mj.mj_step(model, data, nstep=steps * env.frame_skip - 1)
+            mj.mj_step(model, data, nstep=substeps - 1)
             state = physics.read()
             self._cache.put(_disk_key(key), state.astype(_NUMBERS).tobytes())
         self._keep(key, state)
         physics.write(state)
         mj.mj_step(model, data)
 
-    def _load(self, key: tuple[str, bytes], size: int) -> Floats | None:
+    def _load(self, key: _Key, size: int) -> Floats | None:
         value = self._cache.get(_disk_key(key))
         if value is None or len(value) != size * _NUMBERS.itemsize:
             return None
         state = np.frombuffer(value, _NUMBERS).astype(np.float64)
         return state if np.isfinite(state).all() else None
 
-    def _keep(self, key: tuple[str, bytes], state: Floats) -> None:
+    def _keep(self, key: _Key, state: Floats) -> None:
         self._kept[key] = state
         if len(self._kept) > _MOST_KEPT:
             del self._kept[next(iter(self._kept))]
 
 
-def _disk_key(key: tuple[str, bytes]) -> dict[str, Any]:
-    task, places = key
+def _disk_key(key: _Key) -> dict[str, Any]:
+    task, substeps, start, places = key
     return {
         "what": _FORMAT,
         "task": task,
+        "substeps": substeps,
+        "hand starts at": start.hex(),
         "places of bodies": hashlib.sha256(places).hexdigest(),
         "depends on": fingerprint(),
     }

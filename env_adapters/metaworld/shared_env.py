@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from env_adapters.integration_state import IntegrationState
 from env_adapters.metaworld.fast import stand_in
-from env_adapters.metaworld.library import is_proved
 from env_adapters.metaworld.models import Models, Places, SharedModel
+from env_adapters.metaworld.proof import is_proved
 from env_adapters.metaworld.resets import Resets, owns_memory
 from env_adapters.metaworld.rests import Rests
 

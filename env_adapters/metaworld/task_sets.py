@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast
 
 from env_adapters.metaworld.built_in import BUILT_IN
-from env_adapters.metaworld.library import is_proved, metaworld
+from env_adapters.metaworld.library import metaworld
 from env_adapters.metaworld.names import check_task
+from env_adapters.metaworld.proof import is_proved, warn_if_unproved
 from reglue.errors import UnknownName, UsageError
 
 Family: TypeAlias = Literal["MT", "ML"]
@@ -59,6 +60,7 @@ def task_set(name: str, split: str | None = None) -> TaskSet:
     UnknownName for a benchmark or task that there is not, UsageError for a list
     or a split that cannot be played, MissingExtra without the metaworld package.
     """
+    warn_if_unproved()
     kind, colon, listed = name.partition(":")
     if name not in _SETS and not (colon and kind in _LISTS):
         raise _unknown(name)

@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from env_adapters.metaworld import ALL_TASKS
-from env_adapters.metaworld.fast import arithmetic, proof, rotation, stand_in
-from env_adapters.metaworld.library import PROVED, is_proved, metaworld
+from env_adapters.metaworld import ALL_TASKS, proof
+from env_adapters.metaworld.fast import arithmetic, rotation, stand_in
+from env_adapters.metaworld.fast.proof import step_is_proved
+from env_adapters.metaworld.library import metaworld
 from env_adapters.metaworld.pool import SimulatorPool
+from env_adapters.metaworld.proof import PROVED, is_proved
 
 proved_here = pytest.mark.skipif(
     not is_proved(), reason="other versions than those it was proved for"
@@ -89,9 +91,11 @@ def test_it_is_on_where_it_was_proved(plain: Any) -> None:
 @pytest.fixture
 def unproved(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(proof, "SOURCES", "of other sources")
-    proof.step_is_proved.cache_clear()
+    for answer in (is_proved, step_is_proved):
+        answer.cache_clear()
     yield
-    proof.step_is_proved.cache_clear()
+    for answer in (is_proved, step_is_proved):
+        answer.cache_clear()
 
 
 def test_other_sources_are_stepped_plainly(

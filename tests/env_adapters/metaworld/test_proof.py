@@ -1,0 +1,140 @@
+"""Shortcuts are taken only with the sources that they were tested with, and change no bit."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from env_adapters.cache import DiskCache
+from env_adapters.integration_state import IntegrationState
+from env_adapters.metaworld.models import Models
+from env_adapters.metaworld.resets import Resets
+from env_adapters.metaworld.rests import Rests
+
+PROGRAM = """
+import hashlib, json
+import mujoco, numpy as np
+
+substeps, step = [], mujoco.mj_step
+def count(model, data, nstep=1):
+    substeps.append(nstep)
+    step(model, data, nstep=nstep)
+mujoco.mj_step = count
+
+from env_adapters.metaworld import MetaWorld, draw_goals, task_set
+from reglue.calls import Phase
+from reglue.worlds import Cell
+
+bits = hashlib.sha256()
+for name in ("MT10", "MT25", "MT50"):
+    bits.update(repr(task_set(name).tasks).encode())
+for name in ("ML10", "ML25", "ML45"):
+    for split in ("train", "test"):
+        bits.update(repr(task_set(name, split).tasks).encode())
+goals = {}
+for name in ("MT1:push-v3", "MT1:door-open-v3", "ML1:stick-push-v3", "MT1:box-close-v3"):
+    goals |= draw_goals(task_set(name), 3)
+bits.update(repr(goals).encode())
+drawing = sum(substeps)
+
+suite = MetaWorld(goals=goals, goal_visible=True)
+chance = np.random.Generator(np.random.Philox(1))
+for task in goals:
+    worlds = [suite.world(), suite.world()]
+    for variants in ((0, 1), (1, 0)):
+        for world, variant in zip(worlds, variants):
+            first = world.start(Cell(task, variant, 0, 0, Phase.ADAPT))
+            bits.update(first["observation"].tobytes())
+        for number in range(12):
+            action = {"action": chance.uniform(-1.5, 1.5, 4).astype(np.float32)}
+            for world in worlds:
+                taken = world.step(action)
+                bits.update(taken.observation["observation"].tobytes())
+                bits.update(np.float64(taken.reward).tobytes() + bytes([taken.success]))
+            if number == 5:
+                state = worlds[0].get_state()
+        worlds[1].set_state(state)
+    for world in worlds:
+        world.close()
+print(json.dumps({"bits": bits.hexdigest(), "drawing": drawing, "all": sum(substeps)}))
+"""
+
+
+def run(folder: Path, *first: Path) -> tuple[Mapping[str, Any], str]:
+    """What PROGRAM prints, and its log; packages are looked for in `first` before all others."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        env=os.environ
+        | {
+            "PYTHONPATH": os.pathsep.join([*map(str, first), *filter(None, sys.path)]),
+            "REGLUE_CACHE_DIR": str(folder),
+        },
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    )
+    return json.loads(done.stdout), done.stderr
+
+
+@pytest.fixture
+def changed_metaworld(tmp_path: Path) -> Path:
+    """A folder with a metaworld of which one source has one comment more."""
+    spec = find_spec("metaworld")
+    assert spec is not None
+    assert spec.origin is not None
+    folder = tmp_path / "packages"
+    shutil.copytree(Path(spec.origin).parent, folder / "metaworld", copy_function=os.symlink)
+    source = folder / "metaworld" / "envs" / "sawyer_push_v3.py"
+    text = source.read_text()
+    source.unlink()
+    source.write_text(text + "# a comment\n")
+    return folder
+
+
+def test_one_changed_line_of_metaworld_turns_all_shortcuts_off_and_changes_no_bit(
+    tmp_path: Path, changed_metaworld: Path
+) -> None:
+    shortcuts, silent = run(tmp_path / "one")
+    plain, told = run(tmp_path / "other", changed_metaworld)
+    assert shortcuts["bits"] == plain["bits"]
+    assert shortcuts["drawing"] == 0 < 4 * 50 * 2 * 250 <= plain["drawing"]
+    starts, settling = 4 * 4, 2 * 250
+    assert shortcuts["all"] < 2 * starts * settling / 3 < starts * settling
+    assert plain["all"] - plain["drawing"] >= starts * settling
+    assert "Meta-World is played without shortcuts" not in silent
+    assert told.count("Meta-World is played without shortcuts") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("hand_init_pos", np.array([0.05, 0.55, 0.25])), ("frame_skip", 2)]
+)
+def test_a_hand_that_settles_otherwise_does_not_come_to_rest_where_others_do(
+    name: str, value: Any, plain: Callable[[str], Any], draw_two: Any, tmp_path: Path
+) -> None:
+    """Within the process and on disk."""
+    goal = draw_two("push-v3")[0]
+    cache = DiskCache(tmp_path)
+    rests, models = Rests(cache), Models(cache)
+
+    def start(rests: Rests, **attributes: Any) -> Any:
+        env, _ = models.environment("push-v3")
+        vars(env).update(attributes)
+        return Resets(env, IntegrationState(env), rests).start(goal, goal_visible=True)
+
+    usual = start(rests)
+    wanted = start(Rests(DiskCache(None)), **{name: value})
+    assert wanted.tobytes() != usual.tobytes()
+    assert start(rests, **{name: value}).tobytes() == wanted.tobytes()
+    assert start(Rests(cache), **{name: value}).tobytes() == wanted.tobytes()
+    assert start(Rests(cache)).tobytes() == usual.tobytes()
