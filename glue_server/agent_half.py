@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from glue_server.agent_calls import AgentCalls
-from glue_server.checks import ActionChecks
+from glue_server.checks import ActionChecks, given_up
 from glue_server.rows import Places
 from glue_server.turns import Rows, no_rows, turn_of
 from reglue.calls import Actions, EndKind, Phase, Reply, StepFlag
@@ -118,6 +118,7 @@ class AgentHalf:
     def _take(self, reply: Reply, asked: Slots) -> AgentFault | None:
         if not isinstance(reply, Actions):
             raise BadReply("WRONG_KIND", got=type(reply).__name__, wanted="Actions")
+        abandon = given_up(reply.abandon, asked)
         checked = self.checks.check(reply.arrays, len(asked))
         at = _ALL if len(asked) == self._spec.slots else asked
         for name, rows in checked.arrays.items():
@@ -126,8 +127,8 @@ class AgentHalf:
         if 1 in checked.clipped.tobytes():
             self._flags[asked[checked.clipped]] = StepFlag.CLIPPED
         self.acts[at] = True
-        if reply.abandon or checked.refused:
-            return self._part(asked, checked.refused, set(reply.abandon))
+        if abandon or checked.refused:
+            return self._part(asked, checked.refused, abandon)
         return None
 
     def _part(
@@ -135,13 +136,13 @@ class AgentHalf:
     ) -> AgentFault | None:
         """The agent does not act any more where it gave up, or did what is not legal."""
         slots = asked.tolist()
-        given_up = [slot for slot in slots if slot in abandon]
-        self.acts[[*given_up, *(slots[place] for place in refused)]] = False
+        left = [slot for slot in slots if slot in abandon]
+        self.acts[[*left, *(slots[place] for place in refused)]] = False
         for place, why in refused.items():
             got = f"{why.got} in slot {slots[place]}"
             raise BadReply(why.code, got=got, wanted=why.wanted)  # one says enough
-        if given_up:
-            return AgentFault(f"the agent gave up its episode in slots {given_up}")
+        if left:
+            return AgentFault(f"the agent gave up its episode in slots {left}")
         return None
 
 

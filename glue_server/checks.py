@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from reglue.errors import BadReply
+from reglue.environment_calls import Slots
+from reglue.errors import BadReply, brief
 from reglue.spec import (
     Array,
     Arrays,
@@ -63,6 +64,23 @@ class ActionChecks:
                 if isinstance(check.tensor.domain, Box):
                     clipped |= _outside(check.tensor, flat)
         return Checked(shaped, clipped, refused)
+
+
+def given_up(abandon: Sequence[int], slots: Slots) -> frozenset[int]:
+    """The slots whose episode the agent gives up. Raises BadReply for what is none of `slots`."""
+    if not abandon:
+        return _NOBODY
+    named = frozenset(abandon) if len(abandon) <= len(slots) else None
+    if named is None or not named.issubset(slots.tolist()):
+        raise BadReply(
+            "OUT_OF_DOMAIN",
+            got=f"abandon {brief(tuple(abandon))}",
+            wanted=f"slots of this turn that want an action: {brief(slots.tolist())}",
+        )
+    return named
+
+
+_NOBODY: frozenset[int] = frozenset()
 
 
 class _TensorCheck:

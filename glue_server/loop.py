@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import select
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 
 from glue_server.agent_calls import AgentCalls
-from glue_server.checks import ActionChecks, Checked
+from glue_server.checks import ActionChecks, Checked, given_up
 from glue_server.episodes import Order, Outcome
 from glue_server.in_play import InPlay
 from glue_server.pool import Pool
@@ -192,13 +192,14 @@ class EpisodeLoop:
             reply = self._answer()
             if not isinstance(reply, Actions):
                 raise BadReply("WRONG_KIND", got=type(reply).__name__, wanted="Actions")
+            abandon = given_up(reply.abandon, slots)
             checked = self._checks.check(reply.arrays, len(slots))
         except BadReply as refused:
             self._agent.refuse(refused)
             for slot in slots.tolist():
                 yield self._in_play.outcome(slot, refused.status, str(refused))
             return
-        plays = yield from self._given_up(slots, checked, reply.abandon)
+        plays = yield from self._given_up(slots, checked, abandon)
         if plays is not None:
             arrays = {name: rows[plays] for name, rows in checked.arrays.items()}
             self._play(group, slots[plays], Checked(arrays, checked.clipped[plays]))
@@ -213,7 +214,7 @@ class EpisodeLoop:
             self._spent.agent_s += self._clock() - began
 
     def _given_up(
-        self, slots: Slots, checked: Checked, abandon: Sequence[int]
+        self, slots: Slots, checked: Checked, abandon: Collection[int]
     ) -> Generator[Outcome, None, Array | None]:
         """End the episodes that do not go on; a mask of those that do, None for all."""
         cut_off = self._in_play.cut_off(slots)

@@ -21,6 +21,9 @@ DEFAULT_RUNS = 30
 DEFAULT_EPISODES = 200
 METAWORLD = "env_adapters.metaworld:MetaWorld"
 
+MOST_EPISODES = 10_000_000
+"""Of a plan: each takes some bytes before the first is played."""
+
 EPISODE_LIMIT = 10_000_000
 """Steps, as in the concepts page's RL_benchmark: `RL_episode(10000000)`."""
 
@@ -84,8 +87,14 @@ def chosen(given: _Given | None, default: _Given) -> _Given:
 
 
 def _multi_task(settings: Settings, variants: Mapping[str, int]) -> dict[str, Parameter]:
-    """One episode for each goal, as Meta-World's documentation has it."""
-    return {"num_episodes": chosen(settings.num_episodes, max(variants.values()))}
+    """One episode for each goal, as Meta-World's documentation has it. Raises UsageError."""
+    episodes = chosen(settings.num_episodes, max(variants.values()))
+    if len(variants) * episodes > MOST_EPISODES:
+        raise UsageError(
+            f"got a plan of {len(variants)} tasks × {episodes} episodes, wanted at most "
+            f"{MOST_EPISODES} in all: give {flag('num_episodes')} N"
+        )
+    return {"num_episodes": episodes}
 
 
 def _meta_learning(settings: Settings, variants: Mapping[str, int]) -> dict[str, Parameter]:

@@ -230,6 +230,16 @@ def test_the_action_of_an_abandoned_episode_is_not_looked_at() -> None:
     assert refusals == []
 
 
+def test_only_slots_of_the_turn_can_be_given_up() -> None:
+    """The answer is refused as a whole: an agent that names others does not know what it says."""
+    agent = Scripted(lambda turn: Actions({"action": still(turn)}, abandon=(7,)))
+    glue, port = glue_of(agent, corridor_pool(2))
+    row, *_ = glue.play(in_turn([cell(), cell()]), Phase.EVALUATE)
+    assert row.status == "agent_error"
+    assert "got abandon (7,), wanted slots of this turn" in row.detail
+    assert len(port.refusals) == 1
+
+
 def test_a_success_of_an_abandoned_episode_does_not_count() -> None:
     """While adapting, success does not end an episode: there is time to give it up."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,24 @@ class Mortal(Worlds):
             self._fuse.unlink()
             os._exit(3)
         return super().play(play)
+
+
+class Endless(Worlds):
+    """Has as many variants as can be said."""
+
+    def __init__(self) -> None:
+        super().__init__(Corridor(solved={"walk": [0]}))
+
+    @property
+    def variants(self) -> dict[str, int]:
+        return {"walk": 2**32 - 1}
+
+    def play(self, play: Play) -> Played:
+        return super().play(
+            replace(
+                play, starts={slot: replace(cell, variant=0) for slot, cell in play.starts.items()}
+            )
+        )
 
 
 class Deaf(Worlds):

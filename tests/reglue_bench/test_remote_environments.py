@@ -281,6 +281,13 @@ def test_what_cannot_be_is_refused_before_the_wait(options: dict[str, Any], word
     assert heard.said == []
 
 
+def test_more_variants_than_a_plan_can_hold_are_refused() -> None:
+    """They take nothing to declare; a plan of some of them can be made."""
+    with pytest.raises(UsageError, match=r"1 tasks × 4294967295 episodes.*--num-episodes N"):
+        remote("multi-task", "Endless", agent=Seeded())
+    assert remote("multi-task", "Endless", agent=Seeded(), num_episodes=3).complete
+
+
 def test_a_rehearsal_and_a_list_need_an_environment_that_is_made_here() -> None:
     settings = read_settings(benchmark="online:wait", agent="random")
     with pytest.raises(UsageError, match=r"made here, such as online:file.py:Class"):

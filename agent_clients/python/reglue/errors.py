@@ -8,11 +8,19 @@ answer to a partner (Refused), the agent's (AgentFault), the environment's
 from __future__ import annotations
 
 import difflib
+import reprlib
 from collections.abc import Iterable
 
 
 class ReglueError(Exception):
     """Root of the tree."""
+
+
+def brief(value: object) -> str:
+    """`value` in a few words, for a message: what is long is cut, whatever a stranger sent."""
+    short = reprlib.Repr()
+    short.maxstring = short.maxother = 80  # characters
+    return short.repr(value)
 
 
 # The caller's.

@@ -14,10 +14,22 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from reglue.errors import SpecError
+from reglue.errors import SpecError, brief
 
 Array: TypeAlias = npt.NDArray[Any]
 Arrays: TypeAlias = Mapping[str, Array]
+
+MOST_NAME = 200
+"""Characters of a tensor's name."""
+
+MOST_TENSORS = 1024
+"""Of a spec's observations, and of its actions."""
+
+MOST_AXES = 63
+"""Of one row of a tensor: NumPy's 64, less the one of slots."""
+
+MOST_ELEMENTS = 64 * 1024 * 1024
+"""Of one row of a tensor: at a byte each, what a hub's largest message holds."""
 
 DTYPES = "bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float32 float64".split()
 
@@ -70,18 +82,17 @@ class TensorSpec:
     domain: Domain = Box()
 
     def __post_init__(self) -> None:
-        if not self.name:
-            raise SpecError("a tensor has no name")
+        check_row(self.name, self.shape)
         if self.dtype not in DTYPES:
             raise SpecError(f"{self.name}: got dtype {self.dtype!r}, wanted one of {DTYPES}")
-        if any(size < 0 for size in self.shape):
-            raise SpecError(f"{self.name}: a size in {self.shape} is negative")
         match self.domain:
             case Box(low, high):
                 self._check_lengths("low", low, (0, 1, self.size))
                 self._check_lengths("high", high, (0, 1, self.size))
                 if np.any(np.isnan([*low, *high])) or _crossed(low, high):
-                    raise SpecError(f"{self.name}: low {low} is not below high {high}")
+                    raise SpecError(
+                        f"{self.name}: low {brief(low)} is not below high {brief(high)}"
+                    )
             case Discrete(n, _):
                 if n < 1 or np.dtype(self.dtype).kind not in "ui":
                     raise SpecError(f"{self.name}: discrete needs n ≥ 1 and a whole dtype")
@@ -139,6 +150,20 @@ class TensorSpec:
             raise SpecError(f"{self.name}: {what} has {len(values)} entries, wanted one of {legal}")
 
 
+def check_row(name: str, shape: Sequence[int]) -> None:
+    """Raise SpecError for a row that is too large for any message, before anything is made."""
+    if not name:
+        raise SpecError("a tensor has no name")
+    if len(name) > MOST_NAME:
+        raise SpecError(f"a tensor's name has {len(name)} characters, wanted at most {MOST_NAME}")
+    if len(shape) > MOST_AXES:
+        raise SpecError(f"{name}: got shape of {len(shape)} axes, wanted at most {MOST_AXES}")
+    if any(size < 0 for size in shape):
+        raise SpecError(f"{name}: a size in {tuple(shape)} is negative")
+    if math.prod(size or 1 for size in shape) > MOST_ELEMENTS:  # NumPy refuses huge empty ones too
+        raise SpecError(f"{name}: got shape {list(shape)}, wanted at most {MOST_ELEMENTS} elements")
+
+
 def _crossed(low: Sequence[float], high: Sequence[float]) -> bool:
     """Whether a lower bound lies above its upper one; nothing of the tensor's size is made."""
     return bool(low and high and np.any(np.array(low) > np.array(high)))
@@ -159,9 +184,11 @@ class TaskSpec:
 
     def __post_init__(self) -> None:
         for what, tensors in (("observations", self.observations), ("actions", self.actions)):
+            if len(tensors) > MOST_TENSORS:
+                raise SpecError(f"got {len(tensors)} {what}, wanted at most {MOST_TENSORS}")
             names = [tensor.name for tensor in tensors]
             if not names or len(set(names)) != len(names):
-                raise SpecError(f"{what} need names, each its own; got {names}")
+                raise SpecError(f"{what} need names, each its own; got {brief(names)}")
         if not 0.0 <= self.discount <= 1.0:
             raise SpecError(f"got discount {self.discount}, wanted 0 to 1")
         if self.horizon < 0 or self.slots < 1:

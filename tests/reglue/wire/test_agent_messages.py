@@ -122,7 +122,7 @@ def test_actions_are_the_same_after_their_journey(
     data: st.DataObject, spec: TaskSpec, rows: int
 ) -> None:
     arrays = data.draw(arrays_of(spec.actions, rows))
-    abandon = tuple(data.draw(st.lists(st.integers(0, 2**32 - 1))))
+    abandon = tuple(data.draw(st.lists(st.integers(0, 2**32 - 1), max_size=rows)))
     message = encode_reply(1, Actions(arrays, abandon), spec).SerializeToString()
     got = decode_reply(pb.AgentReply.FromString(message), spec, rows)
     assert isinstance(got, Actions)

@@ -156,9 +156,9 @@ def bad_answer(change: Callable[[pb.Played], object]) -> BadReply:
 @pytest.mark.parametrize(
     ("change", "code", "words"),
     [
-        (lambda play: play.step_slots.__setitem__(0, 3), "OUT_OF_DOMAIN", "slots"),
+        (lambda play: play.step_slots.__setitem__(0, 3), "OUT_OF_DOMAIN", "slot 3"),
         (lambda play: play.step_slots.__setitem__(0, 1), "WRONG_SIZE", "each once"),
-        (lambda play: play.start_slots.append(2), "WRONG_SIZE", "each once"),
+        (lambda play: play.start_slots.append(2), "WRONG_SIZE", "a cell a start"),
         (lambda play: play.cells.pop(), "WRONG_SIZE", "a cell a start"),
         (lambda play: play.action.__setitem__(0, b"\1"), "WRONG_SIZE", "1 bytes of 'done'"),
         (lambda play: play.action.append(b""), "WRONG_SIZE", "2 tensors"),

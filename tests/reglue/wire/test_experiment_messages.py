@@ -122,7 +122,7 @@ def test_an_answer_is_the_same_after_its_journey(answer: Answer) -> None:
 
 @given(st.data(), task_specs())
 def test_half_steps_are_the_same_after_their_journey(data: st.DataObject, spec: TaskSpec) -> None:
-    slots = data.draw(st.lists(UINT32, min_size=1, max_size=3).map(tuple))
+    slots = data.draw(st.lists(UINT32, min_size=1, max_size=spec.slots).map(tuple))
     seen = data.draw(arrays_of(spec.observations, len(slots)))
     rewards = np.array(data.draw(st.tuples(*[st.floats()] * len(slots))), np.float64)
     calls: list[ExperimentCall] = [
@@ -137,7 +137,7 @@ def test_half_steps_are_the_same_after_their_journey(data: st.DataObject, spec: 
 
 @given(st.data(), task_specs())
 def test_rows_are_the_same_after_their_journey(data: st.DataObject, spec: TaskSpec) -> None:
-    slots = data.draw(SLOTS)
+    slots = data.draw(st.lists(UINT32, max_size=spec.slots).map(tuple))
     rows = len(slots)
     seen, chosen = (
         data.draw(arrays_of(spec.observations, rows)),

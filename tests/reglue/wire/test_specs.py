@@ -10,9 +10,9 @@ from hypothesis import given
 
 from reglue.errors import SpecError
 from reglue.grpc_settings import HUB_MESSAGE_BYTES
-from reglue.spec import TaskSpec
+from reglue.spec import MOST_ELEMENTS, TaskSpec
 from reglue.v1 import spec_pb2 as pb
-from reglue.wire.specs import MOST_ELEMENTS, decode_spec, spec_from_bytes, spec_to_bytes
+from reglue.wire.specs import decode_spec, spec_from_bytes, spec_to_bytes
 from tests.reglue.wire.strategies import task_specs
 
 

@@ -25,7 +25,13 @@ from reglue.errors import BadReply
 from reglue.spec import TaskSpec
 from reglue.v1 import agent_pb2 as pb
 from reglue.v1 import session_pb2
-from reglue.wire.session_messages import decode_fault, decode_refusal, encode_fault, encode_refusal
+from reglue.wire.session_messages import (
+    MOST_WORDS,
+    decode_fault,
+    decode_refusal,
+    encode_fault,
+    encode_refusal,
+)
 from reglue.wire.specs import decode_spec, encode_spec
 from reglue.wire.tensors import decode_arrays, encode_arrays
 from reglue.wire.turn_messages import decode_turn, encode_turn
@@ -90,6 +96,9 @@ def decode_reply(message: pb.AgentReply, spec: TaskSpec | None, rows: int) -> Re
     match message.WhichOneof("reply"):
         case "actions" if spec is not None:
             actions = message.actions
+            if len(actions.abandon) > rows:
+                got = f"{len(actions.abandon)} slots given up"
+                raise BadReply("WRONG_SIZE", got=got, wanted=f"at most {rows}, those asked about")
             return Actions(
                 decode_arrays(spec.actions, actions.action, rows), tuple(actions.abandon)
             )
@@ -117,7 +126,7 @@ def _decode_call(message: pb.AgentCall, spec: TaskSpec | None) -> Call:
         case "refusal":
             return decode_refusal(message.refusal)
         case "farewell":
-            return Farewell(message.farewell.reason)
+            return Farewell(message.farewell.reason[:MOST_WORDS])
         case str(name) if name in _EMPTY:
             return _EMPTY[name]
         case _:

@@ -17,13 +17,22 @@ from reglue.environment_calls import (
     Snapshot,
     StandardizeRandomness,
 )
-from reglue.errors import BadReply
+from reglue.errors import BadReply, brief
 from reglue.spec import TaskSpec
 from reglue.v1 import environment_pb2 as pb
 from reglue.v1 import session_pb2
 from reglue.wire.play_messages import decode_play, decode_played, encode_play, encode_played
-from reglue.wire.session_messages import decode_fault, decode_refusal, encode_fault, encode_refusal
+from reglue.wire.session_messages import (
+    MOST_WORDS,
+    decode_fault,
+    decode_refusal,
+    encode_fault,
+    encode_refusal,
+)
 from reglue.wire.specs import decode_spec, encode_spec
+
+MOST_TASKS = 10_000
+"""Of one environment."""
 
 
 def encode_environment_call(
@@ -88,7 +97,7 @@ def decode_environment_call(message: pb.EnvironmentCall, spec: TaskSpec | None) 
         case "refusal":
             return decode_refusal(message.refusal)
         case "farewell":
-            return Farewell(message.farewell.reason)
+            return Farewell(message.farewell.reason[:MOST_WORDS])
         case _:
             raise BadReply("WRONG_KIND", got="an unknown call", wanted="one of protocol 1.0")
 
@@ -152,9 +161,12 @@ def _encode_ready(ready: Ready) -> pb.EnvironmentReady:
 
 
 def _decode_ready(message: pb.EnvironmentReady) -> Ready:
+    if len(message.tasks) > MOST_TASKS:
+        got = f"{len(message.tasks)} tasks"
+        raise BadReply("WRONG_SIZE", got=got, wanted=f"at most {MOST_TASKS}")
     variants = {task.name: task.variants for task in message.tasks}
     if not variants or len(variants) != len(message.tasks) or not all(variants.values()):
-        got = [(task.name, task.variants) for task in message.tasks[:20]]
+        got = brief([(task.name, task.variants) for task in message.tasks])
         wanted = "at least one, each with a name of its own and a variant"
         raise BadReply("OUT_OF_DOMAIN", got=f"tasks {got}", wanted=wanted)
     return Ready(

@@ -50,6 +50,9 @@ from reglue.wire.specs import decode_spec, encode_spec
 from reglue.wire.tensors import REWARD, decode_array, decode_arrays, encode_array, encode_arrays
 
 _Entries = Any  # a repeated field of bytes
+_Named = Any  # a message with a repeated field `slots`
+
+_BEFORE_INIT = 4096  # slots that may be named then, out of order as they are
 
 _ANSWERS: Mapping[type, type] = {
     RLInit: TaskSpec,
@@ -149,11 +152,11 @@ def decode_experiment_call(message: pb.ExperimentCall, spec: TaskSpec | None) ->
             init = message.init
             return RLInit(init.slots or 1, init.seed, init.task, init.variant)
         case "start":
-            return RLStart(tuple(message.start.slots))
+            return RLStart(_slots(message.start, spec))
         case "step":
-            return RLStep(tuple(message.step.slots))
+            return RLStep(_slots(message.step, spec))
         case "episode":
-            return RLEpisode(message.episode.max_steps, tuple(message.episode.slots))
+            return RLEpisode(message.episode.max_steps, _slots(message.episode, spec))
         case "counts":
             return RLCounts(message.counts.slot)
         case "cleanup":
@@ -175,7 +178,7 @@ def decode_experiment_call(message: pb.ExperimentCall, spec: TaskSpec | None) ->
         case "env_message":
             return EnvMessage(message.env_message.text)
         case "env_start":
-            return EnvStart(tuple(message.env_start.slots))
+            return EnvStart(_slots(message.env_start, spec))
         case "env_step" | "agent_start" | "agent_step" | "agent_end":
             return _decode_rows(message, kind, spec)
         case _:
@@ -186,7 +189,7 @@ def _decode_rows(message: pb.ExperimentCall, kind: str, spec: TaskSpec | None) -
     if spec is None:
         raise BadReply("OUT_OF_ORDER", got=f"{kind} before RL_init", wanted="RL_init first")
     body = getattr(message, kind)
-    slots = tuple(body.slots)
+    slots = _slots(body, spec)
     if not slots:
         raise BadReply("OUT_OF_DOMAIN", got=f"{kind} of no slots", wanted="at least one")
     match kind:
@@ -277,7 +280,7 @@ def _decode_answer(
         case "stepped" if spec is not None:
             return _decode_stepped(message.stepped, spec, actions=isinstance(call, RLStep))
         case "episode":
-            slots = tuple(message.episode.slots)
+            slots = _slots(message.episode, spec)
             return EpisodePlayed(slots, *_read_flags(message.episode.flags, len(slots)))
         case "counts":
             counts = message.counts
@@ -285,7 +288,7 @@ def _decode_answer(
         case "key":
             return Key(message.key.key)
         case "acted" if spec is not None:
-            slots = tuple(message.acted.slots)
+            slots = _slots(message.acted, spec)
             return Acted(slots, decode_arrays(spec.actions, message.acted.action, len(slots)))
         case "message":
             return Message(message.message.text)
@@ -311,13 +314,13 @@ def _failure(message: pb.ExperimentReply) -> ReglueError:
 
 
 def _decode_started(message: pb.Started, spec: TaskSpec, *, actions: bool) -> Started:
-    slots = tuple(message.slots)
+    slots = _slots(message, spec)
     observations = decode_arrays(spec.observations, message.observation, len(slots))
     return Started(slots, observations, _chosen(message.action, spec, len(slots), actions=actions))
 
 
 def _decode_stepped(message: pb.Stepped, spec: TaskSpec, *, actions: bool) -> Stepped:
-    slots = tuple(message.slots)
+    slots = _slots(message, spec)
     terminated, truncated, success = _read_flags(message.flags, len(slots))
     return Stepped(
         slots,
@@ -328,6 +331,14 @@ def _decode_stepped(message: pb.Stepped, spec: TaskSpec, *, actions: bool) -> St
         success,
         _chosen(message.action, spec, len(slots), actions=actions),
     )
+
+
+def _slots(named: _Named, spec: TaskSpec | None) -> tuple[int, ...]:
+    """Of a message, which are counted before they are copied."""
+    count, most = len(named.slots), _BEFORE_INIT if spec is None else spec.slots
+    if count > most:
+        raise BadReply("OUT_OF_DOMAIN", got=f"{count} slots", wanted=f"at most {most}, each once")
+    return tuple(named.slots)
 
 
 def _chosen(entries: _Entries, spec: TaskSpec, rows: int, *, actions: bool) -> Arrays:

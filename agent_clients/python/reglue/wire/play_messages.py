@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from reglue.calls import Phase
 from reglue.environment_calls import Play, Played
-from reglue.errors import BadReply
+from reglue.errors import BadReply, brief
 from reglue.spec import TaskSpec
 from reglue.v1 import environment_pb2 as pb
 from reglue.wire.flags import decode_flags, encode_flags
@@ -33,12 +33,16 @@ def encode_play(message: pb.Play, play: Play, spec: TaskSpec) -> None:
 
 def decode_play(message: pb.Play, spec: TaskSpec) -> Play:
     """Raises BadReply for one that no Play of this session can be."""
+    count = len(message.step_slots) + len(message.start_slots)
+    if count > spec.slots or len(message.cells) != len(message.start_slots):
+        got = f"{count} slots and {len(message.cells)} cells"
+        raise BadReply("WRONG_SIZE", got=got, wanted="each slot once, and a cell a start")
     step_slots, start_slots = message.step_slots[:], message.start_slots[:]
     slots = step_slots + start_slots
-    if len(set(slots)) != len(slots) or len(message.cells) != len(start_slots):
-        raise BadReply("WRONG_SIZE", got=f"slots {slots}", wanted="each once, and a cell a start")
-    if slots and max(slots) >= spec.slots:
-        raise BadReply("OUT_OF_DOMAIN", got=f"slots {slots}", wanted=f"0 to {spec.slots - 1}")
+    if len(set(slots)) != count:
+        raise BadReply("WRONG_SIZE", got=f"slots {brief(slots)}", wanted="each once")
+    if slots and (most := max(slots)) >= spec.slots:
+        raise BadReply("OUT_OF_DOMAIN", got=f"slot {most}", wanted=f"0 to {spec.slots - 1}")
     steps = len(step_slots)
     return Play(
         slots=np.array(step_slots, np.uint32),
@@ -62,9 +66,14 @@ def encode_played(message: pb.Played, played: Played, spec: TaskSpec) -> None:
 def decode_played(message: pb.Played, play: Play, spec: TaskSpec) -> Played:
     """The answer to `play`. Raises BadReply for what is none."""
     steps, rows = len(play.slots), len(play.slots) + len(play.starts)
+    if len(message.faults) > rows:
+        got = f"{len(message.faults)} faults"
+        raise BadReply("WRONG_SIZE", got=got, wanted=f"at most {rows}, one a slot")
     faults = {fault.slot: fault.what[:MOST_WORDS] for fault in message.faults}
     if not {*play.slots.tolist(), *play.starts}.issuperset(faults):
-        raise BadReply("OUT_OF_DOMAIN", got=f"faults of slots {list(faults)}", wanted="slots asked")
+        raise BadReply(
+            "OUT_OF_DOMAIN", got=f"faults of slots {brief([*faults])}", wanted="slots asked"
+        )
     terminated, truncated, success = decode_flags(_flags(message.flags, steps, rows))
     return Played(
         rewards=_rewards(message.reward, play, faults),
@@ -91,7 +100,9 @@ def _rewards(entry: bytes, play: Play, faults: Mapping[int, str]) -> npt.NDArray
     rewards = decode_array(REWARD, entry, len(play.slots))
     finite = np.isfinite(rewards)
     if 0 in finite.tobytes() and not faults.keys() >= {*play.slots[~finite].tolist()}:
-        raise BadReply("NOT_FINITE", got=f"rewards {rewards.tolist()}", wanted="finite numbers")
+        raise BadReply(
+            "NOT_FINITE", got=f"rewards {brief(rewards.tolist())}", wanted="finite numbers"
+        )
     return rewards
 
 

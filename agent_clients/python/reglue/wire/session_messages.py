@@ -6,7 +6,7 @@ from reglue.calls import Fault, Refusal
 from reglue.v1 import session_pb2 as pb
 
 MOST_WORDS = 4096
-"""Characters of a Fault that are kept."""
+"""Characters of a Fault, or of either half of a Refusal, that are kept."""
 
 
 def encode_refusal(refusal: Refusal) -> pb.Refusal:
@@ -26,7 +26,7 @@ def decode_refusal(message: pb.Refusal) -> Refusal:
     """
     number = message.code if message.code in pb.RefusalCode.values() else 0
     code = pb.RefusalCode.Name(number).removeprefix("REFUSAL_CODE_")
-    return Refusal(message.of_seq, code, message.got, message.wanted)
+    return Refusal(message.of_seq, code, message.got[:MOST_WORDS], message.wanted[:MOST_WORDS])
 
 
 def encode_fault(fault: Fault) -> pb.Fault:

@@ -10,6 +10,7 @@ from google.protobuf.message import DecodeError
 from reglue.errors import SpecError
 from reglue.spec import (
     DTYPES,
+    MOST_TENSORS,
     Box,
     Discrete,
     Domain,
@@ -17,13 +18,9 @@ from reglue.spec import (
     MultiDiscrete,
     TaskSpec,
     TensorSpec,
+    check_row,
 )
 from reglue.v1 import spec_pb2 as pb
-
-MOST_ELEMENTS = 64 * 1024 * 1024
-"""Of one row of a tensor: at a byte each, what a hub's largest message holds."""
-
-_MOST_AXES = 63  # NumPy's 64, less the one of slots
 
 
 def encode_spec(spec: TaskSpec) -> pb.TaskSpec:
@@ -44,8 +41,8 @@ def encode_spec(spec: TaskSpec) -> pb.TaskSpec:
 def decode_spec(message: pb.TaskSpec) -> TaskSpec:
     """The spec of a message. Raises SpecError where it contradicts itself."""
     return TaskSpec(
-        observations=tuple(_decode_tensor(tensor) for tensor in message.observations),
-        actions=tuple(_decode_tensor(tensor) for tensor in message.actions),
+        observations=_decode_tensors("observations", message.observations),
+        actions=_decode_tensors("actions", message.actions),
         reward_range=(message.reward_low, message.reward_high),
         discount=message.discount,
         horizon=message.horizon,
@@ -86,31 +83,37 @@ def _encode_tensor(tensor: TensorSpec) -> pb.TensorSpec:
     return message
 
 
+def _decode_tensors(what: str, messages: Sequence[pb.TensorSpec]) -> tuple[TensorSpec, ...]:
+    if len(messages) > MOST_TENSORS:
+        raise SpecError(f"got {len(messages)} {what}, wanted at most {MOST_TENSORS}")
+    return tuple(_decode_tensor(message) for message in messages)
+
+
 def _decode_tensor(message: pb.TensorSpec) -> TensorSpec:
+    check_row(message.name, message.shape)  # before anything is copied out of the message
     if not 1 <= message.dtype <= len(DTYPES):
         raise SpecError(f"{message.name}: got dtype {message.dtype}, wanted one of {DTYPES}")
-    _check_shape(message.name, message.shape)
     dtype = pb.Dtype.Name(message.dtype).removeprefix("DTYPE_").lower()
     return TensorSpec(message.name, dtype, tuple(message.shape), _decode_domain(message))
 
 
-def _check_shape(name: str, shape: Sequence[int]) -> None:
-    """Raise SpecError before anything of that size is made."""
-    elements = math.prod(size or 1 for size in shape)  # NumPy refuses huge empty ones as well
-    if elements > MOST_ELEMENTS or len(shape) > _MOST_AXES:
-        raise SpecError(
-            f"{name}: got shape {list(shape[:_MOST_AXES])}, "
-            f"wanted at most {_MOST_AXES} axes and {MOST_ELEMENTS} elements"
-        )
+def _check_count(message: pb.TensorSpec, count: int) -> None:
+    """Raise SpecError for more entries than elements: TensorSpec looks at what was copied."""
+    most = max(1, math.prod(message.shape))
+    if count > most:
+        raise SpecError(f"{message.name}: its domain has {count} entries, wanted at most {most}")
 
 
 def _decode_domain(message: pb.TensorSpec) -> Domain:
     match message.WhichOneof("domain"):
         case "box":
-            return Box(tuple(message.box.low), tuple(message.box.high))
+            low, high = message.box.low, message.box.high
+            _check_count(message, max(len(low), len(high)))
+            return Box(tuple(low), tuple(high))
         case "discrete":
             return Discrete(message.discrete.n, message.discrete.start)
         case "multi_discrete":
+            _check_count(message, len(message.multi_discrete.n))
             return MultiDiscrete(tuple(message.multi_discrete.n))
         case "multi_binary":
             return MultiBinary()

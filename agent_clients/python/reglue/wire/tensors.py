@@ -34,9 +34,9 @@ def decode_arrays(
     tensors: Sequence[TensorSpec], entries: Sequence[bytes], rows: int
 ) -> dict[str, npt.NDArray[Any]]:
     """Read-only views of shape `(rows, *shape)`. Raises BadReply."""
-    entries = entries[:]  # a message makes new bytes each time it is looked into
     if len(entries) != len(tensors):
         raise BadReply("WRONG_SIZE", got=f"{len(entries)} tensors", wanted=f"{len(tensors)}")
+    entries = entries[:]  # a message makes new bytes each time it is looked into
     arrays = {}
     for tensor, entry in zip(tensors, entries, strict=True):
         arrays[tensor.name] = decode_array(tensor, entry, rows)

@@ -51,12 +51,9 @@ def decode_turn(message: pb.Turn, spec: TaskSpec) -> Turn:
     if (phase := _PHASES.get(message.phase)) is None:
         raise _unknown("phase", message.phase)
     # Each list is taken out once: to look into the message costs more than all the rest.
-    end_slots, end_kinds = message.end_slots[:], message.end_kinds[:]
-    step_slots, step_flags = message.step_slots[:], message.step_flags[:]
-    start_slots, start_seeds = message.start_slots[:], message.start_seeds[:]
-    counts = (len(end_kinds), len(step_flags), len(start_seeds))
-    if counts != (len(end_slots), len(step_slots), len(start_slots)):
-        raise BadReply("WRONG_SIZE", got=f"a turn with {counts} entries", wanted="one a slot")
+    end_slots, end_kinds = _pair(message.end_slots, message.end_kinds, spec)
+    step_slots, step_flags = _pair(message.step_slots, message.step_flags, spec)
+    start_slots, start_seeds = _pair(message.start_slots, message.start_seeds, spec)
     if not _END_KINDS.issuperset(end_kinds):
         raise _unknown("end kinds", end_kinds)
     slots = [*end_slots, *step_slots, *start_slots]
@@ -72,6 +69,19 @@ def decode_turn(message: pb.Turn, spec: TaskSpec) -> Turn:
         rewards=_rewards(message.reward, len(end_slots) + len(step_slots), phase, spec),
         observations=decode_arrays(spec.observations, message.observation, len(slots)),
     )
+
+
+def _pair(
+    slots: Sequence[int], entries: Sequence[int], spec: TaskSpec
+) -> tuple[Sequence[int], Sequence[int]]:
+    """Copies of both, which are counted first."""
+    count = len(slots)
+    if count > spec.slots:
+        raise BadReply("WRONG_SIZE", got=f"{count} slots", wanted=f"at most {spec.slots}")
+    if len(entries) != count:
+        got = f"a turn with {len(entries)} entries for {count} slots"
+        raise BadReply("WRONG_SIZE", got=got, wanted="one a slot")
+    return slots[:], entries[:]
 
 
 @lru_cache(_REMEMBERED)
