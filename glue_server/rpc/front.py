@@ -75,15 +75,19 @@ class Front:
         with self._beginning:  # one at a time, and who waited may find a place by now
             return self._of_a_run(role, request) or self._of_a_new_run(role, request)
 
-    def carry(
-        self, method: str, messages: Iterator[bytes], context: grpc.ServicerContext
-    ) -> Iterator[bytes]:
-        """Pass one stream of a session on to its run."""
-        session = dict(context.invocation_metadata()).get("reglue-session", "")
+    def run_of(self, session: str) -> _Run:
+        """Where that session is carried. Raises Denied."""
         with self._lock:
-            run = self._routes.get(str(session))
+            run = self._routes.get(session)
         if run is None or not run.process.is_alive():
-            context.abort(grpc.StatusCode.UNAUTHENTICATED, NO_TICKET)
+            raise Denied(grpc.StatusCode.UNAUTHENTICATED, NO_TICKET)
+        return run
+
+    def carry(
+        self, method: str, session: str, messages: Iterator[bytes], context: grpc.ServicerContext
+    ) -> Iterator[bytes]:
+        """Pass one stream of a session on to its run. Raises Denied."""
+        run = self.run_of(session)
         connect: Any = run.channel.stream_stream(method)
         stream = connect(messages, metadata=[("reglue-session", session)])
         context.add_callback(stream.cancel)
@@ -93,9 +97,9 @@ class Front:
             yield from stream
         except grpc.RpcError as error:
             if not run.process.is_alive():  # its partners are to join again
-                context.abort(grpc.StatusCode.UNAUTHENTICATED, NO_TICKET)
+                raise Denied(grpc.StatusCode.UNAUTHENTICATED, NO_TICKET) from error
             if context.is_active():
-                context.abort(error.code(), error.details() or "")
+                raise Denied(error.code(), error.details() or "") from error
 
     def close(self) -> None:
         """End every run."""

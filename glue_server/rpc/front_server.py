@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from glue_server.rpc.front import Front, RunProcess
 from glue_server.rpc.listener import Listener
-from glue_server.rpc.lobby import LOBBY, LobbyServicer
 from glue_server.rpc.roles import SERVICES
 from reglue.grpc_settings import grpc
-from reglue.v1 import lobby_pb2_grpc
 
 if TYPE_CHECKING:
     from glue_server.rpc.authority import ServerTls
@@ -33,10 +30,9 @@ class FrontServer(Listener):
         """`begin` starts a run's process; there are at most `most` at a time."""
         super().__init__(listen, token=token, tls=tls, advertise=advertise)
         self._front = Front(self.token, begin=begin, most=most)
-        join = LobbyServicer(self._front.join)
         self._serve(
-            {LOBBY: partial(lobby_pb2_grpc.add_LobbyServiceServicer_to_server, join)}
-            | {service.name: partial(_relay, self._front, service.name) for service in _SERVED}
+            self._front.join,
+            {service.method: _Relay(self._front, service.method) for service in SERVICES.values()},
         )
 
     def close(self) -> None:
@@ -45,11 +41,19 @@ class FrontServer(Listener):
         super().close()
 
 
-_SERVED = tuple(SERVICES.values())
+class _Relay:
+    """Carries one role's streams as bytes."""
 
+    def __init__(self, front: Front, method: str) -> None:
+        self._front = front
+        self._method = method
 
-def _relay(front: Front, service: str, server: grpc.Server) -> None:
-    """Carry the streams of a service as bytes."""
-    carry: Any = grpc.stream_stream_rpc_method_handler(partial(front.carry, f"/{service}/Connect"))
-    handlers = grpc.method_handlers_generic_handler(service, {"Connect": carry})
-    server.add_generic_rpc_handlers((handlers,))
+    def check(self, session: str) -> None:
+        """Raise Denied for a session of no run."""
+        self._front.run_of(session)
+
+    def carry(
+        self, session: str, messages: Iterator[bytes], context: grpc.ServicerContext
+    ) -> Iterator[bytes]:
+        """Through its run. Raises Denied."""
+        return self._front.carry(self._method, session, messages, context)

@@ -1,25 +1,40 @@
-"""A grpc server: where it listens, health and reflection, and how it stops."""
+"""A grpc server: where it listens, its health, and how it stops."""
 
 from __future__ import annotations
 
+import logging
 import secrets
 import threading
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Container, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection
+from grpc_health.v1 import health_pb2
 
+from glue_server.rpc.denied import Denied
+from glue_server.rpc.handlers import Handlers, Sessions
 from glue_server.rpc.listening import bind, check_advertised, local_invitation, public_invitation
+from glue_server.rpc.lobby import JOIN
 from reglue.errors import UsageError
 from reglue.grpc_settings import HUB_MESSAGE_BYTES, channel_options, grpc
+from reglue.v1 import lobby_pb2
 
 if TYPE_CHECKING:
     from glue_server.rpc.authority import ServerTls
 
-_STREAMS = 64  # and threads: a stream beyond them is refused rather than left waiting
+log = logging.getLogger("reglue")
+
+_HEALTH = health_pb2.DESCRIPTOR.services_by_name["Health"].full_name
+
+_GRACE_S = 2.0  # how long streams may take to say their last words
+_STOP_S = 10.0  # how long grpc may take to stop then
+
+_OPTIONS = (
+    ("grpc.so_reuseport", 0),
+    ("grpc.server_handshake_timeout_ms", 5_000),  # else two minutes, for who says nothing
+    ("grpc.max_connection_idle_ms", 30_000),  # of a connection without calls
+    ("grpc.max_concurrent_streams", 128),  # of one connection
+)
 
 
 class Listener:
@@ -41,12 +56,6 @@ class Listener:
         # Hex: a token that began with a dash would read as an option of `reglue join`.
         self.token = secrets.token_hex(24) if token is None else token
         self._listen, self._tls, self._advertise = listen, tls, advertise
-        self._threads = ThreadPoolExecutor(_STREAMS, thread_name_prefix="reglue-stream")
-        self._server = grpc.server(
-            self._threads,
-            options=[*channel_options(HUB_MESSAGE_BYTES), ("grpc.so_reuseport", 0)],
-            maximum_concurrent_rpcs=_STREAMS,
-        )
 
     def __enter__(self) -> Self:
         return self
@@ -61,28 +70,43 @@ class Listener:
 
     def close(self) -> None:
         """Let streams finish their last words, then stop."""
-        stopped: threading.Event = self._server.stop(grace=2.0)
-        stopped.wait()
-        self._threads.shutdown()
+        stopped: threading.Event = self._server.stop(grace=_GRACE_S)
+        has_stopped = stopped.wait(_GRACE_S + _STOP_S)
+        if not has_stopped:  # grpc may wait without end for a call that it could not end itself
+            log.warning("grpc has not stopped listening within %g s; left to itself", _STOP_S)
+        self._handlers.close(wait=has_stopped)
 
-    def _serve(self, services: Mapping[str, Callable[[grpc.Server], None]]) -> None:
-        """Register each service, by its full name, and start."""
-        for register in services.values():
-            register(self._server)
-        checks = health.HealthServicer()
-        for name in ("", *services):
-            checks.set(name, health_pb2.HealthCheckResponse.SERVING)
-        health_pb2_grpc.add_HealthServicer_to_server(checks, self._server)
-        reflection.enable_server_reflection(
-            (*services, health.SERVICE_NAME, reflection.SERVICE_NAME), self._server
+    def _serve(
+        self,
+        join: Callable[[lobby_pb2.JoinRequest], lobby_pb2.Ticket],
+        streams: Mapping[str, Sessions],
+    ) -> None:
+        """Start, with each role's streams by their method's full name."""
+        names = {"", *(method.split("/")[1] for method in (JOIN, *streams))}
+        unary = {
+            JOIN: lambda message: join(lobby_pb2.JoinRequest.FromString(message)),
+            f"/{_HEALTH}/Check": lambda message: _health(names, message),
+        }
+        self._handlers = Handlers(unary, streams)
+        self._server = grpc.server(
+            self._handlers.threads,
+            handlers=[self._handlers],
+            options=[*channel_options(HUB_MESSAGE_BYTES), *_OPTIONS],
         )
         try:
             self.address = bind(self._server, self._listen, self._tls)
         except UsageError:
-            self._threads.shutdown()
+            self._handlers.close(wait=True)
             raise
         self.invitation = public_invitation(
             self.address, self.token, self._tls, advertise=self._advertise
         )
         self.local_invitation = local_invitation(self.address, self.token, self._tls)
         self._server.start()
+
+
+def _health(names: Container[str], message: bytes) -> health_pb2.HealthCheckResponse:
+    """The standard health check: a service that is here serves. Raises Denied."""
+    if health_pb2.HealthCheckRequest.FromString(message).service not in names:
+        raise Denied(grpc.StatusCode.NOT_FOUND, "no such service")
+    return health_pb2.HealthCheckResponse(status=health_pb2.HealthCheckResponse.SERVING)

@@ -14,11 +14,11 @@ from glue_server.rpc.denied import NO_TICKET, Denied, check_version
 from glue_server.rpc.line import Line, Seat
 from reglue.door import hello_proof, lane_proof
 from reglue.grpc_settings import grpc
-from reglue.v1 import lobby_pb2, lobby_pb2_grpc
+from reglue.v1 import lobby_pb2
 
 _TICKETS = 256  # handed out, and not in use now; the oldest are forgotten
 
-LOBBY = lobby_pb2.DESCRIPTOR.services_by_name["LobbyService"].full_name
+JOIN = f"/{lobby_pb2.DESCRIPTOR.services_by_name['LobbyService'].full_name}/Join"
 
 ROLES: Mapping[int, str] = {
     lobby_pb2.ROLE_AGENT: "agent",
@@ -208,20 +208,3 @@ def check_token(got: str, wanted: str) -> None:
             grpc.StatusCode.UNAUTHENTICATED,
             "wrong token: use the one that the host printed (--token or REGLUE_TOKEN)",
         )
-
-
-class LobbyServicer(lobby_pb2_grpc.LobbyServiceServicer):
-    """LobbyService."""
-
-    def __init__(self, join: Callable[[lobby_pb2.JoinRequest], lobby_pb2.Ticket]) -> None:
-        """`join` makes a ticket, or raises Denied."""
-        self._join = join
-
-    def Join(
-        self, request: lobby_pb2.JoinRequest, context: grpc.ServicerContext
-    ) -> lobby_pb2.Ticket:
-        """A ticket, or the reason why not."""
-        try:
-            return self._join(request)
-        except Denied as denied:
-            context.abort(denied.code, denied.why)

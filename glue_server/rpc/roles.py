@@ -16,11 +16,8 @@ from reglue.environment_calls import EnvironmentHello
 from reglue.experiment_calls import ExperimentHello
 from reglue.v1 import (
     agent_pb2,
-    agent_pb2_grpc,
     environment_pb2,
-    environment_pb2_grpc,
     experiment_pb2,
-    experiment_pb2_grpc,
 )
 
 _NAME = 200  # characters of a name that are kept
@@ -31,9 +28,13 @@ class Service:
     """How a role is served."""
 
     name: str  # full name of its service
-    register: Callable[[Any, Any], None]  # servicer, server
     heard: Any  # the message that its partners send
     make_seat: Callable[[Any, Terms], Seat]
+
+    @property
+    def method(self) -> str:
+        """Full name of what opens a stream."""
+        return f"/{self.name}/Connect"
 
 
 def _agent(hello: agent_pb2.Hello, terms: Terms) -> Seat:
@@ -61,19 +62,16 @@ def _experiment(hello: experiment_pb2.ExperimentHello, terms: Terms) -> Seat:
 SERVICES: Mapping[str, Service] = {
     "agent": Service(
         agent_pb2.DESCRIPTOR.services_by_name["AgentService"].full_name,
-        agent_pb2_grpc.add_AgentServiceServicer_to_server,
         agent_pb2.AgentReply,
         _agent,
     ),
     "environment": Service(
         environment_pb2.DESCRIPTOR.services_by_name["EnvironmentService"].full_name,
-        environment_pb2_grpc.add_EnvironmentServiceServicer_to_server,
         environment_pb2.EnvironmentReply,
         _environment,
     ),
     "experiment": Service(
         experiment_pb2.DESCRIPTOR.services_by_name["ExperimentService"].full_name,
-        experiment_pb2_grpc.add_ExperimentServiceServicer_to_server,
         experiment_pb2.ExperimentCall,
         _experiment,
     ),

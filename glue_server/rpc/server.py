@@ -16,7 +16,7 @@ from glue_server.rpc.lanes import Lanes
 from glue_server.rpc.line import Seat
 from glue_server.rpc.listener import Listener
 from glue_server.rpc.listening import local_invitation, public_invitation
-from glue_server.rpc.lobby import LOBBY, Lobby, LobbyServicer, Places, Terms
+from glue_server.rpc.lobby import Lobby, Places, Terms
 from glue_server.rpc.roles import SERVICES, Service
 from glue_server.rpc.rooms import Room, Rooms
 from glue_server.rpc.streams import Streams
@@ -24,7 +24,6 @@ from reglue.errors import UsageError
 from reglue.grpc_settings import HUB_MESSAGE_BYTES
 from reglue.lane_path import LANE_DIR
 from reglue.transport import Transport
-from reglue.v1 import lobby_pb2_grpc
 
 if TYPE_CHECKING:
     from glue_server.rpc.authority import ServerTls
@@ -63,18 +62,12 @@ class GlueServer(Listener):
         self._rooms = Rooms(self._lobby)
         kinds = {role: SERVICES[role].heard for role in counts}
         self._lanes = Lanes(self._rooms, folder, kinds) if folder else None
-        join = LobbyServicer(self._rooms.join)
         streams = {
-            role: Streams(self._rooms, role, takes_any=transport != "unix") for role in counts
+            SERVICES[role].method: Streams(self._rooms, role, takes_any=transport != "unix")
+            for role in counts
         }
         try:
-            self._serve(
-                {LOBBY: partial(lobby_pb2_grpc.add_LobbyServiceServicer_to_server, join)}
-                | {
-                    SERVICES[role].name: partial(SERVICES[role].register, servicer)
-                    for role, servicer in streams.items()
-                }
-            )
+            self._serve(self._rooms.join, streams)
         except UsageError:
             self._close_lanes()
             raise

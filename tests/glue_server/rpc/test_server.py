@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
+import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from glue_server.rpc import GlueServer
 from reglue import connect
-from reglue.errors import Busy, UsageError
+from reglue.errors import UsageError
 from reglue.grpc_settings import grpc
 from reglue.v1 import agent_pb2_grpc
 from tests.glue_server.playing import Follower
@@ -21,6 +22,12 @@ from tests.glue_server.rpc.conftest import Join
 from tests.glue_server.rpc.partners import PATIENCE_S, ask
 
 PLACES = 64
+JOIN, CHECK = "/reglue.v1.LobbyService/Join", "/grpc.health.v1.Health/Check"
+METHODS = (JOIN, CHECK)
+CONNECT = "/reglue.v1.AgentService/Connect"
+WATCH = "/grpc.health.v1.Health/Watch"
+REFLECTION = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
+OpenCalls = Callable[[str, int], list[Any]]
 SERVICES = ["reglue.v1.AgentService", "reglue.v1.LobbyService"]
 
 
@@ -66,16 +73,11 @@ def test_the_health_service_says_serving(channel: grpc.Channel, service: str) ->
     assert answer.status == health_pb2.HealthCheckResponse.SERVING
 
 
-def test_reflection_lists_the_services(channel: grpc.Channel) -> None:
-    asking = reflection_pb2.ServerReflectionRequest(list_services="")
-    stub: Any = reflection_pb2_grpc.ServerReflectionStub(channel)
-    answers = stub.ServerReflectionInfo(iter([asking]), timeout=PATIENCE_S)
-    listed = [each.name for each in next(answers).list_services_response.service]
-    assert listed == [
-        "grpc.health.v1.Health",
-        "grpc.reflection.v1alpha.ServerReflection",
-        *SERVICES,
-    ]
+def test_the_health_of_a_service_that_is_not_there_is_not_found(channel: grpc.Channel) -> None:
+    stub: Any = health_pb2_grpc.HealthStub(channel)
+    with pytest.raises(grpc.RpcError) as error:
+        stub.Check(health_pb2.HealthCheckRequest(service="none"), timeout=PATIENCE_S)
+    assert error.value.code() is grpc.StatusCode.NOT_FOUND
 
 
 # What it withstands.
@@ -93,29 +95,21 @@ def open_idle(channel: grpc.Channel) -> Iterator[Callable[[str], Any]]:
 
 
 @pytest.fixture
-def full(
-    server: GlueServer, channel: grpc.Channel, open_idle: Callable[[str], Any]
-) -> Iterator[list[Any]]:
-    """Idle streams, of holders of tickets, in all the places that the server has."""
-    tickets = [ask(channel, token=server.token) for _ in range(2 * PLACES)]
-    streams, turned_away = [], 0
-    for ticket in tickets:
-        streams.append(open_idle(ticket.session))
-        turned_away = turned_away + 1 if is_full(server) else 0
-        if turned_away == 8:  # once may be a place that is about to be free
-            break
-    else:
-        raise AssertionError("the server takes any number")
-    yield streams
-    for stream in streams:
-        stream.cancel()
+def open_calls(channel: grpc.Channel) -> Iterator[OpenCalls]:
+    """Opens that many calls of a method that send headers and no message."""
+    silent = threading.Event()
+    calls: list[Any] = []
 
+    def open_calls(method: str, count: int) -> list[Any]:
+        call: Any = channel.stream_unary(method)
+        opened = [call.future(m for m in iter(silent.wait, True)) for _ in range(count)]
+        calls.extend(opened)
+        return opened
 
-def is_full(server: GlueServer) -> bool:
-    """Whether a stranger is turned away before the token is looked at."""
-    with grpc.insecure_channel(server.address) as channel, pytest.raises(grpc.RpcError) as error:
-        ask(channel, token="guess")
-    return error.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+    yield open_calls
+    silent.set()
+    for call in calls:
+        call.cancel()
 
 
 def test_strangers_streams_hold_nothing(
@@ -136,19 +130,114 @@ def served(server: GlueServer, agent: Future[str]) -> bool:
     return agent.result(PATIENCE_S) == "served"
 
 
-def test_a_client_of_a_full_server_is_told_so(server: GlueServer, full: list[Any]) -> None:
-    """It is not left waiting for a thread that never comes free."""
-    with pytest.raises(Busy, match=r"no connection to spare within 0.3 s"):
-        connect(Follower(), server.address, server.token, patience_s=0.3)
-
-
-def test_a_client_of_a_full_server_is_served_when_the_others_leave(
-    server: GlueServer, full: list[Any], join: Join
+def test_calls_without_a_message_lock_nobody_out(
+    server: GlueServer, open_calls: OpenCalls, join: Join
 ) -> None:
-    agent = join(Follower(), patience_s=PATIENCE_S)
-    for stream in full:
-        stream.cancel()
-    assert served(server, agent)
+    for method in METHODS:
+        open_calls(method, PLACES)
+    assert served(server, join(Follower(), patience_s=PATIENCE_S))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_call_without_a_message_is_ended(open_calls: OpenCalls, method: str) -> None:
+    """By the server: the caller has set no deadline."""
+    (call,) = open_calls(method, 1)
+    assert call.exception(PATIENCE_S).code() is grpc.StatusCode.CANCELLED
+
+
+def test_streams_that_never_say_hello_lock_nobody_out(
+    server: GlueServer, channel: grpc.Channel, open_idle: Callable[[str], Any], join: Join
+) -> None:
+    """Nor those of ticket holders."""
+    tickets = [ask(channel, token=server.token) for _ in range(PLACES)]
+    streams = [open_idle(ticket.session) for ticket in tickets]
+    assert served(server, join(Follower(), patience_s=PATIENCE_S))
+    del streams
+
+
+def test_a_session_has_a_few_streams_at_a_time(
+    channel: grpc.Channel, server: GlueServer, open_idle: Callable[[str], Any]
+) -> None:
+    session = ask(channel, token=server.token).session
+    streams: list[Any] = []
+    until = time.monotonic() + PATIENCE_S
+    while not any(stream.done() for stream in streams):
+        assert time.monotonic() < until, "it takes any number"
+        streams.append(open_idle(session))
+        is_over(streams[-1])
+    (refused,) = [stream for stream in streams if stream.done()]
+    assert refused.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+
+
+def is_over(stream: Any) -> bool:
+    """Whether the server has ended it within a moment."""
+    over = threading.Event()
+    return not stream.add_callback(over.set) or over.wait(0.1)
+
+
+def test_many_agents_may_wait() -> None:
+    many = 100
+    with (
+        GlueServer(places={"agent": many}, transport="grpc") as server,
+        ThreadPoolExecutor(many) as threads,
+    ):
+        agents = [
+            threads.submit(connect, Follower(), server.address, server.token, patience_s=60)
+            for _ in range(many)
+        ]
+        ports = [server.agent(3 * PATIENCE_S) for _ in range(many)]
+        for port in ports:
+            assert port is not None
+            port.close("served")
+        assert {agent.result(PATIENCE_S) for agent in agents} == {"served"}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_cannot_be_read_is_refused(
+    channel: grpc.Channel, method: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One line says it, however often it comes."""
+    as_bytes: Any = channel.unary_unary(method)
+    for _ in range(3):
+        with pytest.raises(grpc.RpcError) as error:
+            as_bytes(b"\xff\xff", timeout=PATIENCE_S)
+        assert error.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+
+
+def test_a_stream_that_cannot_be_read_is_ended_and_said(
+    server: GlueServer, channel: grpc.Channel, caplog: pytest.LogCaptureFixture
+) -> None:
+    session = ask(channel, token=server.token).session
+    as_bytes: Any = channel.stream_stream(CONNECT)
+    stream = as_bytes(
+        iter([b"\xff\xff"]), metadata=[("reglue-session", session)], timeout=PATIENCE_S
+    )
+    with pytest.raises(grpc.RpcError) as error:
+        next(stream)
+    assert error.value.code() is grpc.StatusCode.CANCELLED
+    assert "could not be read" in caplog.text
+
+
+def test_large_joins_are_refused(channel: grpc.Channel, server: GlueServer) -> None:
+    with pytest.raises(grpc.RpcError, match="at most 65536") as error:
+        ask(channel, token=server.token, name="x" * 100_000)
+    assert error.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+
+
+@pytest.mark.parametrize("method", [*METHODS, REFLECTION, WATCH])
+def test_a_server_that_was_sent_nonsense_can_be_closed(method: str) -> None:
+    """What does not parse must not leave a call that nobody ends."""
+    with GlueServer() as server, grpc.insecure_channel(server.address) as channel:
+        as_bytes: Any = channel.stream_stream(method)
+        calls = [as_bytes(iter([b"\xff\xff"])) for _ in range(3)]
+        for call in calls:
+            with contextlib.suppress(grpc.RpcError, StopIteration):
+                next(call)
+        closing = threading.Thread(target=server.close, daemon=True)
+        closing.start()
+        closing.join(PATIENCE_S)
+        assert not closing.is_alive()
 
 
 def test_nobody_came_is_told_by_none(server: GlueServer) -> None:

@@ -1,0 +1,256 @@
+"""Which thread a call gets: callers unknown to us share a few, each role's sessions have their own.
+
+grpc looks a call's handler up before it takes a thread, and knows its metadata then: a stream
+takes one of its role's threads only with a ticket. Messages come in as bytes and are parsed in
+their handlers, since grpc never lets go of a call whose message it could not parse itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+from google.protobuf.message import DecodeError, Message
+
+from glue_server.rpc.denied import Denied
+from reglue.grpc_settings import grpc
+
+log = logging.getLogger("reglue")
+
+MESSAGE_S = 3.0
+"""How long the message of a unary call may take to come."""
+
+_CALLS = 512  # threads for callers that we know nothing of
+_SESSIONS = 512  # threads for the streams of one role
+_STREAMS = 4  # of one session at a time: those that broke and have not ended yet
+_PRESENT = 64  # unary calls of one address at a time
+_READ = 4  # of those whose message is taken in at the same time
+_TURN_S = 0.2  # a message that has not come by then makes way for the next one
+_REQUEST_BYTES = 65_536
+_LOG_S = 60.0
+
+Answer: TypeAlias = Callable[[bytes], Message]
+"""Answers a unary call. Raises Denied, and DecodeError for what it cannot read."""
+
+
+class Sessions(Protocol):
+    """The sessions of one role."""
+
+    def check(self, session: str) -> None:
+        """Raise Denied for a stream without a ticket."""
+
+    def carry(
+        self, session: str, messages: Iterator[bytes], context: grpc.ServicerContext
+    ) -> Iterator[Any]:
+        """What goes out over one stream of a session. Raises Denied."""
+
+
+class Handlers(grpc.GenericRpcHandler):
+    """Finds handlers, by full method name, for a server; owns their threads."""
+
+    def __init__(self, unary: Mapping[str, Answer], streams: Mapping[str, Sessions]) -> None:
+        self.threads = ThreadPoolExecutor(_CALLS, thread_name_prefix="reglue-call")
+        self._streams = {name: _Streams(name, sessions) for name, sessions in streams.items()}
+        requests, noise = _Requests(), _Noise()
+        self._unary: dict[str, Any] = {
+            name: grpc.stream_unary_rpc_method_handler(
+                _InPool(self.threads, _Unary(requests, answer, noise)),
+                response_serializer=_serialize,
+            )
+            for name, answer in unary.items()
+        }
+
+    def service(self, details: grpc.HandlerCallDetails) -> Any | None:
+        """The handler of a call; None if there is no such method."""
+        if (streams := self._streams.get(details.method)) is None:
+            return self._unary.get(details.method)
+        session = str(dict(details.invocation_metadata).get("reglue-session", ""))
+        try:
+            streams.check(session)
+        except Denied as denied:
+            return grpc.stream_stream_rpc_method_handler(_InPool(self.threads, _Refusal(denied)))
+        return streams.handler
+
+    def close(self, *, wait: bool) -> None:
+        """Let the threads go; `wait` for them to end."""
+        for pool in (self.threads, *(each.threads for each in self._streams.values())):
+            pool.shutdown(wait=wait, cancel_futures=True)
+
+
+class _Streams:
+    """The streams of one role, and their threads."""
+
+    def __init__(self, method: str, sessions: Sessions) -> None:
+        role = method.split("/")[1].rpartition(".")[2]
+        self.threads = ThreadPoolExecutor(_SESSIONS, thread_name_prefix=f"reglue-{role}")
+        self.handler: Any = grpc.stream_stream_rpc_method_handler(
+            _InPool(self.threads, self._carry), response_serializer=_serialize
+        )
+        self._sessions = sessions
+        self._open: Counter[str] = Counter()  # streams, by session
+        self._lock = threading.Lock()
+
+    def check(self, session: str) -> None:
+        """Raise Denied for a stream that is not to have a thread."""
+        self._sessions.check(session)
+        with self._lock:
+            if self._open.total() >= _SESSIONS or self._open[session] >= _STREAMS:
+                words = "too many streams are open; try again later"
+                raise Denied(grpc.StatusCode.RESOURCE_EXHAUSTED, words)
+
+    def _carry(self, messages: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[Any]:
+        session = str(dict(context.invocation_metadata()).get("reglue-session", ""))
+        with self._lock:
+            self._open[session] += 1
+        try:
+            yield from self._sessions.carry(session, messages, context)
+        except Denied as denied:
+            context.abort(denied.code, denied.why)
+        finally:
+            with self._lock:
+                self._open -= Counter([session])  # drops those at 0
+
+
+class _Unary:
+    """Reads the one message of a call, and answers it."""
+
+    def __init__(self, requests: _Requests, answer: Answer, noise: _Noise) -> None:
+        self._requests = requests
+        self._answer = answer
+        self._noise = noise
+
+    def __call__(self, messages: Iterator[bytes], context: grpc.ServicerContext) -> Message:
+        try:
+            return self._answer(self._requests.take(messages, context))
+        except DecodeError as error:
+            self._noise.heard(f"a call from {_address(context)} could not be read")
+            context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"unreadable: {error}")
+        except Denied as denied:
+            context.abort(denied.code, denied.why)
+        raise AssertionError("abort raises")
+
+
+class _Requests:
+    """Takes in the messages of unary calls, of each address a few at a time.
+
+    So calls without a message, and large ones, cost others neither threads nor memory: a
+    message that does not come makes way at once if others wait.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._present: Counter[str] = Counter()  # calls, by address
+        self._reading: dict[str, deque[_Reading]] = {}
+
+    def take(self, messages: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
+        """The call's message. Raises Denied; a call that is ended raises grpc's own error."""
+        with self._turn(_address(context), context):
+            message = next(messages, None)
+        if message is None:
+            raise Denied(grpc.StatusCode.INVALID_ARGUMENT, "got no message, wanted one")
+        if len(message) > _REQUEST_BYTES:
+            raise Denied(
+                grpc.StatusCode.INVALID_ARGUMENT,
+                f"got {len(message)} bytes, wanted at most {_REQUEST_BYTES}",
+            )
+        return message
+
+    @contextlib.contextmanager
+    def _turn(self, address: str, context: grpc.ServicerContext) -> Iterator[None]:
+        with self._changed:
+            if self._present[address] >= _PRESENT:
+                words = f"too many calls at once from {address}; try again later"
+                raise Denied(grpc.StatusCode.RESOURCE_EXHAUSTED, words)
+            self._present[address] += 1
+            reading = self._wait(address)
+            mine = _Reading(context, time.monotonic())
+            reading.append(mine)
+        timer = threading.Timer(MESSAGE_S, context.cancel)
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            with self._changed:
+                with contextlib.suppress(ValueError):  # it has made way
+                    reading.remove(mine)
+                self._present -= Counter([address])
+                if not self._present[address]:
+                    self._reading.pop(address, None)
+                self._changed.notify_all()
+
+    def _wait(self, address: str) -> deque[_Reading]:
+        """Wait for a turn, the lock being held; the oldest makes way."""
+        reading = self._reading.setdefault(address, deque())
+        while len(reading) >= _READ:
+            left_s = reading[0].since + _TURN_S - time.monotonic()
+            if left_s <= 0:
+                reading.popleft().context.cancel()
+            else:
+                self._changed.wait(left_s)
+        return reading
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Reading:
+    """A call whose message is taken in."""
+
+    context: grpc.ServicerContext
+    since: float  # monotonic seconds
+
+
+class _Noise:
+    """Logs what outsiders send wrong, one line a minute."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._silent_until = -_LOG_S
+        self._count = 0
+
+    def heard(self, what: str) -> None:
+        """Say it, or count it."""
+        with self._lock:
+            self._count += 1
+            now = time.monotonic()
+            if now < self._silent_until:
+                return
+            count, self._count = self._count, 0
+            self._silent_until = now + _LOG_S
+        log.warning("%s (%d since the last such line)", what, count)
+
+
+@dataclass(frozen=True)
+class _InPool:
+    """A behaviour that grpc runs in a pool of its own."""
+
+    experimental_thread_pool: ThreadPoolExecutor  # the name that grpc looks for
+    behavior: Callable[[Iterator[bytes], grpc.ServicerContext], Any]
+
+    def __call__(self, messages: Iterator[bytes], context: grpc.ServicerContext) -> Any:
+        return self.behavior(messages, context)
+
+
+@dataclass(frozen=True)
+class _Refusal:
+    """Ends a stream."""
+
+    denied: Denied
+
+    def __call__(self, _: Iterator[bytes], context: grpc.ServicerContext) -> None:
+        context.abort(self.denied.code, self.denied.why)
+
+
+def _serialize(message: Message | bytes) -> bytes:
+    return message if isinstance(message, bytes) else message.SerializeToString()
+
+
+def _address(context: grpc.ServicerContext) -> str:
+    """The caller's, without its port."""
+    return str(context.peer()).rpartition(":")[0]
