@@ -1,8 +1,19 @@
-"""`metaworld.evaluation`'s two functions, fast: the import line is all that changes.
+"""`metaworld.evaluation`, fast: the import line is all that changes.
 
 from reglue_bench.metaworld import evaluation, metalearning_evaluation
+import reglue_bench.metaworld as evaluation  # for `from metaworld import evaluation`
 """
 
-from reglue_bench.metaworld.evaluation import evaluation, metalearning_evaluation
+from reglue.metaworld_agent import Timestep
+from reglue_bench.metaworld.evaluation import SlowEvaluation, evaluation, metalearning_evaluation
+from reglue_bench.metaworld.protocol import Agent, MetaLearningAgent, _get_task_names
 
-__all__ = ["evaluation", "metalearning_evaluation"]
+__all__ = [
+    "Agent",
+    "MetaLearningAgent",
+    "SlowEvaluation",
+    "Timestep",
+    "_get_task_names",
+    "evaluation",
+    "metalearning_evaluation",
+]

@@ -11,16 +11,22 @@ it comes first and its return is a np.float32, gymnasium rounds the other's to t
 With `surplus=True` they are played on: then every call of the agent is upstream's, all
 numbers are, and so are the generators that draw the next goals; that takes as many steps
 as upstream does. By default a generator has drawn for the episodes that were played.
+
+A vector environment that does what cannot be read of it (wrappers of your own, normalized
+rewards, another version of metaworld) is played by `metaworld.evaluation` itself, at its
+speed, and a SlowEvaluation warning says why. `workers` and `surplus` change nothing then.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from env_adapters.metaworld.library import metaworld
 from glue_server import LocalPort, Order, Outcome, SlotGlue, Timeouts
 from reglue.agent import Agent
 from reglue.calls import Phase
@@ -32,9 +38,13 @@ from reglue_bench.first_finished import FirstFinished
 from reglue_bench.metaworld.kept_pool import playing
 from reglue_bench.metaworld.scoring import Evaluation, averaged, scored
 from reglue_bench.metaworld.seat import Seat
-from reglue_bench.metaworld.vector_envs import VectorEnvironment, leave, read
+from reglue_bench.metaworld.vector_envs import Unreadable, VectorEnvironment, leave, read
 
 ABANDONED = "agent_abandoned"  # by the seat: it could not count any more
+
+
+class SlowEvaluation(UserWarning):
+    """An evaluation is played by metaworld.evaluation itself."""
 
 
 def evaluation(
@@ -52,12 +62,17 @@ def evaluation(
     count. `workers` processes play, one a core by default; they live as long as `eval_envs`.
     For `surplus` see the module.
 
-    Raises UsageError for a vector environment that cannot be read, NotAnAgent, what the
-    agent raises, and EnvironmentFault.
+    Raises UsageError for a vector environment that neither we nor upstream can play,
+    NotAnAgent, what the agent raises, and EnvironmentFault.
     """
     seat = _seated(agent)
     _check_counts(1, num_episodes=num_episodes)
-    plan = read(eval_envs)
+    try:
+        plan = read(eval_envs)
+    except Unreadable as why:
+        _warn(why)
+        played: Evaluation = metaworld("evaluation").evaluation(agent, eval_envs, num_episodes)
+        return played
     with _glue(seat, eval_envs, plan, workers) as glue:
         result = _evaluate(glue, seat, plan, num_episodes, surplus=surplus)
     leave(eval_envs, plan.selections)
@@ -86,7 +101,15 @@ def metalearning_evaluation(  # noqa: PLR0913 - upstream's arguments
         raise NotAnAgent(f"{agent_name(agent)} lacks init(), adapt_action(), step() or adapt()")
     _check_counts(1, num_evals=num_evals, evaluation_episodes=evaluation_episodes)
     _check_counts(0, adaptation_steps=adaptation_steps, adaptation_episodes=adaptation_episodes)
-    plan = read(eval_envs)
+    try:
+        plan = read(eval_envs)
+    except Unreadable as why:
+        _warn(why)
+        counts = (num_evals, adaptation_steps, adaptation_episodes, evaluation_episodes)
+        played: tuple[float, float, dict[str, float]] = metaworld(
+            "evaluation"
+        ).metalearning_evaluation(agent, eval_envs, *counts)
+        return played
     for selection in plan.selections:
         selection.on_reset = False
     rows = []
@@ -103,6 +126,11 @@ def metalearning_evaluation(  # noqa: PLR0913 - upstream's arguments
     leave(eval_envs, plan.selections)
     eval_envs.call("toggle_terminate_on_success", False)
     return averaged(plan.names, rows)
+
+
+def _warn(why: Unreadable) -> None:
+    words = f"metaworld.evaluation itself plays this, which takes longer: {why}"
+    warnings.warn(words, SlowEvaluation, stacklevel=3)
 
 
 def _evaluate(

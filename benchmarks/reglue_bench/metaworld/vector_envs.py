@@ -36,6 +36,13 @@ _OTHER_AUTORESET = (
 
 _SEVERAL = "sub-environments that differ in "
 
+_ASKED = ("call", "get_attr", "set_attr")
+"""What `metaworld.evaluation` asks of a vector environment, beside Gymnasium's own methods."""
+
+
+class Unreadable(UsageError):
+    """Of this vector environment it cannot be told what it would play."""
+
 
 @dataclass(frozen=True, slots=True)
 class VectorEnvironment:
@@ -51,14 +58,16 @@ class VectorEnvironment:
 def read(envs: Any) -> VectorEnvironment:
     """Read a SyncVectorEnv or AsyncVectorEnv; nothing is changed.
 
-    Raises UsageError, naming what was found, for one that cannot be played as it is.
+    Raises Unreadable, naming what was found, for one that `metaworld.evaluation` plays but
+    that does what we do not know; UsageError for one that neither can play.
     """
     _check_vector(envs)
+    names = task_names(envs)
     shapes = [_wrappers(text) for text in envs.call("__str__")]
     if len(set(shapes)) > 1:
         raise _unreadable(_SEVERAL + f"their wrappers: {sorted(set(shapes))}", "one kind")
     try:
-        return _read(envs, shapes[0])
+        return _read(envs, names, shapes[0])
     except AttributeError as error:
         raise _unreadable(f"sub-environments in which {error}", "Meta-World's own") from error
 
@@ -77,8 +86,20 @@ def leave(envs: Any, selections: Sequence[Selection]) -> None:
     envs.call("sample_tasks")  # the last draw: the environments' own, with a reset
 
 
-def _read(envs: Any, wrappers: str) -> VectorEnvironment:
-    names = _task_names(envs)
+def task_names(envs: Any) -> tuple[str, ...]:
+    """The task of each sub-environment, such as "reach-v3". Raises Unreadable."""
+    names = {cls.__name__: name for name, cls in metaworld("env_dict").ALL_V3_ENVIRONMENTS.items()}
+    given = envs.get_attr("task_name")
+    for each in given:
+        if each not in names:
+            raise _unreadable(f"sub-environments of the class {each}", "Meta-World's V3 classes")
+    return tuple(names[each] for each in given)
+
+
+def _read(envs: Any, names: tuple[str, ...], wrappers: str) -> VectorEnvironment:
+    rewards = _one(envs.get_attr("reward_function_version"), "reward_function_version")
+    if rewards != "v2":
+        raise _unreadable(f"reward_function_version {rewards!r}", "'v2'")
     tasks = envs.get_attr("tasks")
     known = _known_variants(envs, tasks)
     one_hot = envs.get_attr("one_hot") if "OneHot" in wrappers else [()] * len(names)
@@ -158,14 +179,21 @@ def _copied(generator: np.random.Generator) -> np.random.Generator:
 
 
 def _check_vector(envs: Any) -> None:
-    kinds = (gym.vector.SyncVectorEnv, gym.vector.AsyncVectorEnv)
-    if not isinstance(envs, kinds):
-        raise _unreadable(type(envs).__name__, "a SyncVectorEnv or AsyncVectorEnv itself")
-    if version("metaworld") != READ_VERSION:
-        raise _unreadable(f"metaworld {version('metaworld')}", f"metaworld {READ_VERSION}")
+    kind = type(envs).__name__
+    if not isinstance(envs, gym.vector.VectorEnv):
+        raise UsageError(f"got {kind}, wanted a SyncVectorEnv or AsyncVectorEnv of gym.make_vec")
+    if lacking := [name for name in _ASKED if not hasattr(envs, name)]:
+        raise UsageError(
+            f"got {kind}, which has no {', '.join(lacking)}; give it those of what it wraps, "
+            f"as metaworld.evaluation needs, too, or pass what it wraps"
+        )
     mode = envs.metadata.get("autoreset_mode")
     if mode != gym.vector.AutoresetMode.SAME_STEP:
         raise UsageError(_OTHER_AUTORESET.format(getattr(mode, "name", mode)))
+    if version("metaworld") != READ_VERSION:
+        raise _unreadable(f"metaworld {version('metaworld')}", f"metaworld {READ_VERSION}")
+    if not isinstance(envs, gym.vector.SyncVectorEnv | gym.vector.AsyncVectorEnv):
+        raise _unreadable(kind, "a SyncVectorEnv or AsyncVectorEnv itself")
 
 
 def _wrappers(text: str) -> str:
@@ -177,18 +205,6 @@ def _wrappers(text: str) -> str:
     return kept
 
 
-def _task_names(envs: Any) -> tuple[str, ...]:
-    names = {cls.__name__: name for name, cls in metaworld("env_dict").ALL_V3_ENVIRONMENTS.items()}
-    given = envs.get_attr("task_name")
-    for each in given:
-        if each not in names:
-            raise _unreadable(f"sub-environments of the class {each}", "Meta-World's V3 classes")
-    rewards = _one(envs.get_attr("reward_function_version"), "reward_function_version")
-    if rewards != "v2":
-        raise _unreadable(f"reward_function_version {rewards!r}", "'v2'")
-    return tuple(names[each] for each in given)
-
-
 def _one(values: Sequence[Any], what: str) -> Any:
     """The value that all share."""
     if any(value != values[0] for value in values):
@@ -196,5 +212,5 @@ def _one(values: Sequence[Any], what: str) -> Any:
     return values[0]
 
 
-def _unreadable(got: str, wanted: str) -> UsageError:
-    return UsageError(f"got {got}, wanted {wanted}; metaworld.evaluation plays any, though slowly")
+def _unreadable(got: str, wanted: str) -> Unreadable:
+    return Unreadable(f"got {got}, wanted {wanted}")

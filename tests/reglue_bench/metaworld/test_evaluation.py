@@ -140,20 +140,6 @@ def test_an_action_of_another_dtype_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "found"),
-    [
-        ({"normalize_observations": True}, "NormalizeObservation"),
-        ({"reward_normalization_method": "gymnasium"}, "NormalizeReward"),
-        ({"reward_function_version": "v1"}, "reward_function_version 'v1'"),
-    ],
-)
-def test_what_cannot_be_read_is_named(options: dict[str, Any], found: str) -> None:
-    envs = multi_task(**options)
-    with closed(envs), pytest.raises(UsageError, match=rf"{found}.*metaworld\.evaluation plays"):
-        evaluation(Experts(envs), envs, 1)
-
-
-@pytest.mark.parametrize(
     ("make", "options", "advice"),
     [
         (multi_task, {"autoreset_mode": gym.vector.AutoresetMode.NEXT_STEP}, r"make_vec\(…, auto"),
