@@ -5,6 +5,10 @@ another key. Entries are written whole or not at all, by as many processes as li
 that is damaged, or of another key, is as if there were none: it is made and kept anew.
 A folder that cannot be written to only means that nothing is kept. There are no locks,
 so the folder may be on a network's file system.
+
+What is kept decides what is simulated, and nothing in an entry proves who wrote it: a
+folder that other users may write to is neither read nor written. Programs of the same
+user can write to it, unless they run in a sandbox.
 """
 
 from __future__ import annotations
@@ -61,6 +65,7 @@ class DiskCache:
 
     def __init__(self, folder: Path | None, limit_bytes: int = LIMIT_BYTES) -> None:
         self.folder = folder
+        self._is_kept = folder is not None and not _others_write(folder)
         self.limit_bytes = limit_bytes
         self._unchecked_bytes = limit_bytes  # written since the size was looked at
 
@@ -114,7 +119,7 @@ class DiskCache:
         return held
 
     def _path(self, key: Key, suffix: str) -> Path | None:
-        if self.folder is None:
+        if self.folder is None or not self._is_kept:
             return None
         return self.folder / (hashlib.sha256(_MAGIC + _text(key)).hexdigest() + suffix)
 
@@ -161,6 +166,23 @@ class DiskCache:
                     with suppress(OSError):  # gone meanwhile
                         files.append((path, each.stat()))
         return files
+
+
+def _others_write(folder: Path) -> bool:
+    """Whether another user owns the folder, or may write to it."""
+    try:
+        status = folder.stat()
+    except OSError:  # there is none yet
+        return False
+    if status.st_uid == os.getuid() and not status.st_mode & 0o022:
+        return False
+    _log.warning(
+        "nothing is kept in %s, nor read from there, as other users may write to it: "
+        "`chmod go-w` it, or set %s to a folder of your own",
+        folder,
+        _FOLDER,
+    )
+    return True
 
 
 def _text(key: Key) -> bytes:

@@ -21,10 +21,11 @@ from glue_server.hosts import (
     AgentHost,
     Door,
     ObjectHost,
+    Program,
     ServedEnvironment,
     ServedHost,
     as_arguments,
-    join_program,
+    join_command,
 )
 from glue_server.interrupts import uninterrupted
 from glue_server.machine import Machine
@@ -150,9 +151,8 @@ class Glue(Routines):
             return ServedHost(self._door(self._agent), announce=self._announce)
         folder = self._closing.enter_context(tempfile.TemporaryDirectory(prefix="reglue-"))
         log_file = Path(folder, _LOG) if self._agent_log is None else Path(self._agent_log)
-        program = join_program(
-            self._agent, as_arguments(self._agent_args), log_file, str(Path.cwd())
-        )
+        command = join_command(self._agent, as_arguments(self._agent_args))
+        program = Program(command, log_file, str(Path.cwd()), is_ours=True)
         return ServedHost(self._door(), program)
 
     def _environment_port(self) -> EnvironmentPort:

@@ -10,10 +10,11 @@ import shlex
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from glue_server.agent_environment import agent_environment
 from glue_server.environment_port import EnvironmentPort
 from glue_server.launch import AgentProcess
 from glue_server.port import AgentPort, LocalPort
@@ -103,15 +104,16 @@ class Program:
     command: Sequence[str]
     log_file: Path  # where its stdout and stderr go
     folder: str  # in which it runs
+    environment: Mapping[str, str] = field(default_factory=agent_environment)
     is_ours: bool = False  # `reglue join`, whose wrong usage is the caller's
 
 
-def join_program(name: str, arguments: Mapping[str, str], log_file: Path, folder: str) -> Program:
+def join_command(name: str, arguments: Mapping[str, str]) -> list[str]:
     """`reglue join` of the agent called `name`, with `arguments` as on the command line."""
     command = [sys.executable, "-m", "reglue", "join", name]
     for key, value in arguments.items():
         command += ["--agent-arg", f"{key}={value}"]
-    return Program(command, log_file, folder, is_ours=True)
+    return command
 
 
 def as_arguments(values: Mapping[str, Any]) -> dict[str, str]:
@@ -164,7 +166,7 @@ class _Served:
             if program is not None:
                 self._process = AgentProcess(
                     program.command,
-                    environment=_environment(self._server.local_invitation),
+                    environment={**program.environment, **_where(self._server.local_invitation)},
                     log_file=program.log_file,
                     folder=program.folder,
                 )
@@ -248,13 +250,14 @@ class ServedHost(_Served):
             return str(fault)
         if self._process.ended() is None and isinstance(fault, AgentDisconnected):
             self._process.end(patience_s=2.0)  # its connection is gone, it is on its way out
-        words = [str(fault)]
+        words = str(fault)
         how = self._process.ended()
-        if how and how not in str(fault):
-            words.append(how)
+        if how and how not in words:
+            words += f"; {how}"
+        # On lines of their own: who tells the first line alone tells what happened.
         if printed := self._process.last_lines():
-            words.append(f"the last lines of {self._program.log_file.name}:\n{printed}")
-        return "; ".join(words)
+            words += f"\nthe last lines of {self._program.log_file.name}:\n{printed}"
+        return words
 
 
 class ServedEnvironment(_Served):
@@ -269,7 +272,7 @@ class ServedEnvironment(_Served):
         return port
 
 
-def _environment(invitation: Invitation) -> dict[str, str]:
-    """What a program finds in its environment."""
+def _where(invitation: Invitation) -> dict[str, str]:
+    """Tells a program where to come."""
     where = str(invitation) if invitation.authority else invitation.address
     return {"REGLUE_ADDRESS": where, "REGLUE_TOKEN": invitation.token}

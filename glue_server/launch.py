@@ -9,13 +9,15 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from glue_server.agent_log import AgentLog
 from reglue.errors import UsageError
 
 
 class AgentProcess:
-    """A program running in `folder`, with its stdout and stderr going to `log_file`.
+    """A program running in `folder` with that environment and no other.
 
-    Raises UsageError if it cannot be started.
+    What it prints goes to `log_file`, through a pipe and up to a limit. Raises UsageError
+    if it cannot be started.
     """
 
     def __init__(
@@ -26,21 +28,25 @@ class AgentProcess:
         log_file: Path,
         folder: str,
     ) -> None:
-        self._log_file = log_file
-        self._log_start = log_file.stat().st_size if log_file.exists() else 0
         try:
-            with log_file.open("ab") as log:
-                self._process = subprocess.Popen(
-                    list(command),
-                    env=os.environ | environment,
-                    cwd=folder,
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
-                    start_new_session=True,  # Ctrl-C is the driver's to hear
-                )
+            self._log = AgentLog(log_file)
         except OSError as error:
+            raise UsageError(f"the agent's log cannot be written: {error}") from error
+        try:
+            self._process = subprocess.Popen(
+                list(command),
+                env=dict(environment),
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=self._log.writer,
+                stderr=self._log.writer,
+                start_new_session=True,  # Ctrl-C is the driver's to hear
+            )
+        except OSError as error:
+            self._log.close_writer()
+            self._log.close()
             raise UsageError(f"the agent's program cannot be started: {error}") from error
+        self._log.close_writer()
 
     @property
     def pid(self) -> int:
@@ -64,11 +70,7 @@ class AgentProcess:
 
     def last_lines(self, count: int = 20) -> str:
         """The end of what it printed."""
-        with self._log_file.open("rb") as log:
-            log.seek(0, os.SEEK_END)
-            log.seek(max(self._log_start, log.tell() - 200 * count))
-            lines = log.read().decode(errors="replace").splitlines()
-        return "\n".join(lines[-count:])
+        return self._log.last_lines(count)
 
     def end(self, *, patience_s: float) -> None:
         """Let it leave by itself, then make it and its children leave."""
@@ -81,3 +83,4 @@ class AgentProcess:
                 break
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)  # children that it left behind
+        self._log.close()

@@ -70,6 +70,8 @@ def _spawn(descriptor: int, log_file: Path | None) -> subprocess.Popen[bytes]:
     """Start a worker: no fork of our state, no share in the terminal's Ctrl-C."""
     # The worker imports what we can import, a script's own folder too.
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    if log_file:
+        log_file.touch(mode=0o600)
     output = log_file.open("ab") if log_file else None
     try:
         return subprocess.Popen(

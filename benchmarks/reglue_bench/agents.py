@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Callable
 from pathlib import Path
 
+from glue_server.agent_environment import agent_environment
 from glue_server.hosts import (
     AgentHost,
     Door,
@@ -13,7 +14,7 @@ from glue_server.hosts import (
     ObjectHost,
     Program,
     ServedHost,
-    join_program,
+    join_command,
 )
 from reglue.errors import UsageError
 from reglue_bench.settings import AGENT_WAIT, Settings
@@ -48,9 +49,12 @@ def _program(settings: Settings, log_file: Path) -> Program | None:
             raise UsageError(f"--agent-cmd {settings.agent_cmd!r}: {error}") from error
         if not command:
             raise UsageError("--agent-cmd is empty; give a program that dials $REGLUE_ADDRESS")
-        return Program(command, log_file, settings.directory)
-    if settings.agent is None:
-        raise UsageError("no agent: give --agent NAME, --agent-cmd PROGRAM, or --agent wait")
-    if settings.agent == AGENT_WAIT:
+        is_ours = False
+    elif settings.agent == AGENT_WAIT:
         return None
-    return join_program(settings.agent, settings.agent_args, log_file, settings.directory)
+    elif settings.agent is None:
+        raise UsageError("no agent: give --agent NAME, --agent-cmd PROGRAM, or --agent wait")
+    else:
+        command, is_ours = join_command(settings.agent, settings.agent_args), True
+    environment = agent_environment(settings.agent_env)
+    return Program(command, log_file, settings.directory, environment, is_ours=is_ours)

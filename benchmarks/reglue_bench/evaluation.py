@@ -20,6 +20,7 @@ _PLAN_FIELDS = frozenset(Settings.model_fields) - {
     "agent",
     "agent_cmd",
     "agent_args",
+    "agent_env",
     "label",
     "training_seed",
     "workers",

@@ -94,11 +94,12 @@ class Ledger:
     def create(cls, folder: Path, about: Mapping[str, str]) -> Self:
         """Begin a run in `folder`. Raises RunExists if there is one."""
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise UsageError(f"{folder} cannot be made: {error}") from error
         ledger = cls.__new__(cls)
         ledger._open(folder)
+        (folder / FILE).touch(mode=0o600)  # SQLite's other files get the same rights
         try:
             with _writing(folder):
                 tables.TABLES.create_all(ledger._engine)
@@ -248,7 +249,7 @@ class Ledger:
 
     def _open(self, folder: Path) -> None:
         self._folder = folder
-        self._lock = FileLock(folder / "lock")
+        self._lock = FileLock(folder / "lock", mode=0o600)
         try:
             self._lock.acquire(timeout=0)
         except Timeout as error:

@@ -218,6 +218,7 @@ class Result(_Record):
         """Write `result.json` into a run's folder, whole or not at all."""
         path = folder / "result.json"
         draft = path.with_suffix(".json.tmp")
+        draft.touch(mode=0o600)  # it tells the goals
         with draft.open("wb") as file:
             file.writelines(self._json())
         draft.replace(path)

@@ -64,6 +64,7 @@ class Settings(BaseModel):
     agent: str | None = None  # file.py:Class, module:Class, an example, or `wait`
     agent_cmd: str | None = None  # any program that dials in
     agent_args: dict[str, str] = {}
+    agent_env: list[str] = []  # variables that its program is given beside the usual ones
     label: str | None = None
     training_seed: int | None = None
 

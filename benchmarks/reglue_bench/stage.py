@@ -70,7 +70,7 @@ class Stage:
         """Say what happened if another agent can be started; else raise `fault`."""
         if self._host is None or not self._host.renews:
             raise fault
-        self._say(f"the agent was lost ({fault.status}): {self.explain(fault)}; it is started anew")
+        self._say(f"the agent was lost and is started anew; {fault.status}: {self.explain(fault)}")
 
     def close(self, reason: str) -> None:
         """Let the agent and the environments go."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
+from glue_server.agent_environment import agent_environment
 from glue_server.launch import AgentProcess
 from reglue.errors import UsageError
 
@@ -53,7 +54,11 @@ class StartedClients:
         return _Started(
             AgentProcess(
                 self._command,
-                environment={"REGLUE_ADDRESS": address, "REGLUE_TOKEN": token},
+                environment={
+                    **agent_environment(),
+                    "REGLUE_ADDRESS": address,
+                    "REGLUE_TOKEN": token,
+                },
                 log_file=self._log_file,
                 folder=".",
             )

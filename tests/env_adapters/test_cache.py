@@ -50,6 +50,22 @@ def test_a_new_value_replaces_the_old(cache: DiskCache) -> None:
     assert cache.get(KEY) == b"eight"
 
 
+@pytest.mark.parametrize("mode", [0o720, 0o702, 0o777])
+def test_nothing_is_read_where_other_users_may_write(
+    cache: DiskCache, caplog: pytest.LogCaptureFixture, mode: int
+) -> None:
+    """What is kept is simulated: who plants a model there decides the score."""
+    cache.put(KEY, b"seven")
+    assert cache.folder is not None
+    cache.folder.chmod(mode)
+    open_to_others = DiskCache(cache.folder)
+    assert open_to_others.get(KEY) is None
+    open_to_others.put(OTHER, b"eight")
+    assert cache.get(OTHER) is None
+    assert cache.get(KEY) == b"seven"
+    assert "other users may write to it" in caplog.text
+
+
 def _flipped(content: bytes) -> bytes:
     return content[:-3] + bytes([content[-3] ^ 1]) + content[-2:]
 

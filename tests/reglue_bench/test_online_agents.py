@@ -67,7 +67,7 @@ def test_what_a_lost_process_printed_last_is_told(tmp_path: Path) -> None:
     command = joining(f"FailsOnce --agent-arg fuse={fuse} --agent-arg how=exits")
     play(tmp_path / "run", online_plan(runs=2), watcher=hears, agent_cmd=command)
     assert "out of coffee" in hears.said
-    assert "it is started anew" in hears.said
+    assert "is started anew" in hears.said
 
 
 def test_a_faulted_run_is_played_anew_where_that_is_asked_for(tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ from reglue_bench.settings import AGENT_WAIT, Settings, read_settings
 from reglue_bench.toml_file import TomlFile
 
 _ELSEWHERE = frozenset(
-    "agent agent_cmd agent_args label training_seed secret directory listen token advertise tls "
-    "tls_cert tls_key ca grace transport open_lane".split()
+    "agent agent_cmd agent_args agent_env label training_seed secret directory listen token "
+    "advertise tls tls_cert tls_key ca grace transport open_lane".split()
 )
 """Settings that are an agent's own, or said on the command line."""
 
@@ -56,6 +56,7 @@ class _Agent(BaseModel):
     agent_cmd: str | None = None
     wait: bool = False
     agent_args: dict[str, str | bool | int | float] = {}
+    agent_env: list[str] = []
     label: str | None = None
     training_seed: int | None = None
     token_env: str | None = None
@@ -141,6 +142,7 @@ def _entrant(path: Path, name: str, table: _Agent, about: dict[str, Any]) -> Ent
             "agent": AGENT_WAIT if table.wait else table.agent,
             "agent_cmd": table.agent_cmd,
             "agent_args": {key: _word(value) for key, value in table.agent_args.items()},
+            "agent_env": table.agent_env,
             "label": name if table.label is None else table.label,
             "training_seed": table.training_seed,
         }

@@ -78,6 +78,15 @@ def bench(
             rich_help_panel=_AGENT,
         ),
     ] = None,
+    agent_env: Annotated[
+        list[str] | None,
+        Option(
+            metavar="NAME",
+            help="an environment variable that the agent's program is given too; repeat for more. "
+            "It finds PATH, HOME, language, threads, GPUs and the like, and no other",
+            rich_help_panel=_AGENT,
+        ),
+    ] = None,
     label: Annotated[
         str | None, Option(help="what reports call the agent", rich_help_panel=_AGENT)
     ] = None,
