@@ -14,7 +14,13 @@ import reglue_bench.metaworld as drop_in
 from reglue.errors import UsageError
 from tests.reglue_bench.metaworld.vector_envs import Experts, meta_learning, multi_task, standing
 
-COUNTS = {"num_evals": 3, "adaptation_steps": 2, "adaptation_episodes": 1, "evaluation_episodes": 1}
+COUNTS: dict[str, Any] = {
+    "num_evals": 3,
+    "adaptation_steps": 2,
+    "adaptation_episodes": 1,
+    "evaluation_episodes": 1,
+}
+upstream: Any = metaworld.evaluation  # its signatures know no wrappers
 
 
 class Adapting(Experts, drop_in.MetaLearningAgent):
@@ -26,6 +32,8 @@ class Adapting(Experts, drop_in.MetaLearningAgent):
 
 class GoalsShown(gym.vector.VectorWrapper[Any, Any, Any, Any, Any]):
     """Shows the goal from the first step on, as experts need it."""
+
+    env: Any
 
     def get_attr(self, name: str) -> Any:
         return self.env.get_attr(name)
@@ -42,17 +50,17 @@ class GoalsShown(gym.vector.VectorWrapper[Any, Any, Any, Any, Any]):
 
 
 def test_every_name_of_upstreams_module_is_there() -> None:
-    upstream = {
+    names = {
         name
-        for name, value in vars(metaworld.evaluation).items()
+        for name, value in vars(upstream).items()
         if getattr(value, "__module__", None) == "metaworld.evaluation"
     }
-    assert upstream == {"Agent", "MetaLearningAgent", "Timestep", "evaluation"} | {
+    assert names == {"Agent", "MetaLearningAgent", "Timestep", "evaluation"} | {
         "metalearning_evaluation",
         "_get_task_names",
     }
-    assert upstream <= set(vars(drop_in))
-    assert drop_in.Timestep._fields == metaworld.evaluation.Timestep._fields
+    assert names <= set(vars(drop_in))
+    assert drop_in.Timestep._fields == upstream.Timestep._fields
 
 
 @pytest.mark.parametrize("name", ["evaluation", "metalearning_evaluation"])
@@ -61,12 +69,12 @@ def test_arguments_and_defaults_are_upstreams(name: str) -> None:
         parameters = inspect.signature(getattr(module, name)).parameters.values()
         return [(each.name, each.default) for each in parameters if each.kind != each.KEYWORD_ONLY]
 
-    assert positional(drop_in) == positional(metaworld.evaluation)
+    assert positional(drop_in) == positional(upstream)
 
 
 def test_task_names_are_upstreams_through_wrappers_too() -> None:
     envs = multi_task()
-    names = metaworld.evaluation._get_task_names(envs)
+    names = upstream._get_task_names(envs)
     assert drop_in._get_task_names(envs) == drop_in._get_task_names(GoalsShown(envs)) == names
     envs.close()
 
@@ -86,14 +94,14 @@ def test_an_agent_of_the_protocol_adapts_as_often_as_it_is_asked_to() -> None:
 def test_a_wrapper_of_ones_own_gives_upstreams_numbers_and_says_that_it_takes_longer() -> None:
     theirs, ours = GoalsShown(meta_learning()), GoalsShown(meta_learning())
     agents = [Adapting(theirs), Adapting(ours)]
-    wanted = metaworld.evaluation.metalearning_evaluation(agents[0], theirs, **COUNTS)
+    wanted = upstream.metalearning_evaluation(agents[0], theirs, **COUNTS)
     with pytest.warns(drop_in.SlowEvaluation, match="got GoalsShown, wanted a SyncVectorEnv"):
         got = drop_in.metalearning_evaluation(agents[1], ours, **COUNTS)
     assert got == wanted
     assert standing(ours) == standing(theirs)
     with pytest.warns(drop_in.SlowEvaluation, match="GoalsShown"):
         again = drop_in.evaluation(agents[1], ours, 1)
-    assert again == metaworld.evaluation.evaluation(agents[0], theirs, 1)
+    assert again == upstream.evaluation(agents[0], theirs, 1)
     theirs.close()
     ours.close()
 
@@ -117,7 +125,7 @@ def test_what_cannot_be_read_is_named_and_played_by_upstream(
     options: dict[str, Any], found: str
 ) -> None:
     theirs, ours = multi_task(**options), multi_task(**options)
-    wanted = metaworld.evaluation.evaluation(Experts(theirs), theirs, 1)
+    wanted = upstream.evaluation(Experts(theirs), theirs, 1)
     with pytest.warns(drop_in.SlowEvaluation, match=found):
         assert drop_in.evaluation(Experts(ours), ours, 1) == wanted
     assert standing(ours) == standing(theirs)
