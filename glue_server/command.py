@@ -11,6 +11,7 @@ from typing import NoReturn
 import typer
 from rich.console import Console
 
+from glue_server.interrupts import interrupt
 from reglue.errors import ReglueError, UsageError
 
 OK, FAULTS, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
@@ -20,7 +21,7 @@ def run_command(function: Callable[..., None], argv: Sequence[str] | None) -> No
     """Run a Typer function as `reglue NAME`; leaves with its exit code."""
     logging.basicConfig(level=logging.WARNING, format="reglue: %(message)s", stream=sys.stderr)
     # Who is told to stop (by a scheduler, say) stops as by Ctrl-C, and can be resumed.
-    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGTERM, interrupt)
     app = typer.Typer(
         add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False
     )
@@ -35,13 +36,6 @@ def run_command(function: Callable[..., None], argv: Sequence[str] | None) -> No
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     sys.exit(OK)
-
-
-def _interrupt(*_: object) -> None:
-    """As Ctrl-C, also where a shell has told its background jobs to ignore that."""
-    if signal.getsignal(signal.SIGINT) in {signal.SIG_IGN, signal.SIG_DFL}:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.raise_signal(signal.SIGINT)
 
 
 def console() -> Console:

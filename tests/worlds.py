@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import collections
+import contextlib
+import itertools
 import os
 import signal
 import time
@@ -237,3 +240,60 @@ def meet(folder: Path, me: str, other: str) -> None:
         if time.monotonic() > deadline:
             raise TimeoutError(f"the {other} has not come")
         time.sleep(0.002)
+
+
+class Slow(Corridor):
+    """A corridor whose steps take `pause_s` seconds."""
+
+    def __init__(self, *, pause_s: float, **corridor: object) -> None:
+        super().__init__(**corridor)  # type: ignore[arg-type]
+        self.pause_s = pause_s
+
+    def world(self) -> Walk:
+        return Strolling(self)
+
+
+class Strolling(Walk):
+    def step(self, action: Arrays) -> Step:
+        time.sleep(self._corridor.pause_s)  # type: ignore[attr-defined]
+        return super().step(action)
+
+
+class Hanging(Corridor):
+    """A corridor that hangs at step 3, as long as the file `fuse` has marks.
+
+    Each time removes one mark (a byte) first. It hangs as `how` says: `sleep`; `catch`,
+    which catches every exception, also Ctrl-C's; or `native`, in code that keeps Python's
+    lock.
+    """
+
+    def __init__(self, *, fuse: str, how: str = "sleep", **corridor: object) -> None:
+        super().__init__(**corridor)  # type: ignore[arg-type]
+        self.fuse = Path(fuse)
+        self.how = how
+
+    def world(self) -> Walk:
+        return Stuck(self)
+
+
+class Stuck(Walk):
+    def step(self, action: Arrays) -> Step:
+        taken = super().step(action)
+        assert isinstance(self._corridor, Hanging)
+        if self._steps == 3 and (marks := self._corridor.fuse.stat().st_size):
+            os.truncate(self._corridor.fuse, marks - 1)
+            hang(self._corridor.how)
+        return taken
+
+
+def hang(how: str) -> None:
+    """Do not come back."""
+    match how:
+        case "catch":
+            with contextlib.suppress(BaseException):
+                time.sleep(3600.0)
+            time.sleep(3600.0)
+        case "native":
+            collections.deque(itertools.count(), maxlen=0)
+        case _:
+            time.sleep(3600.0)

@@ -8,11 +8,12 @@ import time
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from glue_server import Outcome, Pool
-from glue_server.interrupts import uninterrupted
+from glue_server.interrupts import interruptible, uninterrupted
 from reglue.errors import AgentFault, EnvironmentFault, PlanDiffers
 from reglue.loading import checkpoint_sha256
 from reglue_bench.agents import AgentHost, ObjectHost, served_host
@@ -86,11 +87,17 @@ def carry_out(folder: Path, ledger: Ledger, request: Request, watcher: Watcher) 
     """Play what is left of a run, and score it; writes result.json.
 
     An agent's fault, an environment's that cannot be mended, and Ctrl-C end it early:
-    the result says so, and what was finished is kept.
+    the result says so, and what was finished is kept. A Ctrl-C after the play is raised when
+    all is done.
     """
     began = time.perf_counter()
-    session = _Session(folder, ledger, request, watcher, began)
-    return conclude(folder, ledger, request, session.play())
+    with uninterrupted():
+        session = _Session(folder, ledger, request, watcher, began)
+        try:
+            # Before anybody is let go: who does not leave keeps no result back.
+            return conclude(folder, ledger, request, session.play())
+        finally:
+            session.close()
 
 
 def conclude(folder: Path, ledger: Ledger, request: Request, ending: Ending | None) -> Result:
@@ -148,23 +155,29 @@ class _Session:
         todo = _todo(self._ledger, self._procedure, retry_faults=self._request.retry_faults)
         if not todo:
             return None
-        closing = contextlib.ExitStack()
+        recorder = Recorder(self._ledger, self._session)
         try:
-            self._play(todo, closing)
+            if interruptible(lambda: self._play(todo, recorder)):
+                self._farewell = "the run was interrupted"
+                return Ending(status="interrupted", what="interrupted; --resume continues it")
         except AgentFault as fault:
             self._farewell = f"the run ended early, {fault.status}: {fault}"
             return Ending(status=fault.status, what=self._stage.explain(fault))
         except EnvironmentFault as fault:
             self._farewell = "the run ended early: its environment failed"
             return Ending(status=fault.status, what=str(fault))
-        except KeyboardInterrupt:
-            self._farewell = "the run was interrupted"
-            return Ending(status="interrupted", what="interrupted; --resume continues it")
         finally:
-            # Who presses Ctrl-C twice leaves nothing running either.
-            with uninterrupted(then_raise=False):
-                closing.close()
+            with contextlib.ExitStack() as closing:
+                closing.callback(lambda: self._ledger.spend(self._session, self._totals()))
+                closing.callback(recorder.close)
+                closing.callback(self._watcher.end)
         return None
+
+    def close(self) -> None:
+        """Let the agent and the environments go, and stop listening."""
+        with contextlib.ExitStack() as closing:
+            closing.callback(self._partners.close)
+            closing.callback(self._stage.close, self._farewell)
 
     def _make_host(self) -> AgentHost:
         if self._request.agent is not None:
@@ -190,15 +203,9 @@ class _Session:
         if (named := self._ledger.name_agent(name)) != name:
             raise PlanDiffers(f"this run is {named}'s; {name} needs one of its own (--out)")
 
-    def _play(self, todo: Todos, closing: contextlib.ExitStack) -> None:
+    def _play(self, todo: Todos, recorder: Recorder) -> None:
         plan = self._request.plan
-        closing.callback(lambda: self._ledger.spend(self._session, self._totals()))
-        self._recorder = Recorder(self._ledger, self._session)
-        closing.callback(self._recorder.close)
-        closing.callback(self._partners.close)
-        closing.callback(lambda: self._stage.close(self._farewell))
         self._stage.open()
-        closing.callback(self._watcher.end)
         self._watcher.begin(
             Begun(
                 plan,
@@ -211,15 +218,15 @@ class _Session:
             self._stage,
             todo,
             order=lambda unit, cell: plan.order(unit, cell, secret),
-            record=self._record,
+            record=partial(self._record, recorder),
             watch=self._watcher.outcome,
         )
 
-    def _record(self, played: Todo, outcomes: Sequence[Outcome]) -> None:
+    def _record(self, recorder: Recorder, played: Todo, outcomes: Sequence[Outcome]) -> None:
         kept = outcomes
         if not self._procedure.keeps_rewards:
             kept = [replace(outcome, rewards=b"") for outcome in outcomes]
-        self._recorder.record(played.attempt, kept, self._totals())
+        recorder.record(played.attempt, kept, self._totals())
 
     def _totals(self) -> Totals:
         return Totals(

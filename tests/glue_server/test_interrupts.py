@@ -1,4 +1,4 @@
-"""Ctrl-C waits until a commit is through."""
+"""Ctrl-C waits until a commit is through, and a second one until all is let go."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from glue_server.interrupts import uninterrupted
+from glue_server.interrupts import interruptible, uninterrupted
 
 
 def test_an_interrupt_is_raised_after_the_lines_it_came_in() -> None:
@@ -51,3 +51,97 @@ def test_other_threads_may_write_too() -> None:
     thread.start()
     thread.join(10)
     assert done == ["written"]
+
+
+def press() -> None:
+    signal.raise_signal(signal.SIGINT)
+
+
+def test_lines_within_lines_leave_an_interrupt_to_the_outer_ones() -> None:
+    done = []
+
+    def write() -> None:
+        with uninterrupted():
+            with uninterrupted():
+                press()
+            done.append("all")
+
+    with pytest.raises(KeyboardInterrupt):
+        write()
+    assert done == ["all"]
+
+
+def test_lines_within_those_that_forget_an_interrupt_raise_none() -> None:
+    with uninterrupted(then_raise=False), uninterrupted():
+        press()
+
+
+def test_what_may_be_interrupted_within_such_lines_is_ended_by_the_first() -> None:
+    done = []
+
+    def play() -> None:
+        press()
+        done.append("played on")
+
+    with uninterrupted():
+        assert interruptible(play)
+        press()  # and the second one waits, for ever
+        done.append("closed")
+    assert done == ["closed"]
+
+
+def test_an_interrupt_just_before_what_may_be_interrupted_ends_it_too() -> None:
+    with uninterrupted():
+        press()
+        assert interruptible(lambda: pytest.fail("it began"))
+
+
+def test_an_interrupt_after_what_may_be_interrupted_is_raised_at_the_end() -> None:
+    done = []
+
+    def carry_out() -> None:
+        with uninterrupted():
+            assert not interruptible(lambda: None)
+            press()
+            done.append("closed")
+
+    with pytest.raises(KeyboardInterrupt):
+        carry_out()
+    assert done == ["closed"]
+
+
+def test_an_interrupt_that_is_swallowed_is_raised_again_by_the_next() -> None:
+    """As by an environment that catches whatever comes."""
+
+    def swallow() -> None:
+        try:
+            press()
+        except BaseException:  # noqa: BLE001 - as somebody's environment
+            press()
+
+    with uninterrupted():
+        assert interruptible(swallow)
+
+
+def test_a_commit_within_what_may_be_interrupted_is_through_first() -> None:
+    done = []
+
+    def play() -> None:
+        with uninterrupted():
+            press()
+            done.append("committed")
+        done.append("played on")
+
+    with uninterrupted():
+        assert interruptible(play)
+    assert done == ["committed"]
+
+
+def test_what_a_shell_has_us_ignore_stays_ignored() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with uninterrupted():
+            press()
+            assert not interruptible(press)
+    finally:
+        signal.signal(signal.SIGINT, before)

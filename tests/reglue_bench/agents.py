@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 import time
@@ -112,3 +113,11 @@ class MadeOnce(Learner):
             Path(permit).unlink()
         except FileNotFoundError:
             sys.exit("no weights")
+
+
+class Stays(Seeded):
+    """Does not leave, whatever it is told but by SIGKILL."""
+
+    def __init__(self) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        threading.Thread(target=time.sleep, args=(3600.0,)).start()

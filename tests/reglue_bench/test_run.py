@@ -15,6 +15,7 @@ from glue_server import Outcome
 from reglue.errors import PlanDiffers, RunBusy, UsageError
 from reglue_bench.evaluation import resume, start
 from reglue_bench.ledger import FILE, Ledger
+from reglue_bench.partners import Partners
 from reglue_bench.result import Result
 from reglue_bench.run import Request, begin, carry_out, check_same
 from reglue_bench.settings import Settings
@@ -109,6 +110,29 @@ def continued(folder: Path, request: Request) -> Result:
     with Ledger(folder) as ledger:
         check_same(ledger, request)
         return carry_out(folder, ledger, request, Unwatched())
+
+
+class Lingering(Partners):
+    """Closes when the result is there; it notes whether it was."""
+
+    def __init__(self, settings: Settings, result: Path) -> None:
+        super().__init__(settings, lambda words: None, environment=False)
+        self._result = result
+        self.has_seen_it = False
+
+    def close(self) -> None:
+        self.has_seen_it = self._result.exists()
+        super().close()
+
+
+def test_the_result_is_written_before_anybody_is_let_go(tmp_path: Path) -> None:
+    """A partner, or a stranger, that does not leave keeps no result back."""
+    plan = corridor_plan()
+    settings = Settings(benchmark="corridor", workers=0)
+    partners = Lingering(settings, tmp_path / "result.json")
+    request = Request(settings, plan, agent=Seeded(), partners=partners)
+    assert start(tmp_path, request, Unwatched()).complete
+    assert partners.has_seen_it
 
 
 def test_a_finished_run_plays_nothing_more(tmp_path: Path) -> None:

@@ -1,0 +1,53 @@
+"""Ctrl-C, once and twice, at many moments: `reglue bench` ends soon, and can be resumed."""
+
+from __future__ import annotations
+
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reglue_bench.result import read_result
+from tests.reglue_bench.benching import bench_words, commanded, resumed_rows
+from tests.reglue_bench.toys import rows
+
+SOON_S = 20.0  # on a busy machine
+
+
+@pytest.mark.parametrize(
+    ("agent", "gaps_s"), [("Seeded", ()), ("Seeded", (0.05,)), ("Stays", (0.0, 0.4))]
+)
+def test_a_run_that_is_interrupted_ends_soon_and_resumes_to_the_same_rows(
+    tmp_path: Path, agent: str, gaps_s: tuple[float, ...]
+) -> None:
+    """One that stays has to be ended by force, which takes a while that a second one hits."""
+    folder = tmp_path / "run"
+    with commanded(
+        bench_words(folder, "Slow", "--workers", "1", agent=agent, pause_s=0.02)
+    ) as command:
+        command.wait_for("0 of 30 episodes are done")
+        time.sleep(0.2)  # into the play
+        command.process.send_signal(signal.SIGINT)
+        for gap_s in gaps_s:
+            time.sleep(gap_s)
+            command.process.send_signal(signal.SIGINT)
+        code, said, seconds = command.ended()
+        assert not command.left_behind()
+    assert code == 130, said
+    assert "Traceback" not in said
+    assert seconds < SOON_S
+    ended = read_result(folder).ended_early
+    assert ended is not None
+    assert ended.status == "interrupted"
+    assert resumed_rows(folder, "--environment-timeout", "100") == undisturbed(tmp_path / "whole")
+
+
+def undisturbed(folder: Path) -> list[tuple[Any, ...]]:
+    with commanded(
+        bench_words(folder, "Slow", "--workers", "1", agent="Seeded", pause_s=0.0)
+    ) as command:
+        code, said, _ = command.ended()
+    assert code == 0, said
+    return rows(read_result(folder))
