@@ -19,9 +19,10 @@ from reglue_bench.parameters import (
     metaworld_parameters,
     own_parameters,
     slots,
+    worst_performance,
 )
 from reglue_bench.plan import Plan, difference
-from reglue_bench.procedures import PARAMETERS, procedure_of
+from reglue_bench.procedures import PARAMETERS, SCORING, procedure_of
 from reglue_bench.settings import Settings
 
 PROCEDURES = {"MT": "multi-task", "ML": "meta-learning"}
@@ -90,7 +91,7 @@ def _check_name(plan: Plan, file: str) -> None:
         return
     asked: dict[str, Any] = {"seed": plan.seed}
     if split_name(plan.benchmark)[0] == plan.procedure:
-        names = ("split", *PARAMETERS[plan.procedure])
+        names = ("split", *PARAMETERS[plan.procedure], *SCORING)
         asked |= {name: value for name, value in plan.parameters.items() if name in names}
         asked |= {"slots": plan.slots}
     try:
@@ -118,7 +119,10 @@ def _metaworld_plan(settings: Settings, drawing: Drawing | None) -> Plan:
         {"goals": {task: [list(goal) for goal in of] for task, of in goals.items()}}
         | _suite_config(settings, tasks),
     )
-    suite.build()  # refuses a horizon or dtype that cannot be, before anything is written
+    made = suite.build()  # refuses a horizon or dtype that cannot be, before anything is written
+    own |= worst_performance(
+        settings, own, reward_low=made.spec.reward_range[0], horizon=made.spec.horizon
+    )
     if settings.estimator != "goals":
         own = {"estimator": settings.estimator, **own}
     plan = Plan(

@@ -28,14 +28,14 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from reglue.errors import UnknownName, UsageError
-from reglue_bench.procedures import PARAMETERS
+from reglue_bench.procedures import PARAMETERS, SCORING
 from reglue_bench.settings import Settings, as_keys
 from reglue_bench.toml_file import TomlFile
 from reglue_bench.variant_lists import Variants
 
 SUFFIX = ".toml"
 
-_SETTINGS = ("seed", "slots", "split")
+_SETTINGS = ("seed", "slots", "split", *SCORING)
 """Besides the procedure's own."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Self
@@ -24,6 +25,8 @@ class Declared:
     name: str  # from its hello
     spec_sha256: str  # of its TaskSpec, hexadecimal; slots are the plan's and not in it
     variants: Mapping[str, int]  # its tasks, in their order, and how many variants each has
+    reward_low: float = -math.inf  # of one step
+    horizon: int = 0  # steps to truncation; 0: no limit
     continuing: bool = False
 
     @classmethod
@@ -31,7 +34,14 @@ class Declared:
         """From what it said when it came, and at env_init."""
         spec = json.dumps(asdict(ready.spec.with_slots(1)), separators=(",", ":"))
         digest = hashlib.sha256(spec.encode()).hexdigest()
-        return cls(hello.environment, digest, dict(ready.variants), ready.spec.continuing)
+        return cls(
+            hello.environment,
+            digest,
+            dict(ready.variants),
+            ready.spec.reward_range[0],
+            ready.spec.horizon,
+            ready.spec.continuing,
+        )
 
     @classmethod
     def in_plan(cls, plan: Plan) -> Self:
@@ -42,13 +52,26 @@ class Declared:
                 "environment does not dial in"
             )
         config = plan.suite.config
-        return cls(str(config["name"]), str(config["spec_sha256"]), plan.variants)
+        low = config["reward_low"]
+        return cls(
+            str(config["name"]),
+            str(config["spec_sha256"]),
+            plan.variants,
+            -math.inf if low is None else float(low),
+            int(config["horizon"]),
+        )
 
     @property
     def suite(self) -> SuiteName:
         """Stands in a plan in place of the suite that worlds are built from here."""
-        config = {"name": self.name, "spec_sha256": self.spec_sha256}
-        return SuiteName(WAIT, config | {"variants": dict(self.variants)})
+        config = {
+            "name": self.name,
+            "spec_sha256": self.spec_sha256,
+            "reward_low": self.reward_low if math.isfinite(self.reward_low) else None,
+            "horizon": self.horizon,
+            "variants": dict(self.variants),
+        }
+        return SuiteName(WAIT, config)
 
 
 def is_remote(plan: Plan) -> bool:

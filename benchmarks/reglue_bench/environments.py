@@ -18,6 +18,7 @@ from reglue_bench.parameters import (
     metaworld_parameters,
     own_parameters,
     slots,
+    worst_performance,
 )
 from reglue_bench.plan import Parameter, Plan
 from reglue_bench.settings import Settings, flag
@@ -52,6 +53,7 @@ def environment_plan(settings: Settings, procedure: str, name: str) -> Plan:
     own = own_parameters(settings, procedure, suite.variants)
     _check_continuing(name, own, continuing=suite.spec.continuing)
     _check_counted(name, procedure, suite)
+    own |= _scoring(settings, own, suite)
     return _plan(settings, procedure, own, named, suite.variants)
 
 
@@ -74,6 +76,7 @@ def custom_plan(settings: Settings) -> Plan:
         own = own_parameters(settings, procedure, suite.variants)
         _check_continuing(custom.name, own, continuing=suite.spec.continuing)
         _check_counted(custom.name, procedure, suite)
+        own |= _scoring(settings, own, suite)
         if settings.split is not None:
             own = {"split": settings.split, **own}
         plan = _plan(settings, procedure, own, named, suite.variants)
@@ -94,8 +97,18 @@ def remote_plan(settings: Settings, procedure: str, declare: Declare | None) -> 
     declared = declare(slots(settings, procedure))
     own = own_parameters(settings, procedure, declared.variants)
     _check_continuing(declared.name, own, continuing=declared.continuing)
+    own |= worst_performance(
+        settings, own, reward_low=declared.reward_low, horizon=declared.horizon
+    )
     own = {"environment": declared.name, **own}
     return _plan(settings, procedure, own, declared.suite, declared.variants)
+
+
+def _scoring(
+    settings: Settings, own: Mapping[str, Parameter], suite: Suite
+) -> dict[str, Parameter]:
+    low, horizon = suite.spec.reward_range[0], suite.spec.horizon
+    return worst_performance(settings, own, reward_low=low, horizon=horizon)
 
 
 def _plan(

@@ -31,7 +31,7 @@ from reglue_bench.result import (
     Result,
 )
 from reglue_bench.row_counts import RowCounts
-from reglue_bench.score import what_was_run
+from reglue_bench.score import is_agents_fault, what_was_run
 
 Rewards = Callable[[int, int], FloatArray]
 """Every reward of a unit's try, step by step; see Ledger.rewards."""
@@ -49,16 +49,16 @@ def score_online(
 ) -> Result:
     """The result of an online benchmark so far, of its rows in the order of units and cells.
 
-    Means are over the runs played to their end.
-
-    A run that ended by a fault has no performance, as it was not measured where it should
-    be; it is listed, and the result says over how many runs its means are.
+    A run that its agent's own fault ended, or that it gave up, is worth the plan's worst
+    performance, and the mean is over all planned runs: nobody gains by leaving a run that goes
+    badly. Where a run has no performance (an environment failed, it was not played, or no
+    worst one is known) there is no mean over all; that of the completed runs stands apart.
     """
     procedure = procedure_of(plan)
     assert isinstance(procedure, Online), plan.procedure
     counts = RowCounts()
     runs = list(_runs(procedure, counts.over(rows), rewards))
-    online = _online(procedure, runs, fresh)
+    online = _online(procedure, runs, fresh, worst=_worst(plan))
     return Result(
         **what_was_run(plan, counts, agent=agent, totals=totals, versions=versions),
         complete=all(run.status != "missing" for run in runs),
@@ -113,25 +113,60 @@ def _run(procedure: Online, unit: int, rows: Sequence[Row], rewards: Rewards) ->
     )
 
 
+def _worst(plan: Plan) -> float | None:
+    worst = plan.parameters.get("worst_performance")
+    return None if worst is None else float(worst)
+
+
 def _online(
-    procedure: Online, runs: list[LearningRun], fresh: Literal["process", "agent_init"]
+    procedure: Online,
+    played: list[LearningRun],
+    fresh: Literal["process", "agent_init"],
+    *,
+    worst: float | None,
 ) -> OnlineScore:
-    completed = [run for run in runs if run.status == "ok"]
-    performances = [run.performance for run in completed if run.performance is not None]
+    completed = [run for run in played if run.status == "ok"]
+    measured_ones = [run.performance for run in completed if run.performance is not None]
+    if worst is not None:  # a declared one may lie above what the agent came to
+        worst = min([worst, *measured_ones])
+    runs = [
+        run.model_copy(update={"performance": worst}) if is_agents_fault(run.status) else run
+        for run in played
+    ]
+    performances = [run.performance for run in runs if run.performance is not None]
+    is_whole = len(performances) == len(runs)
     at = list(range(1, procedure.episodes + 1)) or edges(procedure.steps)[1:]
     return OnlineScore(
         counted_in="episodes" if procedure.episodes else "steps",
         quota=procedure.quota,
         measure=procedure.measure,
         fresh_agent=fresh,
-        performance=mean_in_order(performances) if performances else None,
-        interval95=t_interval95(performances),
+        performance=mean_in_order(performances) if is_whole else None,
+        interval95=t_interval95(performances) if is_whole else None,
+        withheld=_withheld(runs),
+        worst_performance=worst,
+        completed_only=mean_in_order(measured_ones) if measured_ones else None,
         runs=runs,
         curve=_curve(at, [run.line for run in completed]),
         episode_steps=(
             _curve(at, [run.episode_steps for run in completed]) if procedure.episodes else None
         ),
     )
+
+
+def _withheld(runs: Sequence[LearningRun]) -> str:
+    """Why not every run has a performance; empty if every one has."""
+    without = [run.status for run in runs if run.performance is None]
+    reasons = {
+        "the agent's own fault ended {}, and no worst performance is known: declare one with "
+        "--worst-performance": sum(map(is_agents_fault, without)),
+        "an environment failed in {}": without.count("environment_error"),
+        "{} not played": without.count("missing"),
+    }
+    told = [
+        words.format(f"{count} of {len(runs)} runs") for words, count in reasons.items() if count
+    ]
+    return "; ".join(told)
 
 
 def _curve(at: list[int], lines: Sequence[Sequence[float]]) -> Curve:

@@ -15,14 +15,19 @@ from reglue_bench.paired import (
     stratified_mean,
 )
 from reglue_bench.result import OnlineScore, Result
+from reglue_bench.statistics import FloatArray
 
-_SAME = ("episode_limit",)  # parameters that decide what a run is, beside quota and measure
+_SAME = (
+    "episode_limit",
+    "worst_performance",
+)  # parameters that decide what a run is, beside quota and measure
 
 
 def compare_learning(run: Result, reference: Result, *, rng: np.random.Generator) -> Difference:
-    """`run` minus `reference`, run by run, on those that both have completed.
+    """`run` minus `reference`, run by run.
 
-    Raises UsageError where these do not measure the same, or have no such run.
+    Raises UsageError where these do not measure the same, or one of them has no performance,
+    as not all of its runs have one.
 
     Run k of either begins with the same environment seed. The interval and the p-value are
     as of goals, see `bootstrap_interval` and `sign_flip`: valid whether or not a shared seed
@@ -32,11 +37,8 @@ def compare_learning(run: Result, reference: Result, *, rng: np.random.Generator
     """
     if not _measure_the_same(run, reference):
         raise UsageError("the runs measure different things, so there is nothing to compare")
-    ours, theirs = _performances(run), _performances(reference)
-    both = sorted(ours.keys() & theirs.keys())
-    if not both:
-        raise UsageError("a comparison needs a run that both agents have completed")
-    one, other = (np.array([each[k] for k in both]) for each in (ours, theirs))
+    both = min(len(_online(each).runs) for each in (run, reference))
+    one, other = (_performances(each)[:both] for each in (run, reference))
     differences = {"": one - other}  # one stratum
     p_value = sign_flip(differences, rng=rng)
     return Difference(
@@ -45,7 +47,7 @@ def compare_learning(run: Result, reference: Result, *, rng: np.random.Generator
         probability_of_improvement=float((np.sign(one[:, None] - other) + 1).mean() / 2),
         p_value=p_value,
         p_holm=p_value,
-        pairs=len(both),
+        pairs=len(one),
         unlike=int(np.count_nonzero(one != other)),
     )
 
@@ -67,10 +69,12 @@ def _measure_the_same(run: Result, reference: Result) -> bool:
     )
 
 
-def _performances(result: Result) -> dict[int, float]:
-    """Of the completed runs, by their numbers."""
-    completed = _online(result).completed
-    return {run.run: run.performance for run in completed if run.performance is not None}
+def _performances(result: Result) -> FloatArray:
+    """Of all runs, in their order, shape (runs,)."""
+    found = [run.performance for run in _online(result).runs]
+    if not found or None in found:
+        raise UsageError(f"{result.agent.label} has no performance to be compared")
+    return np.array(found, np.float64)
 
 
 def _online(result: Result) -> OnlineScore:

@@ -15,7 +15,7 @@ _PARTS = 10  # of a run, one in a row
 
 
 def learning_table(result: Result) -> Table:
-    """Means over the completed runs: of each tenth of a run, and the performance."""
+    """Means over the completed runs of each tenth of a run; the performance of all runs."""
     online = result.online
     assert online is not None
     title = Text(f"{result.agent.label} on {result.benchmark}, seed {result.seed}")
@@ -31,30 +31,48 @@ def learning_table(result: Result) -> Table:
         first = online.curve.at[begin - 1] + 1 if begin else 1
         table.add_row(f"{first:,} – {online.curve.at[end - 1]:,}", *cells)
     table.add_section()
-    performance = "–" if online.performance is None else number(online.performance)
+    performance = "withheld" if online.performance is None else number(online.performance)
     table.add_row("performance", performance, style="bold")
+    if online.completed_only is not None and len(online.completed) < len(online.runs):
+        table.add_row("completed runs only", number(online.completed_only))
     return table
 
 
 def learning_notes(online: OnlineScore) -> list[str]:
     """What the performance is, how sure, and over which runs."""
-    runs = online.completed
+    runs = online.runs
     words = [f"performance: {what_is_measured(online)}, mean over {len(runs)} runs"]
     if online.interval95 is not None:
         words.append(f"95 % interval {interval(online.interval95)} (t, n = {len(runs)})")
-    elif runs:
+    elif len(runs) == 1:
         words.append("a single run has no interval")
     lines = ["; ".join(words), how_fresh(online)]
-    counts = Counter(run.status for run in online.runs if run.status != "ok")
+    counts = Counter(run.status for run in runs if run.status != "ok")
     if counts:
         told = ", ".join(f"{n} {status}" for status, n in sorted(counts.items()))
-        lines.append(
-            f"PARTIAL: {told}, of {len(online.runs)} runs; they have no performance, and the "
-            "means leave them out"
-        )
+        lines.append(f"PARTIAL: {told}, of {len(runs)} runs")
+    lines += [*scored_as_worst(online), *why_withheld(online)]
     if retried := sum(run.attempt > 0 for run in online.runs):
         lines.append(f"{retried} runs are of a second or later try")
     return lines
+
+
+def scored_as_worst(online: OnlineScore) -> list[str]:
+    """What the runs count as that the agent's own fault ended; nothing if there are none."""
+    if not online.given_up:
+        return []
+    assert online.worst_performance is not None
+    return [
+        f"{len(online.given_up)} of {len(online.runs)} runs ended by the agent's own fault; each "
+        f"counts as the worst performance, {number(online.worst_performance)}"
+    ]
+
+
+def why_withheld(online: OnlineScore) -> list[str]:
+    """Why there is no performance; nothing if there is one."""
+    if online.performance is not None:
+        return []
+    return [f"no score: {online.withheld}; it is not ranked, and not compared"]
 
 
 def what_is_measured(online: OnlineScore) -> str:

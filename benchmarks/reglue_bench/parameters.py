@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TypeVar
 
@@ -50,6 +51,25 @@ def own_parameters(
             return _meta_learning(settings, variants)
         case _:
             return _online(settings)
+
+
+def worst_performance(
+    settings: Settings, own: Mapping[str, Parameter], *, reward_low: float, horizon: int
+) -> dict[str, Parameter]:
+    """What a run, or a judged episode, is worth that ends by its agent's own fault.
+
+    What was declared; else the least that the measure can give, so that no agent gains by
+    giving up: the least reward where runs are counted in steps; else the least return, of a
+    single step where rewards cannot be negative, of the longest episode where they can.
+    Nothing where there is no such bound.
+    """
+    if settings.worst_performance is not None:
+        return {"worst_performance": settings.worst_performance}
+    longest = min((int(n) for n in (horizon, own.get("episode_limit", 0)) if n), default=0)
+    if not math.isfinite(reward_low) or (reward_low < 0 and not (longest or "steps" in own)):
+        return {}
+    is_single = "steps" in own or reward_low >= 0
+    return {"worst_performance": float(reward_low if is_single else reward_low * longest)}
 
 
 def metaworld_parameters(suite: SuiteName) -> dict[str, Parameter]:

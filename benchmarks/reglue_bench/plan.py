@@ -13,7 +13,7 @@ from env_adapters import Cell, SuiteName
 from glue_server import Order
 from reglue.calls import Phase
 
-Parameter = bool | int | str
+Parameter = bool | int | float | str
 
 PHASES = {
     "train": Phase.TRAIN,

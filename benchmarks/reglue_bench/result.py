@@ -127,7 +127,9 @@ class LearningRun(_Record):
     run: int
     attempt: int = Field(alias="try")
     status: str  # ok: played to its end; whose fault it ended by; missing
-    performance: float | None  # mean over what is measured; None unless it is ok
+    performance: float | None
+    """Mean over what is measured; the plan's worst one if the agent's own fault ended the run;
+    None if it is missing, an environment ended it, or no worst one is known."""
     episodes: int  # that were begun
     steps: int
     successes: int  # episodes in which the task's flag was up; 0 where there is no such flag
@@ -150,16 +152,24 @@ class OnlineScore(_Record):
     quota: int  # of each run
     measure: str  # all, or final:N
     fresh_agent: Literal["process", "agent_init"]  # what makes the agent of a run naive
-    performance: float | None  # mean over completed runs; None if there is none
-    interval95: Interval | None  # Student's, over completed runs; None below two
+    performance: float | None  # mean over all planned runs; None where one has none: see `withheld`
+    interval95: Interval | None  # Student's, over all planned runs; None below two
+    withheld: str = ""  # why there is no performance, for people
+    worst_performance: float | None = None  # of runs that ended by the agent's own fault
+    completed_only: float | None  # mean over the runs played to their end; not to be ranked
     runs: list[LearningRun]  # all that were planned
-    curve: Curve  # of the runs' lines
+    curve: Curve  # of the lines of completed runs
     episode_steps: Curve | None  # None where a run is counted in steps
 
     @property
     def completed(self) -> list[LearningRun]:
-        """The runs that were played to their end; the means are over these."""
+        """The runs that were played to their end."""
         return [run for run in self.runs if run.status == "ok"]
+
+    @property
+    def given_up(self) -> list[LearningRun]:
+        """The runs that the agent's own fault ended: scored, but not by what they earned."""
+        return [run for run in self.runs if run.status != "ok" and run.performance is not None]
 
 
 class Success(NamedTuple):

@@ -71,6 +71,11 @@ def score(
     )
 
 
+def is_agents_fault(status: str) -> bool:
+    """Whether it was the agent that failed, was lost or gave up."""
+    return status.startswith("agent_")
+
+
 def what_was_run(
     plan: Plan,
     counts: RowCounts,

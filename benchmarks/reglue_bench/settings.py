@@ -59,6 +59,7 @@ class Settings(BaseModel):
     steps: Count | None = None
     episode_limit: Count | None = None
     measure: str | None = None  # all, or final:N
+    worst_performance: Annotated[float, Field(allow_inf_nan=False)] | None = None
 
     # Who plays.
     agent: str | None = None  # file.py:Class, module:Class, an example, or `wait`

@@ -13,6 +13,7 @@ from env_adapters.gymnasium.exact_world import ExactWorld
 from env_adapters.gymnasium.horizon import horizon_of
 from env_adapters.gymnasium.insides import insides
 from env_adapters.gymnasium.library import gymnasium, make
+from env_adapters.gymnasium.rewards import reward_range, tells_success
 from env_adapters.gymnasium.spaces import Tensors
 from env_adapters.gymnasium.world import Goals, World
 from reglue.errors import UsageError
@@ -64,8 +65,10 @@ class OneEnvironment:
         self._spec = TaskSpec(
             observations=self._observations.specs,
             actions=self._actions.specs,
+            reward_range=reward_range(env),
             horizon=horizon_of(env),
         )
+        self._tells_success = tells_success(env)
         self._insides = insides(env)
         self._full_id = str(env.spec.id) if env.spec else task  # with the version
         self._spare: Any = env  # for the first world
@@ -79,6 +82,11 @@ class OneEnvironment:
     def variants(self) -> Mapping[str, int]:
         """One task, of as many variants as it has goals."""
         return {self._task: 1 if self._goals is None else len(self._goals)}
+
+    @property
+    def tells_success(self) -> bool:
+        """False where no episode ever tells whether it succeeded."""
+        return self._tells_success
 
     @property
     def standardizes(self) -> bool:

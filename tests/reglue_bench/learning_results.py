@@ -33,13 +33,15 @@ class Learned:
     seed: int = 0
     config: dict[str, Any] | None = None
     measure: str = "all"
+    fault: float | None = None  # what a lost run is worth
 
 
 def learned(what: Learned | None = None) -> Result:
     """A result that agrees with itself."""
     what = what or Learned()
     quota = {"steps": what.steps} if what.steps else {"episodes": what.episodes}
-    plan = online_plan(runs=what.runs, measure=what.measure, config=what.config, **quota)
+    worst = {} if what.fault is None else {"worst_performance": what.fault}
+    plan = online_plan(runs=what.runs, measure=what.measure, config=what.config, **quota, **worst)
     rng = np.random.default_rng(what.seed)
     rows: list[Row] = []
     rewards: dict[int, FloatArray] = {}

@@ -82,7 +82,7 @@ def test_a_file_is_a_plan(file: Path) -> None:
     plan = plan_of(file)
     assert (plan.benchmark, plan.procedure, plan.slots) == ("mine", "multi-task", 10)
     assert plan.variants == {"slow": 1, "fast": 1, "table": 3}
-    assert plan.parameters == {"split": "test", "num_episodes": 2}
+    assert plan.parameters == {"split": "test", "num_episodes": 2, "worst_performance": -30.0}
     assert plan.suite.config["tasks"]["table"]["variants"] == [9, 7, 8]
     settings = read_settings(benchmark=str(file))
     assert build(suite_of(plan, settings)).spec.horizon == 30

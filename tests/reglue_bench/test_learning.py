@@ -66,14 +66,32 @@ def test_the_curve_is_the_mean_over_runs_of_each_episode() -> None:
     assert found.episode_steps.mean == [2.0] * 4
 
 
-def test_a_run_that_ended_by_a_fault_is_listed_and_not_in_the_means() -> None:
+def test_a_run_that_ended_by_a_fault_is_listed_and_leaves_no_score_without_a_worst_one() -> None:
     rows = [*run(0, 1, 2, 3, 4), *run(1, 100, 100), row(1, 2, status="agent_timeout")]
     found = online(PLAN, [*rows, *run(2, 3, 4, 5, 6)])
     assert [each.status for each in found.runs] == ["ok", "agent_timeout", "ok"]
     assert found.runs[1].performance is None
     assert found.runs[1].line == [100.0, 100.0]
-    assert found.performance == 3.5
+    assert (found.performance, found.interval95) == (None, None)
+    assert found.completed_only == 3.5
     assert found.curve.mean == [2.0, 3.0, 4.0, 5.0]
+
+
+def test_a_run_that_ended_by_the_agents_fault_is_worth_the_plans_worst_performance() -> None:
+    plan = online_plan(runs=3, episodes=4, worst_performance=-8.0)
+    rows = [*run(0, 1, 2, 3, 4), *run(1, 100, 100), row(1, 2, status="agent_timeout")]
+    found = online(plan, [*rows, *run(2, 3, 4, 5, 6)])
+    assert [each.performance for each in found.runs] == [2.5, -8.0, 4.5]
+    assert found.performance == pytest.approx(-1 / 3)
+    assert found.interval95 is not None
+
+
+def test_an_environments_fault_is_worth_nothing_and_leaves_no_score() -> None:
+    plan = online_plan(runs=2, episodes=1, worst_performance=-8.0)
+    found = online(plan, [*run(0, 1), row(1, 0, status="environment_error")])
+    assert [each.performance for each in found.runs] == [1.0, None]
+    assert found.performance is None
+    assert "an environment failed in 1 of 2 runs" in found.withheld
 
 
 def test_a_run_that_is_missing_is_counted() -> None:
@@ -83,8 +101,8 @@ def test_a_run_that_is_missing_is_counted() -> None:
     assert not result.complete
 
 
-def test_one_completed_run_has_a_performance_and_no_interval() -> None:
-    found = online(PLAN, run(0, 1, 2, 3, 4))
+def test_a_single_run_has_a_performance_and_no_interval() -> None:
+    found = online(online_plan(runs=1, episodes=4), run(0, 1, 2, 3, 4))
     assert (found.performance, found.interval95, found.curve.interval95) == (2.5, None, [])
 
 

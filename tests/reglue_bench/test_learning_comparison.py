@@ -27,10 +27,10 @@ def performances(result: Result) -> dict[int, float]:
 
 
 def test_runs_are_paired_by_their_numbers() -> None:
-    ours, theirs = learned(Learned(lost=(0, 3))), learned(Learned(seed=1, lost=(5,)))
+    ours, theirs = learned(Learned()), learned(Learned(seed=1, runs=8))
     found = compare_learning(ours, theirs, rng=rng())
     one, other = performances(ours), performances(theirs)
-    both = [1, 2, 4, 6, 7, 8, 9]
+    both = range(8)
     assert found.pairs == len(both)
     assert found.difference == pytest.approx(sum(one[k] - other[k] for k in both) / len(both))
 
@@ -72,7 +72,9 @@ def test_agents_that_are_alike_differ_alike_from_a_third() -> None:
         Learned(measure="final:10"),
         Learned(steps=60),
         Learned(config={"horizon": 7}),
-        Learned(missing=10),
+        Learned(missing=1),
+        Learned(lost=(1,)),
+        Learned(lost=(1,), fault=-60_000.0),
     ],
 )
 def test_what_does_not_measure_the_same_is_not_compared(other: Learned) -> None:
@@ -80,9 +82,10 @@ def test_what_does_not_measure_the_same_is_not_compared(other: Learned) -> None:
         compared(other, Learned())
 
 
-def test_agents_without_a_run_that_both_completed_are_not_compared() -> None:
-    with pytest.raises(UsageError, match="that both agents have completed"):
-        compared(Learned(runs=2, lost=(0,)), Learned(runs=2, lost=(1,)))
+def test_a_run_that_the_agents_fault_ended_is_compared_as_what_it_is_worth() -> None:
+    found = compared(Learned(lost=(1,), fault=-60_000.0), Learned(fault=-60_000.0))
+    assert found.pairs == 10
+    assert found.difference < -5_000
 
 
 @pytest.mark.parametrize(("runs", "has_interval"), [(1, False), (4, False), (5, True)])

@@ -92,10 +92,12 @@ def test_lengths_that_shrink_a_lot_are_drawn_on_a_logarithmic_axis(tmp_path: Pat
 
 def test_lost_runs_are_told_listed_and_drawn_as_far_as_they_went(tmp_path: Path) -> None:
     page = read(tmp_path, learned(Learned(lost=(2,), missing=1)))
-    assert "2 of 10 planned runs were not played to their end" in page.text
+    assert "no score" in page.text
+    assert "declare one with --worst-performance" in page.text
+    assert "1 of 10 runs not played" in page.text
+    assert "The 8 completed runs alone" in page.text
     assert "the agent did not answer in time" in page.text
     assert "not in the mean" in page.text
-    assert "mean over 8 runs" in page.text
     dotted = [
         line
         for line in page.figures["run-0-curve-figure"]["data"]
@@ -125,9 +127,9 @@ def test_the_numbers_of_every_run_stand_in_a_table(tmp_path: Path) -> None:
 
 def three() -> list[Result]:
     return [
-        learned(Learned(label="sarsa")),
-        learned(Learned(label="fast", pace=3.0, seed=1)),
-        learned(Learned(label="poor", best=-400.0, seed=2, lost=(1,))),
+        learned(Learned(label="sarsa", fault=-60_000.0)),
+        learned(Learned(label="fast", pace=3.0, seed=1, fault=-60_000.0)),
+        learned(Learned(label="poor", best=-400.0, seed=2, lost=(1,), fault=-60_000.0)),
     ]
 
 
@@ -140,7 +142,7 @@ def test_agents_are_compared_with_the_first(tmp_path: Path) -> None:
     assert signed(second - first) in page.text
     assert "paired bootstrap" in page.text
     assert "9 of 10 runs" in page.text
-    assert "poor is judged by its completed runs alone" in page.text
+    assert "1 of 10 runs ended by the agent's own fault" in page.text
 
 
 def test_curves_are_overlaid(tmp_path: Path) -> None:
@@ -160,13 +162,12 @@ def test_agents_that_measure_other_things_stand_side_by_side(tmp_path: Path) -> 
     assert len([t for t in traces if t.get("line", {}).get("width") == 2.5]) == 1
 
 
-def test_an_agent_without_a_completed_run_is_named(tmp_path: Path) -> None:
+def test_an_agent_without_a_score_is_named(tmp_path: Path) -> None:
     text = read(
         tmp_path, *three()[:2], learned(Learned(runs=1, lost=(0,))), names=["a", "b", "c"]
     ).text
-    assert "c completed no run, and is not compared" in text
+    assert "c has no score, and is not compared" in text
     assert "did not measure the same" not in text
-    assert "c is judged by" not in text
 
 
 def test_agents_that_learn_alike_lead_together(tmp_path: Path) -> None:

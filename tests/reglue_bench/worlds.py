@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from env_adapters import Step
@@ -36,3 +37,20 @@ class Breaking(Walk):
             corridor.left -= 1
             raise RuntimeError("the floor gave way")
         return taken
+
+
+class Lottery(Corridor):
+    """Three steps, whose reward is the action, -1 to 1; `bounded` says so in the spec."""
+
+    def __init__(self, *, bounded: bool = True) -> None:
+        super().__init__(solved={"walk": [0]}, horizon=3)
+        ends = (-1.0, 1.0) if bounded else (-math.inf, math.inf)
+        self.spec = replace(self.spec, reward_range=ends)
+
+    def world(self) -> Drawing:
+        return Drawing(self)
+
+
+class Drawing(Walk):
+    def step(self, action: Arrays) -> Step:
+        return replace(super().step(action), reward=float(action["action"][0]))

@@ -176,6 +176,15 @@ def bench(
             rich_help_panel=_META,
         ),
     ] = None,
+    worst_performance: Annotated[
+        float | None,
+        Option(
+            help="what a run (or a judged episode's return) is worth that the agent's own fault "
+            "ended (default: the least that the environment's rewards allow; without a least "
+            "reward the score is withheld)",
+            rich_help_panel=_PLAY,
+        ),
+    ] = None,
     runs: Annotated[
         int | None,
         Option(

@@ -13,6 +13,8 @@ from reglue_bench.procedures.online import Online
 from reglue_bench.procedures.procedure import Agents, Procedure, Todo, Todos
 
 __all__ = [
+    "PARAMETERS",
+    "SCORING",
     "Agents",
     "MetaLearning",
     "MultiTask",
@@ -36,6 +38,9 @@ PARAMETERS = {
     "online": ("runs", "episodes", "steps", "episode_limit", "measure"),
 }
 """Which of a plan's parameters each procedure takes; `episodes` or `steps`, not both."""
+
+SCORING = ("worst_performance",)
+"""Parameters that say how a plan is scored, whatever its procedure."""
 
 
 def procedure_of(plan: Plan) -> Procedure:

@@ -92,14 +92,14 @@ def _performances(agents: Sequence[Shown]) -> Plot:
     names = [agent.name for agent in agents]
     traces: list[go.Box | go.Scatter] = []
     for row, agent in enumerate(agents):
-        if agent.online.performance is not None:
+        if agent.online.completed:
             traces.append(performance_dots(agent.online, row=row, colour=agent.colour))
-            traces.append(performance_mean(agent.online, row=row - 0.4, colour=agent.colour))
+            traces += performance_mean(agent.online, row=row - 0.4, colour=agent.colour)
     return Plot(
         id="compare-runs",
         title="Every run",
-        caption="Each dot is a run's performance; the diamonds are the means, with their 95 % "
-        "t-intervals.",
+        caption="Each dot is a completed run's performance; the diamonds are the means, with their "
+        "95 % t-intervals, of agents whose runs were all completed.",
         summary=f"Performance of each run of {plural(len(agents), 'agent')}.",
         figure=figure(
             traces,

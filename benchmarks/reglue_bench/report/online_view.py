@@ -6,7 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from reglue.errors import UsageError
 from reglue_bench.learning_comparison import compare_all_learning
-from reglue_bench.learning_summary import how_fresh, what_is_measured
+from reglue_bench.learning_summary import (
+    how_fresh,
+    scored_as_worst,
+    what_is_measured,
+    why_withheld,
+)
 from reglue_bench.paired import Difference
 from reglue_bench.report.compare_view import badges
 from reglue_bench.report.comparison_plots import Named
@@ -42,7 +47,7 @@ from reglue_bench.result import OnlineScore, Result
 
 RUNS = Judged(
     unit="run",
-    enough="five runs that both have completed",
+    enough="two runs of either",
     every="Every run",
     score="performance",
     amount=signed,
@@ -52,11 +57,11 @@ RUNS = Judged(
 def online_view(name: str, result: Result, *, run_id: str) -> Run:
     """Everything the page says about an online result."""
     online = _online(result)
-    runs = plural(len(online.completed), "run")
+    runs = plural(len(online.runs), "run")
     return Run(
         id=run_id,
         name=name,
-        score="–" if online.performance is None else value(online.performance),
+        score="no score" if online.performance is None else value(online.performance),
         meaning=f"{what_is_measured(online)}, mean over {runs}",
         interval="" if online.interval95 is None else values(online.interval95),
         track=value_tracks([online])[0],
@@ -80,7 +85,9 @@ def online_comparison(runs: Sequence[Named], *, seed: int) -> ComparisonView:
     ranked = {
         place: performance
         for place in alike
-        if (performance := scores[place].performance) is not None and not runs[place][1].baseline
+        if (performance := scores[place].performance) is not None
+        and runs[place][1].complete
+        and not runs[place][1].baseline
     }
     return ComparisonView(
         score="performance",
@@ -113,15 +120,18 @@ def _row(place: int, named: Named, track: Track | None, found: Difference | None
 
 
 def _notes(result: Result, online: OnlineScore) -> list[str]:
-    notes = []
-    lost = [run for run in online.runs if run.status != "ok"]
-    if lost:
+    notes = [_sentence(words) for words in (*scored_as_worst(online), *why_withheld(online))]
+    if online.completed_only is not None and len(online.completed) < len(online.runs):
         notes.append(
-            f"{count(len(lost))} of {plural(len(online.runs), 'planned run')} were not played to "
-            "their end. They have no performance, and the means leave them out: if runs that go "
-            "badly are lost more often, the means are too good."
+            f"The {plural(len(online.completed), 'completed run')} alone: "
+            f"{value(online.completed_only)}, in which what was not played to its end is left out; "
+            "if runs that go badly end early more often, that is too good."
         )
     return [*notes, *ending_and_baseline(result)]
+
+
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}."
 
 
 def _comparison_notes(
@@ -136,9 +146,9 @@ def _comparison_notes(
     ]
     notes += power_notes(found, RUNS)
     notes += [
-        f"{name} is judged by its completed runs alone."
+        f"{name}: {words}."
         for name, run in runs
-        if 0 < len(_online(run).completed) < len(_online(run).runs)
+        for words in (*scored_as_worst(_online(run)), *why_withheld(_online(run)))
     ]
     if any(run.baseline for _, run in runs):
         notes.append("Baselines were told what the benchmark hides: they are not to be ranked.")
@@ -147,12 +157,11 @@ def _comparison_notes(
 
 def _side_by_side(named: Named, first: Named) -> str:
     for name, run in (named, first):
-        if not _online(run).completed:
-            return f"{name} completed no run, and is not compared."
+        if _online(run).performance is None:
+            return f"{name} has no score, and is not compared."
     return (
-        f"{named[0]} and {first[0]} did not measure the same (another environment, length of a run "
-        "or measure, or no run that both have completed): they stand side by side and are not "
-        "compared."
+        f"{named[0]} and {first[0]} did not measure the same (another environment, length of a "
+        "run, measure or worst performance): they stand side by side and are not compared."
     )
 
 

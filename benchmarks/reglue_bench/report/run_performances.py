@@ -14,14 +14,19 @@ OWN = AGENTS[0]
 
 def run_performances(online: OnlineScore, *, plot_id: str) -> Plot:
     """Each completed run a dot, their mean with its interval, and a table of all runs."""
-    completed = [run for run in online.completed if run.performance is not None]
+    completed = online.completed
     performances = [run.performance for run in completed if run.performance is not None]
     words = what_is_measured(online)
     return Plot(
         id=plot_id,
         title="Every run",
         caption=f"Each dot is a run's performance: {words}. The diamond is their mean, with its "
-        "95 % t-interval.",
+        "95 % t-interval."
+        + (
+            " Runs that were not played to their end are not drawn, nor is a mean that holds them."
+            if len(completed) < len(online.runs)
+            else ""
+        ),
         summary=f"Performance of {plural(len(completed), 'completed run')} of "
         f"{count(len(online.runs))}"
         + (
@@ -32,7 +37,7 @@ def run_performances(online: OnlineScore, *, plot_id: str) -> Plot:
         figure=figure(
             [
                 performance_dots(online, row=0, colour=OWN),
-                performance_mean(online, row=-0.45, colour=OWN),
+                *performance_mean(online, row=-0.45, colour=OWN),
             ]
             if completed
             else [],
@@ -68,12 +73,14 @@ def performance_dots(online: OnlineScore, *, row: float, colour: str) -> go.Box:
     )
 
 
-def performance_mean(online: OnlineScore, *, row: float, colour: str) -> go.Scatter:
-    """The mean over runs with its interval."""
-    performance = online.performance or 0.0
+def performance_mean(online: OnlineScore, *, row: float, colour: str) -> list[go.Scatter]:
+    """The mean over runs with its interval, where all were played to their end."""
+    performance = online.performance
+    if performance is None or len(online.completed) < len(online.runs):
+        return []
     low, high = online.interval95 or (performance, performance)
     told = f"<br>95 % interval {values(online.interval95)}" if online.interval95 else ""
-    return go.Scatter(
+    mean = go.Scatter(
         x=[performance],
         y=[row],
         mode="markers",
@@ -90,6 +97,7 @@ def performance_mean(online: OnlineScore, *, row: float, colour: str) -> go.Scat
         hoverinfo="text",
         hovertext=[f"<b>mean {value(performance)}</b>{told}"],
     )
+    return [mean]
 
 
 def _run_table(online: OnlineScore) -> Table:

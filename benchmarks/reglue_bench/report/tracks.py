@@ -16,10 +16,14 @@ def rate_track(rate: float, interval: Interval, *, ends: Sequence[str] = ()) -> 
 
 
 def value_tracks(scores: Sequence[OnlineScore]) -> list[Track | None]:
-    """Performances on one scale, which holds every run and interval; None without spread."""
-    seen = [each for score in scores for each in (*_of_runs(score), *(score.interval95 or ()))]
+    """Performances on one scale, which holds every run and interval; None without spread.
+
+    Also None where a run was not played to its end: the worst performance would dwarf the rest.
+    """
+    shown = [score for score in scores if len(score.completed) == len(score.runs)]
+    seen = [each for score in shown for each in (*_of_runs(score), *(score.interval95 or ()))]
     low, high = (min(seen), max(seen)) if seen else (0.0, 0.0)
-    return [_track(score, low, high) if low < high else None for score in scores]
+    return [_track(score, low, high) if score in shown and low < high else None for score in scores]
 
 
 def _track(score: OnlineScore, least: float, most: float) -> Track | None:
