@@ -24,6 +24,7 @@ demo: .venv/is-installed ## evaluate an agent process on Meta-World and name its
 
 test: .venv/dev-is-installed ## run every test but those of other languages and of containers
 	.ci/gl
+	.ci/sandbox
 	$(BIN)/python -m pytest -n $(JOBS) --ignore tests/agent_clients --ignore tests/docker
 
 test-clients: .venv/dev-is-installed clients ## the clients in other languages: their tests, and the protocol's rules

@@ -10,6 +10,7 @@ import shlex
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,6 +19,7 @@ from glue_server.agent_environment import agent_environment
 from glue_server.environment_port import EnvironmentPort
 from glue_server.launch import AgentProcess
 from glue_server.port import AgentPort, LocalPort
+from glue_server.sandbox import Launch, SandboxName, choose_sandbox
 from reglue.errors import AgentDisconnected, AgentFault, EnvironmentFault, ReglueError, UsageError
 from reglue.invitation import Invitation
 from reglue.loading import agent_name
@@ -34,6 +36,10 @@ class AgentHost(Protocol):
     @property
     def renews(self) -> bool:
         """Whether another host would bring an agent of the same kind that knows nothing."""
+
+    @property
+    def isolation(self) -> str:
+        """What keeps the agent from the benchmark: a Sandbox's, `in process` or `remote`."""
 
     def port(self) -> AgentPort:
         """The agent, ready for init. Raises AgentFault if it does not come."""
@@ -56,6 +62,10 @@ class Entrance(Protocol):
     def local_invitation(self) -> Invitation:
         """What programs on this machine are told."""
 
+    @property
+    def sockets(self) -> Path | None:
+        """The folder of the Unix sockets that programs on this machine may come by."""
+
     def next(self, role: str, timeout_s: float) -> Any | None:
         """The next partner of `role` that has joined; None if none has in time."""
 
@@ -70,6 +80,7 @@ class ObjectHost:
     """An agent object in this process."""
 
     renews = False
+    isolation = "in process"
 
     def __init__(self, agent: object) -> None:
         """Raises NotAnAgent if it lacks a method."""
@@ -105,6 +116,10 @@ class Program:
     log_file: Path  # where its stdout and stderr go
     folder: str  # in which it runs
     environment: Mapping[str, str] = field(default_factory=agent_environment)
+    sandbox: SandboxName = "none"
+    image: str | None = None  # of a container
+    readable: Sequence[Path] = ()  # what it may read in a sandbox, beside what it names
+    hidden: Sequence[Path] = ()  # what it must not see there
     is_ours: bool = False  # `reglue join`, whose wrong usage is the caller's
 
 
@@ -162,20 +177,18 @@ class _Served:
         self._server: Entrance = server or GlueServer(
             door.listen, token=door.token, places={self.role: 1}, transport=door.transport
         )
+        self.isolation = "remote"
+        self._enclosing = ExitStack()
         try:
             if program is not None:
-                self._process = AgentProcess(
-                    program.command,
-                    environment={**program.environment, **_where(self._server.local_invitation)},
-                    log_file=program.log_file,
-                    folder=program.folder,
-                )
+                self._process = self._started(program, announce or _to_nobody)
             elif announce and not self._has_come():
                 announce(
                     f"waiting up to {self._timeout_s:g} s for an {self.role}; "
                     f"in another terminal:\n  {how_to_join(self.role, self._server.invitation)}"
                 )
         except BaseException:
+            self._enclosing.close()
             if self._closes:
                 self._server.close()
             raise
@@ -193,8 +206,28 @@ class _Served:
             self._server.close()
         if self._process is not None:
             self._process.end(patience_s=2.0)
+        self._enclosing.close()
         if not self._closes:
             self._make_room(reason)
+
+    def _started(self, program: Program, say: Callable[[str], None]) -> AgentProcess:
+        launch = Launch(
+            program.command,
+            {**program.environment, **_where(self._server.local_invitation)},
+            program.folder,
+            hidden=program.hidden,
+            readable=program.readable,
+            sockets=self._server.sockets,
+        )
+        sandbox = choose_sandbox(program.sandbox, launch, say, image=program.image)
+        self.isolation = sandbox.isolation
+        enclosed = self._enclosing.enter_context(sandbox.enclosed(launch))
+        return AgentProcess(
+            enclosed.command,
+            environment=enclosed.environment,
+            log_file=program.log_file,
+            folder=enclosed.folder,
+        )
 
     def _wait(self) -> Any:
         """The partner's port. Raises `lost` if it leaves first or never comes."""
@@ -204,7 +237,8 @@ class _Served:
                 break
             if self._process and (how := self._process.ended()):
                 if self._is_wrong_usage(self._process):
-                    raise UsageError(self._process.last_lines().replace("reglue join: ", ""))
+                    words = self._process.last_lines().replace("reglue join: ", "")
+                    raise UsageError(words + self._hint())
                 raise self.lost(f"{how} before it joined")
             if time.monotonic() > deadline:
                 raise self.lost(
@@ -227,6 +261,15 @@ class _Served:
             port.close(reason)
             self._server.release(port)
             port = None
+
+    def _hint(self) -> str:
+        """For a program that failed because it is shut in."""
+        if self.isolation == "none":
+            return ""
+        return (
+            f" (in a sandbox, {self.isolation}: it reads the system, its folder and what it was "
+            "named, and writes to its home alone; --sandbox none lifts that, for code you trust)"
+        )
 
     def _is_wrong_usage(self, process: AgentProcess) -> bool:
         is_ours = self._program is not None and self._program.is_ours
@@ -255,6 +298,7 @@ class ServedHost(_Served):
         if how and how not in words:
             words += f"; {how}"
         # On lines of their own: who tells the first line alone tells what happened.
+        words += self._hint()
         if printed := self._process.last_lines():
             words += f"\nthe last lines of {self._program.log_file.name}:\n{printed}"
         return words
@@ -270,6 +314,10 @@ class ServedEnvironment(_Served):
         """Wait for the environment. Raises EnvironmentFault if it never comes."""
         port: EnvironmentPort = self._wait()
         return port
+
+
+def _to_nobody(words: str) -> None:
+    """Nobody listens."""
 
 
 def _where(invitation: Invitation) -> dict[str, str]:

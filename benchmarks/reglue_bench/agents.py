@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Callable
 from pathlib import Path
 
+from env_adapters.cache import cache_folder
 from glue_server.agent_environment import agent_environment
 from glue_server.hosts import (
     AgentHost,
@@ -17,6 +18,7 @@ from glue_server.hosts import (
     join_command,
 )
 from reglue.errors import UsageError
+from reglue_bench.ledger import FILE as LEDGER
 from reglue_bench.settings import AGENT_WAIT, Settings
 
 __all__ = ["AGENT_LOG", "AgentHost", "ObjectHost", "served_host"]
@@ -56,5 +58,20 @@ def _program(settings: Settings, log_file: Path) -> Program | None:
         raise UsageError("no agent: give --agent NAME, --agent-cmd PROGRAM, or --agent wait")
     else:
         command, is_ours = join_command(settings.agent, settings.agent_args), True
-    environment = agent_environment(settings.agent_env)
-    return Program(command, log_file, settings.directory, environment, is_ours=is_ours)
+    return Program(
+        command,
+        log_file,
+        settings.directory,
+        agent_environment(settings.agent_env),
+        sandbox=settings.chosen_sandbox,
+        image=settings.sandbox_image,
+        readable=[Path(settings.directory, path) for path in settings.sandbox_read],
+        hidden=[*_own_folders(log_file.parent), *settings.hidden],
+        is_ours=is_ours,
+    )
+
+
+def _own_folders(run: Path) -> list[Path]:
+    """The benchmark's: runs beside this one tell its goals too."""
+    beside = [file.parent for file in run.resolve().parent.glob(f"*/{LEDGER}")]
+    return [*{run.resolve(), *beside}, *filter(None, [cache_folder()])]

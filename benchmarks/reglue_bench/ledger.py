@@ -160,10 +160,14 @@ class Ledger:
 
     def name_agent(self, name: str) -> str:
         """What the run's agent calls itself: the first one to come names it."""
-        with self._transaction() as connection:
-            row = {"name": AGENT_NAME, "value": name}
-            connection.execute(sqlite.insert(tables.about).values(row).on_conflict_do_nothing())
+        self.note(AGENT_NAME, name)
         return self.about[AGENT_NAME]
+
+    def note(self, name: str, value: str) -> None:
+        """An entry of `about`, unless there is one of that name."""
+        with self._transaction() as connection:
+            row = {"name": name, "value": value}
+            connection.execute(sqlite.insert(tables.about).values(row).on_conflict_do_nothing())
 
     def begin_session(self) -> int:
         """A process starts to write; the key of its totals."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -146,8 +147,13 @@ def listen(
         places=places,
         grace_s=grace_s,
         transport=settings.transport,
-        open_lane=settings.open_lane,
+        open_lane=settings.open_lane or _is_another_user(settings),
     )
+
+
+def _is_another_user(settings: Settings) -> bool:
+    """Whether an agent's program may be; it must show its token as well."""
+    return settings.chosen_sandbox != "none" and os.getuid() == 0
 
 
 class RemotePool(PortPool):

@@ -25,6 +25,13 @@ from reglue_bench.episodes import EpisodeRow, Episodes
 
 Interval = tuple[float, float]
 
+Isolation = Literal["in process", "none", "remote", "user", "bubblewrap", "container"]
+"""What kept an agent from the benchmark's files and memory, the weakest first.
+
+`in process`: an object in the driver's own process. `none`: a program with the driver's
+rights. `remote`: it dialled in by itself, so its host knows. Else a sandbox.
+"""
+
 _AT_ONCE = 100  # episodes that are made into text
 
 
@@ -53,6 +60,7 @@ class AgentIdentity(_Record):
     label: str  # as the report calls it
     checkpoint_sha256: str | None = None
     training_seed: int | None = None
+    isolation: Isolation | None = None  # None: nobody has come, or an older version's result
 
 
 class Intervals(_Record):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from glue_server import Outcome, Pool
 from glue_server.interrupts import interruptible, uninterrupted
@@ -25,7 +25,7 @@ from reglue_bench.plan import Plan, difference, run_secret
 from reglue_bench.pools import LentPool, make_pool
 from reglue_bench.procedures import Procedure, Todo, Todos, procedure_of
 from reglue_bench.recorder import Recorder
-from reglue_bench.result import AgentIdentity, Ending, Result
+from reglue_bench.result import AgentIdentity, Ending, Isolation, Result
 from reglue_bench.score import score
 from reglue_bench.settings import AGENT_WAIT, Settings
 from reglue_bench.stage import Stage
@@ -34,6 +34,8 @@ from reglue_bench.versions import versions
 from reglue_bench.watching import Begun, Watcher
 
 WORKER_LOG = "workers.log"
+
+_ISOLATION = "isolation "  # begins entries of `about`: one for each kind that there was
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +182,11 @@ class _Session:
             closing.callback(self._stage.close, self._farewell)
 
     def _make_host(self) -> AgentHost:
+        host = self._new_host()
+        self._ledger.note(f"{_ISOLATION}{host.isolation}", "")
+        return host
+
+    def _new_host(self) -> AgentHost:
         if self._request.agent is not None:
             return ObjectHost(self._request.agent)
         return served_host(
@@ -285,4 +292,5 @@ def _identity(ledger: Ledger, settings: Settings) -> AgentIdentity:
         label=settings.label or name,
         checkpoint_sha256=about.get("agent checkpoint"),
         training_seed=settings.training_seed,
+        isolation=next((each for each in get_args(Isolation) if _ISOLATION + each in about), None),
     )

@@ -19,6 +19,7 @@ from pydantic import (
 )
 
 from glue_server.options import GRACE_S
+from glue_server.sandbox import SandboxName
 from glue_server.timeouts import Timeouts
 from reglue.errors import UsageError
 from reglue.transport import Transport
@@ -66,6 +67,10 @@ class Settings(BaseModel):
     agent_cmd: str | None = None  # any program that dials in
     agent_args: dict[str, str] = {}
     agent_env: list[str] = []  # variables that its program is given beside the usual ones
+    sandbox: SandboxName | None = None  # None: auto where there is a secret, else none
+    sandbox_image: str | None = None  # of `container`
+    sandbox_read: list[Path] = []  # what its program may read beside what it names
+    hidden: list[Path] = []  # what it must not see in a sandbox: other agents' files
     label: str | None = None
     training_seed: int | None = None
 
@@ -100,6 +105,11 @@ class Settings(BaseModel):
         if self.agent and self.agent_cmd:
             raise ValueError("give --agent or --agent-cmd, not both")
         return self
+
+    @property
+    def chosen_sandbox(self) -> SandboxName:
+        """A secret says that agents of others are hosted."""
+        return self.sandbox or ("none" if self.secret is None else "auto")
 
     @property
     def timeouts(self) -> Timeouts:

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from reglue_bench.learning_summary import learning_notes, learning_table
 from reglue_bench.result import Interval, Result
+from reglue_bench.words import isolation_words
 
 
 def print_summary(console: Console, result: Result) -> None:
@@ -42,7 +43,7 @@ def _table(result: Result) -> Table:
 
 def notes(result: Result) -> list[str]:
     """What a reader of the score has to know."""
-    lines = []
+    lines = [f"isolation: {isolation_words(result.agent.isolation)}"]
     if result.before_adaptation is not None:
         lines.append(f"before adaptation: {result.before_adaptation.mean_success_rate:.3f}")
     if result.upstream is not None:

@@ -9,6 +9,20 @@ from itertools import pairwise
 _BARS = "▁▂▃▄▅▆▇█"
 
 
+def isolation_words(isolation: str | None) -> str:
+    """What kept an agent from the benchmark, and what that leaves to trust."""
+    match isolation:
+        case None:
+            return "not known"
+        case "none" | "in process":
+            return f"{isolation}: the score stands if the agent's code is trusted"
+        case "remote":
+            return (
+                "remote: it dialled in; whether it learned between runs is known to its host alone"
+            )
+    return f"{isolation}, a sandbox"
+
+
 def span(seconds: float) -> str:
     """`75` is `1 min 15 s`."""
     minutes, rest = divmod(round(seconds), 60)

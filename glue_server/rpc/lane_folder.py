@@ -25,26 +25,26 @@ class LaneFolder:
     def __init__(self, roles: Iterable[str], *, for_all: bool = False) -> None:
         """`for_all` lets other users of this machine in. Raises UsageError."""
         roles = tuple(roles)
-        self._folder = _new_folder(max(map(len, roles)), 0o711 if for_all else 0o700)
+        self.folder = _new_folder(max(map(len, roles)), 0o711 if for_all else 0o700)
         self.sockets: Mapping[str, socket.socket] = {}
         try:
             self.sockets = {
                 role: _listening(self.path(role), 0o666 if for_all else 0o600) for role in roles
             }
-            _sweep(self._folder)
+            _sweep(self.folder)
         except BaseException:
             self.close()
             raise
 
     def path(self, role: str) -> str:
         """Of the socket of that role."""
-        return str(self._folder / role)
+        return str(self.folder / role)
 
     def close(self) -> None:
         """Remove the folder."""
         for listener in self.sockets.values():
             listener.close()
-        _remove(self._folder)
+        _remove(self.folder)
 
 
 def _new_folder(name_length: int, mode: int) -> Path:

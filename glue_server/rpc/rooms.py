@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+from pathlib import Path
 from typing import Any
 
 from glue_server.rpc.line import Line, Seat
@@ -57,10 +58,16 @@ class Room:
     """What one run sees of a server that several share: who comes with its token."""
 
     def __init__(
-        self, lobby: Lobby, *, invitation: Invitation, local_invitation: Invitation
+        self,
+        lobby: Lobby,
+        *,
+        invitation: Invitation,
+        local_invitation: Invitation,
+        sockets: Path | None,
     ) -> None:
         self.invitation = invitation
         self.local_invitation = local_invitation
+        self.sockets = sockets
         self._lobby = lobby
 
     def next(self, role: str, timeout_s: float) -> Any | None:

@@ -57,6 +57,7 @@ class GlueServer(Listener):
         counts = {"agent": 1} if places is None else places
         grace = grace_s if isinstance(grace_s, Mapping) else dict.fromkeys(counts, grace_s)
         folder = _folder(counts, transport, for_all=open_lane)
+        self.sockets = folder.folder if folder else None
         self._lane_paths = {role: folder.path(role) if folder else "" for role in counts}
         self._lobby = Lobby(self.token, self._places(counts, grace))
         self._rooms = Rooms(self._lobby)
@@ -86,6 +87,7 @@ class GlueServer(Listener):
             lobby,
             invitation=public_invitation(self.address, told, self._tls, advertise=self._advertise),
             local_invitation=local_invitation(self.address, own, self._tls),
+            sockets=self.sockets,
         )
 
     def next(self, role: str, timeout_s: float) -> Any | None:

@@ -35,6 +35,7 @@ wait = true
     )
     first, second, third = read_bakeoff(path, {"listen": "127.0.0.1:4096", "secret": "s"})
     shared = Settings(
+        hidden=[path.resolve()],
         benchmark="MT10",
         seed=4,
         num_episodes=2,
@@ -123,3 +124,25 @@ def test_the_example_and_the_help_can_be_read(
     assert mine.settings.agent_args["gain"] == "8"
     assert cpp.settings.agent_cmd == "./build/my_agent"
     assert (far.waits, far.token) == (True, "far-away")
+
+
+def test_agents_of_a_bakeoff_do_not_see_each_others_files(tmp_path: Path) -> None:
+    """Nor tokens, nor the file that names them; what two agents share, both see."""
+    for name in ("a.py", "b.py", "shared.py", "far.token", "run.sh"):
+        (tmp_path / name).write_text("secret", encoding="utf-8")
+    file = tmp_path / "bakeoff.toml"
+    file.write_text(
+        '[benchmark]\nname = "MT1"\n'
+        '[agents.a]\nagent = "a.py:Agent"\n'
+        '[agents.b]\nagent_cmd = "/bin/sh run.sh b.py"\n'
+        '[agents.c]\nagent_cmd = "/bin/sh run.sh shared.py:X"\n'
+        '[agents.far]\nwait = true\ntoken_file = "far.token"\n',
+        encoding="utf-8",
+    )
+    hidden = {
+        each.name: {path.name for path in each.settings.hidden} for each in read_bakeoff(file, {})
+    }
+    always = {"bakeoff.toml", "far.token"}
+    assert hidden["a"] == always | {"b.py", "run.sh", "shared.py"}
+    assert hidden["b"] == always | {"a.py", "shared.py"}
+    assert hidden["c"] == always | {"a.py", "b.py"}

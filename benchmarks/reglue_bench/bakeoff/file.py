@@ -18,7 +18,8 @@ from reglue_bench.settings import AGENT_WAIT, Settings, read_settings
 from reglue_bench.toml_file import TomlFile
 
 _ELSEWHERE = frozenset(
-    "agent agent_cmd agent_args agent_env label training_seed secret directory listen token "
+    "agent agent_cmd agent_args agent_env sandbox sandbox_image sandbox_read hidden label "
+    "training_seed secret directory listen token "
     "advertise tls tls_cert tls_key ca grace transport open_lane".split()
 )
 """Settings that are an agent's own, or said on the command line."""
@@ -100,10 +101,26 @@ def read_bakeoff(path: Path, hosting: Mapping[str, object]) -> list[Entrant]:
         )
     about = _benchmark(path, file.benchmark)
     folder = path.resolve().parent
+    given = {**about, **hosting, "directory": str(folder)}
     return [
-        _entrant(path, name, table, {**about, **hosting, "directory": str(folder)})
+        _entrant(path, name, table, {**given, "hidden": _files_of_others(path, name, file)})
         for name, table in file.agents.items()
     ]
+
+
+def _files_of_others(path: Path, name: str, file: _File) -> list[Path]:
+    """What an agent must not see in a sandbox: this file, tokens, and others' programs."""
+    folder = path.resolve().parent
+    tokens = {folder / each.token_file for each in file.agents.values() if each.token_file}
+    others = {each for table in file.agents.values() for each in _named_files(folder, table)}
+    return sorted({path.resolve()} | tokens | (others - _named_files(folder, file.agents[name])))
+
+
+def _named_files(folder: Path, table: _Agent) -> set[Path]:
+    """Files beside ours that a table names: `file.py` of `file.py:Class`, words of a command."""
+    words = [table.agent or "", *(table.agent_cmd or "").split()]
+    found = {folder / (word.rpartition(":")[0] or word) for word in words}
+    return {each for each in found if each.is_file() and each.is_relative_to(folder)}
 
 
 def _checked(path: Path, tables: Mapping[str, Any]) -> _File:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from glue_server import Pool
@@ -77,6 +78,11 @@ class StoppableRoom:
     def local_invitation(self) -> Invitation:
         """The room's."""
         return self._room.local_invitation
+
+    @property
+    def sockets(self) -> Path | None:
+        """The room's."""
+        return self._room.sockets
 
     def next(self, role: str, timeout_s: float) -> Any | None:
         """As the room's. Raises KeyboardInterrupt where it would wait."""

@@ -3,10 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
 
+from typer import Option
+
+from glue_server.sandbox import SandboxName
 from reglue.errors import UsageError
 from reglue.loading import parsed
+
+_SANDBOX = "What the agent's program may touch"
+
+Sandbox: TypeAlias = Annotated[
+    SandboxName | None,
+    Option(
+        help="bubblewrap: it sees the system, its folder and the files that it is named, and "
+        "writes to its home alone; user: as a user who owns nothing (needs root); container; "
+        "auto: the strongest of these that works; none: as you, for code that you trust. "
+        "(default: auto with a secret, as for agents of others; else none)",
+        rich_help_panel=_SANDBOX,
+    ),
+]
+SandboxImage: TypeAlias = Annotated[
+    str | None,
+    Option(
+        metavar="IMAGE",
+        help="the container's, in which there are the agent's program and Reglue's SDK",
+        rich_help_panel=_SANDBOX,
+    ),
+]
+SandboxRead: TypeAlias = Annotated[
+    list[Path] | None,
+    Option(
+        metavar="PATH",
+        help="a file or folder in your home or /tmp that it may read in bubblewrap or a "
+        "container; repeat for more",
+        rich_help_panel=_SANDBOX,
+    ),
+]
 
 
 def environment_arguments(words: Sequence[str]) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from reglue_bench.bakeoff import REPORT, Bakeoff, Entrant, read_bakeoff
 from reglue_bench.bakeoff.bakeoff import is_interrupted
 from reglue_bench.bakeoff.file import BENCHMARK
 from reglue_bench.bakeoff.table import comparison_table
+from reglue_bench.cli.arguments import Sandbox, SandboxImage, SandboxRead
 from reglue_bench.cli.bench import exit_code
 from reglue_bench.progress import Lines, watcher
 from reglue_bench.report import draw_report, first_frames, names
@@ -81,6 +82,9 @@ def bakeoff(
     grace: Grace = None,
     transport: TransportOption = None,
     open_lane: OpenLane = None,
+    sandbox: Sandbox = None,
+    sandbox_image: SandboxImage = None,
+    sandbox_read: SandboxRead = None,
 ) -> None:
     """Play several agents over the same plan, and say which is better.
 
@@ -139,6 +143,9 @@ def bakeoff(
         "grace": grace,
         "transport": transport,
         "open_lane": open_lane,
+        "sandbox": sandbox,
+        "sandbox_image": sandbox_image,
+        "sandbox_read": sandbox_read,
     }
     given = {name: value for name, value in hosting.items() if value is not None}
     if resume and out is None:

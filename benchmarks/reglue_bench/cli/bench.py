@@ -25,7 +25,12 @@ from glue_server.options import (
 )
 from reglue.errors import UsageError
 from reglue.join import pairs
-from reglue_bench.cli.arguments import environment_arguments
+from reglue_bench.cli.arguments import (
+    Sandbox,
+    SandboxImage,
+    SandboxRead,
+    environment_arguments,
+)
 from reglue_bench.custom import is_custom
 from reglue_bench.evaluation import plan_and_start
 from reglue_bench.evaluation import resume as resume_run
@@ -328,6 +333,9 @@ def bench(
     grace: Grace = None,
     transport: TransportOption = None,
     open_lane: OpenLane = None,
+    sandbox: Sandbox = None,
+    sandbox_image: SandboxImage = None,
+    sandbox_read: SandboxRead = None,
 ) -> None:
     """Evaluate an agent on a benchmark.
 

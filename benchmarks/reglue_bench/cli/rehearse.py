@@ -11,7 +11,7 @@ from typer import Argument, Exit, Option
 from glue_server.command import FAULTS, OK, console, run_command
 from reglue.errors import UsageError
 from reglue.join import pairs
-from reglue_bench.cli.arguments import environment_arguments
+from reglue_bench.cli.arguments import Sandbox, SandboxRead, environment_arguments
 from reglue_bench.progress import watcher
 from reglue_bench.rehearsal import rehearse
 from reglue_bench.settings import read_settings
@@ -48,6 +48,8 @@ def try_(
     observation_dtype: Annotated[str, Option(help="float64 or float32")] = "float64",
     reveal_tasks: Annotated[bool, Option("--reveal-tasks", help="add a tensor `task`")] = False,
     step_timeout: Annotated[float, Option(help="seconds for a turn")] = 60.0,
+    sandbox: Sandbox = None,
+    sandbox_read: SandboxRead = None,
 ) -> None:
     """Rehearse: a few short episodes, and what would fail.
 
@@ -73,6 +75,8 @@ def try_(
         observation_dtype=observation_dtype,
         reveal_tasks=reveal_tasks,
         step_timeout=step_timeout,
+        sandbox=sandbox,
+        sandbox_read=sandbox_read or [],
         connect_timeout=60.0,
         first_step_timeout=120.0,
     )

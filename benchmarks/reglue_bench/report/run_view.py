@@ -18,6 +18,7 @@ from reglue_bench.report.words import (
     seconds,
 )
 from reglue_bench.result import Result
+from reglue_bench.words import isolation_words
 
 SHADES = {
     "success": SUCCESS,
@@ -70,6 +71,7 @@ def who_and_what(result: Result) -> list[tuple[str, str]]:
         ("agent", agent.label if agent.label == agent.name else f"{agent.label} ({agent.name})"),
         ("training seed", "" if agent.training_seed is None else str(agent.training_seed)),
         ("checkpoint", (agent.checkpoint_sha256 or "")[:12]),
+        ("isolation", isolation_words(agent.isolation)),
         ("benchmark", result.benchmark),
         ("environment that dialled in", str(result.parameters.get("environment", ""))),
         ("procedure", PROCEDURES.get(result.procedure, result.procedure)),

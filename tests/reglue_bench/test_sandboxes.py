@@ -1,0 +1,240 @@
+"""What an agent's program can do to its benchmark from within a sandbox: nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reglue.errors import UsageError
+from reglue_bench.evaluation import resume
+from reglue_bench.result import Result
+from reglue_bench.watching import Unwatched
+from tests.leftovers import nothing_left
+from tests.programs import program
+from tests.reglue_bench.remote import Unheard
+from tests.reglue_bench.toys import Seeded, corridor_plan, joining, play, rows
+
+ROOT = Path(__file__).parents[2]
+SECRET = "a-secret-of-the-hosts"
+ATTACKS = Path(__file__).with_name("attacks.sh")
+
+SANDBOXES = ["bubblewrap", "user"]
+"""They need bubblewrap, and root: `.ci/sandbox` sees to that, or says so."""
+
+
+def attack(folder: Path, sandbox: str, *, victim: int) -> tuple[str, Result]:
+    """What the attacks printed, and what came of their run."""
+    program = folder / "attacks.sh"
+    program.write_bytes(ATTACKS.read_bytes())
+    token = folder / "token"
+    token.write_text("another-entrants", encoding="utf-8")
+    token.chmod(0o600)
+    run = folder / "run"
+    words = ["/bin/sh", str(program), str(os.getpid()), str(victim), str(run), str(folder)]
+    words.append(os.environ["REGLUE_CACHE_DIR"])
+    result = play(
+        run,
+        corridor_plan(),
+        agent_cmd=" ".join(words),
+        secret=SECRET,
+        sandbox=sandbox,
+        hidden=[token],
+    )
+    return (run / "agent.log").read_text(encoding="utf-8", errors="replace"), result
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """One that other users may read, unlike pytest's."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+@pytest.fixture
+def victim() -> Iterator[int]:
+    """The process of another agent, as far as an attacker can tell."""
+    with subprocess.Popen(["sleep", "600"]) as process:
+        yield process.pid
+        process.kill()
+
+
+@pytest.mark.parametrize("sandbox", SANDBOXES)
+def test_a_program_in_a_sandbox_gets_nothing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, victim: int, sandbox: str
+) -> None:
+    monkeypatch.setenv("TOKEN_OTHER", "the-hosts-own")
+    with nothing_left():
+        printed, result = attack(folder, sandbox, victim=victim)
+    assert [line for line in printed.splitlines() if line.startswith("got")] == []
+    assert "done" in printed  # and it did try
+    assert "has a home" in printed
+    assert "has a place for files" in printed
+    assert result.agent.isolation == sandbox
+
+
+def test_the_attacks_are_real(folder: Path, victim: int) -> None:
+    """What is trusted can do all this."""
+    printed, result = attack(folder, "none", victim=victim)
+    for won in ("a look at the run", "to write to the ledger", "to signal the driver"):
+        assert f"got {won}" in printed
+    assert result.agent.isolation == "none"
+
+
+def test_an_agent_plays_in_bubblewrap_as_outside(tmp_path: Path) -> None:
+    """Over the Unix socket too."""
+    options: dict[str, Any] = {"agent_cmd": joining("Seeded"), "sandbox": "bubblewrap"}
+    played = play(tmp_path / "in", corridor_plan(), transport="unix", **options)
+    assert rows(played) == rows(play(tmp_path / "out", corridor_plan(), Seeded()))
+
+
+def test_an_agent_plays_as_another_user_as_it_does_outside(tmp_path: Path) -> None:
+    """On a machine where Python and the agent may be read by all."""
+    code = (
+        "import sys; from pathlib import Path\n"
+        "from tests.reglue_bench.toys import *\n"
+        "options = dict(agent_cmd=joining('Seeded'), sandbox='user', transport='unix')\n"
+        "result = play(Path(sys.argv[1]), corridor_plan(), **options)\n"
+        "assert result.agent.isolation == 'user', result\n"
+        "assert result.complete, result.ended_early\n"
+    )
+    words = [*open_machine(), sys.executable, "-c", code, str(tmp_path / "run")]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def open_machine() -> list[str]:
+    """Runs a command where folders that only root may enter have what we need, and are open."""
+    words = ["bwrap", "--bind", "/", "/", "--dev-bind", "/dev", "/dev"]
+    needed = {Path(each).resolve() for each in (sys.prefix, sys.base_prefix, ROOT)}
+    for path in sorted(needed):
+        closed = next((p for p in reversed(path.parents) if not p.stat().st_mode & 0o001), None)
+        if closed is None:
+            continue
+        words += ["--perms", "0755", "--tmpfs", str(closed)]
+        for inner in (each for each in needed if each.is_relative_to(closed)):
+            for above in reversed(inner.parents):
+                if above.is_relative_to(closed):
+                    words += ["--dir", str(above)]
+            words += ["--ro-bind", str(inner), str(inner)]
+    return [*words, "--"]
+
+
+def test_another_user_must_be_able_to_read_the_program(folder: Path) -> None:
+    program = folder / "program"
+    program.write_text("#!/bin/sh\n", encoding="utf-8")
+    program.chmod(0o700)
+    with pytest.raises(UsageError, match=f"other users may not read .*{program}.*chmod"):
+        play(folder / "run", corridor_plan(), agent_cmd=str(program), sandbox="user")
+
+
+def test_a_program_that_fails_in_a_sandbox_is_told_that_it_was_in_one(tmp_path: Path) -> None:
+    result = play(
+        tmp_path / "run",
+        corridor_plan(),
+        agent_cmd=f"/bin/sh -c ': >{tmp_path}/notes'",
+        sandbox="bubblewrap",
+    )
+    assert result.ended_early is not None
+    assert "--sandbox none" in result.ended_early.what
+    assert not (tmp_path / "notes").exists()
+
+
+def test_a_killed_driver_leaves_nothing_in_bubblewrap(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path\n"
+        "from tests.reglue_bench.toys import *\n"
+        "play(Path('run'), corridor_plan(), agent_cmd='sleep 1234567', sandbox='bubblewrap')\n"
+    )
+    with program(code, tmp_path) as driver:
+        until(lambda: "1234567" in commands())
+        driver.kill()
+    until(lambda: "1234567" not in commands())
+
+
+def commands() -> str:
+    """All processes' commands."""
+    return subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+
+
+def until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_a_file_that_it_may_read_is_there_though_its_folder_is_not(tmp_path: Path) -> None:
+    weights, rest = tmp_path / "weights", tmp_path / "rest"
+    for file in (weights, rest):
+        file.write_text("seven", encoding="utf-8")
+    play(
+        tmp_path / "run",
+        corridor_plan(),
+        agent_cmd=f"/bin/sh -c 'cat {weights} {rest}'",
+        sandbox="bubblewrap",
+        sandbox_read=[weights],
+    )
+    printed = (tmp_path / "run" / "agent.log").read_text(encoding="utf-8")
+    assert printed.count("seven") == 1
+
+
+def test_who_hosts_agents_of_others_gets_the_strongest_sandbox(tmp_path: Path) -> None:
+    hosted = play(tmp_path / "a", corridor_plan(), agent_cmd=joining("Seeded"), secret=SECRET)
+    own = play(tmp_path / "b", corridor_plan(), agent_cmd=joining("Seeded"))
+    assert (hosted.agent.isolation, own.agent.isolation) == ("bubblewrap", "none")
+    assert hosted.complete
+
+
+def test_where_no_sandbox_works_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("sleep", "true"):
+        (tmp_path / name).symlink_to(shutil.which(name) or "")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    heard = Unheard()
+    result = play(
+        tmp_path / "run", corridor_plan(), agent_cmd="true", sandbox="auto", watcher=heard
+    )
+    assert result.agent.isolation == "none"
+    assert any("apt-get install bubblewrap" in said for said in heard.said)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"sandbox": "container"}, "--sandbox-image"),
+        ({"sandbox": "container", "sandbox_image": "x"}, "neither docker nor podman"),
+        ({"sandbox": "bubblewrap"}, "apt-get install bubblewrap"),
+    ],
+)
+def test_a_sandbox_that_cannot_be_had_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], words: str
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UsageError, match=words):
+        play(tmp_path / "run", corridor_plan(), agent_cmd="true", **settings)
+
+
+def test_an_object_is_in_the_benchmarks_own_process(tmp_path: Path) -> None:
+    assert play(tmp_path, corridor_plan(), Seeded()).agent.isolation == "in process"
+
+
+def test_the_weakest_isolation_of_all_sessions_is_told(tmp_path: Path) -> None:
+    stop = tmp_path / "fault"
+    stop.touch()
+    command = joining(f"Mendable --agent-arg fault={stop} --agent-arg how=exit")
+    first = play(tmp_path / "run", corridor_plan(), agent_cmd=command, sandbox="none")
+    assert not first.complete
+    stop.unlink()
+    again = resume(tmp_path / "run", Unwatched(), sandbox="bubblewrap")
+    assert again.agent.isolation == "none"
