@@ -12,7 +12,7 @@ from glue_server.port import AgentPort
 from glue_server.purse import Purse
 from glue_server.timeouts import Timeouts
 from reglue.calls import Call, Done, Hello, Init, Message, Reply, Turn
-from reglue.errors import AgentFault, BadReply
+from reglue.errors import AgentDisconnected, AgentFault, BadReply
 from reglue.spec import TaskSpec
 
 
@@ -70,7 +70,12 @@ class AgentCalls:
         """Hand a call over. Several may be under way; they are answered in their order."""
         budget = self._purse.budget(call)
         since = self._clock()
-        self._port.send(call, budget)
+        try:
+            self._port.send(call, budget)
+        except AgentDisconnected:
+            while self._under_way:  # what it said before it left tells more
+                self.receive()
+            raise
         self._under_way.append((call, since))
 
     def receive(self) -> Reply:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import select
 import time
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
@@ -33,6 +34,7 @@ NextOrder: TypeAlias = Callable[[int], Order | None]
 
 _NO_SLOTS = np.zeros(0, np.uint32)
 _MOST_GROUPS = 3
+_LOOK_MS = 200  # how often environments are asked whether they are late
 _FEW_SLOTS = 25  # of a group
 
 
@@ -104,7 +106,8 @@ class EpisodeLoop:
         except AgentFault as fault:
             for slot in sorted(self._in_play.orders):
                 yield self._in_play.outcome(slot, fault.status, str(fault))
-            self._drain()
+            with suppress(EnvironmentFault):  # the agent's came first
+                self._drain()
             raise
 
     def _divided(self) -> list[range]:
@@ -142,7 +145,8 @@ class EpisodeLoop:
             late = list(self._act(asked))
         except AgentFault:
             if not environment_first:
-                yield from self._land(group)
+                with suppress(EnvironmentFault):  # the agent's came first
+                    yield from self._landed(group)
             raise
         if not environment_first:
             yield from self._land(group)
@@ -150,9 +154,13 @@ class EpisodeLoop:
         self._fill(group)
 
     def _land(self, group: _Group) -> Iterator[Outcome]:
+        ends, steps, starts = yield from self._landed(group)
+        self._ask(group, ends, steps, starts)
+
+    def _landed(self, group: _Group) -> Generator[Outcome, None, tuple[Rows, Rows, Rows]]:
         starts = yield from self._begun(group)
         ends, steps = yield from self._stepped(group)
-        self._ask(group, ends, steps, starts)
+        return ends, steps, starts
 
     def _environment_is_first(self, asked: _Group, group: _Group) -> bool:
         """Wait for either; whether the environments have answered and the agent has not."""
@@ -160,11 +168,11 @@ class EpisodeLoop:
         if agent is None or not (asked.waits and group.stepping):
             return False
         began = self._clock()
-        while not self._pool.is_ready():
+        while not self._pool.is_ready():  # which it is, too, when its time is up
             poll = select.poll()
             for descriptor in (agent, *self._pool.filenos()):
                 poll.register(descriptor, select.POLLIN)
-            if agent in dict(poll.poll()):
+            if agent in dict(poll.poll(_LOOK_MS)):
                 self._spent.agent_s += self._clock() - began
                 return False
         self._spent.environment_s += self._clock() - began

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import math
 import select
+import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -46,7 +48,7 @@ class Pool(Protocol):
         """One of them is readable when a part of that answer waits; none: it is there."""
 
     def is_ready(self) -> bool:
-        """Whether the whole of it is there, so that `receive` would not wait."""
+        """Whether the whole of it is there, or its time is up."""
 
     def close(self) -> None:
         """End every environment."""
@@ -96,6 +98,7 @@ class PortPool:
         self._port = port
         self._timeout_s = timeout_s
         self._under_way: deque[Play] = deque()
+        self._since = -math.inf  # when it could begin with the oldest Play, monotonic seconds
         self._is_closed = False
         self._is_lost = False
         self.ready = ask_environment(port, EnvironmentInit(slots), Ready, timeout_s=timeout_s)
@@ -113,6 +116,8 @@ class PortPool:
 
     def send(self, play: Play) -> None:
         """Hand the work over."""
+        if not self._under_way:
+            self._since = time.monotonic()
         self._under_way.append(play)
         self._port.send(play)
         self.executed += len(play.slots)
@@ -129,6 +134,7 @@ class PortPool:
             self._port.refuse(refused)
             played = faulty(self.spec, play, f"the environment's answer does not fit: {refused}")
         self._is_lost = False
+        self._since = time.monotonic()
         return played
 
     def filenos(self) -> Sequence[int]:
@@ -137,8 +143,10 @@ class PortPool:
         return () if fileno is None else (fileno,)
 
     def is_ready(self) -> bool:
-        """Whether something waits."""
+        """Whether something waits, or its time is up."""
         filenos = self.filenos()
+        if time.monotonic() >= self._since + self._timeout_s:
+            return True
         return not filenos or bool(select.select(filenos, (), (), 0)[0])
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
 """A worker process: holds the environments of some slots, started by `WorkerPool`.
 
-`python -m glue_server.worker FD` talks frames over the inherited socket FD and
-ends when the other end closes it.
+`python -m glue_server.worker FD PARENT` talks frames over the inherited socket FD and
+ends when the other end closes it, or the process PARENT ends (see children.die_with).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import traceback
 
 from env_adapters import SuiteName
 from glue_server.board import Board
+from glue_server.children import die_with, leave_after
 from glue_server.frames import read_frame, read_play, write_frame
 from reglue.collecting import starting
 from reglue.environment import Environment, Worlds
@@ -23,7 +24,10 @@ from reglue.wire.specs import spec_to_bytes
 
 def main() -> None:
     """Build the suite that the first frame names, then play until the pool is gone."""
-    channel = socket.socket(fileno=int(sys.argv[1]))
+    channel, parent = socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2])
+    die_with(parent)
+    if not parent:
+        leave_after(channel)
     environment = None
     with contextlib.suppress(EOFError, OSError):
         head, _ = read_frame(channel)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from env_adapters import SuiteName
+from glue_server.children import end_all, parent_to_die_with
 from glue_server.frames import read_frame, write_frame, write_play
 from reglue.environment_calls import Play
 from reglue.errors import EnvironmentFault, UsageError
@@ -20,9 +23,18 @@ _STDERR = 2
 
 
 class WorkerProcess:
-    """Started at once; `built` waits until it has its suite, `share` lets it play."""
+    """Started at once; `built` waits until it has its suite, `share` lets it play.
 
-    def __init__(self, suite: SuiteName, slots: int, log_file: Path | None) -> None:
+    Each answer may take `timeout_s` seconds; a worker that takes longer raises
+    TimeoutError, an OSError.
+    """
+
+    def __init__(
+        self, suite: SuiteName, slots: int, log_file: Path | None, *, timeout_s: float
+    ) -> None:
+        self._timeout_s = timeout_s
+        self._owes = 0  # answers
+        self._until = math.inf  # when the oldest of them is late, monotonic seconds
         self.channel, theirs = socket.socketpair()
         with theirs:
             self.process = _spawn(theirs.fileno(), log_file)
@@ -30,12 +42,22 @@ class WorkerProcess:
             config = dict(suite.config)
             write_frame(self.channel, {"factory": suite.factory, "config": config, "slots": slots})
 
-    def built(self) -> TaskSpec:
+    @property
+    def left_s(self) -> float:
+        """How long its oldest answer may still take; 0: it is late."""
+        return max(0.0, self._until - time.monotonic())
+
+    def built(self, timeout_s: float) -> TaskSpec:
         """What the worker says of its suite. Raises UsageError, EnvironmentFault."""
+        self.channel.settimeout(timeout_s)
         try:
             head, body = read_frame(self.channel)
+        except TimeoutError as error:
+            what = f"a worker had not built its suite within {timeout_s:g} s"
+            raise EnvironmentFault(what) from error
         except (EOFError, OSError) as error:
             raise EnvironmentFault("a worker died before it had built its suite") from error
+        self.channel.settimeout(self._timeout_s)
         if "refused" in head:
             raise UsageError(head["refused"])
         return spec_from_bytes(bytes(body))
@@ -46,6 +68,9 @@ class WorkerProcess:
 
     def send(self, play: Play) -> None:
         """Ask for a Play, whose actions are on the board. Raises OSError if it is gone."""
+        if not self._owes:
+            self._until = time.monotonic() + self._timeout_s
+        self._owes += 1
         write_play(self.channel, play)
 
     def receive(self) -> dict[int, str]:
@@ -54,16 +79,14 @@ class WorkerProcess:
         Raises EOFError or OSError if the worker is gone.
         """
         head, _ = read_frame(self.channel)
+        self._owes -= 1
+        self._until = time.monotonic() + self._timeout_s if self._owes else math.inf
         return dict(head.get("faults", ()))
 
-    def end(self) -> None:
-        """Close the channel, which ends the process; kill one that does not listen."""
+    def kill(self) -> None:
+        """End it, whatever it does."""
         self.channel.close()
-        try:
-            self.process.wait(timeout=5)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        end_all([self.process], within_s=0.0)
 
 
 def _spawn(descriptor: int, log_file: Path | None) -> subprocess.Popen[bytes]:
@@ -72,10 +95,11 @@ def _spawn(descriptor: int, log_file: Path | None) -> subprocess.Popen[bytes]:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     if log_file:
         log_file.touch(mode=0o600)
+    parent = str(parent_to_die_with())
     output = log_file.open("ab") if log_file else None
     try:
         return subprocess.Popen(
-            [sys.executable, "-m", "glue_server.worker", str(descriptor)],
+            [sys.executable, "-m", "glue_server.worker", str(descriptor), parent],
             pass_fds=[descriptor],
             stdin=subprocess.DEVNULL,
             stdout=output or _STDERR,

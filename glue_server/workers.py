@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import os
 import select
 from collections import deque
@@ -13,15 +14,25 @@ from pathlib import Path
 
 from env_adapters import SuiteName
 from glue_server.board import Board, new_memory
+from glue_server.children import end_all
 from glue_server.history import History
+from glue_server.timeouts import Timeouts
 from glue_server.worker_process import WorkerProcess
 from reglue.environment_calls import Play, Played
 from reglue.errors import EnvironmentFault, UsageError
+from reglue.spec import TaskSpec
 
 log = logging.getLogger("reglue")
 
 MAX_REBUILDS = 3
-"""After how many deaths of a worker that plays it again an episode is given up."""
+"""After how many deaths of a worker that plays it again an episode is given up.
+
+As often a worker that does not come up is started.
+"""
+
+START_S = 300.0
+_LOOK_S = 60.0  # poll takes no day
+_LEAVE_S = 2.0  # how long workers may take to close their environments
 
 
 @dataclass(slots=True)
@@ -36,28 +47,40 @@ class _UnderWay:
 class WorkerPool:
     """`workers` processes that share `slots` slots; slot s lives in worker s mod workers.
 
-    A worker that dies is replaced; its live episodes are played again from their
-    recorded actions, and whoever waits for an answer gets the same one.
+    A worker that dies, or takes longer than `timeout_s` for an answer, is replaced; its live
+    episodes are played again from their recorded actions, and whoever waits for an answer
+    gets the same one. To build its suite it may take `start_s`.
     """
 
     def __init__(
-        self, suite: SuiteName, slots: int, *, workers: int, log_file: Path | None = None
+        self,
+        suite: SuiteName,
+        slots: int,
+        *,
+        workers: int,
+        log_file: Path | None = None,
+        timeout_s: float = Timeouts.environment_s,
+        start_s: float = START_S,
     ) -> None:
+        """Raises UsageError for what cannot be built, EnvironmentFault: no worker comes up."""
         self.executed = 0
         self._suite = suite
+        self._slots = slots
         self._log_file = log_file
+        self._timeout_s, self._start_s = timeout_s, start_s
         self._history = History()
         self._under_way: deque[_UnderWay] = deque()
         self._workers: list[WorkerProcess] = []
         self._memory = new_memory()
         try:
             for _ in range(min(workers, slots)):
-                self._workers.append(WorkerProcess(suite, slots, log_file))
-            specs = [worker.built() for worker in self._workers]  # all must be up
+                self._workers.append(self._started())
+            specs = [self._built(place) for place in range(len(self._workers))]  # all must be up
             self.spec = specs[0]
             self._board = Board(self.spec, self._memory)
             for worker in self._workers:
-                worker.share(self._memory)
+                with contextlib.suppress(OSError):  # dead already: who asks it finds out
+                    worker.share(self._memory)
         except BaseException:
             self.close()
             raise
@@ -79,9 +102,9 @@ class WorkerPool:
             self._hand_over(place, part)
 
     def receive(self) -> Played:
-        """The oldest Play's answer; a dead worker is replaced on the way."""
+        """The oldest Play's answer; a dead or late worker is replaced on the way."""
         while not self._is_answered():
-            self._take(timeout_ms=None)
+            self._take(waits=True)
         done = self._under_way.popleft()
         played = self._board.played(done.play, done.faults)
         over = done.play.slots[played.terminated | played.truncated].tolist()
@@ -96,15 +119,14 @@ class WorkerPool:
     def is_ready(self) -> bool:
         """Whether all of them have answered."""
         if not self._is_answered():
-            self._take(timeout_ms=0)
+            self._take(waits=False)
         return self._is_answered()
 
     def close(self) -> None:
         """End the workers: they leave when their channel closes."""
         for worker in self._workers:
-            worker.channel.close()  # all may leave at once
-        for worker in self._workers:
-            worker.end()
+            worker.channel.close()
+        end_all([worker.process for worker in self._workers], within_s=_LEAVE_S)
         self._workers = []
         if self._memory >= 0:
             os.close(self._memory)
@@ -133,25 +155,32 @@ class WorkerPool:
     def _is_answered(self) -> bool:
         return not self._under_way[0].places
 
-    def _take(self, timeout_ms: int | None) -> None:
-        """Take in what workers say, for the oldest Play of theirs."""
+    def _take(self, *, waits: bool) -> None:
+        """Take in what workers say, for the oldest Play of theirs; replace who is late."""
         poll = select.poll()
         places = {}
         for place in self._under_way[0].places:
             channel = self._workers[place].channel
             places[channel.fileno()] = place
             poll.register(channel, select.POLLIN)
-        for descriptor, _ in poll.poll(timeout_ms):
+        left_s = min(self._workers[place].left_s for place in places.values())
+        ready = poll.poll(math.ceil(1000 * min(left_s, _LOOK_S)) if waits else 0)
+        for descriptor, _ in ready:
             place = places[descriptor]
             try:
                 self._under_way[0].faults |= self._workers[place].receive()
                 self._under_way[0].places.remove(place)
-            except (EOFError, OSError):
-                self._replace(place)
+            except (EOFError, OSError) as error:
+                self._replace(place, error)
+        if not ready:
+            for place in places.values():
+                if self._workers[place].left_s == 0.0:
+                    self._replace(place, TimeoutError())
 
-    def _replace(self, place: int) -> None:
-        """Play a dead worker's episodes again in a new one, up to what it was asked last."""
-        log.warning("worker %d died; its episodes are rebuilt", self.processes[place])
+    def _replace(self, place: int, error: Exception) -> None:
+        """Play a lost worker's episodes again in a new one, up to what it was asked last."""
+        how = "did not answer" if isinstance(error, TimeoutError) else "died"
+        log.warning("worker %d %s; its episodes are rebuilt", self.processes[place], how)
         count = len(self._workers)
         mine = [slot for slot in self._history.slots if slot % count == place]
         while True:
@@ -175,7 +204,7 @@ class WorkerPool:
         """Its fault, if there is one; the last answer stands on the board."""
         worker, deaths = self._workers[place], self._history.deaths[slot]
         if deaths >= MAX_REBUILDS:
-            return {slot: f"{deaths} workers died while they played this episode"}
+            return {slot: f"{deaths} workers died, or hung, while they played this episode"}
         for play in self._history.of(slot):
             self._board.put_actions(play)
             worker.send(play)
@@ -186,11 +215,27 @@ class WorkerPool:
         return {}
 
     def _renew(self, place: int) -> None:
-        self._workers[place].end()
-        self._workers[place] = WorkerProcess(self._suite, self.spec.slots, self._log_file)
+        self._workers[place].kill()
+        self._workers[place] = self._started()
         try:
-            self._workers[place].built()
-            with contextlib.suppress(OSError):  # dead already: who asks it finds out
-                self._workers[place].share(self._memory)
+            self._built(place)
         except UsageError as error:  # it could be built before: nobody asked for anything wrong
             raise EnvironmentFault(f"a worker cannot be replaced: {error}") from error
+        with contextlib.suppress(OSError):  # dead already: who asks it finds out
+            self._workers[place].share(self._memory)
+
+    def _started(self) -> WorkerProcess:
+        return WorkerProcess(self._suite, self._slots, self._log_file, timeout_s=self._timeout_s)
+
+    def _built(self, place: int) -> TaskSpec:
+        """The spec of a worker that is up; one that dies or hangs before is started again."""
+        for left in reversed(range(MAX_REBUILDS)):
+            try:
+                return self._workers[place].built(self._start_s)
+            except EnvironmentFault as fault:
+                if not left:
+                    raise
+                log.warning("%s; another one is started", fault)
+                self._workers[place].kill()
+                self._workers[place] = self._started()
+        raise AssertionError

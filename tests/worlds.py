@@ -242,6 +242,20 @@ def meet(folder: Path, me: str, other: str) -> None:
         time.sleep(0.002)
 
 
+class Frail(Corridor):
+    """A corridor that, as long as the file `fuse` has marks, kills its process or hangs when
+    it is built. Each time removes one mark (a byte) first.
+    """
+
+    def __init__(self, *, fuse: str, hangs: bool = False, **corridor: object) -> None:
+        super().__init__(**corridor)  # type: ignore[arg-type]
+        if marks := Path(fuse).stat().st_size:
+            os.truncate(fuse, marks - 1)
+            if hangs:
+                hang("sleep")
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
 class Slow(Corridor):
     """A corridor whose steps take `pause_s` seconds."""
 

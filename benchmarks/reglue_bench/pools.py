@@ -8,18 +8,28 @@ from pathlib import Path
 
 from env_adapters import SuiteName
 from glue_server import LocalPool, Pool, WorkerPool
+from glue_server.timeouts import Timeouts
 from reglue.environment_calls import Play, Played
 from reglue.spec import TaskSpec
 
 
 def make_pool(
-    suite: SuiteName, slots: int, *, workers: int | None, log_file: Path | None = None
+    suite: SuiteName,
+    slots: int,
+    *,
+    workers: int | None,
+    log_file: Path | None = None,
+    timeout_s: float = Timeouts.environment_s,
 ) -> Pool:
-    """`workers` processes, one a core by default; 0 keeps the environments in this one."""
+    """`workers` processes, one a core by default; 0 keeps the environments in this one.
+
+    A worker that takes longer than `timeout_s` for an answer is replaced; an environment in
+    this process is waited for without end.
+    """
     chosen = cores() if workers is None else workers
     if chosen == 0:
         return LocalPool(suite.build(), slots)
-    return WorkerPool(suite, slots, workers=chosen, log_file=log_file)
+    return WorkerPool(suite, slots, workers=chosen, log_file=log_file, timeout_s=timeout_s)
 
 
 def cores() -> int:

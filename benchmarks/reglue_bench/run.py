@@ -250,7 +250,13 @@ def pool_of(plan: Plan, settings: Settings, log_file: Path) -> Pool:
     if workers is None and plan.procedure == "online":
         workers = 0  # a run's only episode gains nothing elsewhere but a hop a step
     suite = suite_of(plan, settings)
-    return make_pool(suite, plan.slots, workers=workers, log_file=log_file)
+    return make_pool(
+        suite,
+        plan.slots,
+        workers=workers,
+        log_file=log_file,
+        timeout_s=settings.environment_timeout,
+    )
 
 
 def _todo(ledger: Ledger, procedure: Procedure, *, retry_faults: bool) -> Todos:

@@ -8,6 +8,7 @@ import select
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -45,10 +46,15 @@ def make_pool() -> Iterator[MakePool]:
     pools: list[WorkerPool] = []
 
     def make(
-        world: str = "Corridor", *, slots: int = 4, workers: int = 2, **more: Any
+        world: str = "Corridor",
+        *,
+        slots: int = 4,
+        workers: int = 2,
+        waits: dict[str, Any] | None = None,
+        **more: Any,
     ) -> WorkerPool:
         name = SuiteName(f"tests.worlds:{world}", {"solved": SOLVED} | more)
-        pools.append(WorkerPool(name, slots, workers=workers))
+        pools.append(WorkerPool(name, slots, workers=workers, **waits or {}))
         return pools[-1]
 
     yield make
@@ -206,7 +212,90 @@ def test_a_suite_that_can_be_built_no_more_is_the_environments_fault(
         played(Follower(), pool, [cell()])
 
 
+# Worlds, and machines, that hang.
+
+
+def test_a_worker_that_hangs_is_replaced_and_goes_unnoticed(
+    make_pool: MakePool, alone: list[Outcome], tmp_path: Path
+) -> None:
+    (fuse := tmp_path / "fuse").write_bytes(bytes(1))
+    pool = make_pool("Hanging", waits={"timeout_s": 3.0}, fuse=str(fuse))
+    assert played(Follower(), pool, cells()) == alone
+    assert not fuse.stat().st_size
+
+
+def test_a_worker_that_is_stopped_is_replaced_and_goes_unnoticed(
+    make_pool: MakePool, alone: list[Outcome]
+) -> None:
+    pool = make_pool(waits={"timeout_s": 3.0})
+    os.kill(pool.processes[1], signal.SIGSTOP)
+    assert played(Follower(), pool, cells()) == alone
+
+
+def test_an_episode_that_always_hangs_is_given_up_alone(
+    make_pool: MakePool, tmp_path: Path
+) -> None:
+    (fuse := tmp_path / "fuse").write_bytes(bytes(4))
+    pool = make_pool("Hanging", slots=1, workers=1, waits={"timeout_s": 1.0}, fuse=str(fuse))
+    rows = played(Follower(), pool, [cell("walk", 2), cell("walk", 0), cell("walk", 2)])
+    assert [row.status for row in rows] == ["environment_error", "ok", "ok"]
+    assert "3 workers died, or hung," in rows[0].detail
+
+
+def test_an_agent_that_thinks_for_long_makes_no_worker_late(make_pool: MakePool) -> None:
+    """Its answer has come, and nobody has looked."""
+    pool = make_pool(slots=1, workers=1, waits={"timeout_s": 2.0})
+    before = pool.processes
+    pool.send(start(cell()))
+    (channel,) = pool.filenos()
+    assert select.select([channel], [], [], 60.0)[0]
+    time.sleep(2.5)
+    assert pool.is_ready()
+    assert pool.processes == before
+
+
+# Workers that do not come up.
+
+
+@pytest.mark.parametrize("hangs", [False, True])
+def test_a_worker_that_does_not_come_up_is_started_again(
+    make_pool: MakePool, alone: list[Outcome], tmp_path: Path, hangs: bool
+) -> None:
+    (fuse := tmp_path / "fuse").write_bytes(bytes(1))
+    waits = {"start_s": 10.0} if hangs else {}
+    pool = make_pool("Frail", waits=waits, fuse=str(fuse), hangs=hangs)
+    assert played(Follower(), pool, cells()) == alone
+
+
+def test_a_replacement_that_does_not_come_up_is_started_again(
+    make_pool: MakePool, alone: list[Outcome], tmp_path: Path
+) -> None:
+    (fuse := tmp_path / "fuse").touch()
+    pool = make_pool("Frail", fuse=str(fuse))
+    fuse.write_bytes(bytes(2))
+    kill(pool.processes[0])
+    assert played(Follower(), pool, cells()) == alone
+
+
+def test_workers_that_never_come_up_are_the_environments_fault(
+    make_pool: MakePool, tmp_path: Path
+) -> None:
+    (fuse := tmp_path / "fuse").write_bytes(bytes(99))
+    with pytest.raises(EnvironmentFault, match="died before it had built its suite"):
+        make_pool("Frail", workers=1, fuse=str(fuse))
+    assert fuse.stat().st_size == 99 - 3
+
+
 # Ends.
+
+
+def test_workers_that_do_not_listen_are_ended_all_at_once(make_pool: MakePool) -> None:
+    pool = make_pool(slots=6, workers=6)
+    for pid in pool.processes:
+        os.kill(pid, signal.SIGSTOP)
+    began = time.monotonic()
+    pool.close()
+    assert time.monotonic() - began < 15.0  # not so many seconds each
 
 
 def test_workers_end_when_their_pool_is_closed(make_pool: MakePool) -> None:
@@ -240,6 +329,24 @@ finally:
 """
 
 
+HOST_OF_A_THREAD = """
+import threading
+from env_adapters import SuiteName
+from glue_server import WorkerPool
+from tests.glue_server.playing import SOLVED, Follower, cells, played
+
+pools = []
+def make():
+    config = {"solved": SOLVED, "fuse": "FUSE"}
+    pools.append(WorkerPool(SuiteName("tests.worlds:Hanging", config), 1, workers=1))
+thread = threading.Thread(target=make)
+thread.start()
+thread.join()
+print(*pools[0].processes, flush=True)
+played(Follower(), pools[0], cells())
+"""
+
+
 @pytest.fixture
 def host() -> Iterator[subprocess.Popen[str]]:
     """A process of its own, and a terminal's group of its own, that holds a pool."""
@@ -252,6 +359,32 @@ def test_workers_end_when_their_parent_is_killed(host: subprocess.Popen[str]) ->
     descriptors = [os.pidfd_open(int(pid)) for pid in host.stdout.readline().split()]
     host.kill()
     wait_until_gone(descriptors)
+
+
+def test_workers_that_are_stopped_end_when_their_parent_is_killed(
+    host: subprocess.Popen[str],
+) -> None:
+    assert host.stdout is not None
+    workers = [int(pid) for pid in host.stdout.readline().split()]
+    descriptors = [os.pidfd_open(pid) for pid in workers]
+    for pid in workers:
+        os.kill(pid, signal.SIGSTOP)
+    host.kill()
+    wait_until_gone(descriptors)
+
+
+def test_workers_that_a_thread_started_outlive_it_and_not_their_parent(tmp_path: Path) -> None:
+    """The kernel watches threads; a worker that hangs sees for itself that its parent is gone."""
+    (fuse := tmp_path / "fuse").write_bytes(bytes(1))
+    with program(HOST_OF_A_THREAD.replace("FUSE", str(fuse)), ROOT) as host:
+        assert host.stdout is not None
+        descriptors = [os.pidfd_open(int(pid)) for pid in host.stdout.readline().split()]
+        until_hung = time.monotonic() + PATIENCE_MS / 1000
+        while fuse.stat().st_size:
+            assert time.monotonic() < until_hung
+            time.sleep(0.01)
+        host.kill()
+        wait_until_gone(descriptors)
 
 
 def test_workers_do_not_hear_the_terminals_ctrl_c(host: subprocess.Popen[str]) -> None:

@@ -273,7 +273,8 @@ def bench(
     workers: Annotated[
         int | None,
         Option(
-            help="environment processes (default: the cores, online 0; 0: none)",
+            help="environment processes (default: the cores, online 0; 0: none, and an "
+            "environment that hangs is waited for until Ctrl-C)",
             rich_help_panel=_HOW,
         ),
     ] = None,
@@ -299,7 +300,7 @@ def bench(
     environment_timeout: Annotated[
         float | None,
         Option(
-            help="seconds for each call of an environment that dials in (300)",
+            help="seconds for each call of environments, in workers or dialled in (300)",
             rich_help_panel=_HOW,
         ),
     ] = None,

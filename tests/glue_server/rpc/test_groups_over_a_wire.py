@@ -5,10 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from env_adapters import SuiteName
 from glue_server import SlotGlue, WorkerPool
 from glue_server.rpc import GlueServer
 from reglue import Phase
+from reglue.errors import AgentFault
+from tests.glue_server.hubs import until
 from tests.glue_server.playing import (
     PATIENT,
     SOLVED,
@@ -73,3 +77,51 @@ def test_rows_are_those_of_one_slot(server: GlueServer, join: Join) -> None:
     finally:
         pool.close()
     assert rows == played(Follower(), corridor_pool(1), cells())
+
+
+class Forgetful(Partial):
+    """Fails at its second turn, which is about the other group."""
+
+    def __init__(self) -> None:
+        self.turns = 0
+
+    def turn(self, turn: Any) -> Any:
+        self.turns += 1
+        if self.turns == 2:
+            raise KeyError("coffee")
+        return super().turn(turn)
+
+
+def test_an_agents_words_are_kept_where_environments_answer_after_it_failed(
+    server: GlueServer, join: Join
+) -> None:
+    """What they answer is not told to an agent that is gone, whose loss would be a second fault."""
+    failing = join(Forgetful())
+    config = {"solved": SOLVED, "pause_s": 1.0}
+    pool = WorkerPool(SuiteName("tests.worlds:Slow", config), 2, workers=1)
+    try:
+        rows = glue_with(server, pool).play(in_turn([cell(variant=2)] * 2), Phase.EVALUATE)
+        with pytest.raises(AgentFault, match="coffee"):
+            list(rows)
+    finally:
+        pool.close()
+    with pytest.raises(KeyError, match="coffee"):
+        failing.result(60.0)
+
+
+def test_an_agents_words_are_kept_where_it_fails_before_it_is_asked_again(
+    server: GlueServer, join: Join
+) -> None:
+    """Its fault has come, and nobody has read it when there is a turn to send."""
+    failing = join(Forgetful(), transport="grpc")  # of which the glue reads ahead
+    agent = server.agent(timeout_s=20)
+    assert agent is not None
+    glue = SlotGlue(agent, corridor_pool(2), timeouts=PATIENT)
+    glue.init()
+    rows = glue.play(in_turn([cell(variant=0)] * 4), Phase.EVALUATE)
+    assert next(rows).status == "ok"  # of the first group, when the second has been asked
+    until(lambda: agent.is_gone)  # type: ignore[attr-defined]
+    with pytest.raises(AgentFault, match="coffee"):
+        list(rows)
+    with pytest.raises(KeyError, match="coffee"):
+        failing.result(60.0)

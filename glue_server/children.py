@@ -1,0 +1,78 @@
+"""Processes that this one starts: none of them outlives it, and all end together.
+
+`python children.py PARENT COMMAND…` becomes COMMAND, bound to the process PARENT. It needs
+Python's standard library alone.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Collection, Sequence
+
+_PR_SET_PDEATHSIG = 1  # of <linux/prctl.h>
+_LEAVE_S = 5.0  # for a child that sees its parent gone, and is busy
+
+
+def parent_to_die_with() -> int:
+    """For a child's command line: its parent's id, 0 where `die_with` cannot watch that.
+
+    The kernel watches the thread that starts a child, and only the main thread's end is
+    surely its process's.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    return os.getpid() if sys.platform == "linux" and is_main else 0
+
+
+def die_with(parent: int) -> None:
+    """In a child: be killed when `parent` ends, even while this hangs or is stopped."""
+    if parent == 0:
+        return
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:  # it ended before the kernel knew
+        os._exit(1)
+
+
+def leave_after(channel: socket.socket) -> None:
+    """In a child: leave soon after the other end of `channel` closes, even from a long step."""
+    threading.Thread(target=_leave_after, args=(channel.fileno(),), daemon=True).start()
+
+
+def bound(command: Sequence[str]) -> list[str]:
+    """`command`, which is killed when this process ends: on Linux, from the main thread."""
+    parent = parent_to_die_with()
+    if parent == 0:
+        return list(command)
+    return [sys.executable, "-I", "-S", __file__, str(parent), *command]
+
+
+def end_all(processes: Collection[subprocess.Popen[bytes]], *, within_s: float) -> None:
+    """Wait for children that are leaving, all at once; kill those that are there after that."""
+    deadline = time.monotonic() + within_s
+    for process in processes:
+        try:
+            process.wait(timeout=max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            process.kill()
+    for process in processes:
+        process.wait()
+
+
+def _leave_after(descriptor: int) -> None:
+    poll = select.poll()
+    poll.register(descriptor, 0)  # hang-ups are always told
+    poll.poll()
+    time.sleep(_LEAVE_S)
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    die_with(int(sys.argv[1]))
+    os.execvp(sys.argv[2], sys.argv[2:])
