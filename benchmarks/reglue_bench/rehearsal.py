@@ -13,7 +13,7 @@ from reglue_bench.benchmarks import make_plan, split_name
 from reglue_bench.custom import is_custom
 from reglue_bench.declared import WAIT
 from reglue_bench.evaluation import start
-from reglue_bench.ledger import Ledger, Row
+from reglue_bench.ledger import LedgerReader, Row
 from reglue_bench.plan import Plan
 from reglue_bench.result import Result
 from reglue_bench.run import Request
@@ -79,7 +79,7 @@ def rehearse(settings: Settings, watcher: Watcher) -> list[Check]:
 def _play(settings: Settings, plan: Plan, watcher: Watcher) -> tuple[Result, list[Row]]:
     with tempfile.TemporaryDirectory(prefix="reglue-try-") as folder:
         result = start(Path(folder), Request(settings, plan), watcher)
-        with Ledger(Path(folder)) as ledger:
+        with LedgerReader(Path(folder)) as ledger:
             return result, list(ledger.rows())
 
 

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, get_args
 
 from glue_server import Outcome, Pool
 from glue_server.interrupts import interruptible, uninterrupted
@@ -18,24 +17,21 @@ from reglue.errors import AgentFault, EnvironmentFault, PlanDiffers
 from reglue.loading import checkpoint_sha256
 from reglue_bench.agents import AgentHost, ObjectHost, served_host
 from reglue_bench.declared import check_declared, is_remote
-from reglue_bench.learning import score_online
-from reglue_bench.ledger import AGENT_NAME, Ledger, Totals
+from reglue_bench.ledger import AGENT_NAME, ISOLATION, Ledger, Totals
 from reglue_bench.partners import Partners
 from reglue_bench.plan import Plan, difference, run_secret
 from reglue_bench.pools import LentPool, make_pool
 from reglue_bench.procedures import Procedure, Todo, Todos, procedure_of
 from reglue_bench.recorder import Recorder
-from reglue_bench.result import AgentIdentity, Ending, Isolation, Result
-from reglue_bench.score import score
-from reglue_bench.settings import AGENT_WAIT, Settings
+from reglue_bench.result import Ending, Result
+from reglue_bench.scoring import score_of
+from reglue_bench.settings import Settings
 from reglue_bench.stage import Stage
 from reglue_bench.suites import suite_of
 from reglue_bench.versions import versions
 from reglue_bench.watching import Begun, Watcher
 
 WORKER_LOG = "workers.log"
-
-_ISOLATION = "isolation "  # begins entries of `about`: one for each kind that there was
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,30 +93,18 @@ def carry_out(folder: Path, ledger: Ledger, request: Request, watcher: Watcher) 
         session = _Session(folder, ledger, request, watcher, began)
         try:
             # Before anybody is let go: who does not leave keeps no result back.
-            return conclude(folder, ledger, request, session.play())
+            return conclude(folder, ledger, session.play())
         finally:
             session.close()
 
 
-def conclude(folder: Path, ledger: Ledger, request: Request, ending: Ending | None) -> Result:
+def conclude(folder: Path, ledger: Ledger, ending: Ending | None) -> Result:
     """Score what there is of a run; writes result.json."""
     with uninterrupted(then_raise=False):
-        result = _scored(ledger, request).model_copy(update={"ended_early": ending})
+        ledger.end_session(None if ending is None else ending.model_dump_json())
+        result = score_of(ledger)
         result.write(folder)
     return result
-
-
-def _scored(ledger: Ledger, request: Request) -> Result:
-    about: dict[str, Any] = {
-        "agent": _identity(ledger, request.settings),
-        "totals": ledger.totals(),
-        "versions": _versions(request),
-    }
-    if request.plan.procedure != "online":
-        return score(request.plan, ledger.rows(), **about)
-    launched = request.agent is None and request.settings.agent != AGENT_WAIT
-    fresh: Literal["process", "agent_init"] = "process" if launched else "agent_init"
-    return score_online(request.plan, ledger.rows(), ledger.rewards, fresh=fresh, **about)
 
 
 def _versions(request: Request) -> dict[str, str]:
@@ -183,7 +167,7 @@ class _Session:
 
     def _make_host(self) -> AgentHost:
         host = self._new_host()
-        self._ledger.note(f"{_ISOLATION}{host.isolation}", "")
+        self._ledger.note(f"{ISOLATION}{host.isolation}", "")
         return host
 
     def _new_host(self) -> AgentHost:
@@ -288,15 +272,3 @@ def _absolute(settings: Settings) -> dict[str, str]:
     if named is None:
         return settings.agent_args
     return settings.agent_args | {"checkpoint": str(Path(settings.directory) / named)}
-
-
-def _identity(ledger: Ledger, settings: Settings) -> AgentIdentity:
-    about = ledger.about
-    name = about.get(AGENT_NAME, "nobody")
-    return AgentIdentity(
-        name=name,
-        label=settings.label or name,
-        checkpoint_sha256=about.get("agent checkpoint"),
-        training_seed=settings.training_seed,
-        isolation=next((each for each in get_args(Isolation) if _ISOLATION + each in about), None),
-    )

@@ -87,6 +87,6 @@ def played(folder: Path, plan: Plan) -> Ledger:
         for unit in range(procedure.units)
         for cell in procedure.cells(unit)
     )
-    outcomes = [Outcome(order, "ok", True, 1 / (1 + order.unit), 5) for order in orders]
-    ledger.record([Try(0, outcomes)], session=ledger.begin_session(), totals=Totals())
+    tries = [Try(0, [Outcome(order, "ok", True, 1 / (1 + order.unit), 5)]) for order in orders]
+    ledger.record(tries, session=ledger.begin_session(), totals=Totals())
     return ledger

@@ -13,8 +13,9 @@ import sqlalchemy as sa
 from env_adapters import Cell
 from glue_server import Order, Outcome
 from reglue.calls import Phase
-from reglue.errors import RunBusy, RunExists, UsageError
+from reglue.errors import RunBusy, RunExists, StorageFailed, UsageError
 from reglue_bench.ledger import FILE, Ledger, Totals, Try
+from tests.reglue_bench.ledgers import change_fact
 
 
 def outcome(unit: int, k: int = 0, *, status: str = "ok", return_: float = 0.1 + 0.2) -> Outcome:
@@ -131,10 +132,8 @@ def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
 
 def test_a_ledger_of_another_format_is_refused(tmp_path: Path) -> None:
     Ledger.create(tmp_path, {}).close()
-    with sqlite3.connect(tmp_path / FILE) as connection:
-        connection.execute("UPDATE about SET value = '99' WHERE name = 'format'")
-    connection.close()
-    with pytest.raises(UsageError, match="format 99, wanted 2"):
+    change_fact(tmp_path, "format", "2")
+    with pytest.raises(UsageError, match="format 2, wanted 3"):
         Ledger(tmp_path)
 
 
@@ -156,7 +155,7 @@ def test_a_full_disk_is_told_and_what_was_committed_stays(tmp_path: Path) -> Non
         record(ledger, outcome(0))
         full = "pragma max_page_count = 1"  # SQLite takes it for the pages that there are
         sa.event.listen(ledger._engine, "begin", lambda each: each.exec_driver_sql(full))
-        with pytest.raises(UsageError, match=r"cannot be written to: .*full.*--resume"):
+        with pytest.raises(StorageFailed, match=r"cannot be used: .*full.*--resume"):
             record(ledger, *(outcome(1, k) for k in range(10_000)))
     with Ledger(tmp_path) as ledger:
         assert next(ledger.rows()).unit == 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
 
+from reglue.errors import RunDamaged
 from reglue_bench.ledger import Ledger, Totals
 from reglue_bench.recorder import Recorder
 from tests.reglue_bench.test_ledger import outcome
@@ -30,7 +30,7 @@ def test_a_commit_that_fails_is_heard_of(tmp_path: Path) -> None:
         recorder.close()
         recorder = Recorder(ledger, ledger.begin_session())
         recorder.record(0, [outcome(2), outcome(1)], Totals())  # a row that there is
-        with pytest.raises(sa.exc.IntegrityError):
+        with pytest.raises(RunDamaged, match="UNIQUE"):
             recorder.close()
         assert [row.unit for row in ledger.rows()] == [1]
 
@@ -39,9 +39,9 @@ def test_play_ends_at_the_next_unit_after_a_failure(tmp_path: Path) -> None:
     with Ledger.create(tmp_path, {}) as ledger:
         recorder = Recorder(ledger, ledger.begin_session())
         recorder.record(0, [outcome(1), outcome(1)], Totals())
-        with pytest.raises(sa.exc.IntegrityError):
+        with pytest.raises(RunDamaged, match="UNIQUE"):
             record_many(recorder)
-        with pytest.raises(sa.exc.IntegrityError):
+        with pytest.raises(RunDamaged, match="UNIQUE"):
             recorder.close()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import sqlite3
 import subprocess
 import sys
 from dataclasses import replace
@@ -20,6 +19,7 @@ from reglue_bench.result import Result
 from reglue_bench.run import Request, begin, carry_out, check_same
 from reglue_bench.settings import Settings
 from reglue_bench.watching import Unwatched
+from tests.reglue_bench.ledgers import change_fact
 from tests.reglue_bench.toys import Seeded, corridor_plan, joining, play, rows
 
 # Rows depend on the plan alone.
@@ -214,7 +214,7 @@ def test_another_plan_is_refused_and_the_difference_named(tmp_path: Path) -> Non
 def test_another_version_is_refused_and_named(tmp_path: Path) -> None:
     request = Request(Settings(benchmark="corridor", workers=0), corridor_plan())
     begin(tmp_path, request).close()
-    change_about(tmp_path, "version numpy", "1.0")
+    change_fact(tmp_path, "version numpy", "1.0")
     with (
         Ledger(tmp_path) as ledger,
         pytest.raises(PlanDiffers, match=r"version numpy: 1\.0 before"),
@@ -312,10 +312,3 @@ def test_a_run_that_is_being_written_is_not_resumed(tmp_path: Path) -> None:
     request = Request(Settings(benchmark="corridor", agent="random"), corridor_plan())
     with begin(tmp_path, request), pytest.raises(RunBusy):
         resume(tmp_path, Unwatched())
-
-
-def change_about(folder: Path, name: str, value: str) -> None:
-    connection = sqlite3.connect(folder / FILE)
-    with connection:
-        connection.execute("UPDATE about SET value = ? WHERE name = ?", (value, name))
-    connection.close()

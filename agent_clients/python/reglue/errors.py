@@ -86,6 +86,14 @@ class RunBusy(UsageError):
     """Another process is writing to this run."""
 
 
+class RunDamaged(UsageError):
+    """What a run's folder holds is not what was written there."""
+
+
+class StorageFailed(ReglueError):
+    """A disk is full or gone; what was committed before is kept."""
+
+
 class PlanDiffers(UsageError):
     """A run can only be resumed by the plan, agent and versions that began it."""
 

@@ -168,7 +168,7 @@ class Bakeoff:
                 return carry_out(folder, ledger, request, watcher)
             except UsageError as error:  # its program cannot be had, say: the others can
                 ending = Ending(status="not_played", what=str(error))
-                return conclude(folder, ledger, request, ending)
+                return conclude(folder, ledger, ending)
 
     def _room(self, entrant: Entrant) -> Room:
         # A program that we started and that died is not waited for: it cannot come back.

@@ -12,7 +12,7 @@ from typer import Argument, Option
 from glue_server.command import console, run_command
 from reglue.errors import UsageError
 from reglue_bench.report import first_frames, names, write_report
-from reglue_bench.result import read_result
+from reglue_bench.scoring import read_run
 
 
 def report(
@@ -37,7 +37,7 @@ def report(
 
     MUJOCO_GL=egl reglue report runs/mt10 --pictures
     """
-    results = [read_result(folder) for folder in runs]
+    results = [read_run(folder) for folder in runs]
     folder = runs[0] if runs[0].is_dir() else runs[0].parent
     path = out or folder / "report.html"
     if path.is_dir():

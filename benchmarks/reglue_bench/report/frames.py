@@ -14,7 +14,7 @@ from env_adapters.suites import BUILT_IN
 from reglue.conforming import conforming_observation
 from reglue.errors import UsageError
 from reglue_bench.custom_suite import COMPOSED
-from reglue_bench.ledger import Ledger
+from reglue_bench.ledger import LedgerReader
 from reglue_bench.parameters import METAWORLD
 from reglue_bench.plan import Plan
 from reglue_bench.procedures import procedure_of
@@ -51,7 +51,7 @@ def first_frames(folder: Path, *, draws: bool = False) -> Sequence[Frame]:
 
 
 def _frames(folder: Path, *, draws: bool) -> list[Frame]:
-    with Ledger(folder) as ledger:
+    with LedgerReader(folder) as ledger:
         plan = Plan.from_json(ledger.about["plan"])
         check_is_here(plan)
         cells = list(islice(_of_a_run(ledger, plan) if _is_online(plan) else _of_all(plan), _MOST))
@@ -97,7 +97,7 @@ def _is_online(plan: Plan) -> bool:
     return plan.procedure == "online"
 
 
-def _of_a_run(ledger: Ledger, plan: Plan) -> Iterator[tuple[str, Cell]]:
+def _of_a_run(ledger: LedgerReader, plan: Plan) -> Iterator[tuple[str, Cell]]:
     """The first run's episodes."""
     steps = 0
     for row in rows_of(ledger, 0):

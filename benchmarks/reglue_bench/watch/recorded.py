@@ -14,7 +14,7 @@ from env_adapters import SuiteName
 from glue_server import Order
 from reglue.errors import UsageError
 from reglue_bench.declared import is_remote
-from reglue_bench.ledger import Ledger, Row
+from reglue_bench.ledger import LedgerReader, Row
 from reglue_bench.plan import Plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.procedures.online import Online
@@ -57,7 +57,7 @@ def read_episode(folder: Path, episode: int, unit: int | None = None) -> Recorde
     Without a unit that of the first, or, in multi-task runs, the unit that it is itself.
     Raises UsageError where there is no such run or episode, or it cannot be played here.
     """
-    with Ledger(folder) as ledger:
+    with LedgerReader(folder) as ledger:
         about = ledger.about
         plan = Plan.from_json(about["plan"])
         check_is_here(plan)
@@ -106,13 +106,13 @@ def order_of(plan: Plan, row: Row, steps_before: int) -> Order:
     return replace(order, cell=replace(order.cell, steps=steps_before))
 
 
-def rows_of(ledger: Ledger, unit: int) -> list[Row]:
+def rows_of(ledger: LedgerReader, unit: int) -> list[Row]:
     """The episodes of a unit's last try."""
     ahead = dropwhile(lambda row: row.unit < unit, ledger.rows())
     return list(takewhile(lambda row: row.unit == unit, ahead))
 
 
-def _find(ledger: Ledger, plan: Plan, episode: int, unit: int | None) -> tuple[Row, int]:
+def _find(ledger: LedgerReader, plan: Plan, episode: int, unit: int | None) -> tuple[Row, int]:
     """The row, and the steps of its unit before it. Raises UsageError: which there are."""
     single = unit is None and plan.procedure == "multi-task"
     wanted, k = (episode, 0) if single else (unit or 0, episode)

@@ -21,8 +21,7 @@ from rich.console import Console
 from env_adapters import Cell, SuiteName
 from reglue.calls import Phase
 from reglue.worlds import Rendered
-from reglue_bench import tables
-from reglue_bench.ledger import FILE
+from reglue_bench.ledger import FILE, tables
 from reglue_bench.watch import Camera, Replay, read_episode, with_pictures
 from reglue_bench.watch.pictures import enlarged, shrunk, with_even_sizes
 from reglue_bench.watch.screen import Screen, half_blocks

@@ -10,8 +10,10 @@ import sqlalchemy as sa
 
 from env_adapters import SuiteName
 from reglue.errors import EnvironmentFault
-from reglue_bench import evaluate, tables
+from reglue_bench import evaluate
+from reglue_bench.ledger import tables
 from reglue_bench.watch import Replay, read_episode, with_pictures
+from tests.reglue_bench.ledgers import change_fact
 from tests.reglue_bench.toys import Seeded, corridor_plan, online_plan, play
 from tests.reglue_bench.watch.recordings import Watch, altered, with_suite
 
@@ -77,10 +79,7 @@ def test_a_reward_that_differs_is_told_by_its_step(tmp_path: Path, watch: Watch)
     with_suite(
         tmp_path / "run", SuiteName("tests.reglue_bench.watch.watched:Dear", {"from_step": 3})
     )
-    altered(
-        tmp_path / "run",
-        sa.update(tables.about).where(tables.about.c.name == "version numpy").values(value="1.0"),
-    )
+    change_fact(tmp_path / "run", "version numpy", "1.0")
     code, _, err = watch(tmp_path / "run", "--episode", 0)
     assert code == 1
     assert "step 3 of" in err

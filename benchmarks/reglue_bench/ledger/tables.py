@@ -1,4 +1,7 @@
-"""The tables of a ledger. Columns say their unit; a row of `outcome` is one cell's try."""
+"""The tables of a ledger. Columns say their unit; a row of `outcome` is one cell's try.
+
+Digests are BLAKE2b's of 16 bytes, over what is named beside them: see `digests`.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,14 @@ about = sa.Table(
     TABLES,
     sa.Column("name", sa.Text, primary_key=True),
     sa.Column("value", sa.Text, nullable=False),
+)
+tries = sa.Table(
+    "try",
+    TABLES,
+    sa.Column("unit", sa.Integer, primary_key=True),
+    sa.Column("attempt", sa.Integer, primary_key=True),
+    sa.Column("digest", sa.LargeBinary, nullable=False),  # of its rows of `outcome`, by k
+    sqlite_with_rowid=False,
 )
 outcomes = sa.Table(
     "outcome",
@@ -23,6 +34,9 @@ outcomes = sa.Table(
     sa.Column("steps", sa.Integer, nullable=False),
     sa.Column("clipped", sa.Integer, nullable=False),
     sa.Column("detail", sa.Text, nullable=False),
+    sa.Column("actions", sa.LargeBinary, nullable=False),  # digest of the blob in `actions`
+    sa.Column("rewards", sa.LargeBinary, nullable=False),  # of that in `rewards`; none: empty
+    sqlite_with_rowid=False,
 )
 actions = sa.Table(
     "actions",
@@ -48,4 +62,5 @@ sessions = sa.Table(
     sa.Column("agent_s", sa.Double, nullable=False),
     sa.Column("environment_s", sa.Double, nullable=False),
     sa.Column("executed", sa.Integer, nullable=False),
+    sa.Column("digest", sa.LargeBinary, nullable=False),  # of the row
 )

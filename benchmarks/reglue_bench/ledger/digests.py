@@ -1,0 +1,37 @@
+"""Digests by which a ledger's reader finds what is not as it was written.
+
+Facts have one, of all of them; so has each session. A row of an outcome holds the digests of
+its blobs, and each try that of its rows, so that rows can be checked without their blobs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+
+_BYTES = 16
+_as_text = json.JSONEncoder(default=bytes.hex, check_circular=False).encode
+
+
+def of_blob(blob: bytes) -> bytes:
+    """Of actions or rewards, as they are stored; nothing has an empty one."""
+    return hashlib.blake2b(blob, digest_size=_BYTES).digest() if blob else b""
+
+
+def of_row(*values: object) -> bytes:
+    """Of a row of numbers and text."""
+    return of_rows([values])
+
+
+def of_rows(rows: Iterable[Iterable[object]]) -> bytes:
+    """Of rows in their order: numbers, text, and digests of blobs."""
+    found = hashlib.blake2b(digest_size=_BYTES)
+    for row in rows:
+        found.update(_as_text([*row]).encode())
+    return found.digest()
+
+
+def of_facts(facts: Mapping[str, str]) -> str:
+    """Of what a run was begun with, hexadecimal."""
+    return of_rows(sorted(facts.items(), key=str)).hex()

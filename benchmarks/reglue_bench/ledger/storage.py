@@ -1,0 +1,116 @@
+"""Where a ledger's SQLite is opened, and where its errors become ours."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from reglue.errors import ReglueError, RunBusy, RunDamaged, StorageFailed
+
+FILE = "ledger.sqlite"
+
+_WAIT_S = 60  # for another program's transaction
+_CACHE_KIB = 1024  # of pages: a long run fills it
+_DURABLE = ("wal", "delete")  # journals that survive a power cut
+_MOST_WORDS = 300  # of SQLite's own
+
+_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+_DISK = {
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_PERM,
+}
+CANNOT_SHARE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
+"""What a reader is told where it may not make the files that readers and the writer share."""
+
+
+def opened(folder: Path, *, mode: str) -> sa.Engine:
+    """The ledger of a folder; `mode` is SQLite's: `ro`, `rw` or `rwc`."""
+    uri = f"{(folder / FILE).absolute().as_uri()}?mode={mode}"
+
+    def connect() -> sqlite3.Connection:
+        # Threads: the recorder's, and the one that closes its connection.
+        found = sqlite3.connect(uri, uri=True, timeout=_WAIT_S, check_same_thread=False)
+        found.execute("PRAGMA synchronous=FULL")
+        found.execute(f"PRAGMA cache_size=-{_CACHE_KIB}")
+        return found
+
+    return sa.create_engine(
+        "sqlite://", creator=connect, poolclass=sa.QueuePool, hide_parameters=True
+    )
+
+
+def begin_journal(connection: sa.Connection, folder: Path) -> None:
+    """Commits that wait for the disk, beside which others can read.
+
+    Where SQLite answers that the file system cannot share memory, a rollback journal is kept:
+    as durable, but readers wait for commits. Raises StorageFailed for any other answer.
+    """
+    answer = connection.exec_driver_sql("PRAGMA journal_mode=WAL").scalar()
+    if answer not in _DURABLE:
+        raise StorageFailed(
+            f"{folder}: got SQLite's journal {answer!r}, wanted one of {', '.join(_DURABLE)}, "
+            "which survive a power cut; choose a folder on a local disk"
+        )
+
+
+def end_journal(connection: sa.Connection) -> None:
+    """Leave a single file, which can be copied, and read where nothing may be written.
+
+    While somebody reads, the journal stays, and all that was committed is in the file beside.
+    """
+    connection.exec_driver_sql("PRAGMA busy_timeout=0")
+    try:
+        connection.exec_driver_sql("PRAGMA journal_mode=DELETE")
+    except sa.exc.OperationalError:
+        connection.exec_driver_sql("PRAGMA wal_checkpoint(PASSIVE)")
+
+
+@contextmanager
+def told(folder: Path) -> Iterator[None]:
+    """SQLite's errors as ours: RunBusy, StorageFailed, RunDamaged."""
+    try:
+        yield
+    except sa.exc.DBAPIError as error:
+        raise _ours(folder, error.orig) from error
+    except sqlite3.Error as error:  # while it is opened
+        raise _ours(folder, error) from error
+
+
+def code_of(error: BaseException | None) -> int | None:
+    """SQLite's primary result code; None for an error of its Python module."""
+    code: int | None = getattr(error, "sqlite_errorcode", None)
+    return None if code is None else code & 0xFF
+
+
+def damaged(folder: Path, what: str) -> RunDamaged:
+    """What to raise for a ledger in which `what` is not as it was written."""
+    return RunDamaged(
+        f"{folder / FILE} is damaged: {what}; take the folder from a copy, or play the run again "
+        "in another (--out)"
+    )
+
+
+def _ours(folder: Path, error: BaseException | None) -> ReglueError:
+    words, code = str(error)[:_MOST_WORDS], code_of(error)
+    if code in _BUSY:
+        return RunBusy(f"{folder}: another program holds {FILE}: {words}; try again later")
+    if code in _DISK:
+        return StorageFailed(
+            f"{folder / FILE} cannot be used: {words}; what was committed is kept: when the disk "
+            f"can be written to again, `reglue bench --resume {folder}` goes on"
+        )
+    if code == sqlite3.SQLITE_PROTOCOL:
+        return StorageFailed(
+            f"{folder}: its file system does not lock files as SQLite wants it: {words}; "
+            "choose a folder on a local disk"
+        )
+    if code == sqlite3.SQLITE_NOTADB:
+        return RunDamaged(f"{folder / FILE} is not a ledger, or is damaged: {words}")
+    return damaged(folder, words)
