@@ -106,6 +106,7 @@ class Door:
     token: str | None = None  # what it must show; None makes one
     timeout_s: float = 60.0  # how long it may take to come
     transport: Transport = "auto"
+    invited: bool = False  # people were told how to join before
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,10 +184,11 @@ class _Served:
             if program is not None:
                 self._process = self._started(program, announce or _to_nobody)
             elif announce and not self._has_come():
-                announce(
-                    f"waiting up to {self._timeout_s:g} s for an {self.role}; "
-                    f"in another terminal:\n  {how_to_join(self.role, self._server.invitation)}"
-                )
+                words = f"waiting up to {self._timeout_s:g} s for an {self.role}"
+                if not door.invited:
+                    how = how_to_join(self.role, self._server.invitation)
+                    words += f"; in another terminal:\n  {how}"
+                announce(words)
         except BaseException:
             self._enclosing.close()
             if self._closes:

@@ -32,12 +32,14 @@ def served_host(
     *,
     server: Callable[[], Entrance],
     announce: Callable[[str], None],
+    invited: bool,
 ) -> ServedHost:
     """An agent that dials in at `server`, as settings have it.
 
-    Its program is started if there is one. Raises UsageError.
+    `invited` says that people were told how to join. Its program is started if there is
+    one. Raises UsageError.
     """
-    door = Door(timeout_s=settings.connect_timeout)
+    door = Door(timeout_s=settings.connect_timeout, invited=invited)
     program = _program(settings, folder / AGENT_LOG)  # before there is a server to close
     return ServedHost(door, program, announce, server=server())
 

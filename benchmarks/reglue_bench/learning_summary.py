@@ -87,7 +87,7 @@ def how_fresh(online: OnlineScore) -> str:
     """What made the agent of each run naive."""
     if online.fresh_agent == "process":
         return "each run had an agent process of its own"
-    return "one agent played all runs; its agent_init made it naive before each"
+    return "one agent played all runs; that its agent_init made it naive before each is its word"
 
 
 def interval(bounds: Interval) -> str:

@@ -40,8 +40,10 @@ class Partners:
     ) -> None:
         """`environment` says whether the run's environment dials in.
 
-        With a `room`, they come in there, and it is closed in the place of a server.
+        With a `room`, they come in there, as they were told, and it is closed in the place
+        of a server.
         """
+        self.invited = room is not None
         self._settings = settings
         self._announce = announce
         self._roles = ["agent", *(["environment"] if environment else [])]

@@ -178,6 +178,7 @@ class _Session:
             self._folder,
             server=self._partners.server,
             announce=self._watcher.say,
+            invited=self._partners.invited,
         )
 
     def _make_pool(self) -> Pool:

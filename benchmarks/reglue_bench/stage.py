@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
 
 from glue_server import AgentPort, Pool, SlotGlue, Spent, Timeouts
 from glue_server.interrupts import uninterrupted
 from reglue.errors import AgentDisconnected, AgentFault, UsageError
 from reglue_bench.agents import AgentHost
+
+MOST_ALIKE = 3
+"""Agents that are lost in the same way before it is given up, if no other came."""
 
 
 class Stage:
@@ -36,6 +40,8 @@ class Stage:
         self._pool: Pool | None = None
         self._waiting: AgentPort | None = None  # has come, and was given nothing yet
         self._playing: AgentPort | None = None
+        self._given = 0  # agents, one a run or fewer
+        self._lost: Counter[str] = Counter()  # agents, by how
 
     @property
     def executed(self) -> int:
@@ -55,6 +61,7 @@ class Stage:
         assert self._pool is not None, "open() comes first"
         if self._waiting is None and self._host.renews:
             self._renew()
+        self._given += self._waiting is not None
         self._playing = self._waiting or self._playing
         self._waiting = None
         assert self._playing is not None
@@ -67,10 +74,23 @@ class Stage:
         return self._host.explain(fault) if self._host else str(fault)
 
     def go_on(self, fault: AgentFault) -> None:
-        """Say what happened if another agent can be started; else raise `fault`."""
+        """Say what happened if another agent can be started; else raise `fault`.
+
+        Also where all that there were, and MOST_ALIKE of them, were lost in the same way.
+        """
         if self._host is None or not self._host.renews:
             raise fault
-        self._say(f"the agent was lost and is started anew; {fault.status}: {self.explain(fault)}")
+        words = self.explain(fault)
+        how = words.partition("\n")[0]
+        self._lost[how] += 1
+        if self._lost[how] == self._given == MOST_ALIKE:
+            raise type(fault)(
+                f"the first {MOST_ALIKE} agents were all lost in the same way; mend it, and go on "
+                f"with --resume and --retry-faults: {fault}"
+            )
+        if self._lost[how] > 1:
+            words = f"as before, {self._lost[how]} times now"
+        self._say(f"the agent was lost and is started anew; {fault.status}: {words}")
 
     def close(self, reason: str) -> None:
         """Let the agent and the environments go."""

@@ -121,3 +121,17 @@ class Stays(Seeded):
     def __init__(self) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         threading.Thread(target=time.sleep, args=(3600.0,)).start()
+
+
+class Fading(Learner):
+    """Plays its first run, and raises in all that follow; the file `marks` tells them apart."""
+
+    def __init__(self, marks: str) -> None:
+        super().__init__()
+        self._is_first = not Path(marks).exists()
+        Path(marks).touch()
+
+    def agent_step(self, rewards: Any, observations: Any, steps: Any) -> Any:
+        if not self._is_first:
+            raise KeyError("coffee")
+        return super().agent_step(rewards, observations, steps)

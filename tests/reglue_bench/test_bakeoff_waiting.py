@@ -122,6 +122,8 @@ def test_a_token_that_was_made_is_shown_and_an_agent_that_stays_away_is_partial(
         assert process.wait(TIMEOUT_S) == 1, said
     assert away != here
     assert "no agent joined within 3 s" in said
+    assert "waiting up to 3 s for an agent" in said
+    assert "--address" not in said  # it was told at the beginning
     assert read_result(tmp_path / "out" / "here").complete
 
 

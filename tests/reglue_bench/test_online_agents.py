@@ -56,18 +56,13 @@ def test_a_process_that_is_lost_ends_its_run_and_the_next_has_another(
 
 
 def test_what_a_lost_process_printed_last_is_told(tmp_path: Path) -> None:
-    class Hears(Unwatched):
-        said = ""
-
-        def say(self, text: str) -> None:
-            self.said += text
-
     fuse, hears = tmp_path / "fuse", Hears()
     fuse.touch()
     command = joining(f"FailsOnce --agent-arg fuse={fuse} --agent-arg how=exits")
     play(tmp_path / "run", online_plan(runs=2), watcher=hears, agent_cmd=command)
-    assert "out of coffee" in hears.said
-    assert "is started anew" in hears.said
+    [said] = hears.said
+    assert "out of coffee" in said
+    assert "is started anew" in said
 
 
 def test_a_faulted_run_is_played_anew_where_that_is_asked_for(tmp_path: Path) -> None:
@@ -100,3 +95,39 @@ def test_an_agent_that_dialled_in_plays_all_runs_from_its_init(tmp_path: Path) -
     assert agent.inits == 2
     assert online.fresh_agent == "agent_init"
     assert online.runs[0].line == online.runs[1].line
+
+
+class Hears(Unwatched):
+    """Keeps what is said."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.said.append(text)
+
+
+def test_the_same_fault_again_and_again_from_the_first_run_ends_the_benchmark(
+    tmp_path: Path,
+) -> None:
+    """What it printed is told once and at the end, and not for each of thirty runs."""
+    hears = Hears()
+    result = play(
+        tmp_path, online_plan(runs=30), watcher=hears, agent_cmd=joining("Exits"), sandbox="none"
+    )
+    assert statuses(score_of(result).runs) == ["agent_disconnected"] * 3 + ["missing"] * 27
+    assert result.ended_early is not None
+    assert "--retry-faults" in result.ended_early.what
+    assert "out of coffee" in result.ended_early.what
+    assert "\n".join(hears.said).count("out of coffee") == 1
+    assert any("2 times now" in said for said in hears.said)
+
+
+def test_the_same_fault_after_a_run_that_was_played_is_counted(tmp_path: Path) -> None:
+    """Faults that come now and then are the agent's nature."""
+    hears = Hears()
+    command = joining(f"Fading --agent-arg marks={tmp_path / 'marks'}")
+    result = play(tmp_path / "run", online_plan(runs=5), watcher=hears, agent_cmd=command)
+    assert statuses(score_of(result).runs) == ["ok"] + ["agent_error"] * 4
+    assert result.ended_early is None
+    assert "\n".join(hears.said).count("Traceback") <= 1
