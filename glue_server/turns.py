@@ -52,7 +52,7 @@ def turn_of(
 ) -> Turn:
     """Ends, then steps, then starts. Rewards that the spec withholds are NaN.
 
-    From now on nobody can write to its arrays, as to those that come from a wire.
+    From now on nobody can write to arrays that are not the turn's alone.
     """
     told = [*filter(None, (ends, steps, starts))] or [no_rows(spec)]
     seen, rewards = _joined(spec, told) if len(told) > 1 else _alone(*told)
@@ -60,8 +60,6 @@ def turn_of(
         rewards = rewards[: -len(starts)]
     if phase is Phase.EVALUATE and not spec.rewards_in_evaluation:
         rewards = np.full(len(rewards), np.nan)
-    for array in (rewards, *seen.values()):
-        array.setflags(write=False)
     return Turn(
         phase,
         Ends(ends.slots, ends.marks) if ends else NO_ENDS,
@@ -73,7 +71,12 @@ def turn_of(
 
 
 def _alone(rows: Rows) -> tuple[dict[str, Array], Array]:
-    """Observations and rewards of a turn that has one part, as nearly all have."""
+    """Observations and rewards of a turn that has one part, as nearly all have.
+
+    They may be a program's as well, or be kept.
+    """
+    for array in (rows.rewards, *rows.observations.values()):
+        array.setflags(write=False)
     return dict(rows.observations), rows.rewards
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from glue_server import LocalEnvironmentPort, LocalPort, Machine, Timeouts
 from reglue import Actions, Agent, Box, EndKind, Phase, TaskSpec, TensorSpec, Turn
+from reglue.calls import Reply
 from reglue.environment import Environment
 from reglue.environment_calls import Play, Played
 from reglue.errors import OutOfOrder, UnknownKey
@@ -127,6 +128,7 @@ class Actor(Agent):
         self.calls: list[Any] = []
         self.turns: list[Turn] = []
         self.fault = ""
+        self.sends_too_many = False  # its SDK's mistake: this one would refuse to
         self.broken = ""  # a routine that raises
         self._acting: set[int] = set()
 
@@ -158,7 +160,7 @@ class Actor(Agent):
                 return Actions({"push": push}, abandon=(asked[0],))
             case "too many":
                 self._acting -= {*asked}
-                return np.zeros((len(asked) + 1, 1))
+                self.sends_too_many = True
             case "raises":
                 self._acting = set()
                 raise RuntimeError("the agent fell")
@@ -186,9 +188,17 @@ class Actor(Agent):
 class ToldPort(LocalPort):
     """Remembers its refusals."""
 
-    def __init__(self, agent: Agent) -> None:
-        super().__init__(agent, "actor")
+    def __init__(self, actor: Actor) -> None:
+        super().__init__(actor, "actor")
         self.refusals: list[str] = []
+        self._actor = actor
+
+    def receive(self, timeout_s: float) -> Reply:
+        reply = super().receive(timeout_s)
+        if self._actor.sends_too_many and isinstance(reply, Actions):
+            self._actor.sends_too_many = False
+            return Actions({"push": np.zeros((len(reply.arrays["push"]) + 1, 1))})
+        return reply
 
     def refuse(self, refused: Any) -> None:
         self.refusals.append(refused.code)

@@ -116,12 +116,18 @@ def test_rewards_are_withheld_where_the_spec_says_so() -> None:
     assert all(np.isnan(turn.rewards).all() for turn in agent.turns)
 
 
-def test_what_the_agent_sees_cannot_be_written_to() -> None:
-    """As over the wire: an agent that writes into it must not learn so only there."""
-    agent = Scripted(still)
-    played(agent, corridor_pool(), [cell()])
-    arrays = [agent.turns[-1].rewards, agent.turns[-1].observations["observation"]]
-    assert not any(array.flags.writeable for array in arrays)
+@pytest.mark.parametrize("slots", [1, 3])
+def test_what_an_agent_writes_into_what_it_sees_is_seen_by_nobody_else(slots: int) -> None:
+    def scribble(turn: Any) -> Any:
+        answer = still(turn)
+        for array in (turn.rewards, *turn.observations.values()):
+            array[...] = -100.0
+        return answer
+
+    wanted = [cell(variant=2) for _ in range(4)]
+    assert played(Scripted(scribble), corridor_pool(slots), wanted) == played(
+        Scripted(still), corridor_pool(slots), wanted
+    )
 
 
 # Actions out of bounds.

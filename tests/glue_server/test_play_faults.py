@@ -10,7 +10,7 @@ import pytest
 
 from glue_server import LocalPool, Outcome, SlotGlue
 from reglue import Agent, EndKind, Phase
-from reglue.calls import UNLIMITED, Budget, Done, Reply, Turn
+from reglue.calls import UNLIMITED, Actions, Budget, Done, Reply, Turn
 from reglue.errors import AgentFault, AgentTimeout
 from tests.glue_server.playing import (
     PATIENT,
@@ -22,7 +22,6 @@ from tests.glue_server.playing import (
     corridor_pool,
     glue_of,
     in_turn,
-    rows_of,
     still,
 )
 from tests.worlds import Faulty
@@ -86,24 +85,6 @@ def test_no_end_is_told_for_an_episode_that_the_agents_error_ended() -> None:
     assert agent.ends == [(1, EndKind.TRUNCATED)]
 
 
-def too_many(turn: Any) -> Any:
-    return np.zeros((rows_of(turn) + first_step(turn), 1))
-
-
-def test_an_answer_of_wrong_size_ends_every_episode_of_its_turn() -> None:
-    rows, _ = played_by(too_many)
-    assert [(row.status, row.steps) for row in rows] == [
-        ("agent_error", 1),
-        ("agent_error", 1),
-        ("ok", 5),
-    ]
-
-
-def test_an_answer_of_wrong_size_is_refused() -> None:
-    _, port = played_by(too_many)
-    assert port.refusals == ["WRONG_SIZE"]
-
-
 class Answering(Told):
     """A port whose agent answers its second turn with `reply`."""
 
@@ -125,13 +106,26 @@ class Answering(Told):
         return self._other
 
 
-def test_an_answer_of_another_kind_ends_every_episode_of_its_turn() -> None:
-    port = Answering(Follower(), Done())
+@pytest.mark.parametrize(
+    ("reply", "code"),
+    [
+        (Done(), "WRONG_KIND"),
+        (Actions({"action": np.zeros((3, 1), np.float32)}), "WRONG_SIZE"),
+    ],
+)
+def test_an_answer_that_does_not_fit_ends_every_episode_of_its_turn(
+    reply: Reply, code: str
+) -> None:
+    port = Answering(Follower(), reply)
     glue = SlotGlue(port, corridor_pool(2), timeouts=PATIENT)
     glue.init()
     rows = by_k(glue.play(in_turn(LONG), Phase.EVALUATE))
-    assert [row.status for row in rows] == ["agent_error", "agent_error", "ok"]
-    assert port.refusals == ["WRONG_KIND"]
+    assert [(row.status, row.steps) for row in rows] == [
+        ("agent_error", 1),
+        ("agent_error", 1),
+        ("ok", 5),
+    ]
+    assert port.refusals == [code]
 
 
 # An agent that is lost.

@@ -324,27 +324,20 @@ def test_adaptation_actions_without_their_auxiliary_outputs_are_refused() -> Non
         agent.turn(make_turn(Phase.ADAPT, starts=[0]))
 
 
-def test_actions_of_another_shape_are_passed_on_for_the_glue_to_refuse() -> None:
-    class Narrow(Evaluated):
-        def eval_action(self, observations: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-            return super().eval_action(observations)[:, :1]
+@pytest.mark.parametrize("change", [lambda a: a[:, :1], lambda a: a.ravel()])
+def test_actions_of_another_shape_are_refused(change: Any) -> None:
+    """Also where they have as many numbers: one row a slot, those of idle slots included."""
 
-    turn = make_turn(Phase.EVALUATE, starts=[0, 1])
-    answer = cast(dict[str, Any], ready(Narrow()).turn(turn))
-    assert answer["action"].shape == (2, 1)
-
-
-def test_actions_of_another_shape_fit_by_no_chance() -> None:
     class Turned(Evaluated):
         def eval_action(self, observations: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-            return super().eval_action(observations).T.reshape(4, 1)
+            return cast(npt.NDArray[np.float64], change(super().eval_action(observations)))
 
     turn = make_turn(Phase.EVALUATE, starts=[0, 1])
-    answer = cast(dict[str, Any], ready(Turned()).turn(turn))
-    assert answer["action"].size == 0
+    with pytest.raises(NotAnAgent, match=r"eval_action\(\) returned shape .*, wanted \("):
+        ready(Turned()).turn(turn)
 
 
-def test_actions_that_will_be_refused_give_no_timestep() -> None:
+def test_adaptation_actions_of_another_shape_give_no_timestep() -> None:
     class Narrow(EachTimestep):
         def adapt_action(self, observations: npt.NDArray[Any]) -> Any:
             actions, aux = super().adapt_action(observations)
@@ -354,7 +347,8 @@ def test_actions_that_will_be_refused_give_no_timestep() -> None:
     agent = ready(probe)
     agent.adapt_begin()
     for _ in range(2):
-        agent.turn(make_turn(Phase.ADAPT, starts=[0]))
+        with pytest.raises(NotAnAgent, match="adapt_action"):
+            agent.turn(make_turn(Phase.ADAPT, starts=[0]))
     assert [*calls(probe.log)] == ["init", "adapt_action", "adapt_action"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -213,6 +214,96 @@ def test_an_agent_may_write_to_its_array_again(dtype: str) -> None:
     arrays = answered(given, TensorSpec("action", "float32"))
     given[:] = 0.0
     assert arrays["action"].tolist() == [1.5]
+
+
+# Shapes.
+
+PAIR = TensorSpec("action", "float32", (2,))
+
+
+@pytest.mark.parametrize(
+    ("tensor", "rows", "shape"),
+    [
+        (PAIR, 4, (2, 4)),  # transposed: as many bytes, other numbers
+        (PAIR, 2, (4,)),
+        (PAIR, 3, (2, 2)),
+        (PAIR, 3, (1, 2)),
+        (PAIR, 2, (2,)),
+        (PAIR, 2, ()),
+        (PAIR, 1, (0,)),
+        (TensorSpec("action", "float32", (2, 3)), 2, (2, 3, 2)),
+        (TensorSpec("action", "float32"), 2, (2, 2)),
+    ],
+    ids=str,
+)
+def test_actions_of_another_shape_are_refused(
+    tensor: TensorSpec, rows: int, shape: tuple[int, ...]
+) -> None:
+    wanted = f"action 'action': got shape {shape}, wanted {(rows, *tensor.shape)}: one row a slot"
+    with pytest.raises(NotAnAgent, match=re.escape(wanted)):
+        answered(np.zeros(shape, np.float32), tensor, rows=rows)
+
+
+@pytest.mark.parametrize(
+    ("tensor", "rows", "shape"),
+    [
+        (PAIR, 1, (2,)),
+        (TensorSpec("action", "float32"), 1, ()),
+        (TensorSpec("action", "float32"), 3, (3, 1)),
+        (TensorSpec("action", "float32", (1,)), 3, (3,)),
+        (TensorSpec("action", "float32", (2, 1)), 3, (3, 2)),
+        (PAIR, 0, (0,)),
+    ],
+    ids=str,
+)
+def test_axes_of_length_one_may_be_missing_or_too_many(
+    tensor: TensorSpec, rows: int, shape: tuple[int, ...]
+) -> None:
+    """They change the order of no number."""
+    given = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    arrays = answered(given, tensor, rows=rows)
+    assert arrays["action"].shape == (rows, *tensor.shape)
+    assert arrays["action"].tobytes() == given.tobytes()
+
+
+def test_rows_of_different_lengths_are_refused() -> None:
+    with pytest.raises(NotAnAgent, match="action 'action'"):
+        answered([[1.0, 2.0], [3.0]], PAIR, rows=2)
+
+
+def test_steps_and_starts_of_different_shapes_are_refused() -> None:
+    class Two(Log):
+        def agent_step(self, *_: Any) -> Any:
+            return [[1.0, 2.0]]
+
+    agent = Two([3.0])
+    play(agent, Init(TaskSpec((SEEN,), (PAIR,))))
+    with pytest.raises(NotAnAgent, match=r"returned shapes \(1, 2\) and \(1,\)"):
+        play(agent, turn(steps=1, starts=1))
+
+
+def test_no_rows_are_answered_by_none_of_the_specs_shape() -> None:
+    assert answered({}, PAIR, rows=0)["action"].shape == (0, 2)
+
+
+# What is seen.
+
+
+def test_what_an_agent_sees_is_its_own_to_write_to() -> None:
+    class Scribbling(Log):
+        def agent_step(self, rewards: Any, observations: Arrays, steps: Steps) -> Any:
+            rewards -= rewards.mean()
+            observations["seen"][:] = 0.0
+            return [0]
+
+    agent = Scribbling()
+    play(agent, Init(TaskSpec((SEEN,), (TensorSpec("action", "float32"),))))
+    sent = turn(steps=1)
+    sent.rewards[:] = sent.observations["seen"][:] = 5.0
+    for array in (sent.rewards, sent.observations["seen"]):
+        array.setflags(write=False)
+    play(agent, sent)
+    assert (sent.rewards.tolist(), sent.observations["seen"].tolist()) == ([5.0], [5.0])
 
 
 # Several tensors, and answers that are none.

@@ -27,8 +27,9 @@ class Agent:
     """Derive from it and write `agent_start` and `agent_step`, or `turn`.
 
     Observations come as a dict of named arrays with one row a slot,
-    `(rows, *shape)`; rewards as float64 `(rows,)`; actions are returned as
-    `(rows, *shape)`, or as a dict of such arrays where the task has several.
+    `(rows, *shape)`; rewards as float64 `(rows,)`; both are the agent's own, to write to
+    and to keep. Actions are returned as `(rows, *shape)`, or as a dict of such arrays where
+    the task has several; axes of length 1 may be left out. Raises NotAnAgent for another shape.
 
     `self.spec` is the TaskSpec, `self.phase` the Phase of the present turn and
     `self.budget` the time that remains; they are set before the routine that needs them.
@@ -145,6 +146,9 @@ def _stack(parts: list[Chosen]) -> Chosen:
 def _concatenate(parts: list[Any]) -> npt.NDArray[Any]:
     arrays = [np.asarray(part) for part in parts]
     if len({array.shape[1:] for array in arrays}) > 1:
-        # At least one is of a wrong size: flat, so that the glue can say of which.
-        arrays = [array.ravel() for array in arrays]
+        shapes = " and ".join(str(array.shape) for array in arrays)
+        raise NotAnAgent(
+            f"agent_step() and agent_start() returned shapes {shapes}, "
+            "wanted rows of one shape, one a slot"
+        )
     return np.concatenate(arrays)

@@ -112,8 +112,8 @@ class MetaWorldAgent(Agent):
     def turn(self, turn: Turn) -> Chosen:
         """`step` and `adapt_action`, or `reset` and `eval_action`.
 
-        Raises NotAnAgent for an answer of another kind than the protocol's. One of
-        another shape than `(S, *shape)` is passed on, for the glue to refuse.
+        Raises NotAnAgent for an answer of another kind than the protocol's, or of
+        another shape than `(S, *shape)`.
         """
         slots = np.concatenate([turn.steps.slots, turn.starts.slots])
         self._observe(turn, slots)
@@ -122,7 +122,7 @@ class MetaWorldAgent(Agent):
         else:
             actions = self._evaluation(turn, plays=len(slots) > 0)
         self._live = _mask(len(self._live), slots)
-        return {} if actions is None else {self._acted.name: self._rows(actions, slots)}
+        return {} if actions is None else {self._acted.name: actions[slots]}
 
     def _adaptation(self, turn: Turn, *, plays: bool) -> Array | None:
         if not self.adapts:
@@ -140,9 +140,8 @@ class MetaWorldAgent(Agent):
                 f"adapt_action() returned a {type(answer).__name__}, "
                 "wanted a tuple of actions and a dict of auxiliary outputs"
             )
-        actions = _array("adapt_action", answer[0])
-        if self._fits(actions):  # else it is refused, and nothing comes of it
-            self._played = (observations, *answer)
+        actions = self._array("adapt_action", answer[0])
+        self._played = (observations, *answer)
         return actions
 
     def _evaluation(self, turn: Turn, *, plays: bool) -> Array | None:
@@ -153,7 +152,7 @@ class MetaWorldAgent(Agent):
             self._evaluating = True
         if not plays:
             return None
-        return _array("eval_action", self.inner.eval_action(self._observations.copy()))
+        return self._array("eval_action", self.inner.eval_action(self._observations.copy()))
 
     def _observe(self, turn: Turn, slots: npt.NDArray[np.uint32]) -> None:
         """Bring each slot's last observation up to date; a start's replaces an end's."""
@@ -176,14 +175,15 @@ class MetaWorldAgent(Agent):
         truncated = _mask(size, ends.slots[ends.kinds != EndKind.TERMINATED])
         return rewards, terminated, truncated | (self._live & ~_mask(size, told))
 
-    def _fits(self, actions: Array) -> bool:
-        return actions.shape == (len(self._live), *self._acted.shape)
-
-    def _rows(self, actions: Array, slots: npt.NDArray[np.uint32]) -> Array:
-        if self._fits(actions):
-            return actions[slots]
-        if actions.size == len(slots) * self._acted.size:
-            return actions.ravel()[:0]  # the glue looks at sizes: none that fits by chance
+    def _array(self, method: str, answer: Any) -> Array:
+        """Actions, (S, *shape). Raises NotAnAgent."""
+        if isinstance(answer, tuple):
+            raise NotAnAgent(f"{method}() returned a tuple, wanted the actions alone")
+        actions, wanted = np.asarray(answer), (len(self._live), *self._acted.shape)
+        if actions.shape != wanted:
+            raise NotAnAgent(
+                f"{method}() returned shape {actions.shape}, wanted {wanted}: one row a slot"
+            )
         return actions
 
     def _forget_play(self) -> None:
@@ -210,12 +210,6 @@ def _only_action(tensors: Sequence[TensorSpec]) -> TensorSpec:
         names = ", ".join(tensor.name for tensor in tensors)
         raise NotAnAgent(f"a Meta-World agent returns one array of actions, wanted {names}")
     return tensors[0]
-
-
-def _array(method: str, actions: Any) -> Array:
-    if isinstance(actions, tuple):
-        raise NotAnAgent(f"{method}() returned a tuple, wanted the actions alone")
-    return np.asarray(actions)
 
 
 def _has(candidate: object, method: str) -> bool:

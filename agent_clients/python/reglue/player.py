@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -53,7 +53,8 @@ def play(agent: Agent, call: Call) -> Reply | None:
             agent.phase = call.phase
             if agent.seen_goals is not None:
                 agent.seen_goals.see(call)
-            return _actions(agent.spec, agent.turn(call))
+            rows = len(call.steps) + len(call.starts)
+            return _actions(agent.spec, agent.turn(_own(call)), rows)
         case Init(spec):
             agent.spec = spec
             agent.seen_goals = shown_goals(spec)
@@ -73,8 +74,20 @@ def play(agent: Agent, call: Call) -> Reply | None:
     return Done()
 
 
-def _actions(spec: TaskSpec, answer: Any) -> Actions:
-    """The answer as named arrays of the spec's dtypes; row counts are the glue's to check."""
+def _own(turn: Turn) -> Turn:
+    """It with arrays that the agent may write to: what is somebody else's as well is copied."""
+    arrays = [turn.rewards, *turn.observations.values()]
+    if all(array.flags.writeable for array in arrays):
+        return turn
+    own = {}
+    for name, rows in turn.observations.items():
+        own[name] = rows if rows.flags.writeable else rows.copy()
+    rewards = turn.rewards if turn.rewards.flags.writeable else turn.rewards.copy()
+    return Turn(turn.phase, turn.ends, turn.steps, turn.starts, rewards, own)
+
+
+def _actions(spec: TaskSpec, answer: Any, rows: int) -> Actions:
+    """The answer as named arrays of the spec's dtypes, (rows, *shape). Raises NotAnAgent."""
     abandon: tuple[int, ...] = ()
     if isinstance(answer, Actions):
         answer, abandon = answer.arrays, answer.abandon
@@ -84,18 +97,36 @@ def _actions(spec: TaskSpec, answer: Any) -> Actions:
         answer = {spec.actions[0].name: answer}
     arrays = {}
     for tensor in spec.actions:
-        arrays[tensor.name] = _cast(tensor, answer.get(tensor.name, ()))
-    if answer and answer.keys() != arrays.keys():
-        raise NotAnAgent(f"the answer has tensors {sorted(answer)}, wanted {sorted(arrays)}")
+        if tensor.name not in answer and (answer or rows):
+            _refuse_names(spec, answer)
+        arrays[tensor.name] = _cast(tensor, answer.get(tensor.name, ()), rows)
+    if len(answer) > len(arrays):
+        _refuse_names(spec, answer)
     return Actions(arrays, abandon)
 
 
-def _cast(tensor: TensorSpec, value: npt.ArrayLike) -> npt.NDArray[Any]:
-    """A copy in the spec's dtype: agents may use their arrays again.
+def _refuse_names(spec: TaskSpec, answer: Mapping[str, Any]) -> NoReturn:
+    wanted = sorted(tensor.name for tensor in spec.actions)
+    raise NotAnAgent(f"the answer has tensors {sorted(answer)}, wanted {wanted}")
 
-    Whole numbers must stay what they are.
+
+def _cast(tensor: TensorSpec, value: npt.ArrayLike, rows: int) -> npt.NDArray[Any]:
+    """A copy in the spec's dtype, (rows, *shape): agents may use their arrays again.
+
+    Whole numbers must stay what they are. Axes of length 1 may be missing, or be too many:
+    they change the order of no number.
     """
-    given = np.asarray(value)
+    try:
+        given = np.asarray(value)
+    except ValueError as error:  # rows of different lengths
+        raise NotAnAgent(f"action {tensor.name!r}: {error}") from None
+    wanted = (rows, *tensor.shape)
+    if given.shape != wanted:
+        if not _is_same_order(given.shape, wanted):
+            raise NotAnAgent(
+                f"action {tensor.name!r}: got shape {given.shape}, wanted {wanted}: one row a slot"
+            )
+        given = given.reshape(wanted)
     if given.dtype == tensor.numpy_dtype:
         return given.copy()
     with np.errstate(over="ignore", invalid="ignore"):
@@ -103,3 +134,10 @@ def _cast(tensor: TensorSpec, value: npt.ArrayLike) -> npt.NDArray[Any]:
     if cast.dtype.kind != "f" and not np.array_equal(cast, given):
         raise NotAnAgent(f"action {tensor.name!r}: {given} does not fit {tensor.dtype}")
     return cast
+
+
+def _is_same_order(got: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    """Whether the shapes differ by axes of length 1 alone, or both are empty."""
+    if 0 in got and 0 in wanted:
+        return True
+    return [size for size in got if size != 1] == [size for size in wanted if size != 1]

@@ -59,9 +59,10 @@ def test_an_empty_tensor_has_its_rows() -> None:
     assert decode_arrays([nothing], [b""], 5)["nothing"].shape == (5, 0, 3)
 
 
-@pytest.mark.parametrize("size", [0, 7, 9, 16])
-def test_bytes_that_do_not_fit_are_refused(size: int) -> None:
-    with pytest.raises(BadReply, match=rf"got {size} bytes of 'pair', wanted 8 bytes: 2 rows"):
+@pytest.mark.parametrize(("size", "rows"), [(0, ", 0 rows"), (7, ""), (9, ""), (16, ", 4 rows")])
+def test_bytes_that_do_not_fit_are_refused(size: int, rows: str) -> None:
+    told = rf"got {size} bytes of 'pair'{rows}, wanted 8 bytes: 2 rows of"
+    with pytest.raises(BadReply, match=told):
         decode_arrays([PAIR], [bytes(size)], 2)
 
 

@@ -55,7 +55,9 @@ def decode_array(tensor: TensorSpec, entry: bytes, rows: int) -> npt.NDArray[Any
 
 
 def _bytes(tensor: TensorSpec, size: int) -> str:
-    return f"{size} bytes of {tensor.name!r}"
+    rows, rest = divmod(size, max(1, tensor.row_bytes))
+    whole = "" if rest else f", {rows} rows"
+    return f"{size} bytes of {tensor.name!r}{whole}"
 
 
 def _rows(tensor: TensorSpec, rows: int) -> str:
