@@ -66,7 +66,9 @@ class SlotGlue:
         """The agent returns to its meta-trained state."""
         if not self._agent.hello.adapts:
             self._agent.give_up(
-                "an agent that cannot adapt", "init(), adapt_action(), step() and adapt()"
+                "an agent that cannot adapt",
+                "adapt_begin() or adapt(), or adapts = True to be judged as it is; "
+                "of Meta-World's agents init(), adapt_action(), step() and adapt()",
             )
         self._call(AdaptBegin())
 

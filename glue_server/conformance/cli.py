@@ -97,7 +97,7 @@ def conformance(
                 stack.enter_context(
                     _road(
                         listen if number == 0 else f"{listen.rpartition(':')[0]}:0",
-                        str(folder / f"{number}") if transport == "unix" else "",
+                        _lane(folder / f"reglue-{number}", role) if transport == "unix" else "",
                     )
                 ),
                 token=token,
@@ -117,6 +117,11 @@ def conformance(
 def main(argv: Sequence[str] | None = None) -> None:
     """The command."""
     run_command(conformance, sys.argv[1:] if argv is None else argv)
+
+
+def _lane(folder: Path, role: str) -> str:
+    folder.mkdir(mode=0o700)
+    return str(folder / role)
 
 
 def _road(listen: str, lane_path: str) -> Road:

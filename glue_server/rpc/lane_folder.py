@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from reglue.errors import UsageError
-from reglue.lane_path import LANE_DIR, LONGEST
+from reglue.lane_path import FOLDER_PREFIX, LANE_DIR, LONGEST
 
 _BACKLOG = 64
 _YOUNG_S = 60.0  # a folder as young as that may be of a glue that is about to listen
@@ -99,7 +99,7 @@ def _listening(path: str, mode: int) -> socket.socket:
 
 def _host_prefix() -> str:
     """Of the folders of this host: where a place is shared, nobody hears others' sockets."""
-    return f"reglue-{zlib.crc32(socket.gethostname().encode()) & 0xFFFF:04x}"
+    return f"{FOLDER_PREFIX}{zlib.crc32(socket.gethostname().encode()) & 0xFFFF:04x}"
 
 
 def _sweep(ours: Path) -> None:

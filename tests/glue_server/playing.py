@@ -37,6 +37,8 @@ def in_turn(wanted: Iterable[Cell], unit: int = 0) -> NextOrder:
 class Follower(Agent):
     """Each row's action depends on that row alone: its observation and its start's seed."""
 
+    adapts = True  # though it does not: it is judged as it is
+
     def agent_init(self, spec: TaskSpec) -> None:
         self._seeds = np.zeros(spec.slots)
 
@@ -57,6 +59,8 @@ class Follower(Agent):
 
 class Scripted(Agent):
     """Answers each turn by `answer`, and keeps the turns and ends it saw."""
+
+    adapts = True  # though it does not: it is judged as it is
 
     def __init__(self, answer: Callable[..., Any]) -> None:
         self.answer = answer

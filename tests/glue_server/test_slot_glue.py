@@ -51,9 +51,7 @@ def test_an_agent_that_plays_as_many_slots_is_taken() -> None:
 
 def test_an_agent_that_cannot_adapt_is_refused() -> None:
     class Frozen(Follower):
-        @property
-        def adapts(self) -> bool:
-            return False
+        adapts = False
 
     glue, port = glue_of(Frozen(), corridor_pool())
     with pytest.raises(AgentFault, match="an agent that cannot adapt"):

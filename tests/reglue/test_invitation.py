@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import ipaddress
+import traceback
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -160,6 +161,34 @@ def test_no_string_brings_another_error(text: str) -> None:
     for before in ("", "reglue://", "reglue://hub:80?", "reglue://hub:80?ca="):
         with contextlib.suppress(UsageError):
             invitation(before + text)
+
+
+TOKEN = "nv0FQqLDsyS1ze8dM3xkXIw7TQGfZ4Jb"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TOKEN,
+        f"{TOKEN}:",
+        f"{TOKEN}://hub:80",
+        f"hub?token={TOKEN}",
+        f"reglue://{TOKEN}@hub",
+        f"reglue://hub:80/?token={TOKEN}#x",
+        f"reglue://hub:80/{TOKEN}",
+        f"reglue://hub:80?{TOKEN}",
+        f"reglue://hub:80?{TOKEN}=",
+        f"reglue://hub:80?token={TOKEN}&token={TOKEN}",
+        f"reglue://[hub?token={TOKEN}",
+        f"reglue://hub:80?ca={TOKEN}",
+    ],
+)
+def test_no_message_repeats_a_token(text: str) -> None:
+    """Logs are read by others."""
+    with pytest.raises(UsageError) as error:
+        invitation(text)
+    told = "".join(traceback.format_exception(error.value))
+    assert TOKEN[:8] not in told
 
 
 def test_a_wrong_string_is_not_repeated_at_length() -> None:

@@ -390,6 +390,21 @@ def test_a_long_name_is_cut_to_what_the_contract_allows() -> None:
     assert len(hello(Log(), "x" * 300).agent) == 200
 
 
+def test_who_has_no_method_to_adapt_does_not_say_that_it_adapts() -> None:
+    class Plain(Agent):
+        """Plays."""
+
+    class Adapting(Agent):
+        def adapt(self) -> None:
+            """Learn."""
+
+    class Baseline(Agent):
+        adapts = True
+
+    said = [hello(agent, "x").adapts for agent in (Plain(), Adapting(), Baseline())]
+    assert said == [False, True, True]
+
+
 def test_hello_tells_what_the_agent_can_do() -> None:
     class Small(Log):
         max_slots = 4

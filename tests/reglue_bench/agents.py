@@ -47,15 +47,22 @@ class Raises(Seeded):
         raise KeyError("coffee")
 
 
-class WrongSize(Seeded):
-    """Answers a number too many at each step."""
+class Lost(Seeded):
+    """Answers what is no number at each step."""
 
     def agent_step(self, rewards: Any, observations: Any, steps: Any) -> Any:
-        return np.zeros((len(steps), 2))
+        return np.full((len(steps), 1), np.nan)
+
+
+class Transposed(Seeded):
+    """Answers with a column a slot."""
+
+    def agent_step(self, rewards: Any, observations: Any, steps: Any) -> Any:
+        return np.zeros((2, len(steps)))
 
 
 class Mendable(Seeded):
-    """Exits, or answers a number too many, for as long as the file `fault` is there."""
+    """Exits, or answers what is no number, for as long as the file `fault` is there."""
 
     def __init__(self, fault: str, how: str) -> None:
         self._fault, self._how = Path(fault), how
@@ -65,7 +72,7 @@ class Mendable(Seeded):
             return super().agent_step(rewards, observations, steps)
         if self._how == "exit":
             os._exit(3)
-        return np.zeros((len(steps), 2))
+        return np.full((len(steps), 1), np.nan)
 
 
 class NeverMade(Seeded):

@@ -192,7 +192,7 @@ def test_a_run_is_continued_from_the_command_lines_settings(tmp_path: Path) -> N
 def test_faults_are_final_unless_they_are_to_be_retried(tmp_path: Path) -> None:
     plan, fault = corridor_plan(), tmp_path / "fault"
     fault.touch()
-    command = joining(f"Mendable --agent-arg fault={fault} --agent-arg how=size")
+    command = joining(f"Mendable --agent-arg fault={fault} --agent-arg how=nan")
     settings = Settings(benchmark="corridor", agent_cmd=command, workers=0)
     broken = start(tmp_path / "run", Request(settings, plan), Unwatched())
     fault.unlink()

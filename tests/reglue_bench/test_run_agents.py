@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -45,12 +46,22 @@ def test_an_agent_that_raises_is_heard(tmp_path: Path) -> None:
     assert "KeyError: 'coffee'" in result.ended_early.what
 
 
-def test_actions_of_a_wrong_size_end_their_episodes_and_the_run_goes_on(tmp_path: Path) -> None:
+def test_illegal_actions_end_their_episodes_and_the_run_goes_on(tmp_path: Path) -> None:
     """Each episode that lives to its second action; variant 0 of a is over by then."""
-    result = play(tmp_path, corridor_plan(), agent_cmd=joining("WrongSize"))
+    result = play(tmp_path, corridor_plan(), agent_cmd=joining("Lost"))
     assert result.complete
     assert result.status_counts == {"agent_error": 5, "ok": 1}
-    assert "wanted 8 bytes" in (tmp_path / "agent.log").read_text()
+    assert "wanted finite numbers" in (tmp_path / "agent.log").read_text()
+
+
+def test_actions_of_another_shape_are_told_as_shapes(tmp_path: Path) -> None:
+    """The agent's own mistake, said where its author looks: nothing is played by it."""
+    result = play(tmp_path, corridor_plan(), agent_cmd=joining("Transposed"))
+    assert not result.complete
+    assert result.ended_early is not None
+    told = r"got shape \(\d, \d\), wanted \(\d, 1\): one row a slot"
+    assert re.search(told, result.ended_early.what)
+    assert re.search(told, (tmp_path / "agent.log").read_text())
 
 
 def test_an_agent_that_never_comes_is_disconnected(tmp_path: Path) -> None:

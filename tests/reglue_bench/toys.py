@@ -104,6 +104,8 @@ class Learner(Agent):
     an entry for each agent_init.
     """
 
+    adapts = True  # as it plays
+
     def __init__(self) -> None:
         self.inits = 0
         self.ends: list[int] = []
@@ -128,6 +130,8 @@ class Learner(Agent):
 
 class Seeded(Agent):
     """Draws every action from its start seed alone, so that slots do not matter."""
+
+    adapts = True  # though it does not: it is judged as it is
 
     def agent_init(self, spec: TaskSpec) -> None:
         self._chance: dict[int, np.random.Generator] = {}

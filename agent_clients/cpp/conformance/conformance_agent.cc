@@ -14,6 +14,7 @@ class ConformanceAgent : public Agent {
   AgentTraits traits() const override {
     AgentTraits traits;
     traits.partial_turns = true;
+    traits.adapts = true;
     return traits;
   }
 

@@ -77,12 +77,6 @@ struct Episode {
 
 class Sarsa : public reglue::Agent {
  public:
-  reglue::AgentTraits traits() const override {
-    reglue::AgentTraits traits;
-    traits.adapts = false;  // it has no state to go back to but the naive one
-    return traits;
-  }
-
   void agent_init(const reglue::TaskSpec& spec) override {
     const auto* discrete = std::get_if<reglue::Discrete>(&spec.actions[0].domain);
     if (!discrete || spec.actions.size() > 1 || spec.observations.size() > 1) {

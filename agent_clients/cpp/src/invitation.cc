@@ -18,7 +18,23 @@ constexpr std::string_view kForm = "reglue://HOST:PORT?ca=…&name=…&token=…
 
 using Entries = std::map<std::string, std::string>;
 
-std::string shown(std::string_view text) { return "'" + std::string(text.substr(0, 80)) + "'"; }
+/// It, or the beginning of what is as long as tokens are.
+std::string part(std::string_view text) {
+  constexpr std::size_t kMost = 20;  // characters: a token that a glue makes has 32
+  return std::string(text.size() <= kMost ? text : text.substr(0, 4)) +
+         (text.size() <= kMost ? "" : "...");
+}
+
+/// What a message may repeat of a string that may hold a token: its host at most.
+std::string shown(std::string_view text) {
+  const std::size_t colon = text.rfind("://");
+  const std::string_view scheme = text.substr(0, colon == text.npos ? 0 : colon);
+  std::string_view host = text.substr(colon == text.npos ? 0 : colon + 3);
+  host = host.substr(0, host.find_first_of("?#/&="));
+  host = host.substr(host.rfind('@') == host.npos ? 0 : host.rfind('@') + 1);
+  const std::string told = part(scheme) + (colon == text.npos ? "" : "://") + part(host);
+  return "'" + told + (told.size() == text.size() ? "'" : "...'");
+}
 
 std::string from_environment(const char* name) {
   const char* value = std::getenv(name);

@@ -4,6 +4,7 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -120,6 +121,25 @@ bool LaneStream::wait(const Deadline& until) {
     spin_.missed();
   }
   return is_ready(fd_, POLLIN, until);
+}
+
+std::string foreign(const std::string& path) {
+  const std::size_t file = path.rfind('/');
+  const std::string folder = file == path.npos ? "" : path.substr(0, file);
+  const std::string role = file == path.npos ? path : path.substr(file + 1);
+  const std::size_t last = folder.rfind('/') == folder.npos ? 0 : folder.rfind('/') + 1;
+  const bool is_role = role == "agent" || role == "environment" || role == "experiment";
+  if (!is_role || folder.compare(last, 7, "reglue-") != 0) {
+    return "a glue's is called reglue-.../agent, environment or experiment";
+  }
+  struct stat socket {
+  }, around{};
+  if (::lstat(path.c_str(), &socket) != 0 || ::stat(folder.c_str(), &around) != 0) return "";
+  if (!S_ISSOCK(socket.st_mode)) return "it is no socket";
+  if (socket.st_uid != around.st_uid || (around.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return "others than its owner can put files into its folder";
+  }
+  return "";
 }
 
 std::string path_here(const std::string& lane_path) {

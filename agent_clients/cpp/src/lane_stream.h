@@ -48,6 +48,14 @@ inline constexpr std::size_t kLongestPath = 107;
 
 /// Where this process finds a ticket's `lane_path`: REGLUE_LANE_DIR is put in place of what
 /// comes before its last two parts.
+/// Why nothing should be said to what is at `path`; empty for what may be a glue's socket.
+///
+/// A ticket names a path, and must not lead its holder to any other service of this host: the
+/// file is called by its role in a folder reglue-... of the same user's, where nobody else can
+/// put files. Whose socket it is, is not asked: glues let other users in. What is not there is
+/// for connect() to tell.
+std::string foreign(const std::string& path);
+
 std::string path_here(const std::string& lane_path);
 
 }  // namespace reglue

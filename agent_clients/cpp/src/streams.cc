@@ -42,6 +42,9 @@ std::string not_ours(int error) {
 
 /// A socket that is connected. Throws NoLane.
 int connected(const std::string& path) {
+  if (const std::string why = foreign(path); !why.empty()) {
+    throw NoLane{path + " is no socket of a glue's: " + why, true};
+  }
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() > kLongestPath) throw NoLane{path + ": a socket's path may not be as long", true};

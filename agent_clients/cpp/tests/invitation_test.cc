@@ -63,6 +63,22 @@ INSTANTIATE_TEST_SUITE_P(
                     "reglue://host:1?token=a#b", "reglue://2001:db8::7:1", "reglue://[]:1",
                     vector().substr(0, 200), "reglue://host:1/path"));
 
+TEST(Invitation, NoMessageRepeatsAToken) {
+  const std::string token = "nv0FQqLDsyS1ze8dM3xkXIw7TQGfZ4Jb";
+  for (const std::string& text :
+       {token, token + ":", token + "://hub:80", "reglue://" + token + "@hub",
+        "reglue://hub:80/" + token, "reglue://hub:80?" + token, "reglue://hub:80?" + token + "=",
+        "reglue://hub:80?token=" + token + "&token=" + token, "reglue://hub:80?token=" + token + "#x",
+        "reglue://hub?token=" + token, "reglue://hub:80?token=" + token + "%zz"}) {
+    try {
+      invitation_of(at(text));
+      ADD_FAILURE() << text;
+    } catch (const UsageError& error) {
+      EXPECT_EQ(std::string(error.what()).find(token.substr(0, 8)), std::string::npos);
+    }
+  }
+}
+
 TEST(Invitation, WhatIsGivenGoesBeforeTheJoinString) {
   Options options = at(vector());
   options.token = "other";

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -100,6 +102,32 @@ TEST(LanePath, KeepsItsLastTwoPartsWhereAnotherFolderIsNamed) {
   setenv("REGLUE_LANE_DIR", "/lanes", 1);
   EXPECT_EQ(path_here("/run/user/7/reglue-5f0c/agent"), "/lanes/reglue-5f0c/agent");
   unsetenv("REGLUE_LANE_DIR");
+}
+
+TEST(LanePath, OfAnotherServiceIsNone) {
+  const std::string folder = testing::TempDir() + "reglue-" + std::to_string(::getpid());
+  ASSERT_EQ(::mkdir(folder.c_str(), 0700), 0);
+  const std::string path = folder + "/agent";
+  EXPECT_EQ(foreign(path), "");  // not there: connect() tells
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  ASSERT_LT(path.size(), sizeof address.sun_path);
+  path.copy(address.sun_path, path.size());
+  ASSERT_EQ(::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  EXPECT_EQ(foreign(path), "");
+  ::chmod(folder.c_str(), 0777);
+  EXPECT_NE(foreign(path), "");
+  ::chmod(folder.c_str(), 0700);
+  ::close(fd);
+  ::unlink(path.c_str());
+  ASSERT_EQ(::symlink("/dev/null", path.c_str()), 0);
+  EXPECT_EQ(foreign(path), "it is no socket");
+  ::unlink(path.c_str());
+  ::rmdir(folder.c_str());
+  EXPECT_NE(foreign("/var/run/docker.sock"), "");
+  EXPECT_NE(foreign("/run/user/7/reglue-5f0c/bus"), "");
+  EXPECT_NE(foreign("agent"), "");
 }
 
 }  // namespace

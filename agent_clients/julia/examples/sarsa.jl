@@ -38,8 +38,6 @@ end
 
 const FAINTEST = 0.01  # a trace below it is forgotten: it would cost more than it teaches
 
-Reglue.adapts(::Sarsa) = false
-
 function Reglue.agent_init!(agent::Sarsa, spec::TaskSpec)
     state, action = only(spec.observations), only(spec.actions)
     box, choices = state.domain, action.domain

@@ -35,9 +35,11 @@ partial_turns(::Agent) = false
 """
     adapts(agent) -> Bool
 
-True, as without a method for it, if the agent can be taken through [`adapt_begin!`](@ref) and [`adapt!`](@ref).
+True if the agent can be taken through [`adapt_begin!`](@ref) and [`adapt!`](@ref); without a method for it: if there
+is a method for either. Add one for an agent that learns as it plays, or that is to be judged as it is, as a baseline.
 """
-adapts(::Agent) = true
+adapts(::T) where {T<:Agent} =
+    any(routine -> which(routine, Tuple{T}) != which(routine, Tuple{Agent}), (adapt_begin!, adapt!))
 
 """
     episodic(agent) -> Bool

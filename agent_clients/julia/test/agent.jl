@@ -5,10 +5,18 @@ struct Idle <: Agent end
 @testset "an agent" begin
     @test max_slots(Idle()) == 0
     @test !partial_turns(Idle())
-    @test adapts(Idle())
+    @test !adapts(Idle())
     @test episodic(Idle())
     @test agent_message(Idle(), "hello") == ""
-    @test Reglue.abilities(Idle()) == 2  # REGLUE_ADAPTS
+    @test Reglue.abilities(Idle()) == 0
+end
+
+struct Adapting <: Agent end
+
+Reglue.adapt!(::Adapting) = nothing
+
+@testset "who has a method to adapt says so" begin
+    @test Reglue.abilities(Adapting()) == 2  # REGLUE_ADAPTS
 end
 
 struct Half <: Agent end

@@ -52,8 +52,13 @@ class Agent:
 
     @property
     def adapts(self) -> bool:
-        """True if the agent can be taken through adapt_begin and adapt."""
-        return True
+        """True if the agent can be taken through adapt_begin and adapt: if it has either.
+
+        Set `adapts = True` for one that learns as it plays, or that is to be judged by
+        meta-learning benchmarks though it learns nothing, as a baseline.
+        """
+        cls = type(self)
+        return cls.adapt_begin is not Agent.adapt_begin or cls.adapt is not Agent.adapt
 
     def get_goal(self, slot: int) -> dict[str, npt.NDArray[Any]]:
         """The newest goal that was seen in `slot`, by the names of its tensors; copies.

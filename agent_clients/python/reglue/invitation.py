@@ -19,6 +19,8 @@ _FORM = f"{SCHEME}://HOST:PORT?ca=…&name=…&token=…"
 
 _HOST = re.compile(r"[^\s/?#@:\[\]]+|\[[^\s/?#@\[\]]*:[^\s/?#@\[\]]*\]")
 
+_MOST_SHOWN = 20  # characters: a token that we make has 32
+
 _LAST_PORT = 65535  # grpc would take a larger number modulo 65536
 
 
@@ -84,8 +86,21 @@ def split_address(address: str) -> tuple[str, int]:
     host, _, port = address.rpartition(":")
     is_port = port.isascii() and port.isdecimal() and int(port) <= _LAST_PORT
     if not is_port or not _HOST.fullmatch(host):
-        raise UsageError(f"got address {address[:80]!r}, wanted host:port such as 127.0.0.1:4096")
+        raise UsageError(f"got address {_shown(address)}, wanted host:port such as 127.0.0.1:4096")
     return host, int(port)
+
+
+def _shown(text: str) -> str:
+    """What a message may repeat of a string that may hold a token: its host at most."""
+    scheme, found, rest = text.rpartition("://")
+    host = re.split(r"[?#/&=]", rest, maxsplit=1)[0].rpartition("@")[2]
+    shown = f"{_part(scheme)}{found}{_part(host)}"
+    return repr(shown if len(shown) == len(text) else f"{shown}…")
+
+
+def _part(text: str) -> str:
+    """It, or the beginning of what is as long as tokens are."""
+    return text if len(text) <= _MOST_SHOWN else f"{text[:4]}…"
 
 
 def _dialled(address: str) -> str:
@@ -100,14 +115,14 @@ def _parsed(text: str) -> Invitation:
     try:
         parts = urlsplit(text)
         pairs = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
-    except ValueError as error:
-        raise UsageError(f"got join string {text[:80]!r}, wanted {_FORM}: {error}") from error
+    except ValueError:  # whose words repeat what may be the token
+        raise UsageError(f"got join string {_shown(text)}, wanted {_FORM}") from None
     entries = dict(pairs)
     is_cut = "?" in text and not entries  # what is lacking may be the authority
     if parts.scheme != SCHEME or parts.path not in ("", "/") or parts.fragment or is_cut:
-        raise UsageError(f"got join string {text[:80]!r}, wanted {_FORM}")
+        raise UsageError(f"got join string {_shown(text)}, wanted {_FORM}")
     if len(entries) < len(pairs) or not entries.keys() <= {"ca", "name", "token"}:
-        got = ", ".join(name[:80] for name, _ in pairs)
+        got = ", ".join(map(_part, (name for name, _ in pairs)))
         raise UsageError(f"got a join string with {got}, wanted ca, name and token, each once")
     return Invitation(
         address=_dialled(parts.netloc),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
 LANE_DIR = "REGLUE_LANE_DIR"
@@ -10,6 +11,30 @@ LANE_DIR = "REGLUE_LANE_DIR"
 
 LONGEST = 107
 """Bytes of a Unix socket's path (sun_path holds 108, with the zero behind it)."""
+
+
+FOLDER_PREFIX = "reglue-"
+
+_ROLES = ("agent", "environment", "experiment")
+
+
+def foreign(path: str) -> str | None:
+    """Why nothing should be said to what is at `path`; None for what may be a glue's socket.
+
+    A ticket names a path, and must not lead its holder to any other service of this host: the
+    file is called by its role in a folder `reglue-…` of the same user's, where nobody else can
+    put files. Whose socket it is, is not asked: glues let other users in with --open-lane. That
+    it is the glue that was joined, its welcome shows. Raises OSError.
+    """
+    file = Path(path)
+    if file.name not in _ROLES or not file.parent.name.startswith(FOLDER_PREFIX):
+        return f"a glue's is called {FOLDER_PREFIX}…/{'|'.join(_ROLES)}"
+    about, folder = file.lstat(), file.parent.stat()
+    if not stat.S_ISSOCK(about.st_mode):
+        return "it is no socket"
+    if about.st_uid != folder.st_uid or folder.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return "others than its owner can put files into its folder"
+    return None
 
 
 def path_here(lane_path: str) -> str:

@@ -19,11 +19,13 @@ from reglue.errors import ReglueError, SessionLost, UsageError
 from reglue.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.invitation import Invitation
 from reglue.lane import HELLO_BYTES, Lane, LaneEnded
-from reglue.lane_path import path_here
+from reglue.lane_path import foreign, path_here
 from reglue.transport import Transport
 from reglue.v1 import lobby_pb2
 
 log = logging.getLogger("reglue")
+
+_MOST_BYTES = 2**31 - 1
 
 _WELCOME_S = 10.0  # how long a glue may take to answer a hello
 _END_S = 2.0  # how long grpc may take to end a stream
@@ -82,7 +84,7 @@ class Way:
         if self.transport == "grpc":
             return GrpcStream(self, hello)
         try:
-            return _open_lane(self.ticket, hello, self.kind)
+            return _open_lane(self.ticket, hello, self.kind, self.max_message_bytes)
         except _NoLane as error:
             if self.transport == "unix" and error.is_lasting and not is_back:
                 raise UsageError(f"got transport unix, wanted auto or grpc: {error}") from error
@@ -93,8 +95,8 @@ class Way:
 
     @property
     def max_message_bytes(self) -> int:
-        """Either way."""
-        return self.ticket.max_message_bytes or HUB_MESSAGE_BYTES
+        """Either way; no more than gRPC can be told."""
+        return min(self.ticket.max_message_bytes or HUB_MESSAGE_BYTES, _MOST_BYTES)
 
     @property
     def where(self) -> Invitation:
@@ -219,31 +221,44 @@ _NOT_OURS: Mapping[type[OSError], str] = {
 """Why a fresh ticket's socket is none for this process."""
 
 
-def _open_lane(ticket: lobby_pb2.Ticket, hello: Any, kind: Any) -> LaneStream:
+def _open_lane(ticket: lobby_pb2.Ticket, hello: Any, kind: Any, most: int) -> LaneStream:
     """Raises _NoLane, and StreamEnded where the glue does not let us in."""
     if not ticket.lane_path:
         raise _NoLane("the glue offers no Unix socket", is_lasting=True)
     if not hasattr(socket, "AF_UNIX"):
         raise _NoLane("this platform has no Unix sockets", is_lasting=True)
     path = path_here(ticket.lane_path)
+    _check_lane(path)
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         connection.settimeout(_WELCOME_S)
         connection.connect(path)
     except OSError as error:
         connection.close()
-        why = _NOT_OURS.get(type(error))
-        raise _NoLane(
-            f"{path} cannot be opened: {why or error}", is_lasting=why is not None
-        ) from error
+        raise _cannot_open(path, error) from error
     lane = Lane(connection, HELLO_BYTES)
     try:
         _enter(lane, ticket, hello)
     except BaseException:
         lane.close()
         raise
-    lane.allow(ticket.max_message_bytes or HUB_MESSAGE_BYTES)
+    lane.allow(most)
     return LaneStream(lane, kind)
+
+
+def _check_lane(path: str) -> None:
+    """Raise _NoLane before anything is said to a socket that is no glue's."""
+    try:
+        why = foreign(path)
+    except OSError as error:
+        raise _cannot_open(path, error) from error
+    if why is not None:
+        raise _NoLane(f"{path} is no socket of a glue's: {why}", is_lasting=True)
+
+
+def _cannot_open(path: str, error: OSError) -> _NoLane:
+    why = _NOT_OURS.get(type(error))
+    return _NoLane(f"{path} cannot be opened: {why or error}", is_lasting=why is not None)
 
 
 def _enter(lane: Lane, ticket: lobby_pb2.Ticket, hello: Any) -> None:

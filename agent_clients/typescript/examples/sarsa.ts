@@ -43,11 +43,6 @@ class Sarsa extends Agent {
   #episodes = new Map<number, Episode>(); // by slot
   #isFrozen = false;
 
-  /** No: it has no state to go back to but the naive one. */
-  override get adapts(): boolean {
-    return false;
-  }
-
   override agentInit({ observations, actions }: TaskSpec): void {
     const domain = actions[0]!.domain;
     if (observations.length !== 1 || actions.length !== 1 || domain.kind !== "discrete") {

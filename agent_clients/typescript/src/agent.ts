@@ -59,9 +59,13 @@ export abstract class Agent {
     return true;
   }
 
-  /** True if the agent can be taken through adaptBegin and adapt. */
+  /**
+   * True if the agent can be taken through adaptBegin and adapt: if it has either.
+   *
+   * Override it for one that learns as it plays, or that is to be judged as it is, as a baseline.
+   */
   get adapts(): boolean {
-    return true;
+    return this.adaptBegin !== Agent.prototype.adaptBegin || this.adapt !== Agent.prototype.adapt;
   }
 
   /**

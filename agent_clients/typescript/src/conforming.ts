@@ -83,6 +83,10 @@ function fitting(what: string, tensor: TensorSpec, values: Values, rows: number)
     const rowsWanted = `${wanted}: ${rows} rows of ${tensor}`;
     throw new BadAnswer(what, `${given.length} numbers`, rowsWanted);
   }
+  const [got, shape] = [shapeOf(values), [rows, ...tensor.shape]];
+  if (got !== undefined && !isSameOrder(got, shape)) {
+    throw new BadAnswer(what, `shape [${got}]`, `[${shape}]: one row a slot`);
+  }
   const type = elementsType(tensor.dtype);
   if (given instanceof type && tensor.dtype !== "bool") return given as Elements;
   const cast = new type(wanted);
@@ -99,6 +103,21 @@ function misfit(what: string, tensor: TensorSpec, got: unknown): BadAnswer {
   const range = wholeRange(tensor.dtype);
   const wanted = range === undefined ? "a number" : `a whole number of ${range.join(" to ")}`;
   return new BadAnswer(what, String(got), `${wanted} (${tensor.dtype})`);
+}
+
+/** Of rows and of nested arrays; undefined of numbers one after another. */
+function shapeOf(values: Values): number[] | undefined {
+  if (values instanceof Rows) return [values.length, ...values.shape];
+  if (!Array.isArray(values) || typeof values[0] !== "object") return undefined;
+  const first = values[0] as Values;
+  const inner = shapeOf(first) ?? [(first as ArrayLike<unknown>).length];
+  return [values.length, ...inner];
+}
+
+/** Whether shapes differ by axes of length 1 alone: those change the order of no number. */
+function isSameOrder(got: readonly number[], wanted: readonly number[]): boolean {
+  const [one, other] = [got, wanted].map((shape) => shape.filter((size) => size !== 1));
+  return one!.length === other!.length && one!.every((size, axis) => size === other![axis]);
 }
 
 /** The numbers in order, without their nesting. */

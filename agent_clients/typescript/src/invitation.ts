@@ -25,7 +25,7 @@ export interface Given {
 const FORM = "reglue://HOST:PORT?ca=…&name=…&token=…";
 const HOST = /^(?:[^\s/?#@:[\]]+|\[[^\s/?#@[\]]*:[^\s/?#@[\]]*\])$/;
 const LAST_PORT = 65535;
-const LONGEST_SHOWN = 80; // characters of what was given: it may hold a token
+const LONGEST_SHOWN = 20; // characters of a part: a token that a glue makes has 32
 
 /**
  * The invitation of a join string or of `host:port`, and of what is given beside it.
@@ -55,7 +55,7 @@ export function invitation(given: Given): Invitation {
 export function splitAddress(address: string): { host: string; port: number } {
   const [, host, port] = /^(.*):(\d+)$/s.exec(address) ?? [];
   if (host === undefined || !HOST.test(host) || Number(port) > LAST_PORT) {
-    const got = address.slice(0, LONGEST_SHOWN);
+    const got = shown(address);
     throw new UsageError(`got address ${got}, wanted host:port such as 127.0.0.1:4096`);
   }
   if (Number(port) === 0) {
@@ -73,13 +73,13 @@ function plain(address: string): Invitation {
 function parsed(text: string): Invitation {
   const [, address, query] = /^reglue:\/\/([^/?#]*)\/?(?:\?([^#]*))?$/i.exec(text) ?? [];
   if (address === undefined || query === "") {
-    throw new UsageError(`got join string ${text.slice(0, LONGEST_SHOWN)}, wanted ${FORM}`);
+    throw new UsageError(`got join string ${shown(text)}, wanted ${FORM}`);
   }
   const pairs = (query?.split("&") ?? []).map(pair);
   const entries = new Map(pairs);
   const isKnown = pairs.every(([name]) => ["ca", "name", "token"].includes(name));
   if (entries.size < pairs.length || !isKnown) {
-    const got = pairs.map(([name]) => name.slice(0, LONGEST_SHOWN)).join(", ");
+    const got = pairs.map(([name]) => part(name)).join(", ");
     throw new UsageError(`got a join string with ${got}, wanted ca, name and token, each once`);
   }
   const ca = entries.get("ca");
@@ -108,4 +108,18 @@ function decoded(text: string): Uint8Array {
     throw new UsageError(`${what} is no certificate, copy it whole: it is not base64`);
   }
   return checkedAuthority(Buffer.from(text, "base64url"), what);
+}
+
+/** What a message may repeat of a string that may hold a token: its host at most. */
+function shown(text: string): string {
+  const colon = text.lastIndexOf("://");
+  const scheme = colon < 0 ? "" : `${part(text.slice(0, colon))}://`;
+  const host = text.slice(colon < 0 ? 0 : colon + 3).split(/[?#/&=]/, 1)[0]!;
+  const told = scheme + part(host.slice(host.lastIndexOf("@") + 1));
+  return told.length === text.length ? told : `${told}…`;
+}
+
+/** It, or the beginning of what is as long as tokens are. */
+function part(text: string): string {
+  return text.length <= LONGEST_SHOWN ? text : `${text.slice(0, 4)}…`;
 }

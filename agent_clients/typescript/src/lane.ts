@@ -3,6 +3,7 @@
  *
  * Each message is preceded by its length, four bytes, little-endian.
  */
+import { lstatSync, statSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { basename, dirname, join } from "node:path";
 
@@ -20,6 +21,30 @@ const HEADER = 4;
 export function pathHere(lanePath: string): string {
   const here = process.env["REGLUE_LANE_DIR"];
   return here ? join(here, basename(dirname(lanePath)), basename(lanePath)) : lanePath;
+}
+
+/**
+ * Why nothing should be said to what is at `path`; undefined for what may be a glue's socket.
+ *
+ * A ticket names a path, and must not lead its holder to any other service of this host: the file
+ * is called by its role in a folder reglue-… of the same user's, where nobody else can put files.
+ * Whose socket it is, is not asked: glues let other users in. What is not there is for the
+ * connection to tell.
+ */
+export function foreign(path: string): string | undefined {
+  const folder = dirname(path);
+  const isRole = ["agent", "environment", "experiment"].includes(basename(path));
+  if (!isRole || !basename(folder).startsWith("reglue-")) {
+    return "a glue's is called reglue-…/agent, environment or experiment";
+  }
+  const socket = lstatSync(path, { throwIfNoEntry: false });
+  const around = statSync(folder, { throwIfNoEntry: false });
+  if (socket === undefined || around === undefined) return undefined;
+  if (!socket.isSocket()) return "it is no socket";
+  if (socket.uid !== around.uid || (around.mode & 0o022) !== 0) {
+    return "others than its owner can put files into its folder";
+  }
+  return undefined;
 }
 
 /** A socket at `path`. Rejects with the error of the system's. */

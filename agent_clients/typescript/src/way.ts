@@ -9,7 +9,7 @@ import { HUB_MESSAGE_BYTES } from "./door.js";
 import { UsageError } from "./errors.js";
 import { LaneWelcomeSchema, type Ticket } from "./gen/reglue/v1/lobby_pb.js";
 import type { Invitation } from "./invitation.js";
-import { LONGEST_PATH, LaneStream, openSocket, pathHere } from "./lane.js";
+import { LONGEST_PATH, LaneStream, foreign, openSocket, pathHere } from "./lane.js";
 import { laneProof } from "./proofs.js";
 import { type Stream, StreamEnded } from "./stream.js";
 
@@ -106,6 +106,8 @@ export class Way {
     if (bytes > LONGEST_PATH) {
       throw new NoLane(`${path}: got ${bytes} bytes, wanted at most ${LONGEST_PATH}`, true);
     }
+    const why = foreign(path);
+    if (why !== undefined) throw new NoLane(`${path} is no socket of a glue's: ${why}`, true);
     try {
       return new LaneStream(await openSocket(path, WELCOME_MS), WELCOME_BYTES);
     } catch (error) {

@@ -69,6 +69,21 @@ test("more or fewer numbers than rows want are refused, and both are told", () =
   assert.throws(() => cast(only("float32", []), [1], 0), BadAnswer);
 });
 
+test("as many numbers of another shape are refused: a row is a slot's", () => {
+  const columns = [
+    [1, 2],
+    [3, 4],
+    [5, 6],
+  ];
+  assert.throws(() => cast(only("float32", [3]), columns, 2), {
+    name: "BadAnswer",
+    message: "turn(): action a: got shape [3,2], wanted [2,3]: one row a slot",
+  });
+  assert.deepEqual([...cast(only("float32", [3]), [[1, 2, 3]], 1)[0]!], [1, 2, 3]);
+  assert.deepEqual([...cast(only("float32", []), [[1], [2]], 2)[0]!], [1, 2]);
+  assert.deepEqual([...cast(only("float32", [1]), [1, 2], 2)[0]!], [1, 2]);
+});
+
 test("no answer, other names, and rows without a name where there are several are refused", () => {
   const spec = readmeSpec();
   const wanted = "actions by name: force, grip";

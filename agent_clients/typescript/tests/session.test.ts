@@ -181,7 +181,7 @@ test("gRPC is used where somebody else answers at the lane", async () => {
 });
 
 for (const [why, path, words] of [
-  ["is not there", "/no/such/lane", /name that by REGLUE_LANE_DIR/],
+  ["is not there", "/no/such/reglue-lane/agent", /name that by REGLUE_LANE_DIR/],
   ["is too long for a socket", `/${"a".repeat(107)}`, /got 108 bytes, wanted at most 107/],
 ] as const) {
   test(`gRPC is used where the lane ${why}, unless a lane is wanted`, async () => {

@@ -60,5 +60,5 @@ def dial(server: GlueServer, channel: grpc.Channel) -> Iterator[Dial]:
 @pytest.fixture
 def short_path() -> Iterator[Path]:
     """A folder whose name leaves room for a socket's, whatever the temporary folder is."""
-    with TemporaryDirectory(prefix="lane-", dir="/tmp") as folder:
+    with TemporaryDirectory(prefix="reglue-", dir="/tmp") as folder:
         yield Path(folder)

@@ -23,7 +23,7 @@ def road_to(server: GlueServer, role: str = "agent") -> Iterator[Road]:
             yield road
         return
     with (
-        TemporaryDirectory(prefix="road-") as folder,
+        TemporaryDirectory(prefix="reglue-road-") as folder,
         LaneRoad(str(Path(folder, role)), server.address) as road,
     ):
         lead_over(server, road, role)

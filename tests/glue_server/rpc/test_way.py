@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from tests.glue_server.rpc.partners import PATIENCE_S, frame, seated, ticket_of
 @pytest.fixture
 def mute(short_path: Path) -> Iterator[str]:
     """A Unix socket where somebody else answers every hello."""
-    path = str(short_path / "s")
+    path = str(short_path / "agent")
     with socket.socket(socket.AF_UNIX) as listener, ThreadPoolExecutor(1) as threads:
         listener.bind(path)
         listener.listen()
@@ -41,8 +42,6 @@ def mute(short_path: Path) -> Iterator[str]:
 
 def misled(server: Any, path: str) -> None:
     """Tickets name that path."""
-    from dataclasses import replace
-
     for places in server._lobby._places.values():
         places.terms = replace(places.terms, lane_path=path)
 
@@ -53,6 +52,50 @@ def test_a_path_that_is_not_there_leads_to_grpc() -> None:
         left = threads.submit(connect, Follower(), server.address, server.token)
         seated(server).close("over gRPC")
         assert left.result(PATIENCE_S) == "over gRPC"
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "why"),
+    [
+        ("reglue-1/docker.sock", 0o700, "a glue's is called reglue-"),
+        ("elsewhere/agent", 0o700, "a glue's is called reglue-"),
+        ("reglue-1/agent", 0o777, "others than its owner can put files"),
+    ],
+)
+def test_a_glue_cannot_make_a_partner_speak_to_another_service(
+    short_path: Path, name: str, mode: int, why: str
+) -> None:
+    path = short_path / name
+    path.parent.mkdir()
+    path.parent.chmod(mode)
+    with GlueServer() as server, socket.socket(socket.AF_UNIX) as service:
+        service.bind(str(path))
+        service.listen()
+        service.setblocking(False)
+        misled(server, str(path))
+        with pytest.raises(UsageError, match=f"is no socket of a glue's: .*{why}"):
+            connect(Follower(), server.address, server.token, transport="unix")
+        with pytest.raises(BlockingIOError):
+            service.accept()
+
+
+@pytest.mark.parametrize("kind", ["file", "link"])
+def test_what_is_no_socket_is_not_opened(short_path: Path, kind: str) -> None:
+    path = short_path / "agent"
+    path.write_text("") if kind == "file" else path.symlink_to("/dev/null")
+    with GlueServer() as server:
+        misled(server, str(path))
+        with pytest.raises(UsageError, match="it is no socket"):
+            connect(Follower(), server.address, server.token, transport="unix")
+
+
+def test_a_limit_beyond_what_grpc_can_be_told_is_that() -> None:
+    with GlueServer(transport="grpc") as server, ThreadPoolExecutor(1) as threads:
+        for places in server._lobby._places.values():
+            places.terms = replace(places.terms, max_message_bytes=2**32 - 1)
+        left = threads.submit(connect, Follower(), server.address, server.token)
+        seated(server).close("it fits")
+        assert left.result(PATIENCE_S) == "it fits"
 
 
 def test_an_impostor_is_not_played_with(mute: str) -> None:
@@ -114,7 +157,7 @@ def test_who_wants_the_lane_alone_waits_for_a_glue_that_does_not_listen_now(
         left = threads.submit(connect, Follower(), server.address, server.token, transport="unix")
         assert server.agent(0.2) is None
         Path(path).unlink()
-        Path(path).symlink_to(lane)
+        Path(path).hardlink_to(lane)
         seated(server).close("at last")
         assert left.result(PATIENCE_S) == "at last"
 

@@ -17,7 +17,7 @@ struct AgentTraits {
   std::string name;             // for reports, 200 characters are kept; empty: the class's
   std::uint32_t max_slots = 0;  // most slots that it plays at once; 0: any number
   bool partial_turns = false;   // true if a turn may leave live slots out
-  bool adapts = true;           // false if it cannot be taken through adapt_begin and adapt
+  bool adapts = false;          // true if it can be taken through adapt_begin and adapt
   bool episodic = true;         // false if it cannot take an episode's end
 };
 

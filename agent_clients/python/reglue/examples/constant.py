@@ -28,6 +28,8 @@ class Constant(Agent):
     Where a task has several actions, each of them is `action`.
     """
 
+    adapts = True  # as a baseline: to nothing
+
     partial_turns = True
 
     def __init__(self, action: float | Sequence[float] = 0) -> None:

@@ -34,6 +34,8 @@ class ExpertAgent(Agent):
     `task` that it does not have.
     """
 
+    adapts = True  # as a baseline: to nothing
+
     partial_turns = True
 
     def __init__(self, task: str | None = None) -> None:

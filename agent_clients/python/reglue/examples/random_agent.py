@@ -26,6 +26,8 @@ from reglue.spec import (
 class RandomAgent(Agent):
     """Draws every action from the domain of its tensor, as `draw` says."""
 
+    adapts = True  # as a baseline: to nothing
+
     partial_turns = True
 
     def agent_init(self, spec: TaskSpec) -> None:

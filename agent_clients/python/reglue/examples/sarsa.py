@@ -67,11 +67,6 @@ class Sarsa(Agent):
         self.alpha, self.lambda_, self.epsilon, self.beta = alpha, lambda_, epsilon, beta
         self.tilings, self.tiles, self.bounds = tilings, tiles, bounds
 
-    @property
-    def adapts(self) -> bool:
-        """No: it has no state to go back to but the naive one."""
-        return False
-
     def agent_init(self, spec: TaskSpec) -> None:
         """Every weight is 0. Raises NotAnAgent for a task of other than whole actions."""
         domain = discrete_action(spec, "Sarsa")

@@ -38,11 +38,6 @@ class TabularQ(Agent):
             raise UsageError(f"got epsilon {epsilon}, wanted 0 to 1")
         self.alpha, self.epsilon, self.initial = alpha, epsilon, initial
 
-    @property
-    def adapts(self) -> bool:
-        """No: it has no state to go back to but the naive one."""
-        return False
-
     def agent_init(self, spec: TaskSpec) -> None:
         """The table is empty. Raises NotAnAgent for what is not discrete, or never ends."""
         domain = discrete_action(spec, "TabularQ")
