@@ -82,6 +82,12 @@ def is_distribution(config: JSON) -> bool:
     return isinstance(config, dict) and KEY in config
 
 
+def kind_of(config: JSON) -> JSON:
+    """The name of its distribution, one for both names of the normal; None where it is none."""
+    name = config.get(KEY)
+    return "normal" if name == "gaussian" else name
+
+
 @dataclass(frozen=True, slots=True)
 class _End:
     """Draws of one end of what is uniform."""

@@ -9,7 +9,7 @@ Source: Meta Arcade, "Meta Arcade Interpolation".
 
 from __future__ import annotations
 
-from env_adapters.configs.distributions import KEY, is_distribution
+from env_adapters.configs.distributions import KEY, is_distribution, kind_of
 from env_adapters.configs.values import JSON, ConfigError, inside, is_finite, is_number
 
 
@@ -48,7 +48,7 @@ def check_interpolation(one: JSON, other: JSON, path: str = "") -> None:
 def _check_dicts(one: dict[str, JSON], other: JSON, path: str) -> None:
     if not isinstance(other, dict):
         raise ConfigError(path, f"got a table and {other!r}, wanted two tables")
-    if one.get(KEY) != other.get(KEY):
+    if kind_of(one) != kind_of(other):
         kinds = f"{one.get(KEY)} and {other.get(KEY)}"
         wanted = "one kind; only their parameters change"
         raise ConfigError(path, f"got the distributions {kinds}, wanted {wanted}")

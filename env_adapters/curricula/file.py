@@ -10,9 +10,10 @@
     [configs.grey]
     env = "arcade:pong"
 
-The other keys are those of `make_curriculum`; its keywords for environments are a table,
-`env_kwargs`. What `configs` names stands for its table, and a path of a `.json` file for
-what it holds. Paths, also of `file.py:Class`, are relative to the folder of the file they stand in.
+The other keys are those of `make_curriculum`; durations count episodes unless `episodic` is
+false. Keywords for environments are a table, `env_kwargs`. What `configs` names stands for its
+table, and a path of a `.json` file for what it holds. Paths, also of `file.py:Class`, are
+relative to the folder of the file they stand in.
 """
 
 from __future__ import annotations
@@ -88,7 +89,8 @@ def _arguments(given: Any, folder: Path) -> dict[str, Any]:
     _check_configs(given)
     configs = given.get("configs", {})
     arguments = {key: value for key, value in given.items() if key != "configs"}
-    return {**arguments, "schedule": _resolved(given["schedule"], configs, folder, "schedule")}
+    schedule = _resolved(given["schedule"], configs, folder, "schedule")
+    return {"episodic": True, **arguments, "schedule": schedule}
 
 
 def _check_configs(given: Mapping[str, Any]) -> None:

@@ -17,7 +17,7 @@ _SEEDS = 2**63
 def make_curriculum(
     schedule: Any,
     *,
-    episodic: bool = True,
+    episodic: bool = False,
     across_workers: int = 1,
     seed: int = 0,
     key_readers: Mapping[str, Reader] | None = None,
@@ -28,7 +28,7 @@ def make_curriculum(
     """An environment that plays `schedule`, and how long that is: its total duration.
 
     `schedule` is a list of `[what, duration]`, see `env_adapters.curricula.schedule`.
-    Durations count episodes if `episodic`, else steps. Each of `across_workers` copies has
+    Durations count steps, or episodes if `episodic`. Each of `across_workers` copies has
     its share of every duration, rounded down. Whatever is drawn follows from `seed`.
     `key_readers` read entries of other keys. Spaces that differ are refused, or fit as `fit`
     says (`env_adapters.curricula.spaces`), and numeric names are shown if `task_id` says so.

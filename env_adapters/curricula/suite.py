@@ -28,7 +28,7 @@ class Schedule(OneEnvironment):
         first = make_curriculum(**made_of(arguments))[0]
         super().__init__(TASK, first.another, arguments)
         self._can_be_kept = first.can_be_kept
-        self.counts_steps = not arguments.get("episodic", True)
+        self.counts_steps = not arguments.get("episodic", False)
         """Whether a cell's `steps` say which entry is on: only online benchmarks count them."""
 
     def world(self) -> World:

@@ -1,7 +1,8 @@
 """Numbers to log of rollouts, named as in multiworld.
 
-A rollout is a dict; `env_infos` holds the infos of its steps, in order, `observations` what
-was seen: a dict of arrays each, or arrays.
+A rollout is a dict; `env_infos` holds the infos of its steps, in order, or an array of each
+name's values (T, …); `observations` what was seen: a dict of arrays each, or arrays;
+`rewards` (T,) or (T, 1), `actions` (T, …).
 """
 
 from __future__ import annotations
@@ -21,16 +22,41 @@ Rollout: TypeAlias = Mapping[str, Any]
 _STATE, _GOAL = "state_observation", "state_desired_goal"
 
 
-def get_diagnostics(rollouts: Sequence[Rollout], names: Sequence[str]) -> OrderedDict[str, Any]:
+def get_diagnostics(
+    rollouts: Sequence[Rollout], names: Sequence[str], prefix: str = ""
+) -> OrderedDict[str, Any]:
     """Of each name in the infos: statistics of all steps, then `Final …` of last steps.
 
+    `prefix` comes before each name: `<prefix><name> Mean`, `Final <prefix><name> Mean`.
     Raises UsageError where an info lacks the name.
     """
     found: OrderedDict[str, Any] = OrderedDict()
     for name in names:
         values = _values(rollouts, name)
-        found.update(statistics(name, values, of_one=True))
-        found.update(statistics(f"Final {name}", _at(values, -1), of_one=True))
+        found.update(statistics(f"{prefix}{name}", values, of_one=True))
+        found.update(statistics(f"Final {prefix}{name}", _at(values, -1), of_one=True))
+    return found
+
+
+def get_generic_path_information(
+    paths: Sequence[Rollout], stat_prefix: str = ""
+) -> OrderedDict[str, Any]:
+    """Statistics of all rewards, of the returns and of all actions of rollouts, and `Num Paths`.
+
+    They are named `<stat_prefix> Rewards Mean` and so on, with the space also after an empty
+    prefix, as multiworld names them; `Num Paths` has no prefix. Raises UsageError where a
+    rollout lacks its rewards or actions.
+    """
+    rewards, actions = (_numbers(paths, name) for name in ("rewards", "actions"))
+    named = {
+        "Rewards": np.concatenate(rewards) if rewards else [],
+        "Returns": [sum(each) for each in rewards],
+        "Actions": np.concatenate(actions) if actions else [],
+    }
+    found: OrderedDict[str, Any] = OrderedDict()
+    for name, values in named.items():
+        found.update(statistics(f"{stat_prefix} {name}", values, of_one=True))
+    found["Num Paths"] = len(paths)
     return found
 
 
@@ -101,10 +127,36 @@ def _distances(rollout: Rollout, context: Mapping[str, Any]) -> list[Any]:
 
 def _values(rollouts: Sequence[Rollout], name: str) -> list[Array]:
     """Of each rollout's steps."""
+    wanted = f"env_infos with {name}"
     try:
-        return [np.array([info[name] for info in each["env_infos"]]) for each in rollouts]
+        told = [each["env_infos"] for each in rollouts]
+        return [
+            _column(infos[name] if isinstance(infos, Mapping) else [info[name] for info in infos])
+            for infos in told
+        ]
     except KeyError as error:
-        raise UsageError(f"got a rollout without {error}, wanted env_infos with {name}") from error
+        raise UsageError(f"got a rollout without {error}, wanted {wanted}") from error
+    except TypeError as error:
+        raise UsageError(
+            f"got a rollout whose env_infos are neither a list of dicts nor a dict of arrays "
+            f"({error}), wanted {wanted}"
+        ) from error
+
+
+def _column(values: Any) -> Array:
+    """One value a step. Raises TypeError for what are no numbers."""
+    column = np.asarray(values)
+    if column.dtype.kind not in "biuf" or not column.ndim:
+        raise TypeError(f"{values!r} is no list of numbers")
+    return column
+
+
+def _numbers(rollouts: Sequence[Rollout], name: str) -> list[Array]:
+    """All numbers of each rollout under this name, one behind the other."""
+    try:
+        return [np.asarray(each[name], np.float64).ravel() for each in rollouts]
+    except KeyError as error:
+        raise UsageError(f"got a rollout without {error}, wanted its {name}") from error
 
 
 def _at(values: Sequence[Any], step: int) -> list[Any]:

@@ -16,6 +16,15 @@ from reglue.errors import UnknownName, UsageError
 from reglue.spec import Array
 
 
+class _Within(Forwarding):
+    """The base of what is flattened, without the methods that take goals of observations."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "env" or name.startswith("compute_"):
+            raise AttributeError(f"{name} is for observations that are dicts")
+        return getattr(self.env, name)
+
+
 class FlatGoalEnv(Forwarding, RecordConstructorArgs):
     """Observations are the entries `obs_key` of the Dict, one behind the other.
 
@@ -57,6 +66,15 @@ class FlatGoalEnv(Forwarding, RecordConstructorArgs):
         self._spaces = {key: known[key] for key in (*self._obs_keys, *self._goal_keys)}
         self.observation_space = _space([self._spaces[key] for key in self._seen_keys])
         self.goal_space = _space([self._spaces[key] for key in self._goal_keys])
+        self._within = _Within(self.env.unwrapped)
+
+    @property
+    def unwrapped(self) -> Any:
+        """What is within, but without `compute_reward`.
+
+        By that, Stable-Baselines3 tells environments whose observations are dicts with goals.
+        """
+        return self._within
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

@@ -121,9 +121,22 @@ class GoalEnvironment(gymnasium.Env[Observation, Any]):
                     "(achieved_goal, desired_goal, info)"
                 )
 
-    def get_diagnostics(self, rollouts: Sequence[Rollout]) -> OrderedDict[str, Any]:
-        """Mean, Std, Max and Min of what is `diagnosed`, and of its last values."""
-        return get_diagnostics(rollouts, self.diagnosed)
+    def compute_terminated(self, achieved_goal: Any, desired_goal: Any, info: Any) -> bool:
+        """Whether an episode ends with this goal achieved: not by default."""
+        return False
+
+    def compute_truncated(self, achieved_goal: Any, desired_goal: Any, info: Any) -> bool:
+        """Whether an episode is cut off with this goal achieved: not by default."""
+        return False
+
+    def get_diagnostics(
+        self, rollouts: Sequence[Rollout], prefix: str = ""
+    ) -> OrderedDict[str, Any]:
+        """Mean, Std, Max and Min of what is `diagnosed`, and of its last values.
+
+        `prefix` comes before each name.
+        """
+        return get_diagnostics(rollouts, self.diagnosed, prefix)
 
     def get_contextual_diagnostics(
         self, rollouts: Sequence[Rollout], contexts: Sequence[Mapping[str, Any]]

@@ -71,6 +71,14 @@ class GoalWrapper(Forwarding, GoalEnvironment):
         """As within."""
         return self.goals.rewards(achieved, desired, info)
 
+    def compute_terminated(self, achieved_goal: Any, desired_goal: Any, info: Any) -> bool:
+        """As within."""
+        return self.goals.compute_terminated(achieved_goal, desired_goal, info)
+
+    def compute_truncated(self, achieved_goal: Any, desired_goal: Any, info: Any) -> bool:
+        """As within."""
+        return self.goals.compute_truncated(achieved_goal, desired_goal, info)
+
     def check_images(self, size: int) -> None:
         """As within."""
         self.goals.check_images(size)

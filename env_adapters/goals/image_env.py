@@ -32,9 +32,12 @@ class ImageEnv(GoalWrapper, RecordConstructorArgs):
     `image_success`, 0 where it is below `threshold`, else -1. Rewards are the wrapped
     environment's (`wrapped_env`), minus that distance (`image_distance`), or that success
     (`image_sparse`).
+
+    `presampled_goals`, as `sample_goals` gives them, are what resets and `sample_goals` then
+    choose from, unless there is a fixed goal: so that no image of a goal is drawn again.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the original's
         self,
         env: gymnasium.Env[Any, Any],
         imsize: int = 84,
@@ -44,6 +47,7 @@ class ImageEnv(GoalWrapper, RecordConstructorArgs):
         flat: bool = True,
         reward_type: str = "wrapped_env",
         threshold: float = 10.0,
+        presampled_goals: Mapping[str, Any] | None = None,
     ) -> None:
         """Raises UsageError where there are no goals, or they cannot be drawn."""
         RecordConstructorArgs.__init__(
@@ -54,6 +58,7 @@ class ImageEnv(GoalWrapper, RecordConstructorArgs):
             flat=flat,
             reward_type=reward_type,
             threshold=threshold,
+            presampled_goals=presampled_goals,
         )
         super().__init__(env)
         if reward_type not in _REWARDS:
@@ -70,6 +75,8 @@ class ImageEnv(GoalWrapper, RecordConstructorArgs):
         known: Any = self.env.observation_space
         images = {f"{prefix}{name}": image for prefix in ("", "image_") for name in PLAIN}
         self.observation_space = spaces.Dict({**_with_states(known.spaces), **images})
+        self._presampled = self._checked(presampled_goals) if presampled_goals else {}
+        self.num_goals_presampled = len(self._presampled.get("state_desired_goal", ()))
 
     def observation(self, observation: Observation) -> Observation:
         """With images, in place of the plain three and beside the rest."""
@@ -83,7 +90,13 @@ class ImageEnv(GoalWrapper, RecordConstructorArgs):
     ) -> tuple[Observation, dict[str, Any]]:
         """Begin an episode."""
         self._drawn = None
-        return super().reset(seed=seed, options=options)
+        first = super().reset(seed=seed, options=options)
+        if not self._presampled or self.fixed_goal is not None:
+            return first
+        goal = {name: rows[0] for name, rows in self.sample_goals(1).items()}
+        self.set_goal(goal)
+        self._drawn = goal["state_desired_goal"].tobytes(), goal["image_desired_goal"]
+        return {**first[0], **self.get_goal()}, first[1]
 
     def step(self, action: Any) -> tuple[Observation, Any, bool, bool, dict[str, Any]]:
         """Take a step."""
@@ -117,7 +130,11 @@ class ImageEnv(GoalWrapper, RecordConstructorArgs):
         self.goals.set_goal(self.check_goal(goal))
 
     def sample_goals(self, n: int) -> Observation:
-        """States and images; each is drawn as it would look now."""
+        """States and images: some of those presampled, or drawn as they would look now."""
+        if self._presampled and self.fixed_goal is None:
+            check_whole("n", n, 0)
+            chosen = self.np_random.integers(self.num_goals_presampled, size=n)
+            return {name: rows[chosen] for name, rows in self._presampled.items()}
         goals = _with_states(self.goals.sample_goals(n))
         drawn = [self._goal_image(goal) for goal in goals["state_desired_goal"]]
         space: Any = self.observation_space
@@ -140,6 +157,26 @@ class ImageEnv(GoalWrapper, RecordConstructorArgs):
         if self._reward_type == "wrapped_env":
             return self.goals.rewards(achieved, desired, info)
         return self._reward(self._distance(achieved, desired))
+
+    def _checked(self, goals: Mapping[str, Any]) -> Observation:
+        """The states and images of goals. Raises UsageError but for as many of each."""
+        space: Any = self.observation_space
+        found = {}
+        for name in ("state_desired_goal", "image_desired_goal"):
+            if name not in goals:
+                raise UsageError(f"got presampled_goals of {sorted(goals)}, wanted {name} in it")
+            rows, wanted = np.array(goals[name]), space[name]
+            fits = rows.shape[1:] == wanted.shape and len(rows) > 0
+            if not fits or not all(map(wanted.contains, rows.astype(wanted.dtype))):
+                raise UsageError(
+                    f"got presampled_goals whose {name} are {rows.dtype} of shape {rows.shape}, "
+                    f"wanted one or more rows of {wanted}"
+                )
+            found[name] = rows.astype(wanted.dtype)
+        states, images = found.values()
+        if len(states) != len(images):
+            raise UsageError(f"got {len(states)} states and {len(images)} images of goals")
+        return {**found, "desired_goal": images}
 
     def _reward(self, distance: Any) -> Any:
         if self._reward_type == "image_distance":

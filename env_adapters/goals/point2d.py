@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,13 @@ from gymnasium import spaces
 
 from env_adapters.arguments import check_flag, check_number, check_positive, check_whole
 from env_adapters.goals.goal_environment import PLAIN, GoalEnvironment, Observation
+from env_adapters.goals.walls import Wall, free_share, walls_of
 from reglue.errors import UnknownName, UsageError
 from reglue.spec import Array, Arrays
 
 _REWARDS = ("dense", "sparse", "vectorized_dense")
-_PAPER, _BALL, _GOAL = (255, 255, 255), (0, 0, 255), (0, 170, 0)
-_BALL_RADIUS = 0.5
+_PAPER, _BALL, _GOAL, _WALL = (255, 255, 255), (0, 0, 255), (0, 170, 0), (0, 0, 0)
+_LEAST_FREE = 0.001  # of the square: goals and positions are drawn until they are in no wall
 
 
 class Point2D(GoalEnvironment):
@@ -27,7 +28,13 @@ class Point2D(GoalEnvironment):
     distance along each axis (`vectorized_dense`: two numbers, for scripts alone, as neither
     Gymnasium nor the protocol takes them; `reward_space` says so).
 
-    `render()` draws the point blue and, unless `show_goal` is false, the goal green.
+    `walls` are in the way: the name of a shape (`u`, `-`, `--`, `---`, `big-u`, `easy-u`,
+    `big-h`, `box`), drawn with `wall_thickness` and `inner_wall_max_dist`, or a list of walls
+    (see `env_adapters.goals.walls`). No episode starts in one and no drawn goal is in one;
+    `fixed_goal` and `set_goal` may say such a goal. Without `randomize_position_on_reset`
+    episodes start at `fixed_init_position`.
+
+    `render()` draws the point blue, walls black and, unless `show_goal` is false, the goal green.
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 10}  # noqa: RUF012 - Gymnasium's
@@ -41,12 +48,17 @@ class Point2D(GoalEnvironment):
         action_scale: float = 1.0,
         target_radius: float = 0.6,
         boundary_dist: float = 4.0,
+        ball_radius: float = 0.5,
+        walls: Any = None,
+        wall_thickness: float = 1.0,
+        inner_wall_max_dist: float = 1.0,
+        fixed_init_position: Any = (0.0, 0.0),
         randomize_position_on_reset: bool = True,
         show_goal: bool = True,
         render_size: int = 84,
         render_mode: str | None = None,
     ) -> None:
-        """Raises UsageError, also for a goal outside the square."""
+        """Raises UsageError, also for a goal outside the square, or a start in a wall."""
         if reward_type not in _REWARDS:
             raise UnknownName("reward_type", str(reward_type), _REWARDS)
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
@@ -54,6 +66,8 @@ class Point2D(GoalEnvironment):
         check_number("action_scale", action_scale)
         check_positive("target_radius", target_radius)
         check_positive("boundary_dist", boundary_dist)
+        check_positive("ball_radius", ball_radius)
+        check_positive("inner_wall_max_dist", inner_wall_max_dist)
         check_whole("render_size", render_size, 1)
         check_flag("randomize_position_on_reset", randomize_position_on_reset)
         check_flag("show_goal", show_goal)
@@ -63,7 +77,14 @@ class Point2D(GoalEnvironment):
         self.action_space = spaces.Box(-1.0, 1.0, (2,), np.float64)
         numbers = (2,) if reward_type == "vectorized_dense" else ()
         self.reward_space = spaces.Box(-np.inf, 0.0, numbers, np.float64)
-        self._boundary = boundary_dist
+        self._boundary, self._ball_radius = boundary_dist, ball_radius
+        self._walls = walls_of(walls, ball_radius, wall_thickness, inner_wall_max_dist)
+        if self._walls and free_share(self._walls, boundary_dist) < _LEAST_FREE:
+            raise UsageError(f"got walls {walls!r}, which leave no room; wanted some to move in")
+        self._first = self.check_goal(fixed_init_position)
+        if not randomize_position_on_reset and self._walled(self._first):
+            start = self._first.tolist()
+            raise UsageError(f"got fixed_init_position {start}, which is in a wall; wanted another")
         self.fixed_goal = fixed_goal
         self._reward_type, self._scale, self._radius = reward_type, action_scale, target_radius
         self._starts_anywhere, self._shows_goal = randomize_position_on_reset, show_goal
@@ -77,14 +98,15 @@ class Point2D(GoalEnvironment):
         """Draw the goal, then the position."""
         super().reset(seed=seed)
         self._goal = self._goals(1)[0]
-        self._position = self._anywhere(1)[0] if self._starts_anywhere else np.zeros(2)
+        self._position = self._anywhere(1)[0] if self._starts_anywhere else self._first.copy()
         return self._seen(), {}
 
     def step(self, action: Any) -> tuple[Observation, Any, bool, bool, dict[str, Any]]:
         """Move. Raises UsageError for what is no action."""
         goal = self._wanted()
         velocity = np.clip(_two_numbers(action), -1, 1) * self._scale
-        self._position = np.clip(self._position + velocity, -self._boundary, self._boundary)
+        position = self._collided(self._position + velocity)
+        self._position = np.clip(position, -self._boundary, self._boundary)
         distance = _length(self._position - goal)
         info = {
             "radius": self._radius,
@@ -105,7 +127,7 @@ class Point2D(GoalEnvironment):
         self._goal = self.check_goal(goal)
 
     def sample_goals(self, n: int) -> Observation:
-        """Anywhere in the square; (n, 2)."""
+        """Anywhere in the square but in walls; (n, 2)."""
         check_whole("n", n, 0)
         return _named(self._goals(n))
 
@@ -162,7 +184,21 @@ class Point2D(GoalEnvironment):
         return np.repeat(self.fixed_goal[None], n, axis=0)
 
     def _anywhere(self, n: int) -> Array:
-        return (2 * self.np_random.random((n, 2)) - 1) * self._boundary
+        places = (2 * self.np_random.random((n, 2)) - 1) * self._boundary
+        for place in places:
+            while self._walled(place):
+                place[:] = (2 * self.np_random.random(2) - 1) * self._boundary
+        return places
+
+    def _walled(self, place: Array) -> bool:
+        return any(wall.contains_point(place) for wall in self._walls)
+
+    def _collided(self, wanted: Array) -> Array:
+        """Where the walls let it come to; if two of them stop it, the last is asked first."""
+        came = _after(self._walls, self._position, wanted)
+        if (came != wanted).all():
+            came = _after(self._walls[::-1], self._position, wanted)
+        return came
 
     def _seen(self) -> Observation:
         place = {key: self._position.copy() for key in ("observation", "achieved_goal")}
@@ -171,18 +207,35 @@ class Point2D(GoalEnvironment):
 
     def _drawn(self, size: int, place: Array, goal: Array | None) -> Array:
         """Rows downwards, y upwards; a point is drawn whole at the boundary, too."""
-        half = self._boundary + _BALL_RADIUS
-        centres = ((np.arange(size) + 0.5) / size * 2 - 1) * half
+        half = self._boundary + self._ball_radius
+        across = ((np.arange(size) + 0.5) / size * 2 - 1) * half
+        x, y = across[None], -across[:, None]
         image = np.full((size, size, 3), _PAPER, np.uint8)
-        discs: Mapping[tuple[int, int, int], tuple[Array | None, float]] = {
-            _GOAL: (goal, self._radius),
-            _BALL: (place, _BALL_RADIUS),
-        }
-        for colour, (at, radius) in discs.items():
+
+        def paint(inside: Array, middle: Any, colour: tuple[int, int, int]) -> None:
+            """What has its centre inside; the pixel of the middle at least."""
+            column, row = (np.array((middle[0], -middle[1])) / half + 1) / 2 * size
+            inside[min(int(row), size - 1), min(int(column), size - 1)] = True
+            image[inside] = colour
+
+        for wall in self._walls:
+            centre = (wall.min_x + wall.max_x) / 2, (wall.min_y + wall.max_y) / 2
+            width, height = (wall.max_x - wall.min_x) / 2, (wall.max_y - wall.min_y) / 2
+            apart = np.abs(x - centre[0]), np.abs(y - centre[1])
+            inside = (apart[0] <= width - wall.min_dist) & (apart[1] <= height - wall.min_dist)
+            paint(inside, np.clip(centre, -half, half), _WALL)
+        discs = ((goal, self._radius, _GOAL), (place, self._ball_radius, _BALL))
+        for at, radius, colour in discs:
             if at is not None:
-                apart = np.square(centres - at[0])[None] + np.square(-centres - at[1])[:, None]
-                image[apart <= radius * radius] = colour
+                apart_squared = np.square(x - at[0]) + np.square(y - at[1])
+                paint(apart_squared <= radius * radius, at, colour)
         return image
+
+
+def _after(walls: Sequence[Wall], start: Array, end: Array) -> Array:
+    for wall in walls:
+        end = wall.handle_collision(start, end)
+    return end
 
 
 def _two_numbers(action: Any) -> Array:

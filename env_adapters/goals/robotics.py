@@ -109,6 +109,16 @@ class Robotics(Forwarding, GoalEnvironment, RecordConstructorArgs):
                 raise UsageError(f"got goals of shapes {got}, wanted (…, {wanted.shape[0]})")
         return self._family.rewards(achieved, desired, info)
 
+    def compute_terminated(self, achieved_goal: Any, desired_goal: Any, info: Any) -> bool:
+        """As the environment has it."""
+        compute = self.env.get_wrapper_attr("compute_terminated")
+        return bool(compute(achieved_goal, desired_goal, info))
+
+    def compute_truncated(self, achieved_goal: Any, desired_goal: Any, info: Any) -> bool:
+        """As the environment has it."""
+        compute = self.env.get_wrapper_attr("compute_truncated")
+        return bool(compute(achieved_goal, desired_goal, info))
+
     def check_images(self, size: int) -> None:
         """Raises UsageError without a library to draw with, and for hands of fingers alone."""
         if self._family.unseen_because:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 from env_adapters.configs.environments import configured
 from env_adapters.curricula import Curriculum, make_curriculum
 from reglue.errors import UsageError
+
+by_episodes: Any = partial(make_curriculum, episodic=True)
 
 CHEETAH = "gymnasium:HalfCheetah-v5"
 
@@ -55,7 +58,7 @@ def test_other_keywords_make_another_environment() -> None:
 
 
 def test_keywords_for_all_reach_each() -> None:
-    env, _ = make_curriculum([["gymnasium:MountainCar-v0", 1]], max_episode_steps=2)
+    env, _ = by_episodes([["gymnasium:MountainCar-v0", 1]], max_episode_steps=2)
     env.reset()
     assert [env.step(0)[3] for _ in range(2)] == [False, True]
     env.close()
@@ -63,7 +66,7 @@ def test_keywords_for_all_reach_each() -> None:
 
 def test_gravity_is_interpolated_by_episodes() -> None:
     schedule = [[{"interpolate": [physics(gravity=-10.0), physics(gravity=0.0)]}, 4]]
-    env, total = make_curriculum(schedule)
+    env, total = by_episodes(schedule)
     found = []
     for k in range(total + 1):
         env.reset(options={"episode": k})
@@ -88,7 +91,7 @@ def test_gravity_is_interpolated_by_steps() -> None:
 
 def test_distributions_are_drawn_once_an_episode_from_its_own_chance() -> None:
     drawn = {"distribution": "uniform", "low": 0.5, "high": 2.0}
-    env, _ = make_curriculum([[physics(friction=drawn), 9]], seed=5)
+    env, _ = by_episodes([[physics(friction=drawn), 9]], seed=5)
 
     def friction(k: int) -> float:
         env.reset(options={"episode": k})
@@ -100,7 +103,7 @@ def test_distributions_are_drawn_once_an_episode_from_its_own_chance() -> None:
     found = [friction(k) for k in range(4)]
     assert len(set(found)) == 4
     assert [friction(k) for k in (2, 0, 3, 1)] == [found[k] for k in (2, 0, 3, 1)]
-    other, _ = make_curriculum([[physics(friction=drawn), 9]], seed=5)
+    other, _ = by_episodes([[physics(friction=drawn), 9]], seed=5)
     other.reset(options={"episode": 3})
     assert float(inner(other).model.geom_friction[0, 0]) == found[3]
     env.close()
@@ -113,7 +116,7 @@ def test_meta_worlds_tasks_and_goals() -> None:
         "env": "env_adapters.metaworld:MetaWorld",
         "kwargs": {"goals": {"reach-v3": [goal]}, "goal_visible": True},
     }
-    env, _ = make_curriculum([["MT1:reach-v3", 1], [config, 1]])
+    env, _ = by_episodes([["MT1:reach-v3", 1], [config, 1]])
     env.reset(options={"episode": 0})
     first, info = env.reset(options={"episode": 1})
     assert info == {"task": "reach-v3", "variant": 0}
@@ -125,7 +128,7 @@ def test_meta_worlds_tasks_and_goals() -> None:
 
 def test_a_variant_may_be_drawn() -> None:
     variant = {"distribution": "uniform", "low": 0, "high": 49}
-    env, _ = make_curriculum([[{"env": "MT1:reach-v3", "variant": variant}, 9]])
+    env, _ = by_episodes([[{"env": "MT1:reach-v3", "variant": variant}, 9]])
     found = [env.reset(options={"episode": k})[1]["variant"] for k in range(9)]
     assert len(set(found)) > 3
     env.close()
@@ -160,7 +163,7 @@ BEYOND = {"distribution": "uniform", "low": 0, "high": 50}
 )
 def test_what_no_episode_could_be_begun_with_is_refused_at_once(what: Any, words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        make_curriculum([["pong", 1000], [what, 1]], fit="superset")
+        by_episodes([["pong", 1000], [what, 1]], fit="superset")
 
 
 def test_keywords_are_tried_at_both_ends() -> None:
@@ -170,7 +173,7 @@ def test_keywords_are_tried_at_both_ends() -> None:
     drawn = {"distribution": "uniform", "low": -3, "high": 9}
     for what in (lasting(drawn), {"interpolate": [lasting(9), lasting(-3)]}):
         with pytest.raises(UsageError, match=r"CartPole-v1 could not be made with .*-3"):
-            make_curriculum([[what, 9]])
+            by_episodes([[what, 9]])
 
 
 def test_an_environment_that_cannot_begin_is_refused_at_once(tmp_path: Path) -> None:
@@ -187,7 +190,7 @@ def test_an_environment_that_cannot_begin_is_refused_at_once(tmp_path: Path) -> 
     )
     words = r"schedule\[0\]: .*Broken cannot begin an episode: RuntimeError: no map"
     with pytest.raises(UsageError, match=words):
-        make_curriculum([[f"{file}:Broken", 1]])
+        by_episodes([[f"{file}:Broken", 1]])
 
 
 @pytest.mark.parametrize(
@@ -195,12 +198,12 @@ def test_an_environment_that_cannot_begin_is_refused_at_once(tmp_path: Path) -> 
 )
 def test_a_factor_is_above_0_whatever_is_drawn(friction: Any) -> None:
     with pytest.raises(UsageError, match=r"physics\.friction: got .*, wanted a factor from 0.001"):
-        make_curriculum([[physics(friction=friction), 1]])
+        by_episodes([[physics(friction=friction), 1]])
 
 
 def test_a_normal_draw_of_a_factor_is_cut() -> None:
     wide = {"distribution": "normal", "mean": 1.0, "std": 100.0}
-    env, _ = make_curriculum([[physics(friction=wide), 1]])
+    env, _ = by_episodes([[physics(friction=wide), 1]])
     own = configured(CHEETAH, {}).prepare({"env": CHEETAH})[0].unwrapped.model  # type: ignore[attr-defined]
     found = []
     for k in range(12):
@@ -221,13 +224,13 @@ def test_a_normal_draw_of_a_factor_is_cut() -> None:
 )
 def test_distributions_of_another_shape_are_refused(numbers: Any, words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        make_curriculum([[physics(**numbers), 1]])
+        by_episodes([[physics(**numbers), 1]])
 
 
 def test_what_is_no_json_is_refused_and_tuples_are_lists() -> None:
     with pytest.raises(UsageError, match="no JSON: Object of type ndarray"):
-        make_curriculum([[physics(gravity=np.zeros(3)), 1]])
-    env, _ = make_curriculum([[physics(gravity=(0, 0, -1.0)), 1]])
+        by_episodes([[physics(gravity=np.zeros(3)), 1]])
+    env, _ = by_episodes([[physics(gravity=(0, 0, -1.0)), 1]])
     env.reset()
     assert inner(env).model.opt.gravity.tolist() == [0, 0, -1]
     env.close()
@@ -236,7 +239,7 @@ def test_what_is_no_json_is_refused_and_tuples_are_lists() -> None:
 def test_a_config_may_be_a_file_and_have_a_name(tmp_path: Path) -> None:
     file = tmp_path / "moon.json"
     file.write_text(json.dumps({**physics(gravity=-1.62), "name": [0, 1]}))
-    env, _ = make_curriculum([[str(file), 1]])
+    env, _ = by_episodes([[str(file), 1]])
     env.reset()
     assert env.name == [0, 1]
     env.close()
@@ -246,4 +249,4 @@ def test_a_file_that_holds_no_json_is_named(tmp_path: Path) -> None:
     file = tmp_path / "bad.json"
     file.write_text("{")
     with pytest.raises(UsageError, match=r"bad.json is no JSON: .*line 1"):
-        make_curriculum([[str(file), 1]])
+        by_episodes([[str(file), 1]])

@@ -77,3 +77,14 @@ def test_the_parameters_of_a_distribution_are_interpolated() -> None:
 def test_where_there_is_nothing_between(one: Any, other: Any, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         check_interpolation(one, other)
+
+
+def test_both_names_of_the_normal_distribution_are_one_kind() -> None:
+    one = {"distribution": "gaussian", "mean": 0.0, "std": 1.0}
+    other = {"distribution": "normal", "mean": 4.0, "std": 3.0}
+    for first, second in ((one, other), (other, one)):
+        check_interpolation(first, second)
+        between = interpolate(first, second, 0.5)
+        assert between == {**first, "mean": 2.0, "std": 2.0}
+    with pytest.raises(UsageError, match="gaussian and uniform"):
+        check_interpolation(one, {"distribution": "uniform", "low": 0, "high": 1})

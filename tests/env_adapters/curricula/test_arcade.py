@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 from env_adapters.arcade import make_config
 from env_adapters.curricula import NamedEnv, get_first_frames, make_curriculum
 from reglue.errors import UsageError
+
+by_episodes: Any = partial(make_curriculum, episodic=True)
 
 PLACE = (slice(30, 40), slice(20, 30))  # where pong shows its background
 
@@ -30,7 +33,7 @@ def test_names_configs_and_files_are_games(tmp_path: Path) -> None:
     file = tmp_path / "mine.json"
     file.write_text(json.dumps(make_config("duel")))
     schedule = [["pong", 1], [make_config("breakout"), 1], ["arcade:maze", 1], [str(file), 1]]
-    env, total = make_curriculum(schedule)
+    env, total = by_episodes(schedule)
     assert total == 4
     names = []
     for k in range(4):
@@ -41,7 +44,7 @@ def test_names_configs_and_files_are_games(tmp_path: Path) -> None:
 
 def test_colours_are_interpolated_episode_by_episode() -> None:
     schedule = [[{"interpolate": [pong([128, 128, 128]), pong([100, 100, 255])]}, 4]]
-    env, total = make_curriculum(schedule)
+    env, total = by_episodes(schedule)
     sheet = get_first_frames(env, total)
     assert colours(sheet, 4) == [[121, 121, 160], [114, 114, 192], [107, 107, 223], [100, 100, 255]]
 
@@ -51,7 +54,7 @@ def test_the_spread_of_a_distribution_is_interpolated() -> None:
     one, other = (
         pong({"distribution": "normal", "mean": grey, "std": [std] * 3}) for std in (0, 60)
     )
-    env, _ = make_curriculum([[{"interpolate": [one, other]}, 50]])
+    env, _ = by_episodes([[{"interpolate": [one, other]}, 50]])
     found = []
     for k in range(50):
         frame, _ = env.reset(options={"episode": k})
@@ -62,7 +65,7 @@ def test_the_spread_of_a_distribution_is_interpolated() -> None:
 
 
 def test_games_are_pooled() -> None:
-    env, _ = make_curriculum([[{"pool": ["pong", "breakout", "duel"]}, 20]])
+    env, _ = by_episodes([[{"pool": ["pong", "breakout", "duel"]}, 20]])
     names = []
     for k in range(20):
         env.reset(options={"episode": k})
@@ -77,13 +80,13 @@ def test_given_games_may_be_named() -> None:
         [NamedEnv(gymnasium.make("Reglue/Arcade-v0", config=game), name), 1]
         for game, name in (("pong", [1, 0]), ("breakout", [0, 1]))
     ]
-    env, _ = make_curriculum(games, task_id=True)
+    env, _ = by_episodes(games, task_id=True)
     told = [env.reset(options={"episode": k})[0]["task_id"].tolist() for k in range(2)]
     assert told == [[1, 0], [0, 1]]
 
 
 def test_keywords_reach_every_game() -> None:
-    env, _ = make_curriculum([["pong", 1], ["duel", 1]], continuous=True)
+    env, _ = by_episodes([["pong", 1], ["duel", 1]], continuous=True)
     assert env.action_space.shape == (3,)
 
 
@@ -114,15 +117,15 @@ def test_steps_divide_among_workers() -> None:
 )
 def test_a_game_that_cannot_be_is_refused_with_its_place(schedule: Any, words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        make_curriculum(schedule)
+        by_episodes(schedule)
 
 
 def test_there_is_no_window() -> None:
-    make_curriculum([["pong", 1]], headless=True)
+    by_episodes([["pong", 1]], headless=True)
     with pytest.raises(UsageError, match="no window is opened"):
-        make_curriculum([["pong", 1]], headless=False)
+        by_episodes([["pong", 1]], headless=False)
 
 
 def test_keywords_that_there_are_not_are_refused() -> None:
     with pytest.raises(UsageError, match="headles"):
-        make_curriculum([["pong", 1]], headles=True)
+        by_episodes([["pong", 1]], headles=True)

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from reglue import Phase
 from reglue.errors import UsageError
 from reglue.worlds import Cell
 from tests.env_adapters.curricula.scripted import Scripted
+
+by_episodes: Any = partial(make_curriculum, episodic=True)
 
 ID = "Counted-v0"
 
@@ -69,21 +72,21 @@ def begun(env: Curriculum, tally: Tally, count: int) -> list[tuple[list[int], li
 
 def test_each_is_made_once_to_look_at_and_closed(tally: Tally) -> None:
     repeated = {"repeat": [[counted(1), 2], [{"pool": [counted(2), counted(3)]}, 1]]}
-    make_curriculum([[counted(1), 1], [repeated, 50], [counted(2), 1]])
+    by_episodes([[counted(1), 1], [repeated, 50], [counted(2), 1]])
     assert tally.made == [1, 2, 3]
     assert tally.open == []
 
 
 def test_what_is_refused_leaves_nothing_open(tally: Tally) -> None:
     with pytest.raises(UsageError, match="got the observations"):
-        make_curriculum([[counted(1), 1], [counted(2), 1], [Scripted(0, 2, width=3), 1]])
+        by_episodes([[counted(1), 1], [counted(2), 1], [Scripted(0, 2, width=3), 1]])
     assert tally.open == []
 
 
 def test_an_entry_is_made_when_it_begins_and_dropped_when_none_later_needs_it(
     tally: Tally,
 ) -> None:
-    env, _ = make_curriculum([[counted(1), 2], [counted(2), 1], [counted(1), 1], [counted(3), 1]])
+    env, _ = by_episodes([[counted(1), 2], [counted(2), 1], [counted(1), 1], [counted(3), 1]])
     tally.taken()
     assert begun(env, tally, 6) == [
         ([1], [1]),
@@ -99,7 +102,7 @@ def test_an_entry_is_made_when_it_begins_and_dropped_when_none_later_needs_it(
 
 def test_what_is_repeated_is_made_once(tally: Tally) -> None:
     once = {"repeat": [[counted(1), 1], [{"repeat": [[counted(2), 1]]}, 2]]}
-    env, total = make_curriculum([[once, 3], [counted(3), 1]])
+    env, total = by_episodes([[once, 3], [counted(3), 1]])
     tally.taken()
     found = begun(env, tally, total)
     assert [made for made, _ in found] == [[1], [2], [], [], [], [], [], [], [], [3]]
@@ -108,7 +111,7 @@ def test_what_is_repeated_is_made_once(tally: Tally) -> None:
 
 def test_of_a_pool_those_are_made_that_are_drawn(tally: Tally) -> None:
     nested = {"pool": [counted(1), {"pool": [counted(2), counted(3)]}]}
-    env, _ = make_curriculum([[nested, 9], [counted(4), 1]], seed=1)
+    env, _ = by_episodes([[nested, 9], [counted(4), 1]], seed=1)
     tally.taken()
     drawn = [counts for counts, _ in begun(env, tally, 9)]
     assert sorted(k for made in drawn for k in made) == [1, 2, 3]
@@ -119,7 +122,7 @@ def test_of_a_pool_those_are_made_that_are_drawn(tally: Tally) -> None:
 
 def test_keywords_between_two_make_one_at_a_time(tally: Tally) -> None:
     between = {"interpolate": [counted(0), counted(4)]}
-    env, _ = make_curriculum([[between, 8], [counted(9), 1]])
+    env, _ = by_episodes([[between, 8], [counted(9), 1]])
     assert tally.taken() == [0, 4, 9]  # both ends are looked at
     found = begun(env, tally, 10)
     assert [made for made, _ in found] == [[0], [1], [2], [], [], [3], [4], [], [9], []]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from env_adapters.curricula import NamedEnv, make_curriculum
 from env_adapters.curricula.timeline import Timeline
 from reglue.errors import UsageError
 from tests.env_adapters.curricula.scripted import Scripted, episodes, named
+
+by_episodes: Any = partial(make_curriculum, episodic=True)
 
 
 def names(env: Any, count: int) -> list[Any]:
@@ -79,7 +82,7 @@ def test_an_end_counts_whenever_it_is_told() -> None:
 
 
 def test_a_reset_in_mid_episode_counts_nothing() -> None:
-    env, _ = make_curriculum([[named("A"), 1], [named("B"), 1]])
+    env, _ = by_episodes([[named("A"), 1], [named("B"), 1]])
     for _ in range(3):
         env.reset()
         env.step(0)
@@ -123,12 +126,12 @@ def test_total_durations(schedule: Any, workers: int, wanted: int) -> None:
             return {key: made(value) for key, value in what.items()}
         return named(what) if isinstance(what, str) else what
 
-    assert make_curriculum(made(schedule), across_workers=workers)[1] == wanted
+    assert by_episodes(made(schedule), across_workers=workers)[1] == wanted
 
 
 def test_repeats() -> None:
     a, b = named("A"), named("B")
-    env, total = make_curriculum([[{"repeat": [[a, 2], [b, 2]]}, 3]])
+    env, total = by_episodes([[{"repeat": [[a, 2], [b, 2]]}, 3]])
     assert total == 12
     assert names(env, 14) == [*"AABBAABBAABB", "B", "B"]
 
@@ -137,7 +140,7 @@ def test_repeats() -> None:
 
 
 def test_actions_are_those_of_all() -> None:
-    env, _ = make_curriculum([[named("A", actions=6), 1], [named("B", actions=4), 1]])
+    env, _ = by_episodes([[named("A", actions=6), 1], [named("B", actions=4), 1]])
     assert env.action_space == spaces.Discrete(6)
     received = []
     for actions in ([0, 3, 4], [0, 3, 5]):
@@ -147,7 +150,7 @@ def test_actions_are_those_of_all() -> None:
 
 
 def test_a_negative_action_is_refused() -> None:
-    env, _ = make_curriculum([[named("A", actions=6), 1], [named("B", actions=4), 1]])
+    env, _ = by_episodes([[named("A", actions=6), 1], [named("B", actions=4), 1]])
     env.reset()
     with pytest.raises(UsageError, match="got action -1, wanted 0 to 5"):
         env.step(-1)
@@ -156,8 +159,8 @@ def test_a_negative_action_is_refused() -> None:
 def test_observations_that_differ_are_padded_or_refused() -> None:
     schedule = [[named("A", width=3), 1], [named("B", width=5), 1]]
     with pytest.raises(UsageError, match=r'schedule\[1\]: got the observations .* fit="pad"'):
-        make_curriculum(schedule)
-    env, _ = make_curriculum(schedule, fit="pad")
+        by_episodes(schedule)
+    env, _ = by_episodes(schedule, fit="pad")
     assert env.observation_space.shape == (5,)
     assert env.reset()[0].tolist() == [0, 0, 1, 0, 0]
     for _ in range(3):
@@ -169,7 +172,7 @@ def test_padding_widens_the_bounds_to_zero_where_it_pads() -> None:
     one, other = Scripted(0, 3), Scripted(1, 3)
     one.observation_space = spaces.Box(1, 2, (2,), np.float64)
     other.observation_space = spaces.Box(3, 4, (3,), np.float64)
-    env, _ = make_curriculum([[one, 1], [other, 1]], fit="pad")
+    env, _ = by_episodes([[one, 1], [other, 1]], fit="pad")
     space: Any = env.observation_space
     assert (space.low.tolist(), space.high.tolist()) == ([0, 0, 0], [4, 4, 4])
 
@@ -180,7 +183,7 @@ def test_a_superset_has_an_entry_for_each_space() -> None:
     third.observation_space = picture
     third._seen = lambda: np.full((2, 2, 3), 7, np.uint8)  # type: ignore[method-assign]
     other.step = lambda action: (other._seen(), action.sum(), True, False, {})  # type: ignore[method-assign]
-    env, _ = make_curriculum([[one, 1], [other, 1], [third, 1]], fit="superset")
+    env, _ = by_episodes([[one, 1], [other, 1], [third, 1]], fit="superset")
     box = one.observation_space
     assert env.observation_space == spaces.Dict(
         observation=spaces.Tuple([box, picture]), kind=spaces.Discrete(2)
@@ -212,20 +215,20 @@ def test_names() -> None:
     env.name.append(3)
     assert env.name == [1, 0, 7]
     assert NamedEnv(NamedEnv(Scripted(0, 3), "in"), "out").unwrapped.name == "out"
-    inside, _ = make_curriculum([[{"pool": [NamedEnv(Scripted(0, 3), "p")]}, 2]])
+    inside, _ = by_episodes([[{"pool": [NamedEnv(Scripted(0, 3), "p")]}, 2]])
     inside.reset()
     assert inside.unwrapped.name == "p"
 
 
 def test_an_environment_without_a_name_has_none() -> None:
-    env, _ = make_curriculum([[Scripted(0, 3), 1]])
+    env, _ = by_episodes([[Scripted(0, 3), 1]])
     env.reset()
     with pytest.raises(AttributeError, match="name"):
         _ = env.name
 
 
 def test_before_the_first_reset_nothing_is_on() -> None:
-    env, _ = make_curriculum([[named("A"), 1]])
+    env, _ = by_episodes([[named("A"), 1]])
     for use in (lambda: env.step(0), lambda: env.name, env.render):
         with pytest.raises(UsageError, match="call reset first"):
             use()
@@ -237,7 +240,7 @@ def test_before_the_first_reset_nothing_is_on() -> None:
 def test_a_pool_is_a_function_of_the_seed() -> None:
     def pooled(seed: int) -> list[Any]:
         pool = [named("A", 1), named("B", 1), named("C", 1)]
-        return names(make_curriculum([[{"pool": pool}, 20]], seed=seed)[0], 20)
+        return names(by_episodes([[{"pool": pool}, 20]], seed=seed)[0], 20)
 
     assert pooled(1) == pooled(1) != pooled(2)
     assert set(pooled(1)) == {"A", "B", "C"}
@@ -245,7 +248,7 @@ def test_a_pool_is_a_function_of_the_seed() -> None:
 
 def test_a_pool_is_uniform_at_every_level() -> None:
     inner = {"pool": [named("B", 1), named("C", 1)]}
-    env, _ = make_curriculum([[{"pool": [named("A", 1), inner]}, 1]])
+    env, _ = by_episodes([[{"pool": [named("A", 1), inner]}, 1]])
     found = names(env, 2000)
     assert [round(found.count(name) / 2000, 1) for name in "ABC"] == pytest.approx(
         [0.5, 0.25, 0.25], abs=0.06
@@ -255,7 +258,7 @@ def test_a_pool_is_uniform_at_every_level() -> None:
 def test_an_episode_follows_from_how_far_the_run_is() -> None:
     pool = {"pool": [named("A", 2), named("B", 2), named("C", 2)]}
     schedule = [[pool, 5], [{"repeat": [[pool, 2], [named("D", 1), 1]]}, 3]]
-    env, total = make_curriculum(schedule, seed=3)
+    env, total = by_episodes(schedule, seed=3)
     wanted = names(env, total)
     for k in [7, 2, 13, 0, 5]:
         env.reset(options={"episode": k, "steps": 1000})
@@ -264,7 +267,7 @@ def test_an_episode_follows_from_how_far_the_run_is() -> None:
 
 def test_each_episode_has_a_seed_of_its_own() -> None:
     inner = Scripted(0, 1)
-    env, _ = make_curriculum([[inner, 3]], seed=4)
+    env, _ = by_episodes([[inner, 3]], seed=4)
     for _ in range(3):
         env.reset()
         env.step(0)
@@ -278,7 +281,7 @@ def test_each_episode_has_a_seed_of_its_own() -> None:
 
 def test_it_is_an_environment_of_gymnasium() -> None:
     car = "gymnasium:MountainCar-v0"
-    check_env(make_curriculum([[car, 2], [{"pool": [car, car]}, 2]])[0], skip_render_check=True)
+    check_env(by_episodes([[car, 2], [{"pool": [car, car]}, 2]])[0], skip_render_check=True)
 
 
 # Given and described environments.
@@ -286,7 +289,7 @@ def test_it_is_an_environment_of_gymnasium() -> None:
 
 def test_given_environments_are_the_callers_to_close() -> None:
     inner = Scripted(0, 1)
-    env, _ = make_curriculum([[NamedEnv(inner, "A"), 1], [named("B", 1), 1]])
+    env, _ = by_episodes([[NamedEnv(inner, "A"), 1], [named("B", 1), 1]])
     episodes(env, 3)
     env.close()
     assert inner.closed == 0
@@ -299,7 +302,7 @@ def test_a_readers_entries_take_its_place() -> None:
         told.append((duration, how))
         return [[data, duration // how["across_workers"]]] * 2
 
-    env, total = make_curriculum(
+    env, total = by_episodes(
         [[{"twice": named("A", 1)}, 10], [named("B", 1), 5]],
         across_workers=5,
         key_readers={"twice": twice},

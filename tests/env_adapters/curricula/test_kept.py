@@ -37,7 +37,8 @@ EPISODES = range(8)
 
 
 def schedule(**more: Any) -> Schedule:
-    return Schedule(**{"schedule": SCHEDULE, "fit": "superset", "seed": 2, **more})
+    first = {"schedule": SCHEDULE, "episodic": True, "fit": "superset", "seed": 2}
+    return Schedule(**{**first, **more})
 
 
 def cell(episode: int, steps: int = 0) -> Cell:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from gymnasium import spaces
 from env_adapters.curricula import make_curriculum
 from reglue.errors import UsageError
 from tests.env_adapters.curricula.scripted import Scripted, named
+
+by_episodes: Any = partial(make_curriculum, episodic=True)
 
 CAR = "gymnasium:MountainCar-v0"
 
@@ -37,7 +40,7 @@ CAR = "gymnasium:MountainCar-v0"
         ([[{"repeat": [[CAR, 1]]}, 0]], "schedule: got nothing to play"),
         ([["other.toml", 1]], r"schedule\[0\]: got the schedule other.toml, wanted an env"),
         (
-            [[make_curriculum([[CAR, 1]])[0], 1]],
+            [[by_episodes([[CAR, 1]])[0], 1]],
             r"schedule\[0\]: got a curriculum, wanted its sched",
         ),
         ([[{"env": CAR, 3: 4}, 1]], "there is no key of .* '3'"),
@@ -82,7 +85,7 @@ CAR = "gymnasium:MountainCar-v0"
 )
 def test_what_is_wrong_is_said_with_its_place(schedule: Any, words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        make_curriculum(schedule)
+        by_episodes(schedule)
 
 
 @pytest.mark.parametrize(
@@ -100,33 +103,33 @@ def test_what_is_wrong_is_said_with_its_place(schedule: Any, words: str) -> None
 )
 def test_options_that_cannot_be(options: Any, words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        make_curriculum([[CAR, 1]], **options)
+        by_episodes([[CAR, 1]], **options)
 
 
 def test_a_schedule_that_holds_itself_is_refused() -> None:
     schedule: list[Any] = [[CAR, 1]]
     schedule.append([{"repeat": schedule}, 1])
     with pytest.raises(UsageError, match="more than 50 schedules and pools in one another"):
-        make_curriculum(schedule)
+        by_episodes(schedule)
 
 
 def test_a_reader_that_gives_its_own_key_for_ever_is_refused() -> None:
     with pytest.raises(UsageError, match="more than 50 schedules and pools in one another"):
-        make_curriculum([[{"x": 1}, 1]], key_readers={"x": lambda *_, **__: [[{"x": 1}, 1]]})
+        by_episodes([[{"x": 1}, 1]], key_readers={"x": lambda *_, **__: [[{"x": 1}, 1]]})
 
 
 @pytest.mark.parametrize(
     "options", [{"episod": 1}, {"episode": -1}, {"steps": 1.5}, {"episode": True}]
 )
 def test_how_far_a_run_is_must_be_a_whole_number(options: Any) -> None:
-    env, _ = make_curriculum([[CAR, 1]])
+    env, _ = by_episodes([[CAR, 1]])
     with pytest.raises(UsageError, match=r"episod|steps"):
         env.reset(options=options)
 
 
 def test_actions_other_than_discrete_must_be_equal() -> None:
     box = spaces.Box(-1, 1, (2,))
-    env, _ = make_curriculum([[named("A", actions=box), 1], [named("B", actions=box), 1]])
+    env, _ = by_episodes([[named("A", actions=box), 1], [named("B", actions=box), 1]])
     assert env.action_space == box
 
 
@@ -136,4 +139,12 @@ def test_padding_wants_boxes_alike() -> None:
     with pytest.raises(
         UsageError, match=r"schedule\[1\]: got the observations Discrete.*schedule\[0\]"
     ):
-        make_curriculum([[Scripted(0, 1), 1], [other, 1]], fit="pad")
+        by_episodes([[Scripted(0, 1), 1], [other, 1]], fit="pad")
+
+
+def test_durations_count_steps_unless_they_are_said_to_count_episodes() -> None:
+    """As the original's."""
+    env, total = make_curriculum([[Scripted(0, 100), 3], [Scripted(0, 100), 5]])
+    env.reset(seed=0)
+    assert total == 8
+    assert [env.step(0)[3] for _ in range(3)] == [False, False, True]

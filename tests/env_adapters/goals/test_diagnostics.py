@@ -7,7 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from env_adapters.goals import GoalEnvironment, ImageEnv, Point2D
+from env_adapters.goals import (
+    GoalEnvironment,
+    ImageEnv,
+    Point2D,
+    get_generic_path_information,
+)
 from env_adapters.goals.diagnostics import statistics
 from reglue.errors import UsageError
 from tests.env_adapters.goals.cases import CASES
@@ -86,3 +91,41 @@ def test_a_rollout_without_its_context_is_refused(contexts: Any, words: str) -> 
 def test_infos_without_what_is_diagnosed_are_refused() -> None:
     with pytest.raises(UsageError, match="wanted env_infos with distance_to_target"):
         Point2D().get_diagnostics([rollout(a=[1.0])])
+
+
+@pytest.mark.parametrize("kind", [list, np.array])
+def test_infos_may_be_a_dict_of_arrays(kind: Any) -> None:
+    """Of each name's values, one a step."""
+    distances = ([1.0, 0.5], [2.0])
+    arrays = [{"env_infos": {"distance_to_target": kind(each)}} for each in distances]
+    dicts = [rollout(distance_to_target=each) for each in distances]
+    assert Point2D().get_diagnostics(arrays) == Point2D().get_diagnostics(dicts)
+
+
+@pytest.mark.parametrize("infos", [None, 3, [1.0], {"distance_to_target": {}}])
+def test_infos_of_another_kind_are_refused(infos: Any) -> None:
+    with pytest.raises(UsageError, match="wanted env_infos with distance_to_target"):
+        Point2D().get_diagnostics([{"env_infos": infos}])
+
+
+def test_a_prefix_comes_before_each_name() -> None:
+    found = Point2D().get_diagnostics([rollout(distance_to_target=[1.0])], prefix="train/")
+    assert next(iter(found)) == "train/distance_to_target Mean"
+    assert [*found][-1] == "Final train/distance_to_target Min"
+    assert len(found) == 8
+
+
+def test_generic_path_information_is_multiworlds() -> None:
+    paths = [
+        {"rewards": np.array([[1.0], [2.0]]), "actions": np.array([[0.0, 1], [2, 3]])},
+        {"rewards": np.array([[4.0]]), "actions": np.array([[5.0, 5]])},
+    ]
+    wanted = CASES["generic path information of two rollouts, prefix P and none"]
+    for options, numbers in zip(({"stat_prefix": "P"}, {}), wanted, strict=True):
+        found = get_generic_path_information(paths, **options)
+        assert [list(item) for item in found.items()] == numbers
+    flat = [{**each, "rewards": each["rewards"].ravel()} for each in paths]
+    assert get_generic_path_information(flat) == get_generic_path_information(paths)
+    assert get_generic_path_information([]) == {"Num Paths": 0}
+    with pytest.raises(UsageError, match="wanted its actions"):
+        get_generic_path_information([{"rewards": [1.0]}])

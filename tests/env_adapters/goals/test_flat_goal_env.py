@@ -130,3 +130,11 @@ def test_a_part_of_the_goal_that_get_goal_lacks_is_named() -> None:
     env.reset(seed=0)
     with pytest.raises(UnknownName, match="what get_goal gives"):
         env.get_goal()
+
+
+def test_it_is_taken_for_no_environment_with_goals_in_its_observations() -> None:
+    """Stable-Baselines3 asks what is unwrapped for compute_reward, and then wants a Dict."""
+    env = flat()
+    assert not hasattr(env.unwrapped, "compute_reward")
+    assert env.unwrapped.fixed_goal.tolist() == [1, 2]
+    assert env.unwrapped is env.unwrapped

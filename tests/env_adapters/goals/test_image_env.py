@@ -175,3 +175,92 @@ def test_states_are_seen_and_goals_are_images_in_one_line() -> None:
     assert env.reset(seed=0)[0].shape == (2,)
     assert env.get_goal().shape == (192,)
     assert env.get_goal().dtype == np.uint8
+
+
+@pytest.mark.parametrize("size", range(2, 14))
+def test_no_picture_of_a_goal_is_blank(size: int) -> None:
+    """Else every goal would look achieved."""
+    env = ImageEnv(Point2D(), size, reward_type="image_sparse")
+    env.reset(seed=1)
+    env.set_goal((-1.6, -1.6))
+    env.unwrapped._position = np.array([1.7, 1.7])  # type: ignore[attr-defined]
+    observation, reward, _, _, info = env.step((0, 0))
+    for name in IMAGES:
+        assert (observation[name].reshape(size, size, 3) == (0, 0, 255)).all(-1).any()
+    assert reward == info["image_success"] == -1
+    assert info["image_dist"] >= 255
+
+
+def test_image_distances_are_multiworlds_but_do_not_wrap() -> None:
+    name = "image_dist of the point at (1, 0) and the goal (1, 2), 8 by 8, normalized"
+    point = Point2D(randomize_position_on_reset=False, fixed_goal=(1, 2))
+    for normalize, wanted in ((True, CASES[name]), (False, 255 * CASES[name])):
+        env = ImageEnv(point, 8, normalize=normalize, transpose=True)
+        env.reset(seed=0)
+        info = env.step((1, 0))[4]
+        assert info["image_dist"] == wanted
+        assert info["image_success"] == (0 if wanted < 10 else -1)
+
+
+def presampled(number: int = 4, **options: Any) -> tuple[dict[str, Any], ImageEnv]:
+    """Goals with pictures of a colour each, which nobody draws, and what chooses from them."""
+    images = np.arange(number, dtype=np.uint8)[:, None] + np.zeros((1, 192), np.uint8)
+    states = np.linspace(-3, 3, 2 * number).reshape(number, 2)
+    goals = {"desired_goal": images, "image_desired_goal": images, "state_desired_goal": states}
+    return goals, ImageEnv(Point2D(**options), 8, presampled_goals=goals)
+
+
+def test_presampled_goals_are_those_of_resets_and_samples() -> None:
+    goals, env = presampled()
+    assert env.num_goals_presampled == 4
+    met = set()
+    for seed in range(20):
+        seen = env.reset(seed=seed)[0]
+        k = int(seen["desired_goal"][0])
+        met.add(k)
+        for observation in (seen, env.step((1, 0))[0], env.get_goal()):
+            for name, rows in goals.items():
+                assert (observation[name] == rows[k]).all()
+        assert (seen["desired_goal"] == env.reset(seed=seed)[0]["desired_goal"]).all()
+    assert met == {0, 1, 2, 3}
+    drawn = env.sample_goals(30)
+    assert set(drawn["desired_goal"][:, 0]) == met
+    assert (
+        drawn["state_desired_goal"]
+        == goals["state_desired_goal"][drawn["image_desired_goal"][:, 0]]
+    ).all()
+    env.set_goal((0, 0))
+    assert env.get_goal()["desired_goal"].max() == 255  # another's is drawn
+
+
+def test_what_is_sampled_once_can_be_given_as_presampled_goals() -> None:
+    first = ImageEnv(Point2D(), 8)
+    first.reset(seed=0)
+    goals = first.sample_goals(5)
+    env = ImageEnv(Point2D(), 8, presampled_goals=goals)
+    seen = env.reset(seed=2)[0]
+    assert seen["state_desired_goal"].tolist() in goals["state_desired_goal"].tolist()
+    assert env.observation_space.contains(seen)
+
+
+def test_a_fixed_goal_is_stronger_than_presampled_ones() -> None:
+    _, env = presampled(fixed_goal=(1, 2))
+    assert env.reset(seed=0)[0]["state_desired_goal"].tolist() == [1, 2]
+    assert env.sample_goals(2)["state_desired_goal"].tolist() == [[1, 2], [1, 2]]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"image_desired_goal": None}, "wanted image_desired_goal in it"),
+        ({"state_desired_goal": np.zeros((4, 3))}, r"state_desired_goal are .* \(4, 3\)"),
+        ({"state_desired_goal": np.full((4, 2), 9.0)}, "wanted one or more rows of Box"),
+        ({"state_desired_goal": np.zeros((3, 2))}, "got 3 states and 4 images"),
+        ({"image_desired_goal": np.zeros((0, 192))}, "wanted one or more rows"),
+    ],
+)
+def test_presampled_goals_that_do_not_fit_are_refused(change: dict[str, Any], words: str) -> None:
+    goals, _ = presampled()
+    given = {name: rows for name, rows in {**goals, **change}.items() if rows is not None}
+    with pytest.raises(UsageError, match=words):
+        ImageEnv(Point2D(), 8, presampled_goals=given)

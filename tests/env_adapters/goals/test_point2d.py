@@ -243,3 +243,20 @@ def test_its_cells_are_played_and_kept_to_the_bit() -> None:
     assert suite.standardizes
     assert suite.spec.horizon == 50
     admit(suite)
+
+
+def test_what_gymnasium_makes_has_the_methods_of_a_goal_environment() -> None:
+    """As Stable-Baselines3's checker asks for them: on the outside and on the inside."""
+    env: Any = gymnasium.make("Reglue/Point2D-v0")
+    env.reset(seed=0)
+    observation, reward, terminated, truncated, info = env.step(env.action_space.sample())
+    goals = observation["achieved_goal"], observation["desired_goal"]
+    assert hasattr(env.unwrapped, "compute_reward")
+    assert env.compute_reward(*goals, info) == reward
+    assert env.compute_terminated(*goals, info) is terminated is False
+    assert env.compute_truncated(*goals, info) is truncated is False
+    assert env.get_wrapper_attr("compute_reward")(*goals, info) == reward
+    two = [np.stack([each, each]) for each in goals]
+    assert env.compute_reward(*two, np.array([info, info])).tolist() == [reward, reward]
+    again: Any = gymnasium.make(env.spec)
+    assert again.get_wrapper_attr("sample_goals")(1)["desired_goal"].shape == (1, 2)

@@ -347,3 +347,15 @@ except Exception as error:
     assert kind == "CannotLoad"
     assert "MUJOCO_GL is osmesa, wanted MUJOCO_GL=egl or MUJOCO_GL=osmesa" in words
     assert "its library (on Debian: apt-get install libegl1, or libosmesa6)" in words
+
+
+@pytest.mark.parametrize("name", ["FetchReach-v4", "PointMaze_UMaze-v3"])
+def test_ends_are_computed_as_the_environment_computes_them(name: str) -> None:
+    plain = make(name, {})
+    env = goal_environment(plain)
+    goal = np.zeros(env.observation_space["desired_goal"].shape)
+    for apart in (0.0, 1.0):
+        given: Any = (goal, goal + apart, {})
+        assert env.compute_terminated(*given) == plain.unwrapped.compute_terminated(*given)
+        assert env.compute_truncated(*given) == plain.unwrapped.compute_truncated(*given)
+    env.close()
