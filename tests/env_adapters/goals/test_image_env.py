@@ -177,13 +177,17 @@ def test_states_are_seen_and_goals_are_images_in_one_line() -> None:
     assert env.get_goal().dtype == np.uint8
 
 
-@pytest.mark.parametrize("size", range(2, 14))
+@pytest.mark.parametrize("size", range(3, 14))
 def test_no_picture_of_a_goal_is_blank(size: int) -> None:
-    """Else every goal would look achieved."""
-    env = ImageEnv(Point2D(), size, reward_type="image_sparse")
+    """Also where it is at the corner of four pixels; else all goals would look achieved."""
+    corner = 4.5 - 9 / size
+    point = Point2D(
+        randomize_position_on_reset=False,
+        fixed_init_position=(corner, corner),
+        fixed_goal=(-corner, -corner),
+    )
+    env = ImageEnv(point, size, reward_type="image_sparse")
     env.reset(seed=1)
-    env.set_goal((-1.6, -1.6))
-    env.unwrapped._position = np.array([1.7, 1.7])  # type: ignore[attr-defined]
     observation, reward, _, _, info = env.step((0, 0))
     for name in IMAGES:
         assert (observation[name].reshape(size, size, 3) == (0, 0, 255)).all(-1).any()
