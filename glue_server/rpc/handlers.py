@@ -31,8 +31,8 @@ _CALLS = 512  # threads for callers that we know nothing of
 _SESSIONS = 512  # threads for the streams of one role
 _STREAMS = 4  # of one session at a time: those that broke and have not ended yet
 _PRESENT = 64  # unary calls of one address at a time
-_READ = 4  # of those whose message is taken in at the same time
-_TURN_S = 0.2  # a message that has not come by then makes way for the next one
+_READ = 3  # of those whose message is taken in at the same time
+_TURN_S = 0.1  # a message that has not come by then makes way for the next one
 _REQUEST_BYTES = 65_536
 _LOG_S = 60.0
 
