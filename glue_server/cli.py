@@ -15,25 +15,28 @@ from glue_server.interrupts import uninterrupted
 from glue_server.options import (
     GRACE_S,
     Advertise,
+    AgentToken,
     Ca,
+    EnvironmentToken,
+    ExperimentToken,
     Grace,
+    Insecure,
     OpenLane,
     Secret,
     Tls,
     TlsCert,
     TlsKey,
-    Token,
     TransportOption,
     server_tls,
 )
 from glue_server.rpc import GlueServer
 from glue_server.rpc.front_server import FrontServer
+from glue_server.rpc.listener import Listener
 from glue_server.run_processes import RunProcesses, host_of, read_ports
 from glue_server.timeouts import Timeouts
 from reglue.errors import UsageError
-from reglue.invitation import Invitation
 
-_PLACES = 16  # of each role: who comes after them is told that the glue is full
+_PLACES = 128  # of each role: who comes after them is told that the glue is full
 _HOW = "How runs are carried out"
 
 
@@ -44,9 +47,12 @@ def glue(
     runs: Annotated[
         int, Option(min=0, help="leave after so many runs (default: serve until Ctrl-C)")
     ] = 0,
-    token: Token = None,
+    agent_token: AgentToken = None,
+    environment_token: EnvironmentToken = None,
+    experiment_token: ExperimentToken = None,
     advertise: Advertise = None,
     tls: Tls = None,
+    insecure: Insecure = None,
     tls_cert: TlsCert = None,
     tls_key: TlsKey = None,
     ca: Ca = None,
@@ -106,7 +112,7 @@ def glue(
 
     reglue glue --listen 127.0.0.1:4096 &
 
-    reglue join my_agent.py:MyAgent --address 127.0.0.1:4096 --token …
+    reglue join my_agent.py:MyAgent --address 'reglue://127.0.0.1:4096?token=…'
     """
     timeouts = Timeouts(
         first_step_s=first_step_timeout,
@@ -115,7 +121,17 @@ def glue(
         bank_s=bank,
         run_s=run_budget,
     )
-    secure = server_tls(listen, advertise or "", tls=bool(tls), cert=tls_cert, key=tls_key, ca=ca)
+    secure = server_tls(
+        listen,
+        advertise or "",
+        tls=bool(tls),
+        cert=tls_cert,
+        key=tls_key,
+        ca=ca,
+        insecure=bool(insecure),
+    )
+    given = (agent_token, environment_token, experiment_token)
+    tokens = {role: token for role, token in zip(ROLES, given, strict=True) if token}
     grace_s = GRACE_S if grace is None else grace
     if run_ports is not None or run_processes:
         if runs:
@@ -132,14 +148,19 @@ def glue(
             secret=secret,
         )
         front = FrontServer(
-            listen, token=token, tls=secure, advertise=advertise or "", begin=begin, most=begin.most
+            listen,
+            tokens=tokens,
+            tls=secure,
+            advertise=advertise or "",
+            begin=begin,
+            most=begin.most,
         )
         with front:
-            say_how_to_join(front.invitation)
+            say_how_to_join(front)
             threading.Event().wait()
     server = GlueServer(
         listen,
-        token=token,
+        token=tokens,
         tls=secure,
         advertise=advertise or "",
         places=dict.fromkeys(ROLES, _PLACES),
@@ -148,7 +169,7 @@ def glue(
         open_lane=bool(open_lane),
     )
     with server:
-        say_how_to_join(server.invitation)
+        say_how_to_join(server)
         hub = Hub(server, timeouts=timeouts, announce=say, secret=secret)
         try:
             hub.serve(runs=runs)
@@ -157,12 +178,11 @@ def glue(
                 hub.close()
 
 
-def say_how_to_join(invitation: Invitation) -> None:
+def say_how_to_join(server: Listener) -> None:
     """Tell what partners need."""
-    if invitation.authority:
-        say(f"listening with TLS; partners join at\n  '{invitation}'")
-    else:
-        say(f"listening at {invitation.address}, token {invitation.token}")
+    say(f"listening at {server.address}; give each partner the join string of its role")
+    for role in ROLES:
+        say(f"  {role:<11}  '{server.invitation(role)}'")
 
 
 def main(argv: Sequence[str] | None = None) -> None:

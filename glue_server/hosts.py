@@ -54,12 +54,10 @@ class AgentHost(Protocol):
 class Entrance(Protocol):
     """Where partners dial in: a server, or a room of one."""
 
-    @property
-    def invitation(self) -> Invitation:
-        """What partners are told."""
+    def invitation(self, role: str) -> Invitation:
+        """What partners of that role are told."""
 
-    @property
-    def local_invitation(self) -> Invitation:
+    def local_invitation(self, role: str) -> Invitation:
         """What programs on this machine are told."""
 
     @property
@@ -186,7 +184,7 @@ class _Served:
             elif announce and not self._has_come():
                 words = f"waiting up to {self._timeout_s:g} s for an {self.role}"
                 if not door.invited:
-                    how = how_to_join(self.role, self._server.invitation)
+                    how = how_to_join(self.role, self._server.invitation(self.role))
                     words += f"; in another terminal:\n  {how}"
                 announce(words)
         except BaseException:
@@ -215,7 +213,7 @@ class _Served:
     def _started(self, program: Program, say: Callable[[str], None]) -> AgentProcess:
         launch = Launch(
             program.command,
-            {**program.environment, **_where(self._server.local_invitation)},
+            {**program.environment, **_where(self._server.local_invitation(self.role))},
             program.folder,
             hidden=program.hidden,
             readable=program.readable,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ipaddress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from typer import Option
 
 from reglue.errors import UsageError
+from reglue.invitation import split_address
 from reglue.transport import Transport
 
 if TYPE_CHECKING:
@@ -15,15 +17,29 @@ if TYPE_CHECKING:
 
 _WHO = "Who may come in"
 
-Token: TypeAlias = Annotated[
-    str | None,
-    Option(
-        envvar="REGLUE_TOKEN",
+
+def _token(flag: str, role: str, variable: str) -> Any:
+    """The option of one role's token."""
+    return Option(
+        flag,
+        metavar="TOKEN",
+        envvar=variable,
         show_envvar=False,
-        help="what partners must show (default: a random one, which is printed); better in "
-        "$REGLUE_TOKEN",
+        help=f"what an {role} must show (default: a random one, which is printed); better in "
+        f"${variable}",
         rich_help_panel=_WHO,
-    ),
+    )
+
+
+Token: TypeAlias = Annotated[str | None, _token("--token", "agent", "REGLUE_TOKEN")]
+AgentToken: TypeAlias = Annotated[
+    str | None, _token("--agent-token", "agent", "REGLUE_AGENT_TOKEN")
+]
+EnvironmentToken: TypeAlias = Annotated[
+    str | None, _token("--environment-token", "environment", "REGLUE_ENVIRONMENT_TOKEN")
+]
+ExperimentToken: TypeAlias = Annotated[
+    str | None, _token("--experiment-token", "experiment", "REGLUE_EXPERIMENT_TOKEN")
 ]
 Advertise: TypeAlias = Annotated[
     str | None,
@@ -38,6 +54,15 @@ Tls: TypeAlias = Annotated[
     Option(
         "--tls",
         help="speak TLS, with an authority made for the occasion; the join string holds it",
+        rich_help_panel=_WHO,
+    ),
+]
+Insecure: TypeAlias = Annotated[
+    bool | None,
+    Option(
+        "--insecure",
+        help="listen without TLS although others than this machine can dial in: they can read "
+        "along, tokens too",
         rich_help_panel=_WHO,
     ),
 ]
@@ -95,20 +120,44 @@ GRACE_S = 30.0
 
 
 def server_tls(
-    *addresses: str, tls: bool, cert: Path | None, key: Path | None, ca: Path | None
+    listen: str,
+    advertise: str,
+    *,
+    tls: bool,
+    cert: Path | None,
+    key: Path | None,
+    ca: Path | None,
+    insecure: bool,
 ) -> ServerTls | None:
-    """What a server is to speak TLS with; None if it is not asked to. Raises UsageError.
+    """What a server at `listen` is to speak TLS with; None if it is not asked to.
 
-    `addresses` are those that a certificate made here is made out to.
+    A certificate made here is made out to both addresses. Raises UsageError, also for an
+    address that others can dial without TLS, unless it is meant to be `insecure`.
     """
     if cert is None and key is None and ca is None:
         if not tls:
+            if not insecure:
+                _check_loopback(listen)
             return None
         from glue_server.rpc.authority import private_authority
 
-        return private_authority(*addresses)
+        return private_authority(listen, advertise)
     if cert is None or key is None:
         raise UsageError("--tls-cert, --tls-key and --ca go together: the first two at least")
     from glue_server.rpc.own_certificate import own_certificate
 
     return own_certificate(cert, key, ca)
+
+
+def _check_loopback(listen: str) -> None:
+    """Raise UsageError for an address that others than this machine can dial."""
+    host, _ = split_address(listen)
+    try:
+        is_loopback = ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        is_loopback = host == "localhost"
+    if not is_loopback:
+        raise UsageError(
+            f"listening at {host} without TLS lets others read along, tokens too: give --tls (or "
+            "--tls-cert and --tls-key), or --insecure if that is meant"
+        )

@@ -40,7 +40,7 @@ class RunSettings:
 
     number: int
     listen: str
-    token: str
+    token: str  # the front's, which has checked the partner's own
     grace_s: float
     transport: Transport
     open_lane: bool
@@ -64,7 +64,7 @@ def _serve(channel: socket.socket, settings: RunSettings) -> None:
     try:
         server = GlueServer(
             settings.listen,
-            token=settings.token,
+            token=dict.fromkeys(ROLES, settings.token),
             tls=_tls(settings.tls),
             places=dict.fromkeys(ROLES, 1),
             grace_s=settings.grace_s,
@@ -75,7 +75,7 @@ def _serve(channel: socket.socket, settings: RunSettings) -> None:
         write_frame(channel, {"refused": str(error)})
         return
     with server:
-        write_frame(channel, {"invitation": str(server.local_invitation)})
+        write_frame(channel, {"invitation": str(server.local_invitation("agent"))})
         hub = Hub(
             server,
             timeouts=Timeouts(**settings.timeouts),

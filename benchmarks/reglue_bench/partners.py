@@ -124,7 +124,8 @@ class Partners:
         """What the environment is told, and the agent as well: they may come in any order."""
         self._announce(words)
         if self._agent_waits:
-            self._announce(f"and an agent:\n  {how_to_join('agent', self.server().invitation)}")
+            invitation = self.server().invitation("agent")
+            self._announce(f"and an agent:\n  {how_to_join('agent', invitation)}")
 
 
 def listen(
@@ -134,9 +135,10 @@ def listen(
     from glue_server.rpc import GlueServer
 
     advertise = settings.advertise or ""
+    tokens = {"agent": settings.token, "environment": settings.environment_token}
     return GlueServer(
         settings.listen,
-        token=settings.token,
+        token={role: token for role, token in tokens.items() if token},
         tls=server_tls(
             settings.listen,
             advertise,
@@ -144,6 +146,7 @@ def listen(
             cert=settings.tls_cert,
             key=settings.tls_key,
             ca=settings.ca,
+            insecure=settings.insecure,
         ),
         advertise=advertise,
         places=places,

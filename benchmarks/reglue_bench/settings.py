@@ -90,12 +90,14 @@ class Settings(BaseModel):
     run_budget: Seconds | None = None
 
     # Who may dial in, and how.
-    token: str | None = None  # None makes one
+    token: str | None = None  # the agent's; None makes one
+    environment_token: str | None = None
     advertise: str | None = None
     tls: bool = False
     tls_cert: Path | None = None
     tls_key: Path | None = None
     ca: Path | None = None
+    insecure: bool = False  # no TLS although others than this machine can dial in
     grace: Annotated[float, Field(ge=0, allow_inf_nan=False)] = GRACE_S  # seconds
     transport: Transport = "auto"
     open_lane: bool = False  # other users of this host may open the Unix socket
@@ -125,8 +127,10 @@ class Settings(BaseModel):
 
     def without_secrets(self) -> Self:
         """As it is kept: who resumes the run says anew how it is secured."""
-        hidden = dict.fromkeys(("secret", "token", "tls_cert", "tls_key", "ca"))
-        return self.model_copy(update=hidden | {"tls": False})
+        hidden = dict.fromkeys(
+            ("secret", "token", "environment_token", "tls_cert", "tls_key", "ca")
+        )
+        return self.model_copy(update=hidden | {"tls": False, "insecure": False})
 
 
 def read_settings(**fields: object) -> Settings:

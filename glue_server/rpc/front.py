@@ -9,12 +9,12 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from glue_server.rpc.denied import NO_TICKET, Denied, check_version
-from glue_server.rpc.lobby import ROLES, check_token
+from glue_server.rpc.lobby import is_same, role_of, wrong_token
 from reglue.door import open_channel
 from reglue.errors import UsageError
 from reglue.grpc_settings import HUB_MESSAGE_BYTES, grpc
@@ -53,9 +53,11 @@ class _Run:
 class Front:
     """Lets partners in and finds their run; `carry` passes a session's streams on."""
 
-    def __init__(self, token: str, *, begin: Callable[[], RunProcess], most: int) -> None:
-        """`begin` starts a run's process; there are at most `most` at a time."""
-        self._token = token
+    def __init__(
+        self, tokens: Mapping[str, str], *, begin: Callable[[], RunProcess], most: int
+    ) -> None:
+        """Each role has its token. `begin` starts a run's process, at most `most` at a time."""
+        self._tokens = tokens
         self._begin = begin
         self._most = most
         self._runs: list[_Run] = []
@@ -66,10 +68,9 @@ class Front:
     def join(self, request: lobby_pb2.JoinRequest) -> lobby_pb2.Ticket:
         """A ticket of the first run that has a place, a new one if none has. Raises Denied."""
         check_version(request.major)
-        check_token(request.token, self._token)
-        role = ROLES.get(int(request.role))
-        if role is None:
-            raise Denied(grpc.StatusCode.INVALID_ARGUMENT, f"role {request.role}: unknown")
+        role = role_of(request)
+        if role not in self._tokens or not is_same(request.token, self._tokens[role]):
+            raise wrong_token(request.token)
         if (ticket := self._of_a_run(role, request)) is not None:
             return ticket
         with self._beginning:  # one at a time, and who waited may find a place by now

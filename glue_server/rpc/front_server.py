@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from glue_server.rpc.front import Front, RunProcess
@@ -21,15 +21,15 @@ class FrontServer(Listener):
         self,
         listen: str,
         *,
-        token: str | None = None,
+        tokens: Mapping[str, str] | None = None,
         tls: ServerTls | None = None,
         advertise: str = "",
         begin: Callable[[], RunProcess],
         most: int,
     ) -> None:
         """`begin` starts a run's process; there are at most `most` at a time."""
-        super().__init__(listen, token=token, tls=tls, advertise=advertise)
-        self._front = Front(self.token, begin=begin, most=most)
+        super().__init__(listen, roles=SERVICES, tokens=tokens or {}, tls=tls, advertise=advertise)
+        self._front = Front(self.tokens, begin=begin, most=most)
         self._serve(
             self._front.join,
             {service.method: _Relay(self._front, service.method) for service in SERVICES.values()},

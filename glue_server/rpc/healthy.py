@@ -1,31 +1,57 @@
 """`python -m glue_server.rpc.healthy HOST:PORT`: asks a glue whether it serves.
 
-By the standard gRPC health service (`grpc.health.v1`), without TLS; for the health checks of
-containers. Exit codes: 0 it serves, 1 it does not or nobody answers, 2 wrong usage.
+By the standard gRPC health service (`grpc.health.v1`), with TLS where the glue speaks it; for
+the health checks of containers. Nothing secret is sent, so any certificate is
+trusted. Exit codes: 0 it serves, 1 it does not or nobody answers, 2 wrong usage.
 """
 
 from __future__ import annotations
 
 import argparse
+import ssl
 import sys
 from typing import Any
 
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from reglue.grpc_settings import grpc
+from reglue.door import open_channel
+from reglue.grpc_settings import HUB_MESSAGE_BYTES, grpc
+from reglue.invitation import Invitation, split_address
 
 PATIENCE_S = 3.0
 
 
 def serves(address: str) -> bool:
     """Whether all of the glue at that address serves, by its own word."""
-    with grpc.insecure_channel(address) as channel:
+    if _says_so(Invitation(address)):
+        return True
+    shown = _shown(address)
+    return shown is not None and _says_so(shown)
+
+
+def _says_so(where: Invitation) -> bool:
+    with open_channel(where, HUB_MESSAGE_BYTES) as channel:
         service: Any = health_pb2_grpc.HealthStub(channel)  # whose types name no methods
         try:
             answer = service.Check(health_pb2.HealthCheckRequest(service=""), timeout=PATIENCE_S)
         except grpc.RpcError:
             return False
     return bool(answer.status == health_pb2.HealthCheckResponse.SERVING)
+
+
+def _shown(address: str) -> Invitation | None:
+    """An invitation that trusts the certificate that is shown there; None if none is."""
+    host, port = split_address(address)
+    try:
+        pem = ssl.get_server_certificate((host.strip("[]"), port), timeout=PATIENCE_S)
+    except OSError:
+        return None
+    certificate = x509.load_pem_x509_certificate(pem.encode())
+    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    name = next(str(each.value) for each in names)
+    return Invitation(address, "", certificate.public_bytes(Encoding.DER), name)
 
 
 if __name__ == "__main__":

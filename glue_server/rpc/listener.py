@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import secrets
 import threading
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -17,6 +17,7 @@ from glue_server.rpc.listening import bind, check_advertised, local_invitation, 
 from glue_server.rpc.lobby import JOIN
 from reglue.errors import UsageError
 from reglue.grpc_settings import HUB_MESSAGE_BYTES, channel_options, grpc
+from reglue.invitation import Invitation
 from reglue.v1 import lobby_pb2
 
 if TYPE_CHECKING:
@@ -40,21 +41,25 @@ _OPTIONS = (
 class Listener:
     """Serves until it is closed; a context manager that closes it.
 
-    `address` is `host:port` with the port that was bound, `token` what partners must
-    show. With `tls` nobody is let in without TLS. `invitation` is what partners are told,
-    `str(listener.invitation)` the join string: its address is `advertise` (`host:port`),
-    or the one that was bound, by the machine's name where all its addresses are listened
-    at. `local_invitation` is for programs on this machine. Raises UsageError if the
-    address cannot be had.
+    `address` is `host:port` with the port that was bound, `tokens` what partners of each
+    role must show; those that are not given are made. With `tls` nobody is let in without
+    TLS. `advertise` (`host:port`) is where partners dial, if not at the address that was
+    bound. Raises UsageError if the address cannot be had.
     """
 
     def __init__(
-        self, listen: str, *, token: str | None, tls: ServerTls | None, advertise: str
+        self,
+        listen: str,
+        *,
+        roles: Iterable[str],
+        tokens: Mapping[str, str],
+        tls: ServerTls | None,
+        advertise: str,
     ) -> None:
         if advertise:
             check_advertised(advertise)
         # Hex: a token that began with a dash would read as an option of `reglue join`.
-        self.token = secrets.token_hex(24) if token is None else token
+        self.tokens = {role: tokens.get(role) or secrets.token_hex(24) for role in roles}
         self._listen, self._tls, self._advertise = listen, tls, advertise
 
     def __enter__(self) -> Self:
@@ -67,6 +72,18 @@ class Listener:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def invitation(self, role: str) -> Invitation:
+        """What partners of that role are told; as a string, the join string.
+
+        Where all of the machine's addresses are listened at, it has the machine's name.
+        """
+        token = self.tokens[role]
+        return public_invitation(self.address, token, self._tls, advertise=self._advertise)
+
+    def local_invitation(self, role: str) -> Invitation:
+        """What programs on this machine are told."""
+        return local_invitation(self.address, self.tokens[role], self._tls)
 
     def close(self) -> None:
         """Let streams finish their last words, then stop."""
@@ -98,10 +115,6 @@ class Listener:
         except UsageError:
             self._handlers.close(wait=True)
             raise
-        self.invitation = public_invitation(
-            self.address, self.token, self._tls, advertise=self._advertise
-        )
-        self.local_invitation = local_invitation(self.address, self.token, self._tls)
         self._server.start()
 
 

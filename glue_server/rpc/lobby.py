@@ -16,7 +16,7 @@ from reglue.door import hello_proof, lane_proof
 from reglue.grpc_settings import grpc
 from reglue.v1 import lobby_pb2
 
-_TICKETS = 256  # handed out, and not in use now; the oldest are forgotten
+_TICKETS = 256  # of a role, handed out, and not in use now; the oldest are forgotten
 
 JOIN = f"/{lobby_pb2.DESCRIPTOR.services_by_name['LobbyService'].full_name}/Join"
 
@@ -57,9 +57,12 @@ class _Ticket:
 class Places:
     """The places of one role: how many there are, and who has come."""
 
-    def __init__(self, count: int, terms: Terms, make_seat: Callable[[Any], Seat]) -> None:
-        """`make_seat` makes a seat from the hello of whoever takes a place."""
+    def __init__(
+        self, count: int, token: str, terms: Terms, make_seat: Callable[[Any], Seat]
+    ) -> None:
+        """`make_seat` makes a seat from the hello of whoever takes a place by `token`."""
         self.count = count
+        self.token = token
         self.terms = terms
         self.make_seat = make_seat
         self.taken: list[Seat] = []
@@ -69,13 +72,23 @@ class Places:
 class Lobby:
     """Hands out tickets, checks hellos, and gives places to those who hold both."""
 
-    def __init__(self, token: str, places: Mapping[str, Places]) -> None:
-        self.token = token
+    def __init__(self, places: Mapping[str, Places]) -> None:
         self._places = places
         self._tickets: OrderedDict[str, _Ticket] = OrderedDict()  # by session
         self._lock = threading.Lock()
         self._arrived = threading.Condition(self._lock)
         self._shut = ""  # why nobody comes in any more
+
+    @property
+    def tokens(self) -> Mapping[str, str]:
+        """What opens each role."""
+        return {role: places.token for role, places in self._places.items()}
+
+    def is_opened(self, role: str, token: str) -> bool:
+        """Whether `token` opens that role; any of a lobby's does to be told its roles."""
+        tokens = self.tokens
+        wanted = [tokens[role]] if role in tokens else tokens.values()
+        return sum(is_same(token, each) for each in wanted) > 0  # each is looked at
 
     def knows(self, session: str) -> bool:
         """Whether its ticket was handed out here, and is remembered."""
@@ -85,8 +98,9 @@ class Lobby:
     def join(self, request: lobby_pb2.JoinRequest) -> lobby_pb2.Ticket:
         """A ticket for whoever may come in. Raises Denied."""
         check_version(request.major)
-        check_token(request.token, self.token)
-        role = ROLES.get(int(request.role), f"role {request.role}")
+        role = role_of(request)
+        if not self.is_opened(role, request.token):
+            raise wrong_token(request.token)
         if role not in self._places:
             known = " or ".join(f"{role}s" for role in self._places)
             raise Denied(grpc.StatusCode.INVALID_ARGUMENT, f"{role}: only {known} join here")
@@ -94,7 +108,7 @@ class Lobby:
             self._check_free(role)
             session, secret = secrets.token_urlsafe(12), secrets.token_bytes(32)
             self._tickets[session] = _Ticket(role, secret)
-            self._forget()
+            self._forget(role)
         terms = self._places[role].terms
         return lobby_pb2.Ticket(
             session=session,
@@ -193,18 +207,32 @@ class Lobby:
             for session in [name for name, each in self._tickets.items() if each.seat is seat]:
                 del self._tickets[session]  # who comes back after all is to join again
 
-    def _forget(self) -> None:
-        """Drop the oldest tickets that nobody sits on."""
-        taken = {id(seat) for places in self._places.values() for seat in places.taken}
-        idle = [session for session, each in self._tickets.items() if id(each.seat) not in taken]
+    def _forget(self, role: str) -> None:
+        """Drop the role's oldest tickets that nobody sits on."""
+        taken = {id(seat) for seat in self._places[role].taken}
+        idle = [
+            session
+            for session, each in self._tickets.items()
+            if each.role == role and id(each.seat) not in taken
+        ]
         for session in idle[:-_TICKETS]:
             del self._tickets[session]
 
 
-def check_token(got: str, wanted: str) -> None:
-    """Raise Denied for another token."""
-    if not hmac.compare_digest(got.encode(), wanted.encode()):
-        raise Denied(
-            grpc.StatusCode.UNAUTHENTICATED,
-            "wrong token: use the one that the host printed (--token or REGLUE_TOKEN)",
-        )
+def role_of(request: lobby_pb2.JoinRequest) -> str:
+    """The role that somebody wants to join as."""
+    return ROLES.get(int(request.role), f"role {request.role}")
+
+
+def is_same(one: str, other: str) -> bool:
+    """Whether two tokens are; how long it takes tells nothing."""
+    return hmac.compare_digest(one.encode(), other.encode())
+
+
+def wrong_token(got: str) -> Denied:
+    """What to say about another token, or none."""
+    what = "wrong token" if got else "no token was given"
+    return Denied(
+        grpc.StatusCode.UNAUTHENTICATED,
+        f"{what}: use the one that the host printed for this role (--token or REGLUE_TOKEN)",
+    )

@@ -1,13 +1,12 @@
-"""One door for several runs: a token leads to its own lobby."""
+"""One server for several runs: a role's token leads to its own lobby."""
 
 from __future__ import annotations
 
-import hmac
 from pathlib import Path
 from typing import Any
 
 from glue_server.rpc.line import Line, Seat
-from glue_server.rpc.lobby import Greeting, Lobby
+from glue_server.rpc.lobby import Greeting, Lobby, role_of
 from reglue.errors import UsageError
 from reglue.invitation import Invitation
 from reglue.v1 import lobby_pb2
@@ -20,16 +19,16 @@ class Rooms:
         self._lobbies = [first]
 
     def add(self, lobby: Lobby) -> None:
-        """Let in who shows that lobby's token. Raises UsageError if another has it already."""
-        if any(lobby.token == other.token for other in self._lobbies):
+        """Let in who shows that lobby's tokens. Raises UsageError if another has one already."""
+        if any(lobby.tokens.items() & other.tokens.items() for other in self._lobbies):
             raise UsageError("got one token for two rooms, wanted a token of its own for each")
         self._lobbies = [*self._lobbies, lobby]  # others look through the list meanwhile
 
     def join(self, request: lobby_pb2.JoinRequest) -> lobby_pb2.Ticket:
         """A ticket of the token's lobby. Raises Denied."""
-        token, found = request.token.encode(), self._lobbies[0]
+        found = self._lobbies[0]
         for lobby in self._lobbies:  # to the end: how long it takes tells nothing
-            if hmac.compare_digest(token, lobby.token.encode()):
+            if lobby.is_opened(role_of(request), request.token):
                 found = lobby
         return found.join(request)
 
@@ -65,10 +64,17 @@ class Room:
         local_invitation: Invitation,
         sockets: Path | None,
     ) -> None:
-        self.invitation = invitation
-        self.local_invitation = local_invitation
         self.sockets = sockets
+        self._invitation, self._local_invitation = invitation, local_invitation
         self._lobby = lobby
+
+    def invitation(self, _: str) -> Invitation:
+        """What its partner is told."""
+        return self._invitation
+
+    def local_invitation(self, _: str) -> Invitation:
+        """What its partner is told if it is a program on this machine."""
+        return self._local_invitation
 
     def next(self, role: str, timeout_s: float) -> Any | None:
         """The next partner of `role` that has joined; None if none has in time."""

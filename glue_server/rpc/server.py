@@ -34,7 +34,8 @@ log = logging.getLogger("reglue")
 class GlueServer(Listener):
     """Hands out its partners as they join.
 
-    `places` is how many of each role may be here at once. A partner whose stream breaks
+    `places` is how many of each role may be here at once. `token` is what its partners must
+    show, one for each role if there are several. A partner whose stream breaks
     may come back within `grace_s` seconds, which may differ by role. Partners on this host
     come over a Unix socket, unless `transport` is `grpc`; if it is `unix`, nobody comes
     otherwise. `open_lane` lets other users of this host use it. The rest is as of a
@@ -45,7 +46,7 @@ class GlueServer(Listener):
         self,
         listen: str = "127.0.0.1:0",
         *,
-        token: str | None = None,
+        token: str | Mapping[str, str] | None = None,
         tls: ServerTls | None = None,
         advertise: str = "",
         places: Mapping[str, int] | None = None,
@@ -53,13 +54,14 @@ class GlueServer(Listener):
         transport: Transport = "auto",
         open_lane: bool = False,
     ) -> None:
-        super().__init__(listen, token=token, tls=tls, advertise=advertise)
         counts = {"agent": 1} if places is None else places
+        tokens = _by_role(token, counts)
+        super().__init__(listen, roles=counts, tokens=tokens, tls=tls, advertise=advertise)
         grace = grace_s if isinstance(grace_s, Mapping) else dict.fromkeys(counts, grace_s)
         folder = _folder(counts, transport, for_all=open_lane)
         self.sockets = folder.folder if folder else None
         self._lane_paths = {role: folder.path(role) if folder else "" for role in counts}
-        self._lobby = Lobby(self.token, self._places(counts, grace))
+        self._lobby = Lobby(self._places(counts, self.tokens, grace))
         self._rooms = Rooms(self._lobby)
         kinds = {role: SERVICES[role].heard for role in counts}
         self._lanes = Lanes(self._rooms, folder, kinds) if folder else None
@@ -81,7 +83,7 @@ class GlueServer(Listener):
         """
         own = secrets.token_hex(24) if token is None else token
         told = own if token is None else ""
-        lobby = Lobby(own, self._places({role: 1}, {role: grace_s}))
+        lobby = Lobby(self._places({role: 1}, {role: own}, {role: grace_s}))
         self._rooms.add(lobby)
         return Room(
             lobby,
@@ -89,6 +91,12 @@ class GlueServer(Listener):
             local_invitation=local_invitation(self.address, own, self._tls),
             sockets=self.sockets,
         )
+
+    @property
+    def token(self) -> str:
+        """Of a server of one role."""
+        (token,) = self.tokens.values()
+        return token
 
     def next(self, role: str, timeout_s: float) -> Any | None:
         """The next partner of `role` that has joined; None if none has in time."""
@@ -114,18 +122,34 @@ class GlueServer(Listener):
         self._close_lanes()
         super().close()
 
-    def _places(self, counts: Mapping[str, int], grace_s: Mapping[str, float]) -> dict[str, Places]:
+    def _places(
+        self, counts: Mapping[str, int], tokens: Mapping[str, str], grace_s: Mapping[str, float]
+    ) -> dict[str, Places]:
         """New places, by role."""
         found = {}
         for role, count in counts.items():
             terms = Terms(HUB_MESSAGE_BYTES, grace_s[role], lane_path=self._lane_paths[role])
-            found[role] = Places(count, terms, partial(_make_seat, SERVICES[role], terms))
+            found[role] = Places(
+                count, tokens[role], terms, partial(_make_seat, SERVICES[role], terms)
+            )
         return found
 
     def _close_lanes(self) -> None:
         if self._lanes is not None:
             self._lanes.close()
             self._lanes = None
+
+
+def _by_role(token: str | Mapping[str, str] | None, roles: Iterable[str]) -> Mapping[str, str]:
+    """Tokens by role. Raises UsageError where one token would open several roles."""
+    if not isinstance(token, str):
+        return token or {}
+    try:
+        (role,) = roles
+    except ValueError:
+        names = " and ".join(roles)
+        raise UsageError(f"got one token for {names}, wanted one for each role") from None
+    return {role: token}
 
 
 def _folder(roles: Iterable[str], transport: Transport, *, for_all: bool) -> LaneFolder | None:

@@ -31,9 +31,11 @@ from tests.worlds import Corridor, Faulty
 
 def test_a_program_plays_the_agent_and_the_environment_that_have_come(start: Start) -> None:
     with a_hub() as (server, said):
-        agent = start(Follower(), server.address, server.token, name="follower")
-        environment = start(corridor(), server.address, server.token, name="corridor")
-        with Experiment(server.address, server.token, name="program") as rl:
+        agent = start(Follower(), server.address, server.tokens["agent"], name="follower")
+        environment = start(
+            corridor(), server.address, server.tokens["environment"], name="corridor"
+        )
+        with Experiment(server.address, server.tokens["experiment"], name="program") as rl:
             assert rl.init().horizon == 5
             assert rl.episode(0)
             assert (rl.num_steps(), rl.num_episodes()) == (5, 1)
@@ -47,7 +49,7 @@ def test_a_program_plays_the_agent_and_the_environment_that_have_come(start: Sta
 
 def test_it_says_what_it_still_waits_for(start: Start) -> None:
     with a_hub() as (server, said):
-        left = start(corridor(), server.address, server.token, name="corridor")
+        left = start(corridor(), server.address, server.tokens["environment"], name="corridor")
         until(lambda: len(said) == 2)
         assert said[1] == "waiting for an agent and an experiment; here: environment corridor"
     assert left.result(PATIENCE_S) == "the hub has closed"
@@ -55,9 +57,9 @@ def test_it_says_what_it_still_waits_for(start: Start) -> None:
 
 def test_what_is_refused_is_refused_by_the_same_errors_as_in_one_process(start: Start) -> None:
     with a_hub() as (server, _):
-        start(RandomAgent(), server.address, server.token)
-        start(GridWorld(), server.address, server.token)
-        with Experiment(server.address, server.token) as rl:
+        start(RandomAgent(), server.address, server.tokens["agent"])
+        start(GridWorld(), server.address, server.tokens["environment"])
+        with Experiment(server.address, server.tokens["experiment"]) as rl:
             with pytest.raises(OutOfOrder, match="RL_init first"):
                 rl.step()
             rl.init()
@@ -75,9 +77,9 @@ def test_what_is_refused_is_refused_by_the_same_errors_as_in_one_process(start: 
 
 def test_the_program_of_many_slots_gets_rows(start: Start) -> None:
     with a_hub() as (server, _):
-        start(Follower(), server.address, server.token)
-        start(corridor(), server.address, server.token)
-        with Experiment(server.address, server.token, slots=32, seed=3) as rl:
+        start(Follower(), server.address, server.tokens["agent"])
+        start(corridor(), server.address, server.tokens["environment"])
+        with Experiment(server.address, server.tokens["experiment"], slots=32, seed=3) as rl:
             assert rl.init().slots == 32
             started = rl.start()
             assert started.slots == tuple(range(32))
@@ -95,18 +97,18 @@ def test_a_faulty_agent_is_told_of_and_the_others_play_on(start: Start) -> None:
             raise RuntimeError("tired")
 
     with a_hub() as (server, _):
-        bad = start(Tired(), server.address, server.token)
-        start(corridor(), server.address, server.token)
-        with Experiment(server.address, server.token) as rl:
+        bad = start(Tired(), server.address, server.tokens["agent"])
+        start(corridor(), server.address, server.tokens["environment"])
+        with Experiment(server.address, server.tokens["experiment"]) as rl:
             rl.init()
             rl.start()
             with pytest.raises(AgentFault, match="RuntimeError: tired"):
                 rl.step()
         with pytest.raises(RuntimeError):
             bad.result(PATIENCE_S)
-        start(Follower(), server.address, server.token)
-        start(corridor(), server.address, server.token)
-        with Experiment(server.address, server.token) as rl:
+        start(Follower(), server.address, server.tokens["agent"])
+        start(corridor(), server.address, server.tokens["environment"])
+        with Experiment(server.address, server.tokens["experiment"]) as rl:
             rl.init()
             assert rl.episode()
 
@@ -114,9 +116,9 @@ def test_a_faulty_agent_is_told_of_and_the_others_play_on(start: Start) -> None:
 def test_a_wrong_action_ends_its_episode_and_the_run_goes_on(start: Start) -> None:
     agent = Scripted(lambda turn: still(turn) if len(turn.starts) else still(turn) * float("nan"))
     with a_hub() as (server, _):
-        start(agent, server.address, server.token)
-        start(corridor(), server.address, server.token)
-        with Experiment(server.address, server.token) as rl:
+        start(agent, server.address, server.tokens["agent"])
+        start(corridor(), server.address, server.tokens["environment"])
+        with Experiment(server.address, server.tokens["experiment"]) as rl:
             rl.init()
             rl.start()
             with pytest.raises(AgentFault, match="finite numbers"):
@@ -128,9 +130,9 @@ def test_a_wrong_action_ends_its_episode_and_the_run_goes_on(start: Start) -> No
 
 def test_a_faulty_environment_is_told_of(start: Start) -> None:
     with a_hub() as (server, _):
-        start(Follower(), server.address, server.token)
-        start(Worlds(Faulty(faults=["raises"])), server.address, server.token)
-        with Experiment(server.address, server.token) as rl:
+        start(Follower(), server.address, server.tokens["agent"])
+        start(Worlds(Faulty(faults=["raises"])), server.address, server.tokens["environment"])
+        with Experiment(server.address, server.tokens["experiment"]) as rl:
             rl.init()
             with pytest.raises(EnvironmentFault, match="the floor gave way"):
                 rl.episode()
@@ -146,18 +148,20 @@ def test_who_vanishes_while_waiting_is_forgotten(
     offered: Transport = "auto" if transport == "unix" else "grpc"
     with a_hub(grace_s=0.2, transport=offered) as (server, said), road_to(server, role) as way:
         if role == "experiment":
-            gone: Any = Experiment(way.address, server.token, name="ghost", timeout_s=0.1)
+            gone: Any = Experiment(
+                way.address, server.tokens["experiment"], name="ghost", timeout_s=0.1
+            )
             with pytest.raises(SessionLost):
                 gone.init()
         else:
             partner = Follower() if role == "agent" else corridor()
-            gone = start(partner, way.address, server.token, name="ghost")
+            gone = start(partner, way.address, server.tokens[role], name="ghost")
         until(lambda: any(f"{role} ghost" in words for words in said))
         way.close()
         until(lambda: f"{role} ghost" not in said[-1])
-        start(Follower(), server.address, server.token)
-        start(corridor(), server.address, server.token)
-        with Experiment(server.address, server.token, name="alive") as rl:
+        start(Follower(), server.address, server.tokens["agent"])
+        start(corridor(), server.address, server.tokens["environment"])
+        with Experiment(server.address, server.tokens["experiment"], name="alive") as rl:
             rl.init()
             assert rl.episode()
         if role == "experiment":
@@ -175,9 +179,13 @@ def test_a_program_comes_back_and_every_routine_is_carried_out_once(
         a_hub(grace_s=PATIENCE_S, transport=transport) as (server, _),
         road_to(server, "experiment") as way,
     ):
-        start(Follower(), server.address, server.token)
-        start(Worlds(Corridor(solved=SOLVED, horizon=500)), server.address, server.token)
-        with Experiment(way.address, server.token) as rl:
+        start(Follower(), server.address, server.tokens["agent"])
+        start(
+            Worlds(Corridor(solved=SOLVED, horizon=500)),
+            server.address,
+            server.tokens["environment"],
+        )
+        with Experiment(way.address, server.tokens["experiment"]) as rl:
             rl.init()
             rl.start()
             for step in range(200):
@@ -198,9 +206,9 @@ class Endless(Corridor):
 
 def test_an_episode_without_end_ends_with_its_program(start: Start) -> None:
     with a_hub(grace_s=PATIENCE_S) as (server, said):
-        agent = start(Follower(), server.address, server.token)
-        start(Worlds(Endless()), server.address, server.token)
-        rl = Experiment(server.address, server.token, timeout_s=0.3)
+        agent = start(Follower(), server.address, server.tokens["agent"])
+        start(Worlds(Endless()), server.address, server.tokens["environment"])
+        rl = Experiment(server.address, server.tokens["experiment"], timeout_s=0.3)
         rl.init()
         with pytest.raises(SessionLost, match="did not answer in time"):
             rl.episode()
@@ -218,9 +226,9 @@ def test_an_episode_without_end_does_not_keep_the_hub(start: Start) -> None:
             return super().agent_step(rewards, observations, steps)
 
     with a_hub(grace_s=PATIENCE_S) as (server, _):
-        agent = start(Stepping(), server.address, server.token)
-        start(Worlds(Endless()), server.address, server.token)
-        rl = Experiment(server.address, server.token)
+        agent = start(Stepping(), server.address, server.tokens["agent"])
+        start(Worlds(Endless()), server.address, server.tokens["environment"])
+        rl = Experiment(server.address, server.tokens["experiment"])
         rl.init()
         threads = ThreadPoolExecutor(1)
         playing = threads.submit(rl.episode)
@@ -244,9 +252,9 @@ def test_after_a_routine_that_was_broken_off_nothing_more_is_asked(start: Start)
             return f"answer to {message}"
 
     with a_hub(grace_s=PATIENCE_S) as (server, _):
-        start(Slow(), server.address, server.token)
-        start(corridor(), server.address, server.token)
-        with Experiment(server.address, server.token, timeout_s=0.1) as rl:
+        start(Slow(), server.address, server.tokens["agent"])
+        start(corridor(), server.address, server.tokens["environment"])
+        with Experiment(server.address, server.tokens["experiment"], timeout_s=0.1) as rl:
             with pytest.raises(SessionLost):
                 rl.agent_message("one")
             may_answer.set()
@@ -257,9 +265,9 @@ def test_after_a_routine_that_was_broken_off_nothing_more_is_asked(start: Start)
 
 def test_a_message_that_nobody_would_take_is_refused_and_hurts_nobody(start: Start) -> None:
     with a_hub() as (server, _):
-        start(Follower(), server.address, server.token)
-        start(corridor(), server.address, server.token)
-        with Experiment(server.address, server.token) as rl:
+        start(Follower(), server.address, server.tokens["agent"])
+        start(corridor(), server.address, server.tokens["environment"])
+        with Experiment(server.address, server.tokens["experiment"]) as rl:
             rl.init()
             with pytest.raises(OutOfDomain, match="bytes"):
                 rl.agent_message("x" * 70_000_000)
@@ -268,16 +276,18 @@ def test_a_message_that_nobody_would_take_is_refused_and_hurts_nobody(start: Sta
 
 def test_a_program_says_what_task_and_variant_it_plays(start: Start) -> None:
     with a_hub() as (server, _):
-        start(Follower(), server.address, server.token)
-        start(Worlds(Corridor(solved=SOLVED, show=True)), server.address, server.token)
-        with Experiment(server.address, server.token, task="run", variant=3) as rl:
+        start(Follower(), server.address, server.tokens["agent"])
+        start(
+            Worlds(Corridor(solved=SOLVED, show=True)), server.address, server.tokens["environment"]
+        )
+        with Experiment(server.address, server.tokens["experiment"], task="run", variant=3) as rl:
             rl.init()
             assert rl.start().observations["observation"][0, 2:].tolist() == [1.0, 3.0]
     with a_hub() as (server, _):
-        start(Follower(), server.address, server.token)
-        start(corridor(), server.address, server.token)
+        start(Follower(), server.address, server.tokens["agent"])
+        start(corridor(), server.address, server.tokens["environment"])
         with (
-            Experiment(server.address, server.token, task="swim") as rl,
+            Experiment(server.address, server.tokens["experiment"], task="swim") as rl,
             pytest.raises(OutOfDomain, match="one of walk, run"),
         ):
             rl.init()

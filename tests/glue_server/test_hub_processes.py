@@ -29,13 +29,15 @@ PROGRAM = """
 import sys
 import reglue.experiment
 
-with reglue.experiment.Experiment(sys.argv[1], "secret", seed=5) as rl:
+with reglue.experiment.Experiment(sys.argv[1], "secret of the experiment", seed=5) as rl:
     rl.init()
     for _ in range(3):
         ended = rl.episode(200)
         print(ended, rl.num_steps(), rl.return_(), flush=True)
     rl.cleanup()
 """
+
+TOKENS = [word for role in ROLES for word in (f"--{role}-token", f"secret of the {role}")]
 
 
 @contextmanager
@@ -60,7 +62,7 @@ def listening(hub: subprocess.Popen[str]) -> str:
 
 
 def partner(role: str, address: str, folder: Path) -> Sequence[str]:
-    at = ("--address", address, "--token", "secret")
+    at = ("--address", address, "--token", f"secret of the {role}")
     match role:
         case "agent":
             return ("-m", "reglue", "join", "random", *at)
@@ -72,7 +74,7 @@ def partner(role: str, address: str, folder: Path) -> Sequence[str]:
 
 def test_three_roles_in_three_processes_meet_in_each_of_the_six_orders(tmp_path: Path) -> None:
     """All six programs see the same bits: the seed alone decides."""
-    glue = ("-m", "reglue", "glue", "--listen", "127.0.0.1:0", "--token", "secret")
+    glue = ("-m", "reglue", "glue", "--listen", "127.0.0.1:0", *TOKENS)
     heard: set[str] = set()
     with process(*glue) as hub:
         address = listening(hub)
@@ -95,13 +97,13 @@ def test_three_roles_in_three_processes_meet_in_each_of_the_six_orders(tmp_path:
 
 
 def test_the_hub_leaves_by_itself_after_its_last_run() -> None:
-    glue = ("-m", "reglue", "glue", "--listen", "127.0.0.1:0", "--token", "secret", "--runs", "1")
+    glue = ("-m", "reglue", "glue", "--listen", "127.0.0.1:0", *TOKENS, "--runs", "1")
     with process(*glue) as hub:
         address = listening(hub)
         with (
             process(*partner("agent", address, Path())) as agent,
             process(*partner("environment", address, Path())) as environment,
-            Experiment(address, "secret") as rl,
+            Experiment(address, "secret of the experiment") as rl,
         ):
             rl.init()
             rl.close()
@@ -111,7 +113,7 @@ def test_the_hub_leaves_by_itself_after_its_last_run() -> None:
 
 
 def test_ctrl_c_lets_everybody_go() -> None:
-    glue = ("-m", "reglue", "glue", "--listen", "127.0.0.1:0", "--token", "secret")
+    glue = ("-m", "reglue", "glue", "--listen", "127.0.0.1:0", *TOKENS)
     with process(*glue) as hub:
         address = listening(hub)
         with process(*partner("agent", address, Path())) as agent:
@@ -130,14 +132,15 @@ def test_who_is_interrupted_is_missed_at_once(start: Start, tmp_path: Path, role
     """Not only when the grace time is over."""
     with a_hub(grace_s=10 * PATIENCE_S) as (server, _):
         words = partner(role, server.address, tmp_path)
-        words = [word if word != "secret" else server.token for word in words]
+        words = [word if "secret" not in word else server.tokens[role] for word in words]
         with process(*words) as leaving:
-            start(
-                *((GridWorld(),) if role == "agent" else (RandomAgent(),)),
-                server.address,
-                server.token,
-            )
-            with Experiment(server.address, server.token, timeout_s=PATIENCE_S) as rl:
+            if role == "agent":
+                start(GridWorld(), server.address, server.tokens["environment"])
+            else:
+                start(RandomAgent(), server.address, server.tokens["agent"])
+            with Experiment(
+                server.address, server.tokens["experiment"], timeout_s=PATIENCE_S
+            ) as rl:
                 rl.init()
                 leaving.send_signal(signal.SIGINT)
                 assert leaving.wait(PATIENCE_S) == 130
@@ -171,7 +174,7 @@ def test_the_same_program_runs_in_one_process_and_over_the_hub(start: Start) -> 
     with Glue(environment=GridWorld(), agent=RandomAgent(), seed=7) as local:
         alone = play(local)
     with a_hub() as (server, _):
-        start(RandomAgent(), server.address, server.token)
-        start(GridWorld(), server.address, server.token)
-        with Experiment(server.address, server.token, seed=7) as rl:
+        start(RandomAgent(), server.address, server.tokens["agent"])
+        start(GridWorld(), server.address, server.tokens["environment"])
+        with Experiment(server.address, server.tokens["experiment"], seed=7) as rl:
             assert play(rl) == alone

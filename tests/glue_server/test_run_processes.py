@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from env_adapters.classic.gridworld import GridWorld
+from glue_server.hub import ROLES
 from glue_server.run_processes import read_ports
 from reglue import connect
 from reglue.errors import SessionLost, Unreachable, UsageError, WrongToken
@@ -27,6 +28,7 @@ from tests.glue_server.rpc.partners import RawAgent
 from tests.leftovers import nothing_left
 
 PATIENCE_S = 60.0
+TOKENS = [word for role in ROLES for word in (f"--{role}-token", f"secret of the {role}")]
 Connect = Callable[..., "Future[str]"]
 
 
@@ -41,8 +43,8 @@ class Hub:
             text=True,
         )
         assert self.process.stdout is not None
-        said = "".join(self.process.stdout.readline() for _ in range(1 + ("--tls" in flags)))
-        found = re.search(r"(reglue://[^']+|127\.0\.0\.1:\d+)", said)
+        said = "".join(self.process.stdout.readline() for _ in range(1 + len(ROLES)))
+        found = re.search(r"reglue://[^']+" if "--tls" in flags else r"127\.0\.0\.1:\d+", said)
         assert found, said
         self.address = found.group()
 
@@ -71,7 +73,7 @@ def hub(start: Connect) -> Iterator[Callable[..., Hub]]:
     with ExitStack() as closing:
 
         def hub(*flags: str) -> Hub:
-            made = Hub("--token", "secret", *flags)
+            made = Hub(*TOKENS, *flags)
             closing.callback(made.process.communicate)
             closing.callback(made.process.kill)
             return made
@@ -109,7 +111,7 @@ def has_ended(process: int) -> bool:
 
 def play(address: str, seed: int = 0) -> list[float]:
     """A program of two episodes."""
-    with Experiment(address, "secret", seed=seed) as rl:
+    with Experiment(address, "secret of the experiment", seed=seed) as rl:
         rl.init()
         returns = []
         for _ in range(2):
@@ -129,8 +131,8 @@ def test_three_partners_meet_in_a_process_of_their_own(
         "--tls": ("--tls", "--run-ports", free_ports(2)),
     }[how]
     glue = hub(*flags)
-    agent = start(RandomAgent(), glue.address, "secret")
-    environment = start(GridWorld(), glue.address, "secret")
+    agent = start(RandomAgent(), glue.address, "secret of the agent")
+    environment = start(GridWorld(), glue.address, "secret of the environment")
     returns = play(glue.address)
     assert len(returns) == 2
     for partner in (agent, environment):
@@ -140,7 +142,7 @@ def test_three_partners_meet_in_a_process_of_their_own(
 
 def test_who_is_seated_hears_so_through_the_hub(hub: Callable[..., Hub]) -> None:
     with grpc.insecure_channel(hub("--run-processes").address) as channel:
-        agent = RawAgent(channel, "secret")
+        agent = RawAgent(channel, "secret of the agent")
         agent.stream.initial_metadata()  # waits for it: no call will come
         assert agent.stream.is_active()
         agent.vanish()
@@ -148,14 +150,14 @@ def test_who_is_seated_hears_so_through_the_hub(hub: Callable[..., Hub]) -> None
 
 def test_a_run_that_crashes_hurts_nobody_else(start: Connect, hub: Callable[..., Hub]) -> None:
     glue = hub("--run-processes", "--grace", "0")
-    start(RandomAgent(), glue.address, "secret")
-    start(GridWorld(), glue.address, "secret")
-    with Experiment(glue.address, "secret") as first:
+    start(RandomAgent(), glue.address, "secret of the agent")
+    start(GridWorld(), glue.address, "secret of the environment")
+    with Experiment(glue.address, "secret of the experiment") as first:
         first.init()
         (crashing,) = glue.runs()
-        agent = start(RandomAgent(), glue.address, "secret")
-        environment = start(GridWorld(), glue.address, "secret")
-        with Experiment(glue.address, "secret") as second:
+        agent = start(RandomAgent(), glue.address, "secret of the agent")
+        environment = start(GridWorld(), glue.address, "secret of the environment")
+        with Experiment(glue.address, "secret of the experiment") as second:
             second.init()
             second.episode(50)
             assert len(glue.runs()) == 2
@@ -172,9 +174,9 @@ def test_partners_of_a_run_that_was_killed_join_the_next_one(
     start: Connect, hub: Callable[..., Hub]
 ) -> None:
     glue = hub("--run-processes")
-    agent = start(RandomAgent(), glue.address, "secret")
-    environment = start(GridWorld(), glue.address, "secret")
-    with Experiment(glue.address, "secret") as first:
+    agent = start(RandomAgent(), glue.address, "secret of the agent")
+    environment = start(GridWorld(), glue.address, "secret of the environment")
+    with Experiment(glue.address, "secret of the experiment") as first:
         first.init()
         (run,) = glue.runs()
         os.kill(run, signal.SIGKILL)
@@ -187,14 +189,14 @@ def test_partners_of_a_run_that_was_killed_join_the_next_one(
 
 def test_a_run_that_hangs_keeps_nobody_out(start: Connect, hub: Callable[..., Hub]) -> None:
     glue = hub("--run-processes", "--grace", "0")
-    start(RandomAgent(), glue.address, "secret")
-    start(GridWorld(), glue.address, "secret")
-    with Experiment(glue.address, "secret", timeout_s=1.0) as first:
+    start(RandomAgent(), glue.address, "secret of the agent")
+    start(GridWorld(), glue.address, "secret of the environment")
+    with Experiment(glue.address, "secret of the experiment", timeout_s=1.0) as first:
         first.init()
         (run,) = glue.runs()
         os.kill(run, signal.SIGSTOP)
-        agent = start(RandomAgent(), glue.address, "secret")
-        environment = start(GridWorld(), glue.address, "secret")
+        agent = start(RandomAgent(), glue.address, "secret of the agent")
+        environment = start(GridWorld(), glue.address, "secret of the environment")
         assert len(play(glue.address)) == 2
         for partner in (agent, environment):
             assert "the experiment has left" in partner.result(PATIENCE_S)
@@ -210,7 +212,7 @@ def test_the_token_is_checked_at_the_front(hub: Callable[..., Hub]) -> None:
 
 def test_a_run_ends_when_its_hub_is_killed(start: Connect, hub: Callable[..., Hub]) -> None:
     glue = hub("--run-processes", "--grace", "0")
-    left = start(RandomAgent(), glue.address, "secret", patience_s=2.0)
+    left = start(RandomAgent(), glue.address, "secret of the agent", patience_s=2.0)
     until(lambda: len(glue.runs()) == 1)
     (run,) = glue.runs()
     glue.process.kill()

@@ -127,7 +127,9 @@ def refused(server: GlueServer, kind: type[ReglueError], token: str | None = Non
 
 def test_a_wrong_token_is_told_in_words_for_people(server: GlueServer) -> None:
     words = refused(server, WrongToken, token="guess")
-    assert words == "wrong token: use the one that the host printed (--token or REGLUE_TOKEN)"
+    assert words == (
+        "wrong token: use the one that the host printed for this role (--token or REGLUE_TOKEN)"
+    )
 
 
 def test_a_wrong_version_is_told_in_words_for_people(

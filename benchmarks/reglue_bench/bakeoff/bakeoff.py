@@ -219,4 +219,4 @@ def _sharing(entrant: Entrant, runs: int) -> Entrant:
 
 def _invited(entrant: Entrant, room: Room) -> str:
     where = f", its token, {entrant.token_from}, in REGLUE_TOKEN" if entrant.token else ""
-    return f"{entrant.name} may come{where}:\n  {how_to_join('agent', room.invitation)}"
+    return f"{entrant.name} may come{where}:\n  {how_to_join('agent', room.invitation('agent'))}"

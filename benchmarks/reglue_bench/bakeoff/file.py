@@ -19,8 +19,8 @@ from reglue_bench.toml_file import TomlFile
 
 _ELSEWHERE = frozenset(
     "agent agent_cmd agent_args agent_env sandbox sandbox_image sandbox_read hidden label "
-    "training_seed secret directory listen token "
-    "advertise tls tls_cert tls_key ca grace transport open_lane".split()
+    "training_seed secret directory listen token environment_token "
+    "advertise tls tls_cert tls_key ca insecure grace transport open_lane".split()
 )
 """Settings that are an agent's own, or said on the command line."""
 

@@ -69,15 +69,13 @@ class StoppableRoom:
         self._room = room
         self._stop = stop
 
-    @property
-    def invitation(self) -> Invitation:
+    def invitation(self, role: str) -> Invitation:
         """The room's."""
-        return self._room.invitation
+        return self._room.invitation(role)
 
-    @property
-    def local_invitation(self) -> Invitation:
+    def local_invitation(self, role: str) -> Invitation:
         """The room's."""
-        return self._room.local_invitation
+        return self._room.local_invitation(role)
 
     @property
     def sockets(self) -> Path | None:

@@ -18,6 +18,7 @@ from glue_server.options import (
     Advertise,
     Ca,
     Grace,
+    Insecure,
     OpenLane,
     Tls,
     TlsCert,
@@ -76,6 +77,7 @@ def bakeoff(
     ] = None,
     advertise: Advertise = None,
     tls: Tls = None,
+    insecure: Insecure = None,
     tls_cert: TlsCert = None,
     tls_key: TlsKey = None,
     ca: Ca = None,
@@ -127,7 +129,7 @@ def bakeoff(
     time; who comes early waits for its turn. gRPC's health service answers there from the
     beginning to the end:
 
-    reglue bakeoff bakeoff.toml --out runs/bakeoff --listen 0.0.0.0:4096
+    reglue bakeoff bakeoff.toml --out runs/bakeoff --listen 0.0.0.0:4096 --tls
 
     Exit codes: 0 every agent played the whole plan; 1 one of them did not, or had faults; 2
     wrong usage; 130 interrupted.
@@ -137,6 +139,7 @@ def bakeoff(
         "listen": listen,
         "advertise": advertise,
         "tls": tls,
+        "insecure": insecure,
         "tls_cert": tls_cert,
         "tls_key": tls_key,
         "ca": ca,

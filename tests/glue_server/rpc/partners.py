@@ -28,7 +28,7 @@ def ask(channel: grpc.Channel, **request: Any) -> lobby_pb2.Ticket:
 def ticket_of(server: GlueServer) -> lobby_pb2.Ticket:
     """For an agent that has the token."""
     with grpc.insecure_channel(server.address) as channel:
-        return ask(channel, token=server.token)
+        return ask(channel, token=server.tokens["agent"])
 
 
 def seated(server: GlueServer) -> AgentPort:

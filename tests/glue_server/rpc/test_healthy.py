@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 from glue_server.rpc import GlueServer
+from glue_server.rpc.authority import private_authority
 
 
 def check(*arguments: str) -> int:
@@ -16,6 +17,11 @@ def check(*arguments: str) -> int:
 
 def test_a_glue_that_serves_is_healthy(server: GlueServer) -> None:
     assert check(server.address) == 0
+
+
+def test_a_glue_that_speaks_tls_is_healthy_too() -> None:
+    with GlueServer(tls=private_authority()) as server:
+        assert check(server.address) == 0
 
 
 def test_a_glue_that_is_gone_is_not() -> None:

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from glue_server.hub import ROLES
 from glue_server.rpc import GlueServer
-from reglue.errors import Busy
+from reglue.errors import Busy, UsageError
 from reglue.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.v1 import agent_pb2 as pb
 from reglue.v1 import lobby_pb2, session_pb2
@@ -32,7 +33,7 @@ def test_no_two_tickets_are_alike(server: GlueServer, channel: grpc.Channel) -> 
     ("request_", "code", "words"),
     [
         ({"token": "guess"}, "UNAUTHENTICATED", "wrong token"),
-        ({"token": ""}, "UNAUTHENTICATED", "wrong token"),
+        ({"token": ""}, "UNAUTHENTICATED", "no token was given"),
         ({"token": "größe"}, "UNAUTHENTICATED", "wrong token"),
         ({"major": 2}, "FAILED_PRECONDITION", "got protocol version 2, wanted 1"),
         ({"major": 0}, "FAILED_PRECONDITION", "got protocol version 0, wanted 1"),
@@ -53,6 +54,25 @@ def test_who_may_not_come_in_is_told_why(
     got, why = refusal(error.value)
     assert got == code
     assert words in why
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_token_opens_its_own_role_alone(role: str) -> None:
+    with (
+        GlueServer(places=dict.fromkeys(ROLES, 2)) as server,
+        grpc.insecure_channel(server.address) as channel,
+    ):
+        number = lobby_pb2.Role.Value(f"ROLE_{role.upper()}")
+        assert ask(channel, role=number, token=server.tokens[role]).session
+        for other in set(ROLES) - {role}:
+            with pytest.raises(grpc.RpcError) as error:
+                ask(channel, role=number, token=server.tokens[other])
+            assert "wrong token" in str(error.value.details())
+
+
+def test_a_server_of_several_roles_takes_a_token_for_each() -> None:
+    with pytest.raises(UsageError, match="one for each role"):
+        GlueServer(places=dict.fromkeys(ROLES, 1), token="one")
 
 
 def test_a_wrong_role_without_the_token_learns_of_the_token_only(channel: grpc.Channel) -> None:

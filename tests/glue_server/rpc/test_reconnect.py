@@ -82,7 +82,7 @@ def test_ten_thousand_calls_through_a_hundred_cuts_are_each_carried_out_once(
 ) -> None:
     caplog.set_level(logging.ERROR, "reglue")
     agent = Counting()
-    left = start(agent, way.address, server.token)
+    left = start(agent, way.address, server.tokens["agent"])
     port = seated(server)
     for call in range(10_000):
         if call % 100 == 50:
@@ -102,7 +102,7 @@ def test_several_calls_under_way_are_answered_in_their_order(
     server: GlueServer, way: Road, start: Play_, window: int
 ) -> None:
     agent = Counting()
-    left = start(agent, way.address, server.token)
+    left = start(agent, way.address, server.tokens["agent"])
     port = seated(server)
     answered = 0
     for sent in range(400):
@@ -126,7 +126,9 @@ def test_an_environment_comes_back_too_and_steps_once(server: GlueServer, start:
 
 
 def _play_through_cuts(server: GlueServer, way: Road, start: Play_) -> None:
-    left = start(Worlds(Corridor(solved=SOLVED, horizon=500)), way.address, server.token)
+    left = start(
+        Worlds(Corridor(solved=SOLVED, horizon=500)), way.address, server.tokens["environment"]
+    )
     port = server.environment(PATIENCE_S)
     assert port is not None
     port.send(EnvironmentInit(1))
@@ -150,7 +152,7 @@ def _play_through_cuts(server: GlueServer, way: Road, start: Play_) -> None:
 def test_a_farewell_that_was_cut_off_is_heard_when_the_partner_is_back(
     server: GlueServer, way: Road, start: Play_
 ) -> None:
-    left = start(Counting(), way.address, server.token)
+    left = start(Counting(), way.address, server.tokens["agent"])
     port = seated(server)
     way.cut()
     port.close("it was nice")
@@ -159,7 +161,7 @@ def test_a_farewell_that_was_cut_off_is_heard_when_the_partner_is_back(
 
 def test_who_does_not_come_back_in_time_is_lost(start: Play_, transport: Transport) -> None:
     with GlueServer(grace_s=0.3, transport=transport) as server, road_to(server) as way:
-        left = start(Counting(), way.address, server.token)
+        left = start(Counting(), way.address, server.tokens["agent"])
         port = seated(server)
         port.send(Init(SPEC))
         assert port.receive(PATIENCE_S) == Done()
@@ -178,7 +180,7 @@ def test_who_has_less_patience_than_the_glue_leaves_sooner(
 ) -> None:
     """A glue that was killed does not come back, however long its grace is."""
     with GlueServer(grace_s=1e6, transport=transport) as server, road_to(server) as way:
-        left = start(Counting(), way.address, server.token, patience_s=0.3)
+        left = start(Counting(), way.address, server.tokens["agent"], patience_s=0.3)
         seated(server)
         way.close()
         with pytest.raises(SessionLost):
@@ -188,7 +190,7 @@ def test_who_has_less_patience_than_the_glue_leaves_sooner(
 def test_a_program_has_its_own_patience_too(start: Play_, transport: Transport) -> None:
     asked: Any = {"grace_s": 1e6, "transport": transport, "places": {"experiment": 1}}
     with GlueServer(**asked) as server, road_to(server, "experiment") as way:
-        program = Experiment(way.address, server.token, patience_s=0.3)
+        program = Experiment(way.address, server.tokens["experiment"], patience_s=0.3)
         with ThreadPoolExecutor(1) as threads:
             said = threads.submit(program.agent_message, "hello")
             assert server.next("experiment", PATIENCE_S) is not None
@@ -234,7 +236,7 @@ def test_who_joins_anew_with_a_token_that_is_no_longer_right_is_told(
 
 def test_an_answer_that_comes_twice_is_taken_once(server: GlueServer, start: Play_) -> None:
     """Also the memory of the glue is not filled by answers that nobody waits for."""
-    left = start(Counting(), server.address, server.token)
+    left = start(Counting(), server.address, server.tokens["agent"])
     port: Any = seated(server)
     port.send(Message("one"))
     assert port.receive(PATIENCE_S) == Message("1: one")

@@ -48,10 +48,12 @@ def test_two_rooms_have_two_tokens(server: GlueServer) -> None:
 
 def test_a_room_tells_only_a_token_that_was_made_for_it(server: GlueServer) -> None:
     made, given = server.room("agent"), server.room("agent", token="one")
-    assert made.invitation == Invitation(server.address, made.local_invitation.token)
-    assert made.invitation.token
-    assert given.invitation == Invitation(server.address)
-    assert given.local_invitation.token == "one"
+    assert made.invitation("agent") == Invitation(
+        server.address, made.local_invitation("agent").token
+    )
+    assert made.invitation("agent").token
+    assert given.invitation("agent") == Invitation(server.address)
+    assert given.local_invitation("agent").token == "one"
 
 
 def test_a_room_that_is_closed_says_so(server: GlueServer, channel: grpc.Channel) -> None:

@@ -68,7 +68,7 @@ def welcomed(server: GlueServer, agent: Future[str]) -> bool:
 
 
 def test_a_join_string_is_all_that_an_agent_needs(server: GlueServer, start: Start) -> None:
-    start(Follower(), str(server.invitation))
+    start(Follower(), str(server.invitation("agent")))
     port = server.agent(PATIENCE_S)
     assert port is not None
     glue = SlotGlue(port, corridor_pool(3), timeouts=PATIENT)
@@ -80,7 +80,7 @@ def test_a_join_string_is_all_that_an_agent_needs(server: GlueServer, start: Sta
 def test_a_join_string_may_come_from_the_environment(
     server: GlueServer, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("REGLUE_ADDRESS", str(server.invitation))
+    monkeypatch.setenv("REGLUE_ADDRESS", str(server.invitation("agent")))
     assert welcomed(server, start(Follower()))
 
 
@@ -101,7 +101,7 @@ def test_an_own_certificate_is_checked_by_its_name_at_any_address(
     files = written(tmp_path, cert=leaf.pem + between.pem, key=leaf.key_pem(), ca=root.pem)
     tls = own_certificate(files["cert"], files["key"], files["ca"])
     with GlueServer(tls=tls) as server:
-        assert welcomed(server, start(Follower(), str(server.invitation)))
+        assert welcomed(server, start(Follower(), str(server.invitation("agent"))))
 
 
 @pytest.mark.parametrize("hosts", [("10.0.0.1",), ("*.example.org",)])
@@ -111,14 +111,14 @@ def test_a_certificate_for_an_address_or_for_many_hosts_will_do(
     alone = paper("alone", hosts=hosts)
     files = written(tmp_path, cert=alone.pem, key=alone.key_pem())
     with GlueServer(tls=own_certificate(files["cert"], files["key"])) as server:
-        assert welcomed(server, start(Follower(), str(server.invitation)))
+        assert welcomed(server, start(Follower(), str(server.invitation("agent"))))
 
 
 def test_of_several_authorities_one_is_enough(
     server: GlueServer, start: Start, tls: ServerTls
 ) -> None:
     several = paper("a").pem + to_pem(tls.authority) + paper("b").pem
-    assert welcomed(server, start(Follower(), str(server.invitation), ca=several))
+    assert welcomed(server, start(Follower(), str(server.invitation("agent")), ca=several))
 
 
 def test_a_glue_with_tls_that_comes_up_later_is_waited_for(start: Start, tls: ServerTls) -> None:
@@ -140,7 +140,7 @@ def test_the_environment_may_name_other_roots(
     """They are given to gRPC explicitly; `test_join_tls` asks a fresh process the same."""
     other = written(tmp_path, other=paper("other").pem)["other"]
     monkeypatch.setenv("GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", str(other))
-    assert welcomed(server, start(Follower(), str(server.invitation)))
+    assert welcomed(server, start(Follower(), str(server.invitation("agent"))))
 
 
 def test_calls_through_cuts_are_each_carried_out_once(start: Start, tls: ServerTls) -> None:
@@ -155,7 +155,7 @@ def test_calls_through_cuts_are_each_carried_out_once(start: Start, tls: ServerT
         GlueServer(tls=tls, grace_s=PATIENCE_S, transport="grpc") as server,
         Road(server.address) as way,
     ):
-        left = start(Counting(), str(replace(server.invitation, address=way.address)))
+        left = start(Counting(), str(replace(server.invitation("agent"), address=way.address)))
         port = server.agent(PATIENCE_S)
         assert port is not None
         for call in range(300):
@@ -181,8 +181,12 @@ def told(*arguments: Any, kind: type[Exception] = WrongTls, **more: Any) -> str:
 
 
 def test_the_token_is_wanted_under_tls_too(server: GlueServer) -> None:
-    assert "wrong token" in told(str(replace(server.invitation, token="guess")), kind=WrongToken)
-    assert "wrong token" in told(str(replace(server.invitation, token="")), kind=WrongToken)
+    assert "wrong token" in told(
+        str(replace(server.invitation("agent"), token="guess")), kind=WrongToken
+    )
+    assert "no token was given" in told(
+        str(replace(server.invitation("agent"), token="")), kind=WrongToken
+    )
 
 
 def test_without_an_authority_one_is_told_to_give_it(server: GlueServer) -> None:
@@ -194,7 +198,7 @@ def test_without_an_authority_one_is_told_to_give_it(server: GlueServer) -> None
 
 def test_a_glue_without_tls_is_not_spoken_to_without_it(tls: ServerTls) -> None:
     with GlueServer() as server:
-        words = told(str(replace(server.invitation, authority=tls.authority)))
+        words = told(str(replace(server.invitation("agent"), authority=tls.authority)))
         assert f"what answers at {server.address} does not speak TLS" in words
         assert server.agent(0.0) is None
 
@@ -225,25 +229,29 @@ def test_no_token_is_sent_to_who_answers_without_tls(tls: ServerTls) -> None:
 
 def test_an_authority_of_another_glue_is_told(server: GlueServer) -> None:
     other = private_authority().authority
-    words = told(str(replace(server.invitation, authority=other)))
+    words = told(str(replace(server.invitation("agent"), authority=other)))
     assert "is not signed by the authority that you trust" in words
 
 
 def test_an_authority_of_the_same_name_is_told_too() -> None:
     leaf = paper("leaf", by=paper("root"), hosts=("reglue",))
     with GlueServer(tls=shown(leaf, paper("root"), "reglue")) as server:
-        assert "is not signed by the authority that you trust" in told(str(server.invitation))
+        assert "is not signed by the authority that you trust" in told(
+            str(server.invitation("agent"))
+        )
 
 
 def test_a_name_that_the_certificate_lacks_is_told(server: GlueServer) -> None:
-    words = told(str(replace(server.invitation, tls_name="other.example.org")))
+    words = told(str(replace(server.invitation("agent"), tls_name="other.example.org")))
     assert "is not made out to 'other.example.org': give the name" in words
 
 
 def test_an_address_that_the_certificate_lacks_is_told() -> None:
     root = paper("root")
     with GlueServer(tls=shown(paper("leaf", by=root, hosts=("hub",)), root, "")) as server:
-        assert "is not made out to '127.0.0.1': give the name" in told(str(server.invitation))
+        assert "is not made out to '127.0.0.1': give the name" in told(
+            str(server.invitation("agent"))
+        )
 
 
 @pytest.mark.parametrize(
@@ -254,12 +262,12 @@ def test_a_certificate_out_of_date_is_told(begins: Any, ends: Any, words: str) -
     root = paper("root")
     leaf = paper("leaf", by=root, hosts=("reglue",), begins=begins, ends=ends)
     with GlueServer(tls=shown(leaf, root, "reglue")) as server:
-        assert f"{words}: the host must renew it" in told(str(server.invitation))
+        assert f"{words}: the host must renew it" in told(str(server.invitation("agent")))
 
 
 def test_what_is_given_goes_before_the_join_string(server: GlueServer, start: Start) -> None:
-    wrong = replace(server.invitation, authority=paper("other").der, tls_name="other")
-    right = server.invitation
+    wrong = replace(server.invitation("agent"), authority=paper("other").der, tls_name="other")
+    right = server.invitation("agent")
     agent = start(Follower(), str(wrong), ca=right.authority, tls_name=right.tls_name)
     assert welcomed(server, agent)
 
@@ -274,20 +282,20 @@ def test_a_name_without_an_authority_is_wrong_usage(server: GlueServer) -> None:
 
 def test_without_tls_a_join_string_holds_address_and_token() -> None:
     with GlueServer(token="t") as server:
-        assert str(server.invitation) == f"reglue://{server.address}?token=t"
+        assert str(server.invitation("agent")) == f"reglue://{server.address}?token=t"
 
 
 def test_an_invitation_is_to_the_advertised_address() -> None:
     with GlueServer(token="t", advertise="hub.example.org:80") as server:
-        assert server.invitation == Invitation("hub.example.org:80", "t")
-        assert server.local_invitation == Invitation(server.address, "t")
+        assert server.invitation("agent") == Invitation("hub.example.org:80", "t")
+        assert server.local_invitation("agent") == Invitation(server.address, "t")
 
 
 def test_who_listens_everywhere_invites_to_the_machines_name() -> None:
     with GlueServer("0.0.0.0:0", token="t") as server:
         port = server.address.rpartition(":")[2]
-        assert server.invitation == Invitation(f"{socket.gethostname()}:{port}", "t")
-        assert server.local_invitation == Invitation(f"127.0.0.1:{port}", "t")
+        assert server.invitation("agent") == Invitation(f"{socket.gethostname()}:{port}", "t")
+        assert server.local_invitation("agent") == Invitation(f"127.0.0.1:{port}", "t")
 
 
 @pytest.mark.parametrize("address", ["hub", "hub:0", "0.0.0.0:80", "[::]:80", "http://hub:80"])

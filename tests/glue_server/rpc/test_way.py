@@ -112,8 +112,8 @@ def over_the_lane_alone(request: pytest.FixtureRequest) -> Callable[[GlueServer]
 
     def join(server: GlueServer) -> object:
         if request.param == "partner":
-            return connect(Follower(), server.address, server.token, transport="unix")
-        with Experiment(server.address, server.token, transport="unix") as rl:
+            return connect(Follower(), server.address, server.tokens["agent"], transport="unix")
+        with Experiment(server.address, server.tokens["experiment"], transport="unix") as rl:
             return rl.init()
 
     return join
