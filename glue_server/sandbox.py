@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
 from glue_server.bubblewrap import bubblewrap_words, needed_paths, probe_words
+from glue_server.children import bound
 from reglue.errors import UsageError
 
 Isolation: TypeAlias = Literal["none", "user", "bubblewrap", "container"]
@@ -61,8 +62,11 @@ def choose_sandbox(
 ) -> Sandbox:
     """The sandbox of that name, or for `auto` the strongest that works here.
 
-    `say` is told if that is none. Raises UsageError where `name` cannot be had.
+    `say` is told if that is none. Raises UsageError where `name` cannot be had, or there is
+    no such program.
     """
+    if name != "container" and not _is_there(launch):
+        raise UsageError(f"the agent's program cannot be started: there is no {launch.command[0]}")
     known: dict[str, Sandbox] = {
         "container": Container(image),
         "bubblewrap": Bubblewrap(),
@@ -96,8 +100,8 @@ class Unconfined:
 
     @contextmanager
     def enclosed(self, launch: Launch) -> Iterator[Launch]:
-        """As it is."""
-        yield launch
+        """As it is; it ends with us."""
+        yield replace(launch, command=bound(launch.command))
 
 
 class OtherUser:
@@ -111,7 +115,8 @@ class OtherUser:
             return "only root can start programs as another user"
         if shutil.which("setpriv") is None:
             return "there is no setpriv: apt-get install util-linux"
-        for path in needed_paths(launch.command, launch.environment, launch.folder):
+        path_alone = {"PATH": launch.environment.get("PATH", "")}  # not all that is set is needed
+        for path in needed_paths(launch.command, path_alone, launch.folder):
             is_hidden = any(path.is_relative_to(each) for each in launch.hidden)
             if not is_hidden and (closed := _closed_to_others(path)):
                 return (
@@ -218,6 +223,13 @@ class Container:
             )
 
 
+def _is_there(launch: Launch) -> bool:
+    program = launch.command[0]
+    if os.sep in program:  # from where it runs
+        program = str(Path(launch.folder, program))
+    return shutil.which(program, path=launch.environment.get("PATH")) is not None
+
+
 def _engine() -> str | None:
     return shutil.which("docker") or shutil.which("podman")
 
@@ -242,7 +254,7 @@ def _at_home(environment: Mapping[str, str], home: str) -> dict[str, str]:
 
 def _as_user(uid: int) -> list[str]:
     words = [f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "--inh-caps=-all"]
-    return ["setpriv", *words, "--no-new-privs", "--"]
+    return ["setpriv", *words, "--no-new-privs", "--pdeathsig=KILL", "--"]
 
 
 def _new_uid() -> int:

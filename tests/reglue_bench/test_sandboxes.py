@@ -149,16 +149,25 @@ def test_a_program_that_fails_in_a_sandbox_is_told_that_it_was_in_one(tmp_path: 
     assert not (tmp_path / "notes").exists()
 
 
-def test_a_killed_driver_leaves_nothing_in_bubblewrap(tmp_path: Path) -> None:
+@pytest.mark.parametrize("sandbox", ["none", *SANDBOXES])
+def test_a_killed_driver_leaves_no_program(tmp_path: Path, sandbox: str) -> None:
     code = (
-        "import sys; from pathlib import Path\n"
+        "import os, sys; from pathlib import Path\n"
         "from tests.reglue_bench.toys import *\n"
-        "play(Path('run'), corridor_plan(), agent_cmd='sleep 1234567', sandbox='bubblewrap')\n"
+        "os.chdir('/')\n"
+        f"play(Path({str(tmp_path)!r}, 'run'), corridor_plan(), agent_cmd='sleep 1234567',"
+        f" sandbox={sandbox!r}, directory='/')\n"
     )
     with program(code, tmp_path) as driver:
-        until(lambda: "1234567" in commands())
+        until(lambda: "sleep 1234567" in commands())
         driver.kill()
-    until(lambda: "1234567" not in commands())
+    until(lambda: "sleep 1234567" not in commands())
+
+
+@pytest.mark.parametrize("sandbox", ["none", *SANDBOXES])
+def test_a_program_that_there_is_not_is_wrong_usage(tmp_path: Path, sandbox: str) -> None:
+    with pytest.raises(UsageError, match="cannot be started: there is no my_agnet"):
+        play(tmp_path / "run", corridor_plan(), agent_cmd="my_agnet --quick", sandbox=sandbox)
 
 
 def commands() -> str:
