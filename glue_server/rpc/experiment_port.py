@@ -13,7 +13,7 @@ from typing import Any
 
 from glue_server.rpc.denied import FORGOTTEN, NO_TICKET, Denied
 from glue_server.rpc.lane_line import LaneLine
-from glue_server.rpc.line import Line, LineEnded
+from glue_server.rpc.line import LOOK, Line, LineEnded
 from reglue.errors import BadReply, ReglueError, RoutineRefused
 from reglue.experiment_calls import Answer, ExperimentCall, ExperimentHello
 from reglue.grpc_settings import grpc
@@ -38,6 +38,7 @@ class ExperimentPort:
         self._line: Line | None = None
         self._taken = 0  # number of the last call that came in
         self._reply: pb.ExperimentReply | None = None  # the last one that was made
+        self._told: Line | None = None  # over which it was sent
         self._spec: TaskSpec | None = None
         self._broken_at: float | None = None
         self._has_left = False
@@ -68,8 +69,9 @@ class ExperimentPort:
     @property
     def is_gone(self) -> bool:
         """Whether the program has left for good. Asked by the driver, or before there is one."""
-        while isinstance(line := self._line, LaneLine):
-            if not self._read(line, 0.0):
+        for _ in range(LOOK):
+            line = self._line
+            if not isinstance(line, LaneLine) or not self._read(line, 0.0):
                 break
         with self._lock:
             gone, broken_at = self._has_left, self._broken_at
@@ -123,7 +125,7 @@ class ExperimentPort:
                 self._taken, self._reply = message.seq, None
                 self._inbox.put(message)
             elif message.seq == self._taken and self._reply is not None:
-                self._line.put(self._reply)
+                self._repeat(self._reply)
 
     def broke(self, line: Line) -> None:
         """The stream is over; the program may come back within the grace time."""
@@ -159,9 +161,14 @@ class ExperimentPort:
 
     def _put(self, reply: pb.ExperimentReply) -> None:
         with self._lock:
-            self._reply = reply
-            if self._line is not None:
-                self._line.put(reply)
+            self._reply, self._told = reply, None
+            self._repeat(reply)
+
+    def _repeat(self, reply: pb.ExperimentReply) -> None:
+        """Send the last reply, once over each stream, the lock being held."""
+        if self._line is not None and self._told is not self._line:
+            self._told = self._line
+            self._line.put(reply)
 
 
 def _refused(bad: BadReply) -> RoutineRefused:

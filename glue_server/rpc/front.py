@@ -6,6 +6,7 @@ cannot be reached from outside, it carries their streams through its own, as byt
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections import OrderedDict
@@ -21,9 +22,20 @@ from reglue.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.invitation import Invitation
 from reglue.v1 import lobby_pb2, lobby_pb2_grpc
 
+log = logging.getLogger("reglue")
+
 _PROMISED_S = 10.0  # how long a place is kept for who has a ticket and has not said hello
 _ROUTES = 1024  # sessions whose run is known; the oldest are forgotten
 _JOIN_S = 3.0  # a run that does not answer is passed over
+
+_FULL_OR_GONE = frozenset(
+    (
+        grpc.StatusCode.ALREADY_EXISTS,
+        grpc.StatusCode.UNAVAILABLE,
+        grpc.StatusCode.DEADLINE_EXCEEDED,
+        grpc.StatusCode.CANCELLED,
+    )
+)
 
 
 class RunProcess(Protocol):
@@ -158,7 +170,10 @@ class Front:
 
 
 def _ask(run: _Run, request: lobby_pb2.JoinRequest) -> lobby_pb2.Ticket | None:
-    """A ticket of that run; None if it has no place for the role, or has just left."""
+    """A ticket of that run; None if it has no place for the role, or has just left.
+
+    Raises Denied for what the run says else: it is no reason to begin another.
+    """
     inner = lobby_pb2.JoinRequest()
     inner.CopyFrom(request)
     inner.token = run.process.invitation.token
@@ -167,5 +182,8 @@ def _ask(run: _Run, request: lobby_pb2.JoinRequest) -> lobby_pb2.Ticket | None:
             inner, timeout=_JOIN_S
         )
         return ticket
-    except grpc.RpcError:
-        return None
+    except grpc.RpcError as error:
+        if error.code() in _FULL_OR_GONE:
+            return None
+        log.error("a run's process denied a join: %s", error.details())
+        raise Denied(error.code(), error.details() or "") from error

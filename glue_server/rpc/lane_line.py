@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any
 
@@ -112,16 +113,22 @@ class _Pusher:
     def put(self, message: bytes) -> None:
         self._queue.put(message)
 
-    def finish(self, then: Any) -> None:
-        """Send what is left, for a moment, then call `then`."""
+    def finish(self, then: Callable[[], None]) -> None:
+        """Have what is left sent, for a moment, and `then` called; waits for neither."""
+        self._then = then
+        self._last = threading.Timer(_LAST_S, self._lane.shut)  # wakes a send that hangs
+        self._last.daemon = True
+        self._last.start()
         self._queue.put(None)
-        self._thread.join(_LAST_S)
-        then()
 
     def _push(self, rest: memoryview) -> None:
+        messages = iter(self._queue.get, None)
         try:
             self._lane.send_rest(rest)
-            for message in iter(self._queue.get, None):
+            for message in messages:
                 self._lane.send(message)
         except LaneEnded:
-            pass
+            for _ in messages:  # nobody takes them any more
+                pass
+        self._last.cancel()
+        self._then()

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from queue import SimpleQueue
 from typing import Any, Protocol
 
+LOOK = 8
+"""Most messages that are taken in where a partner is only looked at: it may send without end."""
+
 
 class LineEnded(Exception):
     """Nothing more comes in over a line."""

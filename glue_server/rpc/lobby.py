@@ -104,6 +104,7 @@ class Lobby:
         if role not in self._places:
             known = " or ".join(f"{role}s" for role in self._places)
             raise Denied(grpc.StatusCode.INVALID_ARGUMENT, f"{role}: only {known} join here")
+        self._clear(self._places[role])
         with self._lock:
             self._check_free(role)
             session, secret = secrets.token_urlsafe(12), secrets.token_bytes(32)
@@ -190,7 +191,6 @@ class Lobby:
         if self._shut:
             raise Denied(grpc.StatusCode.ALREADY_EXISTS, self._shut)
         places = self._places[role]
-        self._clear(places)
         if len(places.taken) >= places.count:
             whose = "run has its" if places.count == 1 else "glue has all its"
             noun = role if places.count == 1 else f"{role}s"
@@ -200,12 +200,21 @@ class Lobby:
             )
 
     def _clear(self, places: Places) -> None:
-        """Free the places of those who came, were not asked for, and have left again."""
-        for seat in [seat for seat in places.arrivals if seat.is_gone]:
-            places.arrivals.remove(seat)
-            places.taken.remove(seat)
-            for session in [name for name, each in self._tickets.items() if each.seat is seat]:
-                del self._tickets[session]  # who comes back after all is to join again
+        """Free the places of those who came, were not asked for, and have left again.
+
+        They are looked at without the lock: a look reads what they have sent.
+        """
+        with self._lock:
+            arrivals = list(places.arrivals)
+        gone = [seat for seat in arrivals if seat.is_gone]
+        with self._lock:
+            for seat in gone:
+                if seat not in places.arrivals:  # it was asked for meanwhile
+                    continue
+                places.arrivals.remove(seat)
+                places.taken.remove(seat)
+                for session in [name for name, each in self._tickets.items() if each.seat is seat]:
+                    del self._tickets[session]  # who comes back after all is to join again
 
     def _forget(self, role: str) -> None:
         """Drop the role's oldest tickets that nobody sits on."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from glue_server.rpc.dialects import AgentDialect, EnvironmentDialect
+from glue_server.rpc.dialects import AgentDialect, EnvironmentDialect, printable
 from glue_server.rpc.experiment_port import ExperimentPort
 from glue_server.rpc.line import Seat
 from glue_server.rpc.lobby import Terms
@@ -21,6 +21,11 @@ from reglue.v1 import (
 )
 
 _NAME = 200  # characters of a name that are kept
+
+
+def _name(text: str) -> str:
+    """One line of it, as it may be printed."""
+    return " ".join(printable(text[:_NAME]).split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +44,8 @@ class Service:
 
 def _agent(hello: agent_pb2.Hello, terms: Terms) -> Seat:
     who = Hello(
-        agent=hello.agent[:_NAME],
-        sdk=hello.sdk[:_NAME],
+        agent=_name(hello.agent),
+        sdk=_name(hello.sdk),
         max_slots=hello.max_slots,
         partial_turns=hello.partial_turns,
         adapts=hello.adapts,
@@ -50,12 +55,12 @@ def _agent(hello: agent_pb2.Hello, terms: Terms) -> Seat:
 
 
 def _environment(hello: environment_pb2.EnvironmentHello, terms: Terms) -> Seat:
-    who = EnvironmentHello(hello.environment[:_NAME], hello.sdk[:_NAME], hello.max_slots)
+    who = EnvironmentHello(_name(hello.environment), _name(hello.sdk), hello.max_slots)
     return StreamPort(who, EnvironmentDialect(terms.max_message_bytes), grace_s=terms.grace_s)
 
 
 def _experiment(hello: experiment_pb2.ExperimentHello, terms: Terms) -> Seat:
-    who = ExperimentHello(hello.experiment[:_NAME], hello.sdk[:_NAME])
+    who = ExperimentHello(_name(hello.experiment), _name(hello.sdk))
     return ExperimentPort(who, grace_s=terms.grace_s)
 
 

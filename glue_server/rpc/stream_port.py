@@ -16,7 +16,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from glue_server.rpc.denied import FORGOTTEN, NO_TICKET, Denied
 from glue_server.rpc.lane_line import LaneLine
-from glue_server.rpc.line import Line, LineEnded
+from glue_server.rpc.line import LOOK, Line, LineEnded
 from glue_server.rpc.watch import Watch
 from reglue.calls import UNLIMITED, Budget, Farewell, Refusal
 from reglue.errors import BadReply, ReglueError
@@ -133,8 +133,9 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
     @property
     def is_gone(self) -> bool:
         """Whether the partner has left for good. Asked by the driver, or before there is one."""
-        while isinstance(line := self._line, LaneLine) and not self._waiting:
-            if not self._read(line, 0.0):
+        for _ in range(LOOK):
+            line = self._line
+            if not isinstance(line, LaneLine) or self._waiting or not self._read(line, 0.0):
                 break
         with self._lock:
             gone, broken_at = self._lost, self._broken_at
@@ -161,7 +162,12 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
     def arrived(self, line: Line, message: Any) -> None:
         """A reply has come in; only those that are waited for are kept."""
         with self._lock:
-            if line is not self._line or not self._is_wanted(message):
+            if line is not self._line:
+                return
+            if not self._is_wanted(message):
+                if self._sent == 0:  # nothing was asked: it floods, and is not to come back
+                    self._lost = True
+                    self._change(None)
                 return
         self._come(message)
 

@@ -1,0 +1,164 @@
+"""Partners that send without being asked, or do not read, are a burden to nobody else."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from queue import SimpleQueue
+from typing import Any
+
+import pytest
+
+from glue_server.port import AgentPort
+from glue_server.rpc import GlueServer, lane_line
+from reglue.calls import Done, Message
+from reglue.door import hello_proof
+from reglue.grpc_settings import grpc
+from reglue.v1 import agent_pb2 as pb
+from reglue.v1 import experiment_pb2, experiment_pb2_grpc, lobby_pb2, session_pb2
+from tests.glue_server.rpc.conftest import Dial
+from tests.glue_server.rpc.partners import PATIENCE_S, RawLane, ask, seated, ticket_of
+
+UNASKED = pb.AgentReply(seq=1, done=session_pb2.Done())
+
+
+@pytest.fixture
+def closing() -> Iterator[ExitStack]:
+    with ExitStack() as closing:
+        yield closing
+
+
+def within_patience(condition: Callable[[], bool]) -> bool:
+    """Whether it comes true; a condition that does not return is none."""
+    came = threading.Event()
+
+    def look() -> None:
+        while not condition():
+            time.sleep(0.01)
+        came.set()
+
+    threading.Thread(target=look, daemon=True).start()
+    return came.wait(PATIENCE_S)
+
+
+def flood(lane: RawLane, message: bytes, closing: ExitStack) -> None:
+    """Send it without end, until the test is over or nobody listens."""
+
+    def sending() -> None:
+        with suppress(OSError):
+            while True:
+                lane.send(message)
+
+    def stop() -> None:
+        with suppress(OSError):  # the glue was faster
+            lane.socket.shutdown(socket.SHUT_RDWR)
+        thread.join(PATIENCE_S)
+
+    thread = threading.Thread(target=sending, daemon=True)
+    thread.start()
+    closing.callback(stop)
+
+
+def test_an_agent_that_floods_its_unix_socket_while_it_waits_is_let_go(
+    server: GlueServer, closing: ExitStack
+) -> None:
+    lane = closing.enter_context(RawLane(ticket_of(server)))
+    lane.enter()
+    flood(lane, UNASKED.SerializeToString(), closing)
+    port: Any = seated(server)
+    assert within_patience(lambda: port.is_gone)
+
+
+def test_an_agent_that_floods_its_stream_while_it_waits_is_let_go(
+    server: GlueServer, dial: Dial
+) -> None:
+    agent = dial()
+    port: Any = seated(server)
+    agent.send(UNASKED)
+    assert within_patience(lambda: port.is_gone)
+    with pytest.raises((grpc.RpcError, StopIteration)):  # its stream is over
+        agent.hear()
+
+
+class Program:
+    """A benchmark program, message by message, over gRPC."""
+
+    def __init__(self, server: GlueServer, channel: grpc.Channel) -> None:
+        ticket = ask(channel, token=server.token, role=lobby_pb2.ROLE_EXPERIMENT)
+        self._outbox: SimpleQueue[experiment_pb2.ExperimentCall | None] = SimpleQueue()
+        self.send(hello=hello_of(ticket))
+        stub = experiment_pb2_grpc.ExperimentServiceStub(channel)
+        self.stream = stub.Connect(
+            iter(self._outbox.get, None), metadata=[("reglue-session", ticket.session)]
+        )
+
+    def send(self, **fields: Any) -> None:
+        self._outbox.put(experiment_pb2.ExperimentCall(**fields))
+
+    def leave(self) -> None:
+        self._outbox.put(None)
+
+
+def hello_of(ticket: lobby_pb2.Ticket) -> experiment_pb2.ExperimentHello:
+    proof = hello_proof(ticket.secret, ticket.session, 0)
+    return experiment_pb2.ExperimentHello(major=1, session=ticket.session, proof=proof)
+
+
+def test_a_program_that_repeats_its_answered_call_is_answered_once_over_a_stream() -> None:
+    """Else the answers that it does not read pile up."""
+    with (
+        GlueServer(places={"experiment": 1}) as server,
+        grpc.insecure_channel(server.address) as channel,
+    ):
+        program = Program(server, channel)
+        port = server.next("experiment", PATIENCE_S)
+        assert port is not None
+        for seq in (1, 2):
+            for _ in range(20):
+                program.send(seq=seq, freeze=experiment_pb2.RlFreeze())
+            while port.next(PATIENCE_S) is None:  # None: a stream has come
+                pass
+            port.answer(Done())
+        program.send(seq=3, freeze=experiment_pb2.RlFreeze())
+        assert port.next(PATIENCE_S) is not None  # all that came before was taken in
+        port.close("that was all")
+        assert [reply.seq for reply in program.stream] == [1, 2, 0]
+        program.leave()
+
+
+def test_a_program_that_floods_its_unix_socket_keeps_nobody_from_joining(
+    closing: ExitStack,
+) -> None:
+    server = closing.enter_context(GlueServer(places={"experiment": 2}))
+    channel = closing.enter_context(grpc.insecure_channel(server.address))
+    ticket = ask(channel, token=server.token, role=lobby_pb2.ROLE_EXPERIMENT)
+    lane = closing.enter_context(RawLane(ticket))
+    lane.send(experiment_pb2.ExperimentCall(hello=hello_of(ticket)).SerializeToString())
+    lane.hear()
+    again = experiment_pb2.ExperimentCall(seq=7).SerializeToString()
+    flood(lane, again, closing)
+    for _ in range(3):
+        assert ask(channel, token=server.token, role=lobby_pb2.ROLE_EXPERIMENT).session
+
+
+def test_the_end_of_a_session_waits_for_no_partner_that_reads_nothing(
+    server: GlueServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lane_line, "_LAST_S", 1000.0)
+    with RawLane(ticket_of(server)) as lane:
+        lane.enter()
+        port: AgentPort = seated(server)
+        port.send(Message("x" * 4_000_000))
+        ending = threading.Thread(target=port.close, args=("that was all",), daemon=True)
+        ending.start()
+        ending.join(PATIENCE_S)
+        assert not ending.is_alive()
+
+
+def test_what_terminals_obey_does_not_come_in_by_a_name(server: GlueServer, dial: Dial) -> None:
+    dial(agent="\x1b[2J\x9b31mevil\r\nname", sdk="\x07sdk")
+    hello = seated(server).hello
+    assert (hello.agent, hello.sdk) == ("[2J31mevil name", "sdk")
