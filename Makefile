@@ -9,7 +9,7 @@ TYPESCRIPT := agent_clients/typescript
 DEMO := runs/demo-$(shell date +%Y%m%d-%H%M%S)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-clients test-containers check conformance speed format proto \
+.PHONY: help setup demo test test-clients test-containers check conformance coverage speed format proto \
 	proto-image constraints clean clients cpp c julia typescript \
 	check-style check-types check-layers check-proto check-stubs
 
@@ -68,6 +68,9 @@ conformance: .venv/dev-is-installed clients ## ask every client in the tree whet
 			$(BIN)/reglue conformance agent --transport $$transport --cmd "$$program" || exit 1; done; \
 		$(BIN)/reglue conformance experiment --transport $$transport \
 			--cmd build/c/conformance_experiment_c || exit 1; done
+
+coverage: ## how often each interval of the reports holds the truth, by simulation
+	$(BIN)/python -m interval_coverage $(FLAGS)
 
 speed: .venv-speed/is-installed ## measure Reglue beside its peers; ONLY=turns: one section
 	.venv-speed/bin/python benchmarks/speed/run.py $(addprefix --only ,$(ONLY)) $(FLAGS)

@@ -7,13 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from reglue.errors import UsageError
-from reglue_bench.paired import (
-    Difference,
-    bootstrap_interval,
-    each_pair,
-    sign_flip,
-    stratified_mean,
-)
+from reglue_bench.differences import student
+from reglue_bench.paired import Difference, over_all_pairs, over_pairs
 from reglue_bench.result import OnlineScore, Result
 from reglue_bench.statistics import FloatArray
 
@@ -23,40 +18,35 @@ _SAME = (
 )  # parameters that decide what a run is, beside quota and measure
 
 
-def compare_learning(run: Result, reference: Result, *, rng: np.random.Generator) -> Difference:
+def compare_learning(run: Result, reference: Result) -> Difference:
     """`run` minus `reference`, run by run.
 
     Raises UsageError where these do not measure the same, or one of them has no performance,
     as not all of its runs have one.
 
-    Run k of either begins with the same environment seed. The interval and the p-value are
-    as of goals, see `bootstrap_interval` and `sign_flip`: valid whether or not a shared seed
-    makes runs alike, and narrow where it does. The probability of improvement is
-    P(X > Y) + P(X = Y)/2 over all pairs of a run of one and a run of the other (Agarwal et
-    al. 2021, "Deep RL at the edge of the statistical precipice", section 4.3).
+    Run k of either begins with the same environment seed. Interval and p-value are those of the
+    paired t-test: valid whether or not a shared seed makes runs alike, and narrow where it does.
+    The probability of improvement is over all pairs of a run of one and a run of the other.
     """
     if not _measure_the_same(run, reference):
         raise UsageError("the runs measure different things, so there is nothing to compare")
     both = min(len(_online(each).runs) for each in (run, reference))
     one, other = (_performances(each)[:both] for each in (run, reference))
-    differences = {"": one - other}  # one stratum
-    p_value = sign_flip(differences, rng=rng)
+    found = student({"": one - other})
     return Difference(
-        difference=stratified_mean(differences),
-        interval95=bootstrap_interval(differences, rng=rng),
-        probability_of_improvement=float((np.sign(one[:, None] - other) + 1).mean() / 2),
-        p_value=p_value,
-        p_holm=p_value,
-        pairs=len(one),
+        difference=float((one - other).mean()),
+        interval95=found.interval95,
+        probability_of_improvement=over_all_pairs(one, other),
+        p_value=found.p_value,
+        p_holm=found.p_value,
+        pairs=both,
         unlike=int(np.count_nonzero(one != other)),
     )
 
 
-def compare_all_learning(
-    results: Sequence[Result], *, seed: int
-) -> dict[tuple[int, int], Difference]:
+def compare_all_learning(results: Sequence[Result]) -> dict[tuple[int, int], Difference]:
     """Every later one minus every earlier one, as `compare_all`."""
-    return each_pair(results, compare_learning, seed=seed)
+    return over_pairs(results, compare_learning)
 
 
 def _measure_the_same(run: Result, reference: Result) -> bool:

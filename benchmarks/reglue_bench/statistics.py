@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reglue_bench.episodes import EpisodeRow
-from reglue_bench.intervals import METHOD, intervals95, mover, wilson
+from reglue_bench.intervals import METHOD, intervals95, over_tasks, wilson
 from reglue_bench.result import Result
 
 __all__ = [
@@ -22,7 +22,7 @@ __all__ = [
     "goal_success",
     "goals_per_task",
     "intervals95",
-    "mover",
+    "over_tasks",
     "paired_goal_success",
     "same_plan",
     "success_by_goal",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,7 +25,7 @@ def three() -> list[Result]:
 
 def test_runs_are_compared_with_the_first(tmp_path: Path) -> None:
     page = read(tmp_path, *three(), names=["sac", "mtmhsac", "random"])
-    found = compare_all(three(), seed=0)
+    found = compare_all(three())
     assert "3 runs on MT10" in page.text
     assert "Compared with sac" in page.text
     assert points(found[1, 0].difference) in page.text
@@ -77,10 +79,33 @@ def test_runs_of_one_name_are_told_apart(tmp_path: Path) -> None:
     assert "a (2)" in text
 
 
-def test_a_difference_without_spread_is_not_passed_off_as_certain(tmp_path: Path) -> None:
-    best = make_result(Play(label="best", rates={}, rate=2.0))
-    worst = make_result(Play(label="worst", rate=-1.0))
-    assert "shows no spread" in read(tmp_path, best, worst).text
+def test_a_tie_names_nobody_as_the_best() -> None:
+    tasks: dict[str, Any] = {"tasks": ["t"], "goals": 12}
+    left, right = (make_result(Play(label=n, rate=0.5, **tasks)) for n in ("left", "right"))
+    wins = sum(row.success for row in left.episodes)
+    other = [replace(row, success=place < wins) for place, row in enumerate(right.episodes)]
+    tied = right.model_copy(update={"episodes": other, "mean_success_rate": left.mean_success_rate})
+    assert verdicts(left, tied)[0] == "left and right have the same success: nobody is better."
+
+
+def test_a_partial_run_is_compared_and_not_ranked() -> None:
+    whole, part = make_result(Play(label="whole", rate=0.3)), Play(label="part", missing=5)
+    said, *notes = verdicts(whole, make_result(part))
+    assert said == ""
+    assert "part is partial, and is not ranked." in notes
+
+
+def test_an_interval_that_leaves_0_out_says_why_its_pair_is_not_told_apart() -> None:
+    rates = {"a": 0.80, "b": 0.86, "c": 0.83, "d": 0.83, "e": 0.83}
+    view = comparison_view(
+        [(n, make_result(Play(label=n, rate=r, tasks=["t"], goals=200))) for n, r in rates.items()],
+        seed=0,
+    )
+    for row in view.rows[1:]:
+        low, high = (each.removesuffix(" ") for each in row.difference_interval.split(" to "))
+        leaves_out = low.startswith("+") or high.startswith("−")
+        explained = any(f"interval of {row.name} and a leaves 0 out" in n for n in view.notes)
+        assert explained == (leaves_out and float(row.p_value.replace("< ", "")) >= 0.05)
 
 
 def verdicts(*results: Result) -> list[str]:
@@ -95,7 +120,7 @@ def test_the_best_is_named_with_those_that_it_beats_and_those_it_may_not() -> No
     )
     poor = make_result(Play(label="p", rate=0.02))
     assert verdicts(poor, level, best)[0] == (
-        "b has the highest success: better than p (p < 0.05, corrected for 3 pairs), and not told "
+        "b has the highest success: better than p (p < 0.001, corrected for 3 pairs), and not told "
         "apart from l."
     )
 
@@ -117,15 +142,14 @@ def test_baselines_are_not_ranked() -> None:
 
 def test_too_few_goals_are_told_with_how_many_would_do() -> None:
     best, poor = (
-        make_result(Play(tasks=["t"], goals=5, label=f"{r}", rate=r)) for r in (2.0, -1.0)
+        make_result(Play(tasks=["t"], goals=4, label=f"{r}", rate=r)) for r in (2.0, -1.0)
     )
     said, *notes = verdicts(poor, best)
     assert (
         said == "2.0 has the highest success, but may owe it to chance: not told apart from -1.0."
     )
     assert notes[-1] == (
-        "5 goals cannot show who is better, however far they are apart: p, corrected for 1 pair, "
-        "is 0.062 or more. 6 goals can."
+        "4 goals cannot show who is better, however far they are apart. 5 goals can."
     )
 
 

@@ -140,7 +140,7 @@ def test_agents_are_compared_with_the_first(tmp_path: Path) -> None:
     assert second is not None
     assert "3 agents on corridor" in page.text
     assert signed(second - first) in page.text
-    assert "paired bootstrap" in page.text
+    assert "paired t-test" in page.text
     assert "9 of 10 runs" in page.text
     assert "1 of 10 runs ended by the agent's own fault" in page.text
 

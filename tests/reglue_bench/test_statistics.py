@@ -11,7 +11,7 @@ from reglue_bench.statistics import (
     METHOD,
     goal_success,
     intervals95,
-    mover,
+    over_tasks,
     paired_goal_success,
     wilson,
 )
@@ -39,14 +39,20 @@ def test_wilson_takes_a_goal_won_in_two_of_three_episodes() -> None:
     assert wilson(1, 3)[0] < wilson(1 + 2 / 3, 3)[0] < wilson(2, 3)[0]
 
 
-def test_mover_of_one_task_is_that_tasks_wilson_interval() -> None:
-    assert mover([49 / 50], [wilson(49, 50)]) == pytest.approx(wilson(49, 50))
+def test_over_one_task_it_is_that_tasks_wilson_interval() -> None:
+    assert over_tasks([49], [50]) == pytest.approx(wilson(49, 50))
 
 
-def test_mover_of_four_equal_tasks_halves_both_arms() -> None:
-    low, high = wilson(40, 50)
-    arms = mover([0.8] * 4, [(low, high)] * 4)
-    assert arms == pytest.approx((0.8 - (0.8 - low) / 2, 0.8 + (high - 0.8) / 2))
+def test_over_tasks_it_is_price_and_bonetts() -> None:
+    """Two wins and two losses more, shared among four tasks: by hand."""
+    rate = 40.5 / 51
+    reach = 1.959964 * (rate * (1 - rate) / 51 / 4) ** 0.5
+    assert over_tasks([40] * 4, [50] * 4) == pytest.approx((rate - reach, rate + reach))
+
+
+def test_tasks_of_few_goals_are_judged_as_one() -> None:
+    assert over_tasks([1] * 50, [1] * 50) == pytest.approx(wilson(50, 50))
+    assert over_tasks([1, 2], [1, 3]) == pytest.approx(wilson(5 / 6 * 3, 3))
 
 
 def test_intervals_name_their_method_and_every_task() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from reglue.errors import UsageError
 from reglue_bench.result import Result
-from reglue_bench.training_seeds import TrainingSeeds, over_training_seeds
+from reglue_bench.training_seeds import TrainingSeeds, compare_agents, over_training_seeds
 from tests.reglue_bench.results import Play, make_result
 
 
@@ -26,7 +26,9 @@ def test_the_mean_is_over_seeds_and_tasks() -> None:
 
 
 def test_seeds_that_differ_make_the_interval_wider_than_one_checkpoints() -> None:
-    low, high = summary(0.4, 0.9, 0.7).mean_interval95
+    found = summary(0.4, 0.9, 0.7, 0.8, 0.6).mean_interval95
+    assert found is not None
+    low, high = found
     one_low, one_high = runs(0.4, 0.9, 0.7)[2].success.intervals95.mean_success_rate
     assert high - low > one_high - one_low
 
@@ -35,20 +37,65 @@ def test_the_iqm_leaves_out_the_best_and_the_worst_quarter() -> None:
     found = summary(0.5, 0.9)
     middle = np.sort(found.rates.ravel())[5:15]
     assert found.iqm == pytest.approx(middle.mean())
+
+
+def test_the_iqm_lies_in_its_interval() -> None:
+    found = summary(0.5, 0.6, 0.7, 0.8, 0.9)
+    assert found.iqm_interval95 is not None
     assert found.iqm_interval95[0] < found.iqm < found.iqm_interval95[1]
 
 
 def test_the_profile_falls_from_all_to_none() -> None:
-    found = summary(0.5, 0.9)
+    found = summary(0.5, 0.6, 0.7, 0.8, 0.9)
     assert found.profile[0] == 1
     assert found.profile[-1] == 0
     assert (np.diff(found.profile) <= 0).all()
-    assert (found.profile_low <= found.profile_high).all()
+    assert found.profile_intervals95 is not None
+    low, high = found.profile_intervals95
+    assert (low <= high).all()
+
+
+def test_below_five_seeds_there_are_no_intervals() -> None:
+    found = summary(0.5, 0.6, 0.7, 0.8)
+    assert (found.mean_interval95, found.iqm_interval95, found.profile_intervals95) == (None,) * 3
+
+
+def agents(*rates: float, label: str) -> list[Result]:
+    return [
+        make_result(Play(rate=rate, training_seed=seed, label=label))
+        for seed, rate in enumerate(rates)
+    ]
+
+
+def test_agents_are_compared_over_their_training_seeds() -> None:
+    better, worse = agents(*[0.9] * 5, label="a"), agents(*[0.6] * 5, label="b")
+    found = compare_agents(better, worse, seed=0)
+    assert found.difference == pytest.approx(0.3, abs=0.05)
+    assert found.interval95 is not None
+    assert found.p_value is not None
+    assert found.interval95[0] > 0
+    assert found.p_value < 0.05
+    assert found.probability_of_improvement is not None
+    assert found.probability_of_improvement > 0.9
+
+
+def test_agents_whose_seeds_overlap_are_not_told_apart() -> None:
+    one, other = agents(0.9, 0.4, 0.6, 0.8, 0.7, label="a"), agents(*[0.6] * 5, label="b")
+    found = compare_agents(one, other, seed=0)
+    assert found.interval95 is not None
+    assert found.p_value is not None
+    assert found.interval95[0] < 0 < found.interval95[1]
+    assert found.p_value > 0.05
+
+
+def test_agents_of_few_seeds_have_a_difference_without_an_interval() -> None:
+    found = compare_agents(agents(0.9, 0.9, label="a"), agents(*[0.6] * 9, label="b"), seed=0)
+    assert (found.interval95, found.p_value, found.pairs) == (None, None, 2)
 
 
 def test_a_rate_is_not_above_itself() -> None:
-    perfect = summary(2, 2)  # every goal is won
-    assert perfect.profile[-2:].tolist() == perfect.profile_low[-2:].tolist() == [1, 0]
+    perfect = summary(2, 2, 2, 2, 2)  # every goal is won
+    assert perfect.profile[-2:].tolist() == [1, 0]
 
 
 def test_one_training_seed_says_nothing_about_seeds() -> None:

@@ -37,6 +37,10 @@ def report(
 
     MUJOCO_GL=egl reglue report runs/mt10 --pictures
     """
+    once = list({folder.resolve(): folder for folder in reversed(runs)}.values())[::-1]
+    if len(once) < len(runs):
+        console().print("a run that is named twice is drawn once", highlight=False)
+    runs = once
     results = [read_run(folder) for folder in runs]
     folder = runs[0] if runs[0].is_dir() else runs[0].parent
     path = out or folder / "report.html"

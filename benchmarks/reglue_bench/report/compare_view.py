@@ -7,18 +7,21 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from reglue_bench.comparison import Comparison, compare_all
+from reglue_bench.differences import LEAST_GOALS, of_success
+from reglue_bench.paired import over_pairs
 from reglue_bench.report.comparison_plots import (
     Named,
     difference_map,
     grouped_success,
     performance_profile,
 )
-from reglue_bench.report.figures import colour
+from reglue_bench.report.figures import Table, colour
 from reglue_bench.report.pairs import (
     Judged,
     compared_row,
     every_pair,
     pair_note,
+    pair_table,
     power_notes,
     verdict,
 )
@@ -26,12 +29,33 @@ from reglue_bench.report.tracks import rate_track
 from reglue_bench.report.views import ComparisonView, Row, SeedRow
 from reglue_bench.report.words import percent, percents, points
 from reglue_bench.result import Result
-from reglue_bench.training_seeds import TrainingSeeds, over_training_seeds
+from reglue_bench.training_seeds import (
+    LEAST_SEEDS,
+    TrainingSeeds,
+    compare_agents,
+    over_training_seeds,
+)
+
+
+def _least_p(goals: int) -> float:
+    found = of_success({"": np.ones(goals)})
+    return 1.0 if found.p_value is None else found.p_value
+
 
 GOALS = Judged(
     unit="goal",
-    enough="five goals of one task, or more of several",
-    every="Within each task, every goal",
+    least=LEAST_GOALS,
+    enough="five goals",
+    score="success",
+    amount=points,
+    least_p=_least_p,
+)
+
+
+SEEDS = Judged(
+    unit="training seed",
+    least=LEAST_SEEDS,
+    enough="five training seeds of either",
     score="success",
     amount=points,
 )
@@ -39,14 +63,22 @@ GOALS = Judged(
 
 def comparison_view(runs: Sequence[Named], *, seed: int) -> ComparisonView:
     """Every run against the first, and agents over their training seeds."""
-    found = compare_all([run for _, run in runs], seed=seed)
-    agents = _over_training_seeds(runs, seed=seed)
+    found = compare_all([run for _, run in runs])
+    groups = _agents(runs)
+    agents = {
+        name: over_training_seeds(group, rng=np.random.default_rng(seed))
+        for name, group in groups.items()
+    }
     maps = [difference_map(runs, place) for place in range(1, len(runs))]
     plots = [grouped_success(runs)]
     if agents:
         plots.insert(0, performance_profile(agents))
     names = [name for name, _ in runs]
-    scores = {place: run.success[0] for place, (_, run) in enumerate(runs) if not run.baseline}
+    scores = {
+        place: run.success.rate
+        for place, (_, run) in enumerate(runs)
+        if run.complete and not run.baseline
+    }
     return ComparisonView(
         score="success",
         verdict=verdict(names, scores, found, GOALS),
@@ -56,6 +88,7 @@ def comparison_view(runs: Sequence[Named], *, seed: int) -> ComparisonView:
         rows=[_row(place, named, found.get((place, 0))) for place, named in enumerate(runs)],
         notes=_notes(runs, found),
         seeds=[_seed_row(place, *each) for place, each in enumerate(agents.items())],
+        agents=_each_with_each(groups, seed=seed),
         plots=plots,
         maps=[each for each in maps if each is not None],
     )
@@ -89,9 +122,9 @@ def _seed_row(place: int, name: str, found: TrainingSeeds) -> SeedRow:
         colour=colour(place),
         seeds=", ".join(str(seed) for seed in found.seeds),
         mean=percent(found.mean),
-        mean_interval=percents(found.mean_interval95),
+        mean_interval=percents(found.mean_interval95) if found.mean_interval95 else "",
         iqm=percent(found.iqm),
-        iqm_interval=percents(found.iqm_interval95),
+        iqm_interval=percents(found.iqm_interval95) if found.iqm_interval95 else "",
     )
 
 
@@ -112,21 +145,31 @@ def _notes(runs: Sequence[Named], found: Mapping[tuple[int, int], Comparison]) -
             )
         notes.append(pair_note(name, runs[0][0], each, GOALS))
     notes += power_notes(found, GOALS)
+    notes += [f"{name} is partial, and is not ranked." for name, run in runs if not run.complete]
     if any(run.baseline for _, run in runs):
         notes.append("Baselines were told what the benchmark hides: they are not to be ranked.")
     return [note for note in notes if note]
 
 
-def _over_training_seeds(runs: Sequence[Named], *, seed: int) -> dict[str, TrainingSeeds]:
-    """Agents with two training seeds or more on one plan, by label."""
+def _agents(runs: Sequence[Named]) -> dict[str, list[Result]]:
+    """The runs of agents with two training seeds or more on one plan, by label."""
     groups: dict[tuple[str, str, str, bool], dict[int, Result]] = {}
     for _, run in runs:
-        if run.agent.training_seed is not None:
+        if run.agent.training_seed is not None and run.complete:
             key = (run.agent.label, run.benchmark, run.plan_sha256, bool(run.baseline))
             groups.setdefault(key, {})[run.agent.training_seed] = run
-    found: dict[str, TrainingSeeds] = {}
+    found: dict[str, list[Result]] = {}
     for (label, benchmark, plan, _), group in groups.items():
         if len(group) > 1:
             name = label if label not in found else f"{label} on {benchmark} {plan[:6]}"
-            found[name] = over_training_seeds(list(group.values()), rng=np.random.default_rng(seed))
+            found[name] = list(group.values())
     return found
+
+
+def _each_with_each(groups: Mapping[str, Sequence[Result]], *, seed: int) -> Table | None:
+    """Agents compared over their training seeds; None where no two have one plan."""
+    names = list(groups)
+    found = over_pairs(
+        list(groups.values()), lambda one, other: compare_agents(one, other, seed=seed)
+    )
+    return pair_table(names, found, SEEDS) if found else None

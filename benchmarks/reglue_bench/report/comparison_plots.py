@@ -119,18 +119,19 @@ def performance_profile(agents: Mapping[str, TrainingSeeds]) -> Plot:
     traces: list[go.Scatter] = []
     for place, (name, seeds) in enumerate(agents.items()):
         levels = seeds.thresholds.tolist()
-        band = [*seeds.profile_high.tolist(), *seeds.profile_low.tolist()[::-1]]
-        traces.append(
-            go.Scatter(
-                x=[*levels, *levels[::-1]],
-                y=band,
-                fill="toself",
-                fillcolor=colour(place),
-                opacity=0.16,
-                mode="none",
-                hoverinfo="skip",
+        if seeds.profile_intervals95 is not None:
+            low, high = (ends.tolist() for ends in seeds.profile_intervals95)
+            traces.append(
+                go.Scatter(
+                    x=[*levels, *levels[::-1]],
+                    y=[*high, *low[::-1]],
+                    fill="toself",
+                    fillcolor=colour(place),
+                    opacity=0.16,
+                    mode="none",
+                    hoverinfo="skip",
+                )
             )
-        )
         traces.append(
             go.Scatter(
                 x=levels,
@@ -148,8 +149,8 @@ def performance_profile(agents: Mapping[str, TrainingSeeds]) -> Plot:
     return Plot(
         id="profile",
         title="Performance profile",
-        caption="Share of seeds × tasks whose success lies above a level, with 95 % bands. "
-        "Higher is better, wherever it is higher throughout.",
+        caption="Share of seeds × tasks whose success lies above a level, with 95 % bands from "
+        "five seeds on. Higher is better, wherever it is higher throughout.",
         summary=f"Performance profile of {len(agents)} agents over their training seeds.",
         figure=figure(
             traces,

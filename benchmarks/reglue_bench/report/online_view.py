@@ -47,8 +47,8 @@ from reglue_bench.result import OnlineScore, Result
 
 RUNS = Judged(
     unit="run",
+    least=2,
     enough="two runs of either",
-    every="Every run",
     score="performance",
     amount=signed,
 )
@@ -74,9 +74,9 @@ def online_view(name: str, result: Result, *, run_id: str) -> Run:
     )
 
 
-def online_comparison(runs: Sequence[Named], *, seed: int) -> ComparisonView:
+def online_comparison(runs: Sequence[Named]) -> ComparisonView:
     """Every agent against the first."""
-    found = compare_all_learning([run for _, run in runs], seed=seed)
+    found = compare_all_learning([run for _, run in runs])
     scores = [_online(run) for _, run in runs]
     alike = [place for place in range(len(runs)) if place == 0 or (place, 0) in found]
     shown = [Shown(runs[place][0], scores[place], colour(place)) for place in alike]

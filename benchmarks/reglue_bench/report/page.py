@@ -66,9 +66,7 @@ def page(
     view = online_view if online else run_view
     comparison = None
     if len(runs) > 1:
-        comparison = (
-            online_comparison(runs, seed=seed) if online else comparison_view(runs, seed=seed)
-        )
+        comparison = online_comparison(runs) if online else comparison_view(runs, seed=seed)
     plotly, script = get_plotlyjs(), (FOLDER / "page.js").read_text(encoding="utf-8")
     html = (
         _environment()

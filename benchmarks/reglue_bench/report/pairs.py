@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -22,10 +23,11 @@ class Judged:
     """What is told of pairs, in words."""
 
     unit: str  # what is paired: goal or run
-    enough: str  # how many of these an interval takes
-    every: str  # of these
+    least: int  # of these that an interval takes
+    enough: str  # that, in words
     score: str  # what is compared
     amount: Callable[[float], str]  # a difference, with its sign
+    least_p: Callable[[int], float] | None = None  # of so many that differ as much as can be
 
 
 def verdict(names: Sequence[str], scores: Mapping[int, float], found: Pairs, of: Judged) -> str:
@@ -39,17 +41,29 @@ def verdict(names: Sequence[str], scores: Mapping[int, float], found: Pairs, of:
     best, *others = ranked
     pairs = {other: found[max(best, other), min(best, other)] for other in others}
     alike = [other for other in others if not pairs[other].unlike]
+    tied = [o for o in others if o not in alike and math.isclose(scores[o], scores[best])]
     beaten = [other for other in others if _is_beaten(pairs[other], by_later=best > other)]
-    level = [other for other in others if other not in [*alike, *beaten]]
+    level = [other for other in others if other not in [*alike, *tied, *beaten]]
     if len(alike) == len(others):
         return ""
-    has = f", alike on every {of.unit}, have" if alike else " has"
-    first = f"{_named(names, [best, *alike])}{has} the highest {of.score}"
+    first = _named(names, [best, *alike, *tied])
+    if len(alike) + len(tied) == len(others):
+        return f"{first} have the same {of.score}: nobody is better."
+    has = " have" if alike or tied else " has"
+    has = f", alike on every {of.unit}, have" if alike and not tied else has
+    first = f"{first}{has} the highest {of.score}"
     if not beaten:
         return f"{first}, but may owe it to chance: not told apart from {_named(names, level)}."
     rest = f", and not told apart from {_named(names, level)}" if level else ""
-    sure = f"p < {ALPHA}" + (f", corrected for {len(found)} pairs" if len(found) > 1 else "")
+    sure = _at_most(max(pairs[other].p_holm or 0.0 for other in beaten), len(beaten))
+    sure += f", corrected for {len(found)} pairs" if len(found) > 1 else ""
     return f"{first}: better than {_named(names, beaten)} ({sure}){rest}."
+
+
+def _at_most(p: float, of: int) -> str:
+    """`p < 0.001`, `p = 0.012`, or of several the largest: `p ≤ 0.012`."""
+    told = p_value(p)
+    return f"p {told}" if told.startswith("<") else f"p {'=' if of == 1 else '≤'} {told}"
 
 
 def compared_row(row: Row, found: Difference, of: Judged) -> Row:
@@ -66,8 +80,11 @@ def compared_row(row: Row, found: Difference, of: Judged) -> Row:
 
 def every_pair(names: Sequence[str], found: Pairs, of: Judged) -> Table | None:
     """A line a pair; None where the differences to the first say it all."""
-    if all(earlier == 0 for _, earlier in found):
-        return None
+    return None if all(earlier == 0 for _, earlier in found) else pair_table(names, found, of)
+
+
+def pair_table(names: Sequence[str], found: Pairs, of: Judged) -> Table:
+    """A line a pair."""
     return Table(
         ["", "Δ", "95 % interval", "probability of improvement", "p, Holm"],
         [
@@ -81,15 +98,22 @@ def pair_note(name: str, first: str, found: Difference, of: Judged) -> str:
     """What to beware of in a difference to the first; empty if nothing."""
     if not found.unlike:
         return f"{name} and {first} came to the same on every {of.unit}."
-    if found.interval95 is None:
+    if found.interval95 is None and found.pairs < of.least:
         return (
             f"The difference of {name} and {first} has no interval: it takes {of.enough}, and "
             f"there are {found.pairs}."
         )
-    if found.interval95[0] == found.interval95[1]:
+    if found.interval95 is None:
         return (
-            f"{of.every} sets {name} and {first} apart by the same amount, so that drawing "
-            f"{of.unit}s anew shows no spread: trust the p-value, not the width of this interval."
+            f"The difference of {name} and {first} does not vary, so there is no spread to judge "
+            "it by, and no interval."
+        )
+    low, high = found.interval95
+    if not low <= 0 <= high and found.p_holm is not None and found.p_holm >= ALPHA:
+        return (
+            f"The interval of {name} and {first} leaves 0 out, as that of one pair. Of several "
+            f"pairs one does so by chance more often: corrected for that, p is "
+            f"{p_value(found.p_holm)}."
         )
     return ""
 
@@ -97,24 +121,22 @@ def pair_note(name: str, first: str, found: Difference, of: Judged) -> str:
 def power_notes(found: Pairs, of: Judged) -> list[str]:
     """That there are too few to tell any two apart, if there are."""
     most = max((each.pairs for each in found.values() if each.unlike), default=0)
-    if not most or _least_p(most, found) < ALPHA:
+    if not most or of.least_p is None or _least(of, most, found) < ALPHA:
         return []
-    enough = next(n for n in range(most, most + 64) if _least_p(n, found) < ALPHA)
-    least = p_value(_least_p(most, found))
+    enough = next(n for n in range(most, most + 64) if _least(of, n, found) < ALPHA)
     return [
         f"{plural(most, of.unit).capitalize()} cannot show who is better, however far they are "
-        f"apart: p, corrected for {plural(len(found), 'pair')}, is {least} or more. "
-        f"{enough} {of.unit}s can."
+        f"apart. {enough} {of.unit}s can."
     ]
 
 
-def _least_p(pairs: int, found: Pairs) -> float:
-    """Of the sign-flip test where all differences have one sign, corrected by Holm."""
-    return min(1.0, len(found) * 2.0 ** (1 - pairs))
+def _least(of: Judged, pairs: int, found: Pairs) -> float:
+    """The p-value where all differences are as large as can be, corrected by Holm."""
+    return 1.0 if of.least_p is None else min(1.0, len(found) * of.least_p(pairs))
 
 
 def _is_beaten(found: Difference, *, by_later: bool) -> bool:
-    return found.p_holm < ALPHA and (found.difference > 0) == by_later
+    return found.p_holm is not None and found.p_holm < ALPHA and (found.difference > 0) == by_later
 
 
 def _named(names: Sequence[str], places: Sequence[int]) -> str:
@@ -126,6 +148,8 @@ def _words(found: Difference, of: Judged) -> tuple[str, str, str, str]:
     return (
         of.amount(found.difference),
         f"{of.amount(low_high[0])} to {of.amount(low_high[1])}" if low_high else "",
-        percent(found.probability_of_improvement),
-        p_value(found.p_holm),
+        ""
+        if found.probability_of_improvement is None
+        else percent(found.probability_of_improvement),
+        "" if found.p_holm is None else p_value(found.p_holm),
     )

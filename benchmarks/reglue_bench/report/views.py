@@ -104,4 +104,5 @@ class ComparisonView:
     verdict: str = ""  # who is the best, and how sure that is; empty where nobody is
     pairs: Table | None = None  # each two of them
     seeds: Sequence[SeedRow] = ()
+    agents: Table | None = None  # each two of those, over their training seeds
     maps: Sequence[Plot] = ()  # of goals, each run against the first

@@ -1,0 +1,1 @@
+"""How often each interval of the reports holds the truth, by simulation."""
