@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import resource
 import secrets
 import threading
 from collections.abc import Callable, Container, Iterable, Mapping
@@ -29,6 +30,8 @@ _HEALTH = health_pb2.DESCRIPTOR.services_by_name["Health"].full_name
 
 _GRACE_S = 2.0  # how long streams may take to say their last words
 _STOP_S = 10.0  # how long grpc may take to stop then
+
+_CONNECTIONS = 4096
 
 _OPTIONS = (
     ("grpc.so_reuseport", 0),
@@ -108,7 +111,11 @@ class Listener:
         self._server = grpc.server(
             self._handlers.threads,
             handlers=[self._handlers],
-            options=[*channel_options(HUB_MESSAGE_BYTES), *_OPTIONS],
+            options=[
+                *channel_options(HUB_MESSAGE_BYTES),
+                *_OPTIONS,
+                ("grpc.max_allowed_incoming_connections", _connections()),
+            ],
         )
         try:
             self.address = bind(self._server, self._listen, self._tls)
@@ -116,6 +123,12 @@ class Listener:
             self._handlers.close(wait=True)
             raise
         self._server.start()
+
+
+def _connections() -> int:
+    """Most at a time: half of the descriptors of this process are left for its own files."""
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return _CONNECTIONS if most == resource.RLIM_INFINITY else min(_CONNECTIONS, most // 2)
 
 
 def _health(names: Container[str], message: bytes) -> health_pb2.HealthCheckResponse:

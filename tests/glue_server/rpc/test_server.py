@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +19,7 @@ from glue_server.rpc import GlueServer
 from reglue import connect
 from reglue.errors import UsageError
 from reglue.grpc_settings import grpc
+from reglue.invitation import split_address
 from reglue.v1 import agent_pb2_grpc
 from tests.glue_server.playing import Follower
 from tests.glue_server.rpc.conftest import Join
@@ -238,6 +242,39 @@ def test_a_server_that_was_sent_nonsense_can_be_closed(method: str) -> None:
         closing.start()
         closing.join(PATIENCE_S)
         assert not closing.is_alive()
+
+
+FEW_DESCRIPTORS = """
+import os, resource
+from glue_server.rpc import GlueServer
+
+resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128))
+with GlueServer() as server:
+    print(server.address, flush=True)
+    input()
+    files = [os.open(os.devnull, os.O_RDONLY) for _ in range(16)]
+    print("they are left", flush=True)
+    input()
+"""
+
+
+def test_connections_that_say_nothing_leave_descriptors_for_others() -> None:
+    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with (
+        subprocess.Popen([sys.executable, "-c", FEW_DESCRIPTORS], **pipes) as glue,
+        contextlib.ExitStack() as closing,
+    ):
+        assert glue.stdin is not None
+        assert glue.stdout is not None
+        host, port = split_address(glue.stdout.readline().strip())
+        for _ in range(200):
+            idle = closing.enter_context(socket.socket())
+            idle.setblocking(False)
+            idle.connect_ex((host, port))
+        for said in ("they are left\n", ""):
+            glue.stdin.write("\n")
+            glue.stdin.flush()
+            assert glue.stdout.readline() == said
 
 
 def test_nobody_came_is_told_by_none(server: GlueServer) -> None:
