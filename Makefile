@@ -2,6 +2,8 @@
 PYTHON ?= python3
 # How many tests run at once.
 JOBS ?= 2
+# How long `make fuzz` looks, each way.
+SECONDS ?= 120
 BIN := .venv/bin
 BUF := node_modules/.bin/buf
 STUBS := agent_clients/python
@@ -9,7 +11,7 @@ TYPESCRIPT := agent_clients/typescript
 DEMO := runs/demo-$(shell date +%Y%m%d-%H%M%S)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-clients test-containers check conformance coverage speed format proto \
+.PHONY: help setup demo test fuzz test-clients test-containers check conformance coverage speed format proto \
 	proto-image constraints clean clients cpp c julia typescript \
 	check-style check-types check-layers check-proto check-stubs
 
@@ -26,6 +28,10 @@ test: .venv/dev-is-installed ## run every test but those of other languages and 
 	.ci/gl
 	.ci/sandbox
 	$(BIN)/python -m pytest -n $(JOBS) --ignore tests/agent_clients --ignore tests/docker
+
+fuzz: .venv/dev-is-installed ## look for messages that break a decoder, for SECONDS; KEEP=1 adds to the corpus
+	$(BIN)/python -m tests.fuzz.run --seconds $(SECONDS) $(if $(KEEP),--keep)
+	[ -z "$$(command -v clang++)" ] || .ci/fuzz-cpp $(SECONDS)
 
 test-clients: .venv/dev-is-installed clients ## the clients in other languages: their tests, and the protocol's rules
 	ctest --test-dir build/cpp --output-on-failure

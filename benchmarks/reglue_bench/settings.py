@@ -21,7 +21,7 @@ from pydantic import (
 from glue_server.options import GRACE_S
 from glue_server.sandbox import SandboxName
 from glue_server.timeouts import Timeouts
-from reglue.errors import UsageError
+from reglue.errors import BadArgument, UsageError
 from reglue.transport import Transport
 
 Count = Annotated[int, Field(ge=1)]
@@ -134,11 +134,11 @@ class Settings(BaseModel):
 
 
 def read_settings(**fields: object) -> Settings:
-    """Settings from fields. Raises UsageError that names the flag, what it got and wants."""
+    """Settings from fields. Raises BadArgument that names the flag, what it got and wants."""
     try:
         return Settings.model_validate(fields)
     except ValidationError as error:
-        raise UsageError("; ".join(_words(each) for each in error.errors())) from error
+        raise BadArgument("; ".join(_words(each) for each in error.errors())) from error
 
 
 def flag(name: str) -> str:

@@ -46,3 +46,11 @@ def test_the_agent_and_the_environment_play(tmp_path: Path) -> None:
         f"online:{tmp_path / 'my_env.py'}:MyWorld", agent="random", runs=2, episodes=3
     )
     assert walked.complete
+    small = evaluate(
+        f"online:{tmp_path / 'my_env.py'}:MyWorld",
+        agent="random",
+        runs=2,
+        episodes=3,
+        environment_args={"size": 8},
+    )
+    assert small.complete

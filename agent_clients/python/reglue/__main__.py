@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from importlib.metadata import EntryPoint, entry_points, version
 
 from reglue import collecting
+from reglue.errors import MissingExtra
 
 _ABOUT = {
     "join": "play an agent at a glue",
@@ -36,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with collecting.starting():
             command = point.load()
-    except ModuleNotFoundError as error:
+    except (ModuleNotFoundError, MissingExtra) as error:
         extra = ",".join(point.extras) or "server"
         print(
             f"reglue {point.name} needs {error.name}: pip install 'reglue[{extra}]'",

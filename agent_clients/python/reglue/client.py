@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from reglue.agent import Agent
 from reglue.environment import Environment, Worlds
-from reglue.errors import NotAnEnvironment, UsageError
+from reglue.errors import BadArgument, NotAnEnvironment
 from reglue.invitation import invitation
 from reglue.metaworld_agent import wrap
 from reglue.transport import TRANSPORTS, Transport
@@ -48,7 +48,7 @@ def connect(  # noqa: PLR0913 - all that a partner may say of how it comes in
     """
     where = invitation(address, token, ca=ca, tls_name=tls_name)
     if transport not in TRANSPORTS:
-        raise UsageError(f"got transport {transport!r}, wanted {', '.join(TRANSPORTS)}")
+        raise BadArgument(f"got transport {transport!r}, wanted {', '.join(TRANSPORTS)}")
     part = _part(partner, name or type(partner).__name__)
     from reglue.session import Session
 

@@ -2,7 +2,8 @@
 
 Whose fault it is decides the branch: the caller's (UsageError), the door's
 answer to a partner (Refused), the agent's (AgentFault), the environment's
-(EnvironmentFault) or the connection's (SessionLost).
+(EnvironmentFault) or the connection's (SessionLost). An error for a bad argument is also
+Python's own ValueError or TypeError, and a package that is missing an ImportError.
 """
 
 from __future__ import annotations
@@ -30,7 +31,11 @@ class UsageError(ReglueError):
     """Something was asked for that cannot be done; nothing was changed."""
 
 
-class UnknownName(UsageError):
+class BadArgument(UsageError, ValueError):
+    """An argument or a setting that is none of those that are legal."""
+
+
+class UnknownName(BadArgument):
     """A name that is not known; the message lists the near ones."""
 
     def __init__(self, what: str, got: str, known: Iterable[str]) -> None:
@@ -40,7 +45,7 @@ class UnknownName(UsageError):
         super().__init__(f"there is no {what} {got!r}; {hint}")
 
 
-class SpecError(UsageError):
+class SpecError(BadArgument):
     """A TaskSpec, TensorSpec or task spec string that is malformed or contradicts itself."""
 
 
@@ -52,19 +57,20 @@ class CannotLoad(UsageError):
     """What a name stands for cannot be found or imported."""
 
 
-class NotAnAgent(CannotLoad):
+class NotAnAgent(CannotLoad, TypeError):
     """What should be an agent lacks a method, or answers what no action is."""
 
 
-class NotAnEnvironment(CannotLoad):
+class NotAnEnvironment(CannotLoad, TypeError):
     """What should be an environment lacks a method, or answers what fits no TaskSpec."""
 
 
-class MissingExtra(UsageError):
+class MissingExtra(UsageError, ImportError):
     """A package is not installed; the message names the extra that brings it."""
 
     def __init__(self, what: str, extra: str, missing: str) -> None:
         super().__init__(f"{what} needs {missing}: pip install 'reglue[{extra}]'")
+        self.name = missing
 
 
 class NotAdmitted(UsageError):
@@ -129,7 +135,7 @@ class NotSupported(RoutineRefused):
     code = "NOT_SUPPORTED"
 
 
-class OutOfDomain(RoutineRefused):
+class OutOfDomain(RoutineRefused, ValueError):
     """An argument outside its domain, such as a slot that there is not."""
 
     code = "OUT_OF_DOMAIN"

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from reglue.certificates import checked_authority, read_authority
-from reglue.errors import UsageError
+from reglue.errors import BadArgument
 
 SCHEME = "reglue"
 
@@ -61,11 +61,11 @@ def invitation(
 
     Address and token default to REGLUE_ADDRESS and REGLUE_TOKEN of the environment. What
     is given goes before what the join string says: `token`, `ca` (a file of the
-    authority's certificate, PEM or DER, or its bytes) and `tls_name`. Raises UsageError.
+    authority's certificate, PEM or DER, or its bytes) and `tls_name`. Raises BadArgument.
     """
     address = (address or os.environ.get("REGLUE_ADDRESS") or "").strip()
     if not address:
-        raise UsageError("no address: give host:port or a join string, or set REGLUE_ADDRESS")
+        raise BadArgument("no address: give host:port or a join string, or set REGLUE_ADDRESS")
     said = _parsed(address) if "://" in address else Invitation(_dialled(address))
     whole = replace(
         said,
@@ -74,7 +74,7 @@ def invitation(
         tls_name=said.tls_name if tls_name is None else tls_name,
     )
     if whole.tls_name and not whole.authority:
-        raise UsageError(
+        raise BadArgument(
             f"got TLS name {whole.tls_name!r} and no authority to trust: give the whole join "
             "string, or the authority's certificate (--ca FILE)"
         )
@@ -82,11 +82,11 @@ def invitation(
 
 
 def split_address(address: str) -> tuple[str, int]:
-    """Host and port of `host:port`; an IPv6 host is in brackets. Raises UsageError."""
+    """Host and port of `host:port`; an IPv6 host is in brackets. Raises BadArgument."""
     host, _, port = address.rpartition(":")
     is_port = port.isascii() and port.isdecimal() and int(port) <= _LAST_PORT
     if not is_port or not _HOST.fullmatch(host):
-        raise UsageError(f"got address {_shown(address)}, wanted host:port such as 127.0.0.1:4096")
+        raise BadArgument(f"got address {_shown(address)}, wanted host:port such as 127.0.0.1:4096")
     return host, int(port)
 
 
@@ -106,7 +106,7 @@ def _part(text: str) -> str:
 def _dialled(address: str) -> str:
     """`address`, if one can dial it."""
     if split_address(address)[1] == 0:
-        raise UsageError(f"got address {address!r}, wanted the port that the glue listens on")
+        raise BadArgument(f"got address {address!r}, wanted the port that the glue listens on")
     return address
 
 
@@ -116,14 +116,14 @@ def _parsed(text: str) -> Invitation:
         parts = urlsplit(text)
         pairs = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
     except ValueError:  # whose words repeat what may be the token
-        raise UsageError(f"got join string {_shown(text)}, wanted {_FORM}") from None
+        raise BadArgument(f"got join string {_shown(text)}, wanted {_FORM}") from None
     entries = dict(pairs)
     is_cut = "?" in text and not entries  # what is lacking may be the authority
     if parts.scheme != SCHEME or parts.path not in ("", "/") or parts.fragment or is_cut:
-        raise UsageError(f"got join string {_shown(text)}, wanted {_FORM}")
+        raise BadArgument(f"got join string {_shown(text)}, wanted {_FORM}")
     if len(entries) < len(pairs) or not entries.keys() <= {"ca", "name", "token"}:
         got = ", ".join(map(_part, (name for name, _ in pairs)))
-        raise UsageError(f"got a join string with {got}, wanted ca, name and token, each once")
+        raise BadArgument(f"got a join string with {got}, wanted ca, name and token, each once")
     return Invitation(
         address=_dialled(parts.netloc),
         token=entries.get("token", ""),
@@ -137,5 +137,5 @@ def _decoded(text: str) -> bytes:
     try:
         der = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError) as error:
-        raise UsageError(f"{what} is no certificate, copy it whole: {error}") from error
+        raise BadArgument(f"{what} is no certificate, copy it whole: {error}") from error
     return checked_authority(der, what)

@@ -1,0 +1,89 @@
+// Every decoder of the client, given the same bytes. It throws an Error of ours, or takes them.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "environment_play.h"
+#include "experiment_answers.h"
+#include "invitation.h"
+#include "reglue/errors.h"
+#include "reglue/v1/agent.pb.h"
+#include "reglue/v1/environment.pb.h"
+#include "reglue/v1/experiment.pb.h"
+#include "reglue/v1/lobby.pb.h"
+#include "wire_specs.h"
+#include "wire_turns.h"
+
+namespace reglue {
+namespace {
+
+constexpr std::size_t kMostBytes = 1 << 20;  // of a message
+
+/// As in tests/fuzz/targets.py, so that its corpus is taken here as well.
+TaskSpec spec() {
+  TaskSpec spec;
+  spec.observations = {{"seen", Dtype::Float32, {2}, Box{}},
+                       {"kind", Dtype::UInt8, {}, Discrete{3, 0}}};
+  spec.actions = {{"done", Dtype::Int8, {2}, MultiDiscrete{{2, 3}}},
+                  {"by", Dtype::Float64, {}, Box{}}};
+  spec.slots = 3;
+  return spec;
+}
+
+template <class Read>
+void attempt(Read read) {
+  try {
+    read();
+  } catch (const Error&) {  // as promised
+  }
+}
+
+template <class Message, class Read>
+void parsed(const std::string& bytes, Read read) {
+  auto message = std::make_shared<Message>();
+  if (message->ParseFromString(bytes)) attempt([&] { read(*message); });
+}
+
+void read_answers(const std::string& bytes, const std::shared_ptr<const TaskSpec>& task) {
+  for (const bool acts : {false, true}) {
+    const auto reply = [&] {
+      auto message = std::make_shared<v1::ExperimentReply>();
+      message->ParseFromString(bytes);
+      return Reply{message, task};
+    };
+    const auto kind = reply().message->reply_case();
+    const Slots asked{0, 1};
+    if (kind == v1::ExperimentReply::kStarted) attempt([&] { started(reply(), asked, acts); });
+    if (kind == v1::ExperimentReply::kStepped) attempt([&] { stepped(reply(), asked, acts); });
+    if (kind == v1::ExperimentReply::kActed) attempt([&] { acted(reply(), asked); });
+    attempt([&] { check_answer(*reply().message, v1::ExperimentReply::kDone); });
+  }
+}
+
+void read_all(const std::string& bytes) {
+  static const auto task = std::make_shared<const TaskSpec>(spec());
+  attempt([&] { parse_join_string(bytes); });
+  attempt([&] { split_address(bytes); });
+  parsed<v1::TaskSpec>(bytes, [](const v1::TaskSpec& message) { decode_spec(message); });
+  parsed<v1::AgentCall>(bytes, [](v1::AgentCall& message) {
+    TurnRoom room;
+    if (message.has_init()) decode_spec(message.init().spec());
+    if (message.has_turn()) decode_turn(*message.mutable_turn(), *task, room, kMostBytes);
+  });
+  parsed<v1::EnvironmentCall>(bytes, [](v1::EnvironmentCall& message) {
+    if (message.has_play()) Play play(*message.mutable_play(), *task);
+  });
+  parsed<v1::ExperimentReply>(bytes, [&](const v1::ExperimentReply& message) {
+    if (message.has_spec()) decode_spec(message.spec());
+    read_answers(bytes, task);
+  });
+}
+
+}  // namespace
+}  // namespace reglue
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  reglue::read_all(std::string(reinterpret_cast<const char*>(data), size));
+  return 0;
+}

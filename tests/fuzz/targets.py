@@ -1,0 +1,233 @@
+"""What reads a stranger's bytes, each with a few that it takes.
+
+A target returns, or raises one of ALLOWED: whatever else it raises is a mistake of ours.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from google.protobuf.message import DecodeError, Message
+
+from reglue.calls import Actions, EndKind, Ends, Init, Numbered, Phase, Starts, Steps, Turn
+from reglue.environment_calls import EnvironmentInit, Play, Played, Ready
+from reglue.errors import ReglueError
+from reglue.experiment_calls import (
+    AgentEnd,
+    Counts,
+    EnvStep,
+    ExperimentCall,
+    RLCounts,
+    RLInit,
+    RLStart,
+    RLStep,
+    Started,
+    Stepped,
+)
+from reglue.invitation import invitation
+from reglue.lane import Lane, LaneEnded
+from reglue.spec import Arrays, Box, Discrete, MultiDiscrete, TaskSpec, TensorSpec
+from reglue.task_spec_string import task_spec_from_string
+from reglue.v1 import agent_pb2, environment_pb2, experiment_pb2, lobby_pb2
+from reglue.wire.agent_messages import decode_call, decode_reply, encode_call, encode_reply
+from reglue.wire.environment_messages import (
+    decode_environment_call,
+    decode_environment_reply,
+    encode_environment_call,
+    encode_environment_reply,
+)
+from reglue.wire.experiment_messages import (
+    decode_answer,
+    decode_experiment_call,
+    encode_answer,
+    encode_experiment_call,
+)
+from reglue.wire.specs import spec_from_bytes, spec_to_bytes
+from reglue.worlds import Cell
+from reglue_bench.custom import read_custom
+from reglue_bench.settings import read_settings
+
+ALLOWED = (ReglueError, DecodeError, LaneEnded)
+
+SPEC = TaskSpec(
+    (TensorSpec("seen", "float32", (2,)), TensorSpec("kind", "uint8", (), Discrete(3))),
+    (TensorSpec("done", "int8", (2,), MultiDiscrete((2, 3))), TensorSpec("by", "float64")),
+    slots=3,
+)
+_SEEN: Arrays = {"seen": np.zeros((3, 2), np.float32), "kind": np.zeros(3, np.uint8)}
+_DONE: Arrays = {"done": np.zeros((2, 2), np.int8), "by": np.zeros(2)}
+_TURN = Turn(
+    Phase.TRAIN,
+    Ends(np.array([0], np.uint32), np.array([EndKind.VOID], np.uint8)),
+    Steps(np.array([1], np.uint32), np.array([2], np.uint8)),
+    Starts(np.array([2], np.uint32), np.array([2**64 - 1], np.uint64)),
+    np.array([1.0, 2.0]),
+    _SEEN,
+)
+_PLAY = Play(np.array([0, 1], np.uint32), _DONE, {2: Cell("walk", 1, 7, 0, Phase.EVALUATE)})
+_NO = np.zeros(2, np.bool_)
+_PLAYED = Played(np.zeros(2), _SEEN, _NO, _NO, _NO, {1: "it fell"})
+_READY = Ready(SPEC, {"walk": 3, "run": 1})
+_TWO: Arrays = {name: rows[:2] for name, rows in _SEEN.items()}
+
+
+@dataclass(frozen=True)
+class Target:
+    """One reader, and what it takes."""
+
+    read: Callable[[bytes], object]
+    seeds: tuple[bytes, ...]
+
+
+def _serialised(*messages: Message) -> tuple[bytes, ...]:
+    return tuple(message.SerializeToString() for message in messages)
+
+
+def _experiment_answer(data: bytes) -> None:
+    message = experiment_pb2.ExperimentReply.FromString(data)
+    calls: tuple[ExperimentCall, ...] = (RLInit(3, 0), RLStart(), RLStep(), RLCounts(0))
+    for call in calls:
+        try:
+            decode_answer(message, call, SPEC)
+        except ReglueError as error:
+            last: ReglueError | None = error
+        else:
+            last = None
+    if last is not None:
+        raise last
+
+
+def _hello(data: bytes) -> None:
+    """As who lets streams in reads them."""
+    for kind in (
+        agent_pb2.AgentReply,
+        environment_pb2.EnvironmentReply,
+        experiment_pb2.ExperimentCall,
+        lobby_pb2.JoinRequest,
+        lobby_pb2.Ticket,
+        lobby_pb2.LaneWelcome,
+    ):
+        kind.FromString(data)
+
+
+def _frames(data: bytes) -> None:
+    """As they come over a Unix socket whose other end then closes."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        theirs.sendall(data)
+    with closing(Lane(ours, 1024)) as lane:
+        while lane.receive(0.0) is not None:
+            pass
+
+
+def _benchmark_file(data: bytes) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "benchmark.toml")
+        path.write_bytes(data)
+        read_custom(path, read_settings(benchmark=str(path), agent="random"))
+
+
+def _words(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+TARGETS: Mapping[str, Target] = {
+    "agent_call": Target(
+        lambda data: decode_call(agent_pb2.AgentCall.FromString(data), SPEC),
+        _serialised(
+            encode_call(Numbered(1, _TURN), SPEC), encode_call(Numbered(2, Init(SPEC)), None)
+        ),
+    ),
+    "agent_reply": Target(
+        lambda data: decode_reply(agent_pb2.AgentReply.FromString(data), SPEC, 2),
+        _serialised(encode_reply(1, Actions(_DONE, (1,)), SPEC)),
+    ),
+    "environment_call": Target(
+        lambda data: decode_environment_call(
+            environment_pb2.EnvironmentCall.FromString(data), SPEC
+        ),
+        _serialised(
+            encode_environment_call(1, _PLAY, SPEC),
+            encode_environment_call(2, EnvironmentInit(3), None),
+        ),
+    ),
+    "environment_reply": Target(
+        lambda data: decode_environment_reply(
+            environment_pb2.EnvironmentReply.FromString(data), _PLAY, SPEC
+        ),
+        _serialised(
+            encode_environment_reply(1, _PLAYED, SPEC), encode_environment_reply(2, _READY, None)
+        ),
+    ),
+    "experiment_call": Target(
+        lambda data: decode_experiment_call(experiment_pb2.ExperimentCall.FromString(data), SPEC),
+        _serialised(
+            encode_experiment_call(1, RLInit(3, 7, "walk"), None),
+            encode_experiment_call(2, RLStep((0, 2)), SPEC),
+            encode_experiment_call(3, EnvStep((0, 1), _DONE), SPEC),
+            encode_experiment_call(4, AgentEnd((0, 1), np.zeros(2), _TWO, True), SPEC),
+        ),
+    ),
+    "experiment_answer": Target(
+        _experiment_answer,
+        _serialised(
+            encode_answer(1, SPEC, None),
+            encode_answer(2, Started((0, 1), _TWO, _DONE), SPEC),
+            encode_answer(3, Stepped((0, 1), np.zeros(2), _TWO, _NO, _NO, _NO, _DONE), SPEC),
+            encode_answer(4, Counts(1.5, 7, 2), SPEC),
+        ),
+    ),
+    "spec": Target(
+        spec_from_bytes,
+        (
+            spec_to_bytes(SPEC),
+            spec_to_bytes(
+                TaskSpec(
+                    (TensorSpec("x", "float64", (2, 3), Box((0.0,), (1.0,) * 6)),),
+                    (TensorSpec("a", "int64", (), Discrete(4, -2)),),
+                )
+            ),
+        ),
+    ),
+    "hello": Target(
+        _hello,
+        _serialised(
+            agent_pb2.AgentReply(hello=agent_pb2.Hello(major=1, session="s", proof=b"p" * 32)),
+            lobby_pb2.JoinRequest(major=1, role=lobby_pb2.ROLE_AGENT, token="t", name="n"),
+            lobby_pb2.Ticket(session="s", secret=b"s" * 32, lane_path="/run/reglue-0/agent"),
+        ),
+    ),
+    "frames": Target(_frames, (b"\x02\0\0\0hi\x00\0\0\0", b"\xff\x03\0\0" + b"x" * 1023)),
+    "join_string": Target(
+        lambda data: invitation(_words(data) or "?"),
+        (
+            b"reglue://hub:4096?token=t",
+            b"reglue://[::1]:80?ca=MIIB&name=hub&token=a%20b",
+            b"hub:80",
+        ),
+    ),
+    "benchmark_file": Target(
+        _benchmark_file,
+        (
+            b'procedure = "multi-task"\nenvironment = "cart-pole"\nhorizon = 10\n'
+            b'[tasks.easy]\nvariants = { train = "0-3", test = [4, "5-9"] }\n'
+            b"[arguments]\nsize = 8\n",
+        ),
+    ),
+    "task_spec_string": Target(
+        lambda data: task_spec_from_string(_words(data)),
+        (
+            b"VERSION RL-Glue-3.0 PROBLEMTYPE episodic DISCOUNTFACTOR 0.9 "
+            b"OBSERVATIONS INTS (3 0 1) "
+            b"DOUBLES (NEGINF POSINF) CHARCOUNT 2 "
+            b"ACTIONS DOUBLES (-1 1) REWARDS (-1 UNSPEC) EXTRA x",
+        ),
+    ),
+}
+"""By name, which is that of its folder in the corpus."""

@@ -1,0 +1,51 @@
+"""What Python's own errors say of ours."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from reglue import Agent, TaskSpec, TensorSpec, connect
+from reglue.errors import ReglueError
+from reglue.invitation import invitation
+
+
+@pytest.mark.parametrize(
+    ("mistake", "kind"),
+    [
+        (lambda: TensorSpec("x", "float16"), ValueError),
+        (lambda: TaskSpec((), ()), ValueError),
+        (lambda: invitation("hub"), ValueError),
+        (lambda: connect(Agent(), "127.0.0.1:1", transport="tcp"), ValueError),  # type: ignore[arg-type]
+        (lambda: connect(Agent(), "127.0.0.1:1"), TypeError),
+        (lambda: connect(object(), "127.0.0.1:1"), TypeError),
+    ],
+)
+def test_a_bad_argument_is_pythons_own_error_too(
+    mistake: Callable[[], Any], kind: type[Exception]
+) -> None:
+    with pytest.raises(kind) as error:
+        mistake()
+    assert isinstance(error.value, ReglueError)
+
+
+def test_benchmarks_without_their_extra_name_it() -> None:
+    """As the SDK alone is installed."""
+    program = """
+import sys
+sys.modules["pydantic"] = None
+try:
+    from reglue_bench import evaluate
+except ImportError as error:
+    print(type(error).__name__, error)
+"""
+    told = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+    ).stdout
+    assert told.strip() == (
+        "MissingExtra reglue_bench needs pydantic: pip install 'reglue[server]'"
+    )
