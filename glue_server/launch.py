@@ -66,7 +66,7 @@ class AgentProcess:
             case code if code < 0:
                 return f"the agent's process was killed by {signal.Signals(-code).name}"
             case code:
-                return f"the agent's process left with exit code {code}"
+                return f"the agent's process left with exit code {code}{_as_a_shell_has_it(code)}"
 
     def last_lines(self, count: int = 20) -> str:
         """The end of what it printed."""
@@ -84,3 +84,10 @@ class AgentProcess:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)  # children that it left behind
         self._log.close()
+
+
+def _as_a_shell_has_it(code: int) -> str:
+    """` (SIGKILL)` for 128 + 9: sandboxes and shells tell so how their program ended."""
+    if code - 128 not in set(signal.Signals):
+        return ""
+    return f" ({signal.Signals(code - 128).name})"

@@ -182,6 +182,16 @@ def until(holds: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.parametrize("sandbox", ["none", *SANDBOXES])
+def test_a_signal_that_ends_a_program_is_told(tmp_path: Path, sandbox: str) -> None:
+    command = "/bin/sh -c 'kill -KILL $$; sleep 60'"
+    result = play(
+        tmp_path / "run", corridor_plan(), agent_cmd=command, sandbox=sandbox, directory="/"
+    )
+    assert result.ended_early is not None
+    assert "SIGKILL" in result.ended_early.what
+
+
 def test_a_file_that_it_may_read_is_there_though_its_folder_is_not(tmp_path: Path) -> None:
     weights, rest = tmp_path / "weights", tmp_path / "rest"
     for file in (weights, rest):
