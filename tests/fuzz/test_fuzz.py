@@ -40,7 +40,7 @@ def test_a_server_that_is_told_nonsense_lets_the_next_one_in(method: str) -> Non
             with suppress(grpc.RpcError):
                 _say(channel, f"/reglue.v1.{method}", iter([mutated(chance, seeds)]))
         with ThreadPoolExecutor(1) as threads:
-            left = threads.submit(connect, Follower(), server.address, server.token)
+            left = threads.submit(connect, Follower(), server.address, server.tokens["agent"])
             port = server.agent(30.0)
             assert port is not None
             port.close("welcome")
