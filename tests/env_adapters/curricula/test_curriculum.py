@@ -149,6 +149,17 @@ def test_actions_are_those_of_all() -> None:
     assert received == [[0, 3, 4], [0, 3, 0]]
 
 
+def test_a_pools_actions_are_those_of_all_in_it() -> None:
+    """What the one that is on does not have is its first action."""
+    env, _ = by_episodes([[{"pool": [named("A", 1, actions=2), named("B", 1, actions=5)]}, 9]])
+    assert env.action_space == spaces.Discrete(5)
+    received = set()
+    for _ in range(20):
+        env.reset()
+        received.add((env.unwrapped.name, env.step(4)[1]))
+    assert received == {("A", 0), ("B", 4)}
+
+
 def test_a_negative_action_is_refused() -> None:
     env, _ = by_episodes([[named("A", actions=6), 1], [named("B", actions=4), 1]])
     env.reset()
