@@ -131,8 +131,9 @@ def _bounds(result: Result) -> Check:
 def _speed(result: Result, limit_s: float) -> Check:
     turns = max(result.steps.counted / result.slots, 1)
     turn_s = result.seconds.agent / turns
+    told = f"{1000 * turn_s:.0f}" if turn_s >= 0.01 else f"{1000 * turn_s:.2g}"
     return Check(
         turn_s < limit_s / 2,
-        f"about {1000 * turn_s:.2g} ms a turn of {result.slots} slots, starting up included "
+        f"about {told} ms a turn of {result.slots} slots, starting up included "
         f"(--step-timeout is {limit_s:g} s)",
     )

@@ -207,10 +207,12 @@ class Result(_Record):
     ended_early: Ending | None = None
     baseline: list[str]  # what this run was told that the benchmark hides; empty: nothing
     mean_success_rate: float | None
-    mean_returns: float | None  # over episodes that were played; None if none was
+    mean_returns: float | None  # mean of `returns_per_task`; None where one of them is
     success_rate_per_task: dict[str, float]
     returns_per_task: dict[str, float | None]
-    episode_returns_per_task: dict[str, Numbers]
+    """Over planned episodes: one that was not played to its end is worth the plan's worst
+    performance; None where there is such an episode and no worst one is known."""
+    episode_returns_per_task: dict[str, Numbers]  # of the episodes that were played to their end
     intervals95: Intervals | None
     completed_only: Rates | None
     before_adaptation: Rates | None

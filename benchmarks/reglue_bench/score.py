@@ -46,13 +46,14 @@ def score(
     for unit, cell, row in _planned(procedure, counts.over(rows)):
         folded.take(unit, cell, row)
     judged, rates = folded.judged, folded.judged.rates
-    means = {task: _mean(each) for task, each in folded.returns.items()}
+    means = {task: folded.mean_return(task) for task in folded.returns}
+    known = [mean for mean in means.values() if mean is not None]
     return Result(
         **what_was_run(plan, counts, agent=agent, totals=totals, versions=versions),
         complete=folded.is_complete,
         mean_success_rate=rates.mean_success_rate,
         success_rate_per_task=rates.success_rate_per_task,
-        mean_returns=_mean([mean for mean in means.values() if mean is not None]),
+        mean_returns=_mean(known) if len(known) == len(means) else None,
         returns_per_task=means,
         episode_returns_per_task=folded.returns,
         intervals95=intervals95(judged.success),
@@ -131,6 +132,7 @@ class _Folded:
         self.played = GoalCounts()  # judged cells that nobody spoiled
         self.before = GoalCounts()
         self.returns: dict[str, array[float]] = {}  # of the played, by task
+        self.lost: Counter[str] = Counter()  # judged cells without a return, by task
         self.statuses: Counter[str] = Counter()  # of the judged
         self.is_complete = True
         self.episodes = Episodes()
@@ -149,6 +151,19 @@ class _Folded:
         elif cell.phase == "evaluate_before":
             self.before.add(cell, success=success)
 
+    def mean_return(self, task: str) -> float | None:
+        """Over planned episodes: what was not played to its end is worth the plan's worst one.
+
+        None where that is not known: nobody gains by leaving episodes that go badly.
+        """
+        returns, lost = self.returns[task], self.lost[task]
+        worst = self._plan.parameters.get("worst_performance")
+        if not lost:
+            return _mean(returns)
+        if worst is None:
+            return None
+        return _mean([*returns, *[min([float(worst), *returns])] * lost])
+
     def upstream(self) -> UpstreamScore | None:
         """The score of a plan of upstream's draws."""
         if self._plan.estimator != "metaworld":
@@ -164,6 +179,8 @@ class _Folded:
         if row is not None and row.status == "ok":
             self.played.add(cell, success=success)
             returns.append(row.return_)
+        else:
+            self.lost[cell.task] += 1
         if self._plan.estimator == "metaworld":
             self._judge_as_upstream(unit, cell, row)
 

@@ -7,13 +7,14 @@ from rich.table import Table
 from rich.text import Text
 
 from reglue_bench.learning_summary import learning_notes, learning_table
-from reglue_bench.result import Interval, Result
+from reglue_bench.result import Ending, Interval, Result
 from reglue_bench.words import isolation_words
 
 
 def print_summary(console: Console, result: Result) -> None:
     """The score, what it is made of, and what went wrong."""
-    console.print(_table(result) if result.online is None else learning_table(result))
+    if result.status_counts.keys() - {"missing"}:  # else there is nothing to be seen in it
+        console.print(_table(result) if result.online is None else learning_table(result))
     for line in notes(result):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
@@ -69,8 +70,14 @@ def notes(result: Result) -> list[str]:
     if retried := sum(episode.attempt > 0 for episode in result.episodes):
         lines.append(f"{retried} episodes are of a second or later try")
     if result.ended_early is not None:
-        lines.append(f"ended early, {result.ended_early.status}: {result.ended_early.what}")
+        lines.append(f"ended early, {ended(result.ended_early)}")
     return lines
+
+
+def ended(ending: Ending) -> str:
+    """How a run ended, whose fault it was first: `agent_error: KeyError`, or `interrupted; …`."""
+    told = ending.what.startswith(ending.status)
+    return ending.what if told else f"{ending.status}: {ending.what}"
 
 
 def _missing(result: Result) -> list[str]:
@@ -78,11 +85,13 @@ def _missing(result: Result) -> list[str]:
     if not faults:
         return []
     counted = ", ".join(f"{n} {status}" for status, n in faults.items())
+    told = (
+        f"PARTIAL: {counted}, of {result.coverage.cells_planned} episodes; each counts as a failure"
+    )
+    if not result.coverage.cells_completed:
+        return [f"{told}, and none was completed"]
     completed = result.success.completed_only.mean_success_rate
-    return [
-        f"PARTIAL: {counted}, of {result.coverage.cells_planned} episodes; each counts as a "
-        f"failure (success of those completed: {completed:.3f})"
-    ]
+    return [f"{told} (success of those completed: {completed:.3f})"]
 
 
 def _interval(interval: Interval) -> str:

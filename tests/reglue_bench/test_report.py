@@ -98,7 +98,7 @@ def test_what_ended_a_run_early_is_told(tmp_path: Path) -> None:
     ending = Ending(status="agent_timeout", what="the agent did not answer within 60 s\nits log")
     result = make_result(Play(missing=20)).model_copy(update={"ended_early": ending})
     assert (
-        "It ended early (agent_timeout): the agent did not answer within 60 s"
+        "It ended early, agent_timeout: the agent did not answer within 60 s"
         in read(tmp_path, result).text
     )
 

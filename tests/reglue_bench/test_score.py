@@ -55,8 +55,15 @@ def test_returns_are_those_of_episodes_that_were_played() -> None:
     result = scored(corridor_plan(), rows)
     returns = {task: list(of) for task, of in result.episode_returns_per_task.items()}
     assert returns == {"a": [2.0, 4.0], "b": []}
-    assert result.returns_per_task == {"a": 3.0, "b": None}
-    assert result.mean_returns == 3.0
+    assert result.returns_per_task == {"a": None, "b": None}  # no worst one is known
+    assert result.mean_returns is None
+
+
+def test_an_episode_that_was_not_played_to_its_end_is_worth_the_worst_return() -> None:
+    rows = [row(0, return_=2.0), row(2, return_=4.0), row(4, status="agent_abandoned", return_=9.0)]
+    result = scored(corridor_plan(worst_performance=-6.0), rows)
+    assert result.returns_per_task == {"a": 0.0, "b": -6.0}
+    assert result.mean_returns == -3.0
 
 
 def test_nothing_played_scores_zero_and_has_no_return() -> None:

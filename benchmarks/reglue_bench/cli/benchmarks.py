@@ -127,7 +127,7 @@ def _tasks(name: str, procedure: str) -> Table:
             sets.insert(0, task_set(name, "train"))
     table = Table(title=Text(f"{name}, {procedure}"))
     for tasks in sets:
-        table.add_column(f"{tasks.split}, {len(tasks.tasks)} tasks")
+        table.add_column(f"{tasks.split}, {len(tasks.tasks)} task{'s' * (len(tasks.tasks) > 1)}")
     for place in range(max(len(tasks.tasks) for tasks in sets)):
         table.add_row(*(t.tasks[place] if place < len(t.tasks) else "" for t in sets))
     return table

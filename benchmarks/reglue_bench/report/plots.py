@@ -29,7 +29,8 @@ def run_plots(result: Result, *, prefix: str) -> list[Plot]:
     if result.before_adaptation is not None:
         plots.append(adaptation(result, result.before_adaptation, plot_id=f"{prefix}-adaptation"))
     plots.append(goal_map(result, plot_id=f"{prefix}-goals"))
-    plots.append(steps_to_success(result, plot_id=f"{prefix}-steps"))
+    if any(row.success for row in result.episodes if row.phase == "evaluate"):
+        plots.append(steps_to_success(result, plot_id=f"{prefix}-steps"))
     return plots
 
 

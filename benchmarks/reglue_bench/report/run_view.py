@@ -18,6 +18,7 @@ from reglue_bench.report.words import (
     seconds,
 )
 from reglue_bench.result import Result
+from reglue_bench.summary import ended
 from reglue_bench.words import isolation_words
 
 SHADES = {
@@ -125,8 +126,12 @@ def ending_and_baseline(result: Result) -> list[str]:
     """What a reader of any score has to know."""
     notes = []
     if result.ended_early is not None:
-        words = result.ended_early.what.splitlines()[0]
-        notes.append(f"It ended early ({result.ended_early.status}): {words}")
+        notes.append(f"It ended early, {ended(result.ended_early).splitlines()[0]}")
+    if 2 * result.clipped_steps > result.steps.counted:
+        notes.append(
+            f"In {count(result.clipped_steps)} of {plural(result.steps.counted, 'step')} the "
+            "action lay out of bounds and was clipped: the agent may have another scale in mind."
+        )
     if result.baseline:
         notes.append(
             "A baseline, not to be ranked: this run was told what the benchmark hides "

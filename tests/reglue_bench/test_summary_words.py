@@ -1,0 +1,29 @@
+"""What a summary says where little was played."""
+
+from __future__ import annotations
+
+from reglue_bench.report.plots import run_plots
+from reglue_bench.result import Ending
+from reglue_bench.summary import ended, notes
+from tests.reglue_bench.results import Play, make_result
+
+
+def test_where_nothing_was_completed_no_success_of_that_is_told() -> None:
+    result = make_result(Play(tasks=["t"], goals=3, missing=3))
+    [line] = [each for each in notes(result) if each.startswith("PARTIAL")]
+    assert line.endswith("and none was completed")
+
+
+def test_how_it_ended_is_said_once() -> None:
+    assert ended(Ending(status="interrupted", what="interrupted; --resume continues it")) == (
+        "interrupted; --resume continues it"
+    )
+    assert ended(Ending(status="agent_error", what="KeyError: coffee")) == (
+        "agent_error: KeyError: coffee"
+    )
+
+
+def test_without_a_success_there_is_no_plot_of_steps_to_it() -> None:
+    shown, hidden = (run_plots(make_result(Play(rate=rate)), prefix="r") for rate in (2.0, -1.0))
+    assert "r-steps" in [plot.id for plot in shown]
+    assert "r-steps" not in [plot.id for plot in hidden]
