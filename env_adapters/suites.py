@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,6 +32,7 @@ class SuiteName:
 
 
 _GYMNASIUM = "env_adapters.gymnasium:Gymnasium"
+_SCHEDULE = "env_adapters.curricula.suite:Schedule"
 _ARCADE = "env_adapters.arcade:Reglue/Arcade-v0"
 
 BUILT_IN: Mapping[str, SuiteName] = {
@@ -45,15 +48,20 @@ BUILT_IN: Mapping[str, SuiteName] = {
 _META_WORLD = re.compile(r"M[TL]\d*(:.*)?")
 
 
-def suite_name(name: str, arguments: Mapping[str, Any] | None = None) -> SuiteName:
+def suite_name(
+    name: str, arguments: Mapping[str, Any] | None = None, key: bytes | None = None
+) -> SuiteName:
     """The suite that a command line names.
 
     One of `known_suite`, `module:factory` or `file.py:factory`; `arguments` are more keywords
-    of its factory. Raises UsageError.
+    of its factory. With a `key`, what our own suites draw once (goals, and a schedule's pools)
+    is drawn with that, so that nobody finds it by trying seeds. Raises UsageError.
     """
+    if _META_WORLD.fullmatch(name):
+        return _meta_world(name, dict(arguments or {}), key)
     known = known_suite(name, arguments)
     if known is not None:
-        return known
+        return known if key is None else _keyed(known, key)
     if re.search(r":\w+$", name):
         return SuiteName(name, dict(arguments or {}))
     raise UnknownName(
@@ -85,23 +93,35 @@ def known_suite(name: str, arguments: Mapping[str, Any] | None = None) -> SuiteN
     return None
 
 
+def _keyed(suite: SuiteName, key: bytes) -> SuiteName:
+    """With another seed in place of one that draws what may be hidden."""
+    config = suite.config
+    if suite.factory == _GYMNASIUM and config.get("goals"):
+        name, size = "goal_seed", 16
+    elif suite.factory == _SCHEDULE:
+        name, size = "seed", 8  # bytes: Chance takes no more
+    else:
+        return suite
+    words = f"reglue {name} {config.get('id')} {config.get(name, 0)}"
+    digest = hmac.digest(key, words.encode(), hashlib.sha256)
+    return SuiteName(suite.factory, {**config, name: int.from_bytes(digest[:size], "big")})
+
+
 def _schedule(name: str, arguments: dict[str, Any]) -> SuiteName:
     """The schedule in a file."""
     from env_adapters.curricula.file import read_schedule
 
-    return SuiteName(
-        "env_adapters.curricula.suite:Schedule", {**read_schedule(Path(name)), **arguments}
-    )
+    return SuiteName(_SCHEDULE, {**read_schedule(Path(name)), **arguments})
 
 
-def _meta_world(name: str, arguments: dict[str, Any]) -> SuiteName:
-    """A task set of Meta-World, or its `split`, with the goals of `seed`."""
+def _meta_world(name: str, arguments: dict[str, Any], key: bytes | None = None) -> SuiteName:
+    """A task set of Meta-World, or its `split`, with the goals of `seed`, or of `key` and it."""
     from env_adapters.metaworld import draw_goals, task_set
 
     seed, split = arguments.pop("seed", 0), arguments.pop("split", None)
     check_whole("seed", seed, 0)
     tasks = task_set(name, split)
-    goals = draw_goals(tasks, seed)
+    goals = draw_goals(tasks, seed, key=key)
     config = {"goals": {task: [list(goal) for goal in of] for task, of in goals.items()}}
     return SuiteName(
         "env_adapters.metaworld:MetaWorld",

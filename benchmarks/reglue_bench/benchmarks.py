@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from env_adapters import SuiteName
@@ -12,6 +13,7 @@ from reglue.errors import UnknownName, UsageError
 from reglue_bench.custom import is_custom
 from reglue_bench.declared import WAIT
 from reglue_bench.environments import Declare, custom_plan, environment_plan, remote_plan
+from reglue_bench.keys import cell_key, commitment, goal_key
 from reglue_bench.parameters import (
     METAWORLD,
     check_parameters,
@@ -38,11 +40,16 @@ Drawing = Callable[[int, int], None]
 def make_plan(
     settings: Settings, drawing: Drawing | None = None, declare: Declare | None = None
 ) -> Plan:
-    """The plan of a run.
+    """The plan of a run; its goals and cells are keyed by the settings' secret, if there is one.
 
     `declare` brings an environment that dials in. Raises UsageError for settings that the
     benchmark cannot be played with, and what `declare` does.
     """
+    plan = _plan(settings, drawing, declare)
+    return replace(plan, cells=commitment(cell_key(settings.secret)))
+
+
+def _plan(settings: Settings, drawing: Drawing | None, declare: Declare | None) -> Plan:
     if is_custom(settings.benchmark):
         plan = custom_plan(settings)
         _check_name(plan, settings.benchmark)
@@ -111,7 +118,7 @@ def _metaworld_plan(settings: Settings, drawing: Drawing | None) -> Plan:
     procedure = PROCEDURES[tasks.family]
     check_parameters(settings, procedure)
     seed = chosen(settings.seed, 0)
-    goals = draw_goals(tasks, seed, drawing)
+    goals = draw_goals(tasks, seed, drawing, key=goal_key(settings.secret))
     variants = {task: len(of) for task, of in goals.items()}
     own = own_parameters(settings, procedure, variants)
     suite = SuiteName(

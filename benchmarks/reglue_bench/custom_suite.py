@@ -15,6 +15,7 @@ from env_adapters.suites import suite_name
 from reglue.errors import UnknownName, UsageError
 from reglue.loading import find
 from reglue_bench.custom import Custom, Task
+from reglue_bench.keys import goal_key
 from reglue_bench.suites import build, located, schedule_in
 from reglue_bench.variant_lists import numbers
 
@@ -27,7 +28,7 @@ def custom_suite(custom: Custom) -> SuiteName:
     Raises UsageError: what is wrong, and on which line.
     """
     about, file = custom.about, custom.file
-    suites = _Suites(file.path.parent)
+    suites = _Suites(file.path.parent, goal_key(custom.settings.secret))
     tasks: Mapping[str, Task] = about.tasks
     if not tasks:
         with file.at("environment"):
@@ -65,8 +66,10 @@ def _task(name: str, task: Task, custom: Custom, suites: _Suites) -> dict[str, A
 class _Suites:
     """The suites of a file: each is made, and stands in the plan, once."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, key: bytes | None) -> None:
+        """`key` draws their goals; None: their seeds do."""
         self._folder = folder
+        self._key = key
         self._made: dict[str, tuple[SuiteName, Suite]] = {}
         self._used: list[SuiteName] = []
 
@@ -83,9 +86,9 @@ class _Suites:
         if key not in self._made:
             is_schedule = environment.endswith((".toml", ".json"))
             named = (
-                schedule_in(self._folder, environment, arguments)
+                schedule_in(self._folder, environment, arguments, self._key)
                 if is_schedule
-                else suite_name(environment, arguments)
+                else suite_name(environment, arguments, self._key)
             )
             suite = build(located(named, self._folder))
             self._made[key] = _in_order(named, self._folder), suite

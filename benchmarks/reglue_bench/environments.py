@@ -12,6 +12,7 @@ from reglue.errors import UsageError
 from reglue_bench.custom import read_custom
 from reglue_bench.custom_suite import custom_suite
 from reglue_bench.declared import Declared
+from reglue_bench.keys import goal_key
 from reglue_bench.parameters import (
     check_parameters,
     chosen,
@@ -131,9 +132,10 @@ def _plan(
 
 def _named(settings: Settings, name: str) -> SuiteName:
     """The environment called `name`; a schedule's path is the settings' folder's."""
+    arguments, key = settings.environment_args, goal_key(settings.secret)
     if name.endswith((".toml", ".json")):
-        return schedule_in(Path(settings.directory), name, settings.environment_args)
-    return suite_name(name, settings.environment_args)
+        return schedule_in(Path(settings.directory), name, arguments, key)
+    return suite_name(name, arguments, key)
 
 
 def _check_settings(settings: Settings, besides: Sequence[str] = ()) -> None:

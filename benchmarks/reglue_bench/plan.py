@@ -6,12 +6,13 @@ import hashlib
 import hmac
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from env_adapters import Cell, SuiteName
 from glue_server import Order
 from reglue.calls import Phase
+from reglue_bench.keys import PUBLIC
 
 Parameter = bool | int | float | str
 
@@ -42,6 +43,8 @@ class Plan:
     suite: SuiteName
     variants: Mapping[str, int]  # task -> how many it has, in the order of tasks
     baseline: tuple[str, ...] = ()  # what agents are told that the benchmark hides
+    cells: str = PUBLIC  # commitment to the key of cells' seeds
+    order_key: str = ""  # of one run: in which order trials are played; changes no cell
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -55,8 +58,14 @@ class Plan:
 
     @property
     def sha256(self) -> str:
-        """Hash of the whole plan, hexadecimal."""
-        return hashlib.sha256(self.to_json().encode()).hexdigest()
+        """Hash of all that runs of this plan share, hexadecimal."""
+        fields = asdict(self)
+        del fields["order_key"]
+        if self.cells == PUBLIC:
+            del fields["cells"]
+        if self.procedure == "meta-learning" and self.estimator == "goals":
+            fields["trials"] = "shuffled"  # as they once were not
+        return hashlib.sha256(_json(fields).encode()).hexdigest()
 
     @property
     def goals_sha256(self) -> str:
@@ -70,7 +79,7 @@ class Plan:
 
     def to_json(self) -> str:
         """One line of JSON; the order of tasks is kept, as it means something."""
-        return json.dumps(asdict(self), separators=(",", ":"))
+        return _json(asdict(self))
 
     @staticmethod
     def from_json(text: str) -> Plan:
@@ -79,10 +88,20 @@ class Plan:
         suite, baseline = SuiteName(**fields.pop("suite")), tuple(fields.pop("baseline"))
         return Plan(**fields, suite=suite, baseline=baseline)
 
-    def order(self, unit: int, cell: PlanCell, secret: bytes) -> Order:
-        """What the glue is asked to play for a cell; the agent's seed is keyed by `secret`."""
-        seed = hashlib.sha256(f"reglue cell {self.seed} {unit} {cell.k}".encode()).digest()
-        start = hmac.digest(secret, f"reglue start {unit} {cell.k}".encode(), hashlib.sha256)
+    def order(
+        self, unit: int, cell: PlanCell, starts: bytes, cell_key: bytes | None = None
+    ) -> Order:
+        """What the glue is asked to play for a cell.
+
+        `starts` keys the agent's seed, and `cell_key` the cell's, unless the plan's is public.
+        """
+        drawn_as, k = cell.drawn_as or (unit, cell.k)
+        words = f"reglue cell {self.seed} {drawn_as} {k}".encode()
+        if cell_key is None:
+            seed = hashlib.sha256(words).digest()
+        else:
+            seed = hmac.digest(cell_key, words, hashlib.sha256)
+        start = hmac.digest(starts, f"reglue start {unit} {cell.k}".encode(), hashlib.sha256)
         return Order(
             unit=unit,
             k=cell.k,
@@ -106,17 +125,7 @@ class PlanCell:
     variant: int
     repeat: int
     phase: str  # a key of PHASES
-
-
-def run_secret(seed: int, secret: str | None = None) -> bytes:
-    """The key of start seeds, 32 bytes.
-
-    Without a `secret` it follows from the seed: a run repeated with its seed repeats its
-    agents' chance, but an agent could find out which cell a start seed belongs to by
-    trying small seeds. Who hosts agents of others gives a secret.
-    """
-    text = f"reglue run secret {seed}" if secret is None else f"reglue own secret {secret}"
-    return hashlib.sha256(text.encode()).digest()
+    drawn_as: tuple[int, int] | None = None  # the unit and k of its seed, if not its own
 
 
 def difference(
@@ -125,7 +134,7 @@ def difference(
     """What differs, one line each: `slots: 10 before, 4 now`; of many only the first."""
     # Other goals follow from these: fifty lines of numbers would say no more.
     follow = (before.seed, before.benchmark) != (now.seed, now.benchmark)
-    old, new = json.loads(before.to_json()), json.loads(now.to_json())
+    old, new = (json.loads(replace(each, order_key="").to_json()) for each in (before, now))
     old["order of tasks"], new["order of tasks"] = before.tasks, now.tasks
     lines = [
         f"{path}: {_short(was)} {called[0]}, {_short(is_)} {called[1]}"
@@ -134,6 +143,10 @@ def difference(
     ]
     more = len(lines) - _MOST_DIFFERENCES
     return [*lines[:_MOST_DIFFERENCES], f"and {more} more"] if more > 0 else lines
+
+
+def _json(fields: Mapping[str, Any]) -> str:
+    return json.dumps(fields, separators=(",", ":"))
 
 
 def _differences(old: Any, new: Any, path: str) -> Iterator[tuple[str, Any, Any]]:

@@ -6,7 +6,7 @@ import contextlib
 import json
 import time
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,9 +17,10 @@ from reglue.errors import AgentFault, EnvironmentFault, PlanDiffers
 from reglue.loading import checkpoint_sha256
 from reglue_bench.agents import AgentHost, ObjectHost, served_host
 from reglue_bench.declared import check_declared, is_remote
+from reglue_bench.keys import PUBLIC, Submission, cell_key
 from reglue_bench.ledger import AGENT_NAME, ISOLATION, Ledger, Totals
 from reglue_bench.partners import Partners
-from reglue_bench.plan import Plan, difference, run_secret
+from reglue_bench.plan import Plan, difference
 from reglue_bench.pools import LentPool, make_pool
 from reglue_bench.procedures import Procedure, Todo, Todos, procedure_of
 from reglue_bench.recorder import Recorder
@@ -38,6 +39,7 @@ WORKER_LOG = "workers.log"
 class Request:
     """What is to be carried out: settings, their plan, and an agent object if there is one.
 
+    `entrant` is the name of its agent in a bake-off, in which each has a chance of its own.
     `partners` are those that have come already; they are let go when the run is over.
     `pool` has the plan's environments, and is left to whom it belongs.
     """
@@ -45,6 +47,7 @@ class Request:
     settings: Settings
     plan: Plan
     agent: object | None = None
+    entrant: str = ""
     retry_faults: bool = False
     partners: Partners | None = None
     pool: Pool | None = None
@@ -52,17 +55,27 @@ class Request:
 
 def begin(folder: Path, request: Request) -> Ledger:
     """A new ledger in `folder`. Raises RunExists, NotAnAgent (no such checkpoint)."""
+    plan, secret = request.plan, request.settings.secret
+    own = Submission.new(plan.seed, secret, request.entrant)
+    cells = None if plan.cells == PUBLIC else cell_key(secret)
     return Ledger.create(
         folder,
         {
-            # The secret itself is kept as the key that was made of it, and nowhere else.
+            # The secret itself is kept as the keys that were made of it, and nowhere else.
             "settings": request.settings.without_secrets().model_dump_json(),
-            "plan": request.plan.to_json(),
-            "secret": run_secret(request.plan.seed, request.settings.secret).hex(),
+            "plan": replace(plan, order_key=own.order.hex()).to_json(),
+            "secret": own.starts.hex(),
+            "cell key": "" if cells is None else cells.hex(),
+            "submission": own.nonce,
             **_agent_facts(request.settings),
             **{f"version {name}": version for name, version in _versions(request).items()},
         },
     )
+
+
+def kept_cell_key(about: Mapping[str, str]) -> bytes | None:
+    """The key of a run's cells, of what its ledger was begun with."""
+    return bytes.fromhex(about.get("cell key", "")) or None
 
 
 def check_same(ledger: Ledger, request: Request) -> None:
@@ -77,6 +90,8 @@ def check_same(ledger: Ledger, request: Request) -> None:
         before, after = about.get(name, "none"), now.get(name, "none")
         if before != after:
             lines.append(f"{name}: {before} before, {after} now")
+    if lines and Plan.from_json(about["plan"]).cells != request.plan.cells:
+        lines.append("a run goes on with the --secret (REGLUE_SECRET) that it was begun with")
     if lines:
         raise PlanDiffers("this run was begun otherwise; " + "; ".join(lines))
 
@@ -89,6 +104,7 @@ def carry_out(folder: Path, ledger: Ledger, request: Request, watcher: Watcher) 
     all is done.
     """
     began = time.perf_counter()
+    request = _as_begun(ledger, request)
     with uninterrupted():
         session = _Session(folder, ledger, request, watcher, began)
         try:
@@ -205,11 +221,12 @@ class _Session:
                 executed=lambda: self._stage.executed,
             )
         )
-        secret = bytes.fromhex(self._ledger.about["secret"])
+        about = self._ledger.about
+        starts, cells = bytes.fromhex(about["secret"]), kept_cell_key(about)
         self._procedure.play(
             self._stage,
             todo,
-            order=lambda unit, cell: plan.order(unit, cell, secret),
+            order=lambda unit, cell: plan.order(unit, cell, starts, cells),
             record=partial(self._record, recorder),
             watch=self._watcher.outcome,
         )

@@ -23,6 +23,7 @@ from glue_server.sandbox import SandboxName
 from glue_server.timeouts import Timeouts
 from reglue.errors import BadArgument, UsageError
 from reglue.transport import Transport
+from reglue_bench.keys import MIN_SECRET
 
 Count = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -74,7 +75,7 @@ class Settings(BaseModel):
     label: str | None = None
     training_seed: int | None = None
 
-    # Keeps agents from telling cells by their start seeds; None: follows from the seed.
+    # Keys goals, cells, start seeds and the order of trials; None: they follow from the seed.
     secret: str | None = None
 
     # How it is carried out: not in the plan, as rows do not depend on it.
@@ -106,6 +107,15 @@ class Settings(BaseModel):
     def _one_agent(self) -> Self:
         if self.agent and self.agent_cmd:
             raise ValueError("give --agent or --agent-cmd, not both")
+        return self
+
+    @model_validator(mode="after")
+    def _strong_secret(self) -> Self:
+        if self.secret is not None and len(self.secret) < MIN_SECRET:
+            raise ValueError(
+                f"--secret (REGLUE_SECRET): got {len(self.secret)} characters, wanted "
+                f"{MIN_SECRET} or more that nobody can guess, such as `openssl rand -hex 16` prints"
+            )
         return self
 
     @property

@@ -69,7 +69,7 @@ def success_by_goal(results: Sequence[Result]) -> dict[str, dict[int, FloatArray
     if len({result.goals_sha256 for result in results}) > 1:
         return {}  # variant 3 of one is another goal than variant 3 of the other
     shared = same_plan(results)
-    runs = [_by_cell(result.episodes, named=not shared) for result in results]
+    runs = [_by_cell(result.episodes) for result in results]
     cells = set(runs[0]).union(*runs) if shared else set(runs[0]).intersection(*runs)
     goals: dict[Goal, list[list[bool]]] = {}  # an entry an episode, in it one a run
     for cell in sorted(cells):
@@ -100,11 +100,9 @@ def _evaluated(episodes: Iterable[EpisodeRow]) -> list[EpisodeRow]:
     return [row for row in episodes if row.phase == "evaluate"]
 
 
-def _by_cell(episodes: Iterable[EpisodeRow], *, named: bool) -> dict[Cell, bool]:
-    """Success by (task, variant, unit, k); `named`: by (…, repeat, place), in any plan."""
+def _by_cell(episodes: Iterable[EpisodeRow]) -> dict[Cell, bool]:
+    """Success by (task, variant, repeat, place): each run plays its cells in its own order."""
     rows = sorted(_evaluated(episodes), key=lambda row: (row.unit, row.k))
-    if not named:
-        return {(row.task, row.variant, row.unit, row.k): row.success for row in rows}
     cells: dict[Cell, bool] = {}
     places: dict[tuple[str, int, int], int] = {}
     for row in rows:

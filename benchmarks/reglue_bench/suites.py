@@ -55,9 +55,11 @@ def located(suite: SuiteName, folder: Path) -> SuiteName:
     return SuiteName(from_root(suite.factory), _changed(suite.config, from_root))
 
 
-def schedule_in(folder: Path, name: str, arguments: Mapping[str, Any]) -> SuiteName:
+def schedule_in(
+    folder: Path, name: str, arguments: Mapping[str, Any], key: bytes | None = None
+) -> SuiteName:
     """The schedule in a file of `folder`; files of Python in it are named from there."""
-    suite = suite_name(str(folder / name), arguments)
+    suite = suite_name(str(folder / name), arguments, key)
 
     def from_folder(text: str) -> str:
         return text.removeprefix(f"{folder}/") if _NAMED.fullmatch(text) else text

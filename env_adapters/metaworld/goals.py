@@ -6,7 +6,11 @@ is the k-th `Task` of that name in the benchmark's `train_tasks` or `test_tasks`
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+import hmac
+import json
+from collections.abc import Callable, Iterator
+from itertools import count, repeat
 
 import numpy as np
 
@@ -24,9 +28,16 @@ SEEDS = 2**32
 
 
 def draw_goals(
-    tasks: TaskSet, seed: int, progress: Callable[[int, int], None] | None = None
+    tasks: TaskSet,
+    seed: int,
+    progress: Callable[[int, int], None] | None = None,
+    *,
+    key: bytes | None = None,
 ) -> dict[str, tuple[Goal, ...]]:
     """The 50 goals of each task, in order, as `metaworld.<Benchmark>(seed=seed)` has them.
+
+    There are 2^32 such draws, which can be tried one by one. With a `key`, each goal is drawn
+    the same way from a stream of its own, which begins with 256 bits of HMAC-SHA256.
 
     Only the set's own split is drawn. Takes a millisecond a task where it is known how
     this version of metaworld draws, else half a second: a reset for each goal.
@@ -45,27 +56,34 @@ def draw_goals(
     draw = _draw if is_proved() else draw_by_resets
     goals: dict[str, tuple[Goal, ...]] = {}
     for stream in tasks.streams:
-        chance = np.random.RandomState(seed + stream.seed_offset)
+        public = repeat(np.random.RandomState(seed + stream.seed_offset))
         for task in stream.tasks:
-            goals[task] = draw(task, chance)
+            words = [tasks.family, tasks.split, seed, stream.seed_offset, *stream.tasks, task]
+            goals[task] = draw(task, public if key is None else _keyed(key, json.dumps(words)))
             if progress is not None:
                 progress(len(goals), len(tasks.tasks))
     return goals
 
 
-def _draw(task: str, chance: np.random.RandomState) -> tuple[Goal, ...]:
-    return tuple(DRAWS[task].goal(chance) for _ in range(VARIANTS))
+def _keyed(key: bytes, words: str) -> Iterator[np.random.RandomState]:
+    for variant in count():
+        digest = hmac.digest(key, f"reglue goal {words} {variant}".encode(), hashlib.sha256)
+        yield np.random.RandomState(np.frombuffer(digest, "<u4"))
 
 
-def draw_by_resets(task: str, chance: np.random.RandomState) -> tuple[Goal, ...]:
-    """The next goals of the stream, drawn as `metaworld._make_tasks` does: one a reset."""
+def _draw(task: str, chance: Iterator[np.random.RandomState]) -> tuple[Goal, ...]:
+    return tuple(DRAWS[task].goal(next(chance)) for _ in range(VARIANTS))
+
+
+def draw_by_resets(task: str, chance: Iterator[np.random.RandomState]) -> tuple[Goal, ...]:
+    """The next goals, drawn as `metaworld._make_tasks` does: one a reset."""
     env = metaworld("env_dict").ALL_V3_ENVIRONMENTS[task]()
     env._freeze_rand_vec = False
     env._set_task_called = True
     env.seeded_rand_vec = True  # draw from np_random, not from NumPy's global stream
-    env.np_random = chance
     goals = []
     for _ in range(VARIANTS):
+        env.np_random = next(chance)
         env.reset()
         goals.append(tuple(env._last_rand_vec.tolist()))
     env.close()

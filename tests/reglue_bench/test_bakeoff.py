@@ -66,7 +66,7 @@ def test_every_agent_plays_the_same_plan_in_a_process_of_its_own(
     assert [*results] == ["seeded", "program", "still"]
     assert len({result.plan_sha256 for result in results.values()}) == 1
     assert all(result.complete and not result.faults for result in results.values())
-    assert rows(results["seeded"]) == rows(results["program"])
+    assert rows(results["seeded"]) != rows(results["program"])  # as start seeds are each one's own
     assert rows(results["seeded"]) != rows(results["still"])
 
 

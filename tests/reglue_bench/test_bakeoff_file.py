@@ -13,6 +13,7 @@ from reglue_bench.cli.bakeoff import bakeoff
 from reglue_bench.settings import Settings
 from tests.reglue_bench.bakeoffs import write
 
+SECRET = "kept by who hosts the agents"
 TWO = '[agents.a]\nagent = "random"\n[agents.b]\nagent = "constant"\n'
 MT10 = '[benchmark]\nname = "MT10"\n'
 
@@ -33,7 +34,7 @@ wait = true
 """,
         benchmark='[benchmark]\nname = "MT10"\nseed = 4\nnum_episodes = 2\nbank = 1\n',
     )
-    first, second, third = read_bakeoff(path, {"listen": "127.0.0.1:4096", "secret": "s"})
+    first, second, third = read_bakeoff(path, {"listen": "127.0.0.1:4096", "secret": SECRET})
     shared = Settings(
         hidden=[path.resolve()],
         benchmark="MT10",
@@ -41,7 +42,7 @@ wait = true
         num_episodes=2,
         bank=1.0,
         listen="127.0.0.1:4096",
-        secret="s",
+        secret=SECRET,
         directory=str(tmp_path),
     )
     arguments = {"gain": "8", "quick": "true", "checkpoint": "w.npz", "word": '"8"', "rate": "0.5"}

@@ -56,7 +56,7 @@ def test_what_is_left_to_play_holds_few_bytes_an_episode() -> None:
     """Of either queue, with what it makes while it is made."""
 
     def shuffled(todo: Todos) -> Queue:
-        return Shuffled(todo, lambda each: each.unit)
+        return Shuffled(todo, b"key")
 
     def by_task(todo: Todos) -> Queue:
         return ByTask(todo, tasks=10, slots=4)

@@ -15,8 +15,8 @@ from glue_server import LocalPool, LocalPort, Order, Outcome, SlotGlue, Timeouts
 from reglue import Phase
 from reglue_bench import evaluate
 from reglue_bench.evaluation import start
+from reglue_bench.keys import run_secret
 from reglue_bench.ledger import Ledger
-from reglue_bench.plan import run_secret
 from reglue_bench.procedures import Online, procedure_of
 from reglue_bench.result import LearningRun, OnlineScore, Result
 from reglue_bench.run import Request, carry_out, check_same

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from env_adapters import SuiteName
-from reglue_bench.plan import Plan, difference, run_secret
+from reglue_bench.keys import run_secret
+from reglue_bench.plan import Plan, difference
 from reglue_bench.procedures import procedure_of
 from tests.reglue_bench.toys import corridor_plan
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from glue_server import Order, Outcome
-from reglue_bench.plan import PlanCell, run_secret
+from reglue_bench.keys import Submission
+from reglue_bench.plan import PlanCell
 from reglue_bench.procedures import Todo
 from reglue_bench.procedures.queues import ByTask, Queue, Shuffled
 from tests.reglue_bench.toys import corridor_plan
@@ -47,17 +48,15 @@ def test_a_spoiled_unit_is_next() -> None:
 
 
 def test_where_tasks_are_hidden_the_order_follows_the_secret_alone() -> None:
-    def order(secret: str) -> list[int | None]:
-        key = run_secret(0, secret)
-        plan = corridor_plan()
-        queue = Shuffled(todo(50), lambda one: plan.order(one.unit, CELL, key).start_seed)
-        return taken(queue, range(51))
+    def order(key: bytes) -> list[int | None]:
+        return taken(Shuffled(todo(50), key), range(51))
 
-    assert order("a") == order("a")
-    assert order("a") != order("b")
-    assert sorted(order("a")[:50]) == list(range(50))  # type: ignore[type-var]
-    assert order("a")[:50] != list(range(50))
-    assert order("a")[50] is None
+    one, other = (Submission.new(0, "a secret of a host").order for _ in range(2))
+    assert order(one) == order(one)
+    assert order(one) != order(other)
+    assert sorted(order(one)[:50]) == list(range(50))  # type: ignore[type-var]
+    assert order(one)[:50] != list(range(50))
+    assert order(one)[50] is None
 
 
 def order_of(unit: int) -> Order:

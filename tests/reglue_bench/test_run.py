@@ -293,16 +293,6 @@ def test_what_was_played_is_kept_when_the_rest_cannot_be_played_as_asked(tmp_pat
     assert continued(tmp_path, replace(request, agent=Seeded())).complete
 
 
-def test_a_secret_of_ones_own_changes_start_seeds_and_is_kept_nowhere(tmp_path: Path) -> None:
-    plan = corridor_plan()
-    known = play(tmp_path / "known", plan, Seeded())
-    hidden = play(tmp_path / "hidden", plan, Seeded(), secret="open sesame")
-    again = play(tmp_path / "again", plan, Seeded(), secret="open sesame")
-    assert rows(known) != rows(hidden) == rows(again)
-    with Ledger(tmp_path / "hidden") as ledger:
-        assert "open sesame" not in str(ledger.about)
-
-
 def test_time_spent_waiting_for_an_agent_is_the_agents(tmp_path: Path) -> None:
     result = play(tmp_path, corridor_plan(), "wait", connect_timeout=0.5)
     assert result.seconds.agent >= 0.5 > result.seconds.glue

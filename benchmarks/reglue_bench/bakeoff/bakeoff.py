@@ -103,7 +103,7 @@ class Bakeoff:
         begun: list[Ledger] = []
         with ExitStack() as undo:
             for entrant in missing:
-                request = Request(entrant.settings, self._plan)
+                request = Request(entrant.settings, self._plan, entrant=entrant.name)
                 begun.append(begin(self._folder / entrant.name, request))
                 undo.callback(begun[-1].forget)
             undo.pop_all()

@@ -48,16 +48,20 @@ def procedure_of(plan: Plan) -> Procedure:
     names = PARAMETERS.get(plan.procedure, ())
     given = plan.parameters
     own: dict[str, Any] = {name: given[name] for name in names if name in given}
+    key = bytes.fromhex(plan.order_key)
     match plan.procedure:
         case "multi-task" if plan.estimator == "metaworld":
             shows = _shows_tasks(plan)
-            return DrawnMultiTask(plan.variants, seeds=_seeds(plan), shows_tasks=shows, **own)
+            return DrawnMultiTask(
+                plan.variants, seeds=_seeds(plan), shows_tasks=shows, order_key=key, **own
+            )
         case "meta-learning" if plan.estimator == "metaworld":
             return DrawnMetaLearning(plan.variants, seed=plan.seed, **own)
         case "multi-task":
-            return MultiTask(plan.variants, shows_tasks=_shows_tasks(plan), **own)
+            shows = _shows_tasks(plan)
+            return MultiTask(plan.variants, shows_tasks=shows, order_key=key, **own)
         case "meta-learning":
-            return MetaLearning(plan.variants, **own)
+            return MetaLearning(plan.variants, order_key=key, **own)
         case "online":
             return Online(plan.variants, **own)
         case other:

@@ -29,8 +29,11 @@ class DrawnMultiTask(MultiTask):
         seeds: Sequence[int],  # one a task
         num_episodes: int,
         shows_tasks: bool = False,
+        order_key: bytes = b"",
     ) -> None:
-        super().__init__(variants, num_episodes=num_episodes, shows_tasks=shows_tasks)
+        super().__init__(
+            variants, num_episodes=num_episodes, shows_tasks=shows_tasks, order_key=order_key
+        )
         self._drawn = [
             _drawn(count, _chance(seed), num_episodes)
             for count, seed in zip(variants.values(), seeds, strict=True)
@@ -77,7 +80,7 @@ class DrawnMetaLearning(MetaLearning):
                 "--estimator metaworld wants as many "
                 "sub-environments for each task, and as many goals for each of these"
             )
-        self._waves = list(
+        self._in_lockstep = list(
             zip(
                 *(
                     _cycles(task, list(range(place, count, share)), seed=seed, draws=num_evals)
@@ -89,8 +92,8 @@ class DrawnMetaLearning(MetaLearning):
         )
 
     def trials(self, unit: int) -> Sequence[Trial]:
-        """The trials of a wave, in the order of sub-environments."""
-        return self._waves[unit]
+        """The trials of a wave, in the order of sub-environments: upstream's, and no other."""
+        return self._in_lockstep[unit]
 
 
 def _drawn(count: int, chance: np.random.Generator, episodes: int) -> tuple[array[int], array[int]]:

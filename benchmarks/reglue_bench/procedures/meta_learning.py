@@ -16,6 +16,7 @@ from reglue.calls import Phase
 from reglue.errors import AgentFault
 from reglue_bench.plan import PlanCell
 from reglue_bench.procedures.procedure import Agents, MakeOrder, Record, Todo, Watch
+from reglue_bench.procedures.queues import shuffled
 
 GOALS = 40
 """Variants of a task that are played: "each of them also has 40 goal positions"."""
@@ -28,10 +29,15 @@ class Trial:
     task: str
     variant: int
     round: int  # how often the (task, variant) has been tried before
+    home: tuple[int, int] | None = None  # the wave and slot that it has in the plan's own order
 
 
 class MetaLearning:
-    """A unit is a wave: a meta-batch of trials, one a slot, played together."""
+    """A unit is a wave: a meta-batch of trials, one a slot, played together.
+
+    Which trial is in which wave and slot follows `order_key`, so that neither tells an agent
+    its task; without one trials are in the plan's own order, as seeds always are.
+    """
 
     name = "meta-learning"
     keeps_rewards = False  # its actions give them again
@@ -46,8 +52,12 @@ class MetaLearning:
         evaluation_episodes: int,
         meta_batch_size: int,
         evaluate_before_adaptation: bool,
+        order_key: bytes = b"",
     ) -> None:
         self._trials = trials(variants)
+        self._waves = -(-len(self._trials) // meta_batch_size)  # that play each trial once
+        self._order_key = order_key
+        self._order: tuple[int, Sequence[int]] = (-1, ())  # a round, and its trials by number
         self._num_evals = num_evals
         self._adaptation_steps = adaptation_steps
         self._adaptation_episodes = adaptation_episodes
@@ -71,10 +81,11 @@ class MetaLearning:
         The wave that completes the goals is padded with idle slots; further waves
         begin again with the first goal.
         """
-        waves = -(-len(self._trials) // self._batch)
-        round_, wave = divmod(unit, waves)
-        batch = self._trials[wave * self._batch : (wave + 1) * self._batch]
-        return [Trial(task, variant, round_) for task, variant in batch]
+        round_, wave = divmod(unit, self._waves)
+        batch = self._in_order(round_)[wave * self._batch : (wave + 1) * self._batch]
+        return [
+            Trial(*self._trials[number], round_, self._home(round_, number)) for number in batch
+        ]
 
     def cells(self, unit: int) -> Sequence[PlanCell]:
         """Evaluation before, adaptation, evaluation; in each, episode by episode over slots."""
@@ -93,6 +104,7 @@ class MetaLearning:
                 variant=trial.variant,
                 repeat=trial.round * counts[phase] + episode,
                 phase=phase,
+                drawn_as=self._drawn_as(trial, place),
             )
             for place, (phase, episode) in enumerate(episodes)
             for slot, trial in enumerate(batch)
@@ -117,6 +129,27 @@ class MetaLearning:
                 wave = self._play_wave(glue, tried, order, record, watch)
             record(tried, wave.outcomes())
         glue.cleanup()
+
+    def _in_order(self, round_: int) -> Sequence[int]:
+        """Numbers of the trials that a round plays; the last one may not play all."""
+        if self._order[0] != round_:
+            waves = min(self._waves, self._num_evals - round_ * self._waves)
+            numbers = range(min(waves * self._batch, len(self._trials)))
+            order = shuffled(numbers, self._order_key, f"trial of round {round_}").tolist()
+            self._order = (round_, order if self._order_key else numbers)
+        return self._order[1]
+
+    def _home(self, round_: int, number: int) -> tuple[int, int]:
+        wave, slot = divmod(number, self._batch)
+        return round_ * self._waves + wave, slot
+
+    def _drawn_as(self, trial: Trial, place: int) -> tuple[int, int] | None:
+        """The unit and k of a trial's episode in the plan's own order."""
+        if trial.home is None:
+            return None
+        unit, slot = trial.home
+        before = unit % self._waves * self._batch
+        return unit, place * min(self._batch, len(self._trials) - before) + slot
 
     def _play_wave(
         self, glue: SlotGlue, todo: Todo, order: MakeOrder, record: Record, watch: Watch

@@ -19,19 +19,26 @@ class MultiTask:
     """A unit is one episode. A free slot takes the next one at once.
 
     Episode n of a task plays variant n mod V, repeat n div V. `shows_tasks` says that the
-    agent is told which task it plays, so that the order of play may follow tasks.
+    agent is told which task it plays, so that the order of play may follow tasks; else it
+    follows `order_key`.
     """
 
     name = "multi-task"
     keeps_rewards = False  # its actions give them again
 
     def __init__(
-        self, variants: Mapping[str, int], *, num_episodes: int, shows_tasks: bool = False
+        self,
+        variants: Mapping[str, int],
+        *,
+        num_episodes: int,
+        shows_tasks: bool = False,
+        order_key: bytes = b"",
     ) -> None:
         self._tasks = tuple(variants)
         self._variants = variants
         self._num_episodes = num_episodes
         self._shows_tasks = shows_tasks
+        self._order_key = order_key
 
     @property
     def units(self) -> int:
@@ -61,7 +68,7 @@ class MultiTask:
     ) -> None:
         """Play each unit's episode, frozen."""
         glue = agents.fresh()
-        queue = self._queue(todo, order, glue.spec.slots)
+        queue = self._queue(todo, glue.spec.slots)
         playing: dict[int, Todo] = {}
 
         def next_order(slot: int) -> Order | None:
@@ -83,7 +90,7 @@ class MultiTask:
                 record(played, [outcome])
         glue.cleanup()
 
-    def _queue(self, todo: Sequence[Todo], order: MakeOrder, slots: int) -> Queue:
+    def _queue(self, todo: Sequence[Todo], slots: int) -> Queue:
         if self._shows_tasks:
             return ByTask(todo, tasks=len(self._tasks), slots=slots)
-        return Shuffled(todo, lambda each: order(each.unit, self.cells(each.unit)[0]).start_seed)
+        return Shuffled(todo, self._order_key)

@@ -1,10 +1,11 @@
-"""In which order the units of a multi-task plan are taken: it changes no row."""
+"""In which order units and trials are played."""
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -27,19 +28,25 @@ class Queue(Protocol):
         """An episode is over."""
 
 
-class Shuffled:
-    """Where the agent must not know which task it plays: the order tells nothing.
+def shuffled(numbers: Iterable[int], key: bytes, words: str = "unit") -> npt.NDArray[np.int64]:
+    """Places of the numbers, which differ, in an order that nobody knows without the key.
 
-    `secret_of` gives each unit a number that nobody can guess, its start seed say.
+    In it two numbers stand alike whatever others there are. `words` make another order.
     """
 
-    def __init__(self, todo: Sequence[Todo], secret_of: Callable[[Todo], int]) -> None:
-        def key(each: Todo) -> int:
-            secret = secret_of(each).to_bytes(8, "little")
-            return int.from_bytes(hashlib.sha256(secret).digest()[:8], "big")
+    def drawn(number: int) -> int:
+        digest = hmac.digest(key, f"reglue {words} {number}".encode(), hashlib.sha256)
+        return int.from_bytes(digest[:8], "big")
 
-        keys = np.fromiter(map(key, todo), np.uint64, len(todo))
-        self._left = _Line(todo, np.argsort(keys, kind="stable").astype(np.uint32))
+    return np.argsort(np.fromiter(map(drawn, numbers), np.uint64), kind="stable")
+
+
+class Shuffled:
+    """Where the agent must not know which task it plays: the order tells nothing."""
+
+    def __init__(self, todo: Sequence[Todo], key: bytes) -> None:
+        places = shuffled((each.unit for each in todo), key)
+        self._left = _Line(todo, places.astype(np.uint32))
 
     def take(self, slot: int) -> Todo | None:
         """The next one, whatever the slot."""

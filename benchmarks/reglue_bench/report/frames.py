@@ -19,6 +19,7 @@ from reglue_bench.parameters import METAWORLD
 from reglue_bench.plan import Plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.report.views import Frame
+from reglue_bench.run import kept_cell_key
 from reglue_bench.suites import build
 from reglue_bench.watch.drawable import with_pictures
 from reglue_bench.watch.pictures import Camera, Picture, picture_tensors, shrunk
@@ -52,9 +53,13 @@ def first_frames(folder: Path, *, draws: bool = False) -> Sequence[Frame]:
 
 def _frames(folder: Path, *, draws: bool) -> list[Frame]:
     with LedgerReader(folder) as ledger:
-        plan = Plan.from_json(ledger.about["plan"])
+        about = ledger.about
+        plan, key = Plan.from_json(about["plan"]), kept_cell_key(about)
         check_is_here(plan)
-        cells = list(islice(_of_a_run(ledger, plan) if _is_online(plan) else _of_all(plan), _MOST))
+        is_online = plan.procedure == "online"
+        cells = list(
+            islice(_of_a_run(ledger, plan, key) if is_online else _of_all(plan, key), _MOST)
+        )
     if not _is_ours([plan.suite.factory, plan.suite.config]):
         raise UsageError(
             f"{plan.benchmark} is not drawn in a report, which calls nothing that only a run "
@@ -93,19 +98,15 @@ def _is_ours(value: object) -> bool:
     return True
 
 
-def _is_online(plan: Plan) -> bool:
-    return plan.procedure == "online"
-
-
-def _of_a_run(ledger: LedgerReader, plan: Plan) -> Iterator[tuple[str, Cell]]:
+def _of_a_run(ledger: LedgerReader, plan: Plan, key: bytes | None) -> Iterator[tuple[str, Cell]]:
     """The first run's episodes."""
     steps = 0
     for row in rows_of(ledger, 0):
-        yield f"episode {row.k}", order_of(plan, row, steps).cell
+        yield f"episode {row.k}", order_of(plan, row, steps, key).cell
         steps += row.steps
 
 
-def _of_all(plan: Plan) -> Iterator[tuple[str, Cell]]:
+def _of_all(plan: Plan, key: bytes | None) -> Iterator[tuple[str, Cell]]:
     """The first cell of each task and variant that is planned."""
     procedure = procedure_of(plan)
     seen: set[tuple[str, int]] = set()
@@ -113,7 +114,7 @@ def _of_all(plan: Plan) -> Iterator[tuple[str, Cell]]:
         for cell in procedure.cells(unit):
             if (cell.task, cell.variant) not in seen:
                 seen.add((cell.task, cell.variant))
-                yield f"{cell.task}, variant {cell.variant}", plan.order(unit, cell, b"").cell
+                yield f"{cell.task}, variant {cell.variant}", plan.order(unit, cell, b"", key).cell
         if len(seen) == procedure.goals:
             return
 

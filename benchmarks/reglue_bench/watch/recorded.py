@@ -18,6 +18,7 @@ from reglue_bench.ledger import LedgerReader, Row
 from reglue_bench.plan import Plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.procedures.online import Online
+from reglue_bench.run import kept_cell_key
 from reglue_bench.settings import Settings
 from reglue_bench.suites import suite_of
 from reglue_bench.versions import versions
@@ -77,7 +78,7 @@ def read_episode(folder: Path, episode: int, unit: int | None = None) -> Recorde
     return Recorded(
         plan=plan,
         suite=suite,
-        order=order_of(plan, row, steps_before),
+        order=order_of(plan, row, steps_before, kept_cell_key(about)),
         row=row,
         actions=actions,
         rewards=rewards,
@@ -96,13 +97,12 @@ def check_is_here(plan: Plan) -> None:
         )
 
 
-def order_of(plan: Plan, row: Row, steps_before: int) -> Order:
-    """What was to be played, after so many steps of a run that learns."""
+def order_of(plan: Plan, row: Row, steps_before: int, cell_key: bytes | None) -> Order:
+    """What was to be played, after so many steps of a run that learns; start seeds are made up."""
     procedure = procedure_of(plan)
     if not isinstance(procedure, Online):
-        # Nobody is given the start seed, which wants the run's secret.
-        return plan.order(row.unit, procedure.cells(row.unit)[row.k], b"")
-    order = plan.order(row.unit, procedure.cell(row.k), b"")
+        return plan.order(row.unit, procedure.cells(row.unit)[row.k], b"", cell_key)
+    order = plan.order(row.unit, procedure.cell(row.k), b"", cell_key)
     return replace(order, cell=replace(order.cell, steps=steps_before))
 
 

@@ -1,0 +1,77 @@
+"""Keys of all chance: made of the secret that a host gives, or of the seed where there is none.
+
+| key | draws | who shares it |
+| --- | --- | --- |
+| of goals | which goals a benchmark has | all runs under one secret |
+| of cells | the seeds of episodes | all runs under one secret, so that they can be compared |
+| of a submission | start seeds, and the order of trials | nobody: each run has its own |
+
+Keys are 32 bytes of HMAC-SHA256; none tells another, or the secret.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import secrets
+from dataclasses import dataclass
+
+MIN_SECRET = 16
+"""Characters: shorter ones can be found by trying."""
+
+PUBLIC = "public"
+"""In place of the commitment to a key of cells that follows from the seed."""
+
+
+def goal_key(secret: str | None) -> bytes | None:
+    """Of goals; None without a secret: they are drawn from the seed."""
+    return None if secret is None else _derived(_master(secret), "reglue goals")
+
+
+def cell_key(secret: str | None) -> bytes | None:
+    """Of cells; None without a secret: their seeds follow from the plan's."""
+    return None if secret is None else _derived(_master(secret), "reglue cells")
+
+
+def commitment(key: bytes | None) -> str:
+    """What a plan says of its key of cells: a hash, from which nobody finds the key."""
+    return PUBLIC if key is None else hashlib.sha256(b"reglue commitment" + key).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What is one run's own. A run that is begun anew is another submission."""
+
+    starts: bytes  # keys start seeds
+    order: bytes  # keys the order of trials
+    nonce: str  # 128 bits, hexadecimal; empty without a secret
+
+    @classmethod
+    def new(cls, seed: int, secret: str | None, entrant: str = "") -> Submission:
+        """Of the `entrant` of a bake-off, or of an agent that plays alone.
+
+        Without a secret it follows from the seed and the entrant: a run that is repeated
+        repeats its agent's chance, and agents that try small seeds find out which cell a
+        start seed belongs to. Who hosts agents of others gives a secret.
+        """
+        nonce = "" if secret is None else secrets.token_hex(16)
+        starts = run_secret(seed, secret)
+        if nonce or entrant:
+            starts = _derived(starts, f"reglue submission {json.dumps([entrant, nonce])}")
+        return cls(starts, _derived(starts, "reglue order"), nonce)
+
+
+def run_secret(seed: int, secret: str | None = None) -> bytes:
+    """The key from which a submission's are made: of the secret, else of the seed."""
+    if secret is not None:
+        return _master(secret)
+    return hashlib.sha256(f"reglue run secret {seed}".encode()).digest()
+
+
+def _master(secret: str) -> bytes:
+    return hashlib.sha256(f"reglue own secret {secret}".encode()).digest()
+
+
+def _derived(key: bytes, words: str) -> bytes:
+    return hmac.digest(key, words.encode(), hashlib.sha256)
