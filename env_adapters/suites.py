@@ -64,9 +64,12 @@ def suite_name(
         return known if key is None else _keyed(known, key)
     if re.search(r":\w+$", name):
         return SuiteName(name, dict(arguments or {}))
-    raise UnknownName(
-        "environment", name, [*BUILT_IN, "gymnasium:ID", "arcade:GAME", "file.py:Class"]
-    )
+    known_names = [*BUILT_IN, "gymnasium:ID", "arcade:GAME", "file.py:Class"]
+    if re.search(r"-v\d+$", name):
+        from env_adapters.metaworld import ALL_TASKS
+
+        known_names.append(f"MT1:{name}" if name in ALL_TASKS else f"gymnasium:{name}")
+    raise UnknownName("environment", name, known_names)
 
 
 def known_suite(name: str, arguments: Mapping[str, Any] | None = None) -> SuiteName | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from env_adapters import SuiteName
-from env_adapters.metaworld import TaskSet, catalogue, draw_goals, task_set
+from env_adapters.metaworld import ALL_TASKS, TaskSet, catalogue, draw_goals, task_set
 from env_adapters.suites import BUILT_IN, known_suite
 from reglue.errors import UnknownName, UsageError
 from reglue_bench.custom import is_custom
@@ -82,6 +83,12 @@ def split_name(benchmark: str) -> tuple[str, str]:
     if known_suite(benchmark) is not None:
         ways = " or ".join(f"{each}:{benchmark}" for each in PARAMETERS)
         raise UsageError(f"{benchmark} is an environment; say how it is played: {ways}")
+    if re.fullmatch(r"([\w.-]+/)?[\w.-]+-v\d+", benchmark):
+        environment = f"MT1:{benchmark}" if benchmark in ALL_TASKS else f"gymnasium:{benchmark}"
+        raise UsageError(
+            f"{benchmark} is no benchmark; did you mean the environment {environment}? Say how it "
+            f"is played: {' or '.join(f'{each}:{environment}' for each in PARAMETERS)}"
+        )
     known = [*catalogue(), "online:mountain-car", *(f"{each}:ENVIRONMENT" for each in PARAMETERS)]
     known.append("file.toml")
     raise UnknownName("benchmark", benchmark, known)

@@ -14,6 +14,7 @@ from reglue_bench.plan import Plan
 from reglue_bench.result import Result
 from reglue_bench.run import Request, begin, carry_out, check_same
 from reglue_bench.settings import Settings, read_settings
+from reglue_bench.trust import check_resumable
 from reglue_bench.watching import Unwatched, Watcher
 
 _PLAN_FIELDS = frozenset(Settings.model_fields) - {
@@ -131,18 +132,26 @@ def start(folder: Path, request: Request, watcher: Watcher) -> Result:
 
 
 def resume(
-    folder: Path, watcher: Watcher, *, retry_faults: bool = False, **overrides: object
+    folder: Path,
+    watcher: Watcher,
+    *,
+    retry_faults: bool = False,
+    trust_code: bool = False,
+    **overrides: object,
 ) -> Result:
     """Continue the run in `folder` with the settings it was begun with.
 
     `overrides` may change how it is carried out (workers, time limits, the address), and
     say anew how it is secured (token, TLS), as that is not kept;
     whatever would change the plan is refused by PlanDiffers, and so is a benchmark's or
-    schedule's file that has been edited since.
+    schedule's file that has been edited since. A run that was begun elsewhere, and names code
+    that is not Reglue's, is refused by NotTrusted, unless there is `trust_code`.
     """
     with Ledger(folder) as ledger:
         before = Settings.model_validate_json(ledger.about["settings"])
-        if overrides.get("agent") or overrides.get("agent_cmd"):
+        new_agent = bool(overrides.get("agent") or overrides.get("agent_cmd"))
+        check_resumable(folder, ledger.about, new_agent=new_agent, trust_code=trust_code)
+        if new_agent:
             overrides = {"agent": None, "agent_cmd": None} | overrides
         settings = read_settings(**(before.model_dump() | overrides))
         if not (settings.agent or settings.agent_cmd):

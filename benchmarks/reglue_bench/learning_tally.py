@@ -11,7 +11,7 @@ from rich.text import Text
 from glue_server import Outcome
 from reglue_bench.procedures import Online, procedure_of
 from reglue_bench.watching import Begun
-from reglue_bench.words import number, span, sparkline
+from reglue_bench.words import number, sparkline, time_left
 
 _RECENT = 10  # episodes that the return is a mean of
 _RUNS = 4  # of which a display shows the returns
@@ -69,9 +69,8 @@ class LearningTally:
         if self._returns:
             words.append(self._recently())
         words.append(f"{rate:,.0f} steps/s")
-        played = self.done - self._before
-        if played and self.done < self.total:
-            words.append(f"{span(passed_s / played * (self.total - self.done))} left")
+        if left := time_left(passed_s, self.done - self._before, self.total - self.done):
+            words.append(left)
         if self._faults:
             words.append(f"{self._faults} faults")
         return ", ".join(words)

@@ -108,8 +108,8 @@ class Display:
 
 
 def _bar(title: str, done: int, total: int, words: str) -> RenderableType:
-    grid = Table.grid()
+    grid = Table.grid(expand=True)
     grid.add_row(Text(title, style="bold"))
-    grid.add_row(ProgressBar(total=max(total, 1), completed=done, width=60))
+    grid.add_row(ProgressBar(total=max(total, 1), completed=done))
     grid.add_row(Text(words, style="dim"))
     return grid

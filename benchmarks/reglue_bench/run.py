@@ -29,6 +29,7 @@ from reglue_bench.scoring import score_of
 from reglue_bench.settings import Settings
 from reglue_bench.stage import Stage
 from reglue_bench.suites import suite_of
+from reglue_bench.trust import SIGNATURE, signature
 from reglue_bench.versions import versions
 from reglue_bench.watching import Begun, Watcher
 
@@ -58,12 +59,15 @@ def begin(folder: Path, request: Request) -> Ledger:
     plan, secret = request.plan, request.settings.secret
     own = Submission.new(plan.seed, secret, request.entrant)
     cells = None if plan.cells == PUBLIC else cell_key(secret)
+    # The secret itself is kept as the keys that were made of it, and nowhere else.
+    settings_text = request.settings.without_secrets().model_dump_json()
+    plan_text = replace(plan, order_key=own.order.hex()).to_json()
     return Ledger.create(
         folder,
         {
-            # The secret itself is kept as the keys that were made of it, and nowhere else.
-            "settings": request.settings.without_secrets().model_dump_json(),
-            "plan": replace(plan, order_key=own.order.hex()).to_json(),
+            "settings": settings_text,
+            "plan": plan_text,
+            SIGNATURE: signature(plan_text, settings_text),
             "secret": own.starts.hex(),
             "cell key": "" if cells is None else cells.hex(),
             "submission": own.nonce,

@@ -16,7 +16,7 @@ from glue_server import Outcome
 from reglue_bench.learning_tally import LearningTally
 from reglue_bench.procedures import procedure_of
 from reglue_bench.watching import Begun
-from reglue_bench.words import span
+from reglue_bench.words import time_left
 
 _ROWS = 12  # more tasks than that are shown side by side
 
@@ -58,12 +58,16 @@ class JudgedTally:
         plan, procedure = begun.plan, procedure_of(begun.plan)
         self.title = f"{plan.benchmark}, {plan.procedure}, seed {plan.seed}, {plan.slots} slots"
         self.total = sum(len(procedure.cells(unit)) for unit in range(procedure.units))
-        self._before = self.total - sum(len(procedure.cells(unit)) for unit in begun.left)
+        self._before = self.total
+        self._planned: Counter[str] = Counter()  # judged episodes that were left, by task
+        for unit in begun.left:
+            cells = procedure.cells(unit)
+            self._before -= len(cells)
+            self._planned.update(cell.task for cell in cells if cell.phase == "evaluate")
         self._begun = begun
         self._clock = clock
         self._since = clock()
         self._played = 0
-        self._judged: Counter[str] = Counter()  # by task
         self._successes: Counter[str] = Counter()
         self._faults = 0
 
@@ -77,7 +81,6 @@ class JudgedTally:
         self._played += 1
         self._faults += outcome.status != "ok"
         if phase == "evaluate":
-            self._judged[outcome.order.cell.task] += 1
             self._successes[outcome.order.cell.task] += outcome.success
 
     def line(self) -> str:
@@ -85,24 +88,27 @@ class JudgedTally:
         passed_s = self._clock() - self._since
         rate = self._begun.executed() / passed_s if passed_s > 0 else 0.0
         words = [f"{self.done} of {self.total} episodes"]
-        if judged := self._judged.total():
-            words.append(f"success {self._successes.total() / judged:.3f}")
+        # No rate of those that have ended: fast successes end first.
+        of = "that were left" if self._before else "planned"
+        words.append(f"{self._successes.total()} succeeded of {self._planned.total()} {of}")
         words.append(f"{rate:,.0f} steps/s")
-        if self._played and self.done < self.total:
-            words.append(f"{span(passed_s / self._played * (self.total - self.done))} left")
+        if left := time_left(passed_s, self._played, self.total - self.done):
+            words.append(left)
         if self._faults:
             words.append(f"{self._faults} faults")
         return ", ".join(words)
 
     def details(self) -> RenderableType:
-        """Success of each task."""
-        tasks = [task for task in self._begun.plan.tasks if self._judged[task]]
+        """Successes of each task, of all its episodes that are planned."""
+        tasks = [task for task in self._begun.plan.tasks if self._planned[task]]
         if len(tasks) > _ROWS:
-            texts = [Text(f"{t} {self._successes[t]}/{self._judged[t]}") for t in tasks]
+            texts = [Text(f"{t} {self._successes[t]}/{self._planned[t]}") for t in tasks]
             return Columns(texts, padding=(0, 3))
-        table = Table(box=None, show_header=False, padding=(0, 1))
+        table = Table(box=None, show_header=False, padding=(0, 1), expand=True)
+        table.add_column()
+        table.add_column(ratio=1)
+        table.add_column()
         for task in tasks:
-            won, judged = self._successes[task], self._judged[task]
-            bar = ProgressBar(total=judged, completed=won, width=20)
-            table.add_row(task, bar, f"{won}/{judged}")
+            won, planned = self._successes[task], self._planned[task]
+            table.add_row(task, ProgressBar(total=planned, completed=won), f"{won}/{planned}")
         return table

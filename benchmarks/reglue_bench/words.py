@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
+_LEAST, _LEAST_SHARE = 3, 0.05  # that time left is told from: one episode says nothing
 _BARS = "▁▂▃▄▅▆▇█"
 
 
@@ -27,6 +28,13 @@ def span(seconds: float) -> str:
     """`75` is `1 min 15 s`."""
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
+
+
+def time_left(passed_s: float, played: int, left: int) -> str:
+    """`1 min 15 s left`; empty while too little was played to tell, and at the end."""
+    if not left or played < _LEAST or played < _LEAST_SHARE * (played + left):
+        return ""
+    return f"{span(passed_s / played * left)} left"
 
 
 def number(value: float) -> str:

@@ -12,6 +12,7 @@ from glue_server import Order, Outcome
 from reglue.calls import Phase
 from reglue_bench.progress import Display, Lines, watcher
 from reglue_bench.watching import Begun, Watcher
+from reglue_bench.words import time_left
 from tests.reglue_bench.toys import corridor_plan, online_plan
 
 
@@ -41,9 +42,24 @@ def shown(make: Callable[[Console, Clock], Watcher], *, terminal: bool) -> str:
     return text.getvalue()
 
 
-def test_lines_tell_episodes_success_rate_time_left_and_faults() -> None:
-    last = shown(Lines, terminal=False).splitlines()[-1]
-    assert last == "4 of 6 episodes, success 0.333, 25 steps/s, 13 s left, 1 faults"
+TOLD = "4 of 6 episodes, 1 succeeded of 5 that were left, 25 steps/s, 13 s left, 1 faults"
+
+
+def test_lines_tell_episodes_successes_time_left_and_faults() -> None:
+    assert shown(Lines, terminal=False).splitlines()[-1] == TOLD
+
+
+def test_no_rate_is_told_of_what_has_ended_so_far() -> None:
+    """Fast successes end first: one of three is not a third of all."""
+    text = shown(Lines, terminal=False) + shown(Display, terminal=True)
+    assert "success 0" not in text
+
+
+def test_time_left_is_not_told_from_one_episode() -> None:
+    assert time_left(10, 1, 499) == ""
+    assert time_left(10, 3, 497) == ""
+    assert time_left(10, 25, 475) == "3 min 10 s left"
+    assert time_left(10, 500, 0) == ""
 
 
 def test_lines_are_not_printed_more_often_than_every_ten_seconds() -> None:
@@ -53,8 +69,10 @@ def test_lines_are_not_printed_more_often_than_every_ten_seconds() -> None:
 
 def test_the_display_shows_the_same_and_success_of_each_task() -> None:
     text = shown(Display, terminal=True)
-    assert "4 of 6 episodes, success 0.333, 25 steps/s, 13 s left, 1 faults" in text
-    assert "1/3" in text
+    assert TOLD in text
+    [bar] = [line for line in text.splitlines() if line.split()[:1] == ["a"]]
+    assert bar.endswith("1/2")  # of the two that were left of this task
+    assert len(bar) > 80
 
 
 def learning(make: Callable[[Console, Clock], Watcher], *, terminal: bool, **plan: int) -> str:

@@ -104,6 +104,10 @@ class PlanDiffers(UsageError):
     """A run can only be resumed by the plan, agent and versions that began it."""
 
 
+class NotTrusted(UsageError):
+    """A run's folder names somebody's code, which is not run without being asked to."""
+
+
 class RoutineRefused(UsageError):
     """A routine that was not carried out; nothing was changed.
 

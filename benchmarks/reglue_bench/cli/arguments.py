@@ -1,4 +1,4 @@
-"""Words of a command line that hold more than one thing."""
+"""Options that several commands take, and words that hold more than one thing."""
 
 from __future__ import annotations
 
@@ -39,6 +39,14 @@ SandboxRead: TypeAlias = Annotated[
         help="a file or folder in your home or /tmp that it may read in bubblewrap or a "
         "container; repeat for more",
         rich_help_panel=_SANDBOX,
+    ),
+]
+TrustCode: TypeAlias = Annotated[
+    bool,
+    Option(
+        "--trust-code",
+        help="run the environment (and agent) that a run's folder names, also where the run was "
+        "begun elsewhere and they are somebody's code",
     ),
 ]
 

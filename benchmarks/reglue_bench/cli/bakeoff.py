@@ -67,8 +67,8 @@ def bakeoff(
         Option(
             envvar="REGLUE_SECRET",
             show_envvar=False,
-            help="keys the agents' start seeds; give one when you host agents of others, better "
-            "in $REGLUE_SECRET",
+            help="keys goals, cells, start seeds and the order of trials; give one when you host "
+            "agents of others, better in $REGLUE_SECRET",
         ),
     ] = None,
     listen: Annotated[

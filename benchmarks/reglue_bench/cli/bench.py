@@ -31,6 +31,7 @@ from reglue_bench.cli.arguments import (
     Sandbox,
     SandboxImage,
     SandboxRead,
+    TrustCode,
     environment_arguments,
 )
 from reglue_bench.custom import is_custom
@@ -119,6 +120,7 @@ def bench(
             "online: whole runs); the new try counts",
         ),
     ] = False,
+    trust_code: TrustCode = False,
     seed: Annotated[
         int | None, Option(help="of the goals and of all chance (default 0)", rich_help_panel=_PLAY)
     ] = None,
@@ -267,8 +269,8 @@ def bench(
         Option(
             envvar="REGLUE_SECRET",
             show_envvar=False,
-            help="keys the agents' start seeds (default: follows from --seed). Give one when "
-            "you host agents of others; better in $REGLUE_SECRET",
+            help="keys goals, cells, start seeds and the order of trials (default: they follow "
+            "from --seed). Give one when you host agents of others; better in $REGLUE_SECRET",
             rich_help_panel=_SEE,
         ),
     ] = None,
@@ -356,7 +358,7 @@ def bench(
     part; 2 wrong usage; 130 interrupted.
     """
     asked = {name: value for name, value in locals().items() if value is not None}
-    for name in ("out", "resume", "retry_faults", "agent_arg", "environment_arg"):
+    for name in ("out", "resume", "retry_faults", "trust_code", "agent_arg", "environment_arg"):
         asked.pop(name, None)
     if agent_arg:
         asked["agent_args"] = pairs(agent_arg)
@@ -366,8 +368,16 @@ def bench(
         if out is not None:
             raise UsageError("--resume names the run's folder already: leave --out away")
         folder = resume
-        result = resume_run(folder, watcher(console()), retry_faults=retry_faults, **asked)
+        result = resume_run(
+            folder,
+            watcher(console()),
+            retry_faults=retry_faults,
+            trust_code=trust_code,
+            **asked,
+        )
     else:
+        if trust_code:
+            raise UsageError("--trust-code goes with --resume FOLDER")
         folder, result = _start(asked, out, retry_faults)
     print_summary(console(), result)
     console().print(

@@ -41,9 +41,9 @@ def benchmarks(
 ) -> None:
     """List the benchmarks: their tasks, variants (goals) and procedure; and environments.
 
-    `reglue benchmarks ML10` lists the tasks of one, `reglue benchmarks online:mountain-car`
-    also what its agents see and do. `reglue benchmarks MT10 --describe > my.toml` makes a
-    benchmark of your own of it: `reglue bench my.toml`.
+    `reglue benchmarks ML10` lists the tasks of one, and what its agents see and do.
+    `reglue benchmarks MT10 --describe > my.toml` makes a benchmark of your own of it:
+    `reglue bench my.toml`.
     """
     if describe:
         print(_described(name), end="")
@@ -117,7 +117,10 @@ def _one(name: str) -> list[Table]:
     if environment:
         suite = build(suite_name(environment))
         return [_variants(name, suite.variants), _seen(suite.spec)]
-    return [_tasks(name, procedure)]
+    return [
+        _tasks(name, procedure),
+        _seen(build(make_plan(read_settings(benchmark=name)).suite).spec),
+    ]
 
 
 def _tasks(name: str, procedure: str) -> Table:

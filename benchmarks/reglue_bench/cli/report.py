@@ -11,6 +11,7 @@ from typer import Argument, Option
 
 from glue_server.command import console, run_command
 from reglue.errors import UsageError
+from reglue_bench.cli.arguments import TrustCode
 from reglue_bench.report import first_frames, names, write_report
 from reglue_bench.scoring import read_run
 
@@ -27,6 +28,7 @@ def report(
             help="have environments draw first frames, also where observations are no pictures",
         ),
     ] = False,
+    trust_code: TrustCode = False,
 ) -> None:
     """Draw `report.html` of a run; with several folders, compare them.
 
@@ -47,7 +49,8 @@ def report(
     if path.is_dir():
         raise UsageError(f"--out {path} is a folder; name the page, such as {path}/report.html")
     named = list(zip(names(results, runs), results, strict=True))
-    write_report(named, path, frames=[first_frames(each, draws=pictures) for each in runs])
+    frames = [first_frames(each, draws=pictures, trust_code=trust_code) for each in runs]
+    write_report(named, path, frames=frames)
     console().print(str(path), markup=False, highlight=False, soft_wrap=True)
 
 

@@ -12,6 +12,7 @@ from typer import Argument, Option
 
 from glue_server.command import console, run_command, say
 from reglue.errors import UsageError
+from reglue_bench.cli.arguments import TrustCode
 from reglue_bench.watch import Camera, Recorded, Replay, read_episode, with_pictures
 from reglue_bench.watch.screen import Screen
 from reglue_bench.watch.table import HEAD, line
@@ -34,6 +35,7 @@ def watch(
         Path | None, Option(metavar="FILE.mp4", help="write a video, and show nothing")
     ] = None,
     fps: Annotated[float, Option(help="pictures a second")] = 30.0,
+    trust_code: TrustCode = False,
 ) -> None:
     """Watch an episode: played again from its cell and its recorded actions.
 
@@ -54,7 +56,7 @@ def watch(
     """
     if not 0.01 <= fps <= 1000:
         raise UsageError(f"got --fps {fps}, wanted a number from 0.01 to 1000")
-    recorded = read_episode(run, episode, unit)
+    recorded = read_episode(run, episode, unit, trust_code=trust_code)
     replay = Replay(recorded, with_pictures(recorded.suite))
     try:
         if video is not None:

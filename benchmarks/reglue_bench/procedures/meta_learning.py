@@ -42,7 +42,7 @@ class MetaLearning:
     name = "meta-learning"
     keeps_rewards = False  # its actions give them again
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - Meta-World's parameters
         self,
         variants: Mapping[str, int],
         *,

@@ -3,55 +3,46 @@
 from __future__ import annotations
 
 import base64
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from itertools import islice
 from pathlib import Path
 
 from env_adapters import Cell
-from env_adapters.suites import BUILT_IN
 from reglue.conforming import conforming_observation
 from reglue.errors import UsageError
-from reglue_bench.custom_suite import COMPOSED
 from reglue_bench.ledger import LedgerReader
-from reglue_bench.parameters import METAWORLD
 from reglue_bench.plan import Plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.report.views import Frame
 from reglue_bench.run import kept_cell_key
-from reglue_bench.suites import build
+from reglue_bench.settings import Settings
+from reglue_bench.suites import build, suite_of
+from reglue_bench.trust import check_trusted, foreign
 from reglue_bench.watch.drawable import with_pictures
 from reglue_bench.watch.pictures import Camera, Picture, picture_tensors, shrunk
 from reglue_bench.watch.recorded import check_is_here, order_of, rows_of
-
-_SUITES = {suite.factory for suite in BUILT_IN.values()} | {
-    COMPOSED,
-    METAWORLD,
-    "env_adapters.curricula.suite:Schedule",
-}
-_IDS = re.compile(r"(gymnasium:)?(env_adapters\.\w+:Reglue/)?[^:]*|arcade:[^:]*|M[TL]\d*:[^:]*")
 
 _MOST = 24
 _SIZE = 168  # pixels: larger pictures are shrunk to it
 
 
-def first_frames(folder: Path, *, draws: bool = False) -> Sequence[Frame]:
+def first_frames(folder: Path, *, draws: bool = False, trust_code: bool = False) -> Sequence[Frame]:
     """Of each task and variant, or of the first episodes of the first run (online); 24 at most.
 
     Observations that are pictures, or if it `draws` what the environment renders. None where
-    there is no ledger, where the environment fails here, and where it is somebody's own: a
-    report, of a run that may come from anywhere, calls nothing that only the run names. Who
-    wants it drawn is told why it cannot be: raises UsageError.
+    there is no ledger, where the environment fails here, and where it is somebody's own. Who
+    wants it drawn is told why it cannot be: raises UsageError, and NotTrusted where that would
+    run the code of a run that was begun elsewhere, unless there is `trust_code`.
     """
     if draws:
-        return _frames(folder, draws=True)
+        return _frames(folder, draws=True, trust_code=trust_code)
     with suppress(Exception):  # the edge of an environment; all else is drawn without it
-        return _frames(folder, draws=False)
+        return _frames(folder, draws=False, trust_code=False)
     return ()
 
 
-def _frames(folder: Path, *, draws: bool) -> list[Frame]:
+def _frames(folder: Path, *, draws: bool, trust_code: bool) -> list[Frame]:
     with LedgerReader(folder) as ledger:
         about = ledger.about
         plan, key = Plan.from_json(about["plan"]), kept_cell_key(about)
@@ -60,20 +51,20 @@ def _frames(folder: Path, *, draws: bool) -> list[Frame]:
         cells = list(
             islice(_of_a_run(ledger, plan, key) if is_online else _of_all(plan, key), _MOST)
         )
-    if not _is_ours([plan.suite.factory, plan.suite.config]):
-        raise UsageError(
-            f"{plan.benchmark} is not drawn in a report, which calls nothing that only a run "
-            "names; `reglue watch` plays its episodes"
-        )
-    suite = with_pictures(plan.suite) if draws else build(plan.suite)
-    names = picture_tensors(suite.spec)
+    if draws:
+        check_trusted(folder, about, trust_code=trust_code)
+    elif any(foreign([plan.suite.factory, plan.suite.config])):
+        return []
+    suite = suite_of(plan, Settings.model_validate_json(about["settings"]))
+    made = with_pictures(suite) if draws else build(suite)
+    names = picture_tensors(made.spec)
     if not names and not draws:
         return []
     frames = []
-    with closing(suite.world()) as world:
-        camera = Camera(suite.spec, world)
+    with closing(made.world()) as world:
+        camera = Camera(made.spec, world)
         for caption, cell in cells:
-            seen = conforming_observation(world.start(cell), suite.spec, ())
+            seen = conforming_observation(world.start(cell), made.spec, ())
             shown = next((seen[name] for name in names if seen[name].any()), None)
             picture = camera.take(seen) if draws else shown
             if picture is not None:  # else one of another kind, where environments are mixed
@@ -81,21 +72,6 @@ def _frames(folder: Path, *, draws: bool) -> list[Frame]:
     if draws and not frames:
         raise UsageError(f"{plan.benchmark} has no pictures: its environment does not draw")
     return frames
-
-
-def _is_ours(value: object) -> bool:
-    """Whether all that JSON names is Reglue's, or one of Gymnasium's ids.
-
-    Somebody's own has a colon: the environment `os:system` would be called.
-    """
-    match value:
-        case str():
-            return value in _SUITES or _IDS.fullmatch(value) is not None
-        case list():
-            return all(map(_is_ours, value))
-        case dict():
-            return all(map(_is_ours, value.values()))
-    return True
 
 
 def _of_a_run(ledger: LedgerReader, plan: Plan, key: bytes | None) -> Iterator[tuple[str, Cell]]:

@@ -21,6 +21,7 @@ from reglue_bench.procedures.online import Online
 from reglue_bench.run import kept_cell_key
 from reglue_bench.settings import Settings
 from reglue_bench.suites import suite_of
+from reglue_bench.trust import check_trusted
 from reglue_bench.versions import versions
 
 _MOST_RANGES = 8  # that a message lists
@@ -52,16 +53,20 @@ class Recorded:
         )
 
 
-def read_episode(folder: Path, episode: int, unit: int | None = None) -> Recorded:
+def read_episode(
+    folder: Path, episode: int, unit: int | None = None, *, trust_code: bool = False
+) -> Recorded:
     """Episode number `episode`, from 0, of a unit of the run in `folder`.
 
     Without a unit that of the first, or, in multi-task runs, the unit that it is itself.
-    Raises UsageError where there is no such run or episode, or it cannot be played here.
+    Raises UsageError where there is no such run or episode, or it cannot be played here, and
+    NotTrusted where that would run somebody's code, unless there is `trust_code`.
     """
     with LedgerReader(folder) as ledger:
         about = ledger.about
         plan = Plan.from_json(about["plan"])
         check_is_here(plan)
+        check_trusted(folder, about, trust_code=trust_code)
         settings = Settings.model_validate_json(about["settings"])
         suite = suite_of(plan, settings)
         row, steps_before = _find(ledger, plan, episode, unit)

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from env_adapters import SuiteName
 from reglue_bench.ledger import Ledger
 from reglue_bench.plan import Plan
+from reglue_bench.trust import SIGNATURE, signature
 from tests.reglue_bench.ledgers import change_fact, seal
 
 Watch = Callable[..., tuple[int, str, str]]
@@ -26,8 +27,11 @@ def altered(folder: Path, statement: sa.Update) -> None:
     seal(folder)
 
 
-def with_suite(folder: Path, suite: SuiteName) -> None:
-    """Has the run's plan name another environment."""
+def with_suite(folder: Path, suite: SuiteName, *, by_its_user: bool = True) -> None:
+    """Has the run's plan name another environment, as if it had been begun with it."""
     with Ledger(folder) as ledger:
-        plan = dataclasses.replace(Plan.from_json(ledger.about["plan"]), suite=suite)
-    change_fact(folder, "plan", plan.to_json())
+        about = ledger.about
+    plan = dataclasses.replace(Plan.from_json(about["plan"]), suite=suite).to_json()
+    change_fact(folder, "plan", plan)
+    if by_its_user:
+        change_fact(folder, SIGNATURE, signature(plan, about["settings"]))

@@ -148,7 +148,3 @@ def test_who_wants_pictures_is_told_why_there_are_none(tmp_path: Path) -> None:
     folder = run(tmp_path, "online:mountain-car", runs=1, episodes=1, episode_limit=5)
     with pytest.raises(UsageError, match="online:mountain-car has no pictures"):
         first_frames(folder, draws=True)
-    with_suite(folder, SuiteName("os:mkdir", {"path": str(tmp_path / "made")}))
-    with pytest.raises(UsageError, match="not drawn in a report"):
-        first_frames(folder, draws=True)
-    assert not (tmp_path / "made").exists()
