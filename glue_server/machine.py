@@ -155,6 +155,8 @@ class Machine:
     def _init(self, call: RLInit) -> TaskSpec:
         """env_init, then agent_init. Half of it is none: then RL_init comes again."""
         self._check_init(call)
+        if self._joined is not None:  # else what there is is known when the environment has begun
+            _check_task(call, self._joined.ready.variants)
         try:
             environment = EnvironmentHalf(self._environment, call.slots, timeout_s=self._timeout_s)
         except EnvironmentFault:

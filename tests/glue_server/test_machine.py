@@ -74,6 +74,15 @@ def test_more_slots_than_the_agent_plays_are_refused_with_the_run_going_on() -> 
     bench.step()
 
 
+@pytest.mark.parametrize(("task", "variant"), [("nowhere", 0), ("", 99)])
+def test_an_unknown_task_or_variant_is_refused_with_the_run_going_on(
+    task: str, variant: int
+) -> None:
+    bench = started()
+    refused(bench, lambda: bench.machine.run(RLInit(1, 0, task, variant)), OutOfDomain, "wanted")
+    bench.step()
+
+
 def test_more_slots_than_the_environment_plays_are_refused() -> None:
     class Small(Lab):
         max_slots = 2

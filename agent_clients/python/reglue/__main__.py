@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points, version
 
 from reglue import collecting
@@ -35,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parser(commands).parse_args(arguments[:1])
     point = commands[options.command]
     try:
-        with collecting.starting():
+        with collecting.starting(), _told(point.name):
             command = point.load()
     except (ModuleNotFoundError, MissingExtra) as error:
         extra = ",".join(point.extras) or "server"
@@ -45,6 +46,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
         return 2
     return int(command(arguments[1:]) or 0)
+
+
+@contextmanager
+def _told(name: str) -> Iterator[None]:
+    """Says in a terminal what is loaded, for as long as that takes: seconds on a busy machine."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    print(f"loading reglue {name} …", end="", file=sys.stderr, flush=True)
+    try:
+        yield
+    finally:
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
 def _parser(commands: dict[str, EntryPoint]) -> argparse.ArgumentParser:

@@ -410,6 +410,7 @@ def _start(asked: dict[str, Any], out: Path | None, retry_faults: bool) -> tuple
         raise UsageError("no agent: give --agent NAME, --agent-cmd PROGRAM, or --agent wait")
     settings = read_settings(**asked)
     watching = watcher(console())
+    watching.say(f"loading {settings.benchmark} and its environments")  # which takes seconds
     folder = out or _new_folder(settings.benchmark, settings.agent or "program")
     return folder, plan_and_start(folder, settings, watching)
 
