@@ -103,13 +103,16 @@ def test_bench_leaves_with_1_when_the_agent_failed(tmp_path: Path) -> None:
         (["MT1:reach-v3", "--agent", "wait", "--listen", "nowhere"], "wanted host:port"),
         (["MT1:reach-v3", "--agent-cmd", "/no/such/program"], "cannot be started"),
         (["MT1:reach-v3", "--agent", "random", "--retry-faults"], "goes with --resume"),
-        (["--resume", "nowhere"], "holds no run"),
+        (["--resume", "nowhere"], "there is no folder nowhere"),
         (["MT1:reach-v3", "--agent", "exprt"], "did you mean expert"),
         (["MT1:reach-v3", "--agent", "nothing.py:Nobody"], "no file nothing.py"),
         (["MT1:reach-v3", "--agent-cmd", "'open"], "--agent-cmd"),
         (["MT1:reach-v3", "--agent", "random", "--out", "/dev/null/x"], "cannot be made"),
         (["MT10", "--no-such-flag"], "no-such-flag"),
         (["online:mountain-cart", "--agent", "random"], "did you mean mountain-car"),
+        (["CartPole-v1", "--agent", "random"], "online:gymnasium:CartPole-v1"),
+        (["online:CartPole-v1", "--agent", "random"], "did you mean gymnasium:CartPole-v1"),
+        (["reach-v3", "--agent", "random"], "did you mean the environment MT1:reach-v3"),
         (["online:mountain-car", "--agent", "random", "--environment-arg", "x"], "key=value"),
         (["online:access-control", "--agent", "random", "--episodes", "3"], "give --steps N"),
     ],
@@ -256,6 +259,7 @@ def test_one_benchmark_is_listed_with_its_tasks() -> None:
     done = reglue("benchmarks", "ML10")
     assert "lever-pull-v3" in done.stdout
     assert "train, 10 tasks" in done.stdout
+    assert "what an agent sees and does" in done.stdout
 
 
 def test_try_says_that_an_agent_is_ready() -> None:
