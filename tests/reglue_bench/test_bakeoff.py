@@ -24,7 +24,7 @@ from tests.reglue_bench.bakeoffs import (
     surroundings,
     write,
 )
-from tests.reglue_bench.toys import joining, rows
+from tests.reglue_bench.toys import cells, joining, rows
 
 STILL = '[agents.still]\nagent = "constant"\n'
 
@@ -46,11 +46,6 @@ def bake(path: Path, *, resume: bool = False, at_once: int = 1, **hosting: Any) 
     with Bakeoff(entrants, path.parent / "out", said.append, at_once=at_once) as bakeoff:
         bakeoff.prepare(Unwatched(), resume=resume)
         return {entrant.name: result for entrant, result in bakeoff.play(Quiet())}
-
-
-def cells(result: Result) -> list[tuple[Any, ...]]:
-    """What was played; what each agent makes of it follows its own start seeds."""
-    return [(e.unit, e.k, e.task, e.variant, e.repeat) for e in result.episodes]
 
 
 @pytest.fixture(autouse=True)

@@ -22,7 +22,7 @@ from tests.reglue_bench.bakeoffs import (
     wait_for_rows,
     write,
 )
-from tests.reglue_bench.toys import rows
+from tests.reglue_bench.toys import cells, rows
 
 
 @contextmanager
@@ -115,7 +115,7 @@ def test_an_interrupted_bakeoff_leaves_with_130_and_goes_on(
     assert ended.status == "interrupted"
     gate.touch()
     go_on(path, *more)
-    assert rows(read_result(out / "first")) == rows(read_result(out / "second"))
+    assert cells(read_result(out / "first")) == cells(read_result(out / "second"))
 
 
 def test_nothing_is_left_running_after_a_kill(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from tests.reglue_bench.bakeoffs import (
     write,
 )
 from tests.reglue_bench.remote import address_in
-from tests.reglue_bench.toys import AGENTS, Seeded, rows
+from tests.reglue_bench.toys import AGENTS, Seeded, cells
 
 TOKENS = {"TOKEN_NEAR": "near-by-1", "TOKEN_FAR": "far-away-2"}
 
@@ -101,7 +101,7 @@ def test_agents_come_early_to_one_address_and_wait_for_their_turn(
             said = process.stdout.read()
             assert process.wait(TIMEOUT_S) == 0, said
             assert [each.wait(TIMEOUT_S) for each in agents] == [0, 0]
-    found = [rows(read_result(out / name)) for name in ("started", "near", "far")]
+    found = [cells(read_result(out / name)) for name in ("started", "near", "far")]
     assert found[0] == found[1] == found[2]
     for token in TOKENS.values():
         assert token not in near + far + said
@@ -142,7 +142,7 @@ def test_agents_that_dial_in_play_at_the_same_time(tmp_path: Path) -> None:
             said = process.stdout.read()
             assert process.wait(TIMEOUT_S) == 0, said
     out = tmp_path / "out"
-    assert rows(read_result(out / "near")) == rows(read_result(out / "far"))
+    assert cells(read_result(out / "near")) == cells(read_result(out / "far"))
 
 
 def is_serving(address: str) -> bool:

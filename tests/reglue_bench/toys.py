@@ -92,6 +92,11 @@ def rows(result: Result) -> list[tuple[Any, ...]]:
     ]
 
 
+def cells(result: Result) -> list[tuple[Any, ...]]:
+    """What was played; what each agent makes of it follows its own start seeds."""
+    return [(e.unit, e.k, e.task, e.variant, e.repeat) for e in result.episodes]
+
+
 def joining(name: str) -> str:
     """A program that dials in with one of the test's agents."""
     return f"{sys.executable} -m reglue join {AGENTS}:{name}"
