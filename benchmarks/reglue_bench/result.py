@@ -260,8 +260,6 @@ class Result(_Record):
 def read_result(folder: Path) -> Result:
     """The result of a run's folder. Raises UsageError where there is none or it is broken."""
     path = folder / "result.json" if folder.is_dir() else folder
-    if not path.parent.is_dir() or not (folder.exists() or folder.suffix):
-        raise UsageError(f"there is no folder {folder}")
     try:
         return Result.model_validate_json(path.read_text(encoding="utf-8"))
     except OSError as error:

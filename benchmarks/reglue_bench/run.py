@@ -108,7 +108,8 @@ def carry_out(folder: Path, ledger: Ledger, request: Request, watcher: Watcher) 
     all is done.
     """
     began = time.perf_counter()
-    request = _as_begun(ledger, request)
+    # The ledger's plan has the run's own order of trials.
+    request = replace(request, plan=Plan.from_json(ledger.about["plan"]))
     with uninterrupted():
         session = _Session(folder, ledger, request, watcher, began)
         try:

@@ -103,7 +103,7 @@ def test_bench_leaves_with_1_when_the_agent_failed(tmp_path: Path) -> None:
         (["MT1:reach-v3", "--agent", "wait", "--listen", "nowhere"], "wanted host:port"),
         (["MT1:reach-v3", "--agent-cmd", "/no/such/program"], "cannot be started"),
         (["MT1:reach-v3", "--agent", "random", "--retry-faults"], "goes with --resume"),
-        (["--resume", "nowhere"], "there is no folder nowhere"),
+        (["--resume", "nowhere"], "there is no such folder"),
         (["MT1:reach-v3", "--agent", "exprt"], "did you mean expert"),
         (["MT1:reach-v3", "--agent", "nothing.py:Nobody"], "no file nothing.py"),
         (["MT1:reach-v3", "--agent-cmd", "'open"], "--agent-cmd"),
