@@ -263,6 +263,8 @@ def read_result(folder: Path) -> Result:
     try:
         return Result.model_validate_json(path.read_text(encoding="utf-8"))
     except OSError as error:
+        if not folder.exists():
+            raise UsageError(f"there is no folder {folder}") from error
         raise UsageError(
             f"{folder} holds no result.json; `reglue bench --resume {folder}` finishes a run"
         ) from error

@@ -15,6 +15,9 @@ from reglue_bench import evaluate
 from reglue_bench.cli.bench import main as bench
 from reglue_bench.cli.report import main as report
 from reglue_bench.cli.watch import main as watch
+from reglue_bench.evaluation import plan_and_start
+from reglue_bench.settings import read_settings
+from reglue_bench.watching import Unwatched
 from tests.reglue_bench.watch.recordings import with_suite
 
 SHORT: dict[str, Any] = {"runs": 1, "episodes": 1, "episode_limit": 5, "workers": 0}
@@ -157,8 +160,9 @@ def test_a_stranger_s_agent_is_not_started(
     )
     folder, [(what, agent)] = tmp_path / "run", named.items()
     program = f"{sys.executable} -m reglue join made:Agent"
-    asked: Any = {"agent": agent} if what == "agent" else {"agent": None, "agent_cmd": program}
-    evaluate("online:mountain-car", out=folder, **{**SHORT, **asked})
+    asked = {"agent": agent} if what == "agent" else {"agent_cmd": program}
+    settings = read_settings(benchmark="online:mountain-car", **asked, **SHORT)
+    plan_and_start(folder, settings, Unwatched())
     (tmp_path / "made").unlink()
     elsewhere()
     code, told = say("bench", folder)
