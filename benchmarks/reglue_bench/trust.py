@@ -21,6 +21,7 @@ from env_adapters.cache import cache_folder
 from env_adapters.suites import BUILT_IN
 from reglue.errors import NotTrusted
 from reglue.examples import EXAMPLES
+from reglue_bench.declared import WAIT
 from reglue_bench.procedures import PARAMETERS
 from reglue_bench.settings import AGENT_WAIT, Settings
 
@@ -31,11 +32,11 @@ _FACTORIES = {suite.factory for suite in BUILT_IN.values()} | {
     "env_adapters.composed:Composed",
     "env_adapters.curricula.suite:Schedule",
     "env_adapters.metaworld:MetaWorld",
+    WAIT,
 }
-_WORDS = r"(?![/~])[^:.\\]*"  # no module, and no file
-_OURS = re.compile(
-    rf"((gymnasium|arcade):)?(env_adapters\.\w+:Reglue/)?{_WORDS}|M[TL]\d*:{_WORDS}|wait"
-)
+_WORDS = r"(env_adapters\.\w+:Reglue/)?(?![/~])[^:.\\]*"  # no module but ours, and no file
+_ENVIRONMENT = re.compile(rf"((gymnasium|arcade|M[TL]\d*):)?{_WORDS}")  # by name
+_VALUE = re.compile(_WORDS)  # of anything else: an id of Gymnasium imports what is before a colon
 _KEY = "signing.key"
 _KEY_BYTES = 32
 
@@ -49,7 +50,7 @@ def signature(plan: str, settings: str) -> str:
 
 def check_trusted(folder: Path, about: Mapping[str, str], *, trust_code: bool) -> None:
     """Raise NotTrusted if making the environment of a run in `folder` runs somebody's code."""
-    _check(folder, about, _foreign_suite(about["plan"]), trust_code=trust_code)
+    _check(folder, about, foreign_suite(about["plan"]), trust_code=trust_code)
 
 
 def check_resumable(
@@ -62,7 +63,7 @@ def check_resumable(
     # The plan may be made again, of what the settings name.
     procedure, _, environment = settings.benchmark.partition(":")
     named = environment if procedure in PARAMETERS else settings.benchmark
-    found = [*_foreign_suite(about["plan"]), *foreign([named, settings.environment_args])]
+    found = [*foreign_suite(about["plan"]), *foreign([named, settings.environment_args])]
     if not new_agent:
         found += [settings.agent_cmd] if settings.agent_cmd else []
         if settings.agent and settings.agent not in {*EXAMPLES, AGENT_WAIT}:
@@ -71,22 +72,30 @@ def check_resumable(
 
 
 def foreign(named: Any) -> Iterator[str]:
-    """What in a value of JSON names a module or a file, and is not Reglue's."""
+    """What in a value of JSON names a module or a file, and is not Reglue's.
+
+    A string is an environment's name, but in a dict where its key is not `env`.
+    """
     match named:
         case str():
-            if named not in _FACTORIES and not _OURS.fullmatch(named):
+            if not _ENVIRONMENT.fullmatch(named):
                 yield named
         case list() | tuple():
             for each in named:
                 yield from foreign(each)
         case dict():
-            for each in named.values():
-                yield from foreign(each)
+            for key, each in named.items():
+                if key == "factory":
+                    yield from () if str(each) in _FACTORIES else (str(each),)
+                elif isinstance(each, str) and key != "env":
+                    yield from () if _VALUE.fullmatch(each) else (each,)
+                else:
+                    yield from foreign(each)
 
 
-def _foreign_suite(plan: str) -> Iterator[str]:
-    suite = json.loads(plan)["suite"]
-    yield from foreign([suite["factory"], suite["config"]])
+def foreign_suite(plan: str) -> Iterator[str]:
+    """`foreign` of the suite of a plan, as JSON."""
+    return foreign(json.loads(plan)["suite"])
 
 
 def _check(folder: Path, about: Mapping[str, str], found: Any, *, trust_code: bool) -> None:

@@ -115,7 +115,10 @@ def test_reglue_s_own_environments_are_made_of_any_run(
     [
         SuiteName("os:system", {"command": "touch made"}),
         SuiteName("env_adapters.renderer:import_module", {"name": "made"}),
+        SuiteName("MT1:Made", {}),
+        SuiteName("gymnasium:make", {"id": "Acrobot-v1"}),
         SuiteName("env_adapters.gymnasium:Gymnasium", {"id": "made:Made-v0"}),
+        SuiteName("env_adapters.gymnasium:Gymnasium", {"id": "arcade:Made-v0"}),
         SuiteName("env_adapters.gymnasium:Gymnasium", {"id": "Ant-v5", "xml_file": "/made.xml"}),
         SuiteName("env_adapters.gymnasium:Gymnasium", {"id": "Ant-v5", "xml_file": "made.xml"}),
         SuiteName("env_adapters.gymnasium:Gymnasium", {"id": "Ant-v5", "xml_file": "~/made"}),
@@ -136,7 +139,8 @@ def test_a_plan_that_was_changed_runs_nothing(
 ) -> None:
     evaluate("online:mountain-car", agent="random", out=tmp_path / "run", **SHORT)
     with_suite(tmp_path / "run", named, by_its_user=False)
-    (tmp_path / "made.py").write_text("from pathlib import Path; Path('made').touch()\n")
+    for module in ("made", "MT1", "arcade"):
+        (tmp_path / f"{module}.py").write_text("from pathlib import Path; Path('made').touch()\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     code, told = say(command, tmp_path / "run")

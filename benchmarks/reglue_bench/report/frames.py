@@ -18,7 +18,7 @@ from reglue_bench.report.views import Frame
 from reglue_bench.run import kept_cell_key
 from reglue_bench.settings import Settings
 from reglue_bench.suites import build, suite_of
-from reglue_bench.trust import check_trusted, foreign
+from reglue_bench.trust import check_trusted, foreign_suite
 from reglue_bench.watch.drawable import with_pictures
 from reglue_bench.watch.pictures import Camera, Picture, picture_tensors, shrunk
 from reglue_bench.watch.recorded import check_is_here, order_of, rows_of
@@ -53,7 +53,7 @@ def _frames(folder: Path, *, draws: bool, trust_code: bool) -> list[Frame]:
         )
     if draws:
         check_trusted(folder, about, trust_code=trust_code)
-    elif any(foreign([plan.suite.factory, plan.suite.config])):
+    elif any(foreign_suite(about["plan"])):
         return []
     suite = suite_of(plan, Settings.model_validate_json(about["settings"]))
     made = with_pictures(suite) if draws else build(suite)
