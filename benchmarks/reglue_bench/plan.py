@@ -133,7 +133,8 @@ def difference(
 ) -> list[str]:
     """What differs, one line each: `slots: 10 before, 4 now`; of many only the first."""
     # Other goals follow from these: fifty lines of numbers would say no more.
-    follow = (before.seed, before.benchmark) != (now.seed, now.benchmark)
+    drawn = [(each.seed, each.benchmark, each.cells) for each in (before, now)]
+    follow = drawn[0] != drawn[1]
     old, new = (json.loads(replace(each, order_key="").to_json()) for each in (before, now))
     old["order of tasks"], new["order of tasks"] = before.tasks, now.tasks
     lines = [
