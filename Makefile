@@ -10,8 +10,11 @@ STUBS := agent_clients/python
 TYPESCRIPT := agent_clients/typescript
 DEMO := runs/demo-$(shell date +%Y%m%d-%H%M%S)
 
+# What docker compose reads.
+ENV := .env
+
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test fuzz test-clients test-containers check conformance coverage speed format proto \
+.PHONY: help setup demo env test fuzz test-clients test-containers check conformance coverage speed format proto \
 	proto-image constraints clean clients cpp c julia typescript \
 	check-style check-types check-layers check-proto check-stubs
 
@@ -42,6 +45,11 @@ test-clients: .venv/dev-is-installed clients ## the clients in other languages: 
 test-containers: .venv/dev-is-installed ## the bake-off in containers, unless REGLUE_NO_DOCKER=1
 	[ "$(REGLUE_NO_DOCKER)" = 1 ] || .ci/docker
 	$(BIN)/python -m pytest tests/docker
+
+env: ## draw the tokens and the secret of docker-compose.yml that $(ENV) lacks
+	@umask 077 && touch $(ENV) && sed -n 's/.*$${\([A-Z_]*\):?.*/\1/p' docker-compose.yml | while read -r name; do \
+		grep -q "^$$name=" $(ENV) || \
+			echo "$$name=$$(od -An -N24 -tx1 /dev/urandom | tr -d ' \n')" >>$(ENV); done
 
 clients: cpp c julia typescript ## build the clients in other languages
 

@@ -12,6 +12,7 @@ import secrets
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -214,6 +215,8 @@ class Container:
             words.append(f"--volume={path}:{path}:ro")
         words += [f"--env={each}" for each in environment]  # values are not for process lists
         program, *arguments = launch.command
+        if program == sys.executable:  # `reglue join`, by the image's own Python
+            program = "python3"
         words += [f"--entrypoint={program}", self._image, *arguments]
         try:
             yield replace(launch, command=words, environment={**_engines_own(), **environment})

@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock
@@ -37,9 +38,17 @@ class NoEngine(Exception):
     """No container engine can be run here."""
 
 
+@dataclass(frozen=True)
+class Engine:
+    """An engine that runs: how to talk to it, and a process in its network namespace."""
+
+    environment: dict[str, str]
+    pid: int
+
+
 @contextmanager
-def engine(data: Path) -> Iterator[dict[str, str]]:
-    """An engine whose images are kept in `data`; the environment with which to talk to it.
+def engine(data: Path) -> Iterator[Engine]:
+    """An engine whose images are kept in `data`.
 
     dockerd runs in a network, process and mount namespace of its own, so its bridges, rules,
     containers and mounts end with it; slirp4netns is its way out. Raises NoEngine.
@@ -53,13 +62,13 @@ def engine(data: Path) -> Iterator[dict[str, str]]:
     with (
         FileLock(data.with_suffix(".lock")),  # two engines cannot share their images
         tempfile.TemporaryDirectory(prefix="reglue-docker-") as folder,
-        _running(Path(folder), data),
+        _running(Path(folder), data) as pid,
     ):
-        yield os.environ | {"DOCKER_HOST": f"unix://{folder}/docker.sock"}
+        yield Engine(os.environ | {"DOCKER_HOST": f"unix://{folder}/docker.sock"}, pid)
 
 
 @contextmanager
-def _running(folder: Path, data: Path) -> Iterator[None]:
+def _running(folder: Path, data: Path) -> Iterator[int]:
     log, group = folder / "log", f"/{folder.name}"
     with log.open("wb") as lines:
         daemon = subprocess.Popen(
@@ -71,7 +80,7 @@ def _running(folder: Path, data: Path) -> Iterator[None]:
             with _way_out(daemon, log):
                 _until((folder / "docker.sock").exists, daemon, log)
                 _until(lambda: _answers(folder), daemon, log)
-                yield
+                yield daemon.pid
                 _stop(daemon)
         finally:
             daemon.kill()  # and with it whatever is left in its namespaces

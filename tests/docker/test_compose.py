@@ -9,6 +9,7 @@ import json
 import os
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,8 @@ class Docker:
     """Commands to an engine."""
 
     environment: dict[str, str]
+    env_file: Path  # with tokens and a secret
+    pid: int  # of a process in the engine's network namespace
 
     def __call__(self, *command: str, ok: Sequence[int] = (0,)) -> str:
         """Standard output of a command at the project's root; the test fails if it does."""
@@ -49,7 +52,8 @@ class Docker:
 
     def compose(self, *command: str) -> str:
         """The same of docker-compose."""
-        return self("docker-compose", "--project-name", "reglue-test", *command)
+        options = ["--project-name", "reglue-test", "--env-file", str(self.env_file)]
+        return self("docker-compose", *options, *command)
 
 
 @dataclass(frozen=True)
@@ -62,11 +66,13 @@ class Played:
 
 
 @pytest.fixture(scope="module")
-def docker() -> Iterator[Docker]:
+def docker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Docker]:
     """An engine that has our Dockerfiles' base images."""
+    env_file = tmp_path_factory.mktemp("secrets") / "env"
+    subprocess.run(["make", "env", f"ENV={env_file}"], cwd=ROOT, check=True)
     try:
-        with nothing_left(), engine(ROOT / "build" / "docker") as environment:
-            docker = Docker(environment)
+        with nothing_left(), engine(ROOT / "build" / "docker") as running:
+            docker = Docker(running.environment, env_file, running.pid)
             docker("tests/docker/base-images")
             yield docker
             docker.compose("down", "--volumes")
@@ -130,10 +136,56 @@ grep -E '^Cap...:.*[1-9a-f]|^NoNewPrivs:.*0$' /proc/self/status && echo has righ
 def test_an_agent_is_shut_in(docker: Docker, played: Played, listener: int, service: str) -> None:
     server = f"{HOST}/{listener}"
     docker("docker", "run", "--rm", "debian:bookworm-slim", "bash", "-c", f"<>/dev/tcp/{server}")
-    (network,) = json.loads(docker("docker", "network", "inspect", "reglue-test_inside"))
+    (network,) = json.loads(docker("docker", "network", "inspect", f"reglue-test_{service}"))
     gateway = network["IPAM"]["Config"][0]["Gateway"]
     shell = ["run", "--rm", "-T", "--no-deps", "--entrypoint", "bash", service]
     assert docker.compose(*shell, "-c", SHUT_IN, server, gateway) == ""
+
+
+def test_agents_cannot_reach_one_another(docker: Docker, played: Played) -> None:
+    """Each has a network of its own, which only the glue is in too."""
+    listen = ["--entrypoint", "python", "reglue", "-m", "http.server", "8000"]
+    there = docker("docker", "run", "--rm", "-d", "--network", "reglue-test_cpp", *listen).strip()
+    try:
+        (told,) = json.loads(docker("docker", "inspect", there))
+        address = told["NetworkSettings"]["Networks"]["reglue-test_cpp"]["IPAddress"]
+        once = f"exec 3<>/dev/tcp/{address}/8000 && echo in && exit"
+        reach = f"for k in 1 2 3 4 5; do {once}; sleep 1; done"
+        shell = ["run", "--rm", "-T", "--no-deps", "--entrypoint", "timeout"]
+        reach_from = {
+            name: docker.compose(*shell, name, "20", "bash", "-c", f"({reach}) 2>&1; true")
+            for name in ("cpp", "python")
+        }
+    finally:
+        docker("docker", "kill", there)
+    assert "in\n" in reach_from["cpp"]
+    assert "in\n" not in reach_from["python"]
+
+
+def test_the_secret_is_the_glues_alone(docker: Docker, played: Played) -> None:
+    lines = docker.env_file.read_text(encoding="utf-8").splitlines()
+    values = dict(line.split("=") for line in lines)
+    assert len(set(values.values())) == len(values) == len(AGENTS) + 1
+    assert all(len(value) == 48 for value in values.values())
+    for service in AGENTS:
+        container = docker.compose("ps", "--quiet", service).strip()
+        told = docker("docker", "inspect", container)
+        found = {name for name, value in values.items() if value in told}
+        assert found == {f"TOKEN_{service.upper()}"}
+
+
+def test_a_program_of_a_bench_plays_in_a_container(
+    docker: Docker, played: Played, tmp_path: Path
+) -> None:
+    """The engine's network is not this machine's, so the bench is in it too."""
+    words = ["nsenter", f"--net=/proc/{docker.pid}/ns/net", sys.executable, "-m", "reglue"]
+    words += "bench online:mountain-car --agent sarsa --runs 2 --episodes 2".split()
+    words += ["--sandbox", "container", "--sandbox-image", "reglue-agent-python"]
+    docker(*words, "--out", str(tmp_path / "run"))
+    result = json.loads((tmp_path / "run" / "result.json").read_text(encoding="utf-8"))
+    assert result["complete"]
+    assert result["agent"]["isolation"] == "container"
+    assert docker("docker", "ps", "--all", "--quiet", "--filter", "name=reglue-agent-") == ""
 
 
 @pytest.mark.parametrize("service", ["glue", *AGENTS])
@@ -147,3 +199,5 @@ def test_a_container_has_limits(docker: Docker, played: Played, service: str) ->
     assert limits["ReadonlyRootfs"]
     assert limits["CapDrop"] == ["ALL"]
     assert limits["SecurityOpt"] == ["no-new-privileges"]
+    assert limits["LogConfig"]["Config"]["max-size"]
+    assert told["Config"]["User"] == "10001:10001"
