@@ -155,9 +155,12 @@ def glue(
             begin=begin,
             most=begin.most,
         )
-        with front:
+        try:
             say_how_to_join(front)
             threading.Event().wait()
+        finally:
+            with uninterrupted(then_raise=False):
+                front.close()
     server = GlueServer(
         listen,
         token=tokens,
@@ -168,14 +171,13 @@ def glue(
         transport=transport or "auto",
         open_lane=bool(open_lane),
     )
-    with server:
+    hub = Hub(server, timeouts=timeouts, announce=say, secret=secret)
+    try:
         say_how_to_join(server)
-        hub = Hub(server, timeouts=timeouts, announce=say, secret=secret)
-        try:
-            hub.serve(runs=runs)
-        finally:
-            with uninterrupted(then_raise=False):
-                hub.close()
+        hub.serve(runs=runs)
+    finally:
+        with uninterrupted(then_raise=False), server:
+            hub.close()
 
 
 def say_how_to_join(server: Listener) -> None:

@@ -205,7 +205,7 @@ class _Served:
         if self._closes:
             self._server.close()
         if self._process is not None:
-            self._process.end(patience_s=2.0)
+            self._process.end(patience_s=1.5)
         self._enclosing.close()
         if not self._closes:
             self._make_room(reason)

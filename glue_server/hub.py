@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
@@ -19,6 +20,8 @@ log = logging.getLogger("reglue")
 
 _LOOK_S = 0.2  # how often a program that says nothing is looked at
 _POLL_S = 0.02  # how long each role's door is watched in turn
+_ROUTINE_S = 1.0  # how long a routine that is under way may take when the hub closes
+_CLOSED = "the hub has closed"
 
 ROLES = ("agent", "environment", "experiment")
 
@@ -87,16 +90,15 @@ class Hub:
             run.join()
 
     def close(self) -> None:
-        """Let everybody go; runs end after the routine that is under way."""
-        self._closing.set()
+        """Let everybody go. A routine that is under way may end soon; else it is cut off."""
+        self._closing.set()  # which runs see, also one that begins just now
         for partners in self._waiting.values():
             for port in list(partners):
-                port.close("the hub has closed")
-        runs = self._runs
-        for run in runs:
-            run.close()
-        for run in runs:
-            run.join()
+                port.close(_CLOSED)
+        _join(self._runs, _ROUTINE_S)
+        for run in self._runs:
+            run.cut()
+        _join(self._runs, _ROUTINE_S)
 
     def _watch(self) -> bool:
         """Take in who comes and forget who has gone; whether anything changed."""
@@ -117,9 +119,11 @@ class Hub:
         ports = {role: self._waiting[role].popleft() for role in ROLES}
         names = ", ".join(f"{role} {_name(ports[role])}" for role in ROLES)
         self._announce(f"run {number} begins: {names}")
-        run = _Run(number, ports, self._timeouts, self._leave, secret=self._secret)
-        self._runs.append(run)
+        run = _Run(
+            number, ports, self._timeouts, self._leave, closing=self._closing, secret=self._secret
+        )
         run.start()
+        self._runs.append(run)  # started, as `close` may wait for it at once
 
     def _leave(self, number: int, ports: Mapping[str, Any], why: str) -> None:
         for port in ports.values():
@@ -146,15 +150,16 @@ class _Run(threading.Thread):
         timeouts: Timeouts,
         leave: Callable[[int, Mapping[str, Any], str], None],
         *,
+        closing: threading.Event,
         secret: str | None,
     ) -> None:
-        super().__init__(name=f"reglue-run-{number}")
+        super().__init__(name=f"reglue-run-{number}", daemon=True)
         self._number = number
         self._ports = ports
         self._timeouts = timeouts
         self._leave = leave
         self._secret = secret
-        self._closing = threading.Event()
+        self._closing = closing
 
     def run(self) -> None:
         """Carry out what the program asks until it leaves or a partner is lost."""
@@ -168,9 +173,11 @@ class _Run(threading.Thread):
         finally:
             self._leave(self._number, self._ports, why)
 
-    def close(self) -> None:
-        """End it after the routine that is under way."""
-        self._closing.set()
+    def cut(self) -> None:
+        """Let its partners go, whatever they are asked; nobody is waited for any more."""
+        for port in self._ports.values():
+            port.close(_CLOSED)
+            port.give_up()
 
     def _serve(
         self, environment: EnvironmentPort, agent: AgentPort, experiment: ExperimentPort
@@ -192,11 +199,20 @@ class _Run(threading.Thread):
                 experiment.answer(machine.run(call))
             except (AgentFault, EnvironmentFault) as fault:
                 experiment.fail(fault)
+                if self._closing.is_set():
+                    break
                 if lost := _lost(self._ports):
                     return f"{lost} is lost"  # and no words: they may be about secrets
             except ReglueError as refused:
                 experiment.fail(refused)
-        return "the hub has closed"
+        return _CLOSED
+
+
+def _join(runs: list[_Run], within_s: float) -> None:
+    """Wait for all of them together."""
+    deadline = time.monotonic() + within_s
+    for run in runs:
+        run.join(max(0.0, deadline - time.monotonic()))
 
 
 def _lost(ports: Mapping[str, Any]) -> str | None:

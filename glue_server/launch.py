@@ -74,12 +74,12 @@ class AgentProcess:
 
     def end(self, *, patience_s: float) -> None:
         """Let it leave by itself, then make it and its children leave."""
-        for stop in (None, signal.SIGTERM, signal.SIGKILL):
+        for stop, wait_s in ((None, patience_s), (signal.SIGTERM, 0.5), (signal.SIGKILL, 5.0)):
             if stop is not None:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(self._process.pid, stop)
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(timeout=patience_s)
+                self._process.wait(timeout=wait_s)
                 break
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)  # children that it left behind

@@ -13,16 +13,19 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from glue_server.children import end_all
 from glue_server.frames import read_frame, write_frame
 from glue_server.run_process import BYTES, RunSettings
 from glue_server.timeouts import Timeouts
 from reglue.errors import UsageError
-from reglue.invitation import invitation, split_address
+from reglue.invitation import Invitation, invitation, split_address
 from reglue.transport import Transport
 
 if TYPE_CHECKING:
     from glue_server.rpc.authority import ServerTls
 
+_START_S = 60.0  # how long a run's process may take to listen
+_REFUSED_S = 2.0  # and one that cannot, to leave
 _MOST = 16  # runs at a time, where no ports bound them
 
 
@@ -55,20 +58,36 @@ class RunProcesses:
         self._timeouts = timeouts
         self._secret = secret
         self._begun = 0
+        self._starting: RunningProcess | None = None
+        self._is_stopped = False
 
     def __call__(self) -> RunningProcess:
-        """The next run. Raises UsageError if none of its ports is free."""
+        """The next run, which listens. Raises UsageError if none of its ports is free."""
         self._begun += 1
         if self._ports is None:
-            return RunningProcess(self._settings("127.0.0.1:0"))
+            return self._listening("127.0.0.1:0", public_host="")
         for port in self._ports:
             try:
-                return RunningProcess(
-                    self._settings(f"{self._host}:{port}"), public_host=self._public_host
-                )
+                return self._listening(f"{self._host}:{port}", public_host=self._public_host)
             except UsageError as error:
                 last = error
         raise UsageError(f"none of the ports for runs is free: {last}")
+
+    def stop(self) -> None:
+        """No run begins any more, nor does one that has not listened so far."""
+        self._is_stopped = True
+        if (starting := self._starting) is not None:
+            starting.end(0.0)
+
+    def _listening(self, listen: str, *, public_host: str) -> RunningProcess:
+        self._starting = process = RunningProcess(self._settings(listen))
+        try:
+            if self._is_stopped:
+                process.end(0.0)
+            process.wait_until_it_listens(public_host)
+        finally:
+            self._starting = None
+        return process
 
     def _settings(self, listen: str) -> RunSettings:
         direct = self._ports is not None
@@ -86,9 +105,13 @@ class RunProcesses:
 
 
 class RunningProcess:
-    """Our end of a run's process. Raises UsageError if it cannot listen."""
+    """Our end of a run's process, which is started at once."""
 
-    def __init__(self, settings: RunSettings, *, public_host: str = "") -> None:
+    invitation: Invitation
+    public_address: str
+
+    def __init__(self, settings: RunSettings) -> None:
+        self._settings = settings
         self._channel, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
@@ -98,14 +121,19 @@ class RunningProcess:
                 env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
                 start_new_session=True,  # Ctrl-C is ours to hear
             )
+
+    def wait_until_it_listens(self, public_host: str) -> None:
+        """Learn where. Raises UsageError if it cannot, dies or takes too long."""
+        self._channel.settimeout(_START_S)
         try:
-            write_frame(self._channel, asdict(settings))
+            write_frame(self._channel, asdict(self._settings))
             told, _ = read_frame(self._channel)
         except (EOFError, OSError) as error:
-            self.end()
-            raise UsageError("a run's process died before it listened") from error
+            self._give_up()
+            what = f"a run's process died, or did not listen within {_START_S:g} s"
+            raise UsageError(what) from error
         if "refused" in told:
-            self.end()
+            self._give_up()
             raise UsageError(told["refused"])
         self.invitation = invitation(told["invitation"])
         port = self.invitation.address.rpartition(":")[2]
@@ -120,14 +148,17 @@ class RunningProcess:
         """Whether it still runs."""
         return self._process.poll() is None
 
-    def end(self) -> None:
-        """Close the channel, which ends the process; kill one that does not listen."""
+    def leave(self) -> None:
+        """Close the channel, which ends the process."""
         self._channel.close()
-        try:
-            self._process.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+
+    def end(self, within_s: float) -> None:
+        """Wait until it has left; kill one that has not by then."""
+        end_all([self._process], within_s=within_s)
+
+    def _give_up(self) -> None:
+        self.leave()
+        self.end(_REFUSED_S)
 
 
 def read_ports(text: str) -> range:

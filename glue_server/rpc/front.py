@@ -10,7 +10,7 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -26,6 +26,7 @@ log = logging.getLogger("reglue")
 
 _PROMISED_S = 10.0  # how long a place is kept for who has a ticket and has not said hello
 _ROUTES = 1024  # sessions whose run is known; the oldest are forgotten
+_LEAVE_S = 4.0  # how long runs may take to let everybody go, a little longer than they do
 _JOIN_S = 3.0  # a run that does not answer is passed over
 
 _FULL_OR_GONE = frozenset(
@@ -47,8 +48,21 @@ class RunProcess(Protocol):
     def is_alive(self) -> bool:
         """Whether it still runs."""
 
-    def end(self) -> None:
-        """End it."""
+    def leave(self) -> None:
+        """Let its partners go, and leave; `end` comes next."""
+
+    def end(self, within_s: float) -> None:
+        """Wait until it has left, and kill it if it has not by then."""
+
+
+class Begin(Protocol):
+    """Starts runs' processes."""
+
+    def __call__(self) -> RunProcess:
+        """The next one, which listens. Raises UsageError."""
+
+    def stop(self) -> None:
+        """No other begins, nor does one that has not listened so far."""
 
 
 @dataclass(slots=True)
@@ -57,17 +71,15 @@ class _Run:
     channel: grpc.Channel
     promised: dict[str, float] = field(default_factory=dict)  # role -> until when
 
-    def close(self) -> None:
+    def leave(self) -> None:
         self.channel.close()
-        self.process.end()
+        self.process.leave()
 
 
 class Front:
     """Lets partners in and finds their run; `carry` passes a session's streams on."""
 
-    def __init__(
-        self, tokens: Mapping[str, str], *, begin: Callable[[], RunProcess], most: int
-    ) -> None:
+    def __init__(self, tokens: Mapping[str, str], *, begin: Begin, most: int) -> None:
         """Each role has its token. `begin` starts a run's process, at most `most` at a time."""
         self._tokens = tokens
         self._begin = begin
@@ -115,11 +127,11 @@ class Front:
                 raise Denied(error.code(), error.details() or "") from error
 
     def close(self) -> None:
-        """End every run."""
+        """End every run, all at once."""
+        self._begin.stop()
         with self._lock:
             runs, self._runs = self._runs, []
-        for run in runs:
-            run.close()
+        _end(runs, within_s=_LEAVE_S)
 
     def _of_a_run(self, role: str, request: lobby_pb2.JoinRequest) -> lobby_pb2.Ticket | None:
         """A ticket of the first run that has a place."""
@@ -164,9 +176,19 @@ class Front:
 
     def _bury(self) -> None:
         """Forget the runs whose process has left."""
-        for run in [run for run in self._runs if not run.process.is_alive()]:
+        gone = [run for run in self._runs if not run.process.is_alive()]
+        for run in gone:
             self._runs.remove(run)
-            run.close()
+        _end(gone, within_s=0.0)
+
+
+def _end(runs: Sequence[_Run], *, within_s: float) -> None:
+    """End all of them with one deadline."""
+    deadline = time.monotonic() + within_s
+    for run in runs:
+        run.leave()
+    for run in runs:
+        run.process.end(max(0.0, deadline - time.monotonic()))
 
 
 def _ask(run: _Run, request: lobby_pb2.JoinRequest) -> lobby_pb2.Ticket | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from glue_server.rpc.front import Front, RunProcess
+from glue_server.rpc.front import Begin, Front
 from glue_server.rpc.listener import Listener
 from glue_server.rpc.roles import SERVICES
 from reglue.grpc_settings import grpc
@@ -24,7 +24,7 @@ class FrontServer(Listener):
         tokens: Mapping[str, str] | None = None,
         tls: ServerTls | None = None,
         advertise: str = "",
-        begin: Callable[[], RunProcess],
+        begin: Begin,
         most: int,
     ) -> None:
         """`begin` starts a run's process; there are at most `most` at a time."""

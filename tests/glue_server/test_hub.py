@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -314,3 +315,31 @@ def test_a_secret_keys_what_agents_could_guess() -> None:
     assert heard[0] == heard[1]
     assert heard[2] == heard[4]
     assert len(set(heard)) == 3
+
+
+def test_a_hub_that_closes_does_not_wait_for_a_partner_that_thinks(start: Start) -> None:
+    """Its time limit is 30 s here, and the program's call ends with it."""
+    thinking, over = threading.Event(), threading.Event()
+
+    class Thinker(Follower):
+        def agent_step(self, *_: Any) -> Any:
+            thinking.set()
+            over.wait(PATIENCE_S)
+
+    def program(address: str, token: str) -> None:
+        with Experiment(address, token) as rl:
+            rl.init()
+            rl.episode(0)
+
+    with ThreadPoolExecutor(1) as threads:
+        with a_hub() as (server, said):
+            start(Thinker(), server.address, server.token)
+            start(corridor(), server.address, server.token)
+            told = threads.submit(program, server.address, server.token)
+            assert thinking.wait(PATIENCE_S)
+            began = time.monotonic()
+        assert time.monotonic() - began < 20.0
+        over.set()
+        with pytest.raises((AgentFault, SessionLost)):
+            told.result(PATIENCE_S)
+    assert "run 1 is over: the hub has closed" in said

@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -20,7 +20,7 @@ from env_adapters.classic.gridworld import GridWorld
 from glue_server.hub import ROLES
 from glue_server.run_processes import read_ports
 from reglue import connect
-from reglue.errors import SessionLost, Unreachable, UsageError, WrongToken
+from reglue.errors import ReglueError, SessionLost, Unreachable, UsageError, WrongToken
 from reglue.examples.random_agent import RandomAgent
 from reglue.experiment import Experiment
 from reglue.grpc_settings import grpc
@@ -230,3 +230,25 @@ def test_ports_are_read() -> None:
 def test_ports_that_make_no_sense_are_refused(text: str) -> None:
     with pytest.raises(UsageError, match="wanted FIRST-LAST"):
         read_ports(text)
+
+
+def test_runs_that_hang_are_ended_all_at_once(hub: Callable[..., Hub], start: Connect) -> None:
+    front = hub("--run-processes")
+    partners = [start(RandomAgent(), front.address, "secret", patience_s=5.0) for _ in range(3)]
+    until(lambda: len(front.runs()) == 3)
+    runs = front.runs()
+    for run in runs:
+        os.kill(run, signal.SIGSTOP)
+    began = time.monotonic()
+    front.process.send_signal(signal.SIGINT)
+    try:
+        assert front.process.wait(PATIENCE_S) == 130
+        assert time.monotonic() - began < 20.0  # not ten seconds each
+        assert all(has_ended(run) for run in runs)
+    finally:
+        for run in runs:
+            with suppress(ProcessLookupError):
+                os.kill(run, signal.SIGKILL)
+    for partner in partners:
+        with pytest.raises(ReglueError):
+            partner.result(PATIENCE_S)

@@ -14,6 +14,7 @@ from importlib.metadata import EntryPoint, entry_points, version
 
 from reglue import collecting
 from reglue.errors import MissingExtra
+from reglue_script import hear_ctrl_c, leave_at_ctrl_c
 
 _ABOUT = {
     "join": "play an agent at a glue",
@@ -45,6 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 2
+    hear_ctrl_c()
     return int(command(arguments[1:]) or 0)
 
 
@@ -76,11 +78,14 @@ def _parser(commands: dict[str, EntryPoint]) -> argparse.ArgumentParser:
 
 def script() -> None:
     """The console script: Ctrl-C at any time leaves with 130."""
+    leave_at_ctrl_c()
     try:
         sys.exit(main())
     except KeyboardInterrupt:
         sys.exit(130)
     finally:
+        sys.stdout.flush()
+        leave_at_ctrl_c()  # what is left to do is Python's own
         collecting.ending()
 
 
