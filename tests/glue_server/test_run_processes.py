@@ -234,7 +234,10 @@ def test_ports_that_make_no_sense_are_refused(text: str) -> None:
 
 def test_runs_that_hang_are_ended_all_at_once(hub: Callable[..., Hub], start: Connect) -> None:
     front = hub("--run-processes")
-    partners = [start(RandomAgent(), front.address, "secret", patience_s=5.0) for _ in range(3)]
+    partners = [
+        start(RandomAgent(), front.address, "secret of the agent", patience_s=20.0)
+        for _ in range(3)
+    ]
     until(lambda: len(front.runs()) == 3)
     runs = front.runs()
     for run in runs:
