@@ -20,8 +20,9 @@ from pydantic import (
 )
 from pydantic_core import to_json
 
-from reglue.errors import UsageError
+from reglue.errors import StorageFailed, UsageError
 from reglue_bench.episodes import EpisodeRow, Episodes
+from reglue_bench.whole_file import write_whole
 
 Interval = tuple[float, float]
 
@@ -235,13 +236,15 @@ class Result(_Record):
         return Success(self.mean_success_rate, self.intervals95, self.completed_only)
 
     def write(self, folder: Path) -> Path:
-        """Write `result.json` into a run's folder, whole or not at all."""
+        """Write `result.json` into a run's folder, whole or not at all. Raises StorageFailed."""
         path = folder / "result.json"
-        draft = path.with_suffix(".json.tmp")
-        draft.touch(mode=0o600)  # it tells the goals
-        with draft.open("wb") as file:
-            file.writelines(self._json())
-        draft.replace(path)
+        try:
+            write_whole(path, self._json())
+        except OSError as error:
+            raise StorageFailed(
+                f"{path} cannot be written: {error.strerror}; what was committed is kept: "
+                f"`reglue report {folder}` draws it, `reglue bench --resume {folder}` goes on"
+            ) from error
         return path
 
     def _json(self) -> Iterator[bytes | memoryview]:
@@ -261,12 +264,17 @@ def read_result(folder: Path) -> Result:
     """The result of a run's folder. Raises UsageError where there is none or it is broken."""
     path = folder / "result.json" if folder.is_dir() else folder
     try:
-        return Result.model_validate_json(path.read_text(encoding="utf-8"))
+        return Result.model_validate_json(path.read_bytes())
     except OSError as error:
         if not folder.exists():
             raise UsageError(f"there is no folder {folder}") from error
-        raise UsageError(
-            f"{folder} holds no result.json; `reglue bench --resume {folder}` finishes a run"
-        ) from error
+        if path.exists():
+            raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+        raise UsageError(f"{folder} holds no run: neither a ledger nor a result.json") from error
     except ValidationError as error:
-        raise UsageError(f"{path} is not a result of this version: {error}") from error
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"])) or "the file"
+        raise UsageError(
+            f"{path} is not a result of this version: {place}: {first['msg']}, and "
+            f"{error.error_count() - 1} problems more"
+        ) from error

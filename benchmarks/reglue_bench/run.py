@@ -15,6 +15,7 @@ from glue_server import Outcome, Pool
 from glue_server.interrupts import interruptible, uninterrupted
 from reglue.errors import AgentFault, EnvironmentFault, PlanDiffers
 from reglue.loading import checkpoint_sha256
+from reglue_bench.agent_code import agent_code
 from reglue_bench.agents import AgentHost, ObjectHost, served_host
 from reglue_bench.declared import check_declared, is_remote
 from reglue_bench.keys import PUBLIC, Submission, cell_key
@@ -97,7 +98,8 @@ def check_same(ledger: Ledger, request: Request) -> None:
     if lines and Plan.from_json(about["plan"]).cells != request.plan.cells:
         lines.append("a run goes on with the --secret (REGLUE_SECRET) that it was begun with")
     if lines:
-        raise PlanDiffers("this run was begun otherwise; " + "; ".join(lines))
+        what = "; ".join(lines)
+        raise PlanDiffers(f"this run was begun otherwise; {what}; begin another (--out) with this")
 
 
 def carry_out(folder: Path, ledger: Ledger, request: Request, watcher: Watcher) -> Result:
@@ -286,6 +288,7 @@ def _agent_facts(settings: Settings) -> dict[str, str]:
         "agent training seed": settings.training_seed,
         "agent checkpoint": checkpoint_sha256(_absolute(settings)),
     }
+    facts |= {f"agent file {name}": digest for name, digest in agent_code(settings).items()}
     return {name: str(value) for name, value in facts.items() if value is not None}
 
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import platform
+from contextlib import suppress
 from importlib import metadata
 
 from env_adapters import SuiteName
 from reglue_bench.suites import files
 
 _PACKAGES = ("reglue", "numpy", "gymnasium", "metaworld", "mujoco")
+_OF_SOME = ("scipy", "ale-py", "gymnasium-robotics", "shimmy", "dm-control", "box2d", "box2d-py")
 
 
 def versions(suite: SuiteName) -> dict[str, str]:
     """Of Python, of the machine's kind, and of the packages that episodes pass through.
+
+    Of packages that some environments need, those that are installed.
 
     Also of the files that hold its environments, if there are any: the start of the SHA-256
     of all of them, one after another.
@@ -24,6 +28,9 @@ def versions(suite: SuiteName) -> dict[str, str]:
             found[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
             found[package] = "not installed"
+    for package in _OF_SOME:
+        with suppress(metadata.PackageNotFoundError):
+            found[package] = metadata.version(package)
     if own := files(suite):
         code = b"".join(file.read_bytes() for file in own)
         found["environment"] = hashlib.sha256(code).hexdigest()[:16]

@@ -303,4 +303,4 @@ def test_report_draws_runs_and_names_the_page(tmp_path: Path) -> None:
 def test_report_of_a_folder_without_a_result_says_what_to_do(tmp_path: Path) -> None:
     done = reglue("report", str(tmp_path))
     assert done.returncode == 2
-    assert "holds no result.json" in done.stderr
+    assert "neither a ledger nor a result.json" in done.stderr

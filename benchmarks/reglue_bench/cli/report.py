@@ -9,7 +9,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from glue_server.command import console, run_command
+from glue_server.command import run_command, say
 from reglue.errors import UsageError
 from reglue_bench.cli.arguments import TrustCode
 from reglue_bench.report import first_frames, names, write_report
@@ -32,7 +32,8 @@ def report(
 ) -> None:
     """Draw `report.html` of a run; with several folders, compare them.
 
-    The page is one file that needs no network. First frames are there where observations
+    A run that still goes on is drawn as far as it has come. The page is one file that needs no
+    network. First frames are there where observations
     are pictures, else with `--pictures`: MuJoCo's need MUJOCO_GL=egl or osmesa.
 
     reglue report runs/mine runs/expert
@@ -44,6 +45,10 @@ def report(
         console().print("a run that is named twice is drawn once", highlight=False)
     runs = once
     results = [read_run(folder) for folder in runs]
+    for run, result in zip(runs, results, strict=True):
+        if not result.complete:
+            planned, missing = result.coverage.cells_planned, result.status_counts.get("missing", 0)
+            say(f"{run}: {planned - missing:,} of {planned:,} planned so far")
     folder = runs[0] if runs[0].is_dir() else runs[0].parent
     path = out or folder / "report.html"
     if path.is_dir():
@@ -51,7 +56,7 @@ def report(
     named = list(zip(names(results, runs), results, strict=True))
     frames = [first_frames(each, draws=pictures, trust_code=trust_code) for each in runs]
     write_report(named, path, frames=frames)
-    console().print(str(path), markup=False, highlight=False, soft_wrap=True)
+    say(str(path))
 
 
 def main(argv: Sequence[str] | None = None) -> None:

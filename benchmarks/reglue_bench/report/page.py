@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from reglue_bench.report.online_view import online_comparison, online_view
 from reglue_bench.report.run_view import run_view
 from reglue_bench.report.views import ComparisonView, Frame
 from reglue_bench.result import Result
+from reglue_bench.whole_file import write_whole
 
 FOLDER = Path(__file__).parent
 
@@ -41,14 +41,10 @@ class Page:
 
         Raises UsageError where it cannot be written.
         """
-        draft = path.with_name(path.name + ".tmp")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            draft.write_text(self.html, encoding="utf-8")
-            draft.replace(path)
+            write_whole(path, [self.html.encode()])
         except OSError as error:
-            with suppress(OSError):
-                draft.unlink()
             raise UsageError(
                 f"{path} cannot be written: {error.strerror}; the runs are kept, and "
                 "`reglue report` draws it of their folders"

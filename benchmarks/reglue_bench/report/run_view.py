@@ -127,6 +127,8 @@ def ending_and_baseline(result: Result) -> list[str]:
     notes = []
     if result.ended_early is not None:
         notes.append(f"It ended early, {ended(result.ended_early).splitlines()[0]}")
+    elif not result.complete:
+        notes.append("So far: the run goes on, or was killed and can be resumed.")
     if 2 * result.clipped_steps > result.steps.counted:
         notes.append(
             f"In {count(result.clipped_steps)} of {plural(result.steps.counted, 'step')} the "

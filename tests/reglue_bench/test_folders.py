@@ -1,0 +1,217 @@
+"""What the commands say of a run's folder that is in use, locked up, full, or no run at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from reglue.errors import StorageFailed
+from reglue_bench.cli.bench import main as bench
+from reglue_bench.cli.report import main as report
+from reglue_bench.cli.watch import main as watch
+from reglue_bench.ledger import FILE, Ledger, LedgerReader, Totals, Try, storage
+from reglue_bench.run import Request, begin, conclude
+from reglue_bench.scoring import read_run
+from reglue_bench.settings import Settings
+from tests.reglue_bench.test_ledger import outcome
+from tests.reglue_bench.toys import Seeded, corridor_plan, play
+
+COMMANDS: dict[str, Callable[[Path], None]] = {
+    "resume": lambda folder: bench(["--resume", str(folder)]),
+    "report": lambda folder: report([str(folder)]),
+    "watch": lambda folder: watch([str(folder), "--episode", "0"]),
+}
+
+
+@pytest.fixture(params=COMMANDS)
+def command(
+    request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
+) -> Callable[[Path], tuple[int, str, str]]:
+    """Runs it on a folder: its exit code, and what it says on stdout and stderr."""
+
+    def run(folder: Path) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as left:
+            COMMANDS[request.param](folder)
+        told = capsys.readouterr()
+        return int(str(left.value.code)), told.out, told.err
+
+    return run
+
+
+def empty(folder: Path) -> None:
+    (folder / FILE).touch()
+
+
+def text(folder: Path) -> None:
+    (folder / FILE).write_text("This is no ledger.\n" * 100)
+
+
+def directory(folder: Path) -> None:
+    (folder / FILE).mkdir()
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda _: None, "no run"),
+        (shutil.rmtree, "there is no"),
+        (empty, "before it began"),
+        (text, "is not a ledger"),
+        (directory, "is a folder"),
+    ],
+)
+def test_what_is_no_run_is_told_in_a_line(
+    tmp_path: Path,
+    command: Callable[[Path], tuple[int, str, str]],
+    make: Callable[[Path], None],
+    words: str,
+) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    make(folder)
+    code, _, err = command(folder)
+    assert (code, len(err.splitlines())) == (2, 1)
+    assert words in err
+
+
+def going_on(folder: Path) -> Ledger:
+    """A run of six episodes, three of which are played; its writer is there."""
+    request = Request(Settings(benchmark="corridor", agent="random"), corridor_plan())
+    ledger = begin(folder, request)
+    tries = [Try(0, [outcome(unit)]) for unit in range(3)]
+    ledger.record(tries, session=ledger.begin_session(), totals=Totals())
+    return ledger
+
+
+def test_a_run_that_goes_on_is_reported_so_far_and_not_resumed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with going_on(tmp_path) as ledger:
+        with pytest.raises(SystemExit) as left:
+            report([str(tmp_path)])
+        assert left.value.code == 0
+        assert "3 of 6 planned so far" in capsys.readouterr().out
+        assert "So far: the run goes on" in (tmp_path / "report.html").read_text()
+        with pytest.raises(SystemExit) as left:
+            bench(["--resume", str(tmp_path)])
+        assert left.value.code == 2
+        err = capsys.readouterr().err
+        assert len(err.splitlines()) == 1
+        assert "another process is writing" in err
+        ledger.record([Try(0, [outcome(3)])], session=ledger.begin_session(), totals=Totals())
+        assert read_run(tmp_path).status_counts == {"missing": 2, "ok": 4}
+
+
+def test_a_reader_sees_one_moment_while_the_run_goes_on(tmp_path: Path) -> None:
+    with going_on(tmp_path) as ledger, LedgerReader(tmp_path) as reader:
+        tries = [Try(0, [outcome(3)])]
+        ledger.record(tries, session=ledger.begin_session(), totals=Totals(executed=9))
+        assert len(list(reader.rows())) == 3
+        assert reader.totals().executed == 0
+    assert not (tmp_path / f"{FILE}-wal").exists() or len(list(rows(tmp_path))) == 4
+
+
+def rows(folder: Path) -> list[object]:
+    with LedgerReader(folder) as reader:
+        return list(reader.rows())
+
+
+def test_a_finished_run_is_one_file_that_can_be_copied(tmp_path: Path) -> None:
+    play(tmp_path / "run", corridor_plan(), Seeded())
+    assert sorted(each.name for each in (tmp_path / "run").glob(f"{FILE}*")) == [FILE]
+    (tmp_path / "copy").mkdir()
+    shutil.copyfile(tmp_path / "run" / FILE, tmp_path / "copy" / FILE)
+    assert read_run(tmp_path / "copy") == read_run(tmp_path / "run")
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from tests.reglue_bench.test_folders import going_on
+ledger = going_on(Path(sys.argv[1]))
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("left", [("-shm", "-wal"), ("-wal",), ()])
+def test_a_run_is_read_where_nothing_may_be_written(tmp_path: Path, left: tuple[str, ...]) -> None:
+    """Whole, or as a writer that was killed left it: with its journal, in a folder copied so."""
+    folder = tmp_path / "run"
+    subprocess.run([sys.executable, "-c", KILLED, str(folder)], check=True, timeout=120)
+    if not left:
+        Ledger(folder).close()
+    for end in {"-shm", "-wal"} - set(left):
+        (folder / f"{FILE}{end}").unlink(missing_ok=True)
+    folder.chmod(0o500)
+    # Who is root may write all the same, unless that right is laid down.
+    powerless = ["setpriv", "--inh-caps=-all", "--bounding-set=-all"] if not os.getuid() else []
+    script = (
+        "import sys; from pathlib import Path; from reglue_bench.scoring import read_run;"
+        "print(read_run(Path(sys.argv[1])).status_counts)"
+    )
+    done = subprocess.run(
+        [*powerless, sys.executable, "-c", script, str(folder)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    folder.chmod(0o700)
+    assert done.stdout == "{'missing': 3, 'ok': 3}\n", done.stderr
+
+
+def test_a_result_on_a_full_disk_is_told_and_leaves_no_draft(tmp_path: Path) -> None:
+    with going_on(tmp_path) as ledger:
+        (tmp_path / "result.json.tmp").symlink_to("/dev/full")
+        with pytest.raises(StorageFailed, match=r"No space left.*reglue report.*--resume"):
+            conclude(tmp_path, ledger, None)
+        assert not (tmp_path / "result.json.tmp").is_symlink()
+        conclude(tmp_path, ledger, None)
+    assert (tmp_path / "result.json").is_file()
+
+
+def test_a_ledger_on_a_full_disk_is_told_in_a_line_and_goes_on_later(tmp_path: Path) -> None:
+    """The command's files may have 100 KiB each; it leaves as for what was played in part."""
+    words = ["online:mountain-car", "--agent", "random", "--runs", "8", "--steps", "9000"]
+    command = [sys.executable, "-m", "reglue", "bench"]
+    start = ["sh", "-c", 'ulimit -f 200; exec "$@"', "sh", *command, *words]
+    run = [*start, "--workers", "0", "--out", "run"]
+    done = subprocess.run(
+        run, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "cannot be used" in done.stderr.splitlines()[-1]
+    resumed = [*command, "--resume", "run"]
+    done = subprocess.run(
+        resumed, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert read_run(tmp_path / "run").complete
+
+
+def test_a_file_system_that_shares_no_memory_gets_a_durable_journal(tmp_path: Path) -> None:
+    """SQLite answers there what it does instead of a write-ahead log."""
+    engine = storage.opened(tmp_path, mode="rwc&vfs=unix-dotfile")
+    with engine.connect() as connection:
+        storage.begin_journal(connection, tmp_path)
+        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "delete"
+        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
+    engine.dispose()
+
+
+def test_a_journal_that_a_power_cut_would_undo_is_refused(tmp_path: Path) -> None:
+    with storage.told(tmp_path):
+        connection = sqlite3.connect(":memory:")  # which keeps its journal in memory
+    engine = sa.create_engine("sqlite://", creator=lambda: connection)
+    with engine.connect() as opened, pytest.raises(StorageFailed, match="got SQLite's journal"):
+        storage.begin_journal(opened, tmp_path)
+    engine.dispose()
