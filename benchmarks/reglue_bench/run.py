@@ -36,6 +36,8 @@ from reglue_bench.watching import Begun, Watcher
 
 WORKER_LOG = "workers.log"
 
+_AGENT_FILE = "agent file "  # begins entries of `about`: the files that the agent is written in
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -91,15 +93,16 @@ def check_same(ledger: Ledger, request: Request) -> None:
         f"version {n}": v for n, v in _versions(request).items()
     }
     compared = now.keys() | {name for name in about if name.startswith(("agent ", "version "))}
-    for name in sorted(compared - {AGENT_NAME}):
+    new = {name for name in now.keys() - about.keys() if name.startswith(_AGENT_FILE)}
+    for name in sorted(compared - new - {AGENT_NAME}):
         before, after = about.get(name, "none"), now.get(name, "none")
         if before != after:
-            lines.append(f"{name}: {before} before, {after} now")
+            way_out = " (changed code wants a run of its own)" * name.startswith(_AGENT_FILE)
+            lines.append(f"{name}: {before} before, {after} now{way_out}")
     if lines and Plan.from_json(about["plan"]).cells != request.plan.cells:
         lines.append("a run goes on with the --secret (REGLUE_SECRET) that it was begun with")
     if lines:
-        what = "; ".join(lines)
-        raise PlanDiffers(f"this run was begun otherwise; {what}; begin another (--out) with this")
+        raise PlanDiffers("this run was begun otherwise; " + "; ".join(lines))
 
 
 def carry_out(folder: Path, ledger: Ledger, request: Request, watcher: Watcher) -> Result:
@@ -146,6 +149,8 @@ class _Session:
         self._watcher = watcher
         self._began = began
         self._session = ledger.begin_session()
+        for name, digest in _files(request.settings).items():  # also of one that came late
+            ledger.note(name, digest)
         self._procedure = procedure_of(request.plan)
         self._farewell = "the run is over, thank you"
         self._partners = request.partners or Partners(
@@ -288,8 +293,11 @@ def _agent_facts(settings: Settings) -> dict[str, str]:
         "agent training seed": settings.training_seed,
         "agent checkpoint": checkpoint_sha256(_absolute(settings)),
     }
-    facts |= {f"agent file {name}": digest for name, digest in agent_code(settings).items()}
-    return {name: str(value) for name, value in facts.items() if value is not None}
+    return {n: str(value) for n, value in facts.items() if value is not None} | _files(settings)
+
+
+def _files(settings: Settings) -> dict[str, str]:
+    return {_AGENT_FILE + name: digest for name, digest in agent_code(settings).items()}
 
 
 def _absolute(settings: Settings) -> dict[str, str]:

@@ -42,7 +42,7 @@ def report(
     """
     once = list({folder.resolve(): folder for folder in reversed(runs)}.values())[::-1]
     if len(once) < len(runs):
-        console().print("a run that is named twice is drawn once", highlight=False)
+        say("a run that is named twice is drawn once")
     runs = once
     results = [read_run(folder) for folder in runs]
     for run, result in zip(runs, results, strict=True):
