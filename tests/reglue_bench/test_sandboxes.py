@@ -241,7 +241,7 @@ def test_a_sandbox_that_cannot_be_had_is_refused(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UsageError, match=words):
-        play(tmp_path / "run", corridor_plan(), agent_cmd="true", **settings)
+        play(tmp_path / "run", corridor_plan(), agent_cmd="/bin/sh", **settings)
 
 
 def test_an_object_is_in_the_benchmarks_own_process(tmp_path: Path) -> None:
