@@ -64,6 +64,11 @@ class Composed:
         return all(suite.standardizes for suite in self._suites)
 
     @property
+    def tells_success(self) -> bool:
+        """False if no suite's episodes ever tell whether they succeeded."""
+        return any(getattr(suite, "tells_success", True) for suite in self._suites)
+
+    @property
     def counts_steps(self) -> bool:
         """True if one of the suites' cells need the run's steps."""
         return any(getattr(suite, "counts_steps", False) for suite in self._suites)

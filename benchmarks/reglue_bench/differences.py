@@ -12,7 +12,7 @@ from statistics import NormalDist
 import numpy as np
 
 from reglue_bench.intervals import LEAST_IN_STRATUM, Z95, weight_of_all
-from reglue_bench.result import Interval
+from reglue_bench.result import Interval, Result
 from reglue_bench.statistics import FloatArray
 
 LEAST_GOALS = 5
@@ -50,6 +50,30 @@ def student(strata: Mapping[str, FloatArray]) -> Inference:
     half = float(stdtrit(degrees, 0.975)) * error
     p_value = 2 * float(stdtr(degrees, -abs(mean) / error))
     return Inference((mean - half, mean + half), p_value)
+
+
+def of_returns(result: Result) -> Inference:
+    """Of the mean return over tasks: episodes are independent, those of one goal one value.
+
+    Nothing where an episode was not played to its end: what it is worth was not drawn.
+    """
+    if any(status != "ok" for status in result.status_counts):
+        return Inference()
+    return student(returns_by_goal(result))
+
+
+def returns_by_goal(result: Result) -> dict[str, FloatArray]:
+    """Each task's mean return by goal, shape (goals,); of a task with one goal by episode."""
+    goals: dict[str, dict[int, list[float]]] = {}
+    for row in result.episodes:
+        if row.phase == "evaluate":
+            goals.setdefault(row.task, {}).setdefault(row.variant, []).append(row.return_)
+    return {
+        task: np.array(
+            [np.mean(each) for each in of.values()] if len(of) > 1 else next(iter(of.values()))
+        )
+        for task, of in goals.items()
+    }
 
 
 def of_success(strata: Mapping[str, FloatArray]) -> Inference:

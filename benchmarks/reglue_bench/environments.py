@@ -54,7 +54,7 @@ def environment_plan(settings: Settings, procedure: str, name: str) -> Plan:
     own = own_parameters(settings, procedure, suite.variants)
     _check_continuing(name, own, continuing=suite.spec.continuing)
     _check_counted(name, procedure, suite)
-    own |= _scoring(settings, own, suite)
+    own |= _scoring(settings, procedure, own, suite)
     return _plan(settings, procedure, own, named, suite.variants)
 
 
@@ -77,7 +77,7 @@ def custom_plan(settings: Settings) -> Plan:
         own = own_parameters(settings, procedure, suite.variants)
         _check_continuing(custom.name, own, continuing=suite.spec.continuing)
         _check_counted(custom.name, procedure, suite)
-        own |= _scoring(settings, own, suite)
+        own |= _scoring(settings, procedure, own, suite)
         if settings.split is not None:
             own = {"split": settings.split, **own}
         plan = _plan(settings, procedure, own, named, suite.variants)
@@ -106,10 +106,13 @@ def remote_plan(settings: Settings, procedure: str, declare: Declare | None) -> 
 
 
 def _scoring(
-    settings: Settings, own: Mapping[str, Parameter], suite: Suite
+    settings: Settings, procedure: str, own: Mapping[str, Parameter], suite: Suite
 ) -> dict[str, Parameter]:
     low, horizon = suite.spec.reward_range[0], suite.spec.horizon
-    return worst_performance(settings, own, reward_low=low, horizon=horizon)
+    found = worst_performance(settings, own, reward_low=low, horizon=horizon)
+    if procedure != "online" and not getattr(suite, "tells_success", True):
+        found["judged_by"] = "return"
+    return found
 
 
 def _plan(

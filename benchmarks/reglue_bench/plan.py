@@ -57,6 +57,11 @@ class Plan:
         return str(self.parameters.get("estimator", "goals"))
 
     @property
+    def is_by_return(self) -> bool:
+        """Whether it is judged by returns, as its environment never tells of success."""
+        return self.parameters.get("judged_by") == "return"
+
+    @property
     def sha256(self) -> str:
         """Hash of all that runs of this plan share, hexadecimal."""
         fields = asdict(self)

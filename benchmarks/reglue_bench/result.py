@@ -229,10 +229,15 @@ class Result(_Record):
     episodes: Episodes
 
     @property
+    def is_by_return(self) -> bool:
+        """Whether episodes were judged by returns: the environment never tells of success."""
+        return self.parameters.get("judged_by") == "return"
+
+    @property
     def success(self) -> Success:
-        """The figures of success, which are all there. Raises UsageError for an online result."""
+        """The figures of success, which are all there. Raises UsageError where there are none."""
         if self.mean_success_rate is None or self.intervals95 is None or not self.completed_only:
-            raise UsageError(f"{self.benchmark} is scored by returns while learning, see `online`")
+            raise UsageError(f"{self.benchmark} is scored by returns, not by success")
         return Success(self.mean_success_rate, self.intervals95, self.completed_only)
 
     def write(self, folder: Path) -> Path:

@@ -48,17 +48,18 @@ def score(
     judged, rates = folded.judged, folded.judged.rates
     means = {task: folded.mean_return(task) for task in folded.returns}
     known = [mean for mean in means.values() if mean is not None]
+    by_return = plan.is_by_return
     return Result(
         **what_was_run(plan, counts, agent=agent, totals=totals, versions=versions),
         complete=folded.is_complete,
-        mean_success_rate=rates.mean_success_rate,
-        success_rate_per_task=rates.success_rate_per_task,
+        mean_success_rate=None if by_return else rates.mean_success_rate,
+        success_rate_per_task={} if by_return else rates.success_rate_per_task,
         mean_returns=_mean(known) if len(known) == len(means) else None,
         returns_per_task=means,
         episode_returns_per_task=folded.returns,
-        intervals95=intervals95(judged.success),
-        completed_only=folded.played.rates,
-        before_adaptation=folded.before.rates if len(folded.before) else None,
+        intervals95=None if by_return else intervals95(judged.success),
+        completed_only=None if by_return else folded.played.rates,
+        before_adaptation=folded.before.rates if len(folded.before) and not by_return else None,
         upstream=folded.upstream(),
         coverage=Coverage(
             cells_planned=len(judged),

@@ -6,9 +6,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from reglue_bench.differences import of_returns
 from reglue_bench.learning_summary import learning_notes, learning_table
 from reglue_bench.result import Ending, Interval, Result
-from reglue_bench.words import isolation_words
+from reglue_bench.words import isolation_words, number
 
 
 def print_summary(console: Console, result: Result) -> None:
@@ -25,6 +26,9 @@ def _table(result: Result) -> Table:
     table.add_column("task")
     for column in ("success", "95 % interval", "mean return"):
         table.add_column(column, justify="right")
+    if result.is_by_return:
+        _add_returns(table, result)
+        return table
     success, intervals, _ = result.success
     for task, rate in result.success_rate_per_task.items():
         returns = result.returns_per_task[task]
@@ -42,11 +46,23 @@ def _table(result: Result) -> Table:
     return table
 
 
+def _add_returns(table: Table, result: Result) -> None:
+    for task, mean in result.returns_per_task.items():
+        table.add_row(task, "–", "–", "–" if mean is None else number(mean))
+    table.add_section()
+    interval, total = of_returns(result).interval95, result.mean_returns
+    told = f"\n{number(interval[0])} – {number(interval[1])}" if interval else ""
+    words = "withheld" if total is None else f"{number(total)}{told}"
+    table.add_row("mean over tasks", "–", "–", words, style="bold")
+
+
 def notes(result: Result) -> list[str]:
     """What a reader of the score has to know."""
     lines = [f"isolation: {isolation_words(result.agent.isolation)}"]
     if result.before_adaptation is not None:
         lines.append(f"before adaptation: {result.before_adaptation.mean_success_rate:.3f}")
+    if result.is_by_return:
+        lines.append("judged by its mean return: this environment does not tell of success")
     if result.upstream is not None:
         lines.append(
             f"as metaworld.evaluation counts: {result.upstream.mean_success_rate:.3f} (goals as "
@@ -88,6 +104,9 @@ def _missing(result: Result) -> list[str]:
     told = (
         f"PARTIAL: {counted}, of {result.coverage.cells_planned} episodes; each counts as a failure"
     )
+    if result.is_by_return:
+        known = "counts as the worst return" if result.mean_returns is not None else "has no return"
+        return [f"{told.rpartition(';')[0]}; each {known}"]
     if not result.coverage.cells_completed:
         return [f"{told}, and none was completed"]
     completed = result.success.completed_only.mean_success_rate

@@ -25,9 +25,9 @@ from reglue_bench.report.pairs import (
     power_notes,
     verdict,
 )
-from reglue_bench.report.tracks import rate_track
+from reglue_bench.report.run_view import score_and_interval, success_track
 from reglue_bench.report.views import ComparisonView, Row, SeedRow
-from reglue_bench.report.words import percent, percents, points
+from reglue_bench.report.words import percent, percents, points, signed
 from reglue_bench.result import Result
 from reglue_bench.training_seeds import (
     LEAST_SEEDS,
@@ -52,6 +52,7 @@ GOALS = Judged(
 )
 
 
+RETURNS = Judged(unit="episode", least=2, enough="two episodes", score="mean return", amount=signed)
 SEEDS = Judged(
     unit="training seed",
     least=LEAST_SEEDS,
@@ -64,29 +65,35 @@ SEEDS = Judged(
 def comparison_view(runs: Sequence[Named], *, seed: int) -> ComparisonView:
     """Every run against the first, and agents over their training seeds."""
     found = compare_all([run for _, run in runs])
-    groups = _agents(runs)
+    by_return = any(run.is_by_return for _, run in runs)
+    of = RETURNS if by_return else GOALS
+    groups = {} if by_return else _agents(runs)
     agents = {
         name: over_training_seeds(group, rng=np.random.default_rng(seed))
         for name, group in groups.items()
     }
-    maps = [difference_map(runs, place) for place in range(1, len(runs))]
-    plots = [grouped_success(runs)]
+    maps = [difference_map(runs, place) for place in range(1, len(runs) * (not by_return))]
+    plots = [] if by_return else [grouped_success(runs)]
     if agents:
         plots.insert(0, performance_profile(agents))
     names = [name for name, _ in runs]
     scores = {
-        place: run.success.rate
+        place: rate
         for place, (_, run) in enumerate(runs)
         if run.complete and not run.baseline
+        if (rate := run.mean_returns if by_return else run.success.rate) is not None
     }
     return ComparisonView(
-        score="success",
-        verdict=verdict(names, scores, found, GOALS),
-        pairs=every_pair(names, found, GOALS),
-        caption="Success over planned goals. Differences are in percentage points, paired goal "
-        "by goal.",
-        rows=[_row(place, named, found.get((place, 0))) for place, named in enumerate(runs)],
-        notes=_notes(runs, found),
+        score=of.score,
+        verdict=verdict(names, scores, found, of),
+        pairs=every_pair(names, found, of),
+        caption="Mean return, as the environment does not tell of success. Differences are in the "
+        "task's units, paired episode by episode."
+        if by_return
+        else "Success over planned goals. Differences are in percentage points, paired goal by "
+        "goal.",
+        rows=[_row(place, named, found.get((place, 0)), of) for place, named in enumerate(runs)],
+        notes=_notes(runs, found, of),
         seeds=[_seed_row(place, *each) for place, each in enumerate(agents.items())],
         agents=_each_with_each(groups, seed=seed),
         plots=plots,
@@ -94,18 +101,18 @@ def comparison_view(runs: Sequence[Named], *, seed: int) -> ComparisonView:
     )
 
 
-def _row(place: int, named: Named, found: Comparison | None) -> Row:
+def _row(place: int, named: Named, found: Comparison | None, of: Judged) -> Row:
     name, run = named
-    rate, intervals, _ = run.success
+    score, interval = score_and_interval(run)
     row = Row(
         name=name,
         colour=colour(place),
         badges=badges(run),
-        track=rate_track(rate, intervals.mean_success_rate),
-        score=percent(rate),
-        score_interval=percents(intervals.mean_success_rate),
+        track=success_track(run),
+        score=score,
+        score_interval=interval,
     )
-    return row if found is None else compared_row(row, found, GOALS)
+    return row if found is None else compared_row(row, found, of)
 
 
 def badges(run: Result) -> str:
@@ -128,13 +135,18 @@ def _seed_row(place: int, name: str, found: TrainingSeeds) -> SeedRow:
     )
 
 
-def _notes(runs: Sequence[Named], found: Mapping[tuple[int, int], Comparison]) -> list[str]:
+def _notes(
+    runs: Sequence[Named], found: Mapping[tuple[int, int], Comparison], of: Judged
+) -> list[str]:
     notes = []
     for place, (name, _) in enumerate(runs[1:], 1):
         each = found.get((place, 0))
         if each is None:
             notes.append(
-                f"{name} and {runs[0][0]} have no goal in common (another benchmark, split or "
+                f"{name} and {runs[0][0]} did not play the same episodes to their end: they stand "
+                "side by side and are not compared."
+                if of is RETURNS
+                else f"{name} and {runs[0][0]} have no goal in common (another benchmark, split or "
                 "seed draws other goals): they stand side by side and are not compared."
             )
             continue
@@ -143,8 +155,8 @@ def _notes(runs: Sequence[Named], found: Mapping[tuple[int, int], Comparison]) -
                 f"{name} and {runs[0][0]} played different plans: they are paired on the "
                 f"{each.pairs} goals that both played."
             )
-        notes.append(pair_note(name, runs[0][0], each, GOALS))
-    notes += power_notes(found, GOALS)
+        notes.append(pair_note(name, runs[0][0], each, of))
+    notes += power_notes(found, of)
     notes += [f"{name} is partial, and is not ranked." for name, run in runs if not run.complete]
     if any(run.baseline for _, run in runs):
         notes.append("Baselines were told what the benchmark hides: they are not to be ranked.")

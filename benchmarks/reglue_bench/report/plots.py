@@ -25,6 +25,8 @@ from reglue_bench.statistics import goals_per_task
 
 def run_plots(result: Result, *, prefix: str) -> list[Plot]:
     """Every plot of a run; `prefix` makes their ids unique on the page."""
+    if result.is_by_return:
+        return []
     plots = [success_per_task(result, plot_id=f"{prefix}-tasks")]
     if result.before_adaptation is not None:
         plots.append(adaptation(result, result.before_adaptation, plot_id=f"{prefix}-adaptation"))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from reglue_bench.differences import of_returns
 from reglue_bench.report.figures import FAILURE, SUCCESS
 from reglue_bench.report.plots import run_plots
 from reglue_bench.report.tracks import rate_track
-from reglue_bench.report.views import Run, Share
+from reglue_bench.report.views import Run, Share, Track
 from reglue_bench.report.words import (
     PROCEDURES,
     STATUSES,
@@ -16,6 +18,8 @@ from reglue_bench.report.words import (
     percents,
     plural,
     seconds,
+    value,
+    values,
 )
 from reglue_bench.result import Result
 from reglue_bench.summary import ended
@@ -24,6 +28,7 @@ from reglue_bench.words import isolation_words
 SHADES = {
     "success": SUCCESS,
     "failure": FAILURE,
+    "played": SUCCESS,
     "agent_error": "#d4526e",
     "agent_timeout": "#b064c8",
     "agent_disconnected": "#7a5cc8",
@@ -35,14 +40,14 @@ SHADES = {
 
 def run_view(name: str, result: Result, *, run_id: str) -> Run:
     """Everything the page says about a run."""
-    interval = result.success.intervals95.mean_success_rate
+    score, between = score_and_interval(result)
     return Run(
         id=run_id,
         name=name,
-        score=percent(result.success.rate),
-        meaning="success",
-        interval=percents(interval),
-        track=rate_track(result.success.rate, interval, ends=("0 %", "50 %", "100 %")),
+        score=score,
+        meaning="mean return" if result.is_by_return else "success",
+        interval=between,
+        track=success_track(result, ends=("0 %", "50 %", "100 %")),
         notes=_notes(result),
         facts=[*_facts(result), *parameters(result)],
         planned="Planned episodes",
@@ -50,6 +55,23 @@ def run_view(name: str, result: Result, *, run_id: str) -> Run:
         plots=run_plots(result, prefix=run_id),
         **what_it_took(result),
     )
+
+
+def score_and_interval(result: Result) -> tuple[str, str]:
+    """What it is judged by, in words; the interval is empty where there is none."""
+    if not result.is_by_return:
+        return percent(result.success.rate), percents(result.success.intervals95.mean_success_rate)
+    interval = of_returns(result).interval95
+    score = "no score" if result.mean_returns is None else value(result.mean_returns)
+    return score, values(interval) if interval else ""
+
+
+def success_track(result: Result, *, ends: Sequence[str] = ()) -> Track | None:
+    """Its success on a line; None where it is judged by returns."""
+    if result.is_by_return:
+        return None
+    rate, intervals, _ = result.success
+    return rate_track(rate, intervals.mean_success_rate, ends=ends)
 
 
 def what_it_took(result: Result) -> dict[str, Any]:
@@ -107,7 +129,11 @@ def _notes(result: Result) -> list[str]:
             "failures."
         )
     missing = result.status_counts.get("missing", 0)
-    if missing or not result.complete:
+    if result.is_by_return:
+        notes.append("Judged by its mean return: this environment does not tell of success.")
+        if set(result.status_counts) != {"ok"}:
+            notes.append("Episodes that were not played to their end count as the worst return.")
+    elif missing or not result.complete:
         notes.append(
             f"This run is partial: {plural(missing, 'planned episode')} not played, and counted "
             f"as failures. Of the completed episodes alone, success is "
@@ -160,6 +186,8 @@ def _statuses(result: Result) -> list[Share]:
     played = [row for row in result.episodes if row.phase == "evaluate"]
     won = sum(row.success for row in played if row.status == "ok")
     counts = {"success": won, "failure": result.status_counts.get("ok", 0) - won}
+    if result.is_by_return:
+        counts = {"played": result.status_counts.get("ok", 0)}
     counts.update({name: n for name, n in result.status_counts.items() if name != "ok"})
     total = max(1, sum(counts.values()))
     return [

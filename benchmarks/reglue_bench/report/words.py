@@ -10,6 +10,7 @@ from reglue_bench.words import number
 STATUSES = {
     "success": "succeeded",
     "failure": "played to the end without success",
+    "played": "played to their end",
     "agent_error": "the agent failed or answered wrongly",
     "agent_timeout": "the agent did not answer in time",
     "agent_disconnected": "the agent was lost",

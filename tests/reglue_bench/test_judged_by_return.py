@@ -1,0 +1,106 @@
+"""An environment that never tells of success is judged by its mean return."""
+
+from __future__ import annotations
+
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+from scipy import stats
+
+from reglue import Agent
+from reglue_bench import evaluate
+from reglue_bench.comparison import compare
+from reglue_bench.differences import of_returns
+from reglue_bench.report.compare_view import comparison_view
+from reglue_bench.result import Result, read_result
+from reglue_bench.summary import print_summary
+from tests.reglue_bench.test_report import read
+
+CART_POLE = "multi-task:gymnasium:CartPole-v1"
+
+
+class Balances(Agent):
+    """Pushes to where the pole leans, which it looks at `late` in a hundred times too late."""
+
+    def __init__(self, late: int = 0) -> None:
+        self.rng, self.late = np.random.default_rng(0), late
+
+    def act(self, seen: Any) -> Any:
+        _, speed, angle, spin = seen["observation"].T
+        asked = (angle + 0.5 * spin + 0.01 * speed > 0).astype(np.int64)
+        return np.where(self.rng.integers(100, size=len(asked)) < self.late, 1 - asked, asked)
+
+    def agent_start(self, observations: Any, starts: Any) -> Any:
+        return self.act(observations)
+
+    def agent_step(self, rewards: Any, observations: Any, steps: Any) -> Any:
+        return self.act(observations)
+
+
+def balanced(late: int, **options: Any) -> Result:
+    asked: dict[str, Any] = {"workers": 0, "slots": 4, "num_episodes": 8} | options
+    return evaluate(CART_POLE, agent=Balances(late), **asked)
+
+
+@pytest.fixture(scope="module")
+def good() -> Result:
+    return balanced(0)
+
+
+@pytest.fixture(scope="module")
+def poor() -> Result:
+    return balanced(45)
+
+
+def test_it_has_a_mean_return_and_no_success(good: Result, tmp_path: Path) -> None:
+    assert good.mean_success_rate is None
+    assert good.mean_returns == 500.0
+    assert read_result(good.write(tmp_path).parent).mean_success_rate is None
+
+
+def test_the_interval_is_students_over_episodes(poor: Result) -> None:
+    returns = list(poor.episode_returns_per_task["CartPole-v1"])
+    half = stats.t.ppf(0.975, 7) * np.std(returns, ddof=1) / 8**0.5
+    mean = np.mean(returns)
+    assert of_returns(poor).interval95 == pytest.approx((mean - half, mean + half))
+
+
+def test_nothing_speaks_of_no_percent(good: Result, tmp_path: Path) -> None:
+    out = StringIO()
+    print_summary(Console(file=out, width=120), good)
+    page = read(tmp_path, good).text
+    assert "500.0" in out.getvalue()
+    assert "500.0" in page
+    assert "0.000" not in out.getvalue()
+    assert "0.0 %" not in page
+
+
+def test_agents_are_compared_by_return_episode_by_episode(good: Result, poor: Result) -> None:
+    found = compare(good, poor)
+    one, other = (list(each.episode_returns_per_task["CartPole-v1"]) for each in (good, poor))
+    assert found.p_value == pytest.approx(stats.ttest_rel(one, other).pvalue)
+    view = comparison_view([("poor", poor), ("good", good)], seed=0)
+    assert view.verdict.startswith("good has the highest mean return: better than poor")
+
+
+class Leaves(Balances):
+    """Fails at its 30th turn."""
+
+    turns = 0
+
+    def act(self, seen: Any) -> Any:
+        self.turns += 1
+        if self.turns == 30:
+            return super().act(seen) + 7
+        return super().act(seen)
+
+
+def test_an_episode_that_was_left_is_worth_a_single_step(good: Result) -> None:
+    result = evaluate(CART_POLE, agent=Leaves(), workers=0, slots=4, num_episodes=8)
+    lost = sum(n for status, n in result.status_counts.items() if status != "ok")
+    assert lost > 0
+    assert result.mean_returns == pytest.approx((500.0 * (8 - lost) + 1.0 * lost) / 8)
