@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from env_adapters import Cell
 from glue_server import Order, Outcome
 from reglue.calls import Phase
-from reglue.errors import RunBusy, RunExists, StorageFailed, UsageError
+from reglue.errors import RunBusy, RunDamaged, RunExists, StorageFailed, UsageError
 from reglue_bench.ledger import FILE, Ledger, Totals, Try
 from tests.reglue_bench.ledgers import change_fact
 
@@ -139,8 +139,10 @@ def test_a_ledger_of_another_format_is_refused(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_ledger_is_refused(tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes(b"not a database" * 100)
-    with pytest.raises(UsageError, match="not a ledger"):
-        Ledger(tmp_path)
+    for opened in (Ledger, Ledger.check_vacant):
+        with pytest.raises(RunDamaged, match="not a ledger"):
+            opened(tmp_path)
+    assert (tmp_path / FILE).read_bytes().startswith(b"not a database")
 
 
 def test_commits_wait_for_the_disk(tmp_path: Path) -> None:

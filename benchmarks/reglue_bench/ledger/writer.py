@@ -19,7 +19,7 @@ from sqlalchemy.dialects import sqlite
 
 from glue_server import Outcome
 from glue_server.interrupts import uninterrupted
-from reglue.errors import RunBusy, RunExists, UsageError
+from reglue.errors import RunBusy, RunDamaged, RunExists, UsageError
 from reglue_bench.ledger import digests, tables
 from reglue_bench.ledger.reader import (
     AGENT_NAME,
@@ -92,10 +92,10 @@ class Ledger(LedgerReader):
 
     @classmethod
     def check_vacant(cls, folder: Path) -> None:
-        """Raise RunExists or RunBusy if `create` would; for who waits before it creates."""
+        """Raise RunExists, RunBusy or RunDamaged if `create` would; for who waits before that."""
         try:
             cls(folder).close()
-        except RunBusy:
+        except (RunBusy, RunDamaged):
             raise
         except UsageError:  # no run
             return
