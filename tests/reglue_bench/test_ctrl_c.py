@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from reglue_bench.result import read_result
+from tests.glue_server.hubs import until
 from tests.reglue_bench.benching import bench_words, commanded, resumed_rows
 from tests.reglue_bench.toys import rows
 
@@ -51,3 +52,49 @@ def undisturbed(folder: Path) -> list[tuple[Any, ...]]:
         code, said, _ = command.ended()
     assert code == 0, said
     return rows(read_result(folder))
+
+
+@pytest.mark.parametrize("how", ["sleep", "catch"])
+def test_an_environment_of_this_process_that_hangs_is_ended_by_the_second_ctrl_c(
+    tmp_path: Path, how: str
+) -> None:
+    """By the first one, unless it catches whatever comes."""
+    folder, fuse = tmp_path / "run", tmp_path / "fuse"
+    fuse.write_bytes(bytes(1))
+    words = bench_words(folder, "Hanging", "--workers", "0", fuse=str(fuse), how=how)
+    with commanded(words) as command:
+        command.wait_for("0 of 30 episodes are done")
+        until(lambda: not fuse.stat().st_size)
+        for _ in range(1 + (how == "catch")):
+            time.sleep(0.3)  # into the hanging
+            command.process.send_signal(signal.SIGINT)
+        code, said, seconds = command.ended()
+        assert not command.left_behind()
+    assert code == 130, said
+    assert seconds < SOON_S
+    assert len(resumed_rows(folder)) == 30
+
+
+def test_a_run_whose_environment_hangs_in_a_worker_plays_on(tmp_path: Path) -> None:
+    folder, fuse = tmp_path / "run", tmp_path / "fuse"
+    fuse.write_bytes(bytes(1))
+    words = bench_words(
+        folder, "Hanging", "--workers", "1", "--environment-timeout", "3", fuse=str(fuse)
+    )
+    with commanded(words) as command:
+        code, said, _ = command.ended()
+        assert not command.left_behind()
+    assert code == 0, said
+    assert rows(read_result(folder)) == undisturbed(tmp_path / "whole")
+
+
+def test_a_run_that_is_killed_leaves_no_process_behind(tmp_path: Path) -> None:
+    """Nor a worker that hangs, nor an agent that stays."""
+    folder, fuse = tmp_path / "run", tmp_path / "fuse"
+    fuse.write_bytes(bytes(1))
+    words = bench_words(folder, "Hanging", "--workers", "1", agent="Stays", fuse=str(fuse))
+    with commanded(words) as command:
+        command.wait_for("0 of 30 episodes are done")
+        until(lambda: not fuse.stat().st_size)
+        command.process.kill()
+        assert not command.left_behind()
