@@ -55,14 +55,6 @@ def test_a_process_that_is_lost_ends_its_run_and_the_next_has_another(
     assert words in fault.detail
 
 
-def test_a_failure_that_every_run_repeats_ends_the_play(tmp_path: Path) -> None:
-    result = play(tmp_path / "run", online_plan(runs=7), agent_cmd=joining("Raises"))
-    assert statuses(score_of(result).runs) == ["agent_error"] * 3 + ["missing"] * 4
-    assert result.ended_early is not None
-    assert result.ended_early.status == "agent_error"
-    assert "the first 3 runs all ended so, and --resume plays the others" in result.ended_early.what
-
-
 def test_what_a_lost_process_printed_last_is_told(tmp_path: Path) -> None:
     fuse, hears = tmp_path / "fuse", Hears()
     fuse.touch()

@@ -16,8 +16,6 @@ from reglue.errors import AgentFault
 from reglue_bench.plan import PlanCell
 from reglue_bench.procedures.procedure import Agents, MakeOrder, Record, Todo, Watch
 
-_SAME_FAILURES = 3
-
 
 class Online:
     """A unit is a run: a naive agent that plays one episode after another and is never frozen.
@@ -84,28 +82,15 @@ class Online:
         record: Record,
         watch: Watch,
     ) -> None:
-        """Play run after run, each with a fresh agent; anew where an environment failed.
-
-        Where the first runs all end by one and the same failure, the others are left to
-        `--resume`: it is a mistake in the agent, which they would repeat.
-        """
-        failures: list[str] = []  # of the runs so far
+        """Play run after run, each with a fresh agent; anew where an environment failed."""
         for asked in todo:
             tried, run = asked, self._play_run(agents, asked, order, watch)
             while run.is_void and tried.may_be_tried_again:
                 tried = tried.again()
                 run = self._play_run(agents, tried, order, watch)
             record(tried, run.outcomes)
-            failures.append("" if run.fault is None else str(run.fault))
             if run.fault is not None:
                 agents.go_on(run.fault)
-                if len(failures) == _SAME_FAILURES and len(set(failures)) == 1:
-                    enough = AgentFault(
-                        f"{run.fault}; the first {_SAME_FAILURES} runs all ended so, and --resume "
-                        "plays the others"
-                    )
-                    enough.status = run.fault.status
-                    raise enough
 
     def steps_left(self, episodes: int, steps: int) -> int:
         """How long the next episode may be, after so many of both; 0: there is none."""
