@@ -14,7 +14,7 @@ DEMO := runs/demo-$(shell date +%Y%m%d-%H%M%S)
 ENV := .env
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo env test fuzz test-clients test-containers check conformance coverage speed format proto \
+.PHONY: help setup demo env chaos test fuzz test-clients test-containers check conformance coverage speed format proto \
 	proto-image constraints clean clients cpp c julia typescript \
 	check-style check-types check-layers check-proto check-stubs
 
@@ -85,6 +85,9 @@ conformance: .venv/dev-is-installed clients ## ask every client in the tree whet
 
 coverage: ## how often each interval of the reports holds the truth, by simulation
 	$(BIN)/python -m interval_coverage $(FLAGS)
+
+chaos: .venv/dev-is-installed ## disturb runs for MINUTES (5): kills, hangs, cuts, floods, flips; FLAGS="--only kills --seed 7"
+	$(BIN)/python -m tests.chaos.run $(addprefix --minutes ,$(MINUTES)) $(FLAGS)
 
 speed: .venv-speed/is-installed ## measure Reglue beside its peers; ONLY=turns: one section
 	.venv-speed/bin/python benchmarks/speed/run.py $(addprefix --only ,$(ONLY)) $(FLAGS)

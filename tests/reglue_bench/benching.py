@@ -28,7 +28,8 @@ def bench_words(
 ) -> list[str]:
     """A run of `world` of tests/worlds.py, `episodes` of 5 steps, two at once."""
     config = {"solved": {"walk": [0, 3, 0]}} | config
-    words = ["bench", f"multi-task:{WORLDS}:{world}", "--agent", f"{AGENTS}:{agent}"]
+    words = ["bench", f"multi-task:{WORLDS}:{world}", "--agent"]
+    words.append(agent if agent == "wait" else f"{AGENTS}:{agent}")
     for name, value in config.items():
         words += ["--environment-arg", f"{name}={json.dumps(value)}"]
     words += ["--num-episodes", str(episodes), "--slots", "2", "--out", str(folder)]
