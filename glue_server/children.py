@@ -6,6 +6,7 @@ Python's standard library alone.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import select
@@ -18,6 +19,7 @@ import time
 from collections.abc import Collection, Sequence
 
 _PR_SET_PDEATHSIG = 1  # of <linux/prctl.h>
+_KILL_S = 5.0  # how long the kernel may take to end what was killed
 _LEAVE_S = 5.0  # for a child that sees its parent gone, and is busy
 
 
@@ -54,7 +56,10 @@ def bound(command: Sequence[str]) -> list[str]:
 
 
 def end_all(processes: Collection[subprocess.Popen[bytes]], *, within_s: float) -> None:
-    """Wait for children that are leaving, all at once; kill those that are there after that."""
+    """Wait for children that are leaving, all at once; kill those that are there after that.
+
+    One that waits for a device, which nobody can kill, is left to the system.
+    """
     deadline = time.monotonic() + within_s
     for process in processes:
         try:
@@ -62,7 +67,8 @@ def end_all(processes: Collection[subprocess.Popen[bytes]], *, within_s: float) 
         except subprocess.TimeoutExpired:
             process.kill()
     for process in processes:
-        process.wait()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=_KILL_S)
 
 
 def _leave_after(descriptor: int) -> None:

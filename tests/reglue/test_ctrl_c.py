@@ -31,3 +31,17 @@ def test_ctrl_c_while_modules_load_leaves_without_a_traceback(module: str) -> No
         rest = process.stderr.read()
     assert process.returncode == 130, heard[-1]
     assert "Traceback" not in rest
+
+
+def test_ctrl_c_while_python_ends_changes_no_exit_code() -> None:
+    """Python drops its handlers then, and the system's own would kill it."""
+    code = (
+        "import atexit, os, signal\n"
+        "atexit.register(os.kill, os.getpid(), signal.SIGINT)\n"
+        "from reglue_script import script\n"
+        "script()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "--version"], capture_output=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr

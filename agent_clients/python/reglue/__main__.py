@@ -7,6 +7,8 @@ that the SDK alone can join and everything else says which extra it needs.
 from __future__ import annotations
 
 import argparse
+import atexit
+import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -86,6 +88,7 @@ def script() -> None:
     finally:
         sys.stdout.flush()
         leave_at_ctrl_c()  # what is left to do is Python's own
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)  # which drops handlers
         collecting.ending()
 
 
