@@ -254,6 +254,11 @@ def test_an_agent_that_thinks_for_long_makes_no_worker_late(make_pool: MakePool)
     assert pool.processes == before
 
 
+def test_a_limit_may_be_as_long_as_one_likes(make_pool: MakePool) -> None:
+    pool = make_pool(slots=1, workers=1, waits={"timeout_s": 1e300})
+    assert played(Follower(), pool, [cell()])[0].status == "ok"
+
+
 # Workers that do not come up.
 
 
