@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from statsmodels.stats.multitest import multipletests
 
 from reglue.errors import UsageError
 from reglue_bench.comparison import compare, compare_all
@@ -118,6 +121,15 @@ def test_runs_without_a_common_cell_are_refused() -> None:
 
 def test_holm_corrects_as_in_the_textbook() -> None:
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+
+
+@given(p_values=st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_holm_is_that_of_statsmodels(p_values: list[float]) -> None:
+    assert holm(p_values) == pytest.approx(multipletests(p_values, method="holm")[1].tolist())
+
+
+def test_holm_of_nothing_is_nothing() -> None:
+    assert holm([]) == []
 
 
 def test_every_pair_is_corrected_for_the_number_of_pairs() -> None:
