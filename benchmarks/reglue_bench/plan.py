@@ -76,10 +76,12 @@ class Plan:
     def goals_sha256(self) -> str:
         """Hash of what the tasks' variants are, hexadecimal; other plans may share it."""
         config = self.suite.config
-        # Meta-World's goals are listed, and what else is in its config changes none of them.
+        # Meta-World's goals are listed. Of the rest of its config the horizon alone changes how
+        # hard they are; what agents see may differ between runs that are compared.
         # Elsewhere `goals` may be a number, and all of the config says what they are.
         listed = config.get("goals")
-        goals = json.dumps([self.suite.factory, listed if isinstance(listed, dict) else config])
+        of = [listed, config["horizon"]] if isinstance(listed, dict) else config
+        goals = json.dumps([self.suite.factory, of])
         return hashlib.sha256(goals.encode()).hexdigest()
 
     def to_json(self) -> str:

@@ -202,7 +202,7 @@ class Result(_Record):
     seed: int
     slots: int
     plan_sha256: str
-    goals_sha256: str  # runs that share it mean the same by a task's variant
+    goals_sha256: str  # runs that share it mean the same by a task's variant, and its horizon
     agent: AgentIdentity
     complete: bool  # every planned cell has a row
     ended_early: Ending | None = None

@@ -64,7 +64,7 @@ def success_by_goal(results: Sequence[Result]) -> dict[str, dict[int, FloatArray
 
     On one plan every planned episode counts, and what a run misses is its failure. On
     different plans only the cells that all have: same task, variant and repeat, and place
-    among the episodes of these. Runs of other goals have none in common.
+    among the episodes of these. Runs of other goals or another horizon have none in common.
     """
     if len({result.goals_sha256 for result in results}) > 1:
         return {}  # variant 3 of one is another goal than variant 3 of the other

@@ -70,11 +70,15 @@ def schedule_in(
 def files(suite: SuiteName) -> list[Path]:
     """Those that the suite names, itself or anywhere in its config, and that are there."""
     found = dict.fromkeys(
-        Path(match[1])
-        for text in (suite.factory, *_texts(suite.config))
-        if (match := _NAMED.fullmatch(text))
+        Path(match[1]) for text in texts(suite) if (match := _NAMED.fullmatch(text))
     )
     return [path for path in found if path.is_file()]
+
+
+def texts(suite: SuiteName) -> Iterator[str]:
+    """Every string in it: its factory, and what stands anywhere in its config."""
+    yield suite.factory
+    yield from _texts(suite.config)
 
 
 def _changed(value: Any, change: Callable[[str], str]) -> Any:

@@ -8,7 +8,9 @@ from contextlib import suppress
 from importlib import metadata
 
 from env_adapters import SuiteName
-from reglue_bench.suites import files
+from env_adapters.metaworld.proof import digest
+from reglue_bench.parameters import METAWORLD
+from reglue_bench.suites import files, texts
 
 _PACKAGES = ("reglue", "numpy", "gymnasium", "metaworld", "mujoco")
 _OF_SOME = ("scipy", "ale-py", "gymnasium-robotics", "shimmy", "dm-control", "box2d", "box2d-py")
@@ -20,7 +22,7 @@ def versions(suite: SuiteName) -> dict[str, str]:
     Of packages that some environments need, those that are installed.
 
     Also of the files that hold its environments, if there are any: the start of the SHA-256
-    of all of them, one after another.
+    of all of them, one after another. For Meta-World, the same of its package's sources.
     """
     found = {"python": platform.python_version(), "machine": platform.machine()}
     for package in _PACKAGES:
@@ -31,6 +33,8 @@ def versions(suite: SuiteName) -> dict[str, str]:
     for package in _OF_SOME:
         with suppress(metadata.PackageNotFoundError):
             found[package] = metadata.version(package)
+    if METAWORLD in texts(suite):
+        found["metaworld sources"] = digest()[:16]
     if own := files(suite):
         code = b"".join(file.read_bytes() for file in own)
         found["environment"] = hashlib.sha256(code).hexdigest()[:16]

@@ -90,6 +90,11 @@ def test_what_agents_see_of_meta_worlds_goals_changes_none_of_them() -> None:
     assert shown.goals_sha256 == hidden.goals_sha256
 
 
+def test_a_goal_of_meta_world_with_less_time_is_another_goal() -> None:
+    long, short = (planned("MT1:reach-v3", episode_horizon=steps) for steps in (500, 100))
+    assert long.goals_sha256 != short.goals_sha256
+
+
 @pytest.mark.parametrize(
     ("benchmark", "settings", "words"),
     [

@@ -12,12 +12,13 @@ import pytest
 
 from glue_server import Outcome
 from reglue.errors import PlanDiffers, RunBusy, UsageError
+from reglue_bench.benchmarks import make_plan
 from reglue_bench.evaluation import resume, start
 from reglue_bench.ledger import FILE, Ledger
 from reglue_bench.partners import Partners
 from reglue_bench.result import Result
 from reglue_bench.run import Request, begin, carry_out, check_same
-from reglue_bench.settings import Settings
+from reglue_bench.settings import Settings, read_settings
 from reglue_bench.watching import Unwatched
 from tests.reglue_bench.ledgers import change_fact
 from tests.reglue_bench.toys import Seeded, corridor_plan, joining, play, rows
@@ -218,6 +219,18 @@ def test_another_version_is_refused_and_named(tmp_path: Path) -> None:
     with (
         Ledger(tmp_path) as ledger,
         pytest.raises(PlanDiffers, match=r"version numpy: 1\.0 before"),
+    ):
+        check_same(ledger, request)
+
+
+def test_another_source_of_meta_world_is_refused_and_named(tmp_path: Path) -> None:
+    settings = read_settings(benchmark="MT1:reach-v3", agent="random", workers=0)
+    request = Request(settings, make_plan(settings))
+    begin(tmp_path, request).close()
+    change_fact(tmp_path, "version metaworld sources", "0123456789abcdef")
+    with (
+        Ledger(tmp_path) as ledger,
+        pytest.raises(PlanDiffers, match="version metaworld sources: 0123456789abcdef before"),
     ):
         check_same(ledger, request)
 

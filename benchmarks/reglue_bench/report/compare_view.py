@@ -146,8 +146,9 @@ def _notes(
                 f"{name} and {runs[0][0]} did not play the same episodes to their end: they stand "
                 "side by side and are not compared."
                 if of is RETURNS
-                else f"{name} and {runs[0][0]} have no goal in common (another benchmark, split or "
-                "seed draws other goals): they stand side by side and are not compared."
+                else f"{name} and {runs[0][0]} have no goal in common (another benchmark, split, "
+                "seed or horizon makes other goals of them): they stand side by side and are not "
+                "compared."
             )
             continue
         if not each.same_plan:

@@ -75,6 +75,7 @@ def page(
             ],
             comparison=comparison,
             online=online,
+            by_return=all(run.is_by_return for _, run in runs),
             seed=seed,
             method=METHOD,
             style=Markup((FOLDER / "style.css").read_text(encoding="utf-8")),
