@@ -333,9 +333,9 @@ def test_a_hub_that_closes_does_not_wait_for_a_partner_that_thinks(start: Start)
 
     with ThreadPoolExecutor(1) as threads:
         with a_hub() as (server, said):
-            start(Thinker(), server.address, server.token)
-            start(corridor(), server.address, server.token)
-            told = threads.submit(program, server.address, server.token)
+            start(Thinker(), server.address, server.tokens["agent"])
+            start(corridor(), server.address, server.tokens["environment"])
+            told = threads.submit(program, server.address, server.tokens["experiment"])
             assert thinking.wait(PATIENCE_S)
             began = time.monotonic()
         assert time.monotonic() - began < 20.0
