@@ -36,9 +36,6 @@ def student(strata: Mapping[str, FloatArray]) -> Inference:
     """
     if not strata or min(len(each) for each in strata.values()) < 2:
         return Inference()
-    # Here, since importing scipy takes a while and most commands need none of it.
-    from scipy.special import stdtr, stdtrit
-
     squares = np.array([each.var(ddof=1) / len(each) for each in strata.values()])
     scale = float(max(np.abs(each).max() for each in strata.values()))
     error = math.sqrt(squares.sum()) / len(strata)
@@ -47,6 +44,14 @@ def student(strata: Mapping[str, FloatArray]) -> Inference:
     freedom = np.array([len(each) - 1 for each in strata.values()])
     degrees = float(squares.sum() ** 2 / (squares**2 / freedom).sum())
     mean = float(np.mean([each.mean() for each in strata.values()]))
+    return of_mean(mean, error=error, degrees=degrees)
+
+
+def of_mean(mean: float, *, error: float, degrees: float) -> Inference:
+    """Student's, from a mean's standard error above 0 and its degrees of freedom."""
+    # Here, since importing scipy takes a while and most commands need none of it.
+    from scipy.special import stdtr, stdtrit
+
     half = float(stdtrit(degrees, 0.975)) * error
     p_value = 2 * float(stdtr(degrees, -abs(mean) / error))
     return Inference((mean - half, mean + half), p_value)

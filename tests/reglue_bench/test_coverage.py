@@ -9,17 +9,21 @@ from interval_coverage.simulated import CHEAP, DEAR, coverage
 SKEWED = "performance online, runs very skewed (exponential)"  # told in RESULTS.md
 
 
+DISCRETE = {"difference of success, one task"}  # wider than need be: told there too
+
+
 @pytest.mark.parametrize("n", [3, 10])
 @pytest.mark.parametrize("name", [name for name in CHEAP if name != SKEWED])
 def test_an_interval_of_95_percent_holds_the_truth_95_times_in_100(name: str, n: int) -> None:
-    """Of 400 intervals that hold it 95 times in 100, fewer than 91 % do once in 2,000."""
+    """The table says 93 to 98 % of these; 400 experiments are good to 3 %."""
     found = coverage(CHEAP[name], n, trials=400, seed=0)
-    assert found is None or found >= 0.91
+    assert found is None or 0.91 <= found <= (1 if name in DISCRETE else 0.99)
 
 
 @pytest.mark.parametrize("name", DEAR)
-def test_intervals_over_training_seeds_hold_it_from_five_seeds_on(name: str) -> None:
+def test_bootstrapped_intervals_hold_it_from_five_seeds_on(name: str) -> None:
+    """100 experiments are good to 5 %."""
     assert coverage(DEAR[name], 4, trials=1, seed=0) is None
-    found = coverage(DEAR[name], 5, trials=20, seed=0)
+    found = coverage(DEAR[name], 5, trials=100, seed=0)
     assert found is not None
-    assert found >= 0.8
+    assert found >= 0.9

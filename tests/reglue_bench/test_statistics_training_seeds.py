@@ -7,7 +7,13 @@ import pytest
 
 from reglue.errors import UsageError
 from reglue_bench.result import Result
-from reglue_bench.training_seeds import TrainingSeeds, compare_agents, over_training_seeds
+from reglue_bench.statistics import FloatArray
+from reglue_bench.training_seeds import (
+    TrainingSeeds,
+    compare_agents,
+    over_seeds,
+    over_training_seeds,
+)
 from tests.reglue_bench.results import Play, make_result
 
 
@@ -60,6 +66,45 @@ def test_below_five_seeds_there_are_no_intervals() -> None:
     assert (found.mean_interval95, found.iqm_interval95, found.profile_intervals95) == (None,) * 3
 
 
+def test_without_spread_there_are_no_intervals() -> None:
+    found = summary(2, 2, 2, 2, 2)  # every goal is won
+    assert (found.mean_interval95, found.iqm_interval95, found.profile_intervals95) == (None,) * 3
+
+
+def test_seeds_that_differ_as_by_chance_are_as_one_sample() -> None:
+    """Equally good seeds on equally hard goals: the mean of so many coins, and no wider."""
+    rng = np.random.default_rng(0)
+    halves = []
+    for _ in range(100):
+        found = over_seeds([[(rng.random((30, 40)) < 0.5).astype(np.float64)]], lowest=0).interval95
+        assert found is not None
+        halves.append((found[1] - found[0]) / 2)
+    assert np.mean(halves) == pytest.approx(1.96 * 0.5 / 30**0.5 / 40**0.5, rel=0.25)
+
+
+def test_goals_that_are_hard_for_all_seeds_widen_the_interval() -> None:
+    """Of two goals as many are won, by all seeds alike or by each its own."""
+    hard = np.tile([1.0, 0.0, 1.0, 0.0], (6, 1))
+    hard[0, 0] = 0  # so that seeds vary
+    alike, own = over_seeds([[hard]], lowest=0), over_seeds([[_rolled(hard)]], lowest=0)
+    assert alike.interval95 is not None
+    assert own.interval95 is not None
+    assert np.diff(alike.interval95) > np.diff(own.interval95)
+
+
+def _rolled(success: FloatArray) -> FloatArray:
+    return np.stack([np.roll(row, place) for place, row in enumerate(success)])
+
+
+def test_what_a_goal_adds_to_both_agents_cancels() -> None:
+    rng = np.random.default_rng(0)
+    goals, one, other = rng.normal(0, 10, 20), rng.random((5, 20)), rng.random((5, 20))
+    bare = over_seeds([[one], [other]], lowest=-1)
+    assert over_seeds([[one + goals], [other + goals]], lowest=-1).p_value == pytest.approx(
+        bare.p_value
+    )
+
+
 def agents(*rates: float, label: str) -> list[Result]:
     return [
         make_result(Play(rate=rate, training_seed=seed, label=label))
@@ -69,7 +114,7 @@ def agents(*rates: float, label: str) -> list[Result]:
 
 def test_agents_are_compared_over_their_training_seeds() -> None:
     better, worse = agents(*[0.9] * 5, label="a"), agents(*[0.6] * 5, label="b")
-    found = compare_agents(better, worse, seed=0)
+    found = compare_agents(better, worse)
     assert found.difference == pytest.approx(0.3, abs=0.05)
     assert found.interval95 is not None
     assert found.p_value is not None
@@ -81,7 +126,7 @@ def test_agents_are_compared_over_their_training_seeds() -> None:
 
 def test_agents_whose_seeds_overlap_are_not_told_apart() -> None:
     one, other = agents(0.9, 0.4, 0.6, 0.8, 0.7, label="a"), agents(*[0.6] * 5, label="b")
-    found = compare_agents(one, other, seed=0)
+    found = compare_agents(one, other)
     assert found.interval95 is not None
     assert found.p_value is not None
     assert found.interval95[0] < 0 < found.interval95[1]
@@ -89,7 +134,7 @@ def test_agents_whose_seeds_overlap_are_not_told_apart() -> None:
 
 
 def test_agents_of_few_seeds_have_a_difference_without_an_interval() -> None:
-    found = compare_agents(agents(0.9, 0.9, label="a"), agents(*[0.6] * 9, label="b"), seed=0)
+    found = compare_agents(agents(0.9, 0.9, label="a"), agents(*[0.6] * 9, label="b"))
     assert (found.interval95, found.p_value, found.pairs) == (None, None, 2)
 
 

@@ -95,7 +95,7 @@ def comparison_view(runs: Sequence[Named], *, seed: int) -> ComparisonView:
         rows=[_row(place, named, found.get((place, 0)), of) for place, named in enumerate(runs)],
         notes=_notes(runs, found, of),
         seeds=[_seed_row(place, *each) for place, each in enumerate(agents.items())],
-        agents=_each_with_each(groups, seed=seed),
+        agents=_each_with_each(groups),
         plots=plots,
         maps=[each for each in maps if each is not None],
     )
@@ -179,10 +179,8 @@ def _agents(runs: Sequence[Named]) -> dict[str, list[Result]]:
     return found
 
 
-def _each_with_each(groups: Mapping[str, Sequence[Result]], *, seed: int) -> Table | None:
+def _each_with_each(groups: Mapping[str, Sequence[Result]]) -> Table | None:
     """Agents compared over their training seeds; None where no two have one plan."""
     names = list(groups)
-    found = over_pairs(
-        list(groups.values()), lambda one, other: compare_agents(one, other, seed=seed)
-    )
+    found = over_pairs(list(groups.values()), compare_agents)
     return pair_table(names, found, SEEDS) if found else None
