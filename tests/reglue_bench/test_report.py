@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import json
 from collections.abc import Sequence
@@ -40,6 +41,8 @@ class Page(HTMLParser):
         if tag == "script" and attributes.get("type") == "application/json":
             self.figures[str(attributes["id"])] = json.loads(data)
             self.elements.append(("", {}))
+        elif tag == "script" and attributes.get("type") == "application/gzip" and data.strip():
+            self.scripts.append(gzip.decompress(base64.b64decode(data)).decode())
         elif tag == "script" and data.strip():
             self.scripts.append(data)
         elif tag not in ("style", "script"):
@@ -174,6 +177,45 @@ def test_the_page_needs_no_network_and_runs_only_its_own_scripts(tmp_path: Path)
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
         assert f"'sha256-{digest}'" in policy
     assert not any("src" in attrs or "href" in attrs for _, attrs in page.elements)
+
+
+def test_a_page_weighs_two_megabytes_as_plotly_is_packed(tmp_path: Path) -> None:
+    page = read(tmp_path, make_result())
+    assert len(page.html) < 2.2e6
+    plotly, own = page.scripts
+    assert "plotly.js v" in plotly[:200]
+    assert "DecompressionStream" in own
+
+
+def test_a_browser_that_cannot_draw_shows_a_sentence_in_place_of_each_figure(
+    tmp_path: Path,
+) -> None:
+    page = read(tmp_path, make_result())
+    assert page.text.count("This figure needs JavaScript") == len(page.figures) > 0
+
+
+def test_columns_of_runs_are_named_at_each_cell_for_narrow_screens(tmp_path: Path) -> None:
+    page = read(tmp_path, make_result(), make_result(Play(label="other", rate=0.5)))
+    columns = [attrs["data-column"] for _, attrs in page.elements if "data-column" in attrs]
+    assert columns == 2 * ["success", "Δ to the first", "probability of improvement", "p, Holm"]
+
+
+def test_labels_of_a_value_axis_are_never_turned(tmp_path: Path) -> None:
+    figures = read(tmp_path, make_result()).figures
+    assert all(figure["layout"]["xaxis"]["tickangle"] == 0 for figure in figures.values())
+
+
+def test_a_run_without_success_has_no_plot_of_steps_to_success(tmp_path: Path) -> None:
+    page = read(tmp_path, make_result(Play(rate=-1)))
+    assert list(page.figures) == ["run-0-tasks-figure", "run-0-goals-figure"]
+
+
+def test_clipped_actions_are_a_share_of_the_steps(tmp_path: Path) -> None:
+    result = make_result()
+    steps = result.steps.counted
+    page = read(tmp_path, result.model_copy(update={"clipped_steps": steps}))
+    assert f"in {steps:,} of {steps:,} steps (100.0 %)" in page.text
+    assert "was clipped: the agent may have another scale in mind" in page.text
 
 
 def test_every_id_on_the_page_is_there_once(tmp_path: Path) -> None:

@@ -113,6 +113,21 @@ def test_few_runs_have_a_report_too(tmp_path: Path, what: Learned) -> None:
     assert "Every run" in read(tmp_path, learned(what)).text
 
 
+def test_where_no_run_was_completed_there_is_a_table_and_no_empty_axis(tmp_path: Path) -> None:
+    page = read(tmp_path, learned(Learned(missing=10)))
+    assert page.figures == {}
+    assert "Every run" in page.text
+    assert ("details", {"open": None}) in page.elements
+
+
+def test_the_lines_of_a_bar_are_explained(tmp_path: Path) -> None:
+    legend = "A thin line is one run, the bold line the mean over runs, the band its 95 % interval."
+    assert read(tmp_path, learned()).text.count(legend) == 1
+    assert (
+        read(tmp_path, *three()).text.count(legend) == 3
+    )  # two agents without a lost run, and the table
+
+
 def test_the_numbers_of_every_run_stand_in_a_table(tmp_path: Path) -> None:
     result = learned()
     text = read(tmp_path, result).text

@@ -102,6 +102,7 @@ def value_axis(title: str, **more: Any) -> Figure:
     return {
         "title": {"text": title, "standoff": 8},
         "gridcolor": "rgba(140,145,155,0.25)",
+        "tickangle": 0,
         "zeroline": False,
         "fixedrange": True,
         **more,

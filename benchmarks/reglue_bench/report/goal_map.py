@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -82,7 +83,7 @@ def goal_map(result: Result, *, plot_id: str) -> Plot:
 
 def variant_axis(variants: Sequence[int]) -> Figure:
     """An x axis with a column a variant, a number under some."""
-    every = 5 if len(variants) <= 60 else max(1, len(variants) // 12)
+    every = max(1, math.ceil(len(variants) / 12))
     shown = range(0, len(variants), every)
     return value_axis(
         "goal",

@@ -28,6 +28,7 @@ from reglue_bench.report.pairs import (
 )
 from reglue_bench.report.run_view import (
     SHADES,
+    clipped_actions,
     ending_and_baseline,
     parameters,
     what_it_took,
@@ -173,7 +174,7 @@ def _facts(result: Result, online: OnlineScore) -> list[tuple[str, str]]:
             f"{count(online.quota)} {online.counted_in} each",
         ),
         ("a naive agent", how_fresh(online)),
-        ("clipped actions", f"in {plural(result.clipped_steps, 'step')}"),
+        clipped_actions(result),
     ]
 
 

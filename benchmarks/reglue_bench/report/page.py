@@ -1,6 +1,6 @@
 """Results become one HTML page.
 
-The page's Content-Security-Policy allows the two scripts written here, by their
+The page's Content-Security-Policy allows two scripts, plotly.js and our own, by their
 hash, and nothing from the network; so a hostile agent name can neither run nor load
 anything, even if an escape were forgotten. Figures are data, not script.
 """
@@ -8,6 +8,7 @@ anything, even if an escape were forgotten. Figures are data, not script.
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -79,7 +80,7 @@ def page(
             seed=seed,
             method=METHOD,
             style=Markup((FOLDER / "style.css").read_text(encoding="utf-8")),
-            plotly=Markup(plotly),
+            plotly_gzip=_packed(plotly),
             script=Markup(script),
             hashes=[_hash(plotly), _hash(script)],
         )
@@ -117,6 +118,11 @@ def _title(runs: Sequence[tuple[str, Result]]) -> str:
         return f"{runs[0][0]} on {benchmarks}"
     what = "agents" if runs[0][1].online else "runs"
     return f"{len(runs)} {what} on {benchmarks}"
+
+
+def _packed(script: str) -> str:
+    """As the page carries it: 2 MB rather than 5."""
+    return base64.b64encode(gzip.compress(script.encode("utf-8"), mtime=0)).decode("ascii")
 
 
 def _hash(script: str) -> str:

@@ -42,6 +42,7 @@ def run_performances(online: OnlineScore, *, plot_id: str) -> Plot:
             if completed
             else [],
             height=150,
+            margin={"l": 28, "r": 28, "t": 8, "b": 44},
             xaxis=value_axis("performance"),
             yaxis={"visible": False, "range": [0.5, -0.7], "fixedrange": True},
         ),

@@ -105,6 +105,13 @@ def who_and_what(result: Result) -> list[tuple[str, str]]:
     return [(name, value) for name, value in facts if value]
 
 
+def clipped_actions(result: Result) -> tuple[str, str]:
+    """In how many of the steps an action lay out of bounds."""
+    steps = result.steps.counted
+    share = f" ({percent(result.clipped_steps / steps)})" if steps else ""
+    return "clipped actions", f"in {count(result.clipped_steps)} of {plural(steps, 'step')}{share}"
+
+
 def parameters(result: Result) -> list[tuple[str, str]]:
     """All of them, in one line."""
     named = [f"{name} = {value}" for name, value in sorted(result.parameters.items())]
@@ -177,7 +184,7 @@ def _facts(result: Result) -> list[tuple[str, str]]:
             f"{count(coverage.cells_completed)} of {count(coverage.cells_planned)} completed",
         ),
         ("goals", f"{count(coverage.goals_planned)} of the benchmark's {coverage.goals_total:,}"),
-        ("clipped actions", f"in {plural(result.clipped_steps, 'step')}"),
+        clipped_actions(result),
     ]
 
 
