@@ -28,6 +28,7 @@ class Declared:
     reward_low: float = -math.inf  # of one step
     horizon: int = 0  # steps to truncation; 0: no limit
     continuing: bool = False
+    tells_success: bool = True
 
     @classmethod
     def of(cls, hello: EnvironmentHello, ready: Ready) -> Self:
@@ -41,6 +42,7 @@ class Declared:
             ready.spec.reward_range[0],
             ready.spec.horizon,
             ready.spec.continuing,
+            ready.tells_success,
         )
 
     @classmethod
@@ -59,6 +61,7 @@ class Declared:
             plan.variants,
             -math.inf if low is None else float(low),
             int(config["horizon"]),
+            tells_success=bool(config.get("tells_success", True)),
         )
 
     @property
@@ -71,6 +74,8 @@ class Declared:
             "horizon": self.horizon,
             "variants": dict(self.variants),
         }
+        if not self.tells_success:
+            config["tells_success"] = False
         return SuiteName(WAIT, config)
 
 

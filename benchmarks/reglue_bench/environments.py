@@ -98,9 +98,9 @@ def remote_plan(settings: Settings, procedure: str, declare: Declare | None) -> 
     declared = declare(slots(settings, procedure))
     own = own_parameters(settings, procedure, declared.variants)
     _check_continuing(declared.name, own, continuing=declared.continuing)
-    own |= worst_performance(
-        settings, own, reward_low=declared.reward_low, horizon=declared.horizon
-    )
+    low, horizon = declared.reward_low, declared.horizon
+    own |= worst_performance(settings, own, reward_low=low, horizon=horizon)
+    own |= _judged_by(procedure, tells_success=declared.tells_success)
     own = {"environment": declared.name, **own}
     return _plan(settings, procedure, own, declared.suite, declared.variants)
 
@@ -110,9 +110,12 @@ def _scoring(
 ) -> dict[str, Parameter]:
     low, horizon = suite.spec.reward_range[0], suite.spec.horizon
     found = worst_performance(settings, own, reward_low=low, horizon=horizon)
-    if procedure != "online" and not getattr(suite, "tells_success", True):
-        found["judged_by"] = "return"
-    return found
+    return found | _judged_by(procedure, tells_success=getattr(suite, "tells_success", True))
+
+
+def _judged_by(procedure: str, *, tells_success: bool) -> dict[str, Parameter]:
+    """By success, unless that is never told; learning is judged by returns or rewards always."""
+    return {} if tells_success or procedure == "online" else {"judged_by": "return"}
 
 
 def _plan(

@@ -102,7 +102,7 @@ def _acting(turn: Turn) -> list[str]:
 
 
 def _abilities(ready: Ready) -> dict[str, bool]:
-    names = ("restores", "portable", "seeds", "standardizes")
+    names = ("restores", "portable", "seeds", "standardizes", "tells_success")
     return {name: getattr(ready, name) for name in names}
 
 

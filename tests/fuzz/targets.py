@@ -73,7 +73,7 @@ _TURN = Turn(
 _PLAY = Play(np.array([0, 1], np.uint32), _DONE, {2: Cell("walk", 1, 7, 0, Phase.EVALUATE)})
 _NO = np.zeros(2, np.bool_)
 _PLAYED = Played(np.zeros(2), _SEEN, _NO, _NO, _NO, {1: "it fell"})
-_READY = Ready(SPEC, {"walk": 3, "run": 1})
+_READY = Ready(SPEC, {"walk": 3, "run": 1}, tells_success=False)
 _TWO: Arrays = {name: rows[:2] for name, rows in _SEEN.items()}
 
 

@@ -18,6 +18,15 @@ from tests.worlds import Corridor
 __all__ = ["Corridor", "Fragile", "MountainCar", "Treadmill"]
 
 
+class Untold(Corridor):
+    """Never tells of success."""
+
+    tells_success = False
+
+    def __init__(self) -> None:
+        super().__init__(solved={"walk": [0, 0, 0]})
+
+
 class Narrow(Worlds):
     """Plays two slots at most."""
 

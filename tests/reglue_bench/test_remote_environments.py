@@ -44,6 +44,33 @@ def came_of(result: Result) -> list[Any]:
     return rows(result) if result.online is None else list(result.online.runs)
 
 
+def test_one_that_never_tells_of_success_is_judged_by_its_mean_return(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"agent": "random", "num_episodes": 4, "seed": 3, "slots": 2}
+    with nothing_left(), dialling("gymnasium:CartPole-v1") as (watcher, _):
+        result = evaluate("multi-task:wait", watcher=watcher, out=tmp_path / "run", **options)
+    here = evaluate("multi-task:gymnasium:CartPole-v1", workers=0, **options)
+    assert result.is_by_return
+    assert result.mean_success_rate is None
+    assert result.mean_returns == here.mean_returns
+    assert resume(tmp_path / "run", Unwatched()).mean_returns == here.mean_returns
+
+
+@pytest.mark.parametrize(
+    ("procedure", "options"),
+    [
+        ("multi-task", {"agent": Seeded()}),
+        ("meta-learning", {"agent": Learner()} | META),
+        ("online", {"agent": Learner(), "runs": 1, "episodes": 2}),
+    ],
+)
+def test_a_world_of_ones_own_may_say_that_it_never_tells_of_success(
+    procedure: str, options: dict[str, Any]
+) -> None:
+    result = remote(procedure, "Untold", **options)
+    assert result.complete
+    assert result.is_by_return == (procedure != "online")
+
+
 @pytest.mark.parametrize(
     ("procedure", "options"),
     [

@@ -75,6 +75,7 @@ void EnvironmentCalls::init(std::uint32_t slots, v1::EnvironmentReply& reply) {
   ready.set_portable(traits.portable);
   ready.set_seeds(traits.seeds);
   ready.set_standardizes(traits.standardizes);
+  ready.set_tells_no_success(!traits.tells_success);
 }
 
 void EnvironmentCalls::message(const std::string& text, v1::EnvironmentReply& reply) {

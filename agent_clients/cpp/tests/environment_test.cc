@@ -18,6 +18,7 @@ class Counter : public Environment {
   EnvironmentTraits traits() const override {
     EnvironmentTraits traits;
     traits.max_slots = 4;
+    traits.tells_success = tells_success;
     return traits;
   }
 
@@ -51,6 +52,7 @@ class Counter : public Environment {
   std::string env_message(const std::string& message) override { return message + "\xff"; }
 
   std::string observation = "steps";
+  bool tells_success = true;
 
  private:
   std::vector<double> steps_;
@@ -95,6 +97,12 @@ class EnvironmentTest : public ::testing::Test {
   std::string said_;
   EnvironmentCalls calls_{counter_, log_};
 };
+
+TEST_F(EnvironmentTest, SaysWhetherItTellsOfSuccess) {
+  EXPECT_FALSE(init(1).ready().tells_no_success());
+  counter_.tells_success = false;
+  EXPECT_TRUE(init(1).ready().tells_no_success());
+}
 
 TEST_F(EnvironmentTest, StepsAndStartsInOnePlay) {
   init(4);

@@ -69,6 +69,9 @@ class Environment:
     portable = False
     """True if another process of this environment may set a state that this one kept."""
 
+    tells_success = True
+    """False if its episodes never tell of success: its mean return is the score then."""
+
     @property
     def variants(self) -> Mapping[str, int]:
         """Its tasks, in their order, and how many variants each has."""
@@ -163,6 +166,7 @@ class Worlds(Environment):
     portable = True
 
     def __init__(self, suite: Suite) -> None:
+        self.tells_success = bool(getattr(suite, "tells_success", True))
         self._suite = suite
         self._worlds: dict[int, World] = {}
         self._standard: tuple[int, int] | None = None  # seed, starts so far

@@ -47,6 +47,7 @@ class Ready:
     portable: bool = False  # a state may be set in another process
     seeds: bool = False  # env_get_random_seed and env_set_random_seed
     standardizes: bool = False  # env_standardize_randomness
+    tells_success: bool = True  # else it is judged by its mean return
 
 
 @value

@@ -69,6 +69,7 @@ def _init(environment: Environment, slots: int) -> Ready | Refusal:
         portable=environment.portable,
         seeds=environment.seeds,
         standardizes=environment.standardizes,
+        tells_success=environment.tells_success,
     )
 
 

@@ -89,7 +89,11 @@ class Rendered(Protocol):
 
 
 class Suite(Protocol):
-    """Makes the worlds of one process, which may share what is costly to build."""
+    """Makes the worlds of one process, which may share what is costly to build.
+
+    A suite whose episodes never tell of success says so with `tells_success = False`, and is
+    judged by its mean return.
+    """
 
     @property
     def spec(self) -> TaskSpec:

@@ -57,7 +57,14 @@ TASKS = st.dictionaries(WORDS, st.integers(1, 2**32 - 1), min_size=1, max_size=3
 FLAG = st.booleans()
 REPLIES: st.SearchStrategy[EnvironmentReply] = st.one_of(
     st.builds(
-        Ready, task_specs(), TASKS, restores=FLAG, portable=FLAG, seeds=FLAG, standardizes=FLAG
+        Ready,
+        task_specs(),
+        TASKS,
+        restores=FLAG,
+        portable=FLAG,
+        seeds=FLAG,
+        standardizes=FLAG,
+        tells_success=FLAG,
     ),
     st.builds(Snapshot, st.binary()),
     st.builds(Message, WORDS),

@@ -41,6 +41,7 @@ struct EnvironmentTraits {
   bool portable = false;      // true if a state may be set in another process of it
   bool seeds = false;         // true if it has env_get_random_seed() and env_set_random_seed()
   bool standardizes = false;  // true if it has env_standardize_randomness()
+  bool tells_success = true;  // false if no episode ever tells of success: its score is the return
 };
 
 /// The episode that is wanted. With its actions it decides every bit, whatever was played

@@ -85,20 +85,22 @@ class EnvironmentInit(_message.Message):
     def __init__(self, slots: _Optional[int] = ...) -> None: ...
 
 class EnvironmentReady(_message.Message):
-    __slots__ = ("spec", "tasks", "restores", "portable", "seeds", "standardizes")
+    __slots__ = ("spec", "tasks", "restores", "portable", "seeds", "standardizes", "tells_no_success")
     SPEC_FIELD_NUMBER: _ClassVar[int]
     TASKS_FIELD_NUMBER: _ClassVar[int]
     RESTORES_FIELD_NUMBER: _ClassVar[int]
     PORTABLE_FIELD_NUMBER: _ClassVar[int]
     SEEDS_FIELD_NUMBER: _ClassVar[int]
     STANDARDIZES_FIELD_NUMBER: _ClassVar[int]
+    TELLS_NO_SUCCESS_FIELD_NUMBER: _ClassVar[int]
     spec: _spec_pb2.TaskSpec
     tasks: _containers.RepeatedCompositeFieldContainer[Task]
     restores: bool
     portable: bool
     seeds: bool
     standardizes: bool
-    def __init__(self, spec: _Optional[_Union[_spec_pb2.TaskSpec, _Mapping]] = ..., tasks: _Optional[_Iterable[_Union[Task, _Mapping]]] = ..., restores: bool = ..., portable: bool = ..., seeds: bool = ..., standardizes: bool = ...) -> None: ...
+    tells_no_success: bool
+    def __init__(self, spec: _Optional[_Union[_spec_pb2.TaskSpec, _Mapping]] = ..., tasks: _Optional[_Iterable[_Union[Task, _Mapping]]] = ..., restores: bool = ..., portable: bool = ..., seeds: bool = ..., standardizes: bool = ..., tells_no_success: bool = ...) -> None: ...
 
 class Task(_message.Message):
     __slots__ = ("name", "variants")

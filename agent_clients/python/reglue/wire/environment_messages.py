@@ -157,6 +157,7 @@ def _encode_ready(ready: Ready) -> pb.EnvironmentReady:
         portable=ready.portable,
         seeds=ready.seeds,
         standardizes=ready.standardizes,
+        tells_no_success=not ready.tells_success,
     )
 
 
@@ -176,4 +177,5 @@ def _decode_ready(message: pb.EnvironmentReady) -> Ready:
         portable=message.portable,
         seeds=message.seeds,
         standardizes=message.standardizes,
+        tells_success=not message.tells_no_success,
     )
