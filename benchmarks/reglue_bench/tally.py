@@ -68,6 +68,7 @@ class JudgedTally:
         self._clock = clock
         self._since = clock()
         self._played = 0
+        # Judged episodes that succeeded, by task; all that ended where success is never told.
         self._successes: Counter[str] = Counter()
         self._faults = 0
 
@@ -81,16 +82,18 @@ class JudgedTally:
         self._played += 1
         self._faults += outcome.status != "ok"
         if phase == "evaluate":
-            self._successes[outcome.order.cell.task] += outcome.success
+            counts = outcome.success or self._begun.plan.is_by_return
+            self._successes[outcome.order.cell.task] += counts
 
     def line(self) -> str:
         """All of it in a line."""
         passed_s = self._clock() - self._since
         rate = self._begun.executed() / passed_s if passed_s > 0 else 0.0
         words = [f"{self.done} of {self.total} episodes"]
-        # No rate of those that have ended: fast successes end first.
-        of = "that were left" if self._before else "planned"
-        words.append(f"{self._successes.total()} succeeded of {self._planned.total()} {of}")
+        if not self._begun.plan.is_by_return:
+            # No rate of those that have ended: fast successes end first.
+            of = "that were left" if self._before else "planned"
+            words.append(f"{self._successes.total()} succeeded of {self._planned.total()} {of}")
         words.append(f"{rate:,.0f} steps/s")
         if left := time_left(passed_s, self._played, self.total - self.done):
             words.append(left)
@@ -99,7 +102,7 @@ class JudgedTally:
         return ", ".join(words)
 
     def details(self) -> RenderableType:
-        """Successes of each task, of all its episodes that are planned."""
+        """Successes of each task (or episodes, see above) of all that are planned."""
         tasks = [task for task in self._begun.plan.tasks if self._planned[task]]
         if len(tasks) > _ROWS:
             texts = [Text(f"{t} {self._successes[t]}/{self._planned[t]}") for t in tasks]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from dataclasses import replace
 
 from rich.console import Console
 
 from env_adapters import Cell
 from glue_server import Order, Outcome
 from reglue.calls import Phase
+from reglue_bench.plan import Plan
 from reglue_bench.progress import Display, Lines, watcher
 from reglue_bench.watching import Begun, Watcher
 from reglue_bench.words import time_left
@@ -26,13 +28,15 @@ class Clock:
         return self.now
 
 
-def shown(make: Callable[[Console, Clock], Watcher], *, terminal: bool) -> str:
+def shown(
+    make: Callable[[Console, Clock], Watcher], *, terminal: bool, plan: Plan | None = None
+) -> str:
     """What a watcher prints of a run that played 4 of 6 episodes in 20 s, one with a fault."""
     clock, text = Clock(), io.StringIO()
     console = Console(file=text, force_terminal=terminal, width=100, color_system=None)
     looking = make(console, clock)
     looking.drawing(2, 2)
-    looking.begin(Begun(corridor_plan(), left=range(1, 6), executed=lambda: 500))
+    looking.begin(Begun(plan or corridor_plan(), left=range(1, 6), executed=lambda: 500))
     for status, success in (("ok", True), ("ok", False), ("agent_error", False)):
         clock.now += 20 / 3
         cell = Cell("a", 0, 0, 0, Phase.EVALUATE)
@@ -53,6 +57,16 @@ def test_no_rate_is_told_of_what_has_ended_so_far() -> None:
     """Fast successes end first: one of three is not a third of all."""
     text = shown(Lines, terminal=False) + shown(Display, terminal=True)
     assert "success 0" not in text
+
+
+def test_episodes_alone_are_told_where_success_never_is() -> None:
+    plan = corridor_plan()
+    plan = replace(plan, parameters={**plan.parameters, "judged_by": "return"})
+    told = TOLD.replace(" 1 succeeded of 5 that were left,", "")
+    assert shown(Lines, terminal=False, plan=plan).splitlines()[-1] == told
+    text = shown(Display, terminal=True, plan=plan)
+    [bar] = [line for line in text.splitlines() if line.split()[:1] == ["a"]]
+    assert bar.split()[-1] == "3/2"  # the outcomes above; two were left of this task
 
 
 def test_time_left_is_not_told_from_one_episode() -> None:
