@@ -12,6 +12,7 @@ import pytest
 
 from glue_server.conformance.road import Road
 from reglue.errors import EnvironmentFault, PlanDiffers, RunExists, UsageError
+from reglue.invitation import invitation
 from reglue_bench import evaluate
 from reglue_bench.benchmarks import make_plan
 from reglue_bench.cli.benchmarks import main as list_benchmarks
@@ -328,18 +329,20 @@ def test_a_rehearsal_and_a_list_need_an_environment_that_is_made_here() -> None:
 def test_agent_and_environment_come_in_any_order(tmp_path: Path) -> None:
     """Here the agent is first, before anybody asks for it."""
     agents: list[subprocess.Popen[str]] = []
+    token = "the agent's"
+    options: dict[str, Any] = {"agent": "wait", "runs": 2, "episodes": 3, "token": token}
     with dialling(f"{WORLDS}:Corridor", CORRIDOR) as (watcher, _):
         start, come = watcher._start, threading.Event()
 
         def both(where: str) -> None:
             with dialling(f"{AGENTS}:Learner") as (other, started):
-                other._start(where)
+                other._start(str(invitation(invitation(where).address, token)))
                 agents.extend(started)
                 started.clear()
             come.wait(2.0)
             start(where)
 
         watcher._start = both
-        result = evaluate("online:wait", agent="wait", watcher=watcher, runs=2, episodes=3)
+        result = evaluate("online:wait", watcher=watcher, **options)
     assert result.complete
     assert "the run is over" in end(agents)[0]
