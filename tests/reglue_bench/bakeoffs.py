@@ -55,6 +55,8 @@ class Gated(Seeded):
 
     def agent_start(self, observations: Any, starts: Any) -> Any:
         self._starts += len(starts)
+        if self._starts > self._after:
+            print("thinks", flush=True)
         while self._starts > self._after and not self._gate.exists():
             time.sleep(0.01)
         return super().agent_start(observations, starts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
 from glue_server.hosts import Entrance, how_to_join
-from glue_server.interrupts import uninterrupted
+from glue_server.interrupts import interruptible, uninterrupted
 from reglue.errors import PlanDiffers, RunExists, UsageError
 from reglue_bench.bakeoff.file import Entrant
 from reglue_bench.bakeoff.stopping import StoppablePool, StoppableRoom
@@ -28,6 +28,8 @@ from reglue_bench.watching import Watcher
 
 if TYPE_CHECKING:
     from glue_server.rpc import Room
+
+_ANSWER_S = 1.0  # how long agents that play at once may take to answer after Ctrl-C
 
 
 class Audience(Protocol):
@@ -64,6 +66,7 @@ class Bakeoff:
         self._entrants = [_sharing(each, self._at_once) for each in entrants]
         self._folder = folder
         self._say = say
+        self._stoppable: list[StoppableRoom] = []
         asked = entrants[0].settings
         if split_name(asked.benchmark)[1] == WAIT:
             raise UsageError(
@@ -130,13 +133,14 @@ class Bakeoff:
         stop = threading.Event()
         threads = ThreadPoolExecutor(self._at_once, thread_name_prefix="reglue-run")
         runs = [threads.submit(self._play, each, audience, stop) for each in self._entrants]
-        try:
-            wait(runs)
-        except KeyboardInterrupt:
-            stop.set()
-            self._say("interrupted: agents are let go when they have answered")
         with uninterrupted(then_raise=False):  # else agents would be blamed for our leaving
-            threads.shutdown(cancel_futures=stop.is_set())
+            if interruptible(lambda: _wait(runs)):
+                stop.set()
+                threads.shutdown(wait=False, cancel_futures=True)
+                _wait(runs, timeout_s=_ANSWER_S)
+                for room in self._stoppable:
+                    room.cut()
+            threads.shutdown()
         each = zip(self._entrants, runs, strict=True)
         return [(entrant, run.result()) for entrant, run in each if not run.cancelled()]
 
@@ -161,6 +165,7 @@ class Bakeoff:
                 make_pool = partial(pool_of, self._plan, settings, folder / WORKER_LOG)
                 pool = leaving.enter_context(closing(StoppablePool(make_pool, stop)))
                 room = StoppableRoom(room, stop)
+                self._stoppable.append(room)
             partners = Partners(settings, watcher.say, environment=False, room=room)
             request = Request(settings, self._plan, partners=partners, pool=pool)
             ledger = leaving.enter_context(Ledger(folder))
@@ -201,6 +206,10 @@ class Bakeoff:
 def is_interrupted(result: Result) -> bool:
     """Whether somebody ended it who may want to go on."""
     return result.ended_early is not None and result.ended_early.status == "interrupted"
+
+
+def _wait(runs: Sequence[Future[Result]], timeout_s: float | None = None) -> None:
+    wait(runs, timeout=timeout_s)
 
 
 def _sharing(entrant: Entrant, runs: int) -> Entrant:

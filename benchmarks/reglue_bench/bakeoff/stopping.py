@@ -1,7 +1,8 @@
-"""Ctrl-C for runs in threads, which hear none: their environments and their door tell them."""
+"""Ctrl-C for runs in threads, which hear none: their environments, agents and door tell them."""
 
 from __future__ import annotations
 
+import select
 import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -10,15 +11,19 @@ from typing import Any
 
 from glue_server import Pool
 from glue_server.hosts import Entrance
+from reglue.calls import UNLIMITED, Budget, Call, Hello, Reply
 from reglue.environment_calls import Play, Played
+from reglue.errors import AgentFault, BadReply
 from reglue.invitation import Invitation
 from reglue.spec import TaskSpec
+
+_LOOK_MS = 200  # how often one that waits for environments sees whether it is to stop
 
 
 class StoppablePool:
     """The pool that `make` makes when it is first needed.
 
-    Once `stop` is set, the next play raises KeyboardInterrupt.
+    Once `stop` is set, the next play raises KeyboardInterrupt, and so does one under way.
     """
 
     def __init__(self, make: Callable[[], Pool], stop: threading.Event) -> None:
@@ -45,7 +50,13 @@ class StoppablePool:
         self._pool.send(play)
 
     def receive(self) -> Played:
-        """The pool's answer."""
+        """The pool's answer. Raises KeyboardInterrupt."""
+        while not self._pool.is_ready():
+            _check(self._stop)
+            poll = select.poll()
+            for fileno in self._pool.filenos():
+                poll.register(fileno, select.POLLIN)
+            poll.poll(_LOOK_MS)
         return self._pool.receive()
 
     def filenos(self) -> Sequence[int]:
@@ -68,6 +79,12 @@ class StoppableRoom:
     def __init__(self, room: Entrance, stop: threading.Event) -> None:
         self._room = room
         self._stop = stop
+        self._ports: list[_StoppablePort] = []
+
+    def cut(self) -> None:
+        """Let who has come go, whatever it is asked; nobody is waited for any more."""
+        for port in list(self._ports):
+            port.cut()
 
     def invitation(self, role: str) -> Invitation:
         """The room's."""
@@ -86,15 +103,71 @@ class StoppableRoom:
         """As the room's. Raises KeyboardInterrupt where it would wait."""
         if timeout_s > 0:
             _check(self._stop)
-        return self._room.next(role, timeout_s)
+        if (port := self._room.next(role, timeout_s)) is None:
+            return None
+        self._ports.append(_StoppablePort(port, self._stop))
+        return self._ports[-1]
 
     def release(self, port: object) -> None:
         """Tell the room."""
-        self._room.release(port)
+        assert isinstance(port, _StoppablePort), "it came from `next`"
+        self._ports.remove(port)
+        self._room.release(port.port)
 
     def close(self) -> None:
         """Close the room."""
         self._room.close()
+
+
+class _StoppablePort:
+    """An agent's port: what befalls it once `stop` is set is KeyboardInterrupt."""
+
+    def __init__(self, port: Any, stop: threading.Event) -> None:
+        self.port = port
+        self._stop = stop
+
+    @property
+    def hello(self) -> Hello:
+        """The port's."""
+        hello: Hello = self.port.hello
+        return hello
+
+    @property
+    def is_gone(self) -> bool:
+        """The port's."""
+        return bool(self.port.is_gone)
+
+    def send(self, call: Call, budget: Budget = UNLIMITED) -> None:
+        """Hand it on. Raises KeyboardInterrupt."""
+        _check(self._stop)
+        self.port.send(call, budget)
+
+    def receive(self, timeout_s: float) -> Reply:
+        """The port's. Raises KeyboardInterrupt in the place of an agent's fault."""
+        try:
+            reply: Reply = self.port.receive(timeout_s)
+        except AgentFault:
+            _check(self._stop)
+            raise
+        return reply
+
+    def fileno(self) -> int | None:
+        """The port's."""
+        fileno: int | None = self.port.fileno()
+        return fileno
+
+    def refuse(self, refused: BadReply) -> None:
+        """Hand it on."""
+        self.port.refuse(refused)
+
+    def close(self, reason: str) -> None:
+        """Let the agent go."""
+        self.port.close(reason)
+
+    def cut(self) -> None:
+        """Let it go, and wait for no answer."""
+        self.port.close("the run was interrupted")
+        self.port.give_up()
 
 
 def _check(stop: threading.Event) -> None:
