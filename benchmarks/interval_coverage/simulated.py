@@ -112,7 +112,7 @@ def _returns(n: int, rng: np.random.Generator) -> tuple[Interval | None, float]:
 
 _GOALS = 20
 _PROFILE_AT = np.array([0.65])
-_RESAMPLES = 2_000  # of reports 10,000; the ends of an interval differ by a hundredth of it
+_RESAMPLES = 2_000  # reports draw 10,000; so the simulation takes minutes
 
 
 def _seed_success(n: int, rng: np.random.Generator, goals: FloatArray) -> list[FloatArray]:

@@ -7,8 +7,6 @@ import pytest
 from interval_coverage.simulated import CHEAP, DEAR, coverage
 
 SKEWED = "performance online, runs very skewed (exponential)"  # told in RESULTS.md
-
-
 DISCRETE = {"difference of success, one task"}  # wider than need be: told there too
 
 

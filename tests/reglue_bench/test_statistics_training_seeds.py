@@ -71,6 +71,16 @@ def test_without_spread_there_are_no_intervals() -> None:
     assert (found.mean_interval95, found.iqm_interval95, found.profile_intervals95) == (None,) * 3
 
 
+def test_below_five_goals_a_task_the_mean_alone_has_an_interval() -> None:
+    played = [
+        make_result(Play(rate=rate, training_seed=seed, goals=4))
+        for seed, rate in enumerate((0.4, 0.9, 0.7, 0.8, 0.6))
+    ]
+    found = over_training_seeds(played, rng=np.random.default_rng(0))
+    assert found.mean_interval95 is not None
+    assert (found.iqm_interval95, found.profile_intervals95) == (None, None)
+
+
 def test_seeds_that_differ_as_by_chance_are_as_one_sample() -> None:
     """Equally good seeds on equally hard goals: the mean of so many coins, and no wider."""
     rng = np.random.default_rng(0)
