@@ -7,6 +7,8 @@ import select
 import threading
 from pathlib import Path
 
+from reglue.errors import printable
+
 LIMIT_BYTES = 64 * 2**20
 """Of a log; what is printed beyond it is read and thrown away."""
 
@@ -33,10 +35,10 @@ class AgentLog:
         self._thread.start()
 
     def last_lines(self, count: int = 20) -> str:
-        """The end of what was printed so far."""
+        """The end of what was printed so far, as it may be printed again."""
         self._drain()
         lines = self._tail.decode(errors="replace").rstrip().splitlines()
-        return "\n".join(lines[-count:])
+        return printable("\n".join(lines[-count:]))
 
     def close_writer(self) -> None:
         """The program has its own by now."""

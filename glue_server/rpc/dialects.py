@@ -46,7 +46,7 @@ class AgentDialect:
         rows = len(call.steps.slots) + len(call.starts.slots) if isinstance(call, Turn) else 0
         reply = decode_reply(message, self._spec, rows)
         if isinstance(reply, Fault):
-            raise AgentFault(printable(reply.what))
+            raise AgentFault(reply.what)
         return reply
 
     def timed_out(self, timeout_s: float) -> ReglueError:
@@ -82,7 +82,7 @@ class EnvironmentDialect:
         except SpecError as error:
             raise EnvironmentFault(f"the environment's TaskSpec does not do: {error}") from error
         if isinstance(reply, Fault):
-            raise EnvironmentFault(printable(reply.what))
+            raise EnvironmentFault(reply.what)
         if isinstance(reply, Ready):
             try:
                 check_size(reply.spec, self._max_message_bytes)
@@ -101,11 +101,6 @@ class EnvironmentDialect:
     def lost(self) -> ReglueError:
         """EnvironmentFault."""
         return EnvironmentFault("the environment's connection is gone")
-
-
-def printable(text: str) -> str:
-    """Without the control characters that terminals obey; lines stay."""
-    return "".join(each for each in text if each.isprintable() or each in "\n\t")
 
 
 def check_bytes(size: int, most: int) -> None:

@@ -47,6 +47,14 @@ class Raises(Seeded):
         raise KeyError("coffee")
 
 
+class Garbled(Seeded):
+    """Raises at its second turn, in words that no terminal and no file should get."""
+
+    def agent_step(self, rewards: Any, observations: Any, steps: Any) -> Any:
+        print("\x1b]0;mine\x07\x1b[2J", flush=True)
+        raise ValueError("caf\udce9 \x1b[31mred")
+
+
 class Lost(Seeded):
     """Answers what is no number at each step."""
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +20,7 @@ from reglue_bench.result import read_result
 from reglue_bench.run import Request
 from reglue_bench.settings import Settings
 from reglue_bench.watching import Begun, Unwatched
+from tests.reglue_bench.agents import Garbled
 from tests.reglue_bench.toys import Seeded, corridor_plan, joining, play, rows
 
 # An agent's fault is its own, and the run says so.
@@ -44,6 +47,19 @@ def test_an_agent_that_raises_is_heard(tmp_path: Path) -> None:
     assert result.status_counts == {"agent_error": 2, "missing": 3, "ok": 1}
     assert result.ended_early is not None
     assert "KeyError: 'coffee'" in result.ended_early.what
+
+
+@pytest.mark.parametrize("agent", [{"agent": Garbled()}, {"agent_cmd": joining("Garbled")}])
+def test_words_that_cannot_be_written_or_that_terminals_obey_are_cleaned(
+    tmp_path: Path, agent: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.CRITICAL, "reglue")  # pytest-xdist cannot send such words either
+    result = play(tmp_path, corridor_plan(), **agent)
+    assert result.status_counts == {"agent_error": 2, "missing": 3, "ok": 1}
+    assert result.ended_early is not None
+    for words in (result.ended_early.what, result.faults[0].detail):
+        assert "[31mred" in words
+        assert words.replace("\n", "").isprintable()
 
 
 def test_illegal_actions_end_their_episodes_and_the_run_goes_on(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ from reglue.errors import (
     RoutineRefused,
     UnknownKey,
     UsageError,
+    printable,
 )
 from reglue.spec import Array, Arrays, TaskSpec
 from reglue.worlds import Cell, Restorable, Seeded, Suite, World
@@ -320,8 +321,8 @@ def words(error: Exception) -> str:
     An answer that fits no TaskSpec is told in its sentence: no line of theirs raised it.
     """
     if isinstance(error, NotAnEnvironment):
-        return str(error)[:_MOST_WORDS]
-    return "".join(traceback.format_exception(error))[-_MOST_WORDS:]
+        return printable(str(error)[:_MOST_WORDS])
+    return printable("".join(traceback.format_exception(error))[-_MOST_WORDS:])
 
 
 def _joined(spec: TaskSpec, parts: Sequence[Arrays]) -> Arrays:

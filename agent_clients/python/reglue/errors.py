@@ -24,6 +24,11 @@ def brief(value: object) -> str:
     return short.repr(value)
 
 
+def printable(text: str) -> str:
+    """Without what terminals obey and UTF-8 cannot write; lines stay."""
+    return "".join(each for each in text if each.isprintable() or each in "\n\t")
+
+
 # The caller's.
 
 
@@ -182,6 +187,10 @@ class AgentFault(ReglueError):
 
     status = "agent_error"
 
+    def __init__(self, what: str) -> None:
+        """`what` may be the agent's own words."""
+        super().__init__(printable(what))
+
 
 class AgentTimeout(AgentFault):
     """The agent did not answer in time."""
@@ -213,6 +222,10 @@ class EnvironmentFault(ReglueError):
     """An environment raised, or its process died and could not be replaced."""
 
     status = "environment_error"
+
+    def __init__(self, what: str) -> None:
+        """`what` may be the environment's own words."""
+        super().__init__(printable(what))
 
 
 class EnvironmentTimeout(EnvironmentFault):

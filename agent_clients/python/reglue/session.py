@@ -12,7 +12,7 @@ from typing import Any
 from reglue.absence import Absence
 from reglue.calls import Farewell, Numbered, Refusal
 from reglue.door import backoff, join
-from reglue.errors import BadReply, ReglueError, SessionLost, SpecError, UsageError
+from reglue.errors import BadReply, ReglueError, SessionLost, SpecError, UsageError, printable
 from reglue.grpc_settings import grpc
 from reglue.invitation import Invitation
 from reglue.parts import Part
@@ -139,7 +139,7 @@ class Session:
                     self._check_size(answer.ByteSize())
             except Exception as error:
                 log.exception("the partner failed")  # first: whoever started us reads it now
-                what = f"{type(error).__name__}: {error}"
+                what = printable(f"{type(error).__name__}: {error}")
                 stream.send(self._part.fault(seq, what))
                 _wait_for_farewell(stream, _FAREWELL_S)
                 raise

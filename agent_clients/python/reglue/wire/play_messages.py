@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from reglue.calls import Phase
 from reglue.environment_calls import Play, Played
-from reglue.errors import BadReply, brief
+from reglue.errors import BadReply, brief, printable
 from reglue.spec import TaskSpec
 from reglue.v1 import environment_pb2 as pb
 from reglue.wire.flags import decode_flags, encode_flags
@@ -69,7 +69,7 @@ def decode_played(message: pb.Played, play: Play, spec: TaskSpec) -> Played:
     if len(message.faults) > rows:
         got = f"{len(message.faults)} faults"
         raise BadReply("WRONG_SIZE", got=got, wanted=f"at most {rows}, one a slot")
-    faults = {fault.slot: fault.what[:MOST_WORDS] for fault in message.faults}
+    faults = {fault.slot: printable(fault.what[:MOST_WORDS]) for fault in message.faults}
     if not {*play.slots.tolist(), *play.starts}.issuperset(faults):
         raise BadReply(
             "OUT_OF_DOMAIN", got=f"faults of slots {brief([*faults])}", wanted="slots asked"
