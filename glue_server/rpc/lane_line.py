@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import threading
+import time
 from collections.abc import Callable
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
@@ -12,6 +15,10 @@ from google.protobuf.message import DecodeError
 from glue_server.rpc.line import LineEnded
 from reglue.lane import Lane, LaneEnded
 
+log = logging.getLogger("reglue")
+
+STOPPED_S = 20.0  # how long a partner's program may be stopped: as gRPC's keepalive has it
+_LOOK_S = 2.0  # how often it is looked at
 _SEND_S = 0.005  # how long the driver waits for a partner that reads slowly
 _LAST_S = 2.0  # how long what is left to send may take once the line has ended
 
@@ -23,7 +30,7 @@ class LaneLine:
     thread that is started then, so that the driver never hangs on a partner's reading.
     """
 
-    def __init__(self, lane: Lane, kind: Any) -> None:
+    def __init__(self, lane: Lane, kind: Any, role: str) -> None:
         """`kind` is the class of the messages that come in."""
         self._lane = lane
         self._kind = kind
@@ -31,6 +38,10 @@ class LaneLine:
         self._kept: list[bytes] | None = []
         self._pusher: _Pusher | None = None
         self._has_ended = False
+        self._role = role
+        self._pid = lane.peer()
+        self._look_at = 0.0  # monotonic seconds, when the partner's process is looked at again
+        self._stopped_since: float | None = None
 
     def begin(self, first: bytes) -> None:
         """Send `first`, then what was kept."""
@@ -62,19 +73,40 @@ class LaneLine:
                 self._finish()
 
     def take(self, timeout_s: float) -> Any | None:
-        """The next message; None if none came in time. Raises LineEnded."""
+        """The next message; None if none came in time, or soon. Raises LineEnded."""
         with self._reading:
             try:
                 if self._has_ended:
                     raise LaneEnded("it was ended here")
-                message = self._lane.receive(timeout_s)
-                return None if message is None else self._kind.FromString(message)
+                message = self._lane.receive(min(timeout_s, _LOOK_S))
+                if message is not None:
+                    return self._kind.FromString(message)
+                self._check_runs()
+                return None
             except (LaneEnded, DecodeError) as error:
                 raise LineEnded(str(error)) from error
 
     def fileno(self) -> int:
         """Readable when something has come."""
         return self._lane.fileno()
+
+    def _check_runs(self) -> None:
+        """Raise LaneEnded if the partner's program has been stopped for long.
+
+        A stopped program keeps its lane open, and one that thinks is as silent.
+        """
+        now = time.monotonic()
+        if now < self._look_at:
+            return
+        self._look_at = now + _LOOK_S
+        if not _is_stopped(self._pid):
+            self._stopped_since = None
+        elif self._stopped_since is None:
+            self._stopped_since = now
+        elif now >= self._stopped_since + STOPPED_S:
+            why = f"process {self._pid} has been stopped for {STOPPED_S:g} s (SIGCONT continues it)"
+            log.warning("the connection of an %s is ended: its %s", self._role, why)
+            raise LaneEnded(why)
 
     def _send(self, message: bytes) -> None:
         if self._pusher is not None:
@@ -97,6 +129,15 @@ class LaneLine:
         self._lane.shut()  # wakes who reads
         with self._reading:
             self._lane.close()
+
+
+def _is_stopped(pid: int) -> bool:
+    """Whether a signal has stopped it; no for who is not known, as in another container."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return False
+    return status.rpartition(b")")[2].split()[0] == b"T"
 
 
 class _Pusher:

@@ -125,7 +125,7 @@ class Lanes:
             words = "a session begins with a hello"
             raise Denied(grpc.StatusCode.INVALID_ARGUMENT, words)
         visitor.lane.allow(HUB_MESSAGE_BYTES)
-        line = LaneLine(visitor.lane, kind)
+        line = LaneLine(visitor.lane, kind, visitor.role)
         self._rooms.seat(first.hello.session, visitor.role, first.hello, line)
         welcome = lobby_pb2.LaneWelcome(proof=self._rooms.lane_proof(first.hello))
         line.begin(welcome.SerializeToString())

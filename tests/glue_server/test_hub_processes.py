@@ -17,13 +17,14 @@ import pytest
 from env_adapters.classic.gridworld import GridWorld
 from glue_server import Glue
 from glue_server.hub import ROLES
+from glue_server.rpc import lane_line
 from reglue.errors import (
     AgentFault,
     EnvironmentFault,
 )
 from reglue.examples.random_agent import RandomAgent
 from reglue.experiment import Experiment
-from tests.glue_server.hubs import PATIENCE_S, Start, a_hub
+from tests.glue_server.hubs import PATIENCE_S, Start, a_hub, until
 
 PROGRAM = """
 import sys
@@ -146,6 +147,49 @@ def test_who_is_interrupted_is_missed_at_once(start: Start, tmp_path: Path, role
                 assert leaving.wait(PATIENCE_S) == 130
                 with pytest.raises((AgentFault, EnvironmentFault)):
                     rl.episode(1000)
+
+
+THINKER = """
+import sys, time
+import reglue.experiment
+
+with reglue.experiment.Experiment(sys.argv[1], sys.argv[2]) as rl:
+    rl.init()
+    print("ready", flush=True)
+    time.sleep(1000)
+"""
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lane_line, "STOPPED_S", 0.5)
+    monkeypatch.setattr(lane_line, "_LOOK_S", 0.1)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_nobody_is_matched_with_an_agent_that_was_stopped_while_it_waited(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with a_hub(grace_s=0.0, transport="unix") as (server, said):
+        words = partner("agent", server.address, tmp_path)
+        words = [word if "secret" not in word else server.tokens["agent"] for word in words]
+        with process(*words) as agent:
+            until(lambda: "here: agent" in said[-1])
+            agent.send_signal(signal.SIGSTOP)
+            until(lambda: "here" not in said[-1])
+    assert f"an agent is ended: its process {agent.pid} has been stopped" in caplog.text
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_run_whose_program_is_stopped_is_over(start: Start) -> None:
+    with a_hub(grace_s=0.0, transport="unix") as (server, said):
+        start(RandomAgent(), server.address, server.tokens["agent"])
+        start(GridWorld(), server.address, server.tokens["environment"])
+        with process("-c", THINKER, server.address, server.tokens["experiment"]) as program:
+            assert program.stdout is not None
+            assert program.stdout.readline() == "ready\n"
+            program.send_signal(signal.SIGSTOP)
+            until(lambda: any("is over: the experiment has left" in line for line in said))
 
 
 def test_sigterm_ends_a_hub_that_a_shell_runs_in_the_background() -> None:

@@ -10,6 +10,7 @@ import math
 import select
 import socket
 import struct
+import sys
 import time
 
 from reglue.spin import SPIN_S, Spin
@@ -49,6 +50,15 @@ class Lane:
     def fileno(self) -> int:
         """Readable when something has come, if only the end."""
         return self._socket.fileno()
+
+    def peer(self) -> int:
+        """The process id of who connected; 0 where the kernel does not tell."""
+        if sys.platform != "linux":
+            return 0
+        size = struct.calcsize("3i")
+        found = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+        pid: int = struct.unpack("3i", found)[0]
+        return pid
 
     def send(self, message: bytes, timeout_s: float | None = None) -> memoryview:
         """What of the frame could not be sent in time; nothing of it if `timeout_s` is None.
