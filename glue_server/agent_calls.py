@@ -85,7 +85,7 @@ class AgentCalls:
         try:
             return self._port.receive(self._purse.wait_s(call))
         finally:
-            self._free_since = self._clock()
+            self._free_since = self._clock() - self._port.waited_s
             self._purse.spend(call, self._free_since - since)
 
     def refuse(self, refused: BadReply) -> None:

@@ -25,6 +25,10 @@ class AgentPort(Protocol):
     def hello(self) -> Hello:
         """What the agent said of itself."""
 
+    @property
+    def waited_s(self) -> float:
+        """How long the last answer had been here when it was received: no time of the agent's."""
+
     def send(self, call: Call, budget: Budget = UNLIMITED) -> None:
         """Hand over a call that is answered, and what time remains. Raises AgentDisconnected."""
 
@@ -53,6 +57,7 @@ class LocalPort:
     def __init__(self, agent: Agent, name: str) -> None:
         self._agent = agent
         self._replies: deque[Reply] = deque()
+        self.waited_s = 0.0
         self.hello = hello(agent, name)
 
     def send(self, call: Call, budget: Budget = UNLIMITED) -> None:

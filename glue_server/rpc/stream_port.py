@@ -59,16 +59,19 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
         self, hello: HelloT, dialect: Dialect[CallT, ReplyT], *, grace_s: float = 0.0
     ) -> None:
         self.hello = hello
+        self.waited_s = 0.0  # how long the last answer lay here before it was received
         self._dialect = dialect
         self._grace_s = grace_s
         self._lock = threading.Lock()
-        self._inbox: SimpleQueue[Any | None] = SimpleQueue()  # None: the stream has changed
+        # A message, and when it came in; None: the stream has changed.
+        self._inbox: SimpleQueue[tuple[Any | None, float]] = SimpleQueue()
         self._watch: Watch | None = None
         self._line: Line | None = None
         self._unheard: deque[tuple[int, Any]] = deque()  # messages that may have to be sent again
         self._waiting: dict[int, CallT] = {}  # calls whose answer is waited for, by number
         self._sent = 0  # number of the last message
         self._heard = 0  # number of the last call whose answer has come
+        self._unasked = 0  # messages since the last call that answered none
         self._broken_at: float | None = None
         self._lost = False  # nobody will come back
         self._closed = False
@@ -87,6 +90,7 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
         message = self._dialect.encode(self._sent + 1, call, budget)
         with self._lock:
             self._waiting[self._sent + 1] = call
+            self._unasked = 0
             self._post(message)
 
     def receive(self, timeout_s: float) -> ReplyT:
@@ -98,7 +102,8 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
         deadline = time.monotonic() + timeout_s
         seq = next(iter(self._waiting))
         while True:
-            message = self._next(deadline, timeout_s)
+            message, came = self._next(deadline, timeout_s)
+            self.waited_s = time.monotonic() - came
             if message is not None and (message.seq == seq or message.HasField("fault")):
                 return self._dialect.decode(message, self._waiting.pop(seq))
 
@@ -157,18 +162,23 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
                 line.put(message)
             if self._closed:
                 line.end()
-        self._inbox.put(None)
+        self._inbox.put((None, time.monotonic()))
 
     def arrived(self, line: Line, message: Any) -> None:
-        """A reply has come in; only those that are waited for are kept."""
+        """A reply has come in; only those that are waited for are kept.
+
+        Late answers, and repeats, are a few. Who sends more floods, and is not to come back.
+        """
         with self._lock:
             if line is not self._line:
                 return
             if not self._is_wanted(message):
-                if self._sent == 0:  # nothing was asked: it floods, and is not to come back
-                    self._lost = True
-                    self._change(None)
-                return
+                self._unasked += 1
+                if self._unasked <= (WINDOW if self._sent else 0):
+                    return
+                self._lost = True
+                self._change(None)
+                message = None
         self._come(message)
 
     def broke(self, line: Line) -> None:
@@ -218,8 +228,9 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
         if self._line is not None:
             self._line.put(message)
 
-    def _next(self, deadline: float, timeout_s: float) -> Any | None:
-        """What comes in next. Raises when time is up, or nobody will come back."""
+    def _next(self, deadline: float, timeout_s: float) -> tuple[Any | None, float]:
+        """What comes in next, and when. Raises when time is up, or nobody will come back."""
+        self.waited_s = 0.0
         with self._lock:
             gone, broken_at, line = self._lost, self._broken_at, self._line
         until = deadline
@@ -243,7 +254,7 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
         if time.monotonic() >= deadline:
             self._waiting.pop(next(iter(self._waiting)))  # a late answer is dropped
             raise self._dialect.timed_out(timeout_s)
-        return None
+        return None, time.monotonic()
 
     def _read(self, line: LaneLine, timeout_s: float) -> bool:
         """Take in what comes over the line; whether something did."""
@@ -258,7 +269,7 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
 
     def _come(self, message: Any | None) -> None:
         """Hand it to the driver."""
-        self._inbox.put(message)
+        self._inbox.put((message, time.monotonic()))
         if self._watch is not None:
             self._watch.ring()
 

@@ -71,6 +71,7 @@ class Tap:
     def __init__(self, agent: Agent) -> None:
         self.hello = hello(agent, "tapped")
         self.sent: list[bytes] = []
+        self.waited_s = 0.0
         self._agent = agent
         self._port: StreamPort[Hello, Call, Reply] = StreamPort(self.hello, AgentDialect(2**26))
         self._line = StreamLine()

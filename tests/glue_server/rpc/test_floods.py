@@ -14,8 +14,9 @@ import pytest
 
 from glue_server.port import AgentPort
 from glue_server.rpc import GlueServer, lane_line
-from reglue.calls import Done, Message
+from reglue.calls import Done, Freeze, Message
 from reglue.door import hello_proof
+from reglue.errors import AgentDisconnected
 from reglue.grpc_settings import grpc
 from reglue.v1 import agent_pb2 as pb
 from reglue.v1 import experiment_pb2, experiment_pb2_grpc, lobby_pb2, session_pb2
@@ -81,6 +82,19 @@ def test_an_agent_that_floods_its_stream_while_it_waits_is_let_go(
     assert within_patience(lambda: port.is_gone)
     with pytest.raises((grpc.RpcError, StopIteration)):  # its stream is over
         agent.hear()
+
+
+def test_an_agent_that_floods_between_its_calls_is_let_go(server: GlueServer, dial: Dial) -> None:
+    agent = dial()
+    port: Any = seated(server)
+    port.send(Freeze())
+    agent.done()
+    assert port.receive(PATIENCE_S) == Done()
+    for _ in range(20):
+        agent.send(UNASKED)
+    assert within_patience(lambda: port.is_gone)
+    with pytest.raises(AgentDisconnected):
+        port.send(Freeze())
 
 
 class Program:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import select
 import time
 from typing import Any
 
 import pytest
 
 from glue_server import LocalPort, SlotGlue
+from glue_server.agent_calls import AgentCalls
 from glue_server.purse import Purse
 from glue_server.rpc import GlueServer
 from glue_server.timeouts import Timeouts
@@ -16,7 +18,8 @@ from reglue import Agent, Phase
 from reglue.calls import UNLIMITED, Adapt, AdaptBegin, Budget, Freeze, Init, Turn
 from reglue.errors import AgentTimeout
 from tests.glue_server.playing import Follower, cell, corridor_pool, in_turn
-from tests.glue_server.rpc.conftest import Join
+from tests.glue_server.rpc.conftest import Dial, Join
+from tests.glue_server.rpc.partners import PATIENCE_S, seated
 
 SPEC = corridor_pool().spec
 LIMITS = Timeouts(first_step_s=10.0, step_s=2.0, bank_s=5.0, adapt_s=8.0, run_s=100.0)
@@ -111,6 +114,24 @@ def test_the_agent_reads_its_budget_in_process_and_over_a_stream(
     assert [told.step_us for told in remote.told] == [300_000_000] + [7_000_000] * 5
     assert remote.told == local.told
     assert Agent.budget == UNLIMITED
+
+
+def test_an_answer_that_lies_here_costs_the_agent_nothing(server: GlueServer, dial: Dial) -> None:
+    """Whoever drives is busy elsewhere: only what the agent took is charged."""
+    agent = dial()
+    calls = AgentCalls(seated(server), Timeouts(run_s=100.0))
+    readable = calls.fileno()
+    assert readable is not None
+    began = time.monotonic()
+    calls.send(Freeze())
+    agent.done()
+    assert select.select([readable], [], [], PATIENCE_S)[0]
+    took_s = time.monotonic() - began
+    time.sleep(2.0)
+    calls.receive()
+    calls.send(Freeze())
+    spent_s = 100.0 - agent.hear().budget.run_us / 1e6
+    assert spent_s < took_s + 1.0
 
 
 def test_an_agent_that_has_used_up_its_run_is_timed_out(server: GlueServer, join: Join) -> None:
