@@ -11,8 +11,10 @@ from reglue_bench.statistics import FloatArray
 from reglue_bench.training_seeds import (
     TrainingSeeds,
     compare_agents,
+    interval_of,
     over_seeds,
     over_training_seeds,
+    resampled,
 )
 from tests.reglue_bench.results import Play, make_result
 
@@ -90,6 +92,18 @@ def test_seeds_that_differ_as_by_chance_are_as_one_sample() -> None:
         assert found is not None
         halves.append((found[1] - found[0]) / 2)
     assert np.mean(halves) == pytest.approx(1.96 * 0.5 / 30**0.5 / 40**0.5, rel=0.25)
+
+
+def test_the_bootstraps_interval_of_the_mean_is_students() -> None:
+    """So its spread is neither that of too few nor that of too many draws."""
+    rng = np.random.default_rng(0)
+    success = [(rng.random((10, 40)) < 0.5).astype(np.float64) for _ in range(2)]
+    low, high = interval_of(
+        lambda rates: np.asarray(rates.mean(axis=(1, 2)), np.float64)[:, None],
+        success,
+        resampled(success, rng=rng),
+    )
+    assert (low[0], high[0]) == pytest.approx(over_seeds([success], lowest=0).interval95, abs=0.005)
 
 
 def test_goals_that_are_hard_for_all_seeds_widen_the_interval() -> None:
