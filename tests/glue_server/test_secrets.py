@@ -209,6 +209,8 @@ def test_a_different_start_seed_is_a_different_byte() -> None:
 class Still(Agent):
     """Acts the same whatever it is sent."""
 
+    adapts = True  # though it does not: it is judged as it is
+
     def agent_start(self, observations, starts):  # type: ignore[no-untyped-def]
         return np.zeros((len(starts), 1))
 
