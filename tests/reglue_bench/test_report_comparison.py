@@ -164,3 +164,13 @@ def test_a_page_that_cannot_be_written_is_told_and_leaves_nothing(tmp_path: Path
     with pytest.raises(UsageError, match=r"report.html cannot be written: Is a directory"):
         draw_report([("", make_result())]).write(tmp_path / "report.html")
     assert [*tmp_path.iterdir()] == [tmp_path / "report.html"]
+
+
+def test_pairs_of_runs_name_their_columns_at_each_cell_for_narrow_screens(tmp_path: Path) -> None:
+    runs = [
+        make_result(Play(label=name, rate=rate))
+        for name, rate in zip("abc", (0.9, 0.6, 0.3), strict=True)
+    ]
+    columns = [attrs.get("data-column") for tag, attrs in read(tmp_path, *runs).elements]
+    assert columns.count("95 % interval") == 3
+    assert columns.count("p, Holm") == 6  # a run each, and a pair each
