@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 from glue_server import AgentPort, Pool, SlotGlue, Spent, Timeouts
 from glue_server.interrupts import uninterrupted
@@ -93,12 +94,12 @@ class Stage:
         self._say(f"the agent was lost and is started anew; {fault.status}: {words}")
 
     def close(self, reason: str) -> None:
-        """Let the agent and the environments go."""
-        try:
+        """Let the agent and the environments go, at the same time."""
+        with ThreadPoolExecutor(1, thread_name_prefix="reglue-dismiss") as beside:
+            dismissed = beside.submit(self._dismiss, reason)
             if self._pool is not None:
                 self._pool.close()
-        finally:
-            self._dismiss(reason)
+        dismissed.result()
 
     def _renew(self) -> None:
         """Another agent in the place of the one before."""

@@ -9,9 +9,14 @@ import pytest
 
 from env_adapters import SuiteName
 from glue_server import LocalPool, Outcome, WorkerPool
-from reglue.errors import UsageError
+from glue_server.environment_port import LocalEnvironmentPort
+from glue_server.pool import PortPool
+from reglue.calls import Cleanup
+from reglue.environment import Worlds
+from reglue.environment_calls import EnvironmentCall, EnvironmentReply
+from reglue.errors import EnvironmentTimeout, UsageError
 from tests.glue_server.playing import SOLVED, Follower, cell, cells, corridor_pool, played, start
-from tests.worlds import Faulty
+from tests.worlds import Corridor, Faulty
 
 CORRIDOR = SuiteName("tests.worlds:Corridor", {"solved": SOLVED})
 
@@ -105,3 +110,31 @@ def test_a_suite_whose_environments_cannot_be_made_is_at_fault() -> None:
         assert list(pool.processes) == workers
     finally:
         pool.close()
+
+
+class Silent(LocalEnvironmentPort):
+    """Does not answer env_cleanup: its time is up at once, and noted."""
+
+    def __init__(self) -> None:
+        super().__init__(Worlds(Corridor(solved=SOLVED)), "silent")
+        self.cleaning = False
+        self.waited_s = 0.0
+
+    def send(self, call: EnvironmentCall) -> None:
+        self.cleaning = isinstance(call, Cleanup)
+        super().send(call)
+
+    def receive(self, timeout_s: float) -> EnvironmentReply:
+        if not self.cleaning:
+            return super().receive(timeout_s)
+        self.waited_s = timeout_s
+        raise EnvironmentTimeout(f"no answer within {timeout_s:g} s")
+
+
+def test_the_environment_of_an_interrupted_run_is_not_waited_for_long() -> None:
+    port, other = Silent(), Silent()
+    hurried, calm = PortPool(port, 2), PortPool(other, 2)
+    hurried.hurry()
+    hurried.close()
+    calm.close()
+    assert port.waited_s <= 1.0 < other.waited_s

@@ -212,7 +212,7 @@ def test_the_token_is_checked_at_the_front(hub: Callable[..., Hub]) -> None:
 
 def test_a_run_ends_when_its_hub_is_killed(start: Connect, hub: Callable[..., Hub]) -> None:
     glue = hub("--run-processes", "--grace", "0")
-    left = start(RandomAgent(), glue.address, "secret of the agent", patience_s=2.0)
+    left = start(RandomAgent(), glue.address, "secret of the agent", patience_s=20.0)
     until(lambda: len(glue.runs()) == 1)
     (run,) = glue.runs()
     glue.process.kill()

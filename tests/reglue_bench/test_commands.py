@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -14,6 +13,7 @@ import pytest
 
 from reglue_bench.ledger import Ledger
 from reglue_bench.result import read_result
+from tests.reglue_bench.benching import commanded
 from tests.reglue_bench.results import Play, make_result
 from tests.reglue_bench.toys import AGENTS
 
@@ -193,15 +193,10 @@ def test_an_interrupted_run_has_a_result_that_says_so(tmp_path: Path, stop: sign
 
 
 def test_nothing_is_left_running_after_a_run(tmp_path: Path) -> None:
-    """Every process of the run inherits the pipe: it ends when the last has gone."""
-    reading, writing = os.pipe()
-    command = [sys.executable, "-m", "reglue", "bench", *REACH, *EXPERT]
-    command += ["--out", str(tmp_path / "run")]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, pass_fds=[writing]) as process:
-        os.close(writing)
-        assert process.wait(60) == 0
-    with os.fdopen(reading, "rb") as pipe:
-        assert pipe.read() == b""
+    with commanded(["bench", *REACH, *EXPERT, "--out", str(tmp_path / "run")]) as command:
+        code, said, _ = command.ended()
+        assert code == 0, said
+        assert not command.left_behind()
 
 
 def test_benchmarks_are_listed_with_their_procedures() -> None:
