@@ -26,7 +26,7 @@ log = logging.getLogger("reglue")
 
 _PROMISED_S = 10.0  # how long a place is kept for who has a ticket and has not said hello
 _ROUTES = 1024  # sessions whose run is known; the oldest are forgotten
-_LEAVE_S = 4.0  # how long runs may take to let everybody go, a little longer than they do
+_LEAVE_S = 2.5  # how long runs may take to let everybody go, a little longer than they do
 _JOIN_S = 3.0  # a run that does not answer is passed over
 
 _FULL_OR_GONE = frozenset(

@@ -212,7 +212,7 @@ def test_the_token_is_checked_at_the_front(hub: Callable[..., Hub]) -> None:
 
 def test_a_run_ends_when_its_hub_is_killed(start: Connect, hub: Callable[..., Hub]) -> None:
     glue = hub("--run-processes", "--grace", "0")
-    left = start(RandomAgent(), glue.address, "secret of the agent", patience_s=20.0)
+    left = start(RandomAgent(), glue.address, "secret of the agent", patience_s=10.0)
     until(lambda: len(glue.runs()) == 1)
     (run,) = glue.runs()
     glue.process.kill()
@@ -235,7 +235,7 @@ def test_ports_that_make_no_sense_are_refused(text: str) -> None:
 def test_runs_that_hang_are_ended_all_at_once(hub: Callable[..., Hub], start: Connect) -> None:
     front = hub("--run-processes")
     partners = [
-        start(RandomAgent(), front.address, "secret of the agent", patience_s=20.0)
+        start(RandomAgent(), front.address, "secret of the agent", patience_s=10.0)
         for _ in range(3)
     ]
     until(lambda: len(front.runs()) == 3)
