@@ -244,7 +244,7 @@ class Result(_Record):
         """Write `result.json` into a run's folder, whole or not at all. Raises StorageFailed."""
         path = folder / "result.json"
         try:
-            write_whole(path, self._json())
+            write_whole(path, self._json(), mode=0o600)
         except OSError as error:
             raise StorageFailed(
                 f"{path} cannot be written: {error.strerror}; what was committed is kept: "
