@@ -275,7 +275,7 @@ def test_try_says_what_would_fail_and_why(tmp_path: Path) -> None:
         "try", "short.py:Short", "--benchmark", "MT1:reach-v3", "--slots", "10", folder=tmp_path
     )
     assert done.returncode == 1
-    assert "agent_error: got 120 bytes of 'action', wanted 160 bytes" in done.stdout
+    assert "got shape (10, 3), wanted (10, 4): one row a slot" in done.stdout
     assert "it would fail" in done.stdout
 
 
