@@ -11,6 +11,7 @@ from typing import Any
 
 from glue_server import Pool
 from glue_server.hosts import Entrance
+from glue_server.port import AgentPort
 from reglue.calls import UNLIMITED, Budget, Call, Hello, Reply
 from reglue.environment_calls import Play, Played
 from reglue.errors import AgentFault, BadReply
@@ -119,7 +120,7 @@ class StoppableRoom:
         self._room.close()
 
 
-class _StoppablePort:
+class _StoppablePort(AgentPort):
     """An agent's port: what befalls it once `stop` is set is KeyboardInterrupt."""
 
     def __init__(self, port: Any, stop: threading.Event) -> None:
@@ -131,6 +132,11 @@ class _StoppablePort:
         """The port's."""
         hello: Hello = self.port.hello
         return hello
+
+    @property
+    def waited_s(self) -> float:
+        """The port's."""
+        return float(self.port.waited_s)
 
     @property
     def is_gone(self) -> bool:
