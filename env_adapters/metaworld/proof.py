@@ -16,6 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from env_adapters.metaworld.library import version
+from reglue.errors import MissingExtra
 
 PROVED = {"metaworld": "3.1.1", "mujoco": "3.3.0"}
 
@@ -29,7 +30,8 @@ _log = logging.getLogger("reglue")
 def is_proved() -> bool:
     """Whether the installed versions and sources are the proved ones.
 
-    Loads neither metaworld nor MuJoCo. Takes about 15 ms, once a process.
+    Loads neither metaworld nor MuJoCo. Takes about 15 ms, once a process. Raises MissingExtra
+    where a package is listed as installed and cannot be found.
     """
     if {package: version(package) for package in PROVED} != PROVED:
         return False
@@ -66,6 +68,6 @@ def sources() -> Iterator[Path]:
 
 def _folder(package: str) -> Path:
     spec = find_spec(package)
-    assert spec is not None
-    assert spec.origin is not None
+    if spec is None or spec.origin is None:
+        raise MissingExtra("Meta-World", "metaworld", f"the package {package}")
     return Path(spec.origin).parent
