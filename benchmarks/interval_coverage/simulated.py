@@ -39,7 +39,7 @@ _ROUNDING = 1e-9
 
 
 def coverage(draw: Draw, n: int, *, trials: int, seed: int) -> float | None:
-    """The share of intervals that hold the truth; None where there is none for so few."""
+    """The share of intervals that hold the truth; None if so few values have no interval."""
     rng = np.random.default_rng([seed, n])
     held = 0
     for _ in range(trials):

@@ -1,4 +1,4 @@
-"""Keys of all chance: made of the secret that a host gives, or of the seed where there is none.
+"""Keys of all randomness, derived from the host's secret, or without one from the seed.
 
 | key | draws | who shares it |
 | --- | --- | --- |

@@ -61,7 +61,7 @@ class AgentIdentity(_Record):
     label: str  # as the report calls it
     checkpoint_sha256: str | None = None
     training_seed: int | None = None
-    isolation: Isolation | None = None  # None: nobody has come, or an older version's result
+    isolation: Isolation | None = None  # None: no agent has come, or an older version's result
 
 
 class Intervals(_Record):

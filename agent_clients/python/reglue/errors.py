@@ -37,7 +37,7 @@ class UsageError(ReglueError):
 
 
 class BadArgument(UsageError, ValueError):
-    """An argument or a setting that is none of those that are legal."""
+    """An illegal argument or setting."""
 
 
 class UnknownName(BadArgument):

@@ -121,7 +121,7 @@ class StoppableRoom:
 
 
 class _StoppablePort(AgentPort):
-    """An agent's port: what befalls it once `stop` is set is KeyboardInterrupt."""
+    """An agent's port: once `stop` is set, its faults are raised as KeyboardInterrupt."""
 
     def __init__(self, port: Any, stop: threading.Event) -> None:
         self.port = port

@@ -58,7 +58,7 @@ def run_view(name: str, result: Result, *, run_id: str) -> Run:
 
 
 def score_and_interval(result: Result) -> tuple[str, str]:
-    """What it is judged by, in words; the interval is empty where there is none."""
+    """What it is judged by, in words; the interval may be empty."""
     if not result.is_by_return:
         return percent(result.success.rate), percents(result.success.intervals95.mean_success_rate)
     interval = of_returns(result).interval95
