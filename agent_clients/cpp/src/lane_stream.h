@@ -46,8 +46,6 @@ class LaneStream : public Stream {
 /// What a socket's path has at most (sun_path holds 108, with the zero behind it).
 inline constexpr std::size_t kLongestPath = 107;
 
-/// Where this process finds a ticket's `lane_path`: REGLUE_LANE_DIR is put in place of what
-/// comes before its last two parts.
 /// Why nothing should be said to what is at `path`; empty for what may be a glue's socket.
 ///
 /// A ticket names a path, and must not lead its holder to any other service of this host: the
@@ -56,6 +54,8 @@ inline constexpr std::size_t kLongestPath = 107;
 /// for connect() to tell.
 std::string foreign(const std::string& path);
 
+/// Where this process finds a ticket's `lane_path`: REGLUE_LANE_DIR is put in place of what
+/// comes before its last two parts.
 std::string path_here(const std::string& lane_path);
 
 }  // namespace reglue
