@@ -72,7 +72,7 @@ class LearningTally:
         if left := time_left(passed_s, self.done - self._before, self.total - self.done):
             words.append(left)
         if self._faults:
-            words.append(f"{self._faults} faults")
+            words.append(f"{self._faults} fault{'s' * (self._faults > 1)}")
         return ", ".join(words)
 
     def details(self) -> RenderableType:

@@ -24,11 +24,11 @@ def _table(result: Result) -> Table:
     title = f"{result.agent.label} on {result.benchmark}, seed {result.seed}"
     table = Table(title=Text(title))  # an agent names itself: no markup
     table.add_column("task")
-    for column in ("success", "95 % interval", "mean return"):
-        table.add_column(column, justify="right")
     if result.is_by_return:
         _add_returns(table, result)
         return table
+    for column in ("success", "95 % interval", "mean return"):
+        table.add_column(column, justify="right")
     success, intervals, _ = result.success
     for task, rate in result.success_rate_per_task.items():
         returns = result.returns_per_task[task]
@@ -47,13 +47,15 @@ def _table(result: Result) -> Table:
 
 
 def _add_returns(table: Table, result: Result) -> None:
+    for column in ("mean return", "95 % interval"):
+        table.add_column(column, justify="right")
     for task, mean in result.returns_per_task.items():
-        table.add_row(task, "–", "–", "–" if mean is None else number(mean))
+        table.add_row(task, "–" if mean is None else number(mean), "")
     table.add_section()
     interval, total = of_returns(result).interval95, result.mean_returns
-    told = f"\n{number(interval[0])} – {number(interval[1])}" if interval else ""
-    words = "withheld" if total is None else f"{number(total)}{told}"
-    table.add_row("mean over tasks", "–", "–", words, style="bold")
+    told = f"{number(interval[0])} – {number(interval[1])}" if interval else "–"
+    words = "withheld" if total is None else number(total)
+    table.add_row("mean over tasks", words, told, style="bold")
 
 
 def notes(result: Result) -> list[str]:
@@ -63,6 +65,7 @@ def notes(result: Result) -> list[str]:
         lines.append(f"before adaptation: {result.before_adaptation.mean_success_rate:.3f}")
     if result.is_by_return:
         lines.append("judged by its mean return: this environment does not tell of success")
+    lines += success_never_told(result)
     if result.upstream is not None:
         lines.append(
             f"as metaworld.evaluation counts: {result.upstream.mean_success_rate:.3f} (goals as "
@@ -88,6 +91,19 @@ def notes(result: Result) -> list[str]:
     if result.ended_early is not None:
         lines.append(f"ended early, {ended(result.ended_early)}")
     return lines
+
+
+def success_never_told(result: Result) -> list[str]:
+    """A hint where success is the score and nobody has ever seen one; else nothing."""
+    is_metaworlds = "goal_visible" in result.parameters  # its environments do tell
+    if result.online is not None or result.is_by_return or is_metaworlds:
+        return []
+    if not result.coverage.cells_completed or any(row.success for row in result.episodes):
+        return []
+    return [
+        "no episode told of success; if this environment never does, say tells_success = False, "
+        "and the mean return is the score"
+    ]
 
 
 def ended(ending: Ending) -> str:

@@ -98,7 +98,7 @@ class JudgedTally:
         if left := time_left(passed_s, self._played, self.total - self.done):
             words.append(left)
         if self._faults:
-            words.append(f"{self._faults} faults")
+            words.append(f"{self._faults} fault{'s' * (self._faults > 1)}")
         return ", ".join(words)
 
     def details(self) -> RenderableType:

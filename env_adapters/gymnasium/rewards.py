@@ -37,8 +37,9 @@ def reward_range(env: Any) -> Range:
 
 
 def tells_success(env: Any) -> bool:
-    """False for environments whose `info` never has a flag of success."""
-    return not _NO_SUCCESS.fullmatch(type(env.unwrapped).__module__)
+    """False for environments whose `info` never has a flag of success, or that say so."""
+    known = not _NO_SUCCESS.fullmatch(type(env.unwrapped).__module__)
+    return bool(getattr(env.unwrapped, "tells_success", known))
 
 
 def _own(env: Any) -> Range:

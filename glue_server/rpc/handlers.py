@@ -58,10 +58,10 @@ class Handlers(grpc.GenericRpcHandler):
     def __init__(self, unary: Mapping[str, Answer], streams: Mapping[str, Sessions]) -> None:
         self.threads = ThreadPoolExecutor(_CALLS, thread_name_prefix="reglue-call")
         self._streams = {name: _Streams(name, sessions) for name, sessions in streams.items()}
-        requests, noise = _Requests(), _Noise()
+        requests, self._noise = _Requests(), _Noise()
         self._unary: dict[str, Any] = {
             name: grpc.stream_unary_rpc_method_handler(
-                _InPool(self.threads, _Unary(requests, answer, noise)),
+                _InPool(self.threads, _Unary(requests, answer, self._noise)),
                 response_serializer=_serialize,
             )
             for name, answer in unary.items()
@@ -69,8 +69,12 @@ class Handlers(grpc.GenericRpcHandler):
 
     def service(self, details: grpc.HandlerCallDetails) -> Any | None:
         """The handler of a call; None if there is no such method."""
+        if details.method in self._unary:
+            return self._unary[details.method]
         if (streams := self._streams.get(details.method)) is None:
-            return self._unary.get(details.method)
+            asked = repr(details.method[:200])
+            self._noise.heard(f"a caller that speaks another protocol asked for {asked}")
+            return None
         session = str(dict(details.invocation_metadata).get("reglue-session", ""))
         try:
             streams.check(session)

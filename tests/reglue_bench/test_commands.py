@@ -35,6 +35,7 @@ def reglue(*arguments: str, folder: Path | None = None) -> subprocess.CompletedP
 def test_bench_plays_a_plan_and_writes_a_result(tmp_path: Path) -> None:
     done = reglue("bench", *REACH, *EXPERT, "--out", str(tmp_path / "run"), "--seed", "3")
     assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("loading MT1:reach-v3")  # before what takes seconds
     assert "2 of 2 episodes" in done.stdout
     result = json.loads((tmp_path / "run" / "result.json").read_text())
     assert result["seed"] == 3
@@ -293,6 +294,16 @@ def test_report_draws_runs_and_names_the_page(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "both.html"
     assert "second" in (tmp_path / "both.html").read_text()
+
+
+def test_a_run_that_is_named_twice_is_drawn_once(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    make_result().write(tmp_path / "run")
+    done = reglue("report", "run", str(tmp_path / "run"), folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    said, page = done.stdout.splitlines()
+    assert said == "a run that is named twice is drawn once"
+    assert "Compared with" not in (tmp_path / page).read_text()
 
 
 def test_report_of_a_folder_without_a_result_says_what_to_do(tmp_path: Path) -> None:

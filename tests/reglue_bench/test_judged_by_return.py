@@ -80,6 +80,14 @@ def test_nothing_speaks_of_no_percent(good: Result, tmp_path: Path) -> None:
     assert "0.0 %" not in page.replace("steps (0.0 %)", "")  # of clipped steps
 
 
+def test_the_table_has_columns_of_returns_alone(poor: Result) -> None:
+    out = StringIO()
+    print_summary(Console(file=out, width=120), poor)
+    [headings] = [line for line in out.getvalue().splitlines() if "┃" in line]
+    columns = [column.strip() for column in headings.split("┃")[1:-1]]
+    assert columns == ["task", "mean return", "95 % interval"]
+
+
 def test_agents_are_compared_by_return_episode_by_episode(good: Result, poor: Result) -> None:
     found = compare(good, poor)
     one, other = (list(each.episode_returns_per_task["CartPole-v1"]) for each in (good, poor))

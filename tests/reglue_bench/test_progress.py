@@ -46,7 +46,7 @@ def shown(
     return text.getvalue()
 
 
-TOLD = "4 of 6 episodes, 1 succeeded of 5 that were left, 25 steps/s, 13 s left, 1 faults"
+TOLD = "4 of 6 episodes, 1 succeeded of 5 that were left, 25 steps/s, 13 s left, 1 fault"
 
 
 def test_lines_tell_episodes_successes_time_left_and_faults() -> None:

@@ -6,6 +6,7 @@ import base64
 import gzip
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from html.parser import HTMLParser
 from pathlib import Path
@@ -95,6 +96,21 @@ def test_a_partial_run_says_so_and_names_its_faults_in_words(tmp_path: Path) -> 
     assert f"{100 * result.success.completed_only.mean_success_rate:.1f} %" in text
     assert "the agent did not answer in time" in text
     assert ">complete<" not in page.html
+
+
+@pytest.mark.parametrize(
+    ("play", "badge"),
+    [
+        (Play(), "complete"),
+        (Play(faulty=0.2), "fault"),
+        (Play(missing=40), "partial"),
+        (Play(faulty=0.2, missing=40), "partial, "),
+    ],
+)
+def test_one_badge_says_how_a_run_went(tmp_path: Path, play: Play, badge: str) -> None:
+    [told] = re.findall(r'class="badge \w+">([^<]+)<', read(tmp_path, make_result(play)).html)
+    assert badge in told
+    assert ("complete" in told) == (badge == "complete")
 
 
 def test_what_ended_a_run_early_is_told(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reglue_bench.report.plots import run_plots
-from reglue_bench.result import Ending
+from reglue_bench.result import Ending, Result
 from reglue_bench.summary import ended, notes
 from tests.reglue_bench.results import Play, make_result
 
@@ -12,6 +12,17 @@ def test_where_nothing_was_completed_no_success_of_that_is_told() -> None:
     result = make_result(Play(tasks=["t"], goals=3, missing=3))
     [line] = [each for each in notes(result) if each.startswith("PARTIAL")]
     assert line.endswith("and none was completed")
+
+
+def test_where_no_episode_told_of_success_the_way_to_say_so_is_told() -> None:
+    def hints(result: Result) -> list[str]:
+        return [line for line in notes(result) if "say tells_success = False" in line]
+
+    never = make_result(Play(tasks=["walk"], rate=-1.0))
+    assert len(hints(never)) == 1
+    assert not hints(make_result(Play(tasks=["walk"], rate=0.5)))
+    assert not hints(never.model_copy(update={"parameters": {"judged_by": "return"}}))
+    assert not hints(never.model_copy(update={"parameters": {"goal_visible": True}}))  # Meta-World
 
 
 def test_how_it_ended_is_said_once() -> None:

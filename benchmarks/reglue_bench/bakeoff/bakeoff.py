@@ -116,7 +116,7 @@ class Bakeoff:
     def play(self, audience: Audience) -> list[tuple[Entrant, Result]]:
         """Play what is left of the runs, in the agents' order.
 
-        One after another, an agent has the machine to itself. What befalls an agent is in
+        One after another, an agent has the machine to itself. An agent's failure is told in
         its result, and the others go on; after Ctrl-C the agents whose turn has not come
         have none.
         """

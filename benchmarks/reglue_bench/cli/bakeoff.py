@@ -91,7 +91,7 @@ def bakeoff(
     """Play several agents over the same plan, and say which is better.
 
     Each agent plays in a process of its own, in any language, and has a run of its own in
-    `--out`; what befalls one does not stop the others. At the end a table and report.html
+    `--out`; one agent's failure does not stop the others. At the end a table and report.html
     compare them with the first, goal by goal or run by run, and say who is best and how sure
     that is.
 

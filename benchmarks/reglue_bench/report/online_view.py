@@ -40,6 +40,7 @@ from reglue_bench.report.words import (
     STATUSES,
     count,
     plural,
+    sentence,
     signed,
     value,
     values,
@@ -121,7 +122,7 @@ def _row(place: int, named: Named, track: Track | None, found: Difference | None
 
 
 def _notes(result: Result, online: OnlineScore) -> list[str]:
-    notes = [_sentence(words) for words in (*scored_as_worst(online), *why_withheld(online))]
+    notes = [sentence(words) for words in (*scored_as_worst(online), *why_withheld(online))]
     if online.completed_only is not None and len(online.completed) < len(online.runs):
         notes.append(
             f"The {plural(len(online.completed), 'completed run')} alone: "
@@ -129,10 +130,6 @@ def _notes(result: Result, online: OnlineScore) -> list[str]:
             "if runs that go badly end early more often, that is too good."
         )
     return [*notes, *ending_and_baseline(result)]
-
-
-def _sentence(words: str) -> str:
-    return f"{words[0].upper()}{words[1:]}."
 
 
 def _comparison_notes(

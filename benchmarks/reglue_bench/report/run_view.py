@@ -18,11 +18,12 @@ from reglue_bench.report.words import (
     percents,
     plural,
     seconds,
+    sentence,
     value,
     values,
 )
 from reglue_bench.result import Result
-from reglue_bench.summary import ended
+from reglue_bench.summary import ended, success_never_told
 from reglue_bench.words import isolation_words
 
 SHADES = {
@@ -119,9 +120,9 @@ def parameters(result: Result) -> list[tuple[str, str]]:
 
 
 def _badges(result: Result) -> list[tuple[str, str]]:
-    badges = [("good", "complete")] if result.complete else [("warn", "partial")]
-    if _faults(result):
-        badges.append(("warn", plural(_faults(result), "fault")))
+    words = [] if result.complete else ["partial"]
+    words += [plural(_faults(result), "fault")] if _faults(result) else []
+    badges = [("warn", ", ".join(words))] if words else [("good", "complete")]
     if result.baseline:
         badges.append(("info", "baseline"))
     return badges
@@ -135,6 +136,7 @@ def _notes(result: Result) -> list[str]:
             "episodes: of each task the first to finish, so that fast successes crowd out slow "
             "failures."
         )
+    notes += [sentence(words) for words in success_never_told(result)]
     missing = result.status_counts.get("missing", 0)
     if result.is_by_return:
         notes.append("Judged by its mean return: this environment does not tell of success.")

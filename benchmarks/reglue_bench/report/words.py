@@ -84,3 +84,8 @@ def listed(words: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     *others, last = words
     return f"{', '.join(others)} and {last}" if others else last
+
+
+def sentence(words: str) -> str:
+    """`it is so` is `It is so.`"""
+    return f"{words[0].upper()}{words[1:]}."

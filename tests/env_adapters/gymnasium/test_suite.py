@@ -9,6 +9,7 @@ import sys
 from contextlib import closing
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
@@ -193,6 +194,28 @@ def test_what_gymnasium_cannot_make_is_told_with_its_reason(
 ) -> None:
     with pytest.raises(CannotLoad, match=rf"{name} could not be made with .*: \w+: "):
         Gymnasium(name, **options)
+
+
+class Untold(gymnasium.Env[Any, Any]):
+    """Says that it never tells of success."""
+
+    observation_space = action_space = spaces.Discrete(2)
+    tells_success = False
+
+
+class Unsaid(gymnasium.Env[Any, Any]):
+    """Says nothing of it."""
+
+    observation_space = action_space = spaces.Discrete(2)
+
+
+@pytest.mark.parametrize("made", [Untold, Unsaid])
+def test_an_environment_may_say_that_it_never_tells_of_success(
+    monkeypatch: pytest.MonkeyPatch, made: Any
+) -> None:
+    monkeypatch.setattr(gymnasium.envs.registration, "registry", dict(gymnasium.registry))
+    gymnasium.register("Ours-v0", made)
+    assert Gymnasium("Ours-v0").tells_success == (made is Unsaid)
 
 
 def test_without_gymnasium_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -223,6 +223,19 @@ def test_a_stream_that_cannot_be_read_is_ended_and_said(
     assert "could not be read" in caplog.text
 
 
+def test_a_caller_that_speaks_another_protocol_is_told_of(
+    channel: grpc.Channel, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One line says it, however often it comes."""
+    as_bytes: Any = channel.stream_stream("/dm_env_rpc.v1.Environment/Process")
+    for _ in range(3):
+        with pytest.raises(grpc.RpcError) as error:
+            next(as_bytes(iter([b""]), timeout=PATIENCE_S))
+        assert error.value.code() is grpc.StatusCode.UNIMPLEMENTED
+    [record] = caplog.records
+    assert "'/dm_env_rpc.v1.Environment/Process'" in record.message
+
+
 def test_large_joins_are_refused(channel: grpc.Channel, server: GlueServer) -> None:
     with pytest.raises(grpc.RpcError, match="at most 65536") as error:
         ask(channel, token=server.token, name="x" * 100_000)
