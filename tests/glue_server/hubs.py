@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from tests.glue_server.playing import SOLVED
 from tests.worlds import Corridor
 
 PATIENCE_S = 60.0
+TOKENS = [word for role in ROLES for word in (f"--{role}-token", f"secret of the {role}")]
 Start = Callable[..., "Future[str]"]
 
 
@@ -34,13 +34,6 @@ def a_hub(**more: Any) -> Iterator[tuple[GlueServer, list[str]]]:
         finally:
             hub.close()
             serving.join()
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def corridor() -> Worlds:

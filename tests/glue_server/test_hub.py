@@ -51,7 +51,7 @@ def test_a_program_plays_the_agent_and_the_environment_that_have_come(start: Sta
 def test_it_says_what_it_still_waits_for(start: Start) -> None:
     with a_hub() as (server, said):
         left = start(corridor(), server.address, server.tokens["environment"], name="corridor")
-        until(lambda: len(said) == 2)
+        until(lambda: len(said) == 2, "it says what it waits for")
         assert said[1] == "waiting for an agent and an experiment; here: environment corridor"
     assert left.result(PATIENCE_S) == "the hub has closed"
 
@@ -157,9 +157,9 @@ def test_who_vanishes_while_waiting_is_forgotten(
         else:
             partner = Follower() if role == "agent" else corridor()
             gone = start(partner, way.address, server.tokens[role], name="ghost")
-        until(lambda: any(f"{role} ghost" in words for words in said))
+        until(lambda: any(f"{role} ghost" in words for words in said), "it has come")
         way.close()
-        until(lambda: f"{role} ghost" not in said[-1])
+        until(lambda: f"{role} ghost" not in said[-1], "it is forgotten")
         start(Follower(), server.address, server.tokens["agent"])
         start(corridor(), server.address, server.tokens["environment"])
         with Experiment(server.address, server.tokens["experiment"], name="alive") as rl:
@@ -215,7 +215,7 @@ def test_an_episode_without_end_ends_with_its_program(start: Start) -> None:
             rl.episode()
         rl.close()
         assert "the experiment has left" in agent.result(PATIENCE_S)
-        until(lambda: "run 1 is over: the experiment has left" in said)
+        until(lambda: "run 1 is over: the experiment has left" in said, "the run is over")
 
 
 def test_an_episode_without_end_does_not_keep_the_hub(start: Start) -> None:

@@ -24,7 +24,8 @@ from reglue.errors import (
 )
 from reglue.examples.random_agent import RandomAgent
 from reglue.experiment import Experiment
-from tests.glue_server.hubs import PATIENCE_S, Start, a_hub, until
+from tests.glue_server.hubs import PATIENCE_S, TOKENS, Start, a_hub
+from tests.waiting import until
 
 PROGRAM = """
 import sys
@@ -37,8 +38,6 @@ with reglue.experiment.Experiment(sys.argv[1], "secret of the experiment", seed=
         print(ended, rl.num_steps(), rl.return_(), flush=True)
     rl.cleanup()
 """
-
-TOKENS = [word for role in ROLES for word in (f"--{role}-token", f"secret of the {role}")]
 
 
 @contextmanager
@@ -174,9 +173,9 @@ def test_nobody_is_matched_with_an_agent_that_was_stopped_while_it_waited(
         words = partner("agent", server.address, tmp_path)
         words = [word if "secret" not in word else server.tokens["agent"] for word in words]
         with process(*words) as agent:
-            until(lambda: "here: agent" in said[-1])
+            until(lambda: "here: agent" in "".join(said), "the agent waits")
             agent.send_signal(signal.SIGSTOP)
-            until(lambda: "here" not in said[-1])
+            until(lambda: "here" not in said[-1], "it is forgotten")
     assert f"an agent is ended: its process {agent.pid} has been stopped" in caplog.text
 
 
@@ -189,7 +188,8 @@ def test_a_run_whose_program_is_stopped_is_over(start: Start) -> None:
             assert program.stdout is not None
             assert program.stdout.readline() == "ready\n"
             program.send_signal(signal.SIGSTOP)
-            until(lambda: any("is over: the experiment has left" in line for line in said))
+            over = "is over: the experiment has left"
+            until(lambda: any(over in line for line in said), "the run is over")
 
 
 def test_sigterm_ends_a_hub_that_a_shell_runs_in_the_background() -> None:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -22,6 +23,8 @@ def test_ctrl_c_while_modules_load_leaves_without_a_traceback(module: str) -> No
         text=True,
     ) as process:
         assert process.stderr is not None
+        killer = threading.Timer(60.0, process.kill)
+        killer.start()
         heard = []
         for line in process.stderr:
             heard.append(line)
@@ -29,6 +32,7 @@ def test_ctrl_c_while_modules_load_leaves_without_a_traceback(module: str) -> No
                 process.send_signal(signal.SIGINT)
                 break
         rest = process.stderr.read()
+        killer.cancel()
     assert process.returncode == 130, heard[-1]
     assert "Traceback" not in rest
 

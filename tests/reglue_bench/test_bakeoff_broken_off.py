@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from reglue_bench.result import read_result
-from tests.glue_server.hubs import until
 from tests.reglue_bench.bakeoffs import (
     BENCHMARK,
     TIMEOUT_S,
@@ -25,6 +24,7 @@ from tests.reglue_bench.bakeoffs import (
     write,
 )
 from tests.reglue_bench.toys import cells, rows
+from tests.waiting import until
 
 SOON_S = 20.0  # on a busy machine
 
@@ -109,7 +109,10 @@ def test_an_interrupted_bakeoff_leaves_with_130_and_goes_on(
         assert process.stdout is not None
         wait_for_rows(out / "first", 1)
         if more:
-            until(lambda: all(log.exists() and b"thinks" in log.read_bytes() for log in logs))
+            until(
+                lambda: all(log.exists() and b"thinks" in log.read_bytes() for log in logs),
+                "both agents think",
+            )
         process.send_signal(stop)
         began = time.monotonic()
         said = process.stdout.read()

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from reglue_bench.result import read_result
-from tests.glue_server.hubs import until
 from tests.reglue_bench.benching import bench_words, commanded, resumed_rows
 from tests.reglue_bench.toys import rows
+from tests.waiting import until
 
 SOON_S = 20.0  # on a busy machine
 
@@ -64,7 +64,7 @@ def test_an_environment_of_this_process_that_hangs_is_ended_by_the_second_ctrl_c
     words = bench_words(folder, "Hanging", "--workers", "0", fuse=str(fuse), how=how)
     with commanded(words) as command:
         command.wait_for("0 of 30 episodes are done")
-        until(lambda: not fuse.stat().st_size)
+        until(lambda: not fuse.stat().st_size, "it hangs")
         for _ in range(1 + (how == "catch")):
             time.sleep(0.3)  # into the hanging
             command.process.send_signal(signal.SIGINT)
@@ -95,6 +95,6 @@ def test_a_run_that_is_killed_leaves_no_process_behind(tmp_path: Path) -> None:
     words = bench_words(folder, "Hanging", "--workers", "1", agent="Stays", fuse=str(fuse))
     with commanded(words) as command:
         command.wait_for("0 of 30 episodes are done")
-        until(lambda: not fuse.stat().st_size)
+        until(lambda: not fuse.stat().st_size, "it hangs")
         command.process.kill()
         assert not command.left_behind()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from tests.leftovers import nothing_left
 from tests.programs import program
 from tests.reglue_bench.remote import Unheard
 from tests.reglue_bench.toys import Seeded, corridor_plan, joining, play, rows
+from tests.waiting import until
 
 ROOT = Path(__file__).parents[2]
 SECRET = "a-secret-of-the-hosts"
@@ -151,35 +152,30 @@ def test_a_program_that_fails_in_a_sandbox_is_told_that_it_was_in_one(tmp_path: 
 
 @pytest.mark.parametrize("sandbox", ["none", *SANDBOXES])
 def test_a_killed_driver_leaves_no_program(tmp_path: Path, sandbox: str) -> None:
+    command = f"sleep {10**6 + secrets.randbelow(10**9)}"  # of this test alone
     code = (
         "import os, sys; from pathlib import Path\n"
         "from tests.reglue_bench.toys import *\n"
         "os.chdir('/')\n"
-        f"play(Path({str(tmp_path)!r}, 'run'), corridor_plan(), agent_cmd='sleep 1234567',"
+        f"play(Path({str(tmp_path)!r}, 'run'), corridor_plan(), agent_cmd={command!r},"
         f" sandbox={sandbox!r}, directory='/')\n"
     )
     with program(code, tmp_path) as driver:
-        until(lambda: "sleep 1234567" in commands())
+        until(lambda: command in commands(), "the program runs")
         driver.kill()
-    until(lambda: "sleep 1234567" not in commands())
+    until(lambda: not any(command in each for each in commands()), "it is gone")
 
 
 @pytest.mark.parametrize("sandbox", ["none", *SANDBOXES])
-def test_a_program_that_there_is_not_is_wrong_usage(tmp_path: Path, sandbox: str) -> None:
+def test_a_missing_program_is_wrong_usage(tmp_path: Path, sandbox: str) -> None:
     with pytest.raises(UsageError, match="cannot be started: there is no my_agnet"):
         play(tmp_path / "run", corridor_plan(), agent_cmd="my_agnet --quick", sandbox=sandbox)
 
 
-def commands() -> str:
+def commands() -> list[str]:
     """All processes' commands."""
-    return subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
-
-
-def until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    words = ["ps", "-ww", "-eo", "args"]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
 @pytest.mark.parametrize("sandbox", ["none", *SANDBOXES])

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from queue import SimpleQueue
 from typing import Any
@@ -22,6 +21,7 @@ from reglue.v1 import agent_pb2 as pb
 from reglue.v1 import experiment_pb2, experiment_pb2_grpc, lobby_pb2, session_pb2
 from tests.glue_server.rpc.conftest import Dial
 from tests.glue_server.rpc.partners import PATIENCE_S, RawLane, ask, seated, ticket_of
+from tests.waiting import until
 
 UNASKED = pb.AgentReply(seq=1, done=session_pb2.Done())
 
@@ -30,19 +30,6 @@ UNASKED = pb.AgentReply(seq=1, done=session_pb2.Done())
 def closing() -> Iterator[ExitStack]:
     with ExitStack() as closing:
         yield closing
-
-
-def within_patience(condition: Callable[[], bool]) -> bool:
-    """Whether it comes true; a condition that does not return is none."""
-    came = threading.Event()
-
-    def look() -> None:
-        while not condition():
-            time.sleep(0.01)
-        came.set()
-
-    threading.Thread(target=look, daemon=True).start()
-    return came.wait(PATIENCE_S)
 
 
 def flood(lane: RawLane, message: bytes, closing: ExitStack) -> None:
@@ -70,16 +57,16 @@ def test_an_agent_that_floods_its_unix_socket_while_it_waits_is_let_go(
     lane.enter()
     flood(lane, UNASKED.SerializeToString(), closing)
     port: Any = seated(server)
-    assert within_patience(lambda: port.is_gone)
+    until(lambda: port.is_gone, "it is let go")
 
 
-def test_an_agent_that_floods_its_stream_while_it_waits_is_let_go(
+def test_an_agent_that_answers_unasked_while_it_waits_is_let_go(
     server: GlueServer, dial: Dial
 ) -> None:
     agent = dial()
     port: Any = seated(server)
     agent.send(UNASKED)
-    assert within_patience(lambda: port.is_gone)
+    until(lambda: port.is_gone, "it is let go")
     with pytest.raises((grpc.RpcError, StopIteration)):  # its stream is over
         agent.hear()
 
@@ -92,7 +79,7 @@ def test_an_agent_that_floods_between_its_calls_is_let_go(server: GlueServer, di
     assert port.receive(PATIENCE_S) == Done()
     for _ in range(20):
         agent.send(UNASKED)
-    assert within_patience(lambda: port.is_gone)
+    until(lambda: port.is_gone, "it is let go")
     with pytest.raises(AgentDisconnected):
         port.send(Freeze())
 
@@ -133,8 +120,7 @@ def test_a_program_that_repeats_its_answered_call_is_answered_once_over_a_stream
         for seq in (1, 2):
             for _ in range(20):
                 program.send(seq=seq, freeze=experiment_pb2.RlFreeze())
-            while port.next(PATIENCE_S) is None:  # None: a stream has come
-                pass
+            until(lambda: port.next(PATIENCE_S) is not None, "its call comes, after its stream")
             port.answer(Done())
         program.send(seq=3, freeze=experiment_pb2.RlFreeze())
         assert port.next(PATIENCE_S) is not None  # all that came before was taken in

@@ -12,7 +12,6 @@ from glue_server import SlotGlue, WorkerPool
 from glue_server.rpc import GlueServer
 from reglue import Phase
 from reglue.errors import AgentFault
-from tests.glue_server.hubs import until
 from tests.glue_server.playing import (
     PATIENT,
     SOLVED,
@@ -25,6 +24,7 @@ from tests.glue_server.playing import (
     played,
 )
 from tests.glue_server.rpc.conftest import Join
+from tests.waiting import until
 from tests.worlds import meet
 
 
@@ -120,7 +120,7 @@ def test_an_agents_words_are_kept_where_it_fails_before_it_is_asked_again(
     glue.init()
     rows = glue.play(in_turn([cell(variant=0)] * 4), Phase.EVALUATE)
     assert next(rows).status == "ok"  # of the first group, when the second has been asked
-    until(lambda: agent.is_gone)  # type: ignore[attr-defined]
+    until(lambda: agent.is_gone, "its fault has come")  # type: ignore[attr-defined]
     with pytest.raises(AgentFault, match="coffee"):
         list(rows)
     with pytest.raises(KeyError, match="coffee"):

@@ -156,7 +156,7 @@ def test_streams_that_never_say_hello_lock_nobody_out(
     tickets = [ask(channel, token=server.token) for _ in range(PLACES)]
     streams = [open_idle(ticket.session) for ticket in tickets]
     assert served(server, join(Follower(), patience_s=PATIENCE_S))
-    del streams
+    del streams  # held until here: a dropped stream is cancelled
 
 
 def test_a_session_has_a_few_streams_at_a_time(
@@ -169,8 +169,8 @@ def test_a_session_has_a_few_streams_at_a_time(
         assert time.monotonic() < until, "it takes any number"
         streams.append(open_idle(session))
         is_over(streams[-1])
-    (refused,) = [stream for stream in streams if stream.done()]
-    assert refused.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+    codes = {stream.code() for stream in streams if stream.done()}
+    assert codes == {grpc.StatusCode.RESOURCE_EXHAUSTED}
 
 
 def is_over(stream: Any) -> bool:
@@ -206,7 +206,8 @@ def test_what_cannot_be_read_is_refused(
         with pytest.raises(grpc.RpcError) as error:
             as_bytes(b"\xff\xff", timeout=PATIENCE_S)
         assert error.value.code() is grpc.StatusCode.INVALID_ARGUMENT
-    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    ours = [record.levelname for record in caplog.records if record.name == "reglue"]
+    assert ours == ["WARNING"]
 
 
 def test_a_stream_that_cannot_be_read_is_ended_and_said(
