@@ -5,22 +5,27 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
 
 from glue_server.rpc import GlueServer
+from glue_server.rpc.roles import SERVICES
 from reglue import connect
+from reglue.door import hello_proof
 from reglue.grpc_settings import grpc
-from tests.fuzz.fuzzing import corpus, fuzz
+from reglue.v1 import lobby_pb2
+from tests.fuzz.fuzzing import corpus, fuzz, outcome
 from tests.fuzz.mutations import mutated
 from tests.fuzz.targets import TARGETS
 from tests.glue_server.playing import Follower
+from tests.glue_server.rpc.partners import ask
 
 INPUTS = 150
-ROLES = ("agent", "environment", "experiment")
-METHODS = ("LobbyService/Join", *(f"{role.title()}Service/Connect" for role in ROLES))
+TRIES = 40
+READ = {"agent": "agent_reply", "environment": "environment_reply", "experiment": "experiment_call"}
+"""The target that reads a role's messages."""
 
 
 @pytest.mark.parametrize("name", TARGETS)
@@ -28,29 +33,57 @@ def test_a_strangers_bytes_bring_typed_errors_in_little_time_and_memory(name: st
     fuzz(name, seed=1, inputs=INPUTS)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_a_server_that_is_told_nonsense_lets_the_next_one_in(method: str) -> None:
-    chance = random.Random(method)
-    seeds = [*TARGETS["hello"].seeds, *corpus("hello"), *TARGETS["experiment_call"].seeds]
+@pytest.mark.parametrize("name", TARGETS)
+def test_what_is_mutated_is_taken_as_it_is(name: str) -> None:
+    """Or mutations would be refused for another reason than their mistakes."""
+    assert {outcome(TARGETS[name], seed) for seed in TARGETS[name].seeds} == {"taken"}
+
+
+@contextmanager
+def a_server_that_lets_an_agent_in_afterwards() -> Iterator[tuple[GlueServer, grpc.Channel]]:
     with (
-        GlueServer(places=dict.fromkeys(ROLES, 1)) as server,
+        GlueServer(places=dict.fromkeys(READ, 2 * TRIES), grace_s=0.0) as server,
         grpc.insecure_channel(server.address) as channel,
+        ThreadPoolExecutor(1) as threads,
     ):
-        for _ in range(40):
+        yield server, channel
+        left = threads.submit(connect, Follower(), server.address, server.tokens["agent"])
+        while not left.done():
+            if port := server.agent(1.0):  # who said a good hello may still be there, too
+                port.close("welcome")
+        assert left.result() == "welcome"
+
+
+def test_nonsense_for_the_lobby_keeps_nobody_out() -> None:
+    chance = random.Random("lobby")
+    request = lobby_pb2.JoinRequest(major=1, role=lobby_pb2.ROLE_AGENT, token="t", name="n")
+    with a_server_that_lets_an_agent_in_afterwards() as (_, channel):
+        join: Any = channel.unary_unary("/reglue.v1.LobbyService/Join")
+        for _ in range(TRIES):
             with suppress(grpc.RpcError):
-                _say(channel, f"/reglue.v1.{method}", iter([mutated(chance, seeds)]))
-        with ThreadPoolExecutor(1) as threads:
-            left = threads.submit(connect, Follower(), server.address, server.tokens["agent"])
-            port = server.agent(30.0)
-            assert port is not None
-            port.close("welcome")
-            assert left.result(30.0) == "welcome"
+                join(mutated(chance, [request.SerializeToString()]), timeout=10.0)
 
 
-def _say(channel: Any, method: str, messages: Iterator[bytes]) -> None:
-    """Raises RpcError; a stream is read to its end."""
-    if method.endswith("Join"):
-        channel.unary_unary(method)(next(messages), timeout=10.0)
-    else:
-        for _ in channel.stream_stream(method)(messages, timeout=10.0):
-            pass
+@pytest.mark.parametrize("role", READ)
+def test_nonsense_on_a_stream_is_read_and_keeps_nobody_out(
+    role: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """With a ticket; every other try in place of a hello, the others after a good one."""
+    chance, service = random.Random(role), SERVICES[role]
+    calls = [*TARGETS[READ[role]].seeds, *corpus(READ[role])]
+    with a_server_that_lets_an_agent_in_afterwards() as (server, channel):
+        stream: Any = channel.stream_stream(service.method)
+        for number in range(TRIES):
+            kind = lobby_pb2.Role.Value(f"ROLE_{role.upper()}")
+            ticket = ask(channel, token=server.tokens[role], role=kind)
+            proof = hello_proof(ticket.secret, ticket.session, 0)
+            good = {"major": 1, "session": ticket.session, "proof": proof}
+            hello = service.heard(hello=good).SerializeToString()
+            said = [mutated(chance, [hello])]
+            if number % 2:
+                said = [hello, chance.choice(calls), mutated(chance, calls)]
+            ticketed = [("reglue-session", ticket.session)]
+            with suppress(grpc.RpcError):
+                list(stream(iter(said), metadata=ticketed, timeout=10.0))
+    assert "could not be read" in caplog.text
+    assert "our own failure" not in caplog.text

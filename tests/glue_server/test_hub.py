@@ -24,9 +24,10 @@ from reglue.errors import (
 from reglue.examples.random_agent import RandomAgent
 from reglue.experiment import Experiment
 from reglue.transport import Transport
-from tests.glue_server.hubs import PATIENCE_S, Start, a_hub, corridor, until
+from tests.glue_server.hubs import PATIENCE_S, Start, a_hub, corridor
 from tests.glue_server.playing import SOLVED, Follower, Scripted, still
 from tests.glue_server.rpc.roads import TRANSPORTS, road_to
+from tests.waiting import until
 from tests.worlds import Corridor, Faulty
 
 
