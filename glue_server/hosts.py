@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 from glue_server.agent_environment import agent_environment
 from glue_server.environment_port import EnvironmentPort
+from glue_server.interrupts import hurried
 from glue_server.launch import AgentProcess
 from glue_server.port import AgentPort, LocalPort
 from glue_server.sandbox import Launch, SandboxName, choose_sandbox
@@ -27,6 +28,7 @@ from reglue.metaworld_agent import wrap
 from reglue.transport import Transport
 
 _WRONG_USAGE = 2  # how `reglue join` leaves when the agent cannot be made
+_LEAVE_S = 2.0  # how long a program may take to leave, whose connection is gone
 _POLL_S = 0.2  # how often a program that has not joined is looked at
 
 
@@ -205,7 +207,7 @@ class _Served:
         if self._closes:
             self._server.close()
         if self._process is not None:
-            self._process.end(patience_s=1.5)
+            self._process.end(within_s=hurried(_LEAVE_S))
         self._enclosing.close()
         if not self._closes:
             self._make_room(reason)
@@ -292,7 +294,7 @@ class ServedHost(_Served):
         if self._process is None or self._program is None:
             return str(fault)
         if self._process.ended() is None and isinstance(fault, AgentDisconnected):
-            self._process.end(patience_s=2.0)  # its connection is gone, it is on its way out
+            self._process.end(within_s=_LEAVE_S)  # its connection is gone, it is on its way out
         words = str(fault)
         how = self._process.ended()
         if how and how not in words:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from glue_server.environment_port import EnvironmentPort
+from glue_server.interrupts import hurried
 from glue_server.machine import Machine
 from glue_server.port import AgentPort
 from glue_server.timeouts import Timeouts
@@ -20,7 +21,7 @@ log = logging.getLogger("reglue")
 
 _LOOK_S = 0.2  # how often a program that says nothing is looked at
 _POLL_S = 0.02  # how long each role's door is watched in turn
-_ROUTINE_S = 1.0  # how long a routine that is under way may take when the hub closes
+_ROUTINE_S = 0.5  # how long a routine that is under way may take when the hub closes
 _CLOSED = "the hub has closed"
 
 ROLES = ("agent", "environment", "experiment")
@@ -95,10 +96,10 @@ class Hub:
         for partners in self._waiting.values():
             for port in list(partners):
                 port.close(_CLOSED)
-        _join(self._runs, _ROUTINE_S)
+        _join(self._runs, hurried(_ROUTINE_S))
         for run in self._runs:
             run.cut()
-        _join(self._runs, _ROUTINE_S)
+        _join(self._runs, hurried(_ROUTINE_S))
 
     def _watch(self) -> bool:
         """Take in who comes and forget who has gone; whether anything changed."""

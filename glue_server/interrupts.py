@@ -1,13 +1,18 @@
-"""Ctrl-C, kept waiting where it would do harm."""
+"""Ctrl-C, kept waiting where it would do harm, and the time that closing may take after it."""
 
 from __future__ import annotations
 
+import math
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+
+CLOSING_S = 1.4
+"""How long all that closes after Ctrl-C may take together."""
 
 
 @contextmanager
@@ -22,7 +27,8 @@ def uninterrupted(*, then_raise: bool = True) -> Iterator[None]:
         yield
         return
     before = signal.getsignal(signal.SIGINT)
-    held = _Held(ignores=before is signal.SIG_IGN)
+    outer = before if isinstance(before, _Held) else None
+    held = _Held(outer, ignores=before is signal.SIG_IGN)
     signal.signal(signal.SIGINT, held)
     try:
         yield
@@ -53,7 +59,17 @@ def interruptible(function: Callable[[], None]) -> bool:
         return True
     finally:
         held.within = None
+    if held.heard is None:
+        held.until = math.inf  # also where it swallowed one
     return False
+
+
+def hurried(most_s: float) -> float:
+    """How long a part that closes may take: `most_s`, or what Ctrl-C has left of CLOSING_S."""
+    held = signal.getsignal(signal.SIGINT)
+    if not isinstance(held, _Held):
+        return most_s
+    return max(0.0, min(most_s, held.closed_by - time.monotonic()))
 
 
 def interrupt(number: int, frame: FrameType | None) -> None:
@@ -67,18 +83,30 @@ def interrupt(number: int, frame: FrameType | None) -> None:
 class _Held:
     """SIGINT's handler in the lines of `uninterrupted`: takes down which signal came."""
 
-    def __init__(self, *, ignores: bool = False) -> None:
+    def __init__(self, outer: _Held | None = None, *, ignores: bool = False) -> None:
         self.heard: int | None = None
         self.within: FrameType | None = None  # `interruptible`: what it calls hears Ctrl-C
         self.has_ended = False  # by Ctrl-C: what comes now is forgotten
+        # When what closes is to be over, monotonic seconds; Ctrl-C may be why it closes.
+        is_closing = isinstance(sys.exception(), KeyboardInterrupt)
+        self.until = time.monotonic() + CLOSING_S if is_closing else math.inf
+        self._outer = outer
         self._ignores = ignores  # SIGINT itself: a shell's background jobs are to
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         if self._ignores and number == signal.SIGINT:
             return
+        until = time.monotonic() + CLOSING_S
         if self.within is not None and _is_called_by(frame, self.within):
+            self.until = until
             raise KeyboardInterrupt
+        self.until = min(self.until, until)
         self.heard = number
+
+    @property
+    def closed_by(self) -> float:
+        """When all is to be over, here and in the lines around."""
+        return min(self.until, math.inf if self._outer is None else self._outer.closed_by)
 
 
 def _begin(function: Callable[[], None], held: _Held) -> None:

@@ -12,6 +12,8 @@ from pathlib import Path
 from glue_server.agent_log import AgentLog
 from reglue.errors import UsageError
 
+_KILL_S = 5.0  # how long the kernel may take to end what was killed
+
 
 class AgentProcess:
     """A program running in `folder` with that environment and no other.
@@ -72,9 +74,13 @@ class AgentProcess:
         """The end of what it printed."""
         return self._log.last_lines(count)
 
-    def end(self, *, patience_s: float) -> None:
-        """Let it leave by itself, then make it and its children leave."""
-        for stop, wait_s in ((None, patience_s), (signal.SIGTERM, 0.5), (signal.SIGKILL, 5.0)):
+    def end(self, *, within_s: float) -> None:
+        """Let it leave by itself, then make it and its children leave.
+
+        It is asked to after three quarters of the time, and killed after all of it.
+        """
+        waits_s = {None: 0.75 * within_s, signal.SIGTERM: 0.25 * within_s, signal.SIGKILL: _KILL_S}
+        for stop, wait_s in waits_s.items():
             if stop is not None:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(self._process.pid, stop)

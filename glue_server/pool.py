@@ -12,6 +12,7 @@ from typing import Protocol
 
 from env_adapters import Suite
 from glue_server.environment_port import EnvironmentPort, ask_environment
+from glue_server.interrupts import hurried
 from glue_server.timeouts import Timeouts
 from reglue.calls import Cleanup, Done
 from reglue.environment import Worlds
@@ -22,7 +23,6 @@ from reglue.spec import TaskSpec
 log = logging.getLogger("reglue")
 
 _CLEANUP_S = 10.0  # how long the end of a run waits for an environment's env_cleanup
-_HURRY_S = 1.0  # and that of one that was interrupted
 
 
 class Pool(Protocol):
@@ -98,7 +98,6 @@ class PortPool:
         self.executed = 0
         self._port = port
         self._timeout_s = timeout_s
-        self._cleanup_s = min(timeout_s, _CLEANUP_S)
         self._under_way: deque[Play] = deque()
         self._since = -math.inf  # when it could begin with the oldest Play, monotonic seconds
         self._is_closed = False
@@ -151,10 +150,6 @@ class PortPool:
             return True
         return not filenos or bool(select.select(filenos, (), (), 0)[0])
 
-    def hurry(self) -> None:
-        """`close` is not to wait long."""
-        self._cleanup_s = min(self._cleanup_s, _HURRY_S)
-
     def close(self) -> None:
         """env_cleanup, unless the environment is lost already, and let it go."""
         if self._is_closed:
@@ -162,7 +157,8 @@ class PortPool:
         self._is_closed = True
         try:
             if not (self._is_lost or self._under_way):
-                ask_environment(self._port, Cleanup(), Done, timeout_s=self._cleanup_s)
+                most_s = min(self._timeout_s, hurried(_CLEANUP_S))
+                ask_environment(self._port, Cleanup(), Done, timeout_s=most_s)
         except (EnvironmentFault, RoutineRefused) as error:
             log.debug("the environment was not cleaned up: %s", error)
         self._port.close("the run is over, thank you")

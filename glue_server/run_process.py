@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from glue_server.rpc.authority import ServerTls
 
 
-_CLOSE_S = 2.0  # how long a run may take to let everybody go
+_CLOSE_S = 1.2  # how long a run may take to let everybody go
 
 BYTES = ("chain", "key", "authority")
 

@@ -16,6 +16,7 @@ from env_adapters import SuiteName
 from glue_server.board import Board, new_memory
 from glue_server.children import end_all
 from glue_server.history import History
+from glue_server.interrupts import hurried
 from glue_server.timeouts import Timeouts
 from glue_server.worker_process import WorkerProcess
 from reglue.environment_calls import Play, Played
@@ -126,7 +127,7 @@ class WorkerPool:
         """End the workers: they leave when their channel closes."""
         for worker in self._workers:
             worker.channel.close()
-        end_all([worker.process for worker in self._workers], within_s=_LEAVE_S)
+        end_all([worker.process for worker in self._workers], within_s=hurried(_LEAVE_S))
         self._workers = []
         if self._memory >= 0:
             os.close(self._memory)

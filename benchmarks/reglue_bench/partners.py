@@ -86,11 +86,6 @@ class Partners:
             self._pool = RemotePool(port, slots, timeout_s=self._settings.environment_timeout)
         return self._pool
 
-    def hurry(self) -> None:
-        """An environment that is let go is not waited for long."""
-        if self._pool is not None:
-            self._pool.hurry()
-
     def close(self) -> None:
         """Let the environment go, and stop listening."""
         try:

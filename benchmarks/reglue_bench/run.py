@@ -173,7 +173,6 @@ class _Session:
         try:
             if interruptible(lambda: self._play(todo, recorder)):
                 self._farewell = "the run was interrupted"
-                self._partners.hurry()
                 return Ending(status="interrupted", what="interrupted; --resume continues it")
         except AgentFault as fault:
             self._farewell = f"the run ended early, {fault.status}: {fault}"

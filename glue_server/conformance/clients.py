@@ -78,7 +78,7 @@ class _Started:
         return self._process.last_lines()
 
     def close(self) -> None:
-        self._process.end(patience_s=2.0)
+        self._process.end(within_s=2.0)
 
 
 class AwaitedClients:

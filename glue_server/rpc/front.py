@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from glue_server.interrupts import hurried
 from glue_server.rpc.denied import NO_TICKET, Denied, check_version
 from glue_server.rpc.lobby import is_same, role_of, wrong_token
 from reglue.door import open_channel
@@ -26,7 +27,7 @@ log = logging.getLogger("reglue")
 
 _PROMISED_S = 10.0  # how long a place is kept for who has a ticket and has not said hello
 _ROUTES = 1024  # sessions whose run is known; the oldest are forgotten
-_LEAVE_S = 2.5  # how long runs may take to let everybody go, a little longer than they do
+_LEAVE_S = 2.5  # how long runs may take to let everybody go
 _JOIN_S = 3.0  # a run that does not answer is passed over
 
 _FULL_OR_GONE = frozenset(
@@ -131,7 +132,7 @@ class Front:
         self._begin.stop()
         with self._lock:
             runs, self._runs = self._runs, []
-        _end(runs, within_s=_LEAVE_S)
+        _end(runs, within_s=hurried(_LEAVE_S))
 
     def _of_a_run(self, role: str, request: lobby_pb2.JoinRequest) -> lobby_pb2.Ticket | None:
         """A ticket of the first run that has a place."""

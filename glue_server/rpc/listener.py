@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 from grpc_health.v1 import health_pb2
 
+from glue_server.interrupts import hurried
 from glue_server.rpc.denied import Denied
 from glue_server.rpc.handlers import Handlers, Sessions
 from glue_server.rpc.listening import bind, check_advertised, local_invitation, public_invitation
@@ -30,6 +31,7 @@ _HEALTH = health_pb2.DESCRIPTOR.services_by_name["Health"].full_name
 
 _GRACE_S = 2.0  # how long streams may take to say their last words
 _STOP_S = 10.0  # how long grpc may take to stop then
+_LEAST_S = 0.2  # for either, when no time is left
 
 _CONNECTIONS = 4096
 
@@ -90,10 +92,11 @@ class Listener:
 
     def close(self) -> None:
         """Let streams finish their last words, then stop."""
-        stopped: threading.Event = self._server.stop(grace=_GRACE_S)
-        has_stopped = stopped.wait(_GRACE_S + _STOP_S)
+        grace_s, stop_s = (max(_LEAST_S, hurried(each)) for each in (_GRACE_S, _STOP_S))
+        stopped: threading.Event = self._server.stop(grace=grace_s)
+        has_stopped = stopped.wait(grace_s + stop_s)
         if not has_stopped:  # grpc may wait without end for a call that it could not end itself
-            log.warning("grpc has not stopped listening within %g s; left to itself", _STOP_S)
+            log.warning("grpc has not stopped listening within %.1f s; left to itself", stop_s)
         self._handlers.close(wait=has_stopped)
 
     def _serve(

@@ -22,13 +22,14 @@ from tests.chaos.trial import (
     Broken,
     check_exit,
     check_rows,
-    descendants,
     dialled_in,
     finished,
     free_address,
     last,
+    processes,
     send,
     undisturbed,
+    wait_for_play,
     words_of,
 )
 from tests.reglue_bench.benching import commanded
@@ -48,12 +49,9 @@ def kills(rng: random.Random, folder: Path) -> None:
     with commanded(words_of(folder / "run")) as command:
         victim = rng.choice(["run", "worker", "agent"])
         if rng.random() < 0.8:
-            command.wait_for("0 of 30 episodes are done")
+            wait_for_play(command)
         time.sleep(rng.uniform(0.0, _PLAY_S))
-        pids = [command.process.pid]
-        if victim != "run":
-            pids = descendants(command.process.pid)[victim] or pids
-        send(rng.choice(pids), signal.SIGKILL)
+        send(rng.choice(processes(command, victim) or [command.process.pid]), signal.SIGKILL)
         check_exit(command, {0, 1, -signal.SIGKILL})
     check_rows(folder / "run")
 
@@ -61,7 +59,7 @@ def kills(rng: random.Random, folder: Path) -> None:
 def presses(rng: random.Random, folder: Path) -> None:
     """Ctrl-C, once or twice: soon over, nobody left, and resumable."""
     with commanded(words_of(folder / "run", agent=rng.choice(["Seeded", "Stays"]))) as command:
-        command.wait_for("0 of 30 episodes are done")
+        wait_for_play(command)
         time.sleep(rng.uniform(0.0, _PLAY_S))
         for gap_s in rng.choice([(0.0,), (0.0, 0.0), (0.0, rng.uniform(0.0, 1.0))]):
             time.sleep(gap_s)
@@ -69,6 +67,7 @@ def presses(rng: random.Random, folder: Path) -> None:
         said = check_exit(command, {0, 130})
         if not (folder / "run" / "result.json").exists():
             raise Broken(f"no result: {last(said)}")
+    check_rows(folder / "run")
 
 
 def hangs(rng: random.Random, folder: Path) -> None:
@@ -76,9 +75,9 @@ def hangs(rng: random.Random, folder: Path) -> None:
     victim = rng.choice(["worker", "agent"])
     limits = ["--environment-timeout", "3", "--step-timeout", "3"]
     with commanded(words_of(folder / "run", *limits)) as command:
-        command.wait_for("0 of 30 episodes are done")
+        wait_for_play(command)
         time.sleep(rng.uniform(0.0, _PLAY_S / 2))
-        for pid in descendants(command.process.pid)[victim][-1:]:
+        for pid in processes(command, victim)[-1:]:
             send(pid, signal.SIGSTOP)
         check_exit(command, {0} if victim == "worker" else {0, 1})
     check_rows(folder / "run")

@@ -16,6 +16,7 @@ from tests.reglue_bench.benching import Command, bench_words, commanded
 from tests.reglue_bench.toys import rows
 
 _PAUSE_S = 0.01  # of a step: a run takes about two seconds, and most of them can be hit
+_KINDS = {"worker": b"glue_server.worker", "agent": b"\0join\0"}  # words of their commands
 _ENOUGH = 20  # resumptions after which a run is thought never to end
 
 
@@ -71,18 +72,22 @@ def check_rows(folder: Path) -> None:
         raise Broken(f"got rows {sorted({*got} ^ {*wanted})[:4]} that differ")
 
 
-def descendants(pid: int) -> dict[str, list[int]]:
-    """Processes below `pid`: workers and agents."""
-    found: dict[str, list[int]] = {"worker": [], "agent": []}
-    for child in _children(pid):
-        try:
-            words = Path(f"/proc/{child}/cmdline").read_bytes()
-        except OSError:
-            continue
-        if b"glue_server.worker" in words:
-            found["worker"].append(child)
-        elif b"join" in words:
-            found["agent"].append(child)
+def wait_for_play(command: Command) -> None:
+    """Until it plays. Raises Broken unless each kind of process is there, to be disturbed."""
+    command.wait_for("0 of 30 episodes are done")
+    if missing := [kind for kind in _KINDS if not processes(command, kind)]:
+        raise Broken(f"got a run without {' or '.join(missing)}")
+
+
+def processes(command: Command, kind: str) -> list[int]:
+    """Those of a run: `run`, itself; `worker`; or `agent`."""
+    if kind == "run":
+        return [command.process.pid]
+    found = []
+    for child in _children(command.process.pid):
+        with suppress(OSError):
+            if _KINDS[kind] in Path(f"/proc/{child}/cmdline").read_bytes():
+                found.append(child)
     return found
 
 

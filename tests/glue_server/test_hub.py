@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -10,8 +11,11 @@ from typing import Any
 import pytest
 
 from env_adapters.classic.gridworld import GridWorld
-from glue_server import Glue
-from glue_server.hub import ROLES
+from glue_server import Glue, hub
+from glue_server.hub import ROLES, Hub
+from glue_server.interrupts import uninterrupted
+from glue_server.rpc import GlueServer
+from glue_server.timeouts import Timeouts
 from reglue.environment import Worlds
 from reglue.errors import (
     AgentFault,
@@ -318,8 +322,11 @@ def test_a_secret_keys_what_agents_could_guess() -> None:
     assert len(set(heard)) == 3
 
 
-def test_a_hub_that_closes_does_not_wait_for_a_partner_that_thinks(start: Start) -> None:
+def test_a_hub_that_is_interrupted_does_not_wait_for_a_partner_that_thinks(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its time limit is 30 s here, and the program's call ends with it."""
+    monkeypatch.setattr(hub, "_ROUTINE_S", 1000.0)
     thinking, over = threading.Event(), threading.Event()
 
     class Thinker(Follower):
@@ -333,14 +340,43 @@ def test_a_hub_that_closes_does_not_wait_for_a_partner_that_thinks(start: Start)
             rl.episode(0)
 
     with ThreadPoolExecutor(1) as threads:
-        with a_hub() as (server, said):
+        with uninterrupted(then_raise=False), a_hub() as (server, said):
             start(Thinker(), server.address, server.tokens["agent"])
             start(corridor(), server.address, server.tokens["environment"])
             told = threads.submit(program, server.address, server.tokens["experiment"])
             assert thinking.wait(PATIENCE_S)
+            signal.raise_signal(signal.SIGINT)
             began = time.monotonic()
         assert time.monotonic() - began < 20.0
         over.set()
         with pytest.raises((AgentFault, SessionLost)):
             told.result(PATIENCE_S)
     assert "run 1 is over: the hub has closed" in said
+
+
+def test_a_run_that_begins_while_the_hub_closes_lets_its_partners_go(start: Start) -> None:
+    """It has its partners by then, and the hub does not know of it yet."""
+    said: list[str] = []
+
+    def announce(words: str) -> None:
+        said.append(words)
+        if words.startswith("run 1 begins"):
+            closing.close()
+
+    with GlueServer(places=dict.fromkeys(ROLES, 1)) as server:
+        closing = Hub(server, timeouts=Timeouts(), announce=announce)
+        partners = [
+            start(Follower(), server.address, server.tokens["agent"]),
+            start(corridor(), server.address, server.tokens["environment"]),
+        ]
+        with (
+            Experiment(server.address, server.tokens["experiment"]) as rl,
+            ThreadPoolExecutor(1) as threads,
+        ):
+            joining = threads.submit(rl.init)
+            closing.serve()
+            assert said[-1] == "run 1 is over: the hub has closed"
+            for partner in partners:
+                assert "the hub has closed" in partner.result(PATIENCE_S)
+            with pytest.raises(SessionLost, match="the hub has closed"):
+                joining.result(PATIENCE_S)

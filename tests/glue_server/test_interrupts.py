@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext, suppress
 
 import pytest
 
-from glue_server.interrupts import interruptible, uninterrupted
+from glue_server.interrupts import CLOSING_S, hurried, interruptible, uninterrupted
+
+LONG_S = 100.0  # how long something takes to close that is not hurried
 
 
 def test_an_interrupt_is_raised_after_the_lines_it_came_in() -> None:
@@ -145,3 +150,47 @@ def test_what_a_shell_has_us_ignore_stays_ignored() -> None:
             assert not interruptible(press)
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("inner", [nullcontext, uninterrupted])
+@pytest.mark.parametrize("is_play", [False, True])
+def test_all_that_closes_after_an_interrupt_shares_what_time_is_left(
+    inner: Callable[[], AbstractContextManager[None]], is_play: bool
+) -> None:
+    """Also in other threads; a second one gives no more."""
+    with suppress(KeyboardInterrupt), uninterrupted():
+        assert hurried(LONG_S) == LONG_S
+        if is_play:
+            assert interruptible(press)
+        else:
+            press()
+        with inner():
+            check_hurried()
+    assert hurried(LONG_S) == LONG_S
+
+
+def test_lines_that_an_interrupt_leads_to_are_hurried() -> None:
+    try:
+        press()
+    except KeyboardInterrupt:
+        with suppress(KeyboardInterrupt), uninterrupted():
+            check_hurried()
+
+
+def check_hurried() -> None:
+    before = hurried(LONG_S)
+    press()
+    with ThreadPoolExecutor(1) as beside:
+        after = beside.submit(hurried, LONG_S).result()
+    assert 0.0 <= after < before <= CLOSING_S
+    assert hurried(0.0) == 0.0
+
+
+def test_who_swallows_an_interrupt_is_not_hurried() -> None:
+    def swallow() -> None:
+        with suppress(KeyboardInterrupt):
+            press()
+
+    with uninterrupted():
+        assert not interruptible(swallow)
+        assert hurried(LONG_S) == LONG_S

@@ -29,7 +29,7 @@ from reglue_bench.watching import Watcher
 if TYPE_CHECKING:
     from glue_server.rpc import Room
 
-_ANSWER_S = 1.0  # how long agents that play at once may take to answer after Ctrl-C
+_ANSWER_S = 0.5  # how long agents that play at once may take to answer after Ctrl-C
 
 
 class Audience(Protocol):

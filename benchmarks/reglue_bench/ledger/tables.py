@@ -7,6 +7,11 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+
+def _keys(*names: str) -> list[sa.Column[int]]:
+    return [sa.Column(name, sa.Integer, primary_key=True) for name in names]
+
+
 TABLES = sa.MetaData()
 about = sa.Table(
     "about",
@@ -17,17 +22,14 @@ about = sa.Table(
 tries = sa.Table(
     "try",
     TABLES,
-    sa.Column("unit", sa.Integer, primary_key=True),
-    sa.Column("attempt", sa.Integer, primary_key=True),
+    *_keys("unit", "attempt"),
     sa.Column("digest", sa.LargeBinary, nullable=False),  # of its rows of `outcome`, by k
     sqlite_with_rowid=False,
 )
 outcomes = sa.Table(
     "outcome",
     TABLES,
-    sa.Column("unit", sa.Integer, primary_key=True),
-    sa.Column("attempt", sa.Integer, primary_key=True),
-    sa.Column("k", sa.Integer, primary_key=True),
+    *_keys("unit", "attempt", "k"),
     sa.Column("status", sa.Text, nullable=False),
     sa.Column("success", sa.Boolean, nullable=False),
     sa.Column("return", sa.Double, nullable=False),
@@ -38,21 +40,14 @@ outcomes = sa.Table(
     sa.Column("rewards", sa.LargeBinary, nullable=False),  # of that in `rewards`; none: empty
     sqlite_with_rowid=False,
 )
-actions = sa.Table(
-    "actions",
-    TABLES,
-    sa.Column("unit", sa.Integer, primary_key=True),
-    sa.Column("attempt", sa.Integer, primary_key=True),
-    sa.Column("k", sa.Integer, primary_key=True),
-    sa.Column("zlib", sa.LargeBinary, nullable=False),
-)
-rewards = sa.Table(
-    "rewards",
-    TABLES,
-    sa.Column("unit", sa.Integer, primary_key=True),
-    sa.Column("attempt", sa.Integer, primary_key=True),
-    sa.Column("k", sa.Integer, primary_key=True),
-    sa.Column("zlib", sa.LargeBinary, nullable=False),
+actions, rewards = (
+    sa.Table(
+        name,
+        TABLES,
+        *_keys("unit", "attempt", "k"),
+        sa.Column("zlib", sa.LargeBinary, nullable=False),
+    )
+    for name in ("actions", "rewards")
 )
 sessions = sa.Table(
     "session",

@@ -20,7 +20,7 @@ from reglue.grpc_settings import grpc
 from reglue.v1 import agent_pb2 as pb
 from reglue.v1 import experiment_pb2, experiment_pb2_grpc, lobby_pb2, session_pb2
 from tests.glue_server.rpc.conftest import Dial
-from tests.glue_server.rpc.partners import PATIENCE_S, RawLane, ask, seated, ticket_of
+from tests.glue_server.rpc.partners import PATIENCE_S, RawLane, ask, frame, seated, ticket_of
 from tests.waiting import until
 
 UNASKED = pb.AgentReply(seq=1, done=session_pb2.Done())
@@ -142,6 +142,24 @@ def test_a_program_that_floods_its_unix_socket_keeps_nobody_from_joining(
     flood(lane, again, closing)
     for _ in range(3):
         assert ask(channel, token=server.token, role=lobby_pb2.ROLE_EXPERIMENT).session
+
+
+def test_a_look_at_a_program_takes_in_a_few_of_its_messages(closing: ExitStack) -> None:
+    """Else one that sends as fast as they are read would be looked at for ever."""
+    server = closing.enter_context(GlueServer(places={"experiment": 1}))
+    channel = closing.enter_context(grpc.insecure_channel(server.address))
+    ticket = ask(channel, token=server.token, role=lobby_pb2.ROLE_EXPERIMENT)
+    lane = closing.enter_context(RawLane(ticket))
+    lane.send(experiment_pb2.ExperimentCall(hello=hello_of(ticket)).SerializeToString())
+    lane.hear()
+    port = server.next("experiment", PATIENCE_S)
+    assert port is not None
+    again = experiment_pb2.ExperimentCall(seq=7)
+    farewell = experiment_pb2.ExperimentCall(farewell=session_pb2.Farewell(reason="that was all"))
+    said = [each.SerializeToString() for each in (*[again] * 100, farewell)]
+    lane.socket.sendall(b"".join(map(frame, said)))
+    assert not port.is_gone
+    until(lambda: port.is_gone, "all was taken in")
 
 
 def test_the_end_of_a_session_waits_for_no_partner_that_reads_nothing(

@@ -15,15 +15,17 @@ from typing import Any
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from glue_server.rpc import GlueServer
+from glue_server.rpc import GlueServer, handlers
+from glue_server.rpc.rooms import Rooms
 from reglue import connect
 from reglue.errors import UsageError
 from reglue.grpc_settings import grpc
 from reglue.invitation import split_address
 from reglue.v1 import agent_pb2_grpc
 from tests.glue_server.playing import Follower
-from tests.glue_server.rpc.conftest import Join
+from tests.glue_server.rpc.conftest import Dial, Join
 from tests.glue_server.rpc.partners import PATIENCE_S, ask
+from tests.waiting import until
 
 PLACES = 64
 JOIN, CHECK = "/reglue.v1.LobbyService/Join", "/grpc.health.v1.Health/Check"
@@ -122,8 +124,9 @@ def test_strangers_streams_hold_nothing(
     """Without a ticket a stream is closed at once, however many there are."""
     streams = [open_idle("no ticket") for _ in range(PLACES)]
     for stream in streams:
-        with pytest.raises(grpc.RpcError):
+        with pytest.raises(grpc.RpcError) as error:
             next(stream)
+        assert error.value.code() is grpc.StatusCode.UNAUTHENTICATED
     assert served(server, join(Follower(), patience_s=PATIENCE_S))
 
 
@@ -135,8 +138,10 @@ def served(server: GlueServer, agent: Future[str]) -> bool:
 
 
 def test_calls_without_a_message_lock_nobody_out(
-    server: GlueServer, open_calls: OpenCalls, join: Join
+    server: GlueServer, open_calls: OpenCalls, join: Join, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """They make way, long before their time is up."""
+    monkeypatch.setattr(handlers, "MESSAGE_S", 1000.0)
     for method in METHODS:
         open_calls(method, PLACES)
     assert served(server, join(Follower(), patience_s=PATIENCE_S))
@@ -235,6 +240,30 @@ def test_a_caller_that_speaks_another_protocol_is_told_of(
         assert error.value.code() is grpc.StatusCode.UNIMPLEMENTED
     [record] = caplog.records
     assert "'/dm_env_rpc.v1.Environment/Process'" in record.message
+
+
+def test_our_own_failure_is_logged_with_its_lines_and_a_partner_that_leaves_is_not(
+    server: GlueServer,
+    dial: Dial,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    leaving = dial()
+    port: Any = server.agent(PATIENCE_S)
+    leaving.vanish()
+    until(lambda: port.is_gone, "the agent is gone")
+    server.release(port)
+    assert not caplog.records
+
+    def seat(*_: object) -> None:
+        raise RuntimeError("ours")
+
+    monkeypatch.setattr(Rooms, "seat", seat)
+    with pytest.raises(grpc.RpcError, match="ended before its hello"):
+        dial().hear()
+    until(lambda: bool(caplog.records), "it is logged")
+    assert "our own failure" in caplog.text
+    assert "RuntimeError: ours" in caplog.text
 
 
 def test_large_joins_are_refused(channel: grpc.Channel, server: GlueServer) -> None:
