@@ -223,7 +223,7 @@ def _lost(ports: Mapping[str, Any]) -> str | None:
 def _name(port: Any) -> str:
     hello = port.hello
     names = (getattr(hello, role, "") for role in ROLES)
-    return next(name for name in names if name) or "without a name"
+    return next(filter(None, names), "without a name")
 
 
 def _listed(words: list[str]) -> str:

@@ -27,9 +27,11 @@ from reglue.errors import (
 )
 from reglue.examples.random_agent import RandomAgent
 from reglue.experiment import Experiment
+from reglue.grpc_settings import grpc
 from reglue.transport import Transport
 from tests.glue_server.hubs import PATIENCE_S, Start, a_hub, corridor
 from tests.glue_server.playing import SOLVED, Follower, Scripted, still
+from tests.glue_server.rpc.partners import RawAgent
 from tests.glue_server.rpc.roads import TRANSPORTS, road_to
 from tests.waiting import until
 from tests.worlds import Corridor, Faulty
@@ -117,6 +119,17 @@ def test_a_faulty_agent_is_told_of_and_the_others_play_on(start: Start) -> None:
         with Experiment(server.address, server.tokens["experiment"]) as rl:
             rl.init()
             assert rl.episode()
+
+
+def test_partners_need_no_name() -> None:
+    with a_hub() as (server, said), grpc.insecure_channel(server.address) as channel:
+        agent = RawAgent(channel, server.tokens["agent"], agent="")
+        until(
+            lambda: (
+                "waiting for an environment and an experiment; here: agent without a name" in said
+            )
+        )
+        agent.vanish()
 
 
 def test_a_wrong_action_ends_its_episode_and_the_run_goes_on(start: Start) -> None:
@@ -340,7 +353,7 @@ def test_a_hub_that_is_interrupted_does_not_wait_for_a_partner_that_thinks(
             rl.episode(0)
 
     with ThreadPoolExecutor(1) as threads:
-        with uninterrupted(then_raise=False), a_hub() as (server, said):
+        with uninterrupted(then_raise=False), a_hub(grace_s=PATIENCE_S) as (server, said):
             start(Thinker(), server.address, server.tokens["agent"])
             start(corridor(), server.address, server.tokens["environment"])
             told = threads.submit(program, server.address, server.tokens["experiment"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
@@ -161,6 +162,18 @@ def test_a_full_disk_is_told_and_what_was_committed_stays(tmp_path: Path) -> Non
             record(ledger, *(outcome(1, k) for k in range(10_000)))
     with Ledger(tmp_path) as ledger:
         assert next(ledger.rows()).unit == 0
+
+
+def test_a_run_that_a_full_disk_keeps_from_beginning_leaves_nothing(tmp_path: Path) -> None:
+    """As files of more than one page are."""
+    before, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, most))
+    try:
+        with pytest.raises(StorageFailed, match=r"no run was begun, .*: .*; make room"):
+            Ledger.create(tmp_path / "run", {})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (before, most))
+    assert not (tmp_path / "run").exists()
 
 
 def test_what_sessions_spent_is_summed(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def told(folder: Path) -> Iterator[None]:
     try:
         yield
     except sa.exc.DBAPIError as error:
-        raise _ours(folder, error.orig) from error
+        raise _ours(folder, error.orig) from error.orig
     except sqlite3.Error as error:  # while it is opened
         raise _ours(folder, error) from error
 
@@ -97,8 +97,13 @@ def damaged(folder: Path, what: str) -> RunDamaged:
     )
 
 
+def words_of(error: BaseException | None) -> str:
+    """SQLite's own."""
+    return str(error)[:_MOST_WORDS]
+
+
 def _ours(folder: Path, error: BaseException | None) -> ReglueError:
-    words, code = str(error)[:_MOST_WORDS], code_of(error)
+    words, code = words_of(error), code_of(error)
     if code in _BUSY:
         return RunBusy(f"{folder}: another program holds {FILE}: {words}; try again later")
     if code in _DISK:

@@ -19,7 +19,7 @@ from sqlalchemy.dialects import sqlite
 
 from glue_server import Outcome
 from glue_server.interrupts import uninterrupted
-from reglue.errors import RunBusy, RunDamaged, RunExists, UsageError
+from reglue.errors import RunBusy, RunDamaged, RunExists, StorageFailed, UsageError
 from reglue_bench.ledger import digests, tables
 from reglue_bench.ledger.reader import (
     AGENT_NAME,
@@ -33,7 +33,15 @@ from reglue_bench.ledger.reader import (
     check_there,
     facts,
 )
-from reglue_bench.ledger.storage import FILE, begin_journal, damaged, end_journal, opened, told
+from reglue_bench.ledger.storage import (
+    FILE,
+    begin_journal,
+    damaged,
+    end_journal,
+    opened,
+    told,
+    words_of,
+)
 
 LOCK = "lock"
 
@@ -82,11 +90,16 @@ class Ledger(LedgerReader):
         is_new = not file.exists() or not file.stat().st_size
         try:
             ledger._begin(about)
-        except BaseException:
-            if is_new:
-                ledger.forget()
-            else:
+        except BaseException as error:
+            if not is_new:
                 ledger.close()
+                raise
+            ledger.forget()
+            if isinstance(error, StorageFailed):
+                raise StorageFailed(
+                    f"{folder}: no run was begun, as its disk cannot be written to: "
+                    f"{words_of(error.__cause__)}; make room there, or choose another --out"
+                ) from error
             raise
         return ledger
 

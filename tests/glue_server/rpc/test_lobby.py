@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, cast
 
 import pytest
 
 from glue_server.hub import ROLES
 from glue_server.rpc import GlueServer
+from glue_server.rpc.line import Seat, StreamLine
+from glue_server.rpc.lobby import Lobby, Places, Terms
+from reglue.door import hello_proof
 from reglue.errors import Busy, UsageError
 from reglue.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.v1 import agent_pb2 as pb
@@ -176,3 +181,34 @@ def test_a_second_agent_is_told_that_the_run_is_busy(server: GlueServer, join: J
         join(Follower()).result(PATIENCE_S)
     port.close("thank you")
     assert first.result(PATIENCE_S) == "thank you"
+
+
+def test_a_look_at_who_waits_keeps_nobody_else_waiting() -> None:
+    """It reads what they have sent, and takes as long as that."""
+    looking, may_see = threading.Event(), threading.Event()
+    seen: list[bool] = []
+
+    class Waiting:
+        @property
+        def is_gone(self) -> bool:
+            looking.set()
+            seen.append(may_see.wait(PATIENCE_S))
+            return False
+
+        def attach(self, answered: int, line: object) -> None:
+            """It is in."""
+
+    places = Places(2, "token", Terms(1024), lambda hello: cast(Seat, Waiting()))
+    lobby = Lobby({"agent": places})
+    request = lobby_pb2.JoinRequest(major=1, role=lobby_pb2.ROLE_AGENT, token="token")
+    ticket = lobby.join(request)
+    proof = hello_proof(ticket.secret, ticket.session, 0)
+    hello = pb.Hello(major=1, session=ticket.session, proof=proof)
+    lobby.seat(ticket.session, "agent", hello, StreamLine())
+    with ThreadPoolExecutor(1) as threads:
+        joining = threads.submit(lobby.join, request)
+        assert looking.wait(PATIENCE_S)
+        assert lobby.knows(ticket.session)
+        assert not seen
+        may_see.set()
+        assert joining.result(PATIENCE_S).session
