@@ -124,11 +124,8 @@ def test_a_faulty_agent_is_told_of_and_the_others_play_on(start: Start) -> None:
 def test_partners_need_no_name() -> None:
     with a_hub() as (server, said), grpc.insecure_channel(server.address) as channel:
         agent = RawAgent(channel, server.tokens["agent"], agent="")
-        until(
-            lambda: (
-                "waiting for an environment and an experiment; here: agent without a name" in said
-            )
-        )
+        here = "waiting for an environment and an experiment; here: agent without a name"
+        until(lambda: here in said, "the agent is here")
         agent.vanish()
 
 
