@@ -57,14 +57,15 @@ def of_mean(mean: float, *, error: float, degrees: float) -> Inference:
     return Inference((mean - half, mean + half), p_value)
 
 
-def of_returns(result: Result) -> Inference:
-    """Of the mean return over tasks: episodes are independent, those of one goal one value.
+def of_returns(result: Result, task: str | None = None) -> Inference:
+    """Of the mean return over tasks, or of one task; episodes of one goal are one value.
 
     Nothing where an episode was not played to its end: what it is worth was not drawn.
     """
     if any(status != "ok" for status in result.status_counts):
         return Inference()
-    return student(returns_by_goal(result))
+    values = returns_by_goal(result)
+    return student(values if task is None else {task: values[task]})
 
 
 def returns_by_goal(result: Result) -> dict[str, FloatArray]:

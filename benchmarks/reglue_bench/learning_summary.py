@@ -29,7 +29,8 @@ def learning_table(result: Result) -> Table:
         if online.episode_steps:
             cells.append(_mean(online.episode_steps.mean[begin:end]))
         first = online.curve.at[begin - 1] + 1 if begin else 1
-        table.add_row(f"{first:,} – {online.curve.at[end - 1]:,}", *cells)
+        last = online.curve.at[end - 1]
+        table.add_row(f"{first:,} – {last:,}" if first < last else f"{last:,}", *cells)
     table.add_section()
     performance = "withheld" if online.performance is None else number(online.performance)
     table.add_row("performance", performance, style="bold")

@@ -19,6 +19,7 @@ from reglue_bench.result import Result
 from reglue_bench.run import Request
 from reglue_bench.settings import Settings
 from reglue_bench.watching import Watcher
+from reglue_bench.words import milliseconds
 
 HORIZON = 50  # steps: enough to see an agent start, step and end
 RUN = 300  # steps of an agent that learns online
@@ -131,9 +132,8 @@ def _bounds(result: Result) -> Check:
 def _speed(result: Result, limit_s: float) -> Check:
     turns = max(result.steps.counted / result.slots, 1)
     turn_s = result.seconds.agent / turns
-    told = f"{1000 * turn_s:.0f}" if turn_s >= 0.01 else f"{1000 * turn_s:.2g}"
     return Check(
         turn_s < limit_s / 2,
-        f"about {told} ms a turn of {result.slots} slots, starting up included "
+        f"about {milliseconds(turn_s)} a turn of {result.slots} slots, starting up included "
         f"(--step-timeout is {limit_s:g} s)",
     )

@@ -22,7 +22,8 @@ def print_summary(console: Console, result: Result) -> None:
 
 def _table(result: Result) -> Table:
     title = f"{result.agent.label} on {result.benchmark}, seed {result.seed}"
-    table = Table(title=Text(title))  # an agent names itself: no markup
+    named = Text(title)  # an agent names itself: no markup
+    table = Table(title=named, min_width=named.cell_len + 2)
     table.add_column("task")
     if result.is_by_return:
         _add_returns(table, result)
@@ -50,12 +51,11 @@ def _add_returns(table: Table, result: Result) -> None:
     for column in ("mean return", "95 % interval"):
         table.add_column(column, justify="right")
     for task, mean in result.returns_per_task.items():
-        table.add_row(task, "–" if mean is None else number(mean), "")
+        words = "–" if mean is None else number(mean)
+        table.add_row(task, words, _values(of_returns(result, task).interval95))
     table.add_section()
-    interval, total = of_returns(result).interval95, result.mean_returns
-    told = f"{number(interval[0])} – {number(interval[1])}" if interval else "–"
-    words = "withheld" if total is None else number(total)
-    table.add_row("mean over tasks", words, told, style="bold")
+    total = "withheld" if result.mean_returns is None else number(result.mean_returns)
+    table.add_row("mean over tasks", total, _values(of_returns(result).interval95), style="bold")
 
 
 def notes(result: Result) -> list[str]:
@@ -131,3 +131,7 @@ def _missing(result: Result) -> list[str]:
 
 def _interval(interval: Interval) -> str:
     return f"{interval[0]:.3f} – {interval[1]:.3f}"
+
+
+def _values(interval: Interval | None) -> str:
+    return f"{number(interval[0])} – {number(interval[1])}" if interval else "–"

@@ -30,6 +30,11 @@ def span(seconds: float) -> str:
     return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
 
 
+def milliseconds(seconds: float) -> str:
+    """`0.13` is `130 ms`, `0.00042` is `0.42 ms`."""
+    return f"{1000 * seconds:.0f} ms" if seconds >= 0.01 else f"{1000 * seconds:.2g} ms"
+
+
 def time_left(passed_s: float, played: int, left: int) -> str:
     """`1 min 15 s left`; empty while too little was played to tell, and at the end."""
     if not left or played < _LEAST or played < _LEAST_SHARE * (played + left):

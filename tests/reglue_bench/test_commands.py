@@ -104,7 +104,7 @@ def test_bench_leaves_with_1_when_the_agent_failed(tmp_path: Path) -> None:
         (["MT1:reach-v3", "--agent", "wait", "--listen", "nowhere"], "wanted host:port"),
         (["MT1:reach-v3", "--agent-cmd", "/no/such/program"], "cannot be started"),
         (["MT1:reach-v3", "--agent", "random", "--retry-faults"], "goes with --resume"),
-        (["--resume", "nowhere"], "there is no such folder"),
+        (["--resume", "nowhere"], "there is no folder nowhere"),
         (["MT1:reach-v3", "--agent", "exprt"], "did you mean expert"),
         (["MT1:reach-v3", "--agent", "nothing.py:Nobody"], "no file nothing.py"),
         (["MT1:reach-v3", "--agent-cmd", "'open"], "--agent-cmd"),
@@ -255,6 +255,7 @@ def test_one_benchmark_is_listed_with_its_tasks() -> None:
     done = reglue("benchmarks", "ML10")
     assert "lever-pull-v3" in done.stdout
     assert "train, 10 tasks" in done.stdout
+    assert "train, 1 task " in reglue("benchmarks", "ML1:reach-v3").stdout
     assert "what an agent sees and does" in done.stdout
 
 

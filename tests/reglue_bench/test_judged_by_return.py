@@ -18,6 +18,7 @@ from reglue_bench.differences import of_returns
 from reglue_bench.report.compare_view import comparison_view
 from reglue_bench.result import Result, read_result
 from reglue_bench.summary import print_summary
+from reglue_bench.words import number
 from tests.reglue_bench.test_report import read
 
 CART_POLE = "multi-task:gymnasium:CartPole-v1"
@@ -86,6 +87,8 @@ def test_the_table_has_columns_of_returns_alone(poor: Result) -> None:
     [headings] = [line for line in out.getvalue().splitlines() if "┃" in line]
     columns = [column.strip() for column in headings.split("┃")[1:-1]]
     assert columns == ["task", "mean return", "95 % interval"]
+    low, high = of_returns(poor).interval95 or (0.0, 0.0)
+    assert out.getvalue().count(f"{number(low)} – {number(high)}") == 2  # the task's and the mean
 
 
 def test_agents_are_compared_by_return_episode_by_episode(good: Result, poor: Result) -> None:

@@ -213,7 +213,7 @@ def test_a_browser_that_cannot_draw_shows_a_sentence_in_place_of_each_figure(
 def test_columns_of_runs_are_named_at_each_cell_for_narrow_screens(tmp_path: Path) -> None:
     page = read(tmp_path, make_result(), make_result(Play(label="other", rate=0.5)))
     columns = [attrs["data-column"] for _, attrs in page.elements if "data-column" in attrs]
-    assert columns == 2 * ["success", "Δ to the first", "probability of improvement", "p, Holm"]
+    assert columns == 2 * ["success", "Δ to the first", "p, Holm"]
 
 
 def test_labels_of_a_value_axis_are_never_turned(tmp_path: Path) -> None:

@@ -58,8 +58,19 @@ def test_training_seeds_of_one_agent_are_taken_together(tmp_path: Path) -> None:
     runs = [make_result(Play(label="sac", rate=0.8, training_seed=seed)) for seed in range(3)]
     page = read(tmp_path, *runs)
     assert "interquartile mean" in page.text
+    assert "probability of improvement" not in page.text.split("How to read this")[0]  # of one
     assert "0, 1, 2" in page.text
     assert "profile-figure" in page.figures
+
+
+def test_agents_are_judged_over_their_training_seeds() -> None:
+    runs = [
+        make_result(Play(label=label, rate=rate + 0.02 * seed, training_seed=seed))
+        for label, rate in (("sac", 0.3), ("mtmhsac", 0.8))
+        for seed in range(5)
+    ]
+    view = comparison_view([(f"{place}", run) for place, run in enumerate(runs)], seed=0)
+    assert view.seeds_verdict == "mtmhsac has the highest success: better than sac (p < 0.001)."
 
 
 def test_runs_of_different_plans_say_what_they_were_paired_on(tmp_path: Path) -> None:

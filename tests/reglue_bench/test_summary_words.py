@@ -2,10 +2,34 @@
 
 from __future__ import annotations
 
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
 from reglue_bench.report.plots import run_plots
 from reglue_bench.result import Ending, Result
-from reglue_bench.summary import ended, notes
+from reglue_bench.summary import ended, notes, print_summary
+from reglue_bench.words import milliseconds
 from tests.reglue_bench.results import Play, make_result
+
+
+def printed(result: Result) -> str:
+    out = StringIO()
+    print_summary(Console(file=out, width=100), result)
+    return out.getvalue()
+
+
+def test_where_nothing_was_played_there_is_no_table() -> None:
+    assert "┏" in printed(make_result(Play(goals=3)))
+    assert "┏" not in printed(make_result(Play(tasks=["t"], goals=3, missing=3)))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0.1304, "130 ms"), (0.01, "10 ms"), (0.00042, "0.42 ms")]
+)
+def test_milliseconds_have_no_exponent(seconds: float, words: str) -> None:
+    assert milliseconds(seconds) == words
 
 
 def test_where_nothing_was_completed_no_success_of_that_is_told() -> None:

@@ -24,19 +24,19 @@ def comparison_table(view: ComparisonView, results: Sequence[Result]) -> Table:
     table.add_column("agent")
     for heading in (view.score, "Δ to the first"):  # figures are kept whole: names give way
         table.add_column(heading, justify="right", no_wrap=True)
-    for heading in ("P(better)", "p, Holm", "played"):
+    for heading in (*["P(better)"] * view.improves, "p, Holm", "played"):
         table.add_column(heading, justify="right")
     for row, result in zip(view.rows, results, strict=True):
-        table.add_row(*(Text(cell) for cell in _cells(row, result)))
+        table.add_row(*(Text(cell) for cell in _cells(row, result, improves=view.improves)))
     return table
 
 
-def _cells(row: Row, result: Result) -> list[str]:
+def _cells(row: Row, result: Result, *, improves: bool) -> list[str]:
     return [
         row.name,
         _with(row.score, row.score_interval),
         _with(row.difference, row.difference_interval) or "–",
-        row.improvement or "–",
+        *[row.improvement or "–"] * improves,
         row.p_value or "–",
         (row.played or "all") if result.complete and not result.faults else "PARTIAL",
     ]

@@ -195,9 +195,10 @@ def check_there(folder: Path) -> Path:
     """The folder. Raises UsageError unless it holds a ledger, or what is called so."""
     if (folder / FILE).is_dir():
         raise UsageError(f"{folder} holds no run: {FILE} is a folder, wanted a file")
+    if not folder.is_dir():
+        raise UsageError(f"there is no folder {folder}")
     if not (folder / FILE).is_file():
-        there = "" if folder.is_dir() else "; there is no such folder"
-        raise UsageError(f"{folder} holds no run: there is no {FILE}{there}")
+        raise UsageError(f"{folder} holds no run: there is no {FILE}")
     return folder
 
 

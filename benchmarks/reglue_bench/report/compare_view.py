@@ -15,7 +15,7 @@ from reglue_bench.report.comparison_plots import (
     grouped_success,
     performance_profile,
 )
-from reglue_bench.report.figures import Table, colour
+from reglue_bench.report.figures import colour
 from reglue_bench.report.pairs import (
     Judged,
     compared_row,
@@ -72,6 +72,7 @@ def comparison_view(runs: Sequence[Named], *, seed: int) -> ComparisonView:
         name: over_training_seeds(group, rng=np.random.default_rng(seed))
         for name, group in groups.items()
     }
+    pairs = over_pairs(list(groups.values()), compare_agents)
     maps = [difference_map(runs, place) for place in range(1, len(runs) * (not by_return))]
     plots = [] if by_return else [grouped_success(runs)]
     if agents:
@@ -95,7 +96,13 @@ def comparison_view(runs: Sequence[Named], *, seed: int) -> ComparisonView:
         rows=[_row(place, named, found.get((place, 0)), of) for place, named in enumerate(runs)],
         notes=_notes(runs, found, of),
         seeds=[_seed_row(place, *each) for place, each in enumerate(agents.items())],
-        agents=_each_with_each(groups),
+        seeds_verdict=verdict(
+            list(agents),
+            {place: each.mean for place, each in enumerate(agents.values())},
+            pairs,
+            SEEDS,
+        ),
+        agents=pair_table(list(agents), pairs, SEEDS) if pairs else None,
         plots=plots,
         maps=[each for each in maps if each is not None],
     )
@@ -177,10 +184,3 @@ def _agents(runs: Sequence[Named]) -> dict[str, list[Result]]:
             name = label if label not in found else f"{label} on {benchmark} {plan[:6]}"
             found[name] = list(group.values())
     return found
-
-
-def _each_with_each(groups: Mapping[str, Sequence[Result]]) -> Table | None:
-    """Agents compared over their training seeds; None where no two have one plan."""
-    names = list(groups)
-    found = over_pairs(list(groups.values()), compare_agents)
-    return pair_table(names, found, SEEDS) if found else None

@@ -85,13 +85,15 @@ def every_pair(names: Sequence[str], found: Pairs, of: Judged) -> Table | None:
 
 def pair_table(names: Sequence[str], found: Pairs, of: Judged) -> Table:
     """A line a pair."""
-    return Table(
-        ["", "Δ", "95 % interval", "probability of improvement", "p, Holm"],
-        [
-            [f"{names[later]} − {names[earlier]}", *(word or "–" for word in _words(each, of))]
-            for (later, earlier), each in found.items()
-        ],
-    )
+    rows = [
+        [f"{names[later]} − {names[earlier]}", *(word or "–" for word in _words(each, of))]
+        for (later, earlier), each in found.items()
+    ]
+    columns = ["", "Δ", "95 % interval", "probability of improvement", "p, Holm"]
+    if all(each.probability_of_improvement is None for each in found.values()):
+        for row in (columns, *rows):
+            del row[3]
+    return Table(columns, rows)
 
 
 def pair_note(name: str, first: str, found: Difference, of: Judged) -> str:

@@ -104,5 +104,11 @@ class ComparisonView:
     verdict: str = ""  # who is the best, and how sure that is; empty where nobody is
     pairs: Table | None = None  # each two of them
     seeds: Sequence[SeedRow] = ()
+    seeds_verdict: str = ""  # who is the best of these
     agents: Table | None = None  # each two of those, over their training seeds
     maps: Sequence[Plot] = ()  # of goals, each run against the first
+
+    @property
+    def improves(self) -> bool:
+        """Whether there is a probability of improvement of any run."""
+        return any(row.improvement for row in self.rows)

@@ -349,11 +349,21 @@ except Exception as error:
     assert "its library (on Debian: apt-get install libegl1, or libosmesa6)" in words
 
 
-@pytest.mark.parametrize("name", ["FetchReach-v4", "PointMaze_UMaze-v3"])
-def test_ends_are_computed_as_the_environment_computes_them(name: str) -> None:
-    plain = make(name, {})
+@pytest.mark.parametrize(
+    ("name", "options", "ends"),
+    [
+        ("FetchReach-v4", {}, False),
+        ("PointMaze_UMaze-v3", {}, False),
+        ("PointMaze_UMaze-v3", {"continuing_task": False}, True),
+    ],
+)
+def test_ends_are_computed_as_the_environment_computes_them(
+    name: str, options: dict[str, Any], ends: bool
+) -> None:
+    plain = make(name, options)
     env = goal_environment(plain)
     goal = np.zeros(env.observation_space["desired_goal"].shape)
+    assert env.compute_terminated(goal, goal, {}) == ends
     for apart in (0.0, 1.0):
         given: Any = (goal, goal + apart, {})
         assert env.compute_terminated(*given) == plain.unwrapped.compute_terminated(*given)
