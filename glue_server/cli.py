@@ -9,6 +9,7 @@ from typing import Annotated
 
 from typer import Option
 
+from glue_server.cells import check_secret
 from glue_server.command import run_command, say
 from glue_server.hub import ROLES, Hub
 from glue_server.interrupts import uninterrupted
@@ -121,6 +122,7 @@ def glue(
         bank_s=bank,
         run_s=run_budget,
     )
+    check_secret(secret)
     secure = server_tls(
         listen,
         advertise or "",

@@ -16,6 +16,7 @@ from typing import Any, Self
 import numpy.random  # noqa: F401
 
 from env_adapters.suites import suite_name
+from glue_server.cells import check_secret
 from glue_server.environment_port import EnvironmentPort, LocalEnvironmentPort
 from glue_server.hosts import (
     AgentHost,
@@ -53,7 +54,8 @@ class Glue(Routines):
     `task` and `variant` say what of the environment is played: its first by default.
     Either may be an address, `host:port`: the glue listens there, and whoever shows
     `token` may come in. The `…_args` are keywords for what is named. `secret` keys the seeds
-    of episodes and of agents, which else follow from `seed`: give one to agents of others.
+    of episodes and of agents, which else follow from `seed`: give one (16 characters or more)
+    to agents of others. Under a secret the agent's seeds are each glue's own.
     Partners of this host come over a Unix socket; see GlueServer for `transport`.
 
     Entering raises UsageError for what cannot be had and AgentFault or EnvironmentFault
@@ -87,6 +89,7 @@ class Glue(Routines):
         self._agent_args = dict(agent_args or {})
         self._agent_log = agent_log
         self._token = token
+        check_secret(secret)
         self._secret = secret
         self._connect_timeout_s = connect_timeout_s
         self._transport = transport

@@ -8,6 +8,7 @@ Counts are those of RL-Glue 3.04 (RL_glue.c).
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
@@ -75,10 +76,11 @@ class Machine:
         secret: str | None = None,
         goes_on: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`secret` keys all seeds (see Cells); an RL_episode is broken off when `goes_on`
-        says no.
+        """`secret` keys all seeds (see Cells), the agent's by a nonce of this machine as well;
+        an RL_episode is broken off when `goes_on` says no.
         """
         self._secret = secret
+        self._nonce = "" if secret is None else secrets.token_hex(16)
         self._goes_on = goes_on
         self._agent = AgentCalls(agent, timeouts)
         self._environment = environment
@@ -173,6 +175,7 @@ class Machine:
             seed=call.seed,
             run=self._inits,
             secret=self._secret,
+            nonce=self._nonce,
         )
         half = AgentHalf(self._agent, ready.spec)
         self._joined = Joined(half, environment, cells, self._counts, goes_on=self._goes_on)

@@ -17,9 +17,6 @@ import json
 import secrets
 from dataclasses import dataclass
 
-MIN_SECRET = 16
-"""Characters: shorter ones can be found by trying."""
-
 PUBLIC = "public"
 """In place of the commitment to a key of cells that follows from the seed."""
 

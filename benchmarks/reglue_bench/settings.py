@@ -18,12 +18,12 @@ from pydantic import (
     model_validator,
 )
 
+from glue_server.cells import check_secret
 from glue_server.options import GRACE_S
 from glue_server.sandbox import SandboxName
 from glue_server.timeouts import Timeouts
 from reglue.errors import BadArgument, UsageError
 from reglue.transport import Transport
-from reglue_bench.keys import MIN_SECRET
 
 Count = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -111,11 +111,7 @@ class Settings(BaseModel):
 
     @model_validator(mode="after")
     def _strong_secret(self) -> Self:
-        if self.secret is not None and len(self.secret) < MIN_SECRET:
-            raise ValueError(
-                f"--secret (REGLUE_SECRET): got {len(self.secret)} characters, wanted "
-                f"{MIN_SECRET} or more that nobody can guess, such as `openssl rand -hex 16` prints"
-            )
+        check_secret(self.secret)
         return self
 
     @property
