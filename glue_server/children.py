@@ -23,21 +23,24 @@ _KILL_S = 5.0  # how long the kernel may take to end what was killed
 _LEAVE_S = 5.0  # for a child that sees its parent gone, and is busy
 
 
-def parent_to_die_with() -> int:
+def parent_to_die_with(*, thread_stays: bool = False) -> int:
     """For a child's command line: its parent's id, 0 where `die_with` cannot watch that.
 
-    The kernel watches the thread that starts a child, and only the main thread's end is
-    surely its process's.
+    The kernel watches the thread that starts a child: the main thread, or one of which the
+    caller says that it stays as long as the process does.
     """
-    is_main = threading.current_thread() is threading.main_thread()
-    return os.getpid() if sys.platform == "linux" and is_main else 0
+    stays = thread_stays or threading.current_thread() is threading.main_thread()
+    return os.getpid() if sys.platform == "linux" and stays else 0
 
 
-def die_with(parent: int) -> None:
-    """In a child: be killed when `parent` ends, even while this hangs or is stopped."""
+def die_with(parent: int, sent: signal.Signals = signal.SIGKILL) -> None:
+    """In a child: be killed when `parent` ends, even while this hangs or is stopped.
+
+    `sent` SIGCONT for a child that leaves by itself as long as it is not stopped.
+    """
     if parent == 0:
         return
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, sent, 0, 0, 0)
     if os.getppid() != parent:  # it ended before the kernel knew
         os._exit(1)
 

@@ -1,8 +1,8 @@
 """A run in a process of its own: one crash hurts one run.
 
-`python -m glue_server.run_process FD` reads what it is to do from the inherited socket
-FD, says there where it listens, joins the next agent, environment and program, and ends
-when their run is over or the other end of FD is closed.
+`python -m glue_server.run_process FD PARENT` reads what it is to do from the inherited
+socket FD, says there where it listens, joins the next agent, environment and program, and
+ends when their run is over, the other end of FD is closed, or the process PARENT ends.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from glue_server.children import die_with
 from glue_server.command import say
 from glue_server.frames import read_frame, write_frame
 from glue_server.hub import ROLES, Hub
@@ -53,6 +54,7 @@ def main() -> None:
     """Play one run."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     channel = socket.socket(fileno=int(sys.argv[1]))
+    die_with(int(sys.argv[2]), signal.SIGCONT)  # the watch ends it, and says farewell before
     with contextlib.suppress(EOFError, OSError):
         told, _ = read_frame(channel)
         _serve(channel, RunSettings(**told))

@@ -10,10 +10,11 @@ import socket
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from glue_server.children import end_all
+from glue_server.children import end_all, parent_to_die_with
 from glue_server.frames import read_frame, write_frame
 from glue_server.run_process import BYTES, RunSettings
 from glue_server.timeouts import Timeouts
@@ -57,6 +58,8 @@ class RunProcesses:
         self._transport, self._open_lane = transport, open_lane
         self._timeouts = timeouts
         self._secret = secret
+        # Stays as long as we do: by its end the kernel tells runs, also stopped ones, of ours.
+        self._starter = ThreadPoolExecutor(1, thread_name_prefix="reglue-starter")
         self._begun = 0
         self._starting: RunningProcess | None = None
         self._is_stopped = False
@@ -80,7 +83,8 @@ class RunProcesses:
             starting.end(0.0)
 
     def _listening(self, listen: str, *, public_host: str) -> RunningProcess:
-        self._starting = process = RunningProcess(self._settings(listen))
+        process = self._starter.submit(RunningProcess, self._settings(listen)).result()
+        self._starting = process
         try:
             if self._is_stopped:
                 process.end(0.0)
@@ -105,7 +109,7 @@ class RunProcesses:
 
 
 class RunningProcess:
-    """Our end of a run's process, which is started at once."""
+    """Our end of a run's process, which is started at once, by a thread that stays."""
 
     invitation: Invitation
     public_address: str
@@ -115,7 +119,10 @@ class RunningProcess:
         self._channel, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "glue_server.run_process", str(theirs.fileno())],
+                [
+                    *(sys.executable, "-m", "glue_server.run_process"),
+                    *(str(theirs.fileno()), str(parent_to_die_with(thread_stays=True))),
+                ],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},

@@ -196,23 +196,30 @@ def test_a_run_that_hangs_keeps_nobody_out(start: Connect, hub: Callable[..., Hu
         os.kill(run, signal.SIGKILL)
 
 
-def test_the_token_is_checked_at_the_front(hub: Callable[..., Hub]) -> None:
+@pytest.mark.parametrize("token", ["guess", "secret of the experiment"])
+def test_the_token_is_checked_at_the_front(hub: Callable[..., Hub], token: str) -> None:
     glue = hub("--run-processes")
     with pytest.raises(WrongToken):
-        connect(RandomAgent(), glue.address, "guess")
+        connect(RandomAgent(), glue.address, token)
     assert glue.runs() == []
 
 
-def test_a_run_ends_when_its_hub_is_killed(start: Connect, hub: Callable[..., Hub]) -> None:
+@pytest.mark.parametrize("stopped", [False, True])
+def test_a_run_ends_when_its_hub_is_killed(
+    start: Connect, hub: Callable[..., Hub], stopped: bool
+) -> None:
     glue = hub("--run-processes", "--grace", "0")
     left = start(RandomAgent(), glue.address, "secret of the agent", patience_s=10.0)
-    until(lambda: len(glue.runs()) == 1, "a run begins")
+    assert glue.process.stdout is not None
+    assert any("here: agent" in line for line in glue.process.stdout)  # waits for it
     (run,) = glue.runs()
+    if stopped:
+        os.kill(run, signal.SIGSTOP)
     glue.process.kill()
     glue.process.wait()
     until(lambda: has_ended(run), "it ends")
-    # Whether it had its seat by then or not: it does not wait for ever.
-    assert isinstance(left.exception(PATIENCE_S), SessionLost | Unreachable)
+    # It is bid farewell, or finds out: it does not wait for ever.
+    assert isinstance(left.exception(PATIENCE_S), SessionLost | Unreachable | None)
 
 
 def test_ports_are_read() -> None:
