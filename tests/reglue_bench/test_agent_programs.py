@@ -99,6 +99,19 @@ def test_what_a_program_prints_is_kept_up_to_a_limit(
     assert "the last word" in result.ended_early.what
 
 
+def test_a_log_that_cannot_be_kept_is_no_fault_of_the_program(tmp_path: Path) -> None:
+    """On a full disk its last words are told all the same."""
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "agent.log").symlink_to("/dev/full")
+    with nothing_left():
+        result = play(
+            tmp_path / "run", corridor_plan(), agent_cmd="/bin/sh -c 'seq 9999; echo the last word'"
+        )
+    assert result.ended_early is not None
+    assert "left with exit code 0" in result.ended_early.what
+    assert "the last word" in result.ended_early.what
+
+
 def test_children_that_keep_a_log_open_do_not_keep_the_run(tmp_path: Path) -> None:
     """One that left the program's group cannot be found again, and is not waited for."""
     code = (

@@ -38,7 +38,7 @@ def attack(folder: Path, sandbox: str, *, victim: int) -> tuple[str, Result]:
     program.write_bytes(ATTACKS.read_bytes())
     token = folder / "token"
     token.write_text("another-entrants", encoding="utf-8")
-    token.chmod(0o600)
+    token.chmod(0o600 if sandbox == "user" else 0o644)  # bubblewrap hides what others may read
     run = folder / "run"
     words = ["/bin/sh", str(program), str(os.getpid()), str(victim), str(run), str(folder)]
     words.append(os.environ["REGLUE_CACHE_DIR"])
@@ -49,6 +49,7 @@ def attack(folder: Path, sandbox: str, *, victim: int) -> tuple[str, Result]:
         secret=SECRET,
         sandbox=sandbox,
         hidden=[token],
+        directory=str(folder),
     )
     return (run / "agent.log").read_text(encoding="utf-8", errors="replace"), result
 
@@ -164,6 +165,21 @@ def test_a_killed_driver_leaves_no_program(tmp_path: Path, sandbox: str) -> None
         until(lambda: command in commands(), "the program runs")
         driver.kill()
     until(lambda: not any(command in each for each in commands()), "it is gone")
+
+
+@pytest.mark.parametrize("sandbox", SANDBOXES)
+def test_what_a_program_leaves_behind_ends_with_it(tmp_path: Path, sandbox: str) -> None:
+    """Also what left its group."""
+    leaves = "setsid sleep 7654321 & until ps -eo args | grep -q ^sleep.7654321; do :; done"
+    play(
+        tmp_path / "run",
+        corridor_plan(),
+        agent_cmd=f"/bin/sh -c '{leaves}; echo it was there'",
+        sandbox=sandbox,
+        directory="/",
+    )
+    assert "it was there" in (tmp_path / "run" / "agent.log").read_text(encoding="utf-8")
+    assert "sleep 7654321" not in commands()
 
 
 @pytest.mark.parametrize("sandbox", ["none", *SANDBOXES])

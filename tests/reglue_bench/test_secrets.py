@@ -211,7 +211,7 @@ def test_hidden_goals_are_those_of_no_seed_and_lie_in_the_task_s_box(name: str) 
 
 def test_a_key_draws_goals_of_256_bits_and_without_one_the_draw_is_public() -> None:
     tasks = task_set("MT1:reach-v3")
-    keys = [bytes([first]) + bytes(31) for first in range(8)]
+    keys = [bytes(place) + bytes([1 << place % 8]) + bytes(31 - place) for place in range(32)]
     drawn = [draw_goals(tasks, 0, key=key)["reach-v3"] for key in keys]
     assert len(set(drawn)) == len(drawn)
     assert draw_goals(tasks, 0) == draw_goals(tasks, 0, key=None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import select
 import socket
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from glue_server.rpc import GlueServer, handlers
+from glue_server.rpc import GlueServer, handlers, listener
 from glue_server.rpc.rooms import Rooms
 from reglue import connect
 from reglue.errors import UsageError
@@ -28,6 +29,7 @@ from tests.glue_server.rpc.partners import PATIENCE_S, ask
 from tests.waiting import until
 
 PLACES = 64
+OPTIONS = listener._OPTIONS
 JOIN, CHECK = "/reglue.v1.LobbyService/Join", "/grpc.health.v1.Health/Check"
 METHODS = (JOIN, CHECK)
 CONNECT = "/reglue.v1.AgentService/Connect"
@@ -152,6 +154,12 @@ def test_a_call_without_a_message_is_ended(open_calls: OpenCalls, method: str) -
     """By the server: the caller has set no deadline."""
     (call,) = open_calls(method, 1)
     assert call.exception(PATIENCE_S).code() is grpc.StatusCode.CANCELLED
+
+
+def test_an_address_has_so_many_calls_at_a_time(open_calls: OpenCalls) -> None:
+    calls = open_calls(CHECK, 4 * PLACES)
+    codes = {call.exception(PATIENCE_S).code() for call in calls}
+    assert codes == {grpc.StatusCode.CANCELLED, grpc.StatusCode.RESOURCE_EXHAUSTED}
 
 
 def test_streams_that_never_say_hello_lock_nobody_out(
@@ -310,14 +318,35 @@ def test_connections_that_say_nothing_leave_descriptors_for_others() -> None:
         assert glue.stdin is not None
         assert glue.stdout is not None
         host, port = split_address(glue.stdout.readline().strip())
+        poll = select.poll()
         for _ in range(200):
             idle = closing.enter_context(socket.socket())
             idle.setblocking(False)
             idle.connect_ex((host, port))
+            poll.register(idle, select.POLLIN)
+        until = time.monotonic() + PATIENCE_S
+        while len(poll.poll(100)) < 200:  # each is greeted, or let go
+            assert time.monotonic() < until
         for said in ("they are left\n", ""):
             glue.stdin.write("\n")
             glue.stdin.flush()
             assert glue.stdout.readline() == said
+
+
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+"""What opens a connection: HTTP/2's magic words, and empty SETTINGS."""
+
+
+@pytest.mark.parametrize("said", [b"", PREFACE])
+def test_a_connection_without_a_call_is_ended(monkeypatch: pytest.MonkeyPatch, said: bytes) -> None:
+    """In a tenth of the time that it has otherwise."""
+    shorter = [(name, most // 10 if name.endswith("_ms") else most) for name, most in OPTIONS]
+    monkeypatch.setattr(listener, "_OPTIONS", shorter)
+    with GlueServer() as server, socket.create_connection(split_address(server.address)) as idle:
+        idle.settimeout(PATIENCE_S)
+        idle.sendall(said)
+        while idle.recv(1000):
+            pass
 
 
 def test_nobody_came_is_told_by_none(server: GlueServer) -> None:
