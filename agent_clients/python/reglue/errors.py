@@ -162,6 +162,10 @@ ROUTINE_REFUSALS = {
 class Refused(ReglueError):
     """The glue did not let the partner in."""
 
+    def __init__(self, what: str) -> None:
+        """`what` may be the glue's own words."""
+        super().__init__(printable(what))
+
 
 class WrongToken(Refused):
     """The token is not the one that the host handed out."""
@@ -237,6 +241,10 @@ class EnvironmentTimeout(EnvironmentFault):
 
 class SessionLost(ReglueError):
     """The glue went away in mid-session."""
+
+    def __init__(self, what: str) -> None:
+        """`what` may be the glue's own words."""
+        super().__init__(printable(what))
 
 
 class Unreachable(ReglueError):

@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from reglue.calls import EndKind, Ends, Phase, Starts, Steps, Turn
+from reglue.errors import printable
 from reglue.spec import (
     DTYPES,
     Array,
@@ -24,6 +25,8 @@ from reglue.spec import (
 NAME = st.sampled_from(["x", "camera/left", "camera/right", "Größe", "a b"])
 NAMES = st.lists(NAME, min_size=1, max_size=3, unique=True)
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)  # no lone surrogates
+TOLD = WORDS.map(printable)
+"""What strangers may say to people."""
 BOUNDS = st.floats(allow_nan=False)
 
 

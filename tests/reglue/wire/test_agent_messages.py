@@ -38,7 +38,7 @@ from reglue.spec import TaskSpec, TensorSpec
 from reglue.v1 import agent_pb2 as pb
 from reglue.v1 import session_pb2
 from reglue.wire.agent_messages import decode_call, decode_reply, encode_call, encode_reply
-from tests.reglue.wire.strategies import WORDS, arrays_of, task_specs, turns
+from tests.reglue.wire.strategies import TOLD, WORDS, arrays_of, task_specs, turns
 
 SPEC = TaskSpec((TensorSpec("seen", "float32", (2,)),), (TensorSpec("done", "int8"),), slots=3)
 UINT64 = st.integers(0, 2**64 - 1)
@@ -50,11 +50,11 @@ CALLS: st.SearchStrategy[Call] = st.one_of(
     st.builds(Init, task_specs()),
     st.sampled_from([Freeze(), AdaptBegin(), Adapt(), Cleanup()]),
     st.builds(Message, WORDS),
-    st.builds(Refusal, UINT64, CODES, WORDS, WORDS),
-    st.builds(Farewell, WORDS),
+    st.builds(Refusal, UINT64, CODES, TOLD, TOLD),
+    st.builds(Farewell, TOLD),
 )
 REPLIES: st.SearchStrategy[Reply] = st.one_of(
-    st.just(Done()), st.builds(Message, WORDS), st.builds(Fault, WORDS)
+    st.just(Done()), st.builds(Message, WORDS), st.builds(Fault, TOLD)
 )
 
 

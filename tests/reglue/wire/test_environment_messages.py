@@ -36,7 +36,7 @@ from reglue.wire.environment_messages import (
 )
 from reglue.worlds import Cell
 from tests.reglue.wire.bits import bits
-from tests.reglue.wire.strategies import WORDS, arrays_of, task_specs
+from tests.reglue.wire.strategies import TOLD, WORDS, arrays_of, task_specs
 
 SPEC = TaskSpec((TensorSpec("seen", "float32", (2,)),), (TensorSpec("done", "int8"),), slots=3)
 UINT32 = st.integers(0, 2**32 - 1)
@@ -50,8 +50,8 @@ CALLS: st.SearchStrategy[EnvironmentCall] = st.one_of(
     st.builds(StandardizeRandomness, UINT64),
     st.builds(Message, WORDS),
     st.just(Cleanup()),
-    st.builds(Refusal, UINT64, st.sampled_from(["OUT_OF_ORDER", "UNKNOWN_KEY"]), WORDS, WORDS),
-    st.builds(Farewell, WORDS),
+    st.builds(Refusal, UINT64, st.sampled_from(["OUT_OF_ORDER", "UNKNOWN_KEY"]), TOLD, TOLD),
+    st.builds(Farewell, TOLD),
 )
 TASKS = st.dictionaries(WORDS, st.integers(1, 2**32 - 1), min_size=1, max_size=3)
 FLAG = st.booleans()
@@ -69,8 +69,8 @@ REPLIES: st.SearchStrategy[EnvironmentReply] = st.one_of(
     st.builds(Snapshot, st.binary()),
     st.builds(Message, WORDS),
     st.just(Done()),
-    st.builds(Refusal, UINT64, st.just("NOT_SUPPORTED"), WORDS, WORDS),
-    st.builds(Fault, WORDS),
+    st.builds(Refusal, UINT64, st.just("NOT_SUPPORTED"), TOLD, TOLD),
+    st.builds(Fault, TOLD),
 )
 CELLS = st.builds(Cell, WORDS, UINT32, UINT64, UINT64, st.sampled_from(Phase), UINT64)
 

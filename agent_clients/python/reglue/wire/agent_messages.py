@@ -26,11 +26,11 @@ from reglue.spec import TaskSpec
 from reglue.v1 import agent_pb2 as pb
 from reglue.v1 import session_pb2
 from reglue.wire.session_messages import (
-    MOST_WORDS,
     decode_fault,
     decode_refusal,
     encode_fault,
     encode_refusal,
+    told,
 )
 from reglue.wire.specs import decode_spec, encode_spec
 from reglue.wire.tensors import decode_arrays, encode_arrays
@@ -126,7 +126,7 @@ def _decode_call(message: pb.AgentCall, spec: TaskSpec | None) -> Call:
         case "refusal":
             return decode_refusal(message.refusal)
         case "farewell":
-            return Farewell(message.farewell.reason[:MOST_WORDS])
+            return Farewell(told(message.farewell.reason))
         case str(name) if name in _EMPTY:
             return _EMPTY[name]
         case _:

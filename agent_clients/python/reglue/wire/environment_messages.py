@@ -23,11 +23,11 @@ from reglue.v1 import environment_pb2 as pb
 from reglue.v1 import session_pb2
 from reglue.wire.play_messages import decode_play, decode_played, encode_play, encode_played
 from reglue.wire.session_messages import (
-    MOST_WORDS,
     decode_fault,
     decode_refusal,
     encode_fault,
     encode_refusal,
+    told,
 )
 from reglue.wire.specs import decode_spec, encode_spec
 
@@ -97,7 +97,7 @@ def decode_environment_call(message: pb.EnvironmentCall, spec: TaskSpec | None) 
         case "refusal":
             return decode_refusal(message.refusal)
         case "farewell":
-            return Farewell(message.farewell.reason[:MOST_WORDS])
+            return Farewell(told(message.farewell.reason))
         case _:
             raise BadReply("WRONG_KIND", got="an unknown call", wanted="one of protocol 1.0")
 

@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from reglue.calls import Phase
 from reglue.environment_calls import Play, Played
-from reglue.errors import BadReply, brief, printable
+from reglue.errors import BadReply, brief
 from reglue.spec import TaskSpec
 from reglue.v1 import environment_pb2 as pb
 from reglue.wire.flags import decode_flags, encode_flags
-from reglue.wire.session_messages import MOST_WORDS
+from reglue.wire.session_messages import told
 from reglue.wire.tensors import REWARD, decode_array, decode_arrays, encode_array, encode_arrays
 from reglue.worlds import Cell
 
@@ -69,7 +69,7 @@ def decode_played(message: pb.Played, play: Play, spec: TaskSpec) -> Played:
     if len(message.faults) > rows:
         got = f"{len(message.faults)} faults"
         raise BadReply("WRONG_SIZE", got=got, wanted=f"at most {rows}, one a slot")
-    faults = {fault.slot: printable(fault.what[:MOST_WORDS]) for fault in message.faults}
+    faults = {fault.slot: told(fault.what) for fault in message.faults}
     if not {*play.slots.tolist(), *play.starts}.issuperset(faults):
         raise BadReply(
             "OUT_OF_DOMAIN", got=f"faults of slots {brief([*faults])}", wanted="slots asked"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from reglue.calls import Fault, Refusal
+from reglue.errors import printable
 from reglue.v1 import session_pb2 as pb
 
 MOST_WORDS = 4096
@@ -26,7 +27,7 @@ def decode_refusal(message: pb.Refusal) -> Refusal:
     """
     number = message.code if message.code in pb.RefusalCode.values() else 0
     code = pb.RefusalCode.Name(number).removeprefix("REFUSAL_CODE_")
-    return Refusal(message.of_seq, code, message.got[:MOST_WORDS], message.wanted[:MOST_WORDS])
+    return Refusal(message.of_seq, code, told(message.got), told(message.wanted))
 
 
 def encode_fault(fault: Fault) -> pb.Fault:
@@ -35,5 +36,10 @@ def encode_fault(fault: Fault) -> pb.Fault:
 
 
 def decode_fault(message: pb.Fault) -> Fault:
-    """The fault of a message, cut to MOST_WORDS."""
-    return Fault(message.what[:MOST_WORDS])
+    """The fault of a message."""
+    return Fault(told(message.what))
+
+
+def told(words: str) -> str:
+    """What a stranger said, as it may be printed, cut to MOST_WORDS."""
+    return printable(words[:MOST_WORDS])
