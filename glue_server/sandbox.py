@@ -66,8 +66,11 @@ def choose_sandbox(
     `say` is told if that is none. Raises UsageError where `name` cannot be had, or there is
     no such program.
     """
-    if name != "container" and not _is_there(launch):
-        raise UsageError(f"the agent's program cannot be started: there is no {launch.command[0]}")
+    if name != "container" and (lack := _program_lacks(launch)):
+        raise UsageError(f"the agent's program cannot be started: {lack}")
+    for path in launch.readable:
+        if not path.exists():
+            raise UsageError(f"--sandbox-read {path}: there is no such file or folder")
     known: dict[str, Sandbox] = {
         "container": Container(image),
         "bubblewrap": Bubblewrap(),
@@ -154,14 +157,7 @@ class Bubblewrap:
         """Bubblewrap, or the right to make namespaces."""
         if shutil.which("bwrap") is None:
             return "there is no bwrap: apt-get install bubblewrap"
-        words = [*probe_words(), *self._user_words(), "true"]
-        try:
-            done = subprocess.run(
-                words, capture_output=True, text=True, timeout=_PROBE_S, check=False
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            return f"bwrap does not work here: {error}"
-        return f"bwrap does not work here: {done.stderr.strip()}" if done.returncode else None
+        return _does_not_work("bwrap", [*probe_words(), *self._user_words(), "true"])
 
     @contextmanager
     def enclosed(self, launch: Launch) -> Iterator[Launch]:
@@ -193,10 +189,12 @@ class Container:
         self._image = image
 
     def lacks(self, launch: Launch) -> str | None:
-        """An image or an engine."""
+        """An image, or an engine that answers."""
         if self._image is None:
             return "name the image with --sandbox-image"
-        return None if _engine() else "there is neither docker nor podman"
+        if (engine := _engine()) is None:
+            return "there is neither docker nor podman"
+        return _does_not_work(Path(engine).name, [engine, "version"])
 
     @contextmanager
     def enclosed(self, launch: Launch) -> Iterator[Launch]:
@@ -226,11 +224,27 @@ class Container:
             )
 
 
-def _is_there(launch: Launch) -> bool:
+def _program_lacks(launch: Launch) -> str | None:
+    """The file, or the right to run it."""
     program = launch.command[0]
-    if os.sep in program:  # from where it runs
-        program = str(Path(launch.folder, program))
-    return shutil.which(program, path=launch.environment.get("PATH")) is not None
+    file = Path(launch.folder, program)  # of what has a slash: from where it runs
+    found = shutil.which(
+        str(file) if os.sep in program else program, path=launch.environment.get("PATH")
+    )
+    if found is not None:
+        return None
+    if os.sep in program and file.is_file():
+        return f"{program} is not executable: chmod +x it, or name what runs it (python {program})"
+    return f"there is no {program}"
+
+
+def _does_not_work(name: str, words: Sequence[str]) -> str | None:
+    """What it says when it is tried."""
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=_PROBE_S, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"{name} does not work here: {error}"
+    return f"{name} does not work here: {done.stderr.strip()}" if done.returncode else None
 
 
 def _engine() -> str | None:

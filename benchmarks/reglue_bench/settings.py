@@ -110,6 +110,15 @@ class Settings(BaseModel):
         return self
 
     @model_validator(mode="after")
+    def _image_of_a_container(self) -> Self:
+        if self.sandbox_image and self.sandbox is None and self.chosen_sandbox == "none":
+            raise ValueError(
+                f"--sandbox-image: got {self.sandbox_image} and no sandbox, wanted --sandbox "
+                "container or auto beside it"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _strong_secret(self) -> Self:
         check_secret(self.secret)
         return self

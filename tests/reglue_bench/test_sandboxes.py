@@ -17,6 +17,7 @@ import pytest
 from reglue.errors import UsageError
 from reglue_bench.evaluation import resume
 from reglue_bench.result import Result
+from reglue_bench.settings import read_settings
 from reglue_bench.watching import Unwatched
 from tests.leftovers import nothing_left
 from tests.programs import program
@@ -246,6 +247,7 @@ def test_where_no_sandbox_works_that_is_said(
         ({"sandbox": "container"}, "--sandbox-image"),
         ({"sandbox": "container", "sandbox_image": "x"}, "neither docker nor podman"),
         ({"sandbox": "bubblewrap"}, "apt-get install bubblewrap"),
+        ({"sandbox": "bubblewrap", "sandbox_read": ["/not/there"]}, "--sandbox-read /not/there: "),
     ],
 )
 def test_a_sandbox_that_cannot_be_had_is_refused(
@@ -254,6 +256,44 @@ def test_a_sandbox_that_cannot_be_had_is_refused(
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UsageError, match=words):
         play(tmp_path / "run", corridor_plan(), agent_cmd="/bin/sh", **settings)
+
+
+def test_an_engine_that_does_not_answer_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As docker without its daemon."""
+    engine = tmp_path / "docker"
+    engine.write_text("#!/bin/sh\necho nobody serves >&2\nexit 1\n", encoding="utf-8")
+    engine.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UsageError, match="container: docker does not work here: nobody serves"):
+        play(
+            tmp_path / "run",
+            corridor_plan(),
+            agent_cmd="/bin/sh",
+            sandbox="container",
+            sandbox_image="x",
+        )
+
+
+@pytest.mark.parametrize("sandbox", ["none", *SANDBOXES])
+def test_a_program_that_is_not_executable_is_told_from_one_that_there_is_not(
+    tmp_path: Path, sandbox: str
+) -> None:
+    (tmp_path / "agent.py").touch()
+    with pytest.raises(UsageError, match=r"agent.py is not executable: chmod \+x it, or name what"):
+        play(
+            tmp_path / "run",
+            corridor_plan(),
+            agent_cmd="./agent.py --quick",
+            sandbox=sandbox,
+            directory=str(tmp_path),
+        )
+
+
+def test_an_image_needs_a_sandbox_that_has_one() -> None:
+    with pytest.raises(UsageError, match="--sandbox-image: got mine and no sandbox, wanted"):
+        read_settings(benchmark="MT10", agent="random", sandbox_image="mine")
 
 
 def test_an_object_is_in_the_benchmarks_own_process(tmp_path: Path) -> None:
