@@ -141,11 +141,15 @@ class Settings(BaseModel):
         )
 
     def without_secrets(self) -> Self:
-        """As it is kept: who resumes the run says anew how it is secured."""
+        """As it is kept: who resumes the run says anew how it is secured.
+
+        A sandbox that followed from the secret stays.
+        """
         hidden = dict.fromkeys(
             ("secret", "token", "environment_token", "tls_cert", "tls_key", "ca")
         )
-        return self.model_copy(update=hidden | {"tls": False, "insecure": False})
+        kept = {"tls": False, "insecure": False, "sandbox": self.chosen_sandbox}
+        return self.model_copy(update=hidden | kept)
 
 
 def read_settings(**fields: object) -> Settings:

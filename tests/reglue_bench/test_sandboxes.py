@@ -227,6 +227,16 @@ def test_who_hosts_agents_of_others_gets_the_strongest_sandbox(tmp_path: Path) -
     assert hosted.complete
 
 
+def test_a_run_that_goes_on_without_its_secret_stays_in_its_sandbox(tmp_path: Path) -> None:
+    stop = tmp_path / "fault"
+    stop.touch()
+    command = joining(f"Mendable --agent-arg fault={stop} --agent-arg how=exit")
+    assert not play(tmp_path / "run", corridor_plan(), agent_cmd=command, secret=SECRET).complete
+    stop.unlink()
+    again = resume(tmp_path / "run", Unwatched())
+    assert (again.complete, again.agent.isolation) == (True, "bubblewrap")
+
+
 def test_where_no_sandbox_works_that_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

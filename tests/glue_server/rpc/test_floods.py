@@ -23,6 +23,7 @@ from tests.glue_server.rpc.conftest import Dial
 from tests.glue_server.rpc.partners import PATIENCE_S, RawLane, ask, frame, seated, ticket_of
 from tests.waiting import until
 
+AGAIN = experiment_pb2.ExperimentCall(seq=7)
 UNASKED = pb.AgentReply(seq=1, done=session_pb2.Done())
 
 
@@ -129,17 +130,32 @@ def test_a_program_that_repeats_its_answered_call_is_answered_once_over_a_stream
         program.leave()
 
 
+def program_on_a_lane(server: GlueServer, channel: grpc.Channel, closing: ExitStack) -> RawLane:
+    ticket = ask(channel, token=server.token, role=lobby_pb2.ROLE_EXPERIMENT)
+    lane = closing.enter_context(RawLane(ticket))
+    lane.send(experiment_pb2.ExperimentCall(hello=hello_of(ticket)).SerializeToString())
+    lane.hear()
+    return lane
+
+
+def test_a_look_at_who_floods_faster_than_one_reads_has_an_end(
+    closing: ExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = closing.enter_context(GlueServer(places={"experiment": 1}))
+    channel = closing.enter_context(grpc.insecure_channel(server.address))
+    program_on_a_lane(server, channel, closing)
+    port = server.next("experiment", PATIENCE_S)
+    assert port is not None
+    monkeypatch.setattr(lane_line.LaneLine, "take", lambda *_: AGAIN)
+    assert within_patience(lambda: not port.is_gone)
+
+
 def test_a_program_that_floods_its_unix_socket_keeps_nobody_from_joining(
     closing: ExitStack,
 ) -> None:
     server = closing.enter_context(GlueServer(places={"experiment": 2}))
     channel = closing.enter_context(grpc.insecure_channel(server.address))
-    ticket = ask(channel, token=server.token, role=lobby_pb2.ROLE_EXPERIMENT)
-    lane = closing.enter_context(RawLane(ticket))
-    lane.send(experiment_pb2.ExperimentCall(hello=hello_of(ticket)).SerializeToString())
-    lane.hear()
-    again = experiment_pb2.ExperimentCall(seq=7).SerializeToString()
-    flood(lane, again, closing)
+    flood(program_on_a_lane(server, channel, closing), AGAIN.SerializeToString(), closing)
     for _ in range(3):
         assert ask(channel, token=server.token, role=lobby_pb2.ROLE_EXPERIMENT).session
 
