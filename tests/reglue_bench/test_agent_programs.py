@@ -126,6 +126,12 @@ def test_children_that_keep_a_log_open_do_not_keep_the_run(tmp_path: Path) -> No
     assert time.monotonic() - began < 60.0
 
 
+def test_no_terminal_obeys_what_a_program_printed(tmp_path: Path) -> None:
+    _, result = looks(tmp_path, r"print('\x1b[2J\x9b31m\x07the last word')")
+    assert result.ended_early is not None
+    assert result.ended_early.what.endswith("\n[2J31mthe last word")
+
+
 def test_a_fault_without_a_word_is_told_without_a_heading(tmp_path: Path) -> None:
     _, result = looks(tmp_path, "raise SystemExit(3)")
     assert result.ended_early is not None
