@@ -77,6 +77,8 @@ def evaluate(
     UsageError (unknown benchmark or option, RunExists, PlanDiffers, RunBusy), and
     EnvironmentFault if the environment of a new run does not dial in.
     """
+    if agent is None and not options.get("agent_cmd"):
+        raise UsageError("got agent None, wanted an agent object, its name, or agent_cmd=")
     named = {"agent": agent} if isinstance(agent, str) else {}
     if not named and (options.get("agent_cmd") or options.get("agent_args")):
         raise UsageError("agent_cmd and agent_args are for agents that are started; got an object")

@@ -279,7 +279,8 @@ def read_result(folder: Path) -> Result:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"])) or "the file"
+        more = f", and {error.error_count() - 1} problems more" * (error.error_count() > 1)
         raise UsageError(
-            f"{path} is not a result of this version: {place}: {first['msg']}, and "
-            f"{error.error_count() - 1} problems more"
+            f"{path} is not a result of this version: {place}: {first['msg']}{more}; wanted a "
+            "run's folder, or its result.json"
         ) from error

@@ -22,7 +22,7 @@ from glue_server.cells import check_secret
 from glue_server.options import GRACE_S
 from glue_server.sandbox import SandboxName
 from glue_server.timeouts import Timeouts
-from reglue.errors import BadArgument, UsageError
+from reglue.errors import BadArgument, UnknownName, UsageError
 from reglue.transport import Transport
 
 Count = Annotated[int, Field(ge=1)]
@@ -154,6 +154,8 @@ class Settings(BaseModel):
 
 def read_settings(**fields: object) -> Settings:
     """Settings from fields. Raises BadArgument that names the flag, what it got and wants."""
+    for name in fields.keys() - Settings.model_fields.keys():
+        raise UnknownName("setting", name, Settings.model_fields)
     try:
         return Settings.model_validate(fields)
     except ValidationError as error:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from reglue.errors import UsageError
+from reglue.errors import UnknownName, UsageError
+from reglue_bench import evaluate
 from reglue_bench.benchmarks import make_plan
 from reglue_bench.plan import Plan
 from reglue_bench.procedures import procedure_of
@@ -106,7 +107,7 @@ def test_how_a_run_is_carried_out_is_not_in_its_plan() -> None:
         ({"seed": 2**32}, "wanted 0 to"),
         ({"step_timeout": 0.0}, "--step-timeout"),
         ({"observation_dtype": "float16"}, "--observation-dtype"),
-        ({"colour": "red"}, "--colour"),
+        ({"colour": "red"}, "there is no setting 'colour'"),
     ],
 )
 def test_settings_that_cannot_be_are_refused_by_their_flag(
@@ -114,3 +115,13 @@ def test_settings_that_cannot_be_are_refused_by_their_flag(
 ) -> None:
     with pytest.raises(UsageError, match=words):
         planned("MT1:reach-v3", **settings)
+
+
+def test_a_setting_that_there_is_not_lists_the_near_ones() -> None:
+    with pytest.raises(UnknownName, match="no setting 'num_epsodes'; did you mean num_episodes"):
+        evaluate("MT1:reach-v3", agent="random", num_epsodes=1)
+
+
+def test_without_an_agent_nothing_is_evaluated() -> None:
+    with pytest.raises(UsageError, match="got agent None, wanted an agent object"):
+        evaluate("MT1:reach-v3", agent=None)

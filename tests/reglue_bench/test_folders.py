@@ -54,6 +54,11 @@ def text(folder: Path) -> None:
     (folder / FILE).write_text("This is no ledger.\n" * 100)
 
 
+def file(folder: Path) -> None:
+    folder.rmdir()
+    folder.touch()
+
+
 def directory(folder: Path) -> None:
     (folder / FILE).mkdir()
 
@@ -66,6 +71,7 @@ def directory(folder: Path) -> None:
         (empty, "before it began"),
         (text, "is not a ledger"),
         (directory, "is a folder"),
+        (file, "wanted a run's folder"),
     ],
 )
 def test_what_is_no_run_is_told_in_a_line(

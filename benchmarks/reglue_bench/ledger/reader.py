@@ -195,8 +195,10 @@ def check_there(folder: Path) -> Path:
     """The folder. Raises UsageError unless it holds a ledger, or what is called so."""
     if (folder / FILE).is_dir():
         raise UsageError(f"{folder} holds no run: {FILE} is a folder, wanted a file")
-    if not folder.is_dir():
+    if not folder.exists():
         raise UsageError(f"there is no folder {folder}")
+    if not folder.is_dir():
+        raise UsageError(f"got the file {folder}, wanted a run's folder, such as {folder.parent}")
     if not (folder / FILE).is_file():
         raise UsageError(f"{folder} holds no run: there is no {FILE}")
     return folder

@@ -67,6 +67,7 @@ def evaluation(
     """
     seat = _seated(agent)
     _check_counts(1, num_episodes=num_episodes)
+    _check_counts(0, workers=workers or 0)
     try:
         plan = read(eval_envs)
     except Unreadable as why:
@@ -101,6 +102,7 @@ def metalearning_evaluation(  # noqa: PLR0913 - upstream's arguments
         raise NotAnAgent(f"{agent_name(agent)} lacks init(), adapt_action(), step() or adapt()")
     _check_counts(1, num_evals=num_evals, evaluation_episodes=evaluation_episodes)
     _check_counts(0, adaptation_steps=adaptation_steps, adaptation_episodes=adaptation_episodes)
+    _check_counts(0, workers=workers or 0)
     try:
         plan = read(eval_envs)
     except Unreadable as why:

@@ -183,6 +183,7 @@ def experts() -> Iterator[Experts]:
         ({"evaluation_episodes": -1}, "evaluation_episodes: got -1"),
         ({"adaptation_steps": -1}, "adaptation_steps: got -1, wanted a whole number, 0 or more"),
         ({"adaptation_episodes": "2"}, "adaptation_episodes: got '2'"),
+        ({"workers": -1}, "workers: got -1"),
     ],
 )
 def test_counts_are_whole_numbers(experts: Experts, counts: dict[str, Any], got: str) -> None:
