@@ -211,7 +211,10 @@ def check_begun(connection: sa.Connection, folder: Path) -> None:
         known = sa.select(tables.about.c.name, tables.about.c.value)
         found = {row.name: row.value for row in connection.execute(known)} if names else {}
     if not found:
-        raise UsageError(f"{folder} holds no run: it was interrupted before it began")
+        raise UsageError(
+            f"{folder} holds no run: it was interrupted before it began; begin it again, "
+            f"by `reglue bench … --out {folder}`"
+        )
     if found.get("format") != str(FORMAT):
         raise UsageError(
             f"{folder}: got ledger format {found.get('format')}, wanted {FORMAT}: "

@@ -117,5 +117,5 @@ def _ours(folder: Path, error: BaseException | None) -> ReglueError:
             "choose a folder on a local disk"
         )
     if code == sqlite3.SQLITE_NOTADB:
-        return RunDamaged(f"{folder / FILE} is not a ledger, or is damaged: {words}")
+        return damaged(folder, f"it is not a ledger: {words}")
     return damaged(folder, words)

@@ -81,7 +81,9 @@ class Ledger(LedgerReader):
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
-            raise UsageError(f"{folder} cannot be made: {error}") from error
+            raise UsageError(
+                f"{folder} cannot be made: {error.strerror}; choose another --out"
+            ) from error
         file = folder / FILE
         if file.is_dir():
             raise UsageError(f"{file} is a folder; choose another --out")

@@ -138,21 +138,6 @@ def program_on_a_lane(server: GlueServer, channel: grpc.Channel, closing: ExitSt
     return lane
 
 
-def test_a_look_at_who_floods_faster_than_one_reads_has_an_end(
-    closing: ExitStack, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server = closing.enter_context(GlueServer(places={"experiment": 1}))
-    channel = closing.enter_context(grpc.insecure_channel(server.address))
-    program_on_a_lane(server, channel, closing)
-    port = server.next("experiment", PATIENCE_S)
-    assert port is not None
-    monkeypatch.setattr(lane_line.LaneLine, "take", lambda *_: AGAIN)
-    looking = threading.Thread(target=lambda: port.is_gone, daemon=True)
-    looking.start()
-    looking.join(PATIENCE_S)
-    assert not looking.is_alive()
-
-
 def test_a_program_that_floods_its_unix_socket_keeps_nobody_from_joining(
     closing: ExitStack,
 ) -> None:
@@ -167,15 +152,11 @@ def test_a_look_at_a_program_takes_in_a_few_of_its_messages(closing: ExitStack) 
     """Else one that sends as fast as they are read would be looked at for ever."""
     server = closing.enter_context(GlueServer(places={"experiment": 1}))
     channel = closing.enter_context(grpc.insecure_channel(server.address))
-    ticket = ask(channel, token=server.token, role=lobby_pb2.ROLE_EXPERIMENT)
-    lane = closing.enter_context(RawLane(ticket))
-    lane.send(experiment_pb2.ExperimentCall(hello=hello_of(ticket)).SerializeToString())
-    lane.hear()
+    lane = program_on_a_lane(server, channel, closing)
     port = server.next("experiment", PATIENCE_S)
     assert port is not None
-    again = experiment_pb2.ExperimentCall(seq=7)
     farewell = experiment_pb2.ExperimentCall(farewell=session_pb2.Farewell(reason="that was all"))
-    said = [each.SerializeToString() for each in (*[again] * 100, farewell)]
+    said = [each.SerializeToString() for each in (*[AGAIN] * 100, farewell)]
     lane.socket.sendall(b"".join(map(frame, said)))
     assert not port.is_gone
     until(lambda: port.is_gone, "all was taken in")
