@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from reglue.errors import StorageFailed
+from reglue.errors import StorageFailed, UsageError
 from reglue_bench.cli.bench import main as bench
 from reglue_bench.cli.report import main as report
 from reglue_bench.cli.watch import main as watch
@@ -128,6 +128,18 @@ def test_a_reader_sees_one_moment_while_the_run_goes_on(tmp_path: Path) -> None:
 def rows(folder: Path) -> list[object]:
     with LedgerReader(folder) as reader:
         return list(reader.rows())
+
+
+def test_a_run_that_goes_on_is_copied_with_its_journal(tmp_path: Path) -> None:
+    for name in ("run", "both", "one"):
+        (tmp_path / name).mkdir()
+    with going_on(tmp_path / "run"):
+        for file in (tmp_path / "run").glob(f"{FILE}*"):
+            shutil.copy(file, tmp_path / "both")
+        shutil.copy(tmp_path / "run" / FILE, tmp_path / "one")
+    assert len(rows(tmp_path / "both")) == 3
+    with pytest.raises(UsageError, match=f"copied without {FILE}-wal"):
+        rows(tmp_path / "one")
 
 
 def test_a_finished_run_is_one_file_that_can_be_copied(tmp_path: Path) -> None:

@@ -212,8 +212,9 @@ def check_begun(connection: sa.Connection, folder: Path) -> None:
         found = {row.name: row.value for row in connection.execute(known)} if names else {}
     if not found:
         raise UsageError(
-            f"{folder} holds no run: it was interrupted before it began; begin it again, "
-            f"by `reglue bench … --out {folder}`"
+            f"{folder} holds no run: it was interrupted before it began (begin it again, by "
+            f"`reglue bench … --out {folder}`), or {FILE} was copied without {FILE}-wal, which "
+            "holds what a run that goes on, or was killed, wrote last (copy both)"
         )
     if found.get("format") != str(FORMAT):
         raise UsageError(
