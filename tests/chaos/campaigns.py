@@ -45,7 +45,7 @@ _MOST_MB = 1024  # of a run that strangers flood
 
 
 def kills(rng: random.Random, folder: Path) -> None:
-    """kill -9 of the run, a worker or its agent: rows are none lost, doubled or different."""
+    """kill -9 of the run, a worker or its agent: no row is lost, doubled or changed."""
     with commanded(words_of(folder / "run")) as command:
         victim = rng.choice(["run", "worker", "agent"])
         if rng.random() < 0.8:
@@ -112,6 +112,8 @@ def floods(rng: random.Random, folder: Path) -> None:
             over.set()
             for stranger in strangers:
                 stranger.join(20.0)
+        if any(stranger.is_alive() for stranger in strangers):
+            raise Broken(f"{flood.__name__}: a stranger's call is not ended")
         check_exit(run, {0})
         if most_kb > 1024 * _MOST_MB:
             raise Broken(f"{flood.__name__}: got {most_kb // 1024} MB, wanted {_MOST_MB} at most")

@@ -37,7 +37,7 @@ def in_turn(wanted: Iterable[Cell], unit: int = 0) -> NextOrder:
 class Follower(Agent):
     """Each row's action depends on that row alone: its observation and its start's seed."""
 
-    adapts = True  # though it does not: it is judged as it is
+    adapts = True  # so that meta-learning takes it; it learns nothing
 
     def agent_init(self, spec: TaskSpec) -> None:
         self._seeds = np.zeros(spec.slots)
@@ -60,7 +60,7 @@ class Follower(Agent):
 class Scripted(Agent):
     """Answers each turn by `answer`, and keeps the turns and ends it saw."""
 
-    adapts = True  # though it does not: it is judged as it is
+    adapts = True  # so that meta-learning takes it; it learns nothing
 
     def __init__(self, answer: Callable[..., Any]) -> None:
         self.answer = answer

@@ -1,4 +1,4 @@
-"""Idea 3: what an agent is sent depends on nothing that it must not know.
+"""What an agent is sent depends on nothing that it must not know.
 
 The same agent plays the same run under two sets of secrets, by hand and by a benchmark's
 procedures, and all bytes that it is sent are compared.
@@ -209,7 +209,7 @@ def test_a_different_start_seed_is_a_different_byte() -> None:
 class Still(Agent):
     """Acts the same whatever it is sent."""
 
-    adapts = True  # though it does not: it is judged as it is
+    adapts = True  # so that meta-learning takes it; it learns nothing
 
     def agent_start(self, observations, starts):  # type: ignore[no-untyped-def]
         return np.zeros((len(starts), 1))

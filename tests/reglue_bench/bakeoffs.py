@@ -11,6 +11,9 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
+from reglue_bench.bakeoff import Bakeoff, Entrant, read_bakeoff
+from reglue_bench.result import Result
+from reglue_bench.watching import Unwatched, Watcher
 from tests.reglue_bench.toys import AGENTS, Seeded
 
 GATED = f"{Path(__file__)}:Gated"
@@ -60,6 +63,27 @@ class Gated(Seeded):
         while self._starts > self._after and not self._gate.exists():
             time.sleep(0.01)
         return super().agent_start(observations, starts)
+
+
+class Quiet:
+    """Nobody looks on."""
+
+    def watcher(self, entrant: Entrant) -> Watcher:
+        return Unwatched()
+
+    def told(self, entrant: Entrant, result: Result) -> None:
+        pass
+
+
+def bake(
+    path: Path, *, resume: bool = False, at_once: int = 1, **hosting: Any
+) -> dict[str, Result]:
+    """Play the bake-off of a file in this process; the results by agent."""
+    said: list[str] = []
+    entrants = read_bakeoff(path, hosting)
+    with Bakeoff(entrants, path.parent / "out", said.append, at_once=at_once) as bakeoff:
+        bakeoff.prepare(Unwatched(), resume=resume)
+        return {entrant.name: result for entrant, result in bakeoff.play(Quiet())}
 
 
 def command(path: Path, *arguments: str) -> list[str]:

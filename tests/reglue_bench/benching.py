@@ -107,12 +107,14 @@ def commanded(words: list[str]) -> Iterator[Command]:
 @contextmanager
 def orphans_come_here() -> Iterator[None]:
     """Descendants whose parent dies become children of this process."""
-    prctl, subreaper = ctypes.CDLL(None).prctl, 36
-    prctl(subreaper, 1, 0, 0, 0)
+    prctl, set_subreaper, get_subreaper = ctypes.CDLL(None).prctl, 36, 37
+    before = ctypes.c_int()
+    prctl(get_subreaper, ctypes.byref(before), 0, 0, 0)
+    prctl(set_subreaper, 1, 0, 0, 0)
     try:
         yield
     finally:
-        prctl(subreaper, 0, 0, 0, 0)
+        prctl(set_subreaper, before.value, 0, 0, 0)
 
 
 def resumed_rows(folder: Path, *more: str) -> list[tuple[Any, ...]]:

@@ -5,21 +5,19 @@ from __future__ import annotations
 import re
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from reglue.errors import PlanDiffers, RunExists, UsageError
-from reglue_bench.bakeoff import Bakeoff, Entrant, read_bakeoff
 from reglue_bench.comparison import compare_all
 from reglue_bench.report.words import p_value, points
-from reglue_bench.result import Result, read_result
-from reglue_bench.watching import Unwatched, Watcher
+from reglue_bench.result import read_result
 from tests.leftovers import nothing_left
 from tests.reglue_bench.bakeoffs import (
     BENCHMARK,
     TIMEOUT_S,
     agent,
+    bake,
     command,
     surroundings,
     write,
@@ -27,25 +25,6 @@ from tests.reglue_bench.bakeoffs import (
 from tests.reglue_bench.toys import cells, joining, rows
 
 STILL = '[agents.still]\nagent = "constant"\n'
-
-
-class Quiet:
-    """Nobody looks on."""
-
-    def watcher(self, entrant: Entrant) -> Watcher:
-        return Unwatched()
-
-    def told(self, entrant: Entrant, result: Result) -> None:
-        pass
-
-
-def bake(path: Path, *, resume: bool = False, at_once: int = 1, **hosting: Any) -> dict[str, Any]:
-    """Play the bake-off of a file in this process; the results by agent."""
-    said: list[str] = []
-    entrants = read_bakeoff(path, hosting)
-    with Bakeoff(entrants, path.parent / "out", said.append, at_once=at_once) as bakeoff:
-        bakeoff.prepare(Unwatched(), resume=resume)
-        return {entrant.name: result for entrant, result in bakeoff.play(Quiet())}
 
 
 @pytest.fixture(autouse=True)
@@ -84,10 +63,11 @@ def test_the_table_and_the_page_are_those_of_the_report(tmp_path: Path) -> None:
     for place in (1, 2):
         each = found[place, 0]
         assert each.interval95 is not None
+        assert each.p_holm is not None
         for figure in (
             points(each.difference),
             " to ".join(map(points, each.interval95)),
-            p_value(each.p_holm or 0.0),
+            p_value(each.p_holm),
         ):
             assert figure in done.stdout
             assert figure in page.decode()

@@ -89,19 +89,20 @@ STRATEGIES = [
 ]
 
 
-def test_leaving_bad_runs_never_raises_the_score(monkeypatch: pytest.MonkeyPatch) -> None:
-    """200 tries: no score, or one that is no better than that of playing on."""
-    if Path("/dev/shm").is_dir():  # ledgers sync at each commit, which a disk takes its time for
-        monkeypatch.setattr("tempfile.tempdir", "/dev/shm")
-    left = 0
-    for seed in range(200):
+def test_leaving_bad_runs_never_raises_the_score() -> None:
+    """60 tries: no score, or one that is no better than that of playing on."""
+    left = scored = 0
+    for seed in range(60):
         kind, how = STRATEGIES[seed % len(STRATEGIES)]
         played = online(evaluated(Random(seed))).performance
         found = online(evaluated(kind(seed, how, bar=0.0)))
         assert played is not None
         left += len(found.completed) < len(found.runs)
-        assert found.performance is None or found.performance <= played, (seed, kind, how)
-    assert left > 100
+        if found.performance is not None:
+            scored += 1
+            assert found.performance <= played, (seed, kind, how)
+    assert left > 30
+    assert scored > 30
 
 
 def test_an_abandoned_run_is_worth_the_least_that_a_run_can_come_to() -> None:
@@ -161,7 +162,9 @@ def test_a_worst_performance_may_be_declared() -> None:
 
 def test_a_fault_is_worth_no_more_than_the_worst_run_whatever_was_declared() -> None:
     found = online(evaluated(LeavesAtOnce(0, "abandons", bar=0.0), worst_performance=50))
-    assert found.runs[0].performance == min(run.performance or 0 for run in found.completed)
+    completed = [run.performance for run in found.completed if run.performance is not None]
+    assert len(completed) == 2
+    assert found.runs[0].performance == min(completed)
 
 
 def test_who_has_no_score_is_neither_ranked_nor_called_better() -> None:

@@ -112,11 +112,14 @@ def test_an_interval_that_leaves_0_out_says_why_its_pair_is_not_told_apart() -> 
         [(n, make_result(Play(label=n, rate=r, tasks=["t"], goals=200))) for n, r in rates.items()],
         seed=0,
     )
+    told = []
     for row in view.rows[1:]:
         low, high = (each.removesuffix(" ") for each in row.difference_interval.split(" to "))
         leaves_out = low.startswith("+") or high.startswith("−")
         explained = any(f"interval of {row.name} and a leaves 0 out" in n for n in view.notes)
         assert explained == (leaves_out and float(row.p_value.replace("< ", "")) >= 0.05)
+        told.append(explained)
+    assert {*told} == {True, False}
 
 
 def verdicts(*results: Result) -> list[str]:

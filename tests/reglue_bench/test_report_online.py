@@ -120,12 +120,11 @@ def test_where_no_run_was_completed_there_is_a_table_and_no_empty_axis(tmp_path:
     assert ("details", {"open": None}) in page.elements
 
 
-def test_the_lines_of_a_bar_are_explained(tmp_path: Path) -> None:
+def test_the_thin_line_the_bold_line_and_the_band_are_explained(tmp_path: Path) -> None:
     legend = "A thin line is one run, the bold line the mean over runs, the band its 95 % interval."
     assert read(tmp_path, learned()).text.count(legend) == 1
-    assert (
-        read(tmp_path, *three()).text.count(legend) == 3
-    )  # two agents without a lost run, and the table
+    # One for each of the two agents with a score, one for the table.
+    assert read(tmp_path, *three()).text.count(legend) == 3
 
 
 def test_the_numbers_of_every_run_stand_in_a_table(tmp_path: Path) -> None:

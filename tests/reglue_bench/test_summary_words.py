@@ -7,7 +7,6 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from reglue_bench.report.plots import run_plots
 from reglue_bench.result import Ending, Result
 from reglue_bench.summary import ended, notes, print_summary
 from reglue_bench.words import milliseconds
@@ -32,7 +31,7 @@ def test_milliseconds_have_no_exponent(seconds: float, words: str) -> None:
     assert milliseconds(seconds) == words
 
 
-def test_where_nothing_was_completed_no_success_of_that_is_told() -> None:
+def test_a_run_without_a_completed_episode_tells_no_success_rate() -> None:
     result = make_result(Play(tasks=["t"], goals=3, missing=3))
     [line] = [each for each in notes(result) if each.startswith("PARTIAL")]
     assert line.endswith("and none was completed")
@@ -56,9 +55,3 @@ def test_how_it_ended_is_said_once() -> None:
     assert ended(Ending(status="agent_error", what="KeyError: coffee")) == (
         "agent_error: KeyError: coffee"
     )
-
-
-def test_without_a_success_there_is_no_plot_of_steps_to_it() -> None:
-    shown, hidden = (run_plots(make_result(Play(rate=rate)), prefix="r") for rate in (2.0, -1.0))
-    assert "r-steps" in [plot.id for plot in shown]
-    assert "r-steps" not in [plot.id for plot in hidden]

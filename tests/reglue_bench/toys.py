@@ -136,7 +136,7 @@ class Learner(Agent):
 class Seeded(Agent):
     """Draws every action from its start seed alone, so that slots do not matter."""
 
-    adapts = True  # though it does not: it is judged as it is
+    adapts = True  # so that meta-learning takes it; it learns nothing
 
     def agent_init(self, spec: TaskSpec) -> None:
         self._chance: dict[int, np.random.Generator] = {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,7 @@ import pytest
 from env_adapters.configs.environments import configured
 from env_adapters.curricula import Curriculum, make_curriculum
 from reglue.errors import UsageError
-
-by_episodes: Any = partial(make_curriculum, episodic=True)
+from tests.env_adapters.curricula.scripted import by_episodes
 
 CHEETAH = "gymnasium:HalfCheetah-v5"
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from env_adapters.curricula import NamedEnv
+from env_adapters.curricula import NamedEnv, make_curriculum
+
+by_episodes: Any = partial(make_curriculum, episodic=True)
 
 
 class Scripted(gymnasium.Env[Any, Any]):

@@ -6,21 +6,18 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import gymnasium
 import pytest
 
-from env_adapters.curricula import Curriculum, make_curriculum
+from env_adapters.curricula import Curriculum
 from env_adapters.suites import suite_name
 from reglue import Phase
 from reglue.errors import UsageError
 from reglue.worlds import Cell
-from tests.env_adapters.curricula.scripted import Scripted
-
-by_episodes: Any = partial(make_curriculum, episodic=True)
+from tests.env_adapters.curricula.scripted import Scripted, by_episodes
 
 ID = "Counted-v0"
 

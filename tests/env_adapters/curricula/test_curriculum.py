@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,7 @@ from gymnasium.utils.env_checker import check_env
 from env_adapters.curricula import NamedEnv, make_curriculum
 from env_adapters.curricula.timeline import Timeline
 from reglue.errors import UsageError
-from tests.env_adapters.curricula.scripted import Scripted, episodes, named
-
-by_episodes: Any = partial(make_curriculum, episodic=True)
+from tests.env_adapters.curricula.scripted import Scripted, by_episodes, episodes, named
 
 
 def names(env: Any, count: int) -> list[Any]:

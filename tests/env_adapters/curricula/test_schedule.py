@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import pytest
@@ -10,9 +9,7 @@ from gymnasium import spaces
 
 from env_adapters.curricula import make_curriculum
 from reglue.errors import UsageError
-from tests.env_adapters.curricula.scripted import Scripted, named
-
-by_episodes: Any = partial(make_curriculum, episodic=True)
+from tests.env_adapters.curricula.scripted import Scripted, by_episodes, named
 
 CAR = "gymnasium:MountainCar-v0"
 

@@ -83,7 +83,7 @@ def test_no_drawn_goal_and_no_start_is_in_a_wall() -> None:
         assert (np.abs(places) <= 4).all()
 
 
-def test_a_square_without_walls_draws_what_it_drew() -> None:
+def test_the_shape_none_is_no_walls() -> None:
     wanted = Point2D().reset(seed=5)[0]
     got = Point2D(walls="none").reset(seed=5)[0]
     assert {name: each.tolist() for name, each in got.items()} == {
