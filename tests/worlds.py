@@ -274,9 +274,8 @@ class Strolling(Walk):
 class Hanging(Corridor):
     """A corridor that hangs at step 3, as long as the file `fuse` has marks.
 
-    Each time removes one mark (a byte) first. It hangs as `how` says: `sleep`; `catch`,
-    which catches every exception, also Ctrl-C's; or `native`, in code that keeps Python's
-    lock.
+    Each time removes one mark (a byte) first. It hangs as `how` says: `sleep`, or `catch`,
+    which catches every exception, also Ctrl-C's.
     """
 
     def __init__(self, *, fuse: str, how: str = "sleep", **corridor: object) -> None:

@@ -128,7 +128,7 @@ class Actor(Agent):
         self.calls: list[Any] = []
         self.turns: list[Turn] = []
         self.fault = ""
-        self.sends_too_many = False  # its SDK's mistake: this one would refuse to
+        self.sends_too_many = False  # as a faulty SDK does; ours refuses
         self.broken = ""  # a routine that raises
         self._acting: set[int] = set()
 

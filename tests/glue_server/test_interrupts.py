@@ -91,7 +91,7 @@ def test_what_may_be_interrupted_within_such_lines_is_ended_by_the_first() -> No
 
     with uninterrupted():
         assert interruptible(play)
-        press()  # and the second one waits, for ever
+        press()  # the second one is dropped
         done.append("closed")
     assert done == ["closed"]
 

@@ -1,16 +1,15 @@
 """What an agent is sent depends on nothing that it must not know.
 
-The same agent plays the same run under two sets of secrets, by hand and by a benchmark's
-procedures, and all bytes that it is sent are compared.
+The same agent plays the same run under two sets of secrets, and all bytes that it is sent are
+compared; tests/reglue_bench/test_procedures_secrets.py does so with a benchmark's procedures.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-import numpy as np
 import pytest
 
 from env_adapters import Cell
@@ -20,15 +19,11 @@ from glue_server.rpc.line import StreamLine
 from glue_server.rpc.stream_port import StreamPort
 from reglue import Agent, Phase, TaskSpec
 from reglue.calls import UNLIMITED, Budget, Call, Hello, Init, Reply
-from reglue.errors import AgentFault, BadReply
+from reglue.errors import BadReply
 from reglue.player import hello, play
 from reglue.v1 import agent_pb2 as pb
 from reglue.wire.agent_messages import decode_call, encode_reply
-from reglue_bench.keys import Submission, cell_key
-from reglue_bench.plan import PlanCell
-from reglue_bench.procedures import Todo, procedure_of
 from tests.glue_server.playing import Follower
-from tests.reglue_bench.toys import corridor_plan
 from tests.worlds import Corridor
 
 
@@ -201,77 +196,3 @@ def test_a_different_start_seed_is_a_different_byte() -> None:
         list(glue.play(lambda slot, order=order: next(order, None), Phase.EVALUATE))  # type: ignore[misc]
     starts = [pb.AgentCall.FromString(each).turn for each in (tap.sent[1], tap.sent[3])]
     assert starts[0] != starts[1]
-
-
-# Procedures under a host's secrets.
-
-
-class Still(Agent):
-    """Acts the same whatever it is sent."""
-
-    adapts = True  # so that meta-learning takes it; it learns nothing
-
-    def agent_start(self, observations, starts):  # type: ignore[no-untyped-def]
-        return np.zeros((len(starts), 1))
-
-    def agent_step(self, rewards, observations, steps):  # type: ignore[no-untyped-def]
-        return np.zeros((len(steps), 1))
-
-
-class OneAgent:
-    """Who plays a procedure here."""
-
-    def __init__(self, glue: SlotGlue) -> None:
-        self._glue = glue
-
-    def fresh(self) -> SlotGlue:
-        return self._glue
-
-    def explain(self, fault: AgentFault) -> str:
-        return str(fault)
-
-    def go_on(self, fault: AgentFault) -> None:
-        raise fault
-
-
-def played_under(secret: str, procedure: str, names: str) -> tuple[list[bytes], list[str]]:
-    """All that an agent is sent in a run whose tasks look alike, and the tasks that it plays."""
-    solved = {name: [2] * 3 for name in names.split()}
-    plan = corridor_plan(procedure, solved=solved, slots=4, reveal_tasks=False)
-    submission = Submission.new(plan.seed, secret)
-    plan = replace(plan, order_key=submission.order.hex())
-    tap, clock, tasks = Tap(Still()), itertools.count(), list[str]()
-    glue = SlotGlue(
-        tap,
-        LocalPool(Corridor(solved=solved), 4),
-        timeouts=Timeouts(first_step_s=1.0, step_s=1.0),
-        clock=lambda: float(next(clock)),
-    )
-
-    def order(unit: int, cell: PlanCell) -> Order:
-        asked: Order = plan.order(unit, cell, submission.starts, cell_key(secret))
-        tasks.append(asked.cell.task)
-        return asked
-
-    made = procedure_of(plan)
-    todo = [Todo(unit, 0) for unit in range(made.units)]
-    made.play(OneAgent(glue), todo, order=order, record=lambda *_: None, watch=lambda *_: None)
-    return tap.sent, tasks
-
-
-@pytest.mark.parametrize("procedure", ["multi-task", "meta-learning"])
-def test_under_two_secrets_nothing_but_start_seeds_differs(procedure: str) -> None:
-    """Not the order of trials, nor how many bytes a message has."""
-    one, tasks = played_under("a host's first secret", procedure, "a b c")
-    other, others = played_under("a host's other secret", procedure, "attic kitchen yard")
-    places = {"attic": "a", "kitchen": "b", "yard": "c"}
-    assert tasks != [places[task] for task in others]
-    assert [len(each) for each in one] == [len(each) for each in other]
-    assert one != other
-    assert [without_seeds(each) for each in one] == [without_seeds(each) for each in other]
-
-
-def without_seeds(sent: bytes) -> bytes:
-    message = pb.AgentCall.FromString(sent)
-    del message.turn.start_seeds[:]
-    return message.SerializeToString()

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -243,14 +244,17 @@ def test_an_episode_that_always_hangs_is_given_up_alone(
     assert "3 workers died, or hung," in rows[0].detail
 
 
-def test_an_agent_that_thinks_for_long_makes_no_worker_late(make_pool: MakePool) -> None:
+def test_an_agent_that_thinks_for_long_makes_no_worker_late(
+    make_pool: MakePool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its answer has come, and nobody has looked."""
-    pool = make_pool(slots=1, workers=1, waits={"timeout_s": 2.0})
+    pool = make_pool(slots=1, workers=1, waits={"timeout_s": 100.0})
     before = pool.processes
     pool.send(start(cell()))
     (channel,) = pool.filenos()
     assert select.select([channel], [], [], 60.0)[0]
-    time.sleep(2.5)
+    later = time.monotonic() + 1000.0
+    monkeypatch.setattr("glue_server.pool.time", SimpleNamespace(monotonic=lambda: later))
     assert pool.is_ready()
     assert pool.processes == before
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from reglue_bench.result import read_result
+from tests.reglue_bench.bakeoffs import wait_for_rows
 from tests.reglue_bench.benching import bench_words, commanded, resumed_rows
 from tests.reglue_bench.toys import rows
 from tests.waiting import until
@@ -26,10 +27,10 @@ def test_a_run_that_is_interrupted_ends_soon_and_resumes_to_the_same_rows(
     """One that stays has to be ended by force, which takes a while that a second one hits."""
     folder = tmp_path / "run"
     with commanded(
-        bench_words(folder, "Slow", "--workers", "1", agent=agent, pause_s=0.02)
+        bench_words(folder, "Slow", "--workers", "1", agent=agent, pause_s=0.05)
     ) as command:
         command.wait_for("0 of 30 episodes are done")
-        time.sleep(0.2)  # into the play
+        wait_for_rows(folder, 1)
         command.process.send_signal(signal.SIGINT)
         for gap_s in gaps_s:
             time.sleep(gap_s)

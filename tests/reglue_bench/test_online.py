@@ -22,7 +22,7 @@ from reglue_bench.result import LearningRun, OnlineScore, Result
 from reglue_bench.run import Request, carry_out, check_same
 from reglue_bench.settings import Settings
 from reglue_bench.watching import Unwatched
-from tests.reglue_bench.toys import Learner, Seeded, online_plan, play
+from tests.reglue_bench.toys import Interrupts, Learner, Seeded, online_plan, play
 
 
 def score_of(result: Result) -> OnlineScore:
@@ -214,18 +214,6 @@ def test_rows_are_the_same_in_worker_processes(tmp_path: Path) -> None:
     play(tmp_path / "here", plan, Seeded())
     play(tmp_path / "there", plan, Seeded(), workers=1)
     assert kept(tmp_path / "here") == kept(tmp_path / "there")
-
-
-class Interrupts(Unwatched):
-    """Interrupts after a number of outcomes, as Ctrl-C does."""
-
-    def __init__(self, after: int) -> None:
-        self._left = after
-
-    def outcome(self, outcome: Outcome, phase: str) -> None:
-        self._left -= 1
-        if not self._left:
-            raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize("parameters", [{"episodes": 4}, {"steps": 18}])

@@ -10,6 +10,7 @@ import reglue
 from reglue_bench.evaluation import resume
 from reglue_bench.result import read_result
 from reglue_bench.watching import Unwatched
+from tests.reglue_bench.remote import Unheard
 from tests.reglue_bench.test_online import kept, score_of, statuses
 from tests.reglue_bench.test_run_agents import waiting_run
 from tests.reglue_bench.toys import Learner, joining, online_plan, play
@@ -56,7 +57,7 @@ def test_a_process_that_is_lost_ends_its_run_and_the_next_has_another(
 
 
 def test_what_a_lost_process_printed_last_is_told(tmp_path: Path) -> None:
-    fuse, hears = tmp_path / "fuse", Hears()
+    fuse, hears = tmp_path / "fuse", Unheard()
     fuse.touch()
     command = joining(f"FailsOnce --agent-arg fuse={fuse} --agent-arg how=exits")
     play(tmp_path / "run", online_plan(runs=2), watcher=hears, agent_cmd=command)
@@ -97,21 +98,11 @@ def test_an_agent_that_dialled_in_plays_all_runs_from_its_init(tmp_path: Path) -
     assert online.runs[0].line == online.runs[1].line
 
 
-class Hears(Unwatched):
-    """Keeps what is said."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def say(self, text: str) -> None:
-        self.said.append(text)
-
-
 def test_the_same_fault_again_and_again_from_the_first_run_ends_the_benchmark(
     tmp_path: Path,
 ) -> None:
     """What it printed is told once and at the end, and not for each of thirty runs."""
-    hears = Hears()
+    hears = Unheard()
     result = play(
         tmp_path, online_plan(runs=30), watcher=hears, agent_cmd=joining("Exits"), sandbox="none"
     )
@@ -125,7 +116,7 @@ def test_the_same_fault_again_and_again_from_the_first_run_ends_the_benchmark(
 
 def test_the_same_fault_after_a_run_that_was_played_is_counted(tmp_path: Path) -> None:
     """Faults that come now and then are the agent's nature."""
-    hears = Hears()
+    hears = Unheard()
     command = joining(f"Fading --agent-arg marks={tmp_path / 'marks'}")
     result = play(tmp_path / "run", online_plan(runs=5), watcher=hears, agent_cmd=command)
     assert statuses(score_of(result).runs) == ["ok"] + ["agent_error"] * 4

@@ -300,6 +300,7 @@ def test_a_folder_that_holds_a_run_is_refused_before_the_wait(tmp_path: Path) ->
         ({"one_hot": True}, "--one-hot is for Meta-World's"),
         ({"episodes": 3, "steps": 3}, "counted in one of them"),
         ({"slots": 2}, "one episode after another"),
+        ({"listen": "0.0.0.0:0"}, "--insecure"),
     ],
 )
 def test_what_cannot_be_is_refused_before_the_wait(options: dict[str, Any], words: str) -> None:

@@ -21,7 +21,7 @@ from reglue_bench.run import Request, begin, carry_out, check_same
 from reglue_bench.settings import Settings, read_settings
 from reglue_bench.watching import Unwatched
 from tests.reglue_bench.ledgers import change_fact
-from tests.reglue_bench.toys import Seeded, corridor_plan, joining, play, rows
+from tests.reglue_bench.toys import Interrupts, Seeded, corridor_plan, joining, play, rows
 
 # Rows depend on the plan alone.
 
@@ -77,18 +77,6 @@ def test_nothing_is_simulated_that_is_not_counted(tmp_path: Path) -> None:
 
 
 # What was finished is kept; what was not is played later.
-
-
-class Interrupts(Unwatched):
-    """Interrupts after a number of outcomes, as Ctrl-C does."""
-
-    def __init__(self, after: int) -> None:
-        self._left = after
-
-    def outcome(self, outcome: Outcome, phase: str) -> None:
-        self._left -= 1
-        if not self._left:
-            raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize("procedure", ["multi-task", "meta-learning"])

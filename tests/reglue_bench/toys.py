@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from env_adapters import SuiteName
+from glue_server import Outcome
 from reglue import Agent, Ends, Starts, Steps, TaskSpec
 from reglue.spec import Arrays
 from reglue_bench.evaluation import start
@@ -100,6 +101,18 @@ def cells(result: Result) -> list[tuple[Any, ...]]:
 def joining(name: str) -> str:
     """A program that dials in with one of the test's agents."""
     return f"{sys.executable} -m reglue join {AGENTS}:{name}"
+
+
+class Interrupts(Unwatched):
+    """Interrupts after a number of outcomes, as Ctrl-C does."""
+
+    def __init__(self, after: int) -> None:
+        self._left = after
+
+    def outcome(self, outcome: Outcome, phase: str) -> None:
+        self._left -= 1
+        if not self._left:
+            raise KeyboardInterrupt
 
 
 class Learner(Agent):

@@ -43,5 +43,5 @@ def test_the_agent_and_the_environment_play(tmp_path: Path) -> None:
     reaching = evaluate("MT1:reach-v3", agent=f"{tmp_path / 'my_agent.py'}:MyAgent", num_episodes=2)
     assert reaching.mean_success_rate == 1.0
     world = f"online:{tmp_path / 'my_env.py'}:MyWorld"
-    for given in ({}, {"environment_args": {"size": 8}}):
-        assert evaluate(world, agent="random", runs=2, episodes=3, **given).complete
+    for size in ({}, {"size": 8}):
+        assert evaluate(world, agent="random", runs=2, episodes=3, environment_args=size).complete

@@ -89,7 +89,7 @@ def test_what_is_no_socket_is_not_opened(short_path: Path, kind: str) -> None:
             connect(Follower(), server.address, server.token, transport="unix")
 
 
-def test_a_limit_beyond_what_grpc_can_be_told_is_that() -> None:
+def test_a_message_limit_beyond_grpcs_own_becomes_grpcs() -> None:
     with GlueServer(transport="grpc") as server, ThreadPoolExecutor(1) as threads:
         for places in server._lobby._places.values():
             places.terms = replace(places.terms, max_message_bytes=2**32 - 1)

@@ -36,7 +36,7 @@ TENSOR = spec_pb2.TensorSpec(name="seen", dtype=spec_pb2.DTYPE_INT8, box=spec_pb
 
 @contextmanager
 def little() -> Iterator[None]:
-    """Fails if more than a moment or 300 kB are spent on a message of many entries."""
+    """Fails if more than 20 s or 300 kB are spent on a message of many entries."""
     tracemalloc.start()
     began = time.monotonic()
     try:
