@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -145,6 +146,8 @@ def test_a_run_that_goes_on_is_copied_with_its_journal(tmp_path: Path) -> None:
 def test_a_finished_run_is_one_file_that_can_be_copied(tmp_path: Path) -> None:
     play(tmp_path / "run", corridor_plan(), Seeded())
     assert sorted(each.name for each in (tmp_path / "run").glob(f"{FILE}*")) == [FILE]
+    with closing(sqlite3.connect(tmp_path / "run" / FILE)) as ledger:
+        assert ledger.execute("PRAGMA journal_mode").fetchone() == ("delete",)  # none beside it
     (tmp_path / "copy").mkdir()
     shutil.copyfile(tmp_path / "run" / FILE, tmp_path / "copy" / FILE)
     assert read_run(tmp_path / "copy") == read_run(tmp_path / "run")
