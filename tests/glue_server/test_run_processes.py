@@ -49,14 +49,25 @@ class Hub:
         self.address = found.group()
 
     def runs(self) -> list[int]:
-        """The ids of its runs' processes."""
+        """The ids of its runs' processes, once they run their own program.
+
+        To stop one before that would stop the front, which waits for it as it starts it.
+        """
         children = Path(f"/proc/{self.process.pid}/task").glob("*/children")
-        return sorted({int(pid) for each in children for pid in each.read_text().split()})
+        found = {pid for each in children for pid in each.read_text().split()}
+        return sorted(int(pid) for pid in found if "glue_server.run_process" in program_of(pid))
 
     def end(self) -> int:
         self.process.send_signal(signal.SIGINT)
         self.process.communicate(timeout=PATIENCE_S)
         return self.process.returncode
+
+
+def program_of(pid: str) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:  # it has ended meanwhile
+        return ""
 
 
 @pytest.fixture
