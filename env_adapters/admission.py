@@ -15,12 +15,12 @@ from typing import TypeAlias
 
 import numpy as np
 
-from reglue.calls import Phase
-from reglue.chance import Chance
+from reglue.environments.world import Cell, Restorable, Seeded, Step, Suite, World
 from reglue.errors import NotAdmitted
 from reglue.examples.random_agent import draw
+from reglue.messages.agent import Phase
+from reglue.rng import Chance
 from reglue.spec import Arrays, TaskSpec
-from reglue.worlds import Cell, Restorable, Seeded, Step, Suite, World
 
 Frame: TypeAlias = dict[str, tuple[str, bytes]]
 """What a start or a step gave, by field: how it reads, and its bits."""

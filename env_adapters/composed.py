@@ -10,9 +10,9 @@ from typing import Any
 
 from env_adapters.composed_world import ComposedWorld, KeptWorld, Sources
 from env_adapters.suites import SuiteName
+from reglue.environments.world import Restorable, Suite, World
 from reglue.errors import UnknownName, UsageError
 from reglue.spec import TaskSpec
-from reglue.worlds import Restorable, Suite, World
 
 
 class Composed:

@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from env_adapters.sealed import seal, unseal
+from reglue.environments.world import Cell, Rendered, Step, World
 from reglue.errors import UnknownName, UsageError
 from reglue.spec import Array, Arrays
-from reglue.worlds import Cell, Rendered, Step, World
 
 Sources: TypeAlias = dict[str, tuple[int, str, Sequence[int]]]
 """Of each task: the place of its suite, its name there, and the variants that are played."""
@@ -20,7 +20,7 @@ STATE = b"reglue.composed.state.1\n"
 
 
 class ComposedWorld:
-    """Plays the cells of any suite; see reglue.worlds."""
+    """Plays the cells of any suite; see reglue.environments.world."""
 
     def __init__(
         self, seen: Sequence[str], horizon: int, worlds: Mapping[int, Any], sources: Sources

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from env_adapters.arguments import check_whole
+from reglue.environments.world import Suite
 from reglue.errors import UnknownName
-from reglue.loading import check_arguments, find
-from reglue.worlds import Suite
+from reglue.tools.loading import check_arguments, find
 
 
 @dataclass(frozen=True, slots=True)

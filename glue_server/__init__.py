@@ -1,15 +1,15 @@
 """The glue: joins an agent and environments, in one process or many."""
 
-from glue_server.environment_port import EnvironmentPort, LocalEnvironmentPort
-from glue_server.episodes import Order, Outcome
-from glue_server.glue import Glue
-from glue_server.loop import NextOrder, Spent
-from glue_server.machine import Machine
-from glue_server.pool import LocalPool, Pool, PortPool
-from glue_server.port import AgentPort, LocalPort
-from glue_server.slot_glue import SlotGlue
+from glue_server.agent.port import AgentPort, LocalPort
+from glue_server.environment.pool import LocalPool, Pool, PortPool
+from glue_server.environment.port import EnvironmentPort, LocalEnvironmentPort
+from glue_server.environment.workers import WorkerPool
+from glue_server.episodes.loop import NextOrder, Spent
+from glue_server.episodes.order import Order, Outcome
+from glue_server.episodes.runner import SlotGlue
+from glue_server.routines.glue import Glue
+from glue_server.routines.machine import Machine
 from glue_server.timeouts import Timeouts
-from glue_server.workers import WorkerPool
 
 __all__ = [
     "AgentPort",

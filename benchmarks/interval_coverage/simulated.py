@@ -13,12 +13,12 @@ from typing import TypeAlias
 
 import numpy as np
 
-from reglue_bench.differences import Inference, of_success, student
-from reglue_bench.intervals import over_tasks, wilson
-from reglue_bench.measures import pointwise95, t_interval95
-from reglue_bench.result import Interval
-from reglue_bench.statistics import FloatArray
-from reglue_bench.training_seeds import (
+from reglue_bench.results.metrics import pointwise95, t_interval95
+from reglue_bench.results.result import Interval
+from reglue_bench.statistics.differences import Inference, of_success, student
+from reglue_bench.statistics.intervals import over_tasks, wilson
+from reglue_bench.statistics.success import FloatArray
+from reglue_bench.statistics.training_seeds import (
     LEAST_SEEDS,
     interval_of,
     iqm,

@@ -10,7 +10,7 @@ from reglue.errors import MissingExtra
 try:
     from reglue_bench.evaluation import evaluate
     from reglue_bench.evaluator import Evaluator
-    from reglue_bench.result import Result, read_result
+    from reglue_bench.results.result import Result, read_result
 except ModuleNotFoundError as error:
     raise MissingExtra("reglue_bench", "server", str(error.name)) from error
 

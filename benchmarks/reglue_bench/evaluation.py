@@ -6,16 +6,16 @@ import tempfile
 from pathlib import Path
 
 from reglue.errors import UsageError
-from reglue_bench.benchmarks import make_plan, split_name
-from reglue_bench.declared import WAIT, Declared
-from reglue_bench.ledger import Ledger
-from reglue_bench.partners import Partners
-from reglue_bench.plan import Plan
-from reglue_bench.result import Result
-from reglue_bench.run import Request, begin, carry_out, check_same
+from reglue_bench.plans.declared import WAIT, Declared
+from reglue_bench.plans.names import make_plan, split_name
+from reglue_bench.plans.plan import Plan
+from reglue_bench.results.result import Result
+from reglue_bench.runs.ledger import Ledger
+from reglue_bench.runs.peers import Partners
+from reglue_bench.runs.run import Request, begin, carry_out, check_same
+from reglue_bench.runs.trust import check_resumable
 from reglue_bench.settings import Settings, read_settings
-from reglue_bench.trust import check_resumable
-from reglue_bench.watching import Unwatched, Watcher
+from reglue_bench.terminal.observer import Unwatched, Watcher
 
 _PLAN_FIELDS = frozenset(Settings.model_fields) - {
     "agent",

@@ -9,13 +9,13 @@ from typing import Self
 
 from glue_server import Pool
 from reglue.errors import UsageError
-from reglue_bench.benchmarks import make_plan, split_name
-from reglue_bench.declared import WAIT
 from reglue_bench.evaluation import start
-from reglue_bench.result import Result
-from reglue_bench.run import WORKER_LOG, Request, pool_of
+from reglue_bench.plans.declared import WAIT
+from reglue_bench.plans.names import make_plan, split_name
+from reglue_bench.results.result import Result
+from reglue_bench.runs.run import WORKER_LOG, Request, pool_of
 from reglue_bench.settings import read_settings
-from reglue_bench.watching import Unwatched, Watcher
+from reglue_bench.terminal.observer import Unwatched, Watcher
 
 
 class Evaluator:

@@ -18,12 +18,12 @@ from pydantic import (
     model_validator,
 )
 
-from glue_server.cells import check_secret
-from glue_server.options import GRACE_S
-from glue_server.sandbox import SandboxName
+from glue_server.commands.options import GRACE_S
+from glue_server.processes.sandbox import SandboxName
+from glue_server.routines.seeds import check_secret
 from glue_server.timeouts import Timeouts
 from reglue.errors import BadArgument, UnknownName, UsageError
-from reglue.transport import Transport
+from reglue.net.transport import Transport
 
 Count = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]

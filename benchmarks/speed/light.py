@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from reglue import Actions, Agent, Box, Discrete, Step, TaskSpec, TensorSpec, Turn
+from reglue.environments.world import Cell
 from reglue.spec import Arrays
-from reglue.worlds import Cell
 
 NUMBERS = 4  # of an observation, float64, as cart-pole's
 IMAGE = (480, 480, 3)  # uint8

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reglue.calls import Phase
+from reglue.messages.agent import Phase
 from reglue.v1 import agent_pb2 as pb
 from speed.light import NUMBERS
 

@@ -12,8 +12,8 @@ from statistics import median
 from typing import NamedTuple
 
 from env_adapters.metaworld import ALL_TASKS, MetaWorld, draw_goals, task_set
-from reglue.calls import Phase
-from reglue.worlds import Cell
+from reglue.environments.world import Cell
+from reglue.messages.agent import Phase
 
 _GOALS = 2  # which take turns: each reset leads to another goal
 

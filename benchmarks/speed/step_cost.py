@@ -20,8 +20,8 @@ import numpy.typing as npt
 from env_adapters.metaworld import ALL_TASKS, MetaWorld
 from env_adapters.metaworld.fast import StandIn, stand_in
 from env_adapters.metaworld.library import metaworld, mujoco
-from reglue.calls import Phase
-from reglue.worlds import Cell
+from reglue.environments.world import Cell
+from reglue.messages.agent import Phase
 
 _STEPS = 60  # of an episode, each repetition
 _NOISE = 0.1

@@ -14,22 +14,22 @@ import numpy as np
 import numpy.typing as npt
 
 from glue_server import Glue
-from glue_server.checks import ActionChecks
+from glue_server.agent.actions import ActionChecks
 from reglue import Agent, TaskSpec, Turn
-from reglue.calls import Actions, Ends, Numbered, Phase, Starts, Steps
-from reglue.environment import Worlds
-from reglue.environment_calls import Play
-from reglue.player import play
+from reglue.agents.dispatch import play
+from reglue.environments.environment import Worlds
+from reglue.environments.world import Cell
+from reglue.messages.agent import Actions, Ends, Numbered, Phase, Starts, Steps
+from reglue.messages.environment import Play
 from reglue.spec import Arrays
 from reglue.v1 import agent_pb2
-from reglue.wire.agent_messages import decode_call, decode_reply, encode_call, encode_reply
+from reglue.wire.agent import decode_call, decode_reply, encode_call, encode_reply
 from reglue.wire.environment_bytes import (
     environment_call_from_bytes,
     environment_call_to_bytes,
     environment_reply_from_bytes,
     environment_reply_to_bytes,
 )
-from reglue.worlds import Cell
 from speed.light import Suite
 
 _REPETITIONS = 5  # the fastest counts: what else runs here only adds

@@ -23,7 +23,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from env_adapters.classic.world import ClassicWorld, Moved
-from reglue.chance import Chance
+from reglue.rng import Chance
 from reglue.spec import Arrays, Discrete, TaskSpec, TensorSpec
 
 ROWS, COLUMNS = 7, 10

@@ -15,7 +15,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from env_adapters.classic.world import ClassicWorld, Moved
-from reglue.chance import Chance
+from reglue.rng import Chance
 from reglue.spec import Arrays, Box, Discrete, TaskSpec, TensorSpec
 
 LEFT, GOAL = -1.2, 0.5  # positions; the valley's bottom is at -π/6

@@ -10,10 +10,10 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from env_adapters.sealed import seal, unseal
-from reglue.chance import Chance
+from reglue.environments.world import Cell, Step
 from reglue.errors import UnknownName, UsageError
+from reglue.rng import Chance
 from reglue.spec import Arrays, Discrete, TaskSpec
-from reglue.worlds import Cell, Step
 
 State = TypeVar("State", bound=tuple[float, ...])
 """What an environment remembers from step to step: a NamedTuple of numbers."""
@@ -67,7 +67,7 @@ class _Episode(Generic[State]):
 
 
 class ClassicWorld(Generic[State]):
-    """A World that is Restorable and Seeded; see reglue.worlds.
+    """A World that is Restorable and Seeded; see reglue.environments.world.
 
     All chance of an episode is `Chance(cell.seed, cell.repeat)`.
     """

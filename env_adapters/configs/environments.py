@@ -32,7 +32,7 @@ from env_adapters.gymnasium.library import make
 from env_adapters.gymnasium.suite_env import SuiteEnv
 from env_adapters.suites import suite_name
 from reglue.errors import UnknownName, UsageError
-from reglue.loading import check_arguments
+from reglue.tools.loading import check_arguments
 
 Env = gymnasium.Env[Any, Any]
 

@@ -12,7 +12,7 @@ from env_adapters.configs.values import inside
 from env_adapters.curricula.kept import can_be_kept
 from env_adapters.curricula.schedule import Entry, Interpolation, Pool
 from env_adapters.curricula.sources import Prepared, Source, Sources, standing
-from reglue.chance import Chance
+from reglue.rng import Chance
 
 _Choice: TypeAlias = "Source | tuple[_Choice, ...]"
 """A source, or a pool of choices."""

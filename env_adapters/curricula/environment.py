@@ -16,8 +16,8 @@ from env_adapters.curricula.cast import Cast
 from env_adapters.curricula.schedule import Entry
 from env_adapters.curricula.spaces import Actions, Fit, Observations, task_ids
 from env_adapters.curricula.timeline import Place, Timeline
-from reglue.chance import Chance
 from reglue.errors import UnknownName, UsageError
+from reglue.rng import Chance
 
 _SEEDS = 2**31  # some environments' own generators take no more
 _POOLS = 2**63  # keys of pools lie above those of episodes

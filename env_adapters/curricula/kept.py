@@ -14,9 +14,9 @@ import numpy as np
 from env_adapters.curricula.named_env import NamedEnv
 from env_adapters.gymnasium.insides import Insides, insides
 from env_adapters.gymnasium.suite_env import SuiteEnv
+from reglue.environments.world import Restorable
 from reglue.errors import UsageError
 from reglue.spec import Array, Arrays
-from reglue.worlds import Restorable
 
 _TIME_LIMIT = "_elapsed_steps"  # where the wrapper TimeLimit counts
 _WORDS = 6

@@ -12,9 +12,9 @@ from env_adapters.gymnasium.insides import Insides
 from env_adapters.gymnasium.snapshot import Snapshot, Standing, read_snapshot, read_standing
 from env_adapters.gymnasium.spaces import Tensors
 from env_adapters.gymnasium.world import Episode, Goals, World
-from reglue.chance import Chance
+from reglue.environments.world import Cell
 from reglue.errors import UsageError
-from reglue.worlds import Cell
+from reglue.rng import Chance
 
 _TIME_LIMIT = "_elapsed_steps"  # where the wrapper TimeLimit counts
 

@@ -12,10 +12,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from env_adapters.sealed import seal, unseal
-from reglue.calls import Phase
+from reglue.environments.world import Cell
 from reglue.errors import UsageError
+from reglue.messages.agent import Phase
 from reglue.spec import DTYPES, Array, Arrays
-from reglue.worlds import Cell
 
 Header: TypeAlias = Mapping[str, Any]
 

@@ -7,10 +7,10 @@ from typing import Any
 import gymnasium
 
 from env_adapters.gymnasium.spaces import Tensors, space_of
-from reglue.calls import Phase
+from reglue.environments.world import Cell, Rendered, Suite
 from reglue.errors import UnknownName, UsageError
+from reglue.messages.agent import Phase
 from reglue.spec import TensorSpec
-from reglue.worlds import Cell, Rendered, Suite
 
 _SEEDS = 2**63
 

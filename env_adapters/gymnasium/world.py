@@ -12,11 +12,11 @@ import numpy as np
 from env_adapters.gymnasium.library import mujoco
 from env_adapters.gymnasium.spaces import Tensors
 from env_adapters.gymnasium.window import without_window
-from reglue.calls import Phase
-from reglue.chance import Chance
+from reglue.environments.world import Cell, Step
 from reglue.errors import UnknownName, UsageError
+from reglue.messages.agent import Phase
+from reglue.rng import Chance
 from reglue.spec import Array, Arrays
-from reglue.worlds import Cell, Step
 
 _SUCCESS = ("is_success", "success")  # gymnasium-robotics' words
 
@@ -41,7 +41,7 @@ class Goals(Protocol):
 
 
 class World:
-    """Plays any environment; see reglue.worlds.
+    """Plays any environment; see reglue.environments.world.
 
     What chance an environment has is its own matter, so it is seeded, by a number drawn
     from the cell's: an environment that obeys Gymnasium then plays a function of the cell.

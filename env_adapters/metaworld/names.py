@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from reglue.agents.metaworld_names import ALL_TASKS
 from reglue.errors import UnknownName
-from reglue.metaworld_names import ALL_TASKS
 
 
 def check_task(name: str) -> str:

@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from env_adapters.metaworld.simulator import SimulatorState
 from env_adapters.sealed import seal, unseal
-from reglue.calls import Phase
+from reglue.environments.world import Cell
 from reglue.errors import UsageError
-from reglue.worlds import Cell
+from reglue.messages.agent import Phase
 
 _MAGIC = b"reglue.metaworld.state.1\n"
 _LENGTH = struct.Struct("<I")  # bytes of the header

@@ -13,10 +13,10 @@ from env_adapters.metaworld.pictures import Pictures
 from env_adapters.metaworld.pool import SimulatorPool
 from env_adapters.metaworld.simulator import Simulator
 from env_adapters.metaworld.snapshot import Snapshot, read_snapshot
-from reglue.calls import Phase
+from reglue.environments.world import Cell, Step
 from reglue.errors import UnknownName, UsageError
+from reglue.messages.agent import Phase
 from reglue.spec import Array, Arrays
-from reglue.worlds import Cell, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class _Episode:
 
 
 class World:
-    """A World that can be restored; see reglue.worlds."""
+    """A World that can be restored; see reglue.environments.world."""
 
     def __init__(self, rules: Rules, pool: SimulatorPool, suite: str) -> None:
         self._rules = rules

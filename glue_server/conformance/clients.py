@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
-from glue_server.agent_environment import agent_environment
-from glue_server.launch import AgentProcess
+from glue_server.processes.program import AgentProcess
+from glue_server.processes.program_environment import agent_environment
 from reglue.errors import UsageError
 
 

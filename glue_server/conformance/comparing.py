@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from reglue.calls import Actions, Message, Refusal, Turn
-from reglue.environment_calls import Play, Played, Ready, Snapshot
 from reglue.errors import NotConforming
+from reglue.messages.agent import Actions, Message, Refusal, Turn
+from reglue.messages.environment import Play, Played, Ready, Snapshot
 from reglue.spec import Arrays, Box, TaskSpec, TensorSpec
 
 _MOST = 6  # elements and characters × 20 that are shown

@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from reglue.calls import Cleanup, Freeze, Message
 from reglue.conformance.rule import elements
-from reglue.environment_calls import GetRandomSeed, GetState, StandardizeRandomness
-from reglue.experiment_calls import (
+from reglue.messages.agent import Cleanup, Freeze, Message
+from reglue.messages.environment import GetRandomSeed, GetState, StandardizeRandomness
+from reglue.messages.experiment import (
     AgentEnd,
     AgentStart,
     AgentStep,

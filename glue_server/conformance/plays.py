@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from glue_server.conformance.chance import random_rows
-from reglue.calls import Phase
-from reglue.environment_calls import Play, Played
+from glue_server.conformance.random_tensors import random_rows
+from reglue.environments.world import Cell
+from reglue.messages.agent import Phase
+from reglue.messages.environment import Play, Played
 from reglue.spec import TaskSpec
-from reglue.worlds import Cell
 
 _SEEDS = (0, 1, 41, 2**53 + 1, 2**63 - 1)
 _REPEATS = _STEPS = (0, 3, 2**64 - 1)

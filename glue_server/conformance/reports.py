@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from glue_server.conformance.comparing import check_arrays, check_same, check_spec
-from reglue.calls import Message
 from reglue.conformance.spec_text import spec_of_text
 from reglue.conformance.words import counts_words, rows_word, started_words, stepped_words
 from reglue.errors import (
@@ -17,7 +16,8 @@ from reglue.errors import (
     RoutineRefused,
     SpecError,
 )
-from reglue.experiment_calls import (
+from reglue.messages.agent import Message
+from reglue.messages.experiment import (
     Acted,
     AgentEnd,
     AgentStart,

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from glue_server.conformance.chance import random_rows
-from reglue.calls import EndKind, Ends, Phase, Starts, Steps, Turn
+from glue_server.conformance.random_tensors import random_rows
+from reglue.messages.agent import EndKind, Ends, Phase, Starts, Steps, Turn
 from reglue.spec import Array, TaskSpec
 
 _FLAGS = (0, 0, 1, 2, 3, 128)  # a bit that has no meaning yet is to be ignored

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from glue_server.conformance.stage import Stage
+    from glue_server.conformance.harness import Stage
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The glue over gRPC: the only place of the server that knows it."""
 
-import reglue.grpc_settings  # noqa: F401, I001 - first: grpc reads them when it is loaded
+import reglue.net.grpc_settings  # noqa: F401, I001 - first: grpc reads them when it is loaded
 
 from glue_server.rpc.rooms import Room
 from glue_server.rpc.server import GlueServer

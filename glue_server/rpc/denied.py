@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reglue.grpc_settings import grpc
+from reglue.net.grpc_settings import grpc
 from reglue.version import PROTOCOL_MAJOR
 
 NO_TICKET = "no such ticket: join again"

@@ -11,16 +11,16 @@ import time
 from queue import Empty, SimpleQueue
 from typing import Any
 
+from glue_server.rpc.connection import LOOK, Line, LineEnded
 from glue_server.rpc.denied import FORGOTTEN, NO_TICKET, Denied
-from glue_server.rpc.lane_line import LaneLine
-from glue_server.rpc.line import LOOK, Line, LineEnded
+from glue_server.rpc.unix_connection import LaneLine
 from reglue.errors import BadReply, ReglueError, RoutineRefused
-from reglue.experiment_calls import Answer, ExperimentCall, ExperimentHello
-from reglue.grpc_settings import grpc
+from reglue.messages.experiment import Answer, ExperimentCall, ExperimentHello
+from reglue.net.grpc_settings import grpc
 from reglue.spec import TaskSpec
 from reglue.v1 import experiment_pb2 as pb
 from reglue.v1 import session_pb2
-from reglue.wire.experiment_messages import (
+from reglue.wire.experiment import (
     decode_experiment_call,
     encode_answer,
     encode_failure,

@@ -20,7 +20,7 @@ from typing import Any, Protocol, TypeAlias
 from google.protobuf.message import DecodeError, Message
 
 from glue_server.rpc.denied import Denied
-from reglue.grpc_settings import grpc
+from reglue.net.grpc_settings import grpc
 
 log = logging.getLogger("reglue")
 

@@ -16,9 +16,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from reglue.door import open_channel
-from reglue.grpc_settings import HUB_MESSAGE_BYTES, grpc
-from reglue.invitation import Invitation, split_address
+from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
+from reglue.net.join_string import Invitation, split_address
+from reglue.net.lobby import open_channel
 
 PATIENCE_S = 3.0
 

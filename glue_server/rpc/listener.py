@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Self
 
 from grpc_health.v1 import health_pb2
 
-from glue_server.interrupts import hurried
+from glue_server.processes.interrupts import hurried
+from glue_server.rpc.admission import JOIN
 from glue_server.rpc.denied import Denied
 from glue_server.rpc.handlers import Handlers, Sessions
 from glue_server.rpc.listening import bind, check_advertised, local_invitation, public_invitation
-from glue_server.rpc.lobby import JOIN
 from reglue.errors import UsageError
-from reglue.grpc_settings import HUB_MESSAGE_BYTES, channel_options, grpc
-from reglue.invitation import Invitation
+from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, channel_options, grpc
+from reglue.net.join_string import Invitation
 from reglue.v1 import lobby_pb2
 
 if TYPE_CHECKING:
-    from glue_server.rpc.authority import ServerTls
+    from glue_server.rpc.tls import ServerTls
 
 log = logging.getLogger("reglue")
 

@@ -7,11 +7,11 @@ import socket
 from typing import TYPE_CHECKING
 
 from reglue.errors import UsageError
-from reglue.grpc_settings import grpc
-from reglue.invitation import Invitation, split_address
+from reglue.net.grpc_settings import grpc
+from reglue.net.join_string import Invitation, split_address
 
 if TYPE_CHECKING:
-    from glue_server.rpc.authority import ServerTls
+    from glue_server.rpc.tls import ServerTls
 
 
 def bind(server: grpc.Server, listen: str, tls: ServerTls | None) -> str:

@@ -12,9 +12,9 @@ from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
-from glue_server.rpc.authority import TLS_NAME, ServerTls
-from reglue.certificates import read_authority, split_der
+from glue_server.rpc.tls import TLS_NAME, ServerTls
 from reglue.errors import UsageError
+from reglue.net.certificates import read_authority, split_der
 
 _PrivateKey: TypeAlias = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 

@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from glue_server.rpc.dialects import AgentDialect, EnvironmentDialect
+from glue_server.rpc.admission import Terms
+from glue_server.rpc.codecs import AgentDialect, EnvironmentDialect
+from glue_server.rpc.connection import Seat
 from glue_server.rpc.experiment_port import ExperimentPort
-from glue_server.rpc.line import Seat
-from glue_server.rpc.lobby import Terms
 from glue_server.rpc.stream_port import StreamPort
-from reglue.calls import Hello
-from reglue.environment_calls import EnvironmentHello
 from reglue.errors import printable
-from reglue.experiment_calls import ExperimentHello
+from reglue.messages.agent import Hello
+from reglue.messages.environment import EnvironmentHello
+from reglue.messages.experiment import ExperimentHello
 from reglue.v1 import (
     agent_pb2,
     environment_pb2,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from glue_server.rpc.line import Line, Seat
-from glue_server.rpc.lobby import Greeting, Lobby, role_of
+from glue_server.rpc.admission import Greeting, Lobby, role_of
+from glue_server.rpc.connection import Line, Seat
 from reglue.errors import UsageError
-from reglue.invitation import Invitation
+from reglue.net.join_string import Invitation
 from reglue.v1 import lobby_pb2
 
 

@@ -9,24 +9,24 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from glue_server.environment_port import EnvironmentPort
-from glue_server.port import AgentPort
-from glue_server.rpc.lane_folder import LaneFolder
-from glue_server.rpc.lanes import Lanes
-from glue_server.rpc.line import Seat
+from glue_server.agent.port import AgentPort
+from glue_server.environment.port import EnvironmentPort
+from glue_server.rpc.admission import Lobby, Places, Terms
+from glue_server.rpc.connection import Seat
+from glue_server.rpc.grpc_streams import Streams
 from glue_server.rpc.listener import Listener
 from glue_server.rpc.listening import local_invitation, public_invitation
-from glue_server.rpc.lobby import Lobby, Places, Terms
 from glue_server.rpc.roles import SERVICES, Service
 from glue_server.rpc.rooms import Room, Rooms
-from glue_server.rpc.streams import Streams
+from glue_server.rpc.unix_folder import LaneFolder
+from glue_server.rpc.unix_listener import Lanes
 from reglue.errors import UsageError
-from reglue.grpc_settings import HUB_MESSAGE_BYTES
-from reglue.lane_path import LANE_DIR
-from reglue.transport import Transport
+from reglue.net.grpc_settings import HUB_MESSAGE_BYTES
+from reglue.net.transport import Transport
+from reglue.net.unix_socket_path import LANE_DIR
 
 if TYPE_CHECKING:
-    from glue_server.rpc.authority import ServerTls
+    from glue_server.rpc.tls import ServerTls
 
 log = logging.getLogger("reglue")
 

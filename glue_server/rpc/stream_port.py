@@ -14,13 +14,13 @@ from collections import deque
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, Protocol, TypeVar
 
+from glue_server.rpc.connection import LOOK, Line, LineEnded
 from glue_server.rpc.denied import FORGOTTEN, NO_TICKET, Denied
-from glue_server.rpc.lane_line import LaneLine
-from glue_server.rpc.line import LOOK, Line, LineEnded
+from glue_server.rpc.unix_connection import LaneLine
 from glue_server.rpc.watch import Watch
-from reglue.calls import UNLIMITED, Budget, Farewell, Refusal
 from reglue.errors import BadReply, ReglueError
-from reglue.grpc_settings import grpc
+from reglue.messages.agent import UNLIMITED, Budget, Farewell, Refusal
+from reglue.net.grpc_settings import grpc
 
 WINDOW = 8
 """Most calls under way at once; partners remember as many answers."""

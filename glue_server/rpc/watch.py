@@ -8,8 +8,8 @@ import socket
 from queue import SimpleQueue
 from typing import Any
 
-from glue_server.rpc.lane_line import LaneLine
-from glue_server.rpc.line import Line
+from glue_server.rpc.connection import Line
+from glue_server.rpc.unix_connection import LaneLine
 
 
 class Watch:

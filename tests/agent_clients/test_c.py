@@ -10,10 +10,10 @@ import pytest
 
 from glue_server.rpc import GlueServer
 from reglue import Phase, TaskSpec, TensorSpec
-from reglue.calls import NO_ENDS, NO_STEPS, Actions, Done, Init, Message, Starts, Turn
 from reglue.client import connect
-from reglue.environment import Worlds
-from reglue.experiment import Experiment
+from reglue.environments.environment import Worlds
+from reglue.experiments.experiment import Experiment
+from reglue.messages.agent import NO_ENDS, NO_STEPS, Actions, Done, Init, Message, Starts, Turn
 from reglue_bench import evaluate
 from tests.agent_clients.programs import built, keeps_the_rules, run
 from tests.glue_server.hubs import a_hub

@@ -15,9 +15,8 @@ import pytest
 
 from glue_server.rpc import GlueServer
 from reglue import Cell, Phase
-from reglue.calls import Done, Refusal
-from reglue.chance import Chance
-from reglue.environment_calls import (
+from reglue.messages.agent import Done, Refusal
+from reglue.messages.environment import (
     EnvironmentInit,
     GetRandomSeed,
     GetState,
@@ -29,6 +28,7 @@ from reglue.environment_calls import (
     Snapshot,
     StandardizeRandomness,
 )
+from reglue.rng import Chance
 from reglue_bench import evaluate
 from tests.agent_clients.programs import built, playing
 from tests.leftovers import nothing_left

@@ -13,10 +13,10 @@ import pytest
 
 from glue_server.rpc import GlueServer
 from reglue import Box, Phase, TaskSpec, TensorSpec
-from reglue.calls import NO_ENDS, NO_STEPS, Actions, Done, Init, Starts, Turn
 from reglue.errors import AgentFault
+from reglue.messages.agent import NO_ENDS, NO_STEPS, Actions, Done, Init, Starts, Turn
 from reglue_bench import evaluate
-from reglue_bench.result import Result
+from reglue_bench.results.result import Result
 from tests.agent_clients.programs import ROOT, built, keeps_the_rules, run
 from tests.leftovers import nothing_left
 

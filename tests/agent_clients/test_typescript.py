@@ -15,7 +15,7 @@ import pytest
 
 from glue_server.conformance.checks import CHECKS, OF_GRPC_ALONE
 from glue_server.rpc import GlueServer
-from reglue.calls import Message
+from reglue.messages.agent import Message
 from tests.leftovers import nothing_left
 
 PATIENCE_S = 60.0

@@ -14,10 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-from glue_server.conformance.road import Road
-from reglue.grpc_settings import grpc
+from glue_server.conformance.tcp_proxy import Road
+from reglue.net.grpc_settings import grpc
 from reglue.v1 import lobby_pb2, lobby_pb2_grpc
-from reglue_bench.result import read_result
+from reglue_bench.results.result import read_result
 from tests.chaos.trial import (
     Broken,
     check_exit,

@@ -11,12 +11,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from reglue_bench.result import read_result
+from reglue_bench.results.result import read_result
 from tests.reglue_bench.benching import Command, bench_words, commanded
 from tests.reglue_bench.toys import rows
 
 _PAUSE_S = 0.01  # of a step: a run takes about two seconds, and most of them can be hit
-_KINDS = {"worker": b"glue_server.worker", "agent": b"\0join\0"}  # words of their commands
+_KINDS = {
+    "worker": b"glue_server.environment.worker",
+    "agent": b"\0join\0",
+}  # words of their commands
 _ENOUGH = 20  # resumptions after which a run is thought never to end
 
 

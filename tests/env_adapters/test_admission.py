@@ -13,8 +13,8 @@ from env_adapters.admission import admit
 from env_adapters.gymnasium import Gymnasium
 from env_adapters.suites import BUILT_IN
 from reglue import Box, TaskSpec, TensorSpec
-from reglue.chance import Chance
 from reglue.errors import NotAdmitted
+from reglue.rng import Chance
 from reglue.spec import Arrays
 
 GOALS = {  # as Meta-World draws them

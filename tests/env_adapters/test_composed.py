@@ -15,8 +15,8 @@ from env_adapters.composed_world import STATE, KeptWorld
 from env_adapters.sealed import seal
 from env_adapters.suites import suite_name
 from reglue import Phase
+from reglue.environments.world import Cell, Restorable
 from reglue.errors import UsageError
-from reglue.worlds import Cell, Restorable
 
 GOALS = {"reach-v3": [[0.0, 0.6, 0.02, 0.1 * k, 0.85, 0.2] for k in range(3)]}
 

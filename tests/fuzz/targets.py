@@ -15,10 +15,11 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from google.protobuf.message import DecodeError, Message
 
-from reglue.calls import Actions, EndKind, Ends, Init, Numbered, Phase, Starts, Steps, Turn
-from reglue.environment_calls import EnvironmentInit, Play, Played, Ready
+from reglue.environments.world import Cell
 from reglue.errors import ReglueError
-from reglue.experiment_calls import (
+from reglue.messages.agent import Actions, EndKind, Ends, Init, Numbered, Phase, Starts, Steps, Turn
+from reglue.messages.environment import EnvironmentInit, Play, Played, Ready
+from reglue.messages.experiment import (
     AgentEnd,
     Counts,
     EnvStep,
@@ -30,27 +31,26 @@ from reglue.experiment_calls import (
     Started,
     Stepped,
 )
-from reglue.invitation import invitation
-from reglue.lane import Lane, LaneEnded
+from reglue.net.join_string import invitation
+from reglue.net.unix_socket import Lane, LaneEnded
 from reglue.spec import Arrays, Box, Discrete, MultiDiscrete, TaskSpec, TensorSpec
 from reglue.task_spec_string import task_spec_from_string
 from reglue.v1 import agent_pb2, environment_pb2, experiment_pb2
-from reglue.wire.agent_messages import decode_call, decode_reply, encode_call, encode_reply
-from reglue.wire.environment_messages import (
+from reglue.wire.agent import decode_call, decode_reply, encode_call, encode_reply
+from reglue.wire.environment import (
     decode_environment_call,
     decode_environment_reply,
     encode_environment_call,
     encode_environment_reply,
 )
-from reglue.wire.experiment_messages import (
+from reglue.wire.experiment import (
     decode_answer,
     decode_experiment_call,
     encode_answer,
     encode_experiment_call,
 )
 from reglue.wire.specs import spec_from_bytes, spec_to_bytes
-from reglue.worlds import Cell
-from reglue_bench.custom import read_custom
+from reglue_bench.plans.file import read_custom
 from reglue_bench.settings import read_settings
 
 ALLOWED = (ReglueError, DecodeError, LaneEnded)

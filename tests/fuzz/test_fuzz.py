@@ -13,8 +13,8 @@ import pytest
 from glue_server.rpc import GlueServer
 from glue_server.rpc.roles import SERVICES
 from reglue import connect
-from reglue.door import hello_proof
-from reglue.grpc_settings import grpc
+from reglue.net.grpc_settings import grpc
+from reglue.net.lobby import hello_proof
 from reglue.v1 import lobby_pb2
 from tests.fuzz.fuzzing import corpus, fuzz, outcome
 from tests.fuzz.mutations import mutated

@@ -9,10 +9,10 @@ import numpy as np
 
 from env_adapters import Cell
 from glue_server import LocalEnvironmentPort, Pool, PortPool
-from glue_server.environment_port import ask_environment
+from glue_server.environment.port import ask_environment
 from reglue import TaskSpec
-from reglue.environment import Earned, Environment
-from reglue.environment_calls import (
+from reglue.environments.environment import Earned, Environment
+from reglue.messages.environment import (
     EnvironmentCall,
     Play,
     Played,

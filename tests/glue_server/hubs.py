@@ -8,10 +8,10 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
 
-from glue_server.hub import ROLES, Hub
+from glue_server.peers.hub import ROLES, Hub
 from glue_server.rpc import GlueServer
 from glue_server.timeouts import Timeouts
-from reglue.environment import Worlds
+from reglue.environments.environment import Worlds
 from tests.glue_server.playing import SOLVED
 from tests.worlds import Corridor
 

@@ -12,13 +12,13 @@ import pytest
 
 from glue_server import LocalEnvironmentPort, LocalPort, Machine, Timeouts
 from reglue import Actions, Agent, Box, EndKind, Phase, TaskSpec, TensorSpec, Turn
-from reglue.calls import Reply
-from reglue.environment import Environment
-from reglue.environment_calls import Play, Played
+from reglue.environments.environment import Environment
+from reglue.environments.world import Cell
 from reglue.errors import OutOfOrder, UnknownKey
-from reglue.experiment_calls import ExperimentCall
-from reglue.routines import Routines
-from reglue.worlds import Cell
+from reglue.experiments.routines import Routines
+from reglue.messages.agent import Reply
+from reglue.messages.environment import Play, Played
+from reglue.messages.experiment import ExperimentCall
 
 SPEC = TaskSpec(
     observations=(TensorSpec("seen", "float64", (2,)),),

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from env_adapters import Cell
 from glue_server import LocalPool, LocalPort, NextOrder, Order, Outcome, Pool, SlotGlue, Timeouts
 from reglue import Agent, Ends, Phase, Starts, Steps, TaskSpec
-from reglue.environment_calls import Play
+from reglue.messages.environment import Play
 from reglue.spec import Arrays
 from tests.worlds import Corridor
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from reglue import Agent, Ends, Starts, Steps, TaskSpec, TensorSpec
-from reglue.environment import Earned, Environment
+from reglue.environments.environment import Earned, Environment
 from reglue.spec import Array, Arrays
 
 SPEC = TaskSpec(

@@ -14,11 +14,13 @@ from typing import Any
 import pytest
 
 from env_adapters import SuiteName
-from glue_server import WorkerPool, hosts, workers
-from glue_server.hosts import Door, Program, ServedHost
-from glue_server.interrupts import uninterrupted
+from glue_server import WorkerPool
+from glue_server.environment import workers
+from glue_server.peers import hosts
+from glue_server.peers.hosts import Door, Program, ServedHost
+from glue_server.processes.interrupts import uninterrupted
 from glue_server.rpc import GlueServer, handlers, listener
-from reglue.grpc_settings import grpc
+from reglue.net.grpc_settings import grpc
 from tests.glue_server.playing import SOLVED
 from tests.glue_server.rpc.partners import ask
 from tests.waiting import until

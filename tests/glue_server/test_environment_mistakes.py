@@ -12,11 +12,12 @@ import pytest
 
 from env_adapters import Cell, Step
 from glue_server import LocalEnvironmentPort, PortPool
-from glue_server.environment_port import ask_environment
+from glue_server.environment.port import ask_environment
 from reglue import TaskSpec, TensorSpec
-from reglue.calls import Cleanup, Done, Message, Refusal
-from reglue.environment import Earned, Environment, Worlds
-from reglue.environment_calls import (
+from reglue.environments.environment import Earned, Environment, Worlds
+from reglue.errors import BadReply, EnvironmentFault, NotSupported, OutOfDomain, OutOfOrder
+from reglue.messages.agent import Cleanup, Done, Message, Refusal
+from reglue.messages.environment import (
     EnvironmentCall,
     EnvironmentInit,
     EnvironmentReply,
@@ -26,7 +27,6 @@ from reglue.environment_calls import (
     Ready,
     Snapshot,
 )
-from reglue.errors import BadReply, EnvironmentFault, NotSupported, OutOfDomain, OutOfOrder
 from reglue.spec import Array, Arrays
 from tests.glue_server.halls import SPEC, Hall, ask, exchange, pool_over
 

@@ -16,22 +16,22 @@ import pytest
 
 from env_adapters.classic.gridworld import GridWorld
 from glue_server import Glue
-from glue_server.hub import ROLES
-from glue_server.rpc import lane_line
+from glue_server.peers.hub import ROLES
+from glue_server.rpc import unix_connection as lane_line
 from reglue.errors import (
     AgentFault,
     EnvironmentFault,
 )
 from reglue.examples.random_agent import RandomAgent
-from reglue.experiment import Experiment
+from reglue.experiments.experiment import Experiment
 from tests.glue_server.hubs import PATIENCE_S, TOKENS, Start, a_hub
 from tests.waiting import until
 
 PROGRAM = """
 import sys
-import reglue.experiment
+import reglue.experiments.experiment
 
-with reglue.experiment.Experiment(sys.argv[1], "secret of the experiment", seed=5) as rl:
+with reglue.experiments.experiment.Experiment(sys.argv[1], "secret of the experiment", seed=5) as rl:
     rl.init()
     for _ in range(3):
         ended = rl.episode(200)
@@ -150,9 +150,9 @@ def test_who_is_interrupted_is_missed_at_once(start: Start, tmp_path: Path, role
 
 THINKER = """
 import sys, time
-import reglue.experiment
+import reglue.experiments.experiment
 
-with reglue.experiment.Experiment(sys.argv[1], sys.argv[2]) as rl:
+with reglue.experiments.experiment.Experiment(sys.argv[1], sys.argv[2]) as rl:
     rl.init()
     print("ready", flush=True)
     time.sleep(1000)

@@ -11,17 +11,17 @@ import pytest
 
 from env_adapters import Cell, Step
 from glue_server import LocalEnvironmentPort, LocalPool
-from glue_server.environment_port import ask_environment
+from glue_server.environment.port import ask_environment
 from reglue import TaskSpec, TensorSpec
-from reglue.calls import Message
-from reglue.environment import Earned, Environment, Worlds
-from reglue.environment_calls import (
+from reglue.environments.environment import Earned, Environment, Worlds
+from reglue.errors import EnvironmentFault
+from reglue.messages.agent import Message
+from reglue.messages.environment import (
     EnvironmentInit,
     Play,
     Played,
     Ready,
 )
-from reglue.errors import EnvironmentFault
 from reglue.spec import Array, Arrays
 from tests.glue_server.halls import SPEC, Hall, ask, exchange, pool_over
 from tests.glue_server.playing import SOLVED, Follower, cell, cells, corridor_pool, played

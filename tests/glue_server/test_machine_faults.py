@@ -9,8 +9,8 @@ import pytest
 
 from glue_server import LocalEnvironmentPort, Machine
 from reglue import EndKind, Phase, Turn
-from reglue.calls import Done, Reply
 from reglue.errors import AgentFault, BadReply, EnvironmentFault, OutOfOrder
+from reglue.messages.agent import Done, Reply
 from tests.glue_server.lab import (
     PATIENT,
     Actor,

@@ -10,8 +10,8 @@ import pytest
 
 from glue_server import LocalPool, Outcome, SlotGlue
 from reglue import Agent, EndKind, Phase
-from reglue.calls import UNLIMITED, Actions, Budget, Done, Reply, Turn
 from reglue.errors import AgentFault, AgentTimeout
+from reglue.messages.agent import UNLIMITED, Actions, Budget, Done, Reply, Turn
 from tests.glue_server.playing import (
     PATIENT,
     Follower,

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from glue_server import LocalEnvironmentPort, LocalPort, Machine, Timeouts
-from glue_server.port import AgentPort
+from glue_server.agent.port import AgentPort
 from glue_server.rpc import GlueServer
 from reglue import Agent, connect
 from reglue.errors import OutOfOrder
-from reglue.experiment_calls import ExperimentCall
-from reglue.routines import Routines
+from reglue.experiments.routines import Routines
+from reglue.messages.experiment import ExperimentCall
 from tests.glue_server.rlglue_toys import (
     ToyAgent,
     ToyEnvironment,

@@ -14,15 +14,15 @@ import pytest
 
 from env_adapters import Cell
 from glue_server import LocalPool, NextOrder, Order, SlotGlue, Timeouts
-from glue_server.rpc.dialects import AgentDialect
-from glue_server.rpc.line import StreamLine
+from glue_server.rpc.codecs import AgentDialect
+from glue_server.rpc.connection import StreamLine
 from glue_server.rpc.stream_port import StreamPort
 from reglue import Agent, Phase, TaskSpec
-from reglue.calls import UNLIMITED, Budget, Call, Hello, Init, Reply
+from reglue.agents.dispatch import hello, play
 from reglue.errors import BadReply
-from reglue.player import hello, play
+from reglue.messages.agent import UNLIMITED, Budget, Call, Hello, Init, Reply
 from reglue.v1 import agent_pb2 as pb
-from reglue.wire.agent_messages import decode_call, encode_reply
+from reglue.wire.agent import decode_call, encode_reply
 from tests.glue_server.playing import Follower
 from tests.worlds import Corridor
 

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Callable
 
 from glue_server import SlotGlue
-from glue_server.port import AgentPort
+from glue_server.agent.port import AgentPort
 from glue_server.rpc import GlueServer
 from reglue import Phase
 from tests.glue_server.playing import PATIENT, cell, corridor_pool, in_turn

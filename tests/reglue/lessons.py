@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from reglue.agent import Agent
-from reglue.calls import EndKind, Ends, Phase, Starts, Steps, Turn
+from reglue.agents.agent import Agent
 from reglue.examples.sarsa import Sarsa
 from reglue.examples.tabular_q import TabularQ
+from reglue.messages.agent import EndKind, Ends, Phase, Starts, Steps, Turn
 from reglue.spec import (
     Discrete,
     TaskSpec,

@@ -8,9 +8,9 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from reglue.agent import Agent
-from reglue.calls import EndKind, Ends, Phase, Starts, Steps, Turn
-from reglue.metaworld_agent import wrap
+from reglue.agents.agent import Agent
+from reglue.agents.metaworld import wrap
+from reglue.messages.agent import EndKind, Ends, Phase, Starts, Steps, Turn
 from reglue.spec import TaskSpec, TensorSpec
 
 Log: TypeAlias = list[tuple[str, object]]

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reglue.calls import Starts, Steps
-from reglue.chance import Chance
 from reglue.errors import NotAnAgent
 from reglue.examples.choices import epsilon_greedy
 from reglue.examples.constant import Constant
+from reglue.messages.agent import Starts, Steps
+from reglue.rng import Chance
 from reglue.spec import (
     Box,
     Discrete,

@@ -11,7 +11,7 @@ import pytest
 
 from glue_server.rpc import GlueServer
 from reglue import connect
-from reglue.environment import Worlds
+from reglue.environments.environment import Worlds
 from reglue.errors import (
     NotAnAgent,
     NotAnEnvironment,
@@ -96,7 +96,7 @@ def test_patience_has_an_end(free_port: tuple[int, socket.socket]) -> None:
 def test_who_waits_for_a_glue_says_so_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("reglue.door._QUIET_S", 0.1)
+    monkeypatch.setattr("reglue.net.lobby._QUIET_S", 0.1)
     with pytest.raises(Unreachable):
         connect(Still(), "127.0.0.1:9", "secret", patience_s=0.6)
     assert caplog.messages == ["waiting for a glue at 127.0.0.1:9, up to 0.6 s"]
@@ -136,7 +136,7 @@ def test_a_wrong_version_is_told_in_words_for_people(
     server: GlueServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A client of the next version, as this one will one day be."""
-    monkeypatch.setattr("reglue.door.PROTOCOL_MAJOR", 2)
+    monkeypatch.setattr("reglue.net.lobby.PROTOCOL_MAJOR", 2)
     words = refused(server, WrongVersion)
     assert words == "got protocol version 2, wanted 1: use a client of this glue's version"
 

@@ -10,16 +10,16 @@ import pytest
 
 from glue_server.rpc import GlueServer
 from reglue import Agent, Ends, Phase, Starts, Steps, TaskSpec, TensorSpec, Turn
-from reglue.calls import Actions, Freeze, Init, Message, Numbered
 from reglue.errors import (
     AgentFault,
     NotAnAgent,
     SessionLost,
     SpecError,
 )
-from reglue.grpc_settings import grpc
+from reglue.messages.agent import Actions, Freeze, Init, Message, Numbered
+from reglue.net.grpc_settings import grpc
 from reglue.v1 import agent_pb2 as pb
-from reglue.wire.agent_messages import encode_call
+from reglue.wire.agent import encode_call
 from tests.glue_server.rpc.partners import seated
 from tests.reglue.connecting import PATIENCE_S, Start, Still
 

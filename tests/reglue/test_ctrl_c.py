@@ -11,7 +11,9 @@ import threading
 import pytest
 
 
-@pytest.mark.parametrize("module", ["numpy._core.multiarray", "reglue.agent", "grpc", "typer"])
+@pytest.mark.parametrize(
+    "module", ["numpy._core.multiarray", "reglue.agents.agent", "grpc", "typer"]
+)
 def test_ctrl_c_while_modules_load_leaves_without_a_traceback(module: str) -> None:
     """Python names each module that it has loaded."""
     code = "from reglue_script import script; script()"

@@ -11,7 +11,7 @@ import pytest
 
 from reglue import Agent, TaskSpec, TensorSpec, connect
 from reglue.errors import ReglueError
-from reglue.invitation import invitation
+from reglue.net.join_string import invitation
 
 
 @pytest.mark.parametrize(

@@ -15,15 +15,14 @@ import pytest
 from metaworld.env_dict import MT10_V3, MT25_V3, MT50_V3
 from metaworld.policies import ENV_POLICY_MAP
 
-from reglue.agent import Agent
-from reglue.calls import EndKind, Ends, Phase, Starts, Steps, Turn
+from reglue.agents.agent import Agent
+from reglue.agents.metaworld_names import MT10, MT25, MT50
 from reglue.errors import MissingExtra, NotAnAgent, UnknownName
 from reglue.examples import EXAMPLES
 from reglue.examples.expert import ExpertAgent
 from reglue.examples.random_agent import RandomAgent
 from reglue.examples.reach_adapt import HAND_HIGH, HAND_LOW, ReachAdapt, find_goal, way_points
-from reglue.loading import load
-from reglue.metaworld_names import MT10, MT25, MT50
+from reglue.messages.agent import EndKind, Ends, Phase, Starts, Steps, Turn
 from reglue.spec import (
     Box,
     Discrete,
@@ -33,6 +32,7 @@ from reglue.spec import (
     TaskSpec,
     TensorSpec,
 )
+from reglue.tools.loading import load
 
 ARM = TensorSpec("action", "float32", (4,), Box((-1.0,), (1.0,)))
 A = TypeVar("A", bound=Agent)
@@ -84,7 +84,7 @@ def test_an_example_is_made_without_arguments(name: str) -> None:
 
 def test_examples_load_no_grpc() -> None:
     code = (
-        "import sys; from reglue.loading import load\n"
+        "import sys; from reglue.tools.loading import load\n"
         f"for name in {[*EXAMPLES]}: load(name)\n"
         "assert 'grpc' not in sys.modules"
     )
@@ -221,7 +221,7 @@ def test_the_expert_loads_no_simulator_and_leaves_no_trace() -> None:
     program = """
 import sys
 from reglue.examples.expert import ExpertAgent
-from reglue.metaworld_names import ALL_TASKS
+from reglue.agents.metaworld_names import ALL_TASKS
 assert {*ExpertAgent()._policies} == {*ALL_TASKS}
 assert not {"mujoco", "gymnasium", "metaworld", "metaworld.policies"} & {*sys.modules}
 import metaworld, metaworld.policies

@@ -9,7 +9,7 @@ import pytest
 
 from glue_server.rpc import GlueServer
 from reglue import Cell, Phase
-from reglue.environment_calls import EnvironmentInit, Play, Played, Ready
+from reglue.messages.environment import EnvironmentInit, Play, Played, Ready
 from tests.reglue.joining import PATIENCE_S, Join, left
 
 pytestmark = pytest.mark.usefixtures("tidy")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from glue_server.rpc import GlueServer
-from glue_server.rpc.authority import private_authority
-from reglue.certificates import to_pem
+from glue_server.rpc.tls import private_authority
+from reglue.net.certificates import to_pem
 from tests.glue_server.rpc.papers import paper, shown, written
 from tests.reglue.joining import Join, left, play, seated
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from reglue.agent import Agent
-from reglue.calls import EndKind
+from reglue.agents.agent import Agent
 from reglue.errors import NotAnAgent, UsageError
 from reglue.examples.sarsa import Sarsa
 from reglue.examples.tabular_q import TabularQ
+from reglue.messages.agent import EndKind
 from reglue.spec import (
     Box,
     Discrete,

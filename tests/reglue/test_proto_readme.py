@@ -12,11 +12,11 @@ import pytest
 from google.protobuf import text_format
 from google.protobuf.descriptor import FileDescriptor
 
-from glue_server.checks import ActionChecks
-from glue_server.turns import Rows, turn_of
-from reglue.calls import Actions, EndKind, Numbered, Phase, StepFlag, Turn
-from reglue.door import hello_proof, lane_proof
-from reglue.invitation import invitation
+from glue_server.agent.actions import ActionChecks
+from glue_server.agent.turns import Rows, turn_of
+from reglue.messages.agent import Actions, EndKind, Numbered, Phase, StepFlag, Turn
+from reglue.net.join_string import invitation
+from reglue.net.lobby import hello_proof, lane_proof
 from reglue.spec import TaskSpec
 from reglue.v1 import (
     agent_pb2,
@@ -26,7 +26,7 @@ from reglue.v1 import (
     session_pb2,
     spec_pb2,
 )
-from reglue.wire.agent_messages import decode_call, decode_reply, encode_call, encode_reply
+from reglue.wire.agent import decode_call, decode_reply, encode_call, encode_reply
 from reglue.wire.specs import decode_spec
 
 PROTO = Path(__file__).parents[2] / "proto"

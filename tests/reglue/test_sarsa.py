@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from reglue.chance import Chance
 from reglue.errors import NotAnAgent
 from reglue.examples.sarsa import FAINTEST, Sarsa
+from reglue.rng import Chance
 from reglue.spec import (
     Box,
     TensorSpec,

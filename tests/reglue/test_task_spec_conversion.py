@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reglue.errors import SpecError, UnknownVersion
-from reglue.grpc_settings import HUB_MESSAGE_BYTES
+from reglue.net.grpc_settings import HUB_MESSAGE_BYTES
 from reglue.spec import (
     Box,
     Discrete,

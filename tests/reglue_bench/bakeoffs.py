@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from reglue_bench.bakeoff import Bakeoff, Entrant, read_bakeoff
-from reglue_bench.result import Result
-from reglue_bench.watching import Unwatched, Watcher
+from reglue_bench.results.result import Result
+from reglue_bench.terminal.observer import Unwatched, Watcher
 from tests.reglue_bench.toys import AGENTS, Seeded
 
 GATED = f"{Path(__file__)}:Gated"

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from reglue_bench.result import read_result
+from reglue_bench.results.result import read_result
 from tests.leftovers import child_processes
 from tests.reglue_bench.toys import AGENTS, rows
 

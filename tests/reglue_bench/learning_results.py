@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from reglue_bench.learning import score_online
-from reglue_bench.ledger import Row, Totals
-from reglue_bench.measures import FloatArray
-from reglue_bench.plan import Plan
-from reglue_bench.result import AgentIdentity, Result
+from reglue_bench.plans.plan import Plan
+from reglue_bench.results.learning import score_online
+from reglue_bench.results.metrics import FloatArray
+from reglue_bench.results.result import AgentIdentity, Result
+from reglue_bench.runs.ledger import Row, Totals
 from tests.reglue_bench.toys import online_plan
 
 

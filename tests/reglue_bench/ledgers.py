@@ -7,7 +7,7 @@ from contextlib import closing
 from itertools import groupby
 from pathlib import Path
 
-from reglue_bench.ledger import FILE, digests
+from reglue_bench.runs.ledger import FILE, digests
 
 
 def change_fact(folder: Path, name: str, value: str) -> None:

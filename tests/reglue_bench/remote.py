@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from glue_server.conformance.road import Road
-from reglue.invitation import invitation
-from reglue_bench.watching import Begun, Unwatched
+from glue_server.conformance.tcp_proxy import Road
+from reglue.net.join_string import invitation
+from reglue_bench.terminal.observer import Begun, Unwatched
 
 WORLDS = Path(__file__).with_name("remote_worlds.py")
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from env_adapters.classic.mountain_car import MountainCar
-from reglue.environment import Worlds
-from reglue.environment_calls import Play, Played
+from reglue.environments.environment import Worlds
+from reglue.messages.environment import Play, Played
 from tests.reglue_bench.worlds import Fragile, Treadmill
 from tests.worlds import Corridor
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from reglue.errors import UsageError
-from reglue_bench.result import Result
+from reglue_bench.results.result import Result
 from tests.leftovers import nothing_left
 from tests.reglue_bench.toys import corridor_plan, joining, online_plan, play
 
@@ -88,7 +88,7 @@ def test_what_a_program_prints_is_kept_up_to_a_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It may print on for as long as it likes: it is not blocked, and its last words are told."""
-    monkeypatch.setattr("glue_server.agent_log.LIMIT_BYTES", 100_000)
+    monkeypatch.setattr("glue_server.processes.program_log.LIMIT_BYTES", 100_000)
     code = "for k in range(100_000): print('line', k)\nprint('the last word')"
     with nothing_left():
         printed, result = looks(tmp_path, code)

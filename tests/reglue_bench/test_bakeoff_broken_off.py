@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from reglue_bench.result import read_result
+from reglue_bench.results.result import read_result
 from tests.reglue_bench.bakeoffs import (
     BENCHMARK,
     TIMEOUT_S,

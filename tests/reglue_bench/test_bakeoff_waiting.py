@@ -13,8 +13,8 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 import reglue
-from reglue.grpc_settings import grpc
-from reglue_bench.result import read_result
+from reglue.net.grpc_settings import grpc
+from reglue_bench.results.result import read_result
 from tests.reglue_bench.bakeoffs import (
     TIMEOUT_S,
     agent,

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from reglue_bench.ledger import Ledger
-from reglue_bench.result import read_result
+from reglue_bench.results.result import read_result
+from reglue_bench.runs.ledger import Ledger
 from tests.reglue_bench.benching import commanded
-from tests.reglue_bench.results import Play, make_result
+from tests.reglue_bench.made_results import Play, make_result
 from tests.reglue_bench.toys import AGENTS
 
 REACH = ["MT1:reach-v3", "--num-episodes", "2", "--episode-horizon", "20", "--workers", "1"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from reglue_bench.result import read_result
+from reglue_bench.results.result import read_result
 from tests.reglue_bench.bakeoffs import wait_for_rows
 from tests.reglue_bench.benching import bench_words, commanded, resumed_rows
 from tests.reglue_bench.toys import rows

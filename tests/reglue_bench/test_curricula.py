@@ -15,9 +15,9 @@ import pytest
 
 from reglue.errors import UsageError
 from reglue_bench import evaluate
-from reglue_bench.benchmarks import make_plan
-from reglue_bench.ledger import Ledger
-from reglue_bench.result import Result, read_result
+from reglue_bench.plans.names import make_plan
+from reglue_bench.results.result import Result, read_result
+from reglue_bench.runs.ledger import Ledger
 from reglue_bench.settings import read_settings
 
 EPISODES = """\
@@ -60,7 +60,7 @@ import os, signal, sys
 from pathlib import Path
 from reglue_bench.evaluation import plan_and_start
 from reglue_bench.settings import read_settings
-from reglue_bench.watching import Unwatched
+from reglue_bench.terminal.observer import Unwatched
 
 class Dies(Unwatched):
     seen = 0

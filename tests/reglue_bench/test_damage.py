@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from reglue.errors import ReglueError, RunDamaged
-from reglue_bench.ledger import FILE, Ledger, LedgerReader
-from reglue_bench.plan import Plan
-from reglue_bench.run import Request, carry_out, check_same
-from reglue_bench.scoring import read_run
+from reglue_bench.plans.plan import Plan
+from reglue_bench.results.read_run import read_run
+from reglue_bench.runs.ledger import FILE, Ledger, LedgerReader
+from reglue_bench.runs.run import Request, carry_out, check_same
 from reglue_bench.settings import Settings
-from reglue_bench.watching import Unwatched
+from reglue_bench.terminal.observer import Unwatched
 from tests.reglue_bench.toys import Learner, Seeded, corridor_plan, online_plan, play
 
 FLIPS = 40  # of single bits, over each run's file

@@ -11,7 +11,7 @@ import pytest
 from reglue import Actions, Agent
 from reglue_bench import evaluate
 from reglue_bench.report.online_view import online_comparison
-from reglue_bench.result import OnlineScore, Result
+from reglue_bench.results.result import OnlineScore, Result
 
 WALK = "online:tests.reglue_bench.worlds:Lottery"
 AGENTS = Path(__file__).with_name("agents.py")

@@ -9,7 +9,7 @@ import pytest
 
 from reglue.errors import UsageError
 from reglue_bench import evaluate
-from reglue_bench.result import Result
+from reglue_bench.results.result import Result
 
 AGENT = """
 import numpy as np

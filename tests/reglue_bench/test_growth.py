@@ -9,13 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from glue_server import Outcome
-from reglue_bench.ledger import Ledger, Totals, Try
-from reglue_bench.plan import Plan
+from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import Todo, Todos, procedure_of
 from reglue_bench.procedures.queues import ByTask, Queue, Shuffled
-from reglue_bench.run import Request, begin, carry_out
+from reglue_bench.runs.ledger import Ledger, Totals, Try
+from reglue_bench.runs.run import Request, begin, carry_out
 from reglue_bench.settings import Settings
-from reglue_bench.watching import Unwatched
+from reglue_bench.terminal.observer import Unwatched
 from tests.reglue_bench.toys import corridor_plan
 
 FEW, MANY = 1000, 10_000

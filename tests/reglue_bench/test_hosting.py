@@ -11,12 +11,12 @@ import pytest
 
 import reglue
 from reglue.errors import UsageError, WrongTls, WrongToken
-from reglue.invitation import invitation
+from reglue.net.join_string import invitation
 from reglue_bench import evaluate
 from reglue_bench.evaluation import resume
-from reglue_bench.ledger import Ledger
+from reglue_bench.runs.ledger import Ledger
 from reglue_bench.settings import Settings, read_settings
-from reglue_bench.watching import Unwatched
+from reglue_bench.terminal.observer import Unwatched
 from tests.leftovers import nothing_left
 from tests.reglue_bench.remote import Unheard, address_in
 from tests.reglue_bench.toys import Seeded, corridor_plan, joining, play, rows

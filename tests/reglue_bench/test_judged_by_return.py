@@ -13,12 +13,12 @@ from scipy import stats
 
 from reglue import Agent
 from reglue_bench import evaluate
-from reglue_bench.comparison import compare
-from reglue_bench.differences import of_returns
 from reglue_bench.report.compare_view import comparison_view
-from reglue_bench.result import Result, read_result
-from reglue_bench.summary import print_summary
-from reglue_bench.words import number
+from reglue_bench.results.result import Result, read_result
+from reglue_bench.statistics.comparison import compare
+from reglue_bench.statistics.differences import of_returns
+from reglue_bench.terminal.summary import print_summary
+from reglue_bench.terminal.words import number
 from tests.reglue_bench.test_report import read
 
 CART_POLE = "multi-task:gymnasium:CartPole-v1"

@@ -13,9 +13,9 @@ import sqlalchemy as sa
 
 from env_adapters import Cell
 from glue_server import Order, Outcome
-from reglue.calls import Phase
 from reglue.errors import RunBusy, RunDamaged, RunExists, StorageFailed, UsageError
-from reglue_bench.ledger import FILE, Ledger, Totals, Try
+from reglue.messages.agent import Phase
+from reglue_bench.runs.ledger import FILE, Ledger, Totals, Try
 from tests.reglue_bench.ledgers import change_fact
 
 

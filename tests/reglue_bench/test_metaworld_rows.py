@@ -19,13 +19,13 @@ from metaworld.policies import ENV_POLICY_MAP
 
 from glue_server import Outcome
 from reglue.examples.expert import ExpertAgent
-from reglue_bench.benchmarks import make_plan
 from reglue_bench.evaluation import evaluate, start
-from reglue_bench.plan import Plan
-from reglue_bench.result import Result, read_result
-from reglue_bench.run import Request
+from reglue_bench.plans.names import make_plan
+from reglue_bench.plans.plan import Plan
+from reglue_bench.results.result import Result, read_result
+from reglue_bench.runs.run import Request
 from reglue_bench.settings import Settings
-from reglue_bench.watching import Unwatched
+from reglue_bench.terminal.observer import Unwatched
 from tests.reglue_bench.toys import play
 
 SEED = 42
@@ -110,7 +110,7 @@ def workers_of(parent: int) -> list[int]:
     found = []
     for pid in Path(f"/proc/{parent}/task/{parent}/children").read_text().split():
         command = Path(f"/proc/{pid}/cmdline").read_bytes()
-        if b"glue_server.worker" in command:
+        if b"glue_server.environment.worker" in command:
             found.append(int(pid))
     return sorted(found)
 
@@ -130,11 +130,11 @@ import os, signal, sqlite3, sys, time
 from contextlib import closing
 from pathlib import Path
 from reglue_bench.evaluation import start
-from reglue_bench.ledger import FILE
-from reglue_bench.plan import Plan
-from reglue_bench.run import Request
+from reglue_bench.runs.ledger import FILE
+from reglue_bench.plans.plan import Plan
+from reglue_bench.runs.run import Request
 from reglue_bench.settings import Settings
-from reglue_bench.watching import Unwatched
+from reglue_bench.terminal.observer import Unwatched
 
 folder = Path(sys.argv[1])
 

@@ -15,13 +15,13 @@ from glue_server import LocalPool, LocalPort, Order, Outcome, SlotGlue, Timeouts
 from reglue import Phase
 from reglue_bench import evaluate
 from reglue_bench.evaluation import start
-from reglue_bench.keys import run_secret
-from reglue_bench.ledger import Ledger
+from reglue_bench.plans.keys import run_secret
 from reglue_bench.procedures import Online, procedure_of
-from reglue_bench.result import LearningRun, OnlineScore, Result
-from reglue_bench.run import Request, carry_out, check_same
+from reglue_bench.results.result import LearningRun, OnlineScore, Result
+from reglue_bench.runs.ledger import Ledger
+from reglue_bench.runs.run import Request, carry_out, check_same
 from reglue_bench.settings import Settings
-from reglue_bench.watching import Unwatched
+from reglue_bench.terminal.observer import Unwatched
 from tests.reglue_bench.toys import Interrupts, Learner, Seeded, online_plan, play
 
 

@@ -8,8 +8,8 @@ import pytest
 
 import reglue
 from reglue_bench.evaluation import resume
-from reglue_bench.result import read_result
-from reglue_bench.watching import Unwatched
+from reglue_bench.results.result import read_result
+from reglue_bench.terminal.observer import Unwatched
 from tests.reglue_bench.remote import Unheard
 from tests.reglue_bench.test_online import kept, score_of, statuses
 from tests.reglue_bench.test_run_agents import waiting_run

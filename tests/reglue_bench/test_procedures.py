@@ -11,8 +11,8 @@ import pytest
 
 from reglue import Agent
 from reglue.spec import Arrays
-from reglue_bench.ledger import Ledger
 from reglue_bench.procedures import MetaLearning, MultiTask
+from reglue_bench.runs.ledger import Ledger
 from tests.reglue_bench.toys import Seeded, corridor_plan, play, rows
 
 FIFTY = {"a": 50, "b": 50}

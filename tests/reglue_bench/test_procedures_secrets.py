@@ -12,8 +12,8 @@ from glue_server import LocalPool, Order, SlotGlue, Timeouts
 from reglue import Agent
 from reglue.errors import AgentFault
 from reglue.v1 import agent_pb2 as pb
-from reglue_bench.keys import Submission, cell_key
-from reglue_bench.plan import PlanCell
+from reglue_bench.plans.keys import Submission, cell_key
+from reglue_bench.plans.plan import PlanCell
 from reglue_bench.procedures import Todo, procedure_of
 from tests.glue_server.test_secrets import Tap
 from tests.reglue_bench.toys import corridor_plan

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from glue_server import Order, Outcome
-from reglue_bench.keys import Submission
-from reglue_bench.plan import PlanCell
+from reglue_bench.plans.keys import Submission
+from reglue_bench.plans.plan import PlanCell
 from reglue_bench.procedures import Todo
 from reglue_bench.procedures.queues import ByTask, Queue, Shuffled
 from tests.reglue_bench.toys import corridor_plan

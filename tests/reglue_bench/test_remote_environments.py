@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-from glue_server.conformance.road import Road
+from glue_server.conformance.tcp_proxy import Road
 from reglue.errors import EnvironmentFault, PlanDiffers, RunExists, UsageError
-from reglue.invitation import invitation
+from reglue.net.join_string import invitation
 from reglue_bench import evaluate
-from reglue_bench.benchmarks import make_plan
 from reglue_bench.cli.benchmarks import main as list_benchmarks
 from reglue_bench.evaluation import resume
-from reglue_bench.ledger import Ledger
-from reglue_bench.plan import Plan
-from reglue_bench.rehearsal import rehearse
-from reglue_bench.result import Result
+from reglue_bench.plans.names import make_plan
+from reglue_bench.plans.plan import Plan
+from reglue_bench.results.result import Result
+from reglue_bench.runs.ledger import Ledger
+from reglue_bench.runs.rehearsal import rehearse
 from reglue_bench.settings import read_settings
-from reglue_bench.watching import Unwatched
+from reglue_bench.terminal.observer import Unwatched
 from tests.leftovers import nothing_left
 from tests.reglue_bench.remote import WORLDS, Unheard, dialling, end
 from tests.reglue_bench.toys import AGENTS, Learner, Seeded, rows

@@ -16,8 +16,8 @@ import pytest
 
 from reglue.errors import UsageError
 from reglue_bench.report import write_report
-from reglue_bench.result import Ending, Result
-from tests.reglue_bench.results import MT10, Play, make_result
+from reglue_bench.results.result import Ending, Result
+from tests.reglue_bench.made_results import MT10, Play, make_result
 
 HOSTILE = "<img src=x onerror=alert(1)></script><script>alert(1)</script>\"'%{x}"
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from reglue.errors import UsageError
-from reglue_bench.comparison import compare_all
 from reglue_bench.report import draw_report
 from reglue_bench.report.compare_view import comparison_view
 from reglue_bench.report.words import points
-from reglue_bench.result import Result
-from tests.reglue_bench.results import Play, make_result
+from reglue_bench.results.result import Result
+from reglue_bench.statistics.comparison import compare_all
+from tests.reglue_bench.made_results import Play, make_result
 from tests.reglue_bench.test_report import read
 
 

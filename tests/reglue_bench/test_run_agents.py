@@ -15,11 +15,11 @@ import pytest
 import reglue
 from reglue.errors import Busy, WrongToken
 from reglue_bench.evaluation import start
-from reglue_bench.plan import Plan
-from reglue_bench.result import read_result
-from reglue_bench.run import Request
+from reglue_bench.plans.plan import Plan
+from reglue_bench.results.result import read_result
+from reglue_bench.runs.run import Request
 from reglue_bench.settings import Settings
-from reglue_bench.watching import Begun, Unwatched
+from reglue_bench.terminal.observer import Begun, Unwatched
 from tests.reglue_bench.agents import Garbled
 from tests.reglue_bench.toys import Seeded, corridor_plan, joining, play, rows
 

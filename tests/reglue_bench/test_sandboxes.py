@@ -16,9 +16,9 @@ import pytest
 
 from reglue.errors import UsageError
 from reglue_bench.evaluation import resume
-from reglue_bench.result import Result
+from reglue_bench.results.result import Result
 from reglue_bench.settings import read_settings
-from reglue_bench.watching import Unwatched
+from reglue_bench.terminal.observer import Unwatched
 from tests.leftovers import nothing_left
 from tests.programs import program
 from tests.reglue_bench.remote import Unheard

@@ -14,12 +14,12 @@ from reglue import Starts
 from reglue.errors import PlanDiffers, UsageError
 from reglue.spec import Arrays
 from reglue_bench import evaluate
-from reglue_bench.benchmarks import make_plan
-from reglue_bench.comparison import compare
-from reglue_bench.ledger import Ledger
+from reglue_bench.plans.names import make_plan
 from reglue_bench.procedures import MetaLearning, procedure_of
-from reglue_bench.result import Result
+from reglue_bench.results.result import Result
+from reglue_bench.runs.ledger import Ledger
 from reglue_bench.settings import read_settings
+from reglue_bench.statistics.comparison import compare
 from tests.reglue_bench.bakeoffs import agent, bake, write
 from tests.reglue_bench.toys import Seeded
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
 from reglue.errors import UsageError
-from reglue_bench.comparison import compare, compare_all
-from reglue_bench.paired import holm
-from reglue_bench.result import Result
-from tests.reglue_bench.results import Play, make_result
+from reglue_bench.results.result import Result
+from reglue_bench.statistics.comparison import compare, compare_all
+from reglue_bench.statistics.paired import holm
+from tests.reglue_bench.made_results import Play, make_result
 
 TASKS = ("reach-v3", "push-v3")
 

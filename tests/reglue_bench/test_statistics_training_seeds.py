@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from reglue.errors import UsageError
-from reglue_bench.result import Result
-from reglue_bench.statistics import FloatArray
-from reglue_bench.training_seeds import (
+from reglue_bench.results.result import Result
+from reglue_bench.statistics.success import FloatArray
+from reglue_bench.statistics.training_seeds import (
     TrainingSeeds,
     compare_agents,
     interval_of,
@@ -16,7 +16,7 @@ from reglue_bench.training_seeds import (
     over_training_seeds,
     resampled,
 )
-from tests.reglue_bench.results import Play, make_result
+from tests.reglue_bench.made_results import Play, make_result
 
 
 def runs(*rates: float) -> list[Result]:

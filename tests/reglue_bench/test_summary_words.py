@@ -7,10 +7,10 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from reglue_bench.result import Ending, Result
-from reglue_bench.summary import ended, notes, print_summary
-from reglue_bench.words import milliseconds
-from tests.reglue_bench.results import Play, make_result
+from reglue_bench.results.result import Ending, Result
+from reglue_bench.terminal.summary import ended, notes, print_summary
+from reglue_bench.terminal.words import milliseconds
+from tests.reglue_bench.made_results import Play, make_result
 
 
 def printed(result: Result) -> str:

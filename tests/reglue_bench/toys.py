@@ -14,11 +14,11 @@ from glue_server import Outcome
 from reglue import Agent, Ends, Starts, Steps, TaskSpec
 from reglue.spec import Arrays
 from reglue_bench.evaluation import start
-from reglue_bench.plan import Parameter, Plan
-from reglue_bench.result import Result
-from reglue_bench.run import Request
+from reglue_bench.plans.plan import Parameter, Plan
+from reglue_bench.results.result import Result
+from reglue_bench.runs.run import Request
 from reglue_bench.settings import Settings
-from reglue_bench.watching import Unwatched, Watcher
+from reglue_bench.terminal.observer import Unwatched, Watcher
 
 AGENTS = Path(__file__).with_name("agents.py")
 SOLVED = {"a": [1, 3, 0], "b": [5, 0, 2]}

@@ -1,5 +1,5 @@
 # Chance that is the same on every platform and in every language: Philox 4×64 words, numbered.
-# agent_clients/python/reglue/chance.py has the rule in prose.
+# agent_clients/python/reglue/rng.py has the rule in prose.
 
 """
     Chance(seed, episode = 0; drawn = 0)

@@ -12,13 +12,14 @@ class Still(reglue.Agent):
 reglue.connect(Still(), "127.0.0.1:4096", token="…")
 """
 
-from reglue.agent import Agent
-from reglue.calls import Actions, EndKind, Ends, Phase, Starts, StepFlag, Steps, Turn
-from reglue.chance import Chance
+from reglue.agents.agent import Agent
 from reglue.client import connect
-from reglue.environment import Earned, Environment, Worlds
+from reglue.environments.environment import Earned, Environment, Worlds
+from reglue.environments.world import Cell, Step, Suite, World
 from reglue.errors import ReglueError
-from reglue.experiment import Experiment
+from reglue.experiments.experiment import Experiment
+from reglue.messages.agent import Actions, EndKind, Ends, Phase, Starts, StepFlag, Steps, Turn
+from reglue.rng import Chance
 from reglue.spec import (
     Box,
     Discrete,
@@ -27,7 +28,6 @@ from reglue.spec import (
     TaskSpec,
     TensorSpec,
 )
-from reglue.worlds import Cell, Step, Suite, World
 
 __all__ = [
     "Actions",

@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reglue.agent import Agent
-from reglue.environment import Environment, Worlds
+from reglue.agents.agent import Agent
+from reglue.agents.metaworld import wrap
+from reglue.environments.environment import Environment, Worlds
+from reglue.environments.world import Suite
 from reglue.errors import BadArgument, NotAnEnvironment
-from reglue.invitation import invitation
-from reglue.metaworld_agent import wrap
-from reglue.transport import TRANSPORTS, Transport
-from reglue.worlds import Suite
+from reglue.net.join_string import invitation
+from reglue.net.transport import TRANSPORTS, Transport
 
 if TYPE_CHECKING:
-    from reglue.parts import Part
+    from reglue.net.roles import Part
 
 
 def connect(  # noqa: PLR0913 - all that a partner may say of how it comes in
@@ -50,7 +50,7 @@ def connect(  # noqa: PLR0913 - all that a partner may say of how it comes in
     if transport not in TRANSPORTS:
         raise BadArgument(f"got transport {transport!r}, wanted {', '.join(TRANSPORTS)}")
     part = _part(partner, name or type(partner).__name__)
-    from reglue.session import Session
+    from reglue.net.session import Session
 
     session = Session(where, part, patience_s=patience_s, transport=transport)
     return session.play()
@@ -58,7 +58,7 @@ def connect(  # noqa: PLR0913 - all that a partner may say of how it comes in
 
 def _part(partner: object, name: str) -> Part:
     """Raises NotAnAgent and NotAnEnvironment."""
-    from reglue.parts import AgentPart, EnvironmentPart
+    from reglue.net.roles import AgentPart, EnvironmentPart
 
     if isinstance(partner, type) and (issubclass(partner, Environment) or _is_suite(partner)):
         raise NotAnEnvironment(f"got the class {partner.__name__}, wanted an object of it")

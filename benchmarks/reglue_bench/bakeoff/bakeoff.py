@@ -12,19 +12,27 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
-from glue_server.hosts import Entrance, how_to_join
-from glue_server.interrupts import interruptible, uninterrupted
+from glue_server.peers.hosts import Entrance, how_to_join
+from glue_server.processes.interrupts import interruptible, uninterrupted
 from reglue.errors import PlanDiffers, RunExists, UsageError
 from reglue_bench.bakeoff.file import Entrant
 from reglue_bench.bakeoff.stopping import StoppablePool, StoppableRoom
-from reglue_bench.benchmarks import make_plan, split_name
-from reglue_bench.declared import WAIT
-from reglue_bench.ledger import Ledger
-from reglue_bench.partners import Partners, listen
-from reglue_bench.pools import cores
-from reglue_bench.result import Ending, Result
-from reglue_bench.run import WORKER_LOG, Request, begin, carry_out, check_same, conclude, pool_of
-from reglue_bench.watching import Watcher
+from reglue_bench.plans.declared import WAIT
+from reglue_bench.plans.names import make_plan, split_name
+from reglue_bench.results.result import Ending, Result
+from reglue_bench.runs.ledger import Ledger
+from reglue_bench.runs.peers import Partners, listen
+from reglue_bench.runs.pools import cores
+from reglue_bench.runs.run import (
+    WORKER_LOG,
+    Request,
+    begin,
+    carry_out,
+    check_same,
+    conclude,
+    pool_of,
+)
+from reglue_bench.terminal.observer import Watcher
 
 if TYPE_CHECKING:
     from glue_server.rpc import Room

@@ -13,9 +13,9 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, model_validator
 
 from reglue.errors import UnknownName, UsageError
-from reglue.loading import parsed
+from reglue.tools.loading import parsed
+from reglue_bench.plans.toml_file import TomlFile
 from reglue_bench.settings import AGENT_WAIT, Settings, read_settings
-from reglue_bench.toml_file import TomlFile
 
 _ELSEWHERE = frozenset(
     "agent agent_cmd agent_args agent_env sandbox sandbox_image sandbox_read hidden label "

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from glue_server import Pool
-from glue_server.hosts import Entrance
-from glue_server.port import AgentPort
-from reglue.calls import UNLIMITED, Budget, Call, Hello, Reply
-from reglue.environment_calls import Play, Played
+from glue_server.agent.port import AgentPort
+from glue_server.peers.hosts import Entrance
 from reglue.errors import AgentFault, BadReply
-from reglue.invitation import Invitation
+from reglue.messages.agent import UNLIMITED, Budget, Call, Hello, Reply
+from reglue.messages.environment import Play, Played
+from reglue.net.join_string import Invitation
 from reglue.spec import TaskSpec
 
 _LOOK_MS = 200  # how often one that waits for environments sees whether it is to stop

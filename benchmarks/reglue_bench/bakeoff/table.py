@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from reglue_bench.report.views import ComparisonView, Row
-from reglue_bench.result import Result
+from reglue_bench.results.result import Result
 
 
 def comparison_table(view: ComparisonView, results: Sequence[Result]) -> Table:

@@ -8,9 +8,9 @@ from typing import Annotated, Any, TypeAlias
 
 from typer import Option
 
-from glue_server.sandbox import SandboxName
+from glue_server.processes.sandbox import SandboxName
 from reglue.errors import UsageError
-from reglue.loading import parsed
+from reglue.tools.loading import parsed
 
 _SANDBOX = "What the agent's program may touch"
 

@@ -13,8 +13,8 @@ from rich.rule import Rule
 from rich.text import Text
 from typer import Argument, Exit, Option
 
-from glue_server.command import FAULTS, INTERRUPTED, OK, console, run_command
-from glue_server.options import (
+from glue_server.commands.command import FAULTS, INTERRUPTED, OK, console, run_command
+from glue_server.commands.options import (
     Advertise,
     Ca,
     Grace,
@@ -32,12 +32,12 @@ from reglue_bench.bakeoff.file import BENCHMARK
 from reglue_bench.bakeoff.table import comparison_table
 from reglue_bench.cli.arguments import Sandbox, SandboxImage, SandboxRead
 from reglue_bench.cli.bench import exit_code
-from reglue_bench.progress import Lines, watcher
 from reglue_bench.report import draw_report, first_frames, names
-from reglue_bench.result import Result
+from reglue_bench.results.result import Result
 from reglue_bench.settings import as_keys
-from reglue_bench.summary import notes
-from reglue_bench.watching import Watcher
+from reglue_bench.terminal.observer import Watcher
+from reglue_bench.terminal.progress import Lines, watcher
+from reglue_bench.terminal.summary import notes
 
 
 def bakeoff(

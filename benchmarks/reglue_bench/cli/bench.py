@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 from typer import Argument, Exit, Option
 
-from glue_server.command import FAULTS, INTERRUPTED, OK, console, run_command
-from glue_server.options import (
+from glue_server.commands.command import FAULTS, INTERRUPTED, OK, console, run_command
+from glue_server.commands.options import (
     Advertise,
     Ca,
     EnvironmentToken,
@@ -26,7 +26,7 @@ from glue_server.options import (
     TransportOption,
 )
 from reglue.errors import UsageError
-from reglue.join import pairs
+from reglue.tools.join import pairs
 from reglue_bench.cli.arguments import (
     Sandbox,
     SandboxImage,
@@ -34,13 +34,13 @@ from reglue_bench.cli.arguments import (
     TrustCode,
     environment_arguments,
 )
-from reglue_bench.custom import is_custom
 from reglue_bench.evaluation import plan_and_start
 from reglue_bench.evaluation import resume as resume_run
-from reglue_bench.progress import watcher
-from reglue_bench.result import Result
+from reglue_bench.plans.file import is_custom
+from reglue_bench.results.result import Result
 from reglue_bench.settings import read_settings
-from reglue_bench.summary import print_summary
+from reglue_bench.terminal.progress import watcher
+from reglue_bench.terminal.summary import print_summary
 
 _AGENT, _PLAY, _SEE, _META, _ONLINE, _HOW = (
     "The agent",

@@ -13,17 +13,17 @@ from typer import Argument, Option
 
 from env_adapters.metaworld import catalogue, task_set
 from env_adapters.suites import BUILT_IN, suite_name
-from glue_server.command import console, run_command
+from glue_server.commands.command import console, run_command
 from reglue.errors import UsageError
 from reglue.spec import Box, Discrete, TaskSpec, TensorSpec
-from reglue_bench.benchmarks import PROCEDURES, make_plan, split_name
-from reglue_bench.custom import is_custom
-from reglue_bench.declared import WAIT
-from reglue_bench.described import described
+from reglue_bench.plans.declared import WAIT
+from reglue_bench.plans.described import described
+from reglue_bench.plans.file import is_custom
+from reglue_bench.plans.names import PROCEDURES, make_plan, split_name
+from reglue_bench.plans.suites import build, suite_of
 from reglue_bench.procedures import PARAMETERS
 from reglue_bench.procedures.meta_learning import GOALS
 from reglue_bench.settings import read_settings
-from reglue_bench.suites import build, suite_of
 
 _STEPS = 10_000
 """Of a run of a continuing task, which has no quota of its own, where it is described."""

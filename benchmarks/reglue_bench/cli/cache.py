@@ -12,7 +12,7 @@ from rich.text import Text
 from typer import Argument
 
 from env_adapters.cache import DiskCache, cache_folder
-from glue_server.command import console, run_command, say
+from glue_server.commands.command import console, run_command, say
 
 
 def cache(

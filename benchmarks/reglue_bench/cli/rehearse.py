@@ -8,13 +8,13 @@ from typing import Annotated
 
 from typer import Argument, Exit, Option
 
-from glue_server.command import FAULTS, OK, console, run_command
+from glue_server.commands.command import FAULTS, OK, console, run_command
 from reglue.errors import UsageError
-from reglue.join import pairs
+from reglue.tools.join import pairs
 from reglue_bench.cli.arguments import Sandbox, SandboxRead, environment_arguments
-from reglue_bench.progress import watcher
-from reglue_bench.rehearsal import rehearse
+from reglue_bench.runs.rehearsal import rehearse
 from reglue_bench.settings import read_settings
+from reglue_bench.terminal.progress import watcher
 
 _MARKS = {True: "[green]✓[/green]", False: "[red]✗[/red]", None: "[yellow]![/yellow]"}
 

@@ -9,11 +9,11 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from glue_server.command import run_command, say
+from glue_server.commands.command import run_command, say
 from reglue.errors import UsageError
 from reglue_bench.cli.arguments import TrustCode
 from reglue_bench.report import first_frames, names, write_report
-from reglue_bench.scoring import read_run
+from reglue_bench.results.read_run import read_run
 
 
 def report(

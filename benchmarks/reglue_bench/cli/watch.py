@@ -10,14 +10,14 @@ from typing import Annotated
 from rich.progress import Progress
 from typer import Argument, Option
 
-from glue_server.command import console, run_command, say
+from glue_server.commands.command import console, run_command, say
 from reglue.errors import UsageError
 from reglue_bench.cli.arguments import TrustCode
-from reglue_bench.watch import Camera, Recorded, Replay, read_episode, with_pictures
-from reglue_bench.watch.screen import Screen
-from reglue_bench.watch.table import HEAD, line
-from reglue_bench.watch.video import video as writing
-from reglue_bench.words import number
+from reglue_bench.replay import Camera, Recorded, Replay, read_episode, with_pictures
+from reglue_bench.replay.screen import Screen
+from reglue_bench.replay.table import HEAD, line
+from reglue_bench.replay.video import video as writing
+from reglue_bench.terminal.words import number
 
 
 def watch(

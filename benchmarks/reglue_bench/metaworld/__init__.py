@@ -4,7 +4,7 @@ from reglue_bench.metaworld import evaluation, metalearning_evaluation
 import reglue_bench.metaworld as evaluation  # for `from metaworld import evaluation`
 """
 
-from reglue.metaworld_agent import Timestep
+from reglue.agents.metaworld import Timestep
 from reglue_bench.metaworld.evaluation import SlowEvaluation, evaluation, metalearning_evaluation
 from reglue_bench.metaworld.protocol import Agent, MetaLearningAgent, _get_task_names
 

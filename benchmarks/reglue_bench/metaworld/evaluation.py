@@ -28,17 +28,17 @@ import numpy as np
 
 from env_adapters.metaworld.library import metaworld
 from glue_server import LocalPort, Order, Outcome, SlotGlue, Timeouts
-from reglue.agent import Agent
-from reglue.calls import Phase
+from reglue.agents.agent import Agent
+from reglue.agents.metaworld import wrap
+from reglue.environments.world import Cell
 from reglue.errors import AgentFault, EnvironmentFault, NotAnAgent, UsageError
-from reglue.loading import agent_name
-from reglue.metaworld_agent import wrap
-from reglue.worlds import Cell
-from reglue_bench.first_finished import FirstFinished
+from reglue.messages.agent import Phase
+from reglue.tools.loading import agent_name
 from reglue_bench.metaworld.kept_pool import playing
 from reglue_bench.metaworld.scoring import Evaluation, averaged, scored
 from reglue_bench.metaworld.seat import Seat
 from reglue_bench.metaworld.vector_envs import Unreadable, VectorEnvironment, leave, read
+from reglue_bench.results.first_finished import FirstFinished
 
 ABANDONED = "agent_abandoned"  # by the seat: it could not count any more
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from env_adapters import SuiteName
 from glue_server import Pool
-from reglue_bench.pools import make_pool
+from reglue_bench.runs.pools import make_pool
 
 _KEPT = "_reglue_pool"  # the attribute of a vector environment that holds its pool
 

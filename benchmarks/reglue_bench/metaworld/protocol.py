@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from reglue.metaworld_agent import Timestep
+from reglue.agents.metaworld import Timestep
 from reglue.spec import Array
 from reglue_bench.metaworld.vector_envs import task_names
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from reglue.agent import Agent, Chosen
-from reglue.calls import Actions, Ends, Phase, Starts, Steps, Turn
+from reglue.agents.agent import Agent, Chosen
+from reglue.agents.metaworld import MetaWorldAgent
 from reglue.errors import NotAnAgent
-from reglue.metaworld_agent import MetaWorldAgent
+from reglue.messages.agent import Actions, Ends, Phase, Starts, Steps, Turn
 from reglue.spec import Array, TaskSpec
 from reglue_bench.metaworld.worlds import IS_SINGLE, MOTION, OBSERVATION, RETURN
 

@@ -16,7 +16,7 @@ from env_adapters import Cell, Step, SuiteName
 from env_adapters.metaworld.observations import ACTION, FRAME_STACK
 from env_adapters.metaworld.pool import SimulatorPool
 from env_adapters.metaworld.simulator import Simulator
-from reglue.calls import Phase
+from reglue.messages.agent import Phase
 from reglue.spec import Arrays, TaskSpec, TensorSpec
 
 OBSERVATION = "observation"

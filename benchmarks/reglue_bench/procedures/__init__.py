@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from reglue.errors import UnknownName
-from reglue_bench.plan import Plan
+from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures.drawn import DrawnMetaLearning, DrawnMultiTask
 from reglue_bench.procedures.meta_learning import MetaLearning
 from reglue_bench.procedures.multi_task import MultiTask

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from reglue.errors import UsageError
-from reglue_bench.plan import PlanCell
+from reglue_bench.plans.plan import PlanCell
 from reglue_bench.procedures.meta_learning import GOALS, MetaLearning, Trial
 from reglue_bench.procedures.multi_task import MultiTask
 

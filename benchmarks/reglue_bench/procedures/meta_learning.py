@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from glue_server import Order, Outcome, SlotGlue
-from reglue.calls import Phase
 from reglue.errors import AgentFault
-from reglue_bench.plan import PlanCell
+from reglue.messages.agent import Phase
+from reglue_bench.plans.plan import PlanCell
 from reglue_bench.procedures.procedure import Agents, MakeOrder, Record, Todo, Watch
 from reglue_bench.procedures.queues import shuffled
 

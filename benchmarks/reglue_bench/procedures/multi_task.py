@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from glue_server import Order
-from reglue.calls import Phase
-from reglue_bench.plan import PlanCell
+from reglue.messages.agent import Phase
+from reglue_bench.plans.plan import PlanCell
 from reglue_bench.procedures.procedure import Agents, MakeOrder, Record, Todo, Watch
 from reglue_bench.procedures.queues import ByTask, Queue, Shuffled
 

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from glue_server import Order, Outcome
-from reglue.calls import Phase
 from reglue.errors import AgentFault
-from reglue_bench.plan import PlanCell
+from reglue.messages.agent import Phase
+from reglue_bench.plans.plan import PlanCell
 from reglue_bench.procedures.procedure import Agents, MakeOrder, Record, Todo, Watch
 
 

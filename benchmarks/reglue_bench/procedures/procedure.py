@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias, overload
 
 from glue_server import Order, Outcome, SlotGlue
 from reglue.errors import AgentFault
-from reglue_bench.plan import PlanCell
+from reglue_bench.plans.plan import PlanCell
 
 MAX_TRIES = 3
 """How often a session tries a unit whose environment fails, before that is its outcome."""

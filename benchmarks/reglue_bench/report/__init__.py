@@ -12,7 +12,7 @@ from reglue.errors import UsageError
 from reglue_bench.report.frames import first_frames
 from reglue_bench.report.page import Page, page
 from reglue_bench.report.views import Frame
-from reglue_bench.result import Result
+from reglue_bench.results.result import Result
 
 __all__ = ["Frame", "Page", "draw_report", "first_frames", "names", "write_report"]
 

@@ -6,9 +6,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from reglue_bench.comparison import Comparison, compare_all
-from reglue_bench.differences import LEAST_GOALS, of_success
-from reglue_bench.paired import over_pairs
 from reglue_bench.report.comparison_plots import (
     Named,
     difference_map,
@@ -28,8 +25,11 @@ from reglue_bench.report.pairs import (
 from reglue_bench.report.run_view import score_and_interval, success_track
 from reglue_bench.report.views import ComparisonView, Row, SeedRow
 from reglue_bench.report.words import percent, percents, points, signed
-from reglue_bench.result import Result
-from reglue_bench.training_seeds import (
+from reglue_bench.results.result import Result
+from reglue_bench.statistics.comparison import Comparison, compare_all
+from reglue_bench.statistics.differences import LEAST_GOALS, of_success
+from reglue_bench.statistics.paired import over_pairs
+from reglue_bench.statistics.training_seeds import (
     LEAST_SEEDS,
     TrainingSeeds,
     compare_agents,

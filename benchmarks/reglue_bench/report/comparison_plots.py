@@ -21,9 +21,9 @@ from reglue_bench.report.figures import (
 )
 from reglue_bench.report.goal_map import variant_axis
 from reglue_bench.report.words import percent, percents, points
-from reglue_bench.result import Result
-from reglue_bench.statistics import FloatArray, same_plan, success_by_goal
-from reglue_bench.training_seeds import TrainingSeeds
+from reglue_bench.results.result import Result
+from reglue_bench.statistics.success import FloatArray, same_plan, success_by_goal
+from reglue_bench.statistics.training_seeds import TrainingSeeds
 
 Named = tuple[str, Result]
 

@@ -10,10 +10,10 @@ from itertools import pairwise
 import numpy as np
 import plotly.graph_objects as go
 
-from reglue_bench.measures import FloatArray, edges, pointwise95
 from reglue_bench.report.figures import AGENTS, OPTIONAL, escaped
 from reglue_bench.report.words import count, value, values
-from reglue_bench.result import Interval, LearningRun, OnlineScore
+from reglue_bench.results.metrics import FloatArray, edges, pointwise95
+from reglue_bench.results.result import Interval, LearningRun, OnlineScore
 
 LOST = AGENTS[5]
 

@@ -9,19 +9,19 @@ from itertools import islice
 from pathlib import Path
 
 from env_adapters import Cell
-from reglue.conforming import conforming_observation
+from reglue.environments.validation import conforming_observation
 from reglue.errors import UsageError
-from reglue_bench.ledger import LedgerReader
-from reglue_bench.plan import Plan
+from reglue_bench.plans.plan import Plan
+from reglue_bench.plans.suites import build, suite_of
 from reglue_bench.procedures import procedure_of
+from reglue_bench.replay.drawable import with_pictures
+from reglue_bench.replay.pictures import Camera, Picture, picture_tensors, shrunk
+from reglue_bench.replay.recorded import check_is_here, order_of, rows_of
 from reglue_bench.report.views import Frame
-from reglue_bench.run import kept_cell_key
+from reglue_bench.runs.ledger import LedgerReader
+from reglue_bench.runs.run import kept_cell_key
+from reglue_bench.runs.trust import check_trusted, foreign_suite
 from reglue_bench.settings import Settings
-from reglue_bench.suites import build, suite_of
-from reglue_bench.trust import check_trusted, foreign_suite
-from reglue_bench.watch.drawable import with_pictures
-from reglue_bench.watch.pictures import Camera, Picture, picture_tensors, shrunk
-from reglue_bench.watch.recorded import check_is_here, order_of, rows_of
 
 _MOST = 24
 _SIZE = 168  # pixels: larger pictures are shrunk to it

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import plotly.graph_objects as go
 
-from reglue_bench.episodes import EpisodeRow
 from reglue_bench.report.figures import (
     FAILURE,
     FAULT,
@@ -24,8 +23,9 @@ from reglue_bench.report.figures import (
     value_axis,
 )
 from reglue_bench.report.words import STATUSES, count
-from reglue_bench.result import Result
-from reglue_bench.statistics import goals_per_task
+from reglue_bench.results.episodes import EpisodeRow
+from reglue_bench.results.result import Result
+from reglue_bench.statistics.success import goals_per_task
 
 MOST_LINES = 6  # of a hover text
 

@@ -20,7 +20,7 @@ from reglue_bench.report.learning_plots import (
 )
 from reglue_bench.report.run_performances import performance_dots, performance_mean
 from reglue_bench.report.words import plural, value
-from reglue_bench.result import OnlineScore
+from reglue_bench.results.result import OnlineScore
 
 
 @dataclass(frozen=True, slots=True)

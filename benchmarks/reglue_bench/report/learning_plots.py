@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from reglue_bench.measures import measured
 from reglue_bench.report.curves import (
     LOST,
     Lines,
@@ -24,7 +23,8 @@ from reglue_bench.report.figures import (
 )
 from reglue_bench.report.run_performances import OWN, run_performances
 from reglue_bench.report.words import plural, value, values
-from reglue_bench.result import OnlineScore
+from reglue_bench.results.metrics import measured
+from reglue_bench.results.result import OnlineScore
 
 MARGIN = {"l": 8, "r": 28, "t": 8, "b": 44}  # pixels: room for half of the last number
 _ROWS = 20  # of a curve's table

@@ -5,14 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from reglue.errors import UsageError
-from reglue_bench.learning_comparison import compare_all_learning
-from reglue_bench.learning_summary import (
-    how_fresh,
-    scored_as_worst,
-    what_is_measured,
-    why_withheld,
-)
-from reglue_bench.paired import Difference
 from reglue_bench.report.compare_view import badges
 from reglue_bench.report.comparison_plots import Named
 from reglue_bench.report.figures import NEUTRAL, SUCCESS, colour
@@ -45,7 +37,15 @@ from reglue_bench.report.words import (
     value,
     values,
 )
-from reglue_bench.result import OnlineScore, Result
+from reglue_bench.results.result import OnlineScore, Result
+from reglue_bench.statistics.learning_comparison import compare_all_learning
+from reglue_bench.statistics.paired import Difference
+from reglue_bench.terminal.learning_summary import (
+    how_fresh,
+    scored_as_worst,
+    what_is_measured,
+    why_withheld,
+)
 
 RUNS = Judged(
     unit="run",

@@ -19,13 +19,13 @@ from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from reglue.errors import UsageError
-from reglue_bench.intervals import METHOD
 from reglue_bench.report.compare_view import comparison_view
 from reglue_bench.report.online_view import online_comparison, online_view
 from reglue_bench.report.run_view import run_view
 from reglue_bench.report.views import ComparisonView, Frame
-from reglue_bench.result import Result
-from reglue_bench.whole_file import write_whole
+from reglue_bench.results.result import Result
+from reglue_bench.results.whole_file import write_whole
+from reglue_bench.statistics.intervals import METHOD
 
 FOLDER = Path(__file__).parent
 

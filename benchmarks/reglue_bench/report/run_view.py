@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from reglue_bench.differences import of_returns
 from reglue_bench.report.figures import FAILURE, SUCCESS
 from reglue_bench.report.plots import run_plots
 from reglue_bench.report.tracks import rate_track
@@ -22,9 +21,10 @@ from reglue_bench.report.words import (
     value,
     values,
 )
-from reglue_bench.result import Result
-from reglue_bench.summary import ended, success_never_told
-from reglue_bench.words import isolation_words
+from reglue_bench.results.result import Result
+from reglue_bench.statistics.differences import of_returns
+from reglue_bench.terminal.summary import ended, success_never_told
+from reglue_bench.terminal.words import isolation_words
 
 SHADES = {
     "success": SUCCESS,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from reglue_bench.report.views import Track
 from reglue_bench.report.words import percent, percents, value, values
-from reglue_bench.result import Interval, OnlineScore
+from reglue_bench.results.result import Interval, OnlineScore
 
 
 def rate_track(rate: float, interval: Interval, *, ends: Sequence[str] = ()) -> Track:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reglue_bench.result import Interval
-from reglue_bench.words import number
+from reglue_bench.results.result import Interval
+from reglue_bench.terminal.words import number
 
 STATUSES = {
     "success": "succeeded",

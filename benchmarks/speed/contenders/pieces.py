@@ -10,14 +10,14 @@ from functools import partial
 import numpy as np
 import pyperf
 
-from glue_server.checks import ActionChecks
-from glue_server.turns import Rows, turn_of
+from glue_server.agent.actions import ActionChecks
+from glue_server.agent.turns import Rows, turn_of
 from reglue import Actions, Phase, TaskSpec, Worlds
-from reglue.calls import Budget, Numbered
-from reglue.environment_calls import Play
+from reglue.environments.world import Cell
+from reglue.messages.agent import Budget, Numbered
+from reglue.messages.environment import Play
 from reglue.v1 import agent_pb2 as pb
-from reglue.wire.agent_messages import decode_call, decode_reply, encode_call, encode_reply
-from reglue.worlds import Cell
+from reglue.wire.agent import decode_call, decode_reply, encode_call, encode_reply
 from speed.light import Suite
 
 SLOTS = (1, 32)

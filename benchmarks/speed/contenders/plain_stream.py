@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 
-import grpc  # not by reglue.grpc_settings: these are gRPC's own defaults
+import grpc  # not by reglue.net.grpc_settings: these are gRPC's own defaults
 import numpy as np
 
 from reglue.v1 import agent_pb2 as pb

@@ -14,8 +14,8 @@ from contextlib import ExitStack
 from glue_server import LocalEnvironmentPort, Machine, Timeouts
 from glue_server.rpc import GlueServer
 from reglue import Worlds
-from reglue.experiment_calls import Answer, ExperimentCall
-from reglue.routines import Routines
+from reglue.experiments.routines import Routines
+from reglue.messages.experiment import Answer, ExperimentCall
 from speed.contender import serve
 from speed.light import Suite
 

@@ -11,7 +11,7 @@ import sys
 import time
 
 from reglue_bench.evaluation import evaluate
-from reglue_bench.watching import Begun, Unwatched
+from reglue_bench.terminal.observer import Begun, Unwatched
 
 
 class Stopwatch(Unwatched):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import cast
 
 from glue_server import Glue
-from reglue.transport import Transport
+from reglue.net.transport import Transport
 from speed.contender import serve
 from speed.light import Suite
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from glue_server.conformance.checks.leaving import see_fault
 from glue_server.conformance.comparing import check_same
+from glue_server.conformance.harness import Stage
 from glue_server.conformance.specs import (
     CONTINUING,
     LARGE_ACTION,
@@ -11,9 +12,9 @@ from glue_server.conformance.specs import (
     PLAIN,
     WITHHELD,
 )
-from glue_server.conformance.stage import Stage
 from glue_server.conformance.verdicts import group
-from reglue.calls import (
+from reglue.errors import BadReply
+from reglue.messages.agent import (
     Adapt,
     AdaptBegin,
     Budget,
@@ -23,7 +24,6 @@ from reglue.calls import (
     Message,
     Phase,
 )
-from reglue.errors import BadReply
 
 _MOST = 2**64 - 1
 _BUDGETS = (

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from glue_server.conformance.fault_injection import bent_answers
+from glue_server.conformance.harness import Stage
 from glue_server.conformance.instructions import Instruction
 from glue_server.conformance.specs import PLAIN
-from glue_server.conformance.stage import Stage
-from glue_server.conformance.tampering import bent_answers
 from glue_server.conformance.verdicts import Check
-from reglue.experiment_calls import RLEpisode, RLInit, RLStart, RLStep
+from reglue.messages.experiment import RLEpisode, RLInit, RLStart, RLStep
 
 _UNKNOWN = 77
 _HUGE = 2**31

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from glue_server.conformance.fault_injection import bent, overheard
+from glue_server.conformance.harness import Stage
 from glue_server.conformance.specs import PLAIN
-from glue_server.conformance.stage import Stage
-from glue_server.conformance.tampering import bent, overheard
 from glue_server.conformance.verdicts import Check
 from glue_server.conformance.visit import POLL_S, Visit
-from reglue.calls import Init, Message
 from reglue.errors import NotConforming
+from reglue.messages.agent import Init, Message
 
 _UNKNOWN = 77
 _NO_SLOT = 9

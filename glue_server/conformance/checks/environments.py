@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from glue_server.conformance.comparing import check_same
+from glue_server.conformance.harness import Stage
 from glue_server.conformance.specs import LARGE_ACTION, LARGE_OBSERVATION, PLAIN
-from glue_server.conformance.stage import Stage
 from glue_server.conformance.verdicts import group
-from reglue.calls import Cleanup, Message
-from reglue.environment_calls import (
+from reglue.messages.agent import Cleanup, Message
+from reglue.messages.environment import (
     EnvironmentInit,
     GetRandomSeed,
     GetState,

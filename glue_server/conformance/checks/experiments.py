@@ -19,16 +19,16 @@ from glue_server.conformance.checks.talking import (
     texts,
 )
 from glue_server.conformance.checks.tensors import SENTENCES, SLOTS
-from glue_server.conformance.experiment_talk import ExperimentTalk
+from glue_server.conformance.experiment_driver import ExperimentTalk
+from glue_server.conformance.fault_injection import bent_answers
+from glue_server.conformance.harness import Stage
 from glue_server.conformance.instructions import HalfStep, Instruction
 from glue_server.conformance.specs import LARGE_ACTION, LARGE_OBSERVATION, PLAIN, TASKS
-from glue_server.conformance.stage import Stage
-from glue_server.conformance.tampering import bent_answers
 from glue_server.conformance.verdicts import Check, group
-from reglue.calls import Cleanup, Freeze, Message
-from reglue.environment_calls import GetRandomSeed, GetState, StandardizeRandomness
 from reglue.errors import ROUTINE_REFUSALS, AgentFault, EnvironmentFault, ReglueError
-from reglue.experiment_calls import (
+from reglue.messages.agent import Cleanup, Freeze, Message
+from reglue.messages.environment import GetRandomSeed, GetState, StandardizeRandomness
+from reglue.messages.experiment import (
     AgentEnd,
     AgentStart,
     AgentStep,

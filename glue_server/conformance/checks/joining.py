@@ -8,9 +8,9 @@ from dataclasses import asdict
 from functools import partial
 
 from glue_server.conformance.comparing import check_same
-from glue_server.conformance.road import Road
-from glue_server.conformance.stage import Stage
-from glue_server.conformance.tampering import deny_joins, send_on
+from glue_server.conformance.fault_injection import deny_joins, send_on
+from glue_server.conformance.harness import Stage
+from glue_server.conformance.tcp_proxy import Road
 from glue_server.conformance.verdicts import Check, group
 from glue_server.conformance.visit import POLL_S
 from reglue.errors import NotConforming

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from glue_server.conformance.harness import Stage
 from glue_server.conformance.specs import PLAIN
-from glue_server.conformance.stage import Stage
 from glue_server.conformance.verdicts import group
-from reglue.calls import Message
 from reglue.errors import AgentFault, EnvironmentFault, NotConforming, ReglueError
+from reglue.messages.agent import Message
 
 
 def at_once(stage: Stage) -> None:

@@ -11,13 +11,13 @@ from glue_server.conformance.checks.reconnecting import (
     often,
     while_away,
 )
+from glue_server.conformance.fault_injection import bent_answers, losing_answer
+from glue_server.conformance.harness import Stage
 from glue_server.conformance.instructions import Pause
 from glue_server.conformance.specs import PLAIN
-from glue_server.conformance.stage import Stage
-from glue_server.conformance.tampering import bent_answers, losing_answer
 from glue_server.conformance.verdicts import group
-from reglue.calls import Message
-from reglue.experiment_calls import RLEpisode
+from reglue.messages.agent import Message
+from reglue.messages.experiment import RLEpisode
 
 _TASK = PLAIN.with_slots(4)
 _BUSY_MS = 150

@@ -6,11 +6,11 @@ import time
 from functools import partial
 
 from glue_server.conformance.checks.joining import wait_for
+from glue_server.conformance.fault_injection import losing_answer
+from glue_server.conformance.harness import Stage
 from glue_server.conformance.specs import PLAIN
-from glue_server.conformance.stage import Stage
-from glue_server.conformance.tampering import losing_answer
 from glue_server.conformance.verdicts import Check, group
-from reglue.calls import Message
+from reglue.messages.agent import Message
 
 _TASK = PLAIN.with_slots(8)
 _COMPUTING_MS = 150

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import partial
 
 from glue_server.conformance.comparing import check_same
+from glue_server.conformance.fault_injection import UNKNOWN_FIELD, bent, overheard
+from glue_server.conformance.harness import Stage
 from glue_server.conformance.specs import PLAIN
-from glue_server.conformance.stage import Stage
-from glue_server.conformance.tampering import UNKNOWN_FIELD, bent, overheard
 from glue_server.conformance.verdicts import Check, group
-from reglue.calls import Cleanup, Message
 from reglue.errors import BadReply
+from reglue.messages.agent import Cleanup, Message
 
 _TEXTS = ("", " ", "two\nlines\r\n", "naïve 日本 𝄞", "x" * 2**20)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
+from glue_server.conformance.harness import Stage
 from glue_server.conformance.specs import TASKS
-from glue_server.conformance.stage import Stage
 from glue_server.conformance.verdicts import Check
 from reglue.spec import TaskSpec
 

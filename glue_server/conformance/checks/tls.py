@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from glue_server.conformance.checks.joining import wait_for
 from glue_server.conformance.comparing import check_same
+from glue_server.conformance.fault_injection import deny_joins
+from glue_server.conformance.harness import Stage
 from glue_server.conformance.specs import PLAIN
-from glue_server.conformance.stage import Stage
-from glue_server.conformance.tampering import deny_joins
 from glue_server.conformance.verdicts import group
-from glue_server.rpc.authority import ServerTls, private_authority
+from glue_server.rpc.tls import ServerTls, private_authority
 
 _JOURNEYS = 2  # connections after which a client that would come in has
 

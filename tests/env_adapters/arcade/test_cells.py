@@ -9,7 +9,7 @@ import pytest
 from env_adapters.admission import admit
 from env_adapters.arcade import GAMES, make_config
 from env_adapters.gymnasium import Gymnasium
-from reglue.worlds import Restorable, Seeded
+from reglue.environments.world import Restorable, Seeded
 
 _ID = "env_adapters.arcade:Reglue/Arcade-v0"
 _VARIED = {"rows": {"distribution": "uniform", "low": 1, "high": 9}}

@@ -12,8 +12,8 @@ import numpy as np
 from env_adapters import Cell, SuiteName
 from env_adapters.classic.world import ClassicWorld
 from env_adapters.suites import suite_name
-from reglue.calls import Phase
-from reglue.chance import Chance
+from reglue.messages.agent import Phase
+from reglue.rng import Chance
 
 Bits = tuple[str, float, bool, bool, bool]
 

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from env_adapters.classic.access_control import AccessControl, Queue
-from reglue.chance import Chance
+from reglue.rng import Chance
 from tests.env_adapters.classic.playing import cell_of, play
 from tests.env_adapters.classic.queuing import accept_all, average_reward
 

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from env_adapters.classic.gridworld import COLUMNS, GOAL, START, GridWorld, Place
-from reglue.chance import Chance
+from reglue.rng import Chance
 from tests.env_adapters.classic.playing import cell_of, play
 
 UP, DOWN, RIGHT, LEFT = range(4)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from env_adapters.classic.mountain_car import Car, MountainCar, cosine_of_triple
-from reglue.chance import Chance
+from reglue.rng import Chance
 from tests.env_adapters.classic.playing import cell_of, play
 
 REVERSE, COAST, FORWARD = range(3)

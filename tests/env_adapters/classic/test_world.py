@@ -19,11 +19,11 @@ import pytest
 from env_adapters import Cell, Restorable, Suite
 from env_adapters.classic.gridworld import GridWorld
 from env_adapters.suites import suite_name
-from reglue.calls import Phase
-from reglue.chance import Chance
+from reglue.environments.world import Seeded
 from reglue.errors import UnknownName, UsageError
+from reglue.messages.agent import Phase
+from reglue.rng import Chance
 from reglue.spec import Box, Discrete, MultiDiscrete
-from reglue.worlds import Seeded
 from tests.env_adapters.classic.playing import SUITES, cell_of, play, random_actions, world
 
 ROOT = Path(__file__).parents[3]

@@ -15,8 +15,8 @@ import pytest
 from env_adapters.curricula import Curriculum
 from env_adapters.suites import suite_name
 from reglue import Phase
+from reglue.environments.world import Cell
 from reglue.errors import UsageError
-from reglue.worlds import Cell
 from tests.env_adapters.curricula.scripted import Scripted, by_episodes
 
 ID = "Counted-v0"

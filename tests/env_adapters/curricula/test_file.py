@@ -14,8 +14,8 @@ import pytest
 from env_adapters.curricula import make_curriculum
 from env_adapters.suites import suite_name
 from reglue import Phase
+from reglue.environments.world import Cell, Suite
 from reglue.errors import UsageError
-from reglue.worlds import Cell, Suite
 
 SCHEDULE = """\
 # A car on its own, then two that change.

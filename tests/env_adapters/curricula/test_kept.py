@@ -15,8 +15,8 @@ from env_adapters.curricula.suite import Schedule
 from env_adapters.curricula.world import KeptWorld
 from env_adapters.gymnasium.snapshot import read_snapshot
 from reglue import Phase
+from reglue.environments.world import Cell, Restorable
 from reglue.errors import UsageError
-from reglue.worlds import Cell, Restorable
 
 FRICTION = {"distribution": "uniform", "low": 0.5, "high": 2.0}
 SCHEDULE = [

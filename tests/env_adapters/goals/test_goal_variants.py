@@ -12,9 +12,9 @@ import pytest
 from env_adapters.admission import admit
 from env_adapters.goals import GoalEnvironment, Point2D
 from env_adapters.gymnasium import Gymnasium
-from reglue.calls import Phase
+from reglue.environments.world import Cell, Restorable
 from reglue.errors import UnknownName, UsageError
-from reglue.worlds import Cell, Restorable
+from reglue.messages.agent import Phase
 
 POINT = "Reglue/Point2D-v0"
 

@@ -14,8 +14,8 @@ from gymnasium import spaces
 from env_adapters.admission import admit
 from env_adapters.goals import FlatGoalEnv, GoalWrapper, ImageEnv, Point2D
 from env_adapters.gymnasium import Gymnasium
-from reglue.calls import Phase
-from reglue.worlds import Cell
+from reglue.environments.world import Cell
+from reglue.messages.agent import Phase
 
 WALL = 4.0
 WORDS = spaces.Text(10, charset="abcdefghijklmnopqrstuvwxyz ")

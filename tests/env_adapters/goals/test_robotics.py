@@ -18,9 +18,9 @@ from env_adapters.admission import admit
 from env_adapters.goals import FlatGoalEnv, goal_environment
 from env_adapters.gymnasium import Gymnasium
 from env_adapters.gymnasium.library import make
-from reglue.calls import Phase
+from reglue.environments.world import Cell
 from reglue.errors import MissingExtra, UnknownName, UsageError
-from reglue.worlds import Cell
+from reglue.messages.agent import Phase
 from tests.env_adapters.goals.programs import answer
 
 WITH_GOALS = [

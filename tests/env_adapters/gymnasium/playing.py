@@ -11,9 +11,9 @@ import numpy as np
 from env_adapters import Cell, Suite, World
 from env_adapters.gymnasium import Gymnasium
 from env_adapters.gymnasium.exact_world import ExactWorld
-from reglue.calls import Phase
-from reglue.chance import Chance
 from reglue.examples.random_agent import draw
+from reglue.messages.agent import Phase
+from reglue.rng import Chance
 from reglue.spec import Array, Box
 
 Bits: TypeAlias = tuple[str, str, bool, bool]  # observation and reward in hex, the two flags

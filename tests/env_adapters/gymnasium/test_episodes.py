@@ -18,10 +18,10 @@ import pytest
 from env_adapters import Restorable
 from env_adapters.admission import admit
 from env_adapters.gymnasium import Gymnasium
-from reglue.chance import Chance
+from reglue.environments.world import Seeded
 from reglue.errors import UnknownName, UsageError
+from reglue.rng import Chance
 from reglue.spec import Array
-from reglue.worlds import Seeded
 from tests.env_adapters.gymnasium.playing import (
     CLASSIC_CONTROL,
     KNOWN,

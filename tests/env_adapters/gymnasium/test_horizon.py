@@ -11,8 +11,8 @@ import pytest
 
 from env_adapters.gymnasium import Gymnasium
 from env_adapters.gymnasium.horizon import _steps_until
-from reglue.calls import Phase
-from reglue.worlds import Cell
+from reglue.environments.world import Cell
+from reglue.messages.agent import Phase
 
 PONG = "ALE/Pong-v5"
 ARCADE = "env_adapters.arcade:Reglue/Arcade-v0"

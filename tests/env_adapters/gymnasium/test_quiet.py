@@ -11,8 +11,8 @@ import pytest
 START = """
 import os
 from env_adapters.gymnasium import Gymnasium
-from reglue.calls import Phase
-from reglue.worlds import Cell
+from reglue.messages.agent import Phase
+from reglue.environments.world import Cell
 
 def world(name, **options):
     world = Gymnasium(name, **options).world()

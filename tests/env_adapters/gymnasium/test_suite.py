@@ -18,10 +18,10 @@ from env_adapters import Restorable
 from env_adapters.gymnasium import Gymnasium
 from env_adapters.gymnasium.spaces import Tensors, space_of
 from env_adapters.suites import suite_name
-from reglue.calls import Phase
+from reglue.environments.world import Cell, Seeded
 from reglue.errors import CannotLoad, MissingExtra, UnknownName, UsageError
+from reglue.messages.agent import Phase
 from reglue.spec import Box, Discrete, MultiBinary, MultiDiscrete, TensorSpec
-from reglue.worlds import Cell, Seeded
 from tests.env_adapters.gymnasium.playing import KNOWN
 
 INF = np.inf

@@ -10,8 +10,8 @@ import pytest
 
 from env_adapters import Cell, Step
 from env_adapters.metaworld import ALL_TASKS, MetaWorld
-from reglue.calls import Phase
 from reglue.errors import UnknownName, UsageError
+from reglue.messages.agent import Phase
 
 STILL = {"action": np.zeros(4, np.float32)}
 

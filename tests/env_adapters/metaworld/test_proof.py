@@ -32,8 +32,8 @@ def count(model, data, nstep=1):
 mujoco.mj_step = count
 
 from env_adapters.metaworld import MetaWorld, draw_goals, task_set
-from reglue.calls import Phase
-from reglue.worlds import Cell
+from reglue.messages.agent import Phase
+from reglue.environments.world import Cell
 
 bits = hashlib.sha256()
 for name in ("MT10", "MT25", "MT50"):

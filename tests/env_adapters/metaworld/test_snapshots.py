@@ -17,8 +17,8 @@ import pytest
 from env_adapters import Cell, Restorable
 from env_adapters.metaworld import ALL_TASKS, MetaWorld
 from env_adapters.metaworld.snapshot import read_snapshot
-from reglue.calls import Phase
 from reglue.errors import UsageError
+from reglue.messages.agent import Phase
 
 Bits = tuple[bytes, float, bool, bool, bool]
 OTHER_PROCESS = """

@@ -15,8 +15,8 @@ import pytest
 from env_adapters import Cell, SuiteName
 from env_adapters.metaworld import ALL_TASKS, MetaWorld, catalogue, task_set, task_sets
 from env_adapters.metaworld.library import metaworld
-from reglue.calls import Phase
 from reglue.errors import MissingExtra, UnknownName, UsageError
+from reglue.messages.agent import Phase
 from reglue.spec import Box, Discrete, TensorSpec
 
 REACH = {"reach-v3": [[-0.05, 0.65, 0.02, 0.08, 0.85, 0.2]]}

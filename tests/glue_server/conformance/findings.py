@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from glue_server.conformance.kit import checks_of, run_checks
-from glue_server.conformance.road import Road
-from glue_server.conformance.stage import Stage
+from glue_server.conformance.harness import Stage
+from glue_server.conformance.runner import checks_of, run_checks
+from glue_server.conformance.tcp_proxy import Road
 from glue_server.conformance.verdicts import Verdict
 from tests.glue_server.conformance.thread_clients import Play, ThreadClients
 from tests.leftovers import nothing_left

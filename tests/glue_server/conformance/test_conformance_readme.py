@@ -12,17 +12,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from glue_server.conformance.chance import random_rows
 from glue_server.conformance.checks import CHECKS
 from glue_server.conformance.instructions import HalfStep, Instruction, Pause, instruction_text
+from glue_server.conformance.random_tensors import random_rows
 from glue_server.conformance.specs import TASKS
 from reglue import Box, Discrete, MultiBinary, MultiDiscrete, Phase, TensorSpec
-from reglue.calls import Cleanup, EndKind, Ends, Freeze, Message, Starts, Steps, Turn
 from reglue.conformance import ConformanceAgent, ConformanceEnvironment
 from reglue.conformance.rule import elements, fold, tensor_bytes
 from reglue.conformance.spec_text import spec_of_text, spec_text
 from reglue.conformance.words import stepped_words
-from reglue.environment_calls import (
+from reglue.environments.dispatch import play_environment
+from reglue.environments.world import Cell
+from reglue.messages.agent import Cleanup, EndKind, Ends, Freeze, Message, Starts, Steps, Turn
+from reglue.messages.environment import (
     EnvironmentInit,
     GetRandomSeed,
     GetState,
@@ -30,8 +32,7 @@ from reglue.environment_calls import (
     Played,
     StandardizeRandomness,
 )
-from reglue.environment_player import play_environment
-from reglue.experiment_calls import (
+from reglue.messages.experiment import (
     AgentEnd,
     AgentStart,
     AgentStep,
@@ -47,7 +48,6 @@ from reglue.experiment_calls import (
     RLStep,
     Stepped,
 )
-from reglue.worlds import Cell
 
 README = (Path(__file__).parents[3] / "proto" / "CONFORMANCE.md").read_text(encoding="utf-8")
 NO_SLOTS = np.zeros(0, np.uint32)

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reglue.asking import Asking
 from reglue.conformance.experiment import ConformanceExperiment
 from reglue.errors import OutOfDomain, RoutineRefused, SessionLost
-from reglue.experiment import Experiment
-from reglue.experiment_calls import ExperimentCall, Stepped
-from reglue.invitation import Invitation
+from reglue.experiments.experiment import Experiment
+from reglue.messages.experiment import ExperimentCall, Stepped
+from reglue.net.experiment_session import Asking
+from reglue.net.join_string import Invitation
 from tests.glue_server.conformance.findings import found, verdicts
 from tests.glue_server.conformance.thread_clients import Play
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from reglue import Box, TaskSpec
-from reglue.calls import Actions, Budget, Turn
 from reglue.conformance import ConformanceAgent, ConformanceEnvironment
-from reglue.environment_calls import Play, Played, Slots
-from reglue.worlds import Cell
+from reglue.environments.world import Cell
+from reglue.messages.agent import Actions, Budget, Turn
+from reglue.messages.environment import Play, Played, Slots
 from tests.glue_server.conformance.findings import found
 from tests.glue_server.conformance.thread_clients import session_of
 

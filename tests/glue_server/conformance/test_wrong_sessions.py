@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from reglue.calls import Done, Farewell, Numbered, Refusal
 from reglue.conformance import ConformanceAgent
 from reglue.errors import Refused
-from reglue.parts import AgentPart
-from reglue.session import Session
-from reglue.streams import Stream
+from reglue.messages.agent import Done, Farewell, Numbered, Refusal
+from reglue.net.roles import AgentPart
+from reglue.net.session import Session
+from reglue.net.streams import Stream
 from reglue.v1 import agent_pb2
-from reglue.wire.agent_messages import encode_reply
+from reglue.wire.agent import encode_reply
 from tests.glue_server.conformance.findings import found
 from tests.glue_server.conformance.thread_clients import session_of
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from reglue.agent import Agent
-from reglue.environment import Environment
-from reglue.invitation import Invitation, invitation
-from reglue.parts import AgentPart, EnvironmentPart, Part
-from reglue.session import Session
+from reglue.agents.agent import Agent
+from reglue.environments.environment import Environment
+from reglue.net.join_string import Invitation, invitation
+from reglue.net.roles import AgentPart, EnvironmentPart, Part
+from reglue.net.session import Session
 
 Play = Callable[[Invitation], object]
 

@@ -12,7 +12,7 @@ import pytest
 
 from glue_server.rpc import GlueServer
 from reglue import connect
-from reglue.grpc_settings import grpc
+from reglue.net.grpc_settings import grpc
 from tests.glue_server.rpc.partners import RawAgent
 
 Join = Callable[..., "Future[str]"]

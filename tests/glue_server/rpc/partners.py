@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from queue import SimpleQueue
 from typing import Any
 
-from glue_server.port import AgentPort
+from glue_server.agent.port import AgentPort
 from glue_server.rpc import GlueServer
-from reglue.door import hello_proof
-from reglue.grpc_settings import grpc
+from reglue.net.grpc_settings import grpc
+from reglue.net.lobby import hello_proof
 from reglue.v1 import agent_pb2 as pb
 from reglue.v1 import agent_pb2_grpc, lobby_pb2, lobby_pb2_grpc, session_pb2
 

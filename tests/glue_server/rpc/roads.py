@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from glue_server.conformance.lane_road import LaneRoad
-from glue_server.conformance.road import Road
-from glue_server.conformance.tampering import lead_over
+from glue_server.conformance.fault_injection import lead_over
+from glue_server.conformance.tcp_proxy import Road
+from glue_server.conformance.unix_proxy import LaneRoad
 from glue_server.rpc import GlueServer
 
 TRANSPORTS = ("grpc", "unix")

@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from glue_server.port import AgentPort
-from glue_server.rpc import GlueServer, lane_line
-from reglue.calls import Done, Freeze, Message
-from reglue.door import hello_proof
+from glue_server.agent.port import AgentPort
+from glue_server.rpc import GlueServer
+from glue_server.rpc import unix_connection as lane_line
 from reglue.errors import AgentDisconnected
-from reglue.grpc_settings import grpc
+from reglue.messages.agent import Done, Freeze, Message
+from reglue.net.grpc_settings import grpc
+from reglue.net.lobby import hello_proof
 from reglue.v1 import agent_pb2 as pb
 from reglue.v1 import experiment_pb2, experiment_pb2_grpc, lobby_pb2, session_pb2
 from tests.glue_server.rpc.conftest import Dial

@@ -13,11 +13,11 @@ import pytest
 
 from glue_server.rpc import GlueServer
 from reglue import connect
-from reglue.calls import Done, Freeze, Init, Message
-from reglue.door import lane_proof
 from reglue.errors import AgentDisconnected, AgentTimeout
-from reglue.grpc_settings import grpc
-from reglue.lane import HELLO_BYTES
+from reglue.messages.agent import Done, Freeze, Init, Message
+from reglue.net.grpc_settings import grpc
+from reglue.net.lobby import lane_proof
+from reglue.net.unix_socket import HELLO_BYTES
 from reglue.v1 import agent_pb2 as pb
 from reglue.v1 import session_pb2
 from tests.glue_server.playing import Follower, corridor_pool

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from glue_server import LocalPort, SlotGlue
-from glue_server.agent_calls import AgentCalls
-from glue_server.purse import Purse
+from glue_server.agent.calls import AgentCalls
+from glue_server.agent.time_budget import Purse
+from glue_server.agent.turns import no_rows, turn_of
 from glue_server.rpc import GlueServer
 from glue_server.timeouts import Timeouts
-from glue_server.turns import no_rows, turn_of
 from reglue import Agent, Phase
-from reglue.calls import UNLIMITED, Adapt, AdaptBegin, Budget, Freeze, Init, Turn
 from reglue.errors import AgentTimeout
+from reglue.messages.agent import UNLIMITED, Adapt, AdaptBegin, Budget, Freeze, Init, Turn
 from tests.glue_server.playing import Follower, cell, corridor_pool, in_turn
 from tests.glue_server.rpc.conftest import Dial, Join
 from tests.glue_server.rpc.partners import PATIENCE_S, seated

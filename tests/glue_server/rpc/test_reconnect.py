@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from glue_server.conformance.road import Road
-from glue_server.port import AgentPort
+from glue_server.agent.port import AgentPort
+from glue_server.conformance.tcp_proxy import Road
 from glue_server.rpc import GlueServer
 from reglue import Agent, Experiment, Phase, Turn, connect
-from reglue.calls import Done, Init, Message
-from reglue.environment import Worlds
-from reglue.environment_calls import EnvironmentInit, Play, Played, Ready
+from reglue.environments.environment import Worlds
+from reglue.environments.world import Cell
 from reglue.errors import AgentDisconnected, SessionLost, WrongToken
-from reglue.transport import Transport
-from reglue.worlds import Cell
+from reglue.messages.agent import Done, Init, Message
+from reglue.messages.environment import EnvironmentInit, Play, Played, Ready
+from reglue.net.transport import Transport
 from tests.glue_server.playing import SOLVED, corridor_pool
 from tests.glue_server.rpc.partners import PATIENCE_S
 from tests.glue_server.rpc.roads import TRANSPORTS, redirect, road_to
@@ -249,6 +249,6 @@ def test_an_answer_that_comes_twice_is_taken_once(server: GlueServer, start: Pla
 
 
 def _reply(seq: int) -> Any:
-    from reglue.wire.agent_messages import encode_reply
+    from reglue.wire.agent import encode_reply
 
     return encode_reply(seq, Done(), None)

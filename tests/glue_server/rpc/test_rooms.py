@@ -9,9 +9,9 @@ import pytest
 from glue_server.rpc import GlueServer
 from reglue import connect
 from reglue.errors import Busy, UsageError, WrongToken
-from reglue.grpc_settings import grpc
-from reglue.invitation import Invitation
-from reglue.transport import Transport
+from reglue.net.grpc_settings import grpc
+from reglue.net.join_string import Invitation
+from reglue.net.transport import Transport
 from tests.glue_server.playing import Follower
 from tests.glue_server.rpc.partners import PATIENCE_S, RawAgent, ask
 

@@ -20,8 +20,8 @@ from glue_server.rpc import GlueServer, handlers, listener
 from glue_server.rpc.rooms import Rooms
 from reglue import connect
 from reglue.errors import UsageError
-from reglue.grpc_settings import grpc
-from reglue.invitation import split_address
+from reglue.net.grpc_settings import grpc
+from reglue.net.join_string import split_address
 from reglue.v1 import agent_pb2_grpc
 from tests.glue_server.playing import Follower
 from tests.glue_server.rpc.conftest import Dial, Join

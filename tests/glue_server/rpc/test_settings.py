@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reglue.grpc_settings import channel_options, grpc
+from reglue.net.grpc_settings import channel_options, grpc
 
 WATCH = """
 import os, sys
@@ -21,7 +21,9 @@ import {module}
 """
 
 
-@pytest.mark.parametrize("module", ["glue_server.rpc", "reglue.session", "glue_server.cli"])
+@pytest.mark.parametrize(
+    "module", ["glue_server.rpc", "reglue.net.session", "glue_server.commands.glue"]
+)
 def test_grpc_is_loaded_with_our_settings(module: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", WATCH.format(module=module)],

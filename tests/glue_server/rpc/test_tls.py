@@ -14,15 +14,15 @@ from typing import Any
 import pytest
 
 from glue_server import SlotGlue
-from glue_server.conformance.road import Road
+from glue_server.conformance.tcp_proxy import Road
 from glue_server.rpc import GlueServer
-from glue_server.rpc.authority import ServerTls, private_authority
 from glue_server.rpc.own_certificate import own_certificate
+from glue_server.rpc.tls import ServerTls, private_authority
 from reglue import Phase, connect
-from reglue.calls import Message
-from reglue.certificates import to_pem
 from reglue.errors import UsageError, WrongTls, WrongToken
-from reglue.invitation import Invitation
+from reglue.messages.agent import Message
+from reglue.net.certificates import to_pem
+from reglue.net.join_string import Invitation
 from tests.glue_server.playing import (
     PATIENT,
     Follower,

@@ -13,9 +13,9 @@ import pytest
 
 from glue_server.rpc import GlueServer
 from reglue import Experiment, connect
-from reglue.calls import Message
 from reglue.errors import UsageError
-from reglue.lane import HELLO_BYTES
+from reglue.messages.agent import Message
+from reglue.net.unix_socket import HELLO_BYTES
 from reglue.v1 import lobby_pb2
 from tests.glue_server.playing import Follower
 from tests.glue_server.rpc.partners import PATIENCE_S, frame, seated, ticket_of

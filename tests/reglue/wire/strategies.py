@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from hypothesis import strategies as st
 
-from reglue.calls import EndKind, Ends, Phase, Starts, Steps, Turn
 from reglue.errors import printable
+from reglue.messages.agent import EndKind, Ends, Phase, Starts, Steps, Turn
 from reglue.spec import (
     DTYPES,
     Array,

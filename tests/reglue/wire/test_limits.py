@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reglue.calls import Phase
-from reglue.environment_calls import EnvironmentInit, Play
+from reglue.environments.world import Cell
 from reglue.errors import BadReply, SpecError
-from reglue.experiment_calls import RLStep
+from reglue.messages.agent import Phase
+from reglue.messages.environment import EnvironmentInit, Play
+from reglue.messages.experiment import RLStep
 from reglue.spec import MOST_ELEMENTS, Box, TaskSpec, TensorSpec
 from reglue.v1 import agent_pb2, environment_pb2, experiment_pb2, spec_pb2
-from reglue.wire.agent_messages import decode_call, decode_reply
-from reglue.wire.environment_messages import decode_environment_call, decode_environment_reply
-from reglue.wire.experiment_messages import decode_answer, decode_experiment_call
+from reglue.wire.agent import decode_call, decode_reply
+from reglue.wire.environment import decode_environment_call, decode_environment_reply
+from reglue.wire.experiment import decode_answer, decode_experiment_call
 from reglue.wire.specs import decode_spec
-from reglue.worlds import Cell
 
 SPEC = TaskSpec((TensorSpec("seen", "float32", (2,)),), (TensorSpec("done", "int8"),), slots=3)
 PLAY = Play(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from reglue.errors import SpecError
-from reglue.grpc_settings import HUB_MESSAGE_BYTES
+from reglue.net.grpc_settings import HUB_MESSAGE_BYTES
 from reglue.spec import MOST_ELEMENTS, TaskSpec
 from reglue.v1 import spec_pb2 as pb
 from reglue.wire.specs import decode_spec, spec_from_bytes, spec_to_bytes

@@ -11,10 +11,10 @@ import pytest
 from reglue.errors import UsageError
 from reglue.examples.expert import ExpertAgent
 from reglue_bench import evaluate
-from reglue_bench.benchmarks import make_plan
+from reglue_bench.plans.names import make_plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.settings import Settings
-from reglue_bench.summary import notes
+from reglue_bench.terminal.summary import notes
 from tests.reglue_bench.metaworld.vector_envs import (
     HIDDEN,
     TASKS,

@@ -11,7 +11,7 @@ import metaworld.evaluation
 import numpy as np
 import pytest
 
-from reglue.agent import Agent
+from reglue.agents.agent import Agent
 from reglue.errors import NotAnAgent, UsageError
 from reglue_bench.metaworld import evaluation, metalearning_evaluation
 from tests.leftovers import child_processes

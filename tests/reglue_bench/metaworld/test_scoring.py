@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reglue_bench.first_finished import FirstFinished
 from reglue_bench.metaworld.scoring import Evaluation, averaged, scored
+from reglue_bench.results.first_finished import FirstFinished
 
 HORIZON = 5
 

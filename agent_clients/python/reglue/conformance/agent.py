@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from reglue.agent import Agent, Chosen
-from reglue.calls import Actions, Budget, Ends, Phase, Starts, StepFlag, Steps, Turn
+from reglue.agents.agent import Agent, Chosen
 from reglue.conformance.commands import Commands, ToldToFail
 from reglue.conformance.rule import START, Bytes, elements, fold, number_bytes, tensor_bytes
 from reglue.conformance.spec_text import spec_text
+from reglue.messages.agent import Actions, Budget, Ends, Phase, Starts, StepFlag, Steps, Turn
 from reglue.spec import Array, Arrays, TaskSpec
 
 _END, _STEP, _START, _FREEZE, _ADAPT_BEGIN, _ADAPT = range(1, 7)

@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from reglue.calls import Phase
 from reglue.conformance.commands import Commands, ToldToFail
 from reglue.conformance.rule import START, Bytes, draw, elements, fold, number_bytes, tensor_bytes
 from reglue.conformance.spec_text import spec_of_text
-from reglue.environment import Earned, Environment
-from reglue.environment_calls import Play, Played, Slots
+from reglue.environments.environment import Earned, Environment
+from reglue.environments.world import Cell
 from reglue.errors import OutOfOrder, UnknownKey
+from reglue.messages.agent import Phase
+from reglue.messages.environment import Play, Played, Slots
 from reglue.spec import Array, Arrays, TaskSpec, TensorSpec
-from reglue.worlds import Cell
 
 _DEFAULT = TaskSpec((TensorSpec("observation", "float64"),), (TensorSpec("action", "float64"),))
 

@@ -23,9 +23,9 @@ from reglue.conformance.words import (
     trajectory_words,
 )
 from reglue.errors import AgentFault, EnvironmentFault, ReglueError, RoutineRefused
-from reglue.experiment import Experiment
-from reglue.experiment_calls import Counts
-from reglue.routines import Routines
+from reglue.experiments.experiment import Experiment
+from reglue.experiments.routines import Routines
+from reglue.messages.experiment import Counts
 from reglue.spec import Array, TaskSpec, TensorSpec
 
 _REWARD = TensorSpec("/reward", "float64")

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from reglue.conformance.rule import START, Bytes, fold, number_bytes, tensor_bytes
-from reglue.experiment_calls import Counts, Started, Stepped
-from reglue.routines import Trajectory
+from reglue.experiments.routines import Trajectory
+from reglue.messages.experiment import Counts, Started, Stepped
 from reglue.spec import Arrays, TaskSpec, TensorSpec
 
 

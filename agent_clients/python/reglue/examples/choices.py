@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reglue.chance import Chance
 from reglue.errors import NotAnAgent
+from reglue.rng import Chance
 from reglue.spec import Discrete, TaskSpec
 
 

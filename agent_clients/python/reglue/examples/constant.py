@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from reglue.agent import Agent
-from reglue.calls import Starts, Steps
+from reglue.agents.agent import Agent
 from reglue.errors import NotAnAgent
+from reglue.messages.agent import Starts, Steps
 from reglue.spec import (
     Array,
     Arrays,

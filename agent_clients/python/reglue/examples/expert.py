@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reglue.agent import Agent
-from reglue.calls import Starts, Steps
+from reglue.agents.agent import Agent
+from reglue.agents.metaworld_names import ALL_TASKS, MT10, MT25, MT50
 from reglue.errors import NotAnAgent, UnknownName
 from reglue.examples.policies import policies
-from reglue.metaworld_names import ALL_TASKS, MT10, MT25, MT50
+from reglue.messages.agent import Starts, Steps
 from reglue.spec import Array, Arrays, TaskSpec
 
 ROBOT_NUMBERS = 39

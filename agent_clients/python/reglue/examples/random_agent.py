@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from reglue.agent import Agent
-from reglue.calls import Starts, Steps
+from reglue.agents.agent import Agent
+from reglue.messages.agent import Starts, Steps
 from reglue.spec import (
     Array,
     Arrays,

@@ -16,8 +16,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from reglue.agent import Agent
-from reglue.calls import EndKind, Ends, Starts, Steps
+from reglue.agents.agent import Agent
+from reglue.messages.agent import EndKind, Ends, Starts, Steps
 from reglue.spec import Array, Arrays, TaskSpec
 
 Points = npt.NDArray[np.float64]

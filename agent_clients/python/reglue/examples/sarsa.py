@@ -16,12 +16,12 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from reglue.agent import Agent
-from reglue.calls import EndKind, Ends, Starts, Steps
-from reglue.chance import Chance
+from reglue.agents.agent import Agent
 from reglue.errors import NotAnAgent, UsageError
 from reglue.examples.choices import discrete_action, epsilon_greedy
 from reglue.examples.tiles import Bounds, features
+from reglue.messages.agent import EndKind, Ends, Starts, Steps
+from reglue.rng import Chance
 from reglue.spec import Arrays, TaskSpec
 
 FAINTEST = 0.01  # a trace below it is forgotten: it would cost more than it teaches

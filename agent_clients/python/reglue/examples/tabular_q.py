@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from reglue.agent import Agent
-from reglue.calls import EndKind, Ends, Starts, Steps
-from reglue.chance import Chance
+from reglue.agents.agent import Agent
 from reglue.errors import NotAnAgent, UsageError
 from reglue.examples.choices import discrete_action, epsilon_greedy
+from reglue.messages.agent import EndKind, Ends, Starts, Steps
+from reglue.rng import Chance
 from reglue.spec import Arrays, Discrete, TaskSpec
 
 

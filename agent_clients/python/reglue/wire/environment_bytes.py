@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from reglue.environment_calls import EnvironmentCall, EnvironmentReply
+from reglue.messages.environment import EnvironmentCall, EnvironmentReply
 from reglue.spec import TaskSpec
 from reglue.v1 import environment_pb2 as pb
-from reglue.wire.environment_messages import (
+from reglue.wire.environment import (
     decode_environment_call,
     decode_environment_reply,
     encode_environment_call,

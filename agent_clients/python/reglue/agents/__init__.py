@@ -1,0 +1,1 @@
+"""Agents: the class to derive from, and how its routines are called."""

@@ -1,0 +1,159 @@
+"""The agent's side of RL-Glue, over slots.
+
+`Agent.turn` is the primitive: one exchange over all episodes in play. The
+routines that people write, `agent_start`, `agent_step` and `agent_end`
+(RL-Glue's names and argument order), are derived from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from reglue.agents.goals import Goals
+from reglue.errors import NotAnAgent, UsageError
+from reglue.messages.agent import UNLIMITED, Actions, Budget, Ends, Phase, Starts, Steps, Turn
+from reglue.spec import Arrays, TaskSpec
+
+Chosen: TypeAlias = npt.ArrayLike | Mapping[str, npt.ArrayLike]
+"""Actions as an author returns them: rows of the only action tensor, or a dict
+of rows by name. Cast to the spec's dtype by the SDK."""
+
+
+class Agent:
+    """Derive from it and write `agent_start` and `agent_step`, or `turn`.
+
+    Observations come as a dict of named arrays with one row a slot,
+    `(rows, *shape)`; rewards as float64 `(rows,)`; both are the agent's own, to write to
+    and to keep. Actions are returned as `(rows, *shape)`, or as a dict of such arrays where
+    the task has several; axes of length 1 may be left out. Raises NotAnAgent for another shape.
+
+    `self.spec` is the TaskSpec, `self.phase` the Phase of the present turn and
+    `self.budget` the time that remains; they are set before the routine that needs them.
+    `self.seen_goals` holds what `get_goal` gives, where the task shows goals.
+    """
+
+    spec: TaskSpec
+    phase: Phase
+    budget: Budget = UNLIMITED
+    seen_goals: Goals | None = None
+
+    max_slots = 0
+    """Most slots the agent plays at once; 0 means any number."""
+
+    partial_turns = False
+    """True if a turn may leave live slots out."""
+
+    episodic = True
+    """False if it cannot take an episode's end: then it plays continuing tasks alone."""
+
+    @property
+    def adapts(self) -> bool:
+        """True if the agent can be taken through adapt_begin and adapt: if it has either.
+
+        Set `adapts = True` for one that learns as it plays, or that is to be judged by
+        meta-learning benchmarks though it learns nothing, as a baseline.
+        """
+        cls = type(self)
+        return cls.adapt_begin is not Agent.adapt_begin or cls.adapt is not Agent.adapt
+
+    def get_goal(self, slot: int) -> dict[str, npt.NDArray[Any]]:
+        """The newest goal that was seen in `slot`, by the names of its tensors; copies.
+
+        Tensors of goals are called `desired_goal`, or end so, as `state_desired_goal`. Raises
+        UsageError where the task shows none, or nothing was seen in that slot yet.
+        """
+        if self.seen_goals is None:
+            shown = [tensor.name for tensor in self.spec.observations]
+            raise UsageError(f"got a task that shows {shown}, wanted a tensor called desired_goal")
+        return self.seen_goals.of(slot)
+
+    def agent_init(self, spec: TaskSpec) -> None:
+        """Become naive again: everything learned before is forgotten."""
+
+    def agent_start(self, observations: Arrays, starts: Starts) -> Chosen:
+        """Choose the first action of each episode that begins."""
+        raise NotImplementedError
+
+    def agent_step(
+        self, rewards: npt.NDArray[np.float64], observations: Arrays, steps: Steps
+    ) -> Chosen:
+        """Choose the next action of each episode that goes on."""
+        raise NotImplementedError
+
+    def agent_end(self, rewards: npt.NDArray[np.float64], observations: Arrays, ends: Ends) -> None:
+        """Take the last reward and observation of each episode that ended."""
+
+    def agent_freeze(self) -> None:
+        """Stop learning and exploring: what follows is judged."""
+
+    def agent_message(self, message: str) -> str:
+        """Answer a message of the benchmark's."""
+        return ""
+
+    def agent_cleanup(self) -> None:
+        """Release what `agent_init` took."""
+
+    def adapt_begin(self) -> None:
+        """Return to the meta-trained state; a new wave of trials begins."""
+
+    def adapt(self) -> None:
+        """Learn from the episodes since `adapt_begin` or the last `adapt`."""
+
+    def turn(self, turn: Turn) -> Actions | Chosen:
+        """Answer a whole turn: rows for its steps, then for its starts."""
+        ended, stepped = len(turn.ends), len(turn.ends) + len(turn.steps)
+        if ended:
+            self.agent_end(turn.rewards[:ended], _rows(turn, 0, ended), turn.ends)
+        parts = []
+        if len(turn.steps):
+            rewards = turn.rewards[ended:stepped]
+            parts.append(self.agent_step(rewards, _rows(turn, ended, stepped), turn.steps))
+        if len(turn.starts):
+            parts.append(self.agent_start(_rows(turn, stepped, None), turn.starts))
+        return _stack(parts)
+
+
+def check_agent(agent: Agent) -> None:
+    """Raise NotAnAgent, naming the method, if `agent` cannot play a turn."""
+    cls = type(agent)
+    if cls.turn is not Agent.turn:
+        return
+    for name in ("agent_start", "agent_step"):
+        if getattr(cls, name) is getattr(Agent, name):
+            raise NotAnAgent(
+                f"{cls.__name__} lacks {name}(); write agent_start() and agent_step(), or turn()"
+            )
+
+
+def _rows(turn: Turn, start: int, stop: int | None) -> dict[str, npt.NDArray[Any]]:
+    return {name: rows[start:stop] for name, rows in turn.observations.items()}
+
+
+def _stack(parts: list[Chosen]) -> Chosen:
+    """One answer of several parts, in their order."""
+    match parts:
+        case []:
+            return {}
+        case [only]:
+            return only
+        case [Mapping() as first, Mapping() as second]:
+            return {name: _concatenate([first[name], second[name]]) for name in first}
+        case [first, second] if isinstance(first, Mapping) or isinstance(second, Mapping):
+            raise NotAnAgent("agent_step() and agent_start() must both return a dict, or neither")
+        case _:
+            return _concatenate(parts)
+
+
+def _concatenate(parts: list[Any]) -> npt.NDArray[Any]:
+    arrays = [np.asarray(part) for part in parts]
+    if len({array.shape[1:] for array in arrays}) > 1:
+        shapes = " and ".join(str(array.shape) for array in arrays)
+        raise NotAnAgent(
+            f"agent_step() and agent_start() returned shapes {shapes}, "
+            "wanted rows of one shape, one a slot"
+        )
+    return np.concatenate(arrays)

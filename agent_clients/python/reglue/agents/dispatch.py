@@ -1,0 +1,143 @@
+"""Carries out a call on an agent: which routine answers which message."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from reglue.agents.agent import Agent
+from reglue.agents.goals import shown_goals
+from reglue.errors import NotAnAgent
+from reglue.messages.agent import (
+    Actions,
+    Adapt,
+    AdaptBegin,
+    Call,
+    Cleanup,
+    Done,
+    Farewell,
+    Freeze,
+    Hello,
+    Init,
+    Message,
+    Refusal,
+    Reply,
+    Turn,
+)
+from reglue.spec import TaskSpec, TensorSpec
+from reglue.version import sdk
+
+
+def hello(agent: Agent, name: str) -> Hello:
+    """What `agent` says of itself."""
+    return Hello(
+        agent=name[:200],
+        sdk=sdk(),
+        max_slots=agent.max_slots,
+        partial_turns=agent.partial_turns,
+        adapts=agent.adapts,
+        episodic=agent.episodic,
+    )
+
+
+def play(agent: Agent, call: Call) -> Reply | None:
+    """Call the routine; None for calls that are not answered.
+
+    Whatever the agent raises is passed on.
+    """
+    match call:
+        case Turn():
+            agent.phase = call.phase
+            if agent.seen_goals is not None:
+                agent.seen_goals.see(call)
+            rows = len(call.steps) + len(call.starts)
+            return _actions(agent.spec, agent.turn(_own(call)), rows)
+        case Init(spec):
+            agent.spec = spec
+            agent.seen_goals = shown_goals(spec)
+            agent.agent_init(spec)
+        case Freeze():
+            agent.agent_freeze()
+        case AdaptBegin():
+            agent.adapt_begin()
+        case Adapt():
+            agent.adapt()
+        case Message(text):
+            return Message(agent.agent_message(text) or "")
+        case Cleanup():
+            agent.agent_cleanup()
+        case Refusal() | Farewell():
+            return None
+    return Done()
+
+
+def _own(turn: Turn) -> Turn:
+    """It with arrays that the agent may write to: what is somebody else's as well is copied."""
+    arrays = [turn.rewards, *turn.observations.values()]
+    if all(array.flags.writeable for array in arrays):
+        return turn
+    own = {}
+    for name, rows in turn.observations.items():
+        own[name] = rows if rows.flags.writeable else rows.copy()
+    rewards = turn.rewards if turn.rewards.flags.writeable else turn.rewards.copy()
+    return Turn(turn.phase, turn.ends, turn.steps, turn.starts, rewards, own)
+
+
+def _actions(spec: TaskSpec, answer: Any, rows: int) -> Actions:
+    """The answer as named arrays of the spec's dtypes, (rows, *shape). Raises NotAnAgent."""
+    abandon: tuple[int, ...] = ()
+    if isinstance(answer, Actions):
+        answer, abandon = answer.arrays, answer.abandon
+    if answer is None:
+        raise NotAnAgent("the answer to a turn is None; does every routine return its actions?")
+    if isinstance(answer, np.ndarray) or not isinstance(answer, Mapping):
+        answer = {spec.actions[0].name: answer}
+    arrays = {}
+    for tensor in spec.actions:
+        if tensor.name not in answer and (answer or rows):
+            _refuse_names(spec, answer)
+        arrays[tensor.name] = _cast(tensor, answer.get(tensor.name, ()), rows)
+    if len(answer) > len(arrays):
+        _refuse_names(spec, answer)
+    return Actions(arrays, abandon)
+
+
+def _refuse_names(spec: TaskSpec, answer: Mapping[str, Any]) -> NoReturn:
+    wanted = sorted(tensor.name for tensor in spec.actions)
+    raise NotAnAgent(f"the answer has tensors {sorted(answer)}, wanted {wanted}")
+
+
+def _cast(tensor: TensorSpec, value: npt.ArrayLike, rows: int) -> npt.NDArray[Any]:
+    """A copy in the spec's dtype, (rows, *shape): agents may use their arrays again.
+
+    Whole numbers must stay what they are. Axes of length 1 may be missing, or be too many:
+    they change the order of no number.
+    """
+    try:
+        given = np.asarray(value)
+    except ValueError as error:  # rows of different lengths
+        raise NotAnAgent(f"action {tensor.name!r}: {error}") from None
+    wanted = (rows, *tensor.shape)
+    if given.shape != wanted:
+        if not _is_same_order(given.shape, wanted):
+            raise NotAnAgent(
+                f"action {tensor.name!r}: got shape {given.shape}, wanted {wanted}: one row a slot"
+            )
+        given = given.reshape(wanted)
+    if given.dtype == tensor.numpy_dtype:
+        return given.copy()
+    with np.errstate(over="ignore", invalid="ignore"):
+        cast = given.astype(tensor.numpy_dtype)
+    if cast.dtype.kind != "f" and not np.array_equal(cast, given):
+        raise NotAnAgent(f"action {tensor.name!r}: {given} does not fit {tensor.dtype}")
+    return cast
+
+
+def _is_same_order(got: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    """Whether the shapes differ by axes of length 1 alone, or both are empty."""
+    if 0 in got and 0 in wanted:
+        return True
+    return [size for size in got if size != 1] == [size for size in wanted if size != 1]

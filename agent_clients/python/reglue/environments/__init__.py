@@ -1,0 +1,1 @@
+"""Environments: the classes to derive from, and how they are checked."""

@@ -1,0 +1,344 @@
+"""The environment's side of RL-Glue, over slots.
+
+`Environment.play` is the primitive: one exchange over all slots. `env_start` and
+`env_step` (RL-Glue's names) are what an environment of many slots writes. Most people
+write a `World` (`reglue.environments.world`), which plays one episode at a time: `Worlds` makes an
+Environment of it.
+"""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from reglue.environments.validation import (
+    conforming_array,
+    conforming_observation,
+    conforming_row,
+    conforming_spec,
+    conforming_step,
+)
+from reglue.environments.world import Cell, Restorable, Seeded, Suite, World
+from reglue.errors import (
+    NotAnEnvironment,
+    NotSupported,
+    OutOfOrder,
+    RoutineRefused,
+    UnknownKey,
+    UsageError,
+    printable,
+)
+from reglue.messages.environment import Play, Played, Slots
+from reglue.spec import Array, Arrays, TaskSpec
+
+log = logging.getLogger("reglue")
+
+_MOST_WORDS = 4096  # of a fault: as many go over a wire
+
+
+@dataclass(frozen=True, slots=True)
+class Earned:
+    """What `env_step` returns: rows in the order of its slots. Flags may be one for all."""
+
+    rewards: npt.ArrayLike  # (P,), task units, finite
+    observations: Mapping[str, npt.ArrayLike]  # name -> (P, *shape)
+    terminated: npt.ArrayLike = False  # (P,): the task ended
+    truncated: npt.ArrayLike = False  # (P,): time ran out
+    success: npt.ArrayLike = False  # (P,): the task's flag; agents are not told
+
+
+class Environment:
+    """Derive from it and write `env_init`, `env_start` and `env_step`, or `play`.
+
+    Actions come as a dict of named arrays with one row a slot, `(rows, *shape)`;
+    observations are returned likewise and cast to the spec's dtypes. An episode is a
+    function of its cell and actions, whatever was played before. `self.spec` is the
+    TaskSpec that `env_init` returned, with the slots that are played.
+    """
+
+    spec: TaskSpec
+
+    max_slots = 0
+    """Most slots that it plays at once; 0 means any number."""
+
+    portable = False
+    """True if another process of this environment may set a state that this one kept."""
+
+    tells_success = True
+    """False if its episodes never tell of success: its mean return is the score then."""
+
+    @property
+    def variants(self) -> Mapping[str, int]:
+        """Its tasks, in their order, and how many variants each has."""
+        return {"task": 1}
+
+    @property
+    def restores(self) -> bool:
+        """True if states can be kept and set."""
+        return type(self).env_get_state is not Environment.env_get_state
+
+    @property
+    def seeds(self) -> bool:
+        """True if random seeds can be kept and set."""
+        return type(self).env_get_random_seed is not Environment.env_get_random_seed
+
+    @property
+    def standardizes(self) -> bool:
+        """True if chance can be numbered."""
+        cls = type(self)
+        return cls.env_standardize_randomness is not Environment.env_standardize_randomness
+
+    def env_init(self, slots: int) -> TaskSpec:
+        """Begin anew; what there is to play. No episode is on in any slot."""
+        raise NotImplementedError
+
+    def env_start(self, cells: Mapping[int, Cell]) -> Mapping[str, npt.ArrayLike]:
+        """Begin an episode in each slot; first observations in the order of `cells`."""
+        raise NotImplementedError
+
+    def env_step(self, actions: Arrays, slots: Slots) -> Earned:
+        """Take one step in each of `slots`. Actions out of a Box are to be clipped."""
+        raise NotImplementedError
+
+    def env_get_state(self, slot: int) -> bytes:
+        """The slot's whole state, opaque to all others. Raises OutOfOrder out of episodes."""
+        raise NotSupported(got="env_get_state", wanted="an environment that keeps states")
+
+    def env_set_state(self, slot: int, state: bytes) -> None:
+        """Go on from `state`, to the bit. Raises UnknownKey for what it did not give."""
+        raise NotSupported(got="env_set_state", wanted="an environment that keeps states")
+
+    def env_get_random_seed(self, slot: int) -> bytes:
+        """Where the slot's chance stands. Raises OutOfOrder out of episodes."""
+        raise NotSupported(got="env_get_random_seed", wanted="an environment that keeps its chance")
+
+    def env_set_random_seed(self, slot: int, seed: bytes) -> None:
+        """Let the slot's chance go on from `seed`. Raises UnknownKey."""
+        raise NotSupported(got="env_set_random_seed", wanted="an environment that keeps its chance")
+
+    def env_standardize_randomness(self, seed: int) -> None:
+        """From now on the n-th start has the chance `reglue.rng.Chance(seed, n)`."""
+        raise NotSupported(
+            got="env_standardize_randomness", wanted="an environment of numbered chance"
+        )
+
+    def env_message(self, message: str) -> str:
+        """Answer a message of the benchmark's."""
+        return ""
+
+    def env_cleanup(self) -> None:
+        """Release what `env_init` took."""
+
+    def play(self, play: Play) -> Played:
+        """Answer a whole Play: steps, then starts."""
+        steps, starts = len(play.slots), len(play.starts)
+        earned: object = self.env_step(play.actions, play.slots) if steps else Earned((), {})
+        if not isinstance(earned, Earned):
+            wanted = "reglue.Earned(rewards, observations, …)"
+            raise NotAnEnvironment(f"env_step() returned {earned!r}, wanted {wanted}")
+        first = self.env_start(play.starts) if starts else {}
+        parts = [
+            conforming_observation(part, self.spec, (count,))
+            for part, count in ((earned.observations, steps), (first, starts))
+            if count
+        ]
+        return Played(
+            rewards=_column("rewards", earned.rewards, steps, "float64"),
+            observations=_joined(self.spec, parts),
+            terminated=_column("terminated", earned.terminated, steps, "bool"),
+            truncated=_column("truncated", earned.truncated, steps, "bool"),
+            success=_column("success", earned.success, steps, "bool"),
+            is_fresh=True,
+        )
+
+
+class Worlds(Environment):
+    """One world a slot, made by a suite when its slot is first used.
+
+    A world's own error is its slot's fault, and the other slots play on.
+    """
+
+    portable = True
+
+    def __init__(self, suite: Suite) -> None:
+        self.tells_success = bool(getattr(suite, "tells_success", True))
+        self._suite = suite
+        self._worlds: dict[int, World] = {}
+        self._standard: tuple[int, int] | None = None  # seed, starts so far
+
+    @property
+    def variants(self) -> Mapping[str, int]:
+        """The suite's."""
+        return self._suite.variants
+
+    @property
+    def restores(self) -> bool:
+        """True if its worlds are Restorable."""
+        return isinstance(self._world_of(0), Restorable)
+
+    @property
+    def seeds(self) -> bool:
+        """True if its worlds are Seeded."""
+        return isinstance(self._world_of(0), Seeded)
+
+    @property
+    def standardizes(self) -> bool:
+        """The suite's."""
+        return self._suite.standardizes
+
+    def env_init(self, slots: int) -> TaskSpec:
+        """The suite's spec; chance is each cell's own again."""
+        self.env_cleanup()
+        self._standard = None
+        return conforming_spec(self._suite.spec).with_slots(slots)
+
+    def prepare(self) -> None:
+        """Make a world before there is anything to play: what it loads takes a while.
+
+        An error is said when its slot is used.
+        """
+        with suppress(Exception):
+            self._world_of(0)
+
+    def play(self, play: Play) -> Played:
+        """Step and start world by world."""
+        played = Played.blank(self.spec, play, is_fresh=True)
+        faults: dict[int, str] = {}
+        for row, slot in enumerate(play.slots.tolist()):
+            try:
+                self._step(slot, play, row, played)
+            except Exception as error:  # noqa: BLE001 - the edge of somebody's world
+                faults[slot] = words(error)
+        for row, (slot, cell) in enumerate(play.starts.items(), start=len(play.slots)):
+            try:
+                numbered = self._numbered(cell)
+                self._keep(played, row, self._world_of(slot).start(numbered))
+            except Exception as error:  # noqa: BLE001 - the edge of somebody's world
+                faults[slot] = words(error)
+        return replace(played, faults=faults) if faults else played
+
+    def _step(self, slot: int, play: Play, row: int, played: Played) -> None:
+        if slot not in self._worlds:
+            raise OutOfOrder(got=f"env_step in slot {slot}", wanted="env_start there first")
+        action = {}
+        for name, rows in play.actions.items():  # twice as fast as a comprehension
+            action[name] = rows[row]
+        step = conforming_step(self._worlds[slot].step(action))
+        self._keep(played, row, step.observation)
+        played.rewards[row] = step.reward
+        if step.terminated:
+            played.terminated[row] = True
+        if step.truncated:
+            played.truncated[row] = True
+        if step.success:
+            played.success[row] = True
+
+    def _keep(self, played: Played, row: int, observation: Arrays) -> None:
+        # Copied at once: worlds of a suite may share the array that they answer with.
+        for tensor in self.spec.observations:
+            played.observations[tensor.name][row] = conforming_row(observation, tensor, self.spec)
+
+    def _numbered(self, cell: Cell) -> Cell:
+        """With standardized chance, the n-th start's cell."""
+        if self._standard is None:
+            return cell
+        seed, starts = self._standard
+        self._standard = (seed, starts + 1)
+        return replace(cell, seed=seed, repeat=starts)
+
+    def env_get_state(self, slot: int) -> bytes:
+        """As its world's get_state."""
+        world = self._world_of(slot)
+        if not isinstance(world, Restorable):
+            return super().env_get_state(slot)
+        with _refusing(OutOfOrder, "env_get_state"):
+            return world.get_state()
+
+    def env_set_state(self, slot: int, state: bytes) -> None:
+        """As its world's set_state."""
+        world = self._world_of(slot)
+        if not isinstance(world, Restorable):
+            super().env_set_state(slot, state)
+            return
+        with _refusing(UnknownKey, "env_set_state"):
+            world.set_state(state)
+
+    def env_get_random_seed(self, slot: int) -> bytes:
+        """As its world's get_random_seed."""
+        world = self._world_of(slot)
+        if not isinstance(world, Seeded):
+            return super().env_get_random_seed(slot)
+        with _refusing(OutOfOrder, "env_get_random_seed"):
+            return world.get_random_seed()
+
+    def env_set_random_seed(self, slot: int, seed: bytes) -> None:
+        """As its world's set_random_seed."""
+        world = self._world_of(slot)
+        if not isinstance(world, Seeded):
+            super().env_set_random_seed(slot, seed)
+            return
+        with _refusing(UnknownKey, "env_set_random_seed"):
+            world.set_random_seed(seed)
+
+    def env_standardize_randomness(self, seed: int) -> None:
+        """Number the starts: the n-th cell gets this seed and repeat n."""
+        if not self._suite.standardizes:
+            super().env_standardize_randomness(seed)
+        self._standard = (seed, 0)
+
+    def env_cleanup(self) -> None:
+        """Close every world."""
+        for world in self._worlds.values():
+            world.close()
+        self._worlds = {}
+
+    def _world_of(self, slot: int) -> World:
+        if slot not in self._worlds:
+            self._worlds[slot] = self._suite.world()
+        return self._worlds[slot]
+
+
+@contextmanager
+def _refusing(kind: type[RoutineRefused], routine: str) -> Iterator[None]:
+    """What a world refuses is refused under the protocol's code."""
+    try:
+        yield
+    except RoutineRefused:
+        raise
+    except UsageError as error:
+        raise kind(got=routine, wanted=str(error)) from error
+
+
+def words(error: Exception) -> str:
+    """What somebody's code raised, and where: the end of it, which says most.
+
+    An answer that fits no TaskSpec is told in its sentence: no line of theirs raised it.
+    """
+    if isinstance(error, NotAnEnvironment):
+        return printable(str(error)[:_MOST_WORDS])
+    return printable("".join(traceback.format_exception(error))[-_MOST_WORDS:])
+
+
+def _joined(spec: TaskSpec, parts: Sequence[Arrays]) -> Arrays:
+    if len(parts) == 1:
+        return parts[0]
+    return {
+        tensor.name: np.concatenate([part[tensor.name] for part in parts] or [tensor.empty(0)])
+        for tensor in spec.observations
+    }
+
+
+def _column(name: str, values: npt.ArrayLike, rows: int, dtype: str) -> Array:
+    """A copy, (rows,)."""
+    given = conforming_array(f"env_step's {name}", values, np.dtype(dtype))
+    if given.shape == (rows,):
+        return given.copy()
+    if given.shape not in ((), (1,)):
+        raise NotAnEnvironment(f"env_step's {name}: got rows {given.shape}, wanted ({rows},)")
+    return np.full(rows, given.item(), given.dtype)

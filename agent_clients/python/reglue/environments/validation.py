@@ -1,0 +1,104 @@
+"""What an environment answers, in its TaskSpec's names, shapes and dtypes.
+
+All raise NotAnEnvironment for what does not fit; the message says got and wanted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from reglue.environments.world import Step
+from reglue.errors import NotAnEnvironment
+from reglue.spec import Array, TaskSpec, TensorSpec
+
+
+def conforming_spec(spec: object) -> TaskSpec:
+    """The TaskSpec that it is to be."""
+    if not isinstance(spec, TaskSpec):
+        raise NotAnEnvironment(f"the environment's spec: got {spec!r}, wanted a reglue.TaskSpec")
+    return spec
+
+
+def conforming_step(step: object) -> Step:
+    """One world's step; its reward is a finite number, its observation is not looked at."""
+    if not isinstance(step, Step):
+        raise NotAnEnvironment(
+            f"step() returned {step!r}, wanted "
+            "reglue.Step(reward, observation, terminated, truncated, success)"
+        )
+    try:
+        is_number = math.isfinite(step.reward)
+    except (TypeError, OverflowError):
+        is_number = False
+    if not is_number:
+        raise NotAnEnvironment(f"got reward {step.reward!r}, wanted a finite number")
+    return step
+
+
+def conforming_observation(
+    observation: object, spec: TaskSpec, rows: tuple[int, ...]
+) -> dict[str, Array]:
+    """Copies, name -> (*rows, *shape). Names that the spec lacks are left out."""
+    named = conforming_names(observation, spec)
+    return {
+        tensor.name: np.array(conforming_rows(named, tensor, rows)) for tensor in spec.observations
+    }
+
+
+def conforming_names(observation: object, spec: TaskSpec) -> Mapping[str, Any]:
+    """The dict that it is to be, with the spec's names in it."""
+    if not isinstance(observation, Mapping):
+        wanted = f"a dict of named arrays: {[tensor.name for tensor in spec.observations]}"
+        raise NotAnEnvironment(f"observation: got {observation!r}, wanted {wanted}")
+    for tensor in spec.observations:
+        if tensor.name not in observation:
+            raise NotAnEnvironment(
+                f"observation: got names {sorted(map(str, observation))}, wanted {tensor.name!r}"
+            )
+    return observation
+
+
+def conforming_row(observation: object, tensor: TensorSpec, spec: TaskSpec) -> Array:
+    """One tensor of one world's observation, `shape`; it may be the world's own array."""
+    if type(observation) is dict:  # as nearly all are, so that they need not be looked at twice
+        value = observation.get(tensor.name)
+        if (
+            type(value) is np.ndarray
+            and value.dtype == tensor.numpy_dtype
+            and value.shape == tensor.shape
+        ):
+            return value
+    return conforming_rows(conforming_names(observation, spec), tensor)
+
+
+def conforming_rows(
+    named: Mapping[str, Any], tensor: TensorSpec, rows: tuple[int, ...] = ()
+) -> Array:
+    """One tensor of an observation, (*rows, *shape); it may be the environment's own array."""
+    what, shape = f"observation {tensor.name!r}", (*rows, *tensor.shape)
+    value = conforming_array(what, named[tensor.name], tensor.numpy_dtype)
+    if value.shape != shape:
+        raise NotAnEnvironment(f"{what}: got shape {value.shape}, wanted {shape}")
+    return value
+
+
+def conforming_array(what: str, value: Any, dtype: np.dtype[Any]) -> Array:
+    """It in `dtype`. Whole numbers must stay what they are, as in an agent's actions."""
+    try:
+        given = np.asarray(value)
+    except ValueError:  # rows of different lengths
+        raise NotAnEnvironment(f"{what}: got {value!r}, wanted an array of {dtype}") from None
+    if given.dtype == dtype:
+        return given
+    if given.dtype.kind in "biuf":
+        with np.errstate(over="ignore", invalid="ignore"):
+            cast = given.astype(dtype)
+        if cast.dtype.kind == "f" or np.array_equal(cast, given):
+            return cast
+    raise NotAnEnvironment(
+        f"{what}: got {given} of dtype {given.dtype}, wanted numbers that are the same in {dtype}"
+    )

@@ -1,0 +1,113 @@
+"""Environments as most people write them: one world a slot, one episode at a time.
+
+These are driver types: task names, goals, seeds and success flags live here and
+in the layers above, never in what an agent is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from reglue.messages.agent import Phase
+from reglue.messages.value import value
+from reglue.spec import Array, Arrays, TaskSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The episode that is wanted; with its actions it decides every bit."""
+
+    task: str
+    variant: int  # which goal, configuration, … of the task
+    seed: int  # of the environment's own chance, 0 to 2**63 - 1
+    repeat: int  # tells planned repetitions of a variant apart
+    phase: Phase  # EVALUATE ends at the first success
+    steps: int = 0  # of the run, before this episode; 0 where runs are not counted so
+
+
+@value
+class Step:
+    """What one action earned."""
+
+    reward: float  # for the action just taken, unclipped, task units
+    observation: Arrays  # named arrays, dtype and shape as in the TaskSpec
+    terminated: bool  # the task ended: do not bootstrap
+    truncated: bool  # time ran out: bootstrap from `observation`
+    success: bool  # the task's flag at this step; for the driver alone
+
+
+class World(Protocol):
+    """One slot's environment: plays one episode after another."""
+
+    def start(self, cell: Cell) -> Arrays:
+        """Begin the cell's episode, whatever was played before; its first observation."""
+
+    def step(self, action: Arrays) -> Step:
+        """Take one step. Actions out of a Box are legal: the environment clips them."""
+
+    def close(self) -> None:
+        """Release what `start` took."""
+
+
+@runtime_checkable
+class Restorable(Protocol):
+    """A world whose state can be kept and brought back to the bit."""
+
+    def get_state(self) -> bytes:
+        """The whole state in mid-episode, its chance included; no pickle.
+
+        Any process that builds the same suite can read it. Raises UsageError when no
+        episode is on.
+        """
+
+    def set_state(self, state: bytes) -> None:
+        """Continue from `state`: the same actions give the same bits. Raises UsageError."""
+
+
+@runtime_checkable
+class Seeded(Protocol):
+    """A world whose chance alone can be kept and brought back."""
+
+    def get_random_seed(self) -> bytes:
+        """Where the episode's generators stand. Raises UsageError when no episode is on."""
+
+    def set_random_seed(self, seed: bytes) -> None:
+        """Let chance go on from `seed`; nothing else changes. Raises UsageError."""
+
+
+@runtime_checkable
+class Rendered(Protocol):
+    """A world that can be looked at, which changes nothing."""
+
+    def render(self) -> Array | None:
+        """The episode that is on, or has just ended: (height, width, 3) uint8, new or None.
+
+        None where there is no picture to be had. Raises whatever a library for drawing does.
+        """
+
+
+class Suite(Protocol):
+    """Makes the worlds of one process, which may share what is costly to build.
+
+    A suite whose episodes never tell of success says so with `tells_success = False`, and is
+    judged by its mean return.
+    """
+
+    @property
+    def spec(self) -> TaskSpec:
+        """The same for all tasks; with one slot."""
+
+    @property
+    def variants(self) -> Mapping[str, int]:
+        """Its tasks, in their order, and how many variants each has."""
+
+    @property
+    def standardizes(self) -> bool:
+        """True if all chance of an episode is `reglue.rng.Chance(cell.seed, cell.repeat)`,
+        or if there is none: then the same cell is the same episode on every platform.
+        """
+
+    def world(self) -> World:
+        """A world for one more slot."""

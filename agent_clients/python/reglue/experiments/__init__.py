@@ -1,0 +1,1 @@
+"""Benchmark programs: RL-Glue's routines, over slots."""

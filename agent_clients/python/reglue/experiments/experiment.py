@@ -1,0 +1,76 @@
+"""A benchmark program's end of a session: RL-Glue's routines over a network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from reglue.experiments.routines import Routines
+from reglue.messages.experiment import ExperimentCall
+from reglue.net.join_string import invitation
+from reglue.net.transport import Transport
+
+if TYPE_CHECKING:
+    from reglue.net.experiment_session import Asking
+
+
+class Experiment(Routines):
+    """The routines of the agent and the environment that a glue has joined.
+
+    ```python
+    with reglue.Experiment("127.0.0.1:4096", "TOKEN") as rl:
+        rl.init()
+        rl.episode(10_000)
+        print(rl.num_steps(), rl.return_())
+        rl.cleanup()
+    ```
+    `task` and `variant` say what of the environment is played: its first by default.
+    `address`, `token`, `ca`, `tls_name` and `transport` as of `connect`. Routines wait
+    until the glue has an agent and an environment, `timeout_s` seconds at most. A connection
+    that breaks is made again as long as the glue allows, and every routine is carried out once.
+
+    Raises Unreachable, Refused, UsageError (no address), and SessionLost from routines.
+    """
+
+    def __init__(  # noqa: PLR0913 - all that a program may say of how it comes in
+        self,
+        address: str | None = None,
+        token: str | None = None,
+        *,
+        ca: str | Path | bytes | None = None,
+        tls_name: str | None = None,
+        slots: int = 1,
+        seed: int = 0,
+        task: str = "",
+        variant: int = 0,
+        name: str = "experiment",
+        patience_s: float = 60.0,
+        timeout_s: float = 86_400.0,
+        transport: Transport = "auto",
+    ) -> None:
+        super().__init__(slots=slots, seed=seed, task=task, variant=variant)
+        where = invitation(address, token, ca=ca, tls_name=tls_name)
+        from reglue.net.experiment_session import Asking
+
+        self._asking: Asking = Asking(
+            where, name, patience_s=patience_s, timeout_s=timeout_s, transport=transport
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leave; the glue lets the agent and the environment go."""
+        self._asking.leave()
+
+    def _call(self, call: ExperimentCall) -> object:
+        return self._asking.ask(call)

@@ -1,0 +1,264 @@
+"""RL-Glue's routines for benchmark programs, over slots.
+
+The same program runs against `glue_server.Glue`, in its own process, and against
+`reglue.Experiment`, over a network. Arrays have one row for each slot; with one slot,
+the default, that is one row. Source: the RL-Glue concepts page (1.0) and Tanner &
+White 2009, "RL-Glue: Language-Independent Software for Reinforcement-Learning
+Experiments", JMLR 10 (3.0); where they differ, each form has a name of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from reglue.errors import OutOfDomain
+from reglue.experiments.arguments import (
+    MOST_SEED,
+    MOST_UINT32,
+    MOST_UINT64,
+    given_number,
+    given_rewards,
+    given_rows,
+    given_slot,
+    given_slots,
+    given_text,
+)
+from reglue.messages.agent import Cleanup, Done, Freeze, Message
+from reglue.messages.environment import GetRandomSeed, GetState, StandardizeRandomness
+from reglue.messages.experiment import (
+    Acted,
+    AgentEnd,
+    AgentStart,
+    AgentStep,
+    Counts,
+    EnvMessage,
+    EnvStart,
+    EnvStep,
+    EpisodePlayed,
+    ExperimentCall,
+    Key,
+    RLCounts,
+    RLEpisode,
+    RLInit,
+    RLSetRandomSeed,
+    RLSetState,
+    RLStart,
+    RLStep,
+    Started,
+    Stepped,
+)
+from reglue.spec import Arrays, TaskSpec
+
+_Kind = TypeVar("_Kind")
+
+Rows = Mapping[str, npt.ArrayLike]
+"""name -> (rows, *shape), in the spec's dtypes or what casts to them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """An episode as RL-Glue 1.0's RL_episode returns it: o0, a0, r1, o1, a1, …, rT.
+
+    The terminal observation is left out, as there. An episode that was cut off ends with
+    the observation and action after the last reward.
+    """
+
+    observations: Arrays  # name -> (N, *shape): o0, o1, …; N = T if it ended, else T + 1
+    actions: Arrays  # name -> (N, *shape): a0, a1, …
+    rewards: npt.NDArray[np.float64]  # (T,): r1, …, rT
+    terminated: bool
+    truncated: bool
+
+
+class Routines:
+    """RL_init, RL_start, RL_step, … by the names without RL_.
+
+    A routine that is not legal now raises OutOfOrder, which says what to call first; one
+    that an environment lacks NotSupported; a key that nobody gave out UnknownKey; a slot
+    that there is not, and an argument that is none, OutOfDomain. Nothing has changed then.
+    Raises AgentFault and EnvironmentFault, after which the slots' episodes are over.
+    """
+
+    def __init__(self, *, slots: int, seed: int, task: str = "", variant: int = 0) -> None:
+        self._slots = _slot_count(slots)
+        self._seed = _seed(seed)
+        self._task = given_text("task", task)
+        self._variant = given_number("variant", variant, most=MOST_UINT32)
+
+    def init(self, *, slots: int | None = None, seed: int | None = None) -> TaskSpec:
+        """RL_init: env_init, then agent_init. Counts are zero again.
+
+        `slots` and `seed` hold for this time, in place of the program's own.
+        """
+        call = RLInit(
+            self._slots if slots is None else _slot_count(slots),
+            self._seed if seed is None else _seed(seed),
+            self._task,
+            self._variant,
+        )
+        return self._ask(call, TaskSpec)
+
+    def start(self, slots: Sequence[int] = ()) -> Started:
+        """RL_start: first observations and actions. A live episode is cut off."""
+        return self._ask(RLStart(given_slots(slots)), Started)
+
+    def step(self, slots: Sequence[int] = ()) -> Stepped:
+        """RL_step in `slots`, or in all whose episode is on.
+
+        Plays the agent's pending action, also in an episode that env_start() has begun since.
+        """
+        return self._ask(RLStep(given_slots(slots)), Stepped)
+
+    def episode(self, max_steps: int = 0, slots: Sequence[int] = ()) -> bool:
+        """RL_episode of RL-Glue 3.0: one episode in each slot; True if all ended by themselves.
+
+        The start counts as the first of `max_steps`; 0 is no limit. An episode that the
+        limit cuts off gets no agent_end and is not counted.
+        """
+        most = given_number("max_steps", max_steps, most=MOST_UINT64)
+        played = self._ask(RLEpisode(most, given_slots(slots)), EpisodePlayed)
+        return bool((played.terminated | played.truncated).all())
+
+    def episode_trajectory(self, steps: int, slot: int = 0) -> Trajectory:
+        """RL_episode of RL-Glue 1.0: at most `steps` steps of the environment, and all of them."""
+        most = given_number("steps", steps, most=MOST_UINT64)
+        started = self.start([slot])
+        observations, actions = [started.observations], [started.actions]
+        rewards: list[float] = []
+        terminated = truncated = False
+        while not (terminated or truncated) and len(rewards) < most:
+            stepped = self.step([slot])
+            rewards.append(float(stepped.rewards[0]))
+            terminated, truncated = bool(stepped.terminated[0]), bool(stepped.truncated[0])
+            if not (terminated or truncated):
+                observations.append(stepped.observations)
+                actions.append(stepped.actions)
+        return Trajectory(
+            _joined(observations), _joined(actions), np.array(rewards), terminated, truncated
+        )
+
+    def return_(self, discount: float = 1.0, *, slot: int = 0) -> float:
+        """RL_return: the sum of rewards of the present or last episode."""
+        if discount != 1.0:
+            raise OutOfDomain(
+                got=f"RL_return({discount})", wanted="1.0: discount inside the environment"
+            )
+        return self._counts(slot).sum_of_rewards
+
+    def num_steps(self, *, slot: int = 0) -> int:
+        """RL_num_steps of 3.0: actions chosen in the present or last episode."""
+        return self._counts(slot).steps
+
+    def num_episodes(self, *, slot: int = 0) -> int:
+        """RL_num_episodes: episodes that ended by themselves since RL_init."""
+        return self._counts(slot).episodes
+
+    def cleanup(self) -> None:
+        """RL_cleanup: env_cleanup, then agent_cleanup. Counts stay; init() comes next."""
+        self._ask(Cleanup(), Done)
+
+    def freeze(self) -> None:
+        """RL_freeze: agent_freeze. What follows is judged, until the next init()."""
+        self._ask(Freeze(), Done)
+
+    def standardize_randomness(self, seed: int = 0) -> None:
+        """RL_standardize_randomness: from the next start on, the environment's chance is that of
+        `reglue.rng.Chance(seed, n)` in the n-th start, on every platform.
+        """
+        self._ask(StandardizeRandomness(_seed(seed)), Done)
+
+    def get_state(self, slot: int = 0) -> str:
+        """RL_get_state: a key that names the environment's state, in mid-episode."""
+        return self._ask(GetState(given_slot(slot)), Key).key
+
+    def set_state(self, key: str, slot: int = 0) -> None:
+        """RL_set_state: the environment goes on from there to the bit.
+
+        The agent's next action and the counts stay what they are.
+        """
+        self._ask(RLSetState(given_slot(slot), given_text("key", key)), Done)
+
+    def get_random_seed(self, slot: int = 0) -> str:
+        """RL_get_random_seed: a key that names where the environment's chance stands."""
+        return self._ask(GetRandomSeed(given_slot(slot)), Key).key
+
+    def set_random_seed(self, key: str, slot: int = 0) -> None:
+        """RL_set_random_seed: the environment's chance goes on from there."""
+        self._ask(RLSetRandomSeed(given_slot(slot), given_text("key", key)), Done)
+
+    def agent_message(self, text: str) -> str:
+        """RL_agent_message; legal at any time."""
+        return self._ask(Message(given_text("message", text)), Message).text
+
+    def env_message(self, text: str) -> str:
+        """RL_env_message; legal at any time."""
+        return self._ask(EnvMessage(given_text("message", text)), Message).text
+
+    # The half steps, for programs that stand between the two.
+
+    def env_start(self, slots: Sequence[int] = ()) -> Started:
+        """RL_env_start: env_start alone; no actions.
+
+        The agent is not told. In mid-episode it still acts in the episode before: a step()
+        that follows plays its pending action in the new one. agent_end() and agent_start()
+        tell it.
+        """
+        return self._ask(EnvStart(given_slots(slots)), Started)
+
+    def env_step(self, actions: Rows, slots: Sequence[int] = (0,)) -> Stepped:
+        """RL_env_step: env_step alone, with these actions; no next ones."""
+        return self._ask(EnvStep(given_slots(slots), given_rows(actions)), Stepped)
+
+    def agent_start(self, observations: Rows, slots: Sequence[int] = (0,)) -> Arrays:
+        """RL_agent_start: agent_start alone; the actions are what step() plays next."""
+        return self._ask(AgentStart(given_slots(slots), given_rows(observations)), Acted).actions
+
+    def agent_step(
+        self, rewards: npt.ArrayLike, observations: Rows, slots: Sequence[int] = (0,)
+    ) -> Arrays:
+        """RL_agent_step: agent_step alone; the actions are what step() plays next."""
+        call = AgentStep(given_slots(slots), given_rewards(rewards), given_rows(observations))
+        return self._ask(call, Acted).actions
+
+    def agent_end(
+        self,
+        rewards: npt.ArrayLike,
+        observations: Rows,
+        slots: Sequence[int] = (0,),
+        *,
+        truncated: bool = False,
+    ) -> None:
+        """RL_agent_end: agent_end alone, with the last observations."""
+        call = AgentEnd(
+            given_slots(slots), given_rewards(rewards), given_rows(observations), bool(truncated)
+        )
+        self._ask(call, Done)
+
+    def _call(self, call: ExperimentCall) -> object:
+        """Carry a routine out."""
+        raise NotImplementedError
+
+    def _counts(self, slot: int) -> Counts:
+        return self._ask(RLCounts(given_slot(slot)), Counts)
+
+    def _ask(self, call: ExperimentCall, kind: type[_Kind]) -> _Kind:
+        answer = self._call(call)
+        assert isinstance(answer, kind), f"{call} was answered by {answer}"
+        return answer
+
+
+def _joined(parts: Sequence[Arrays]) -> dict[str, npt.NDArray[Any]]:
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _slot_count(slots: object) -> int:
+    return given_number("slots", slots, least=1, most=MOST_UINT32)
+
+
+def _seed(seed: object) -> int:
+    return given_number("seed", seed, most=MOST_SEED)

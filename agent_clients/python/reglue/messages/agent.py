@@ -1,0 +1,200 @@
+"""What the glue says to an agent, and what the agent answers.
+
+The values behind `proto/reglue/v1/agent.proto`, in the order in which a session
+uses them. Every array has one row a slot.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from reglue.messages.value import value
+from reglue.spec import Arrays, TaskSpec
+
+
+class Phase(enum.IntEnum):
+    """What episodes are for; numbered as on the wire."""
+
+    TRAIN = 1
+    ADAPT = 2
+    EVALUATE = 3
+
+
+class EndKind(enum.IntEnum):
+    """How an episode ended; numbered as on the wire."""
+
+    TERMINATED = 1  # the task ended: do not bootstrap
+    TRUNCATED = 2  # time ran out: bootstrap from the last observation
+    VOID = 3  # the environment failed: the episode does not count
+
+
+class StepFlag(enum.IntFlag):
+    """What became of the action before."""
+
+    DEFAULTED = 1  # none came in time; a default was played
+    CLIPPED = 2  # it lay outside its bounds
+
+
+@value
+class Ends:
+    """Episodes that ended: `slots` and, for each, its EndKind; shape (E,)."""
+
+    slots: npt.NDArray[np.uint32]
+    kinds: npt.NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        return len(self.slots)
+
+
+@value
+class Steps:
+    """Episodes that go on: `slots` and, for each, its StepFlag bits; shape (P,)."""
+
+    slots: npt.NDArray[np.uint32]
+    flags: npt.NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        return len(self.slots)
+
+
+@value
+class Starts:
+    """Episodes that begin: `slots` and, for each, a seed for the agent; shape (N,)."""
+
+    slots: npt.NDArray[np.uint32]
+    seeds: npt.NDArray[np.uint64]
+
+    def __len__(self) -> int:
+        return len(self.slots)
+
+
+NO_ENDS = Ends(np.zeros(0, np.uint32), np.zeros(0, np.uint8))
+NO_STEPS = Steps(np.zeros(0, np.uint32), np.zeros(0, np.uint8))
+NO_STARTS = Starts(np.zeros(0, np.uint32), np.zeros(0, np.uint64))
+"""Most turns lack two of their three parts."""
+
+
+@value
+class Turn:
+    """One exchange over many episodes; rows are ends, then steps, then starts."""
+
+    phase: Phase
+    ends: Ends
+    steps: Steps
+    starts: Starts
+    rewards: npt.NDArray[np.float64]  # (E + P,), NaN where the spec withholds them
+    observations: Arrays  # name -> (E + P + N, *shape)
+
+
+@value
+class Actions:
+    """Answers a Turn: name -> (P + N, *shape), rows steps then starts."""
+
+    arrays: Arrays
+    abandon: tuple[int, ...] = ()  # slots whose episode the agent gives up
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """Who the agent is and what it can do."""
+
+    agent: str
+    sdk: str
+    max_slots: int = 0  # 0 means any number
+    partial_turns: bool = False
+    adapts: bool = True
+    episodic: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Init:
+    """agent_init."""
+
+    spec: TaskSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Freeze:
+    """agent_freeze."""
+
+
+@dataclass(frozen=True, slots=True)
+class AdaptBegin:
+    """Back to the meta-trained state."""
+
+
+@dataclass(frozen=True, slots=True)
+class Adapt:
+    """End of an adaptation step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """agent_message, either way."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cleanup:
+    """agent_cleanup."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The reply to call `of_seq` was not taken; the session goes on."""
+
+    of_seq: int
+    code: str  # RefusalCode without its prefix
+    got: str
+    wanted: str
+
+
+@dataclass(frozen=True, slots=True)
+class Farewell:
+    """The session is over."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """Answers the calls that return nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """The agent cannot go on."""
+
+    what: str
+
+
+@value
+class Budget:
+    """What remains, microseconds; None is no limit."""
+
+    step_us: int | None = None
+    bank_us: int | None = None
+    adapt_us: int | None = None
+    run_us: int | None = None
+
+
+UNLIMITED = Budget()
+
+
+Call: TypeAlias = Init | Turn | Freeze | AdaptBegin | Adapt | Message | Cleanup | Refusal | Farewell
+Reply: TypeAlias = Actions | Done | Message | Fault
+
+
+@value
+class Numbered:
+    """A call with its place in the session and what remains."""
+
+    seq: int
+    call: Call
+    budget: Budget = field(default_factory=Budget)

@@ -1,0 +1,1 @@
+"""Connections: join strings, channels, sockets and sessions."""

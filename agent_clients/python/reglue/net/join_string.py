@@ -1,0 +1,141 @@
+"""What a partner needs to come in: address, token, and whom to trust, in one string."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from reglue.errors import BadArgument
+from reglue.net.certificates import checked_authority, read_authority
+
+SCHEME = "reglue"
+
+_FORM = f"{SCHEME}://HOST:PORT?ca=…&name=…&token=…"
+
+_HOST = re.compile(r"[^\s/?#@:\[\]]+|\[[^\s/?#@\[\]]*:[^\s/?#@\[\]]*\]")
+
+_MOST_SHOWN = 20  # characters: a token that we make has 32
+
+_LAST_PORT = 65535  # grpc would take a larger number modulo 65536
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """Where a glue listens and how to get in.
+
+    As a string, the join string, it is `reglue://HOST:PORT?token=…`, with `ca=…` where the
+    glue speaks TLS: the certificate of its authority, DER in URL-safe base64, and
+    `name=…` where the server's certificate is made out to another name than the address's.
+    """
+
+    address: str  # host:port
+    token: str = ""
+    authority: bytes = b""  # DER of its certificate, or of several; empty: no TLS
+    tls_name: str = ""  # the name in the server's certificate; empty: the address's
+
+    def __str__(self) -> str:
+        # The authority first: a shell that cuts an unquoted string at its `&`, or one who
+        # copies half of it, must not be left with an invitation to go without TLS.
+        entries = {
+            "ca": base64.urlsafe_b64encode(self.authority).decode().rstrip("="),
+            "name": self.tls_name,
+            "token": self.token,
+        }
+        query = urlencode({name: value for name, value in entries.items() if value})
+        return f"{SCHEME}://{self.address}" + (f"?{query}" if query else "")
+
+
+def invitation(
+    address: str | None = None,
+    token: str | None = None,
+    *,
+    ca: str | Path | bytes | None = None,
+    tls_name: str | None = None,
+) -> Invitation:
+    """The invitation of a join string or of `host:port`, and of what is given beside it.
+
+    Address and token default to REGLUE_ADDRESS and REGLUE_TOKEN of the environment. What
+    is given goes before what the join string says: `token`, `ca` (a file of the
+    authority's certificate, PEM or DER, or its bytes) and `tls_name`. Raises BadArgument.
+    """
+    address = (address or os.environ.get("REGLUE_ADDRESS") or "").strip()
+    if not address:
+        raise BadArgument("no address: give host:port or a join string, or set REGLUE_ADDRESS")
+    said = _parsed(address) if "://" in address else Invitation(_dialled(address))
+    whole = replace(
+        said,
+        token=(said.token or os.environ.get("REGLUE_TOKEN", "")) if token is None else token,
+        authority=said.authority if ca is None else read_authority(ca),
+        tls_name=said.tls_name if tls_name is None else tls_name,
+    )
+    if whole.tls_name and not whole.authority:
+        raise BadArgument(
+            f"got TLS name {whole.tls_name!r} and no authority to trust: give the whole join "
+            "string, or the authority's certificate (--ca FILE)"
+        )
+    return whole
+
+
+def split_address(address: str) -> tuple[str, int]:
+    """Host and port of `host:port`; an IPv6 host is in brackets. Raises BadArgument."""
+    host, _, port = address.rpartition(":")
+    is_port = port.isascii() and port.isdecimal() and int(port) <= _LAST_PORT
+    if not is_port or not _HOST.fullmatch(host):
+        raise BadArgument(f"got address {_shown(address)}, wanted host:port such as 127.0.0.1:4096")
+    return host, int(port)
+
+
+def _shown(text: str) -> str:
+    """What a message may repeat of a string that may hold a token: its host at most."""
+    scheme, found, rest = text.rpartition("://")
+    host = re.split(r"[?#/&=]", rest, maxsplit=1)[0].rpartition("@")[2]
+    shown = f"{_part(scheme)}{found}{_part(host)}"
+    return repr(shown if len(shown) == len(text) else f"{shown}…")
+
+
+def _part(text: str) -> str:
+    """It, or the beginning of what is as long as tokens are."""
+    return text if len(text) <= _MOST_SHOWN else f"{text[:4]}…"
+
+
+def _dialled(address: str) -> str:
+    """`address`, if one can dial it."""
+    if split_address(address)[1] == 0:
+        raise BadArgument(f"got address {address!r}, wanted the port that the glue listens on")
+    return address
+
+
+def _parsed(text: str) -> Invitation:
+    """A join string. What is not understood is refused: it may be about whom to trust."""
+    try:
+        parts = urlsplit(text)
+        pairs = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
+    except ValueError:  # whose words repeat what may be the token
+        raise BadArgument(f"got join string {_shown(text)}, wanted {_FORM}") from None
+    entries = dict(pairs)
+    is_cut = "?" in text and not entries  # what is lacking may be the authority
+    if parts.scheme != SCHEME or parts.path not in ("", "/") or parts.fragment or is_cut:
+        raise BadArgument(f"got join string {_shown(text)}, wanted {_FORM}")
+    if len(entries) < len(pairs) or not entries.keys() <= {"ca", "name", "token"}:
+        got = ", ".join(map(_part, (name for name, _ in pairs)))
+        raise BadArgument(f"got a join string with {got}, wanted ca, name and token, each once")
+    return Invitation(
+        address=_dialled(parts.netloc),
+        token=entries.get("token", ""),
+        authority=_decoded(entries["ca"]) if "ca" in entries else b"",
+        tls_name=entries.get("name", ""),
+    )
+
+
+def _decoded(text: str) -> bytes:
+    what = "the join string's ca"
+    try:
+        der = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise BadArgument(f"{what} is no certificate, copy it whole: {error}") from error
+    return checked_authority(der, what)

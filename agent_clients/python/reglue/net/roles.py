@@ -1,0 +1,150 @@
+"""The two parts that answer calls, an agent's and an environment's, as a session plays them."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from reglue.agents.agent import Agent
+from reglue.agents.dispatch import hello, play
+from reglue.environments.dispatch import environment_hello, play_environment
+from reglue.environments.environment import Environment
+from reglue.malloc import keep_blocks_for
+from reglue.messages.agent import Fault, Init, Numbered
+from reglue.messages.environment import EnvironmentInit, Ready
+from reglue.net.grpc_settings import grpc
+from reglue.net.lobby import hello_proof
+from reglue.spec import TaskSpec
+from reglue.v1 import (
+    agent_pb2,
+    agent_pb2_grpc,
+    environment_pb2,
+    environment_pb2_grpc,
+    lobby_pb2,
+)
+from reglue.version import PROTOCOL_MAJOR, PROTOCOL_MINOR
+from reglue.wire.agent import decode_call, encode_reply
+from reglue.wire.environment import decode_environment_call, encode_environment_reply
+
+
+class Part(Protocol):
+    """Who answers the calls of a session."""
+
+    role: lobby_pb2.Role
+    name: str
+    calls: Any  # the class of the messages that come in
+
+    def connect(self, channel: grpc.Channel) -> Any:
+        """The method that opens its stream."""
+
+    def hello(self, ticket: lobby_pb2.Ticket, answered: int) -> Any:
+        """The message that begins a stream."""
+
+    def read(self, message: Any) -> Any:
+        """The call in a message. Raises BadReply and SpecError."""
+
+    def answer(self, seq: int, call: Any) -> Any | None:
+        """Carry a call out; the message that answers it. Raises what the partner raises."""
+
+    def fault(self, seq: int, what: str) -> Any:
+        """The message that says that the partner cannot go on."""
+
+
+class AgentPart:
+    """An agent."""
+
+    role = lobby_pb2.ROLE_AGENT
+    calls = agent_pb2.AgentCall
+
+    def __init__(self, agent: Agent, name: str) -> None:
+        self.name = name
+        self._agent = agent
+        self._spec: TaskSpec | None = None
+
+    def connect(self, channel: grpc.Channel) -> Any:
+        """AgentService.Connect."""
+        return agent_pb2_grpc.AgentServiceStub(channel).Connect
+
+    def hello(self, ticket: lobby_pb2.Ticket, answered: int) -> Any:
+        """What the agent says of itself."""
+        own = hello(self._agent, self.name)
+        return agent_pb2.AgentReply(
+            hello=agent_pb2.Hello(
+                major=PROTOCOL_MAJOR,
+                minor=PROTOCOL_MINOR,
+                sdk=own.sdk,
+                agent=own.agent,
+                max_slots=own.max_slots,
+                partial_turns=own.partial_turns,
+                adapts=own.adapts,
+                episodic=own.episodic,
+                session=ticket.session,
+                proof=hello_proof(ticket.secret, ticket.session, answered),
+                answered=answered,
+            )
+        )
+
+    def read(self, message: Any) -> Numbered:
+        """A numbered call; Init fixes the spec of what follows."""
+        numbered = decode_call(message, self._spec)
+        if isinstance(numbered.call, Init):
+            self._spec = numbered.call.spec
+            keep_blocks_for(self._spec)
+        return numbered
+
+    def answer(self, seq: int, call: Any) -> Any | None:
+        """As the agent does."""
+        self._agent.budget = call.budget
+        reply = play(self._agent, call.call)
+        return None if reply is None else encode_reply(seq, reply, self._spec)
+
+    def fault(self, seq: int, what: str) -> Any:
+        """A Fault."""
+        return encode_reply(seq, Fault(what), None)
+
+
+class EnvironmentPart:
+    """An environment."""
+
+    role = lobby_pb2.ROLE_ENVIRONMENT
+    calls = environment_pb2.EnvironmentCall
+
+    def __init__(self, environment: Environment, name: str) -> None:
+        self.name = name
+        self._environment = environment
+        self._spec: TaskSpec | None = None
+
+    def connect(self, channel: grpc.Channel) -> Any:
+        """EnvironmentService.Connect."""
+        return environment_pb2_grpc.EnvironmentServiceStub(channel).Connect
+
+    def hello(self, ticket: lobby_pb2.Ticket, answered: int) -> Any:
+        """What the environment says of itself."""
+        own = environment_hello(self._environment, self.name)
+        return environment_pb2.EnvironmentReply(
+            hello=environment_pb2.EnvironmentHello(
+                major=PROTOCOL_MAJOR,
+                minor=PROTOCOL_MINOR,
+                sdk=own.sdk,
+                environment=own.environment,
+                max_slots=own.max_slots,
+                session=ticket.session,
+                proof=hello_proof(ticket.secret, ticket.session, answered),
+                answered=answered,
+            )
+        )
+
+    def read(self, message: Any) -> Any:
+        """A call."""
+        return decode_environment_call(message, self._spec)
+
+    def answer(self, seq: int, call: Any) -> Any | None:
+        """As the environment does; its answer to env_init fixes the spec of what follows."""
+        reply = play_environment(self._environment, call)
+        if isinstance(call, EnvironmentInit) and isinstance(reply, Ready):
+            self._spec = reply.spec
+            keep_blocks_for(self._spec)
+        return None if reply is None else encode_environment_reply(seq, reply, self._spec)
+
+    def fault(self, seq: int, what: str) -> Any:
+        """A Fault."""
+        return encode_environment_reply(seq, Fault(what), None)

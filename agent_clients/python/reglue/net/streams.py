@@ -1,0 +1,281 @@
+"""One stream of a session, as the partner's thread uses it: gRPC's, or a lane."""
+
+from __future__ import annotations
+
+import hmac
+import logging
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from queue import SimpleQueue
+from typing import Any, Protocol
+
+from google.protobuf.message import DecodeError
+
+from reglue.errors import ReglueError, SessionLost, UsageError
+from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
+from reglue.net.join_string import Invitation
+from reglue.net.lobby import REFUSALS, lane_proof, open_channel
+from reglue.net.transport import Transport
+from reglue.net.unix_socket import HELLO_BYTES, Lane, LaneEnded
+from reglue.net.unix_socket_path import foreign, path_here
+from reglue.v1 import lobby_pb2
+
+log = logging.getLogger("reglue")
+
+_MOST_BYTES = 2**31 - 1
+
+_WELCOME_S = 10.0  # how long a glue may take to answer a hello
+_END_S = 2.0  # how long grpc may take to end a stream
+
+_CODES = {code.value[0]: code for code in grpc.StatusCode}
+
+
+class StreamEnded(Exception):
+    """Nothing more comes: why, in words, and the status if there is one."""
+
+    def __init__(self, why: str, code: grpc.StatusCode | None = None) -> None:
+        super().__init__(why)
+        self.why, self.code = why, code
+
+    def meaning(self) -> ReglueError:
+        """SessionLost, or what a glue means that does not let somebody in."""
+        if self.code in REFUSALS:
+            return REFUSALS[self.code](self.why)
+        return SessionLost(self.why)
+
+
+class Stream(Protocol):
+    """Messages both ways."""
+
+    def send(self, message: Any) -> None:
+        """Send it; that the stream broke is seen by who receives."""
+
+    def receive(self, timeout_s: float | None = None) -> Any | None:
+        """The next message; None if none came in time. Raises StreamEnded."""
+
+    def close(self) -> None:
+        """End it from this side."""
+
+    @property
+    def stood_s(self) -> float:
+        """For how many seconds the glue has had this partner seated on it; 0 if never."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a session's streams are opened."""
+
+    invitation: Invitation
+    ticket: lobby_pb2.Ticket
+    transport: Transport
+    connect: Callable[[grpc.Channel], Any]  # the method that opens a stream of gRPC
+    kind: Any  # the class of the messages that come in
+
+    def open(self, hello: Any, *, is_back: bool) -> Stream:
+        """A stream on which hello was said. Raises StreamEnded, UsageError.
+
+        A lane where there is one and it can be opened, else gRPC, as `transport` allows.
+        Who finds no lane with a fresh ticket will find none later: UsageError. Who is back
+        has been in one, and may join anew.
+        """
+        if self.transport == "grpc":
+            return GrpcStream(self, hello)
+        try:
+            return _open_lane(self.ticket, hello, self.kind, self.max_message_bytes)
+        except _NoLane as error:
+            if self.transport == "unix" and error.is_lasting and not is_back:
+                raise UsageError(f"got transport unix, wanted auto or grpc: {error}") from error
+            if self.transport == "unix":
+                raise StreamEnded(f"{error} (--transport unix)") from error
+            log.debug("%s; using gRPC", error)
+        return GrpcStream(self, hello)
+
+    @property
+    def max_message_bytes(self) -> int:
+        """Either way; no more than gRPC can be told."""
+        return min(self.ticket.max_message_bytes or HUB_MESSAGE_BYTES, _MOST_BYTES)
+
+    @property
+    def where(self) -> Invitation:
+        """Where the ticket says that gRPC's streams are opened."""
+        return replace(
+            self.invitation,
+            address=self.ticket.address or self.invitation.address,
+            tls_name=self.ticket.tls_name or self.invitation.tls_name,
+        )
+
+
+class GrpcStream:
+    """A stream of gRPC. It waits without end: a timeout ends it."""
+
+    def __init__(self, way: Way, hello: Any) -> None:
+        self._outbox: SimpleQueue[Any | None] = SimpleQueue()
+        self._outbox.put(hello)
+        self._channel = open_channel(way.where, way.max_message_bytes)
+        try:
+            self._stream = way.connect(self._channel)(
+                iter(self._outbox.get, None), metadata=[("reglue-session", way.ticket.session)]
+            )
+        except BaseException:
+            self._channel.close()
+            raise
+        self._messages: Iterator[Any] = iter(self._stream)
+        self._seated_at: float | None = None
+        self._has_ended = threading.Event()
+        if not self._stream.add_callback(self._has_ended.set):
+            self._has_ended.set()
+
+    def send(self, message: Any) -> None:
+        """Queue it."""
+        self._outbox.put(message)
+
+    def receive(self, timeout_s: float | None = None) -> Any | None:
+        """The next message. Raises StreamEnded, also when time is up."""
+        timer = threading.Timer(timeout_s, self._stream.cancel) if timeout_s is not None else None
+        if timer is not None:
+            timer.start()
+        try:
+            if self._seated_at is None:
+                self._stream.initial_metadata()  # which says that we are, or that it broke
+                self._seated_at = time.monotonic()
+            return next(self._messages)
+        except StopIteration:
+            raise StreamEnded("the glue closed the session without a farewell") from None
+        except grpc.RpcError as error:
+            why = str(error.details())
+            known = error.code() in REFUSALS
+            raise StreamEnded(
+                why if known else f"the glue went away: {why}", error.code()
+            ) from error
+        finally:
+            if timer is not None:
+                timer.cancel()
+
+    def close(self) -> None:
+        """End it, and the channel."""
+        self._outbox.put(None)
+        self._stream.cancel()
+        # An error that is not caught keeps the stream until the interpreter leaves,
+        # and grpc would then wait for a thread that had a lock and is no more.
+        self._has_ended.wait(_END_S)
+        self._channel.close()
+
+    @property
+    def stood_s(self) -> float:
+        """Since the response headers came."""
+        return 0.0 if self._seated_at is None else time.monotonic() - self._seated_at
+
+
+class LaneStream:
+    """A lane whose welcome was good."""
+
+    def __init__(self, lane: Lane, kind: Any) -> None:
+        self._lane = lane
+        self._kind = kind
+        self._seated_at = time.monotonic()
+
+    def send(self, message: Any) -> None:
+        """Write it to the socket."""
+        try:
+            self._lane.send(message.SerializeToString())
+        except LaneEnded as error:  # what came in before is still to be read
+            log.debug("an answer was not sent: %s", error)
+
+    def receive(self, timeout_s: float | None = None) -> Any | None:
+        """The next message; None if none came in time. Raises StreamEnded."""
+        try:
+            message = self._lane.receive(timeout_s)
+            return None if message is None else self._kind.FromString(message)
+        except LaneEnded as error:
+            raise StreamEnded(f"the glue went away: {error}") from error
+        except DecodeError as error:
+            raise StreamEnded(f"the glue sent what this client cannot read: {error}") from error
+
+    def close(self) -> None:
+        """End it."""
+        self._lane.shut()
+        self._lane.close()
+
+    @property
+    def stood_s(self) -> float:
+        """Since the welcome."""
+        return time.monotonic() - self._seated_at
+
+
+class _NoLane(Exception):
+    """The glue cannot be reached over a lane: why, and whether waiting mends nothing."""
+
+    def __init__(self, why: str, *, is_lasting: bool = False) -> None:
+        super().__init__(why)
+        self.is_lasting = is_lasting
+
+
+_NOT_OURS: Mapping[type[OSError], str] = {
+    FileNotFoundError: "no such file; the glue is on another host, or in a container: mount its "
+    "folder of sockets here, and name that by REGLUE_LANE_DIR",
+    PermissionError: "it is another user's, who may let you in with --open-lane",
+}
+"""Why a fresh ticket's socket is none for this process."""
+
+
+def _open_lane(ticket: lobby_pb2.Ticket, hello: Any, kind: Any, most: int) -> LaneStream:
+    """Raises _NoLane, and StreamEnded where the glue does not let us in."""
+    if not ticket.lane_path:
+        raise _NoLane("the glue offers no Unix socket", is_lasting=True)
+    if not hasattr(socket, "AF_UNIX"):
+        raise _NoLane("this platform has no Unix sockets", is_lasting=True)
+    path = path_here(ticket.lane_path)
+    _check_lane(path)
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.settimeout(_WELCOME_S)
+        connection.connect(path)
+    except OSError as error:
+        connection.close()
+        raise _cannot_open(path, error) from error
+    lane = Lane(connection, HELLO_BYTES)
+    try:
+        _enter(lane, ticket, hello)
+    except BaseException:
+        lane.close()
+        raise
+    lane.allow(most)
+    return LaneStream(lane, kind)
+
+
+def _check_lane(path: str) -> None:
+    """Raise _NoLane before anything is said to a socket that is no glue's."""
+    try:
+        why = foreign(path)
+    except OSError as error:
+        raise _cannot_open(path, error) from error
+    if why is not None:
+        raise _NoLane(f"{path} is no socket of a glue's: {why}", is_lasting=True)
+
+
+def _cannot_open(path: str, error: OSError) -> _NoLane:
+    why = _NOT_OURS.get(type(error))
+    return _NoLane(f"{path} cannot be opened: {why or error}", is_lasting=why is not None)
+
+
+def _enter(lane: Lane, ticket: lobby_pb2.Ticket, hello: Any) -> None:
+    """Say hello, and see that it is the ticket's glue that answers."""
+    try:
+        lane.send(hello.SerializeToString(), _WELCOME_S)
+        answer = lane.receive(_WELCOME_S)
+        welcome = lobby_pb2.LaneWelcome.FromString(answer or b"")
+    except LaneEnded as error:
+        raise StreamEnded(f"the glue went away: {error}") from error
+    except DecodeError as error:
+        raise _NoLane(f"no welcome at the Unix socket: {error}") from error
+    code = _CODES.get(welcome.code, grpc.StatusCode.UNKNOWN)
+    if code is grpc.StatusCode.RESOURCE_EXHAUSTED:
+        raise _NoLane(welcome.why)
+    if code is not grpc.StatusCode.OK:
+        raise StreamEnded(welcome.why, code)
+    proof = lane_proof(ticket.secret, ticket.session, hello.hello.answered)
+    if not hmac.compare_digest(welcome.proof, proof):
+        raise _NoLane("who answers at the Unix socket is not the glue that we joined")

@@ -1,0 +1,166 @@
+"""A lane: messages over a Unix socket, for partners on one host.
+
+Each message is preceded by its length, four bytes, little-endian.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import select
+import socket
+import struct
+import sys
+import time
+
+from reglue.net.adaptive_spin import SPIN_S, Spin
+
+HELLO_BYTES = 8192
+"""Largest hello: nothing more is read before its proof has been checked."""
+
+_LENGTH = struct.Struct("<I")
+_HEADER = _LENGTH.size
+_ROOM = 1 << 16  # bytes that are read at once
+_LOOK_UP_MS = 1000.0  # Python hears of a signal that came right before a poll only after it
+
+
+class LaneEnded(Exception):
+    """Nothing more comes over a lane, or can be sent: why, in words."""
+
+
+class Lane:
+    """One connection, used by one thread at a time. It owns the socket."""
+
+    def __init__(self, connection: socket.socket, max_message_bytes: int) -> None:
+        connection.setblocking(False)
+        self._socket = connection
+        self._most = max_message_bytes
+        self._buffer = memoryview(bytearray(min(_ROOM, _HEADER + max_message_bytes)))
+        self._held = 0  # bytes at the buffer's beginning that were read and not taken
+        self._spin = Spin()
+        self._readable, self._writable = select.poll(), select.poll()
+        self._readable.register(connection, select.POLLIN)
+        self._writable.register(connection, select.POLLOUT)
+
+    def allow(self, max_message_bytes: int) -> None:
+        """From now on messages may be that large."""
+        self._most = max_message_bytes
+        self._make_room(min(_ROOM, _HEADER + max_message_bytes))
+
+    def fileno(self) -> int:
+        """Readable when something has come, if only the end."""
+        return self._socket.fileno()
+
+    def peer(self) -> int:
+        """The process id of who connected; 0 where the kernel does not tell."""
+        if sys.platform != "linux":
+            return 0
+        size = struct.calcsize("3i")
+        found = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+        pid: int = struct.unpack("3i", found)[0]
+        return pid
+
+    def send(self, message: bytes, timeout_s: float | None = None) -> memoryview:
+        """What of the frame could not be sent in time; nothing of it if `timeout_s` is None.
+
+        Raises LaneEnded.
+        """
+        header = _LENGTH.pack(len(message))
+        try:
+            sent = self._socket.sendmsg((header, message))
+        except BlockingIOError:
+            sent = 0
+        except OSError as error:
+            raise LaneEnded(str(error)) from error
+        if sent < _HEADER:
+            return self.send_rest(memoryview(header + message)[sent:], timeout_s)
+        rest = memoryview(message)[sent - _HEADER :]
+        return self.send_rest(rest, timeout_s) if rest else rest
+
+    def send_rest(self, rest: memoryview, timeout_s: float | None = None) -> memoryview:
+        """As `send`, for what was left of a frame."""
+        until: float | None = None
+        while True:
+            try:
+                rest = rest[self._socket.send(rest) :]
+            except BlockingIOError:
+                pass
+            except OSError as error:
+                raise LaneEnded(str(error)) from error
+            if not rest:
+                return rest
+            if until is None and timeout_s is not None:
+                until = time.monotonic() + timeout_s
+            if not _is_ready(self._writable, until):
+                return rest
+
+    def receive(self, timeout_s: float | None = None) -> bytes | None:
+        """The next message; None if it has not come whole in time. Raises LaneEnded."""
+        until: float | None = None
+        while (message := self._taken()) is None:
+            if not self._readable.poll(0):
+                if until is None and timeout_s is not None:
+                    until = time.monotonic() + timeout_s
+                if not self._wait(until):
+                    return None
+            try:
+                count = self._socket.recv_into(self._buffer[self._held :])
+            except OSError as error:
+                raise LaneEnded(str(error)) from error
+            if not count:
+                raise LaneEnded("its end of the lane is closed")
+            self._held += count
+        return message
+
+    def shut(self) -> None:
+        """End it, also for whoever waits at either end."""
+        with contextlib.suppress(OSError):  # the other end was faster
+            self._socket.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Let the socket go; nobody may be using it."""
+        self._socket.close()
+
+    def _taken(self) -> bytes | None:
+        """The first message that is held whole. Raises LaneEnded for one that is too large."""
+        if self._held < _HEADER:
+            return None
+        end = _HEADER + _LENGTH.unpack_from(self._buffer)[0]
+        if end > _HEADER + self._most:
+            raise LaneEnded(f"got a message of {end - _HEADER} bytes, wanted at most {self._most}")
+        if self._held < end:
+            self._make_room(end)
+            return None
+        message = bytes(self._buffer[_HEADER:end])
+        self._held -= end
+        if self._held:
+            self._buffer[: self._held] = self._buffer[end : end + self._held]
+        return message
+
+    def _make_room(self, size: int) -> None:
+        if size > len(self._buffer):
+            larger = memoryview(bytearray(size))
+            larger[: self._held] = self._buffer[: self._held]
+            self._buffer = larger
+
+    def _wait(self, until: float | None) -> bool:
+        """Until something comes: look for a moment if that pays, then sleep."""
+        now = time.monotonic()
+        if (until is None or until > now) and self._spin.pays():
+            stop = now + SPIN_S
+            while time.monotonic() < stop:
+                if self._readable.poll(0):
+                    self._spin.hit()
+                    return True
+            self._spin.missed()
+        return _is_ready(self._readable, until)
+
+
+def _is_ready(poll: select.poll, until: float | None) -> bool:
+    """Sleep until it is, or time is up."""
+    while True:
+        left_ms = math.inf if until is None else 1000 * (until - time.monotonic())
+        if poll.poll(min(max(0.0, left_ms), _LOOK_UP_MS)):
+            return True
+        if left_ms <= _LOOK_UP_MS:
+            return False

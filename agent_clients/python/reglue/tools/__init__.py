@@ -1,0 +1,1 @@
+"""The `reglue join` command, and loading what it names."""

@@ -1,0 +1,151 @@
+"""`reglue join`: play an agent or an environment at a glue."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
+from importlib.metadata import entry_points
+
+from reglue.client import connect
+from reglue.errors import CannotLoad, Refused, ReglueError, UsageError
+from reglue.net.transport import TRANSPORTS
+from reglue.tools.loading import agent_name, example_names, load, parsed
+
+log = logging.getLogger("reglue")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Exit codes: 0 farewell, 1 the partner failed or the glue went away, 2 wrong usage."""
+    options = _parser().parse_args(argv)
+    logging.basicConfig(level=logging.INFO, format="reglue: %(message)s", stream=sys.stderr)
+    try:
+        return _join(options)
+    except (UsageError, Refused) as error:
+        if error.__cause__ is not None and isinstance(error, CannotLoad):
+            traceback.print_exception(error.__cause__)  # the author's own mistake, where it is
+        print(f"reglue join: {error}", file=sys.stderr)
+        return 2
+    except ReglueError as error:
+        print(f"reglue join: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _join(options: argparse.Namespace) -> int:
+    try:
+        partner, name = _made(options.partner, pairs(options.arguments, "--arg"))
+    except ReglueError:
+        raise
+    except Exception:  # of the partner's constructor
+        log.exception("%s could not be made", options.partner)
+        return 1
+    try:
+        reason = connect(
+            partner,
+            options.address,
+            options.token,
+            ca=options.ca,
+            tls_name=options.tls_name,
+            name=options.name or name,
+            patience_s=options.patience,
+            transport=options.transport,
+        )
+    except ReglueError:
+        raise
+    except Exception:  # noqa: BLE001 - the partner's own; the session has logged it
+        return 1
+    print(f"reglue join: {reason}", file=sys.stderr)
+    return 0
+
+
+def _made(name: str, arguments: Mapping[str, str]) -> tuple[object, str]:
+    """The agent or environment called `name`, and what it calls itself."""
+    for known in entry_points(group="reglue.environments"):
+        suite = known.load()(name, {key: parsed(value) for key, value in arguments.items()})
+        if suite is not None:
+            return suite.build(), name
+    partner = load(name, arguments)
+    return partner, agent_name(partner)
+
+
+def pairs(arguments: Sequence[str], option: str = "--agent-arg") -> dict[str, str]:
+    """`key=value` words of `option` as a dict. Raises UsageError for a word without `=`."""
+    for word in arguments:
+        if "=" not in word:
+            raise UsageError(f"got {option} {word!r}, wanted key=value")
+    return dict(word.split("=", 1) for word in arguments)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="reglue join",
+        description="Play an agent or an environment at a glue until it says farewell.",
+        epilog="example: reglue join my_agent.py:MyAgent --address 127.0.0.1:4096 --token SECRET",
+    )
+    parser.add_argument(
+        "partner",
+        help="the agent or environment: file.py:Class or package.module:Class; an example "
+        f"agent ({', '.join(example_names())}); or an environment by its name, as in "
+        "online:NAME: mountain-car, gymnasium:ID, arcade:GAME, MT1:reach-v3, a schedule's file",
+    )
+    parser.add_argument(
+        "--arg",
+        "--agent-arg",
+        dest="arguments",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="keyword of its constructor; repeat for more",
+    )
+    parser.add_argument("--name", help="what it calls itself (default: its class, or its name)")
+    _add_where(parser)
+    return parser
+
+
+def _add_where(parser: argparse.ArgumentParser) -> None:
+    """Where the glue is, and what one must show there and see."""
+    parser.add_argument(
+        "--address",
+        metavar="HOST:PORT",
+        default=os.environ.get("REGLUE_ADDRESS"),
+        help="where the glue listens, or the join string that its host printed, in quotes "
+        "(default: $REGLUE_ADDRESS)",
+    )
+    parser.add_argument(
+        "--token",
+        default=None,
+        help="the secret that the host handed out (default: the join string's, or $REGLUE_TOKEN, "
+        "which other users of this machine cannot read from the process list)",
+    )
+    parser.add_argument(
+        "--ca",
+        metavar="FILE",
+        default=None,
+        help="certificate of the authority to trust, PEM or DER (default: the join string's); "
+        "without one there is no TLS",
+    )
+    parser.add_argument(
+        "--tls-name",
+        metavar="NAME",
+        default=None,
+        help="name in the glue's certificate (default: the join string's, or the address's)",
+    )
+    parser.add_argument(
+        "--patience",
+        type=float,
+        default=60.0,
+        metavar="SECONDS",
+        help="how long to wait for a glue that is not up yet, or is gone (default: 60)",
+    )
+    parser.add_argument(
+        "--transport",
+        choices=TRANSPORTS,
+        default="auto",
+        help="`unix`: a Unix socket, on the glue's own host; `grpc`; `auto`: the socket if it "
+        "can be opened, else gRPC (default: auto)",
+    )

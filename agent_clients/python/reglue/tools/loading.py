@@ -1,0 +1,195 @@
+"""Finds the agent or environment that a command line names, and makes it.
+
+It is named as `file.py:Class` or as `package.module:Class`; an agent also by the name
+of an example that comes with the package.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import difflib
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from reglue.agents.metaworld import MetaWorldAgent
+from reglue.errors import CannotLoad
+from reglue.examples import EXAMPLES
+
+
+def example_names() -> list[str]:
+    """The agents that come with the package."""
+    return sorted(EXAMPLES)
+
+
+def load(name: str, arguments: Mapping[str, str] | None = None) -> object:
+    """Make what is called `name`, with `arguments` as its constructor's keywords.
+
+    An argument that reads as JSON is passed as that (`3`, `0.5`, `true`, `null`,
+    `[1, 2]`, `"3"`), any other as the string it is. Folders of files, and the
+    working directory for modules, go to the front of `sys.path`; a file is
+    executed anew by each call.
+
+    Raises CannotLoad if there is no such file, class or argument, or if the
+    author's code fails to import (its own error is the cause).
+    """
+    make = find(EXAMPLES.get(name, name))
+    keywords = {key: parsed(value) for key, value in (arguments or {}).items()}
+    check_arguments(name, make, keywords)
+    return make(**keywords)
+
+
+def find(name: str) -> Callable[..., Any]:
+    """The class or function called `file.py:name` or `package.module:name`. Raises CannotLoad."""
+    target, _, attribute = name.rpartition(":")
+    if not target or not attribute:
+        raise CannotLoad(_without_class(name))
+    module = _load_file(target) if _is_file(target) else _load_module(target)
+    return _find(module, attribute)
+
+
+def check_arguments(name: str, make: Callable[..., object], keywords: Mapping[str, Any]) -> None:
+    """Raise CannotLoad if `make`, which is called `name`, does not take these keywords."""
+    try:
+        signature = inspect.signature(make)
+    except ValueError:  # some written in C tell nothing: let the call itself complain
+        return
+    try:
+        signature.bind(**keywords)
+    except TypeError as error:
+        raise CannotLoad(f"{name} takes {signature}: {error}") from None
+
+
+def agent_name(agent: object) -> str:
+    """What reports call it: its class, or that of the Meta-World object within."""
+    return type(agent.inner if isinstance(agent, MetaWorldAgent) else agent).__name__
+
+
+def checkpoint_sha256(arguments: Mapping[str, str]) -> str | None:
+    """SHA-256, in hex, of the file that the argument `checkpoint` names.
+
+    None if there is no such argument. Raises CannotLoad if there is no such file.
+    """
+    if "checkpoint" not in arguments:
+        return None
+    path = Path(str(parsed(arguments["checkpoint"])))
+    if not path.is_file():
+        raise CannotLoad(f"got checkpoint={path}, wanted a file; {_near_files(path)}")
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def parsed(value: str) -> Any:
+    """A command line's value: what it reads as in JSON, or the string that it is."""
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
+
+
+def _without_class(name: str) -> str:
+    """What to write instead of a name that is no example's and names no class."""
+    path = Path(name.removesuffix(":"))
+    if path.suffix == ".py" and path.is_file():
+        classes = _classes(path)
+        listing = f"; its classes: {', '.join(classes)}" if classes else ""
+        return f"{name} is a file: write {path}:Class{listing}"
+    return (
+        f"no example agent is called {name!r}; {_near(name, EXAMPLES)}; "
+        "write an agent or environment of your own as file.py:Class or package.module:Class"
+    )
+
+
+def _classes(path: Path) -> list[str]:
+    """Those that a file defines, without running it; none if it cannot be read."""
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return []
+    return [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
+
+
+def _is_file(target: str) -> bool:
+    return target.endswith(".py") or "/" in target or "\\" in target
+
+
+def _load_file(target: str) -> ModuleType:
+    path = Path(target).resolve()
+    if not path.is_file():
+        raise CannotLoad(f"there is no file {target}; {_near_files(path)}")
+    # A name of our own: a file called random.py must not become `random`.
+    digest = hashlib.sha256(str(path).encode()).hexdigest()[:8]
+    spec = importlib.util.spec_from_file_location(f"reglue_agent_{path.stem}_{digest}", path)
+    if spec is None or spec.loader is None:
+        raise CannotLoad(f"{target} is not a Python file")
+    _make_importable(path.parent)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # before it runs: dataclasses look their module up
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[spec.name]
+        raise _failed(target, error) from error
+    return module
+
+
+def _load_module(target: str) -> ModuleType:
+    if not target.startswith("reglue."):
+        _make_importable(Path.cwd())
+    try:
+        return importlib.import_module(target)
+    except ModuleNotFoundError as error:
+        if error.name is not None and f"{target}.".startswith(f"{error.name}."):
+            raise CannotLoad(
+                f"there is no module {error.name} in {Path.cwd()} or installed; "
+                f"for a file write {target.replace('.', '/')}.py:Class"
+            ) from None
+        raise _failed(target, error) from error
+    except Exception as error:
+        raise _failed(target, error) from error
+
+
+def _failed(target: str, error: Exception) -> CannotLoad:
+    return CannotLoad(f"{target} could not be loaded: {type(error).__name__}: {error}")
+
+
+def _make_importable(folder: Path) -> None:
+    """Put `folder` in front, but let no file in it take a standard module's name."""
+    if str(folder) in sys.path:
+        sys.path.remove(str(folder))
+    for name in sorted({path.stem for path in folder.glob("*.py")} & sys.stdlib_module_names):
+        with contextlib.suppress(ImportError):  # turtle, where there is no Tk
+            importlib.import_module(name)
+    sys.path.insert(0, str(folder))
+
+
+def _find(module: ModuleType, attribute: str) -> Callable[..., Any]:
+    found = getattr(module, attribute, None)
+    if not callable(found):
+        classes = [name for name, value in vars(module).items() if isinstance(value, type)]
+        where = getattr(module, "__file__", None) or module.__name__
+        raise CannotLoad(f"there is no class {attribute} in {where}; {_near(attribute, classes)}")
+    make: Callable[..., Any] = found
+    return make
+
+
+def _near(got: str, known: Iterable[str]) -> str:
+    known = sorted(known)
+    near = difflib.get_close_matches(got, known, n=5, cutoff=0.5)
+    if near:
+        return f"did you mean {', '.join(near)}?"
+    return f"known: {', '.join(known) or 'none'}"
+
+
+def _near_files(path: Path) -> str:
+    if not path.parent.is_dir():
+        return f"there is no folder {path.parent} either"
+    return _near(path.name, (file.name for file in path.parent.iterdir() if file.is_file()))

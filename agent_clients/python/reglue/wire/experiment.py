@@ -1,0 +1,362 @@
+"""Calls and answers to and from `experiment.proto`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reglue.errors import (
+    ROUTINE_REFUSALS,
+    AgentFault,
+    BadReply,
+    EnvironmentFault,
+    ReglueError,
+    RoutineRefused,
+)
+from reglue.messages.agent import Cleanup, Done, Fault, Freeze, Message, Refusal
+from reglue.messages.environment import GetRandomSeed, GetState, StandardizeRandomness
+from reglue.messages.experiment import (
+    Acted,
+    AgentEnd,
+    AgentStart,
+    AgentStep,
+    Answer,
+    Counts,
+    EnvMessage,
+    EnvStart,
+    EnvStep,
+    EpisodePlayed,
+    ExperimentCall,
+    Key,
+    RLCounts,
+    RLEpisode,
+    RLInit,
+    RLSetRandomSeed,
+    RLSetState,
+    RLStart,
+    RLStep,
+    Started,
+    Stepped,
+)
+from reglue.spec import Arrays, TaskSpec, TensorSpec
+from reglue.v1 import experiment_pb2 as pb
+from reglue.v1 import session_pb2
+from reglue.wire.flags import decode_flags, encode_flags
+from reglue.wire.session import decode_fault, decode_refusal, encode_fault, encode_refusal
+from reglue.wire.specs import decode_spec, encode_spec
+from reglue.wire.tensors import REWARD, decode_array, decode_arrays, encode_array, encode_arrays
+
+_Entries = Any  # a repeated field of bytes
+_Named = Any  # a message with a repeated field `slots`
+
+_BEFORE_INIT = 4096  # slots that may be named then, out of order as they are
+
+_ANSWERS: Mapping[type, type] = {
+    RLInit: TaskSpec,
+    RLStart: Started,
+    RLStep: Stepped,
+    RLEpisode: EpisodePlayed,
+    RLCounts: Counts,
+    GetState: Key,
+    GetRandomSeed: Key,
+    Message: Message,
+    EnvMessage: Message,
+    EnvStart: Started,
+    EnvStep: Stepped,
+    AgentStart: Acted,
+    AgentStep: Acted,
+}
+"""What answers each call; Done answers the others."""
+
+
+def encode_experiment_call(
+    seq: int, call: ExperimentCall, spec: TaskSpec | None
+) -> pb.ExperimentCall:
+    """The message of a call; `spec` is what rows of actions and observations need."""
+    match call:
+        case RLInit(slots, seed, task, variant):
+            init = pb.RlInit(slots=slots, seed=seed, task=task, variant=variant)
+            return pb.ExperimentCall(seq=seq, init=init)
+        case RLStart(slots):
+            return pb.ExperimentCall(seq=seq, start=pb.RlStart(slots=slots))
+        case RLStep(slots):
+            return pb.ExperimentCall(seq=seq, step=pb.RlStep(slots=slots))
+        case RLEpisode(max_steps, slots):
+            episode = pb.RlEpisode(slots=slots, max_steps=max_steps)
+            return pb.ExperimentCall(seq=seq, episode=episode)
+        case RLCounts(slot):
+            return pb.ExperimentCall(seq=seq, counts=pb.RlCounts(slot=slot))
+        case Cleanup():
+            return pb.ExperimentCall(seq=seq, cleanup=session_pb2.Cleanup())
+        case Freeze():
+            return pb.ExperimentCall(seq=seq, freeze=pb.RlFreeze())
+        case StandardizeRandomness(seed):
+            standardize = pb.RlStandardizeRandomness(seed=seed)
+            return pb.ExperimentCall(seq=seq, standardize_randomness=standardize)
+        case GetState(slot):
+            return pb.ExperimentCall(seq=seq, get_state=pb.RlGetState(slot=slot))
+        case RLSetState(slot, key):
+            return pb.ExperimentCall(seq=seq, set_state=pb.RlSetState(slot=slot, key=key))
+        case GetRandomSeed(slot):
+            return pb.ExperimentCall(seq=seq, get_random_seed=pb.RlGetRandomSeed(slot=slot))
+        case RLSetRandomSeed(slot, key):
+            set_seed = pb.RlSetRandomSeed(slot=slot, key=key)
+            return pb.ExperimentCall(seq=seq, set_random_seed=set_seed)
+        case Message(text):
+            return pb.ExperimentCall(seq=seq, agent_message=session_pb2.Message(text=text))
+        case EnvMessage(text):
+            return pb.ExperimentCall(seq=seq, env_message=session_pb2.Message(text=text))
+        case EnvStart(slots):
+            return pb.ExperimentCall(seq=seq, env_start=pb.RlEnvStart(slots=slots))
+        case EnvStep() | AgentStart() | AgentStep() | AgentEnd():
+            return _encode_rows(seq, call, spec)
+
+
+def _encode_rows(
+    seq: int, call: EnvStep | AgentStart | AgentStep | AgentEnd, spec: TaskSpec | None
+) -> pb.ExperimentCall:
+    """A half step: what it brings is checked by the glue, which says what it wanted."""
+    seen = spec.observations if spec else ()
+    match call:
+        case EnvStep(slots, actions):
+            rows = _written(spec.actions if spec else (), actions)
+            return pb.ExperimentCall(seq=seq, env_step=pb.RlEnvStep(slots=slots, action=rows))
+        case AgentStart(slots, observations):
+            start = pb.RlAgentStart(slots=slots, observation=_written(seen, observations))
+            return pb.ExperimentCall(seq=seq, agent_start=start)
+        case AgentStep(slots, rewards, observations):
+            step = pb.RlAgentStep(
+                slots=slots,
+                reward=encode_array(REWARD, rewards),
+                observation=_written(seen, observations),
+            )
+            return pb.ExperimentCall(seq=seq, agent_step=step)
+        case AgentEnd(slots, rewards, observations, truncated):
+            end = pb.RlAgentEnd(
+                slots=slots,
+                reward=encode_array(REWARD, rewards),
+                observation=_written(seen, observations),
+                truncated=truncated,
+            )
+            return pb.ExperimentCall(seq=seq, agent_end=end)
+
+
+def decode_experiment_call(message: pb.ExperimentCall, spec: TaskSpec | None) -> ExperimentCall:
+    """The call of a message. Raises BadReply if it is malformed."""
+    kind = message.WhichOneof("call")
+    match kind:
+        case "init":
+            init = message.init
+            return RLInit(init.slots or 1, init.seed, init.task, init.variant)
+        case "start":
+            return RLStart(_slots(message.start, spec))
+        case "step":
+            return RLStep(_slots(message.step, spec))
+        case "episode":
+            return RLEpisode(message.episode.max_steps, _slots(message.episode, spec))
+        case "counts":
+            return RLCounts(message.counts.slot)
+        case "cleanup":
+            return Cleanup()
+        case "freeze":
+            return Freeze()
+        case "standardize_randomness":
+            return StandardizeRandomness(message.standardize_randomness.seed)
+        case "get_state":
+            return GetState(message.get_state.slot)
+        case "set_state":
+            return RLSetState(message.set_state.slot, message.set_state.key)
+        case "get_random_seed":
+            return GetRandomSeed(message.get_random_seed.slot)
+        case "set_random_seed":
+            return RLSetRandomSeed(message.set_random_seed.slot, message.set_random_seed.key)
+        case "agent_message":
+            return Message(message.agent_message.text)
+        case "env_message":
+            return EnvMessage(message.env_message.text)
+        case "env_start":
+            return EnvStart(_slots(message.env_start, spec))
+        case "env_step" | "agent_start" | "agent_step" | "agent_end":
+            return _decode_rows(message, kind, spec)
+        case _:
+            raise BadReply("WRONG_KIND", got="an unknown call", wanted="one of protocol 1.0")
+
+
+def _decode_rows(message: pb.ExperimentCall, kind: str, spec: TaskSpec | None) -> ExperimentCall:
+    if spec is None:
+        raise BadReply("OUT_OF_ORDER", got=f"{kind} before RL_init", wanted="RL_init first")
+    body = getattr(message, kind)
+    slots = _slots(body, spec)
+    if not slots:
+        raise BadReply("OUT_OF_DOMAIN", got=f"{kind} of no slots", wanted="at least one")
+    match kind:
+        case "env_step":
+            return EnvStep(slots, decode_arrays(spec.actions, body.action, len(slots)))
+        case "agent_start":
+            return AgentStart(slots, decode_arrays(spec.observations, body.observation, len(slots)))
+    observations = decode_arrays(spec.observations, body.observation, len(slots))
+    rewards = decode_array(REWARD, body.reward, len(slots))
+    if kind == "agent_step":
+        return AgentStep(slots, rewards, observations)
+    return AgentEnd(slots, rewards, observations, body.truncated)
+
+
+def encode_answer(seq: int, answer: Answer, spec: TaskSpec | None) -> pb.ExperimentReply:
+    """The message of what a routine returns."""
+    seen, chosen = (spec.observations, spec.actions) if spec else ((), ())
+    match answer:
+        case TaskSpec():
+            return pb.ExperimentReply(seq=seq, spec=encode_spec(answer))
+        case Started(slots, observations, actions):
+            started = pb.Started(
+                slots=slots,
+                observation=_written(seen, observations),
+                action=_written(chosen, actions),
+            )
+            return pb.ExperimentReply(seq=seq, started=started)
+        case Stepped(slots, rewards, observations, actions=actions):
+            message = pb.ExperimentReply(seq=seq)
+            stepped = message.stepped  # in place: half the price of a constructor's
+            stepped.slots.extend(slots)
+            stepped.reward = encode_array(REWARD, rewards)
+            stepped.observation.extend(_written(seen, observations))
+            stepped.flags = _flags(answer)
+            stepped.action.extend(_written(chosen, actions))
+            return message
+        case EpisodePlayed(slots):
+            played = pb.EpisodePlayed(slots=slots, flags=_flags(answer))
+            return pb.ExperimentReply(seq=seq, episode=played)
+        case Counts(sum_of_rewards, steps, episodes):
+            counts = pb.Counts(sum_of_rewards=sum_of_rewards, steps=steps, episodes=episodes)
+            return pb.ExperimentReply(seq=seq, counts=counts)
+        case Key(key):
+            return pb.ExperimentReply(seq=seq, key=pb.Key(key=key))
+        case Acted(slots, actions):
+            acted = pb.Acted(slots=slots, action=_written(chosen, actions))
+            return pb.ExperimentReply(seq=seq, acted=acted)
+        case Message(text):
+            return pb.ExperimentReply(seq=seq, message=session_pb2.Message(text=text))
+        case Done():
+            return pb.ExperimentReply(seq=seq, done=session_pb2.Done())
+
+
+def encode_failure(seq: int, error: ReglueError) -> pb.ExperimentReply:
+    """The message of what a routine raised, laid at the door of whose fault it was."""
+    match error:
+        case RoutineRefused(code=code, got=got, wanted=wanted):
+            refusal = encode_refusal(Refusal(seq, code, got, wanted))
+            return pb.ExperimentReply(seq=seq, refusal=refusal)
+        case EnvironmentFault():
+            return pb.ExperimentReply(seq=seq, environment_fault=encode_fault(Fault(str(error))))
+        case AgentFault():
+            return pb.ExperimentReply(seq=seq, agent_fault=encode_fault(Fault(str(error))))
+        case _:
+            refusal = encode_refusal(Refusal(seq, "OUT_OF_DOMAIN", str(error), "what can be done"))
+            return pb.ExperimentReply(seq=seq, refusal=refusal)
+
+
+def decode_answer(
+    message: pb.ExperimentReply, call: ExperimentCall, spec: TaskSpec | None
+) -> Answer:
+    """What the routine returned; raises what it raised, and BadReply if it is malformed."""
+    answer = _decode_answer(message, call, spec)
+    wanted = _ANSWERS.get(type(call), Done)
+    if type(answer) is not wanted:
+        raise BadReply("WRONG_KIND", got=type(answer).__name__, wanted=wanted.__name__)
+    return answer
+
+
+def _decode_answer(
+    message: pb.ExperimentReply, call: ExperimentCall, spec: TaskSpec | None
+) -> Answer:
+    match message.WhichOneof("reply"):
+        case "spec":
+            return decode_spec(message.spec)
+        case "started" if spec is not None:
+            return _decode_started(message.started, spec, actions=isinstance(call, RLStart))
+        case "stepped" if spec is not None:
+            return _decode_stepped(message.stepped, spec, actions=isinstance(call, RLStep))
+        case "episode":
+            slots = _slots(message.episode, spec)
+            return EpisodePlayed(slots, *_read_flags(message.episode.flags, len(slots)))
+        case "counts":
+            counts = message.counts
+            return Counts(counts.sum_of_rewards, counts.steps, counts.episodes)
+        case "key":
+            return Key(message.key.key)
+        case "acted" if spec is not None:
+            slots = _slots(message.acted, spec)
+            return Acted(slots, decode_arrays(spec.actions, message.acted.action, len(slots)))
+        case "message":
+            return Message(message.message.text)
+        case "done":
+            return Done()
+        case "refusal" | "agent_fault" | "environment_fault":
+            raise _failure(message)
+        case kind:
+            raise BadReply("WRONG_KIND", got=kind or "an unknown reply", wanted="an answer")
+
+
+def _failure(message: pb.ExperimentReply) -> ReglueError:
+    match message.WhichOneof("reply"):
+        case "agent_fault":
+            return AgentFault(decode_fault(message.agent_fault).what)
+        case "environment_fault":
+            return EnvironmentFault(decode_fault(message.environment_fault).what)
+    refusal = decode_refusal(message.refusal)
+    kind = ROUTINE_REFUSALS.get(refusal.code, RoutineRefused)
+    refused = kind(got=refusal.got, wanted=refusal.wanted)
+    refused.code = refusal.code
+    return refused
+
+
+def _decode_started(message: pb.Started, spec: TaskSpec, *, actions: bool) -> Started:
+    slots = _slots(message, spec)
+    observations = decode_arrays(spec.observations, message.observation, len(slots))
+    return Started(slots, observations, _chosen(message.action, spec, len(slots), actions=actions))
+
+
+def _decode_stepped(message: pb.Stepped, spec: TaskSpec, *, actions: bool) -> Stepped:
+    slots = _slots(message, spec)
+    terminated, truncated, success = _read_flags(message.flags, len(slots))
+    return Stepped(
+        slots,
+        decode_array(REWARD, message.reward, len(slots)),
+        decode_arrays(spec.observations, message.observation, len(slots)),
+        terminated,
+        truncated,
+        success,
+        _chosen(message.action, spec, len(slots), actions=actions),
+    )
+
+
+def _slots(named: _Named, spec: TaskSpec | None) -> tuple[int, ...]:
+    """Of a message, which are counted before they are copied."""
+    count, most = len(named.slots), _BEFORE_INIT if spec is None else spec.slots
+    if count > most:
+        raise BadReply("OUT_OF_DOMAIN", got=f"{count} slots", wanted=f"at most {most}, each once")
+    return tuple(named.slots)
+
+
+def _chosen(entries: _Entries, spec: TaskSpec, rows: int, *, actions: bool) -> Arrays:
+    return decode_arrays(spec.actions, entries, rows) if actions else {}
+
+
+def _written(tensors: tuple[TensorSpec, ...], arrays: Arrays) -> list[bytes]:
+    """The arrays in the spec's order; of what has other names, nothing."""
+    if {tensor.name for tensor in tensors} != arrays.keys():
+        return []
+    return encode_arrays(tensors, arrays)
+
+
+def _flags(answer: Stepped | EpisodePlayed) -> bytes:
+    return encode_flags(answer.terminated, answer.truncated, answer.success)
+
+
+def _read_flags(entry: bytes, rows: int) -> list[npt.NDArray[np.bool_]]:
+    if len(entry) != rows:
+        raise BadReply("WRONG_SIZE", got=f"{len(entry)} flags", wanted=f"{rows}")
+    return decode_flags(entry)

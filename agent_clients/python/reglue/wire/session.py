@@ -1,0 +1,45 @@
+"""What sessions of all roles share, to and from `session.proto`."""
+
+from __future__ import annotations
+
+from reglue.errors import printable
+from reglue.messages.agent import Fault, Refusal
+from reglue.v1 import session_pb2 as pb
+
+MOST_WORDS = 4096
+"""Characters of a Fault, or of either half of a Refusal, that are kept."""
+
+
+def encode_refusal(refusal: Refusal) -> pb.Refusal:
+    """The message of a refusal."""
+    return pb.Refusal(
+        of_seq=refusal.of_seq,
+        code=f"REFUSAL_CODE_{refusal.code}",
+        got=refusal.got,
+        wanted=refusal.wanted,
+    )
+
+
+def decode_refusal(message: pb.Refusal) -> Refusal:
+    """The refusal of a message.
+
+    A later minor version may have more codes: the words still say it all.
+    """
+    number = message.code if message.code in pb.RefusalCode.values() else 0
+    code = pb.RefusalCode.Name(number).removeprefix("REFUSAL_CODE_")
+    return Refusal(message.of_seq, code, told(message.got), told(message.wanted))
+
+
+def encode_fault(fault: Fault) -> pb.Fault:
+    """The message of a fault, cut to MOST_WORDS."""
+    return pb.Fault(what=fault.what[:MOST_WORDS])
+
+
+def decode_fault(message: pb.Fault) -> Fault:
+    """The fault of a message."""
+    return Fault(told(message.what))
+
+
+def told(words: str) -> str:
+    """What a stranger said, as it may be printed, cut to MOST_WORDS."""
+    return printable(words[:MOST_WORDS])

@@ -1,0 +1,94 @@
+"""What an environment that dials in declares, which is what its plan is made of."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Self
+
+from env_adapters import SuiteName
+from reglue.errors import PlanDiffers
+from reglue.messages.environment import EnvironmentHello, Ready
+from reglue_bench.plans.plan import Plan, difference
+
+WAIT = "wait"
+"""The environment's name in `online:wait`: one that dials in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """An environment's own words of itself."""
+
+    name: str  # from its hello
+    spec_sha256: str  # of its TaskSpec, hexadecimal; slots are the plan's and not in it
+    variants: Mapping[str, int]  # its tasks, in their order, and how many variants each has
+    reward_low: float = -math.inf  # of one step
+    horizon: int = 0  # steps to truncation; 0: no limit
+    continuing: bool = False
+    tells_success: bool = True
+
+    @classmethod
+    def of(cls, hello: EnvironmentHello, ready: Ready) -> Self:
+        """From what it said when it came, and at env_init."""
+        spec = json.dumps(asdict(ready.spec.with_slots(1)), separators=(",", ":"))
+        digest = hashlib.sha256(spec.encode()).hexdigest()
+        return cls(
+            hello.environment,
+            digest,
+            dict(ready.variants),
+            ready.spec.reward_range[0],
+            ready.spec.horizon,
+            ready.spec.continuing,
+            ready.tells_success,
+        )
+
+    @classmethod
+    def in_plan(cls, plan: Plan) -> Self:
+        """From the plan of a run that it was begun with. Raises PlanDiffers: there is none."""
+        if not is_remote(plan):
+            raise PlanDiffers(
+                f"this run was begun otherwise; its benchmark is {plan.benchmark}, whose "
+                "environment does not dial in"
+            )
+        config = plan.suite.config
+        low = config["reward_low"]
+        return cls(
+            str(config["name"]),
+            str(config["spec_sha256"]),
+            plan.variants,
+            -math.inf if low is None else float(low),
+            int(config["horizon"]),
+            tells_success=bool(config.get("tells_success", True)),
+        )
+
+    @property
+    def suite(self) -> SuiteName:
+        """Stands in a plan in place of the suite that worlds are built from here."""
+        config = {
+            "name": self.name,
+            "spec_sha256": self.spec_sha256,
+            "reward_low": self.reward_low if math.isfinite(self.reward_low) else None,
+            "horizon": self.horizon,
+            "variants": dict(self.variants),
+        }
+        if not self.tells_success:
+            config["tells_success"] = False
+        return SuiteName(WAIT, config)
+
+
+def is_remote(plan: Plan) -> bool:
+    """Whether the plan's environment dials in."""
+    return plan.suite.factory == WAIT
+
+
+def check_declared(plan: Plan, declared: Declared) -> None:
+    """Raise PlanDiffers, naming each difference, unless the plan is made of that."""
+    now = replace(plan, suite=declared.suite)
+    if lines := difference(plan, now):
+        raise PlanDiffers(
+            "the environment that came is not the one that this run was begun with; "
+            + "; ".join(lines)
+        )

@@ -1,0 +1,174 @@
+"""What a run is going to play, fixed and hashed before its first step."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from env_adapters import Cell, SuiteName
+from glue_server import Order
+from reglue.messages.agent import Phase
+from reglue_bench.plans.keys import PUBLIC
+
+Parameter = bool | int | float | str
+
+PHASES = {
+    "train": Phase.TRAIN,
+    "adapt": Phase.ADAPT,
+    "evaluate_before": Phase.EVALUATE,  # what a meta-learner can do before it adapts
+    "evaluate": Phase.EVALUATE,
+}
+
+
+_MOST_DIFFERENCES = 8  # that a message lists
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything that decides the bits of a row, and nothing else.
+
+    Workers, transports and time limits are not in it. Two runs whose plans hash
+    alike played the same cells and can be compared cell by cell.
+    """
+
+    benchmark: str
+    procedure: str
+    parameters: Mapping[str, Parameter]  # of the procedure and of the suite
+    seed: int
+    slots: int
+    suite: SuiteName
+    variants: Mapping[str, int]  # task -> how many it has, in the order of tasks
+    baseline: tuple[str, ...] = ()  # what agents are told that the benchmark hides
+    cells: str = PUBLIC  # commitment to the key of cells' seeds
+    order_key: str = ""  # of one run: in which order trials are played; changes no cell
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """In the benchmark's order."""
+        return tuple(self.variants)
+
+    @property
+    def estimator(self) -> str:
+        """`goals`: every goal its quota; `metaworld`: upstream's draws, and its score too."""
+        return str(self.parameters.get("estimator", "goals"))
+
+    @property
+    def is_by_return(self) -> bool:
+        """Whether it is judged by returns, as its environment never tells of success."""
+        return self.parameters.get("judged_by") == "return"
+
+    @property
+    def sha256(self) -> str:
+        """Hash of all that runs of this plan share, hexadecimal."""
+        fields = asdict(self)
+        del fields["order_key"]
+        if self.cells == PUBLIC:
+            del fields["cells"]
+        if self.procedure == "meta-learning" and self.estimator == "goals":
+            fields["trials"] = "shuffled"  # as they once were not
+        return hashlib.sha256(_json(fields).encode()).hexdigest()
+
+    @property
+    def goals_sha256(self) -> str:
+        """Hash of what the tasks' variants are, hexadecimal; other plans may share it."""
+        config = self.suite.config
+        # Meta-World's goals are listed. Of the rest of its config the horizon alone changes how
+        # hard they are; what agents see may differ between runs that are compared.
+        # Elsewhere `goals` may be a number, and all of the config says what they are.
+        listed = config.get("goals")
+        of = [listed, config["horizon"]] if isinstance(listed, dict) else config
+        goals = json.dumps([self.suite.factory, of])
+        return hashlib.sha256(goals.encode()).hexdigest()
+
+    def to_json(self) -> str:
+        """One line of JSON; the order of tasks is kept, as it means something."""
+        return _json(asdict(self))
+
+    @staticmethod
+    def from_json(text: str) -> Plan:
+        """The plan that `to_json` wrote."""
+        fields: dict[str, Any] = json.loads(text)
+        suite, baseline = SuiteName(**fields.pop("suite")), tuple(fields.pop("baseline"))
+        return Plan(**fields, suite=suite, baseline=baseline)
+
+    def order(
+        self, unit: int, cell: PlanCell, starts: bytes, cell_key: bytes | None = None
+    ) -> Order:
+        """What the glue is asked to play for a cell.
+
+        `starts` keys the agent's seed, and `cell_key` the cell's, unless the plan's is public.
+        """
+        drawn_as, k = cell.drawn_as or (unit, cell.k)
+        words = f"reglue cell {self.seed} {drawn_as} {k}".encode()
+        if cell_key is None:
+            seed = hashlib.sha256(words).digest()
+        else:
+            seed = hmac.digest(cell_key, words, hashlib.sha256)
+        start = hmac.digest(starts, f"reglue start {unit} {cell.k}".encode(), hashlib.sha256)
+        return Order(
+            unit=unit,
+            k=cell.k,
+            cell=Cell(
+                task=cell.task,
+                variant=cell.variant,
+                seed=int.from_bytes(seed[:8], "little") >> 1,
+                repeat=cell.repeat,
+                phase=PHASES[cell.phase],
+            ),
+            start_seed=int.from_bytes(start[:8], "little"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PlanCell:
+    """An episode that the plan wants: the k-th of its unit."""
+
+    k: int
+    task: str
+    variant: int
+    repeat: int
+    phase: str  # a key of PHASES
+    drawn_as: tuple[int, int] | None = None  # the unit and k of its seed, if not its own
+
+
+def difference(
+    before: Plan, now: Plan, *, called: tuple[str, str] = ("before", "now")
+) -> list[str]:
+    """What differs, one line each: `slots: 10 before, 4 now`; of many only the first."""
+    # Other goals follow from these: fifty lines of numbers would say no more.
+    drawn = [(each.seed, each.benchmark, each.cells) for each in (before, now)]
+    follow = drawn[0] != drawn[1]
+    old, new = (json.loads(replace(each, order_key="").to_json()) for each in (before, now))
+    old["order of tasks"], new["order of tasks"] = before.tasks, now.tasks
+    lines = [
+        f"{path}: {_short(was)} {called[0]}, {_short(is_)} {called[1]}"
+        for path, was, is_ in _differences(old, new, "")
+        if not (follow and path.startswith("suite.config.goals"))
+    ]
+    more = len(lines) - _MOST_DIFFERENCES
+    return [*lines[:_MOST_DIFFERENCES], f"and {more} more"] if more > 0 else lines
+
+
+def _json(fields: Mapping[str, Any]) -> str:
+    return json.dumps(fields, separators=(",", ":"))
+
+
+def _differences(old: Any, new: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
+    """Where two values of JSON differ, and what stands there, null for nothing."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in dict.fromkeys((*old, *new)):
+            yield from _differences(old.get(key), new.get(key), f"{path}.{key}" if path else key)
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for place, (was, is_) in enumerate(zip(old, new, strict=True)):
+            yield from _differences(was, is_, f"{path}[{place}]")
+    elif old != new:
+        yield path, old, new
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"

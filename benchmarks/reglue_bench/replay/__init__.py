@@ -1,0 +1,8 @@
+"""Looking at what was played: an episode of a run, replayed from its cell and its actions."""
+
+from reglue_bench.replay.drawable import with_pictures
+from reglue_bench.replay.pictures import Camera
+from reglue_bench.replay.recorded import Recorded, read_episode
+from reglue_bench.replay.replay import Moment, Replay
+
+__all__ = ["Camera", "Moment", "Recorded", "Replay", "read_episode", "with_pictures"]

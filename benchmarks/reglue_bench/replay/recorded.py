@@ -1,0 +1,170 @@
+"""An episode as its run's ledger has it: all that it takes to play it again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import dropwhile, takewhile
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from env_adapters import SuiteName
+from glue_server import Order
+from reglue.errors import UsageError
+from reglue_bench.plans.declared import is_remote
+from reglue_bench.plans.plan import Plan
+from reglue_bench.plans.suites import suite_of
+from reglue_bench.procedures import procedure_of
+from reglue_bench.procedures.online import Online
+from reglue_bench.runs.ledger import LedgerReader, Row
+from reglue_bench.runs.run import kept_cell_key
+from reglue_bench.runs.trust import check_trusted
+from reglue_bench.runs.versions import versions
+from reglue_bench.settings import Settings
+
+_MOST_RANGES = 8  # that a message lists
+
+UNITS = {"online": "run", "meta-learning": "wave", "multi-task": "unit"}
+"""What a procedure's units are called."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One that was played, for at least a step: the last try of its unit."""
+
+    plan: Plan
+    suite: SuiteName  # the plan's, its file named from the root
+    order: Order
+    row: Row
+    actions: bytes  # as on the wire, step by step
+    rewards: npt.NDArray[np.float64] | None  # (steps,); None where the ledger keeps none
+    cut_off: bool  # by the run's own limit: the environment would have gone on
+    changes: Sequence[str]  # of versions since: `mujoco 3.3.0 before, 3.17.0 now`
+
+    @property
+    def title(self) -> str:
+        """Which it is, in a line."""
+        cell, row, kind = self.order.cell, self.row, UNITS[self.plan.procedure]
+        return (
+            f"{self.plan.benchmark}: {kind} {row.unit}, episode {row.k}; {cell.task}, variant "
+            f"{cell.variant}, repeat {cell.repeat}; {row.status}"
+        )
+
+
+def read_episode(
+    folder: Path, episode: int, unit: int | None = None, *, trust_code: bool = False
+) -> Recorded:
+    """Episode number `episode`, from 0, of a unit of the run in `folder`.
+
+    Without a unit that of the first, or, in multi-task runs, the unit that it is itself.
+    Raises UsageError where there is no such run or episode, or it cannot be played here, and
+    NotTrusted where that would run somebody's code, unless there is `trust_code`.
+    """
+    with LedgerReader(folder) as ledger:
+        about = ledger.about
+        plan = Plan.from_json(about["plan"])
+        check_is_here(plan)
+        check_trusted(folder, about, trust_code=trust_code)
+        settings = Settings.model_validate_json(about["settings"])
+        suite = suite_of(plan, settings)
+        row, steps_before = _find(ledger, plan, episode, unit)
+        if row.steps == 0:
+            why = row.detail.splitlines()[0] if row.detail else "nothing more is known"
+            raise UsageError(
+                f"{_name(plan, row)} ended before its first step, by {row.status}: {why}; "
+                "there is nothing to watch"
+            )
+        actions = ledger.actions(row.unit, row.attempt, row.k)
+        rewards = None
+        if procedure_of(plan).keeps_rewards:
+            rewards = ledger.rewards(row.unit, row.attempt)[steps_before:][: row.steps]
+    return Recorded(
+        plan=plan,
+        suite=suite,
+        order=order_of(plan, row, steps_before, kept_cell_key(about)),
+        row=row,
+        actions=actions,
+        rewards=rewards,
+        cut_off=_is_cut_off(plan, row, steps_before),
+        changes=_changes(about, versions(suite)),
+    )
+
+
+def check_is_here(plan: Plan) -> None:
+    """Raise UsageError for a plan whose environment is not made here."""
+    if is_remote(plan):
+        raise UsageError(
+            f"the environment of this run, {plan.parameters.get('environment')}, dialled in: it "
+            "cannot be made here, so that its episodes cannot be played again; watch it where "
+            "it runs"
+        )
+
+
+def order_of(plan: Plan, row: Row, steps_before: int, cell_key: bytes | None) -> Order:
+    """What was to be played, after so many steps of a run that learns; start seeds are made up."""
+    procedure = procedure_of(plan)
+    if not isinstance(procedure, Online):
+        return plan.order(row.unit, procedure.cells(row.unit)[row.k], b"", cell_key)
+    order = plan.order(row.unit, procedure.cell(row.k), b"", cell_key)
+    return replace(order, cell=replace(order.cell, steps=steps_before))
+
+
+def rows_of(ledger: LedgerReader, unit: int) -> list[Row]:
+    """The episodes of a unit's last try."""
+    ahead = dropwhile(lambda row: row.unit < unit, ledger.rows())
+    return list(takewhile(lambda row: row.unit == unit, ahead))
+
+
+def _find(ledger: LedgerReader, plan: Plan, episode: int, unit: int | None) -> tuple[Row, int]:
+    """The row, and the steps of its unit before it. Raises UsageError: which there are."""
+    single = unit is None and plan.procedure == "multi-task"
+    wanted, k = (episode, 0) if single else (unit or 0, episode)
+    rows = rows_of(ledger, wanted)
+    for place, row in enumerate(rows):
+        if row.k == k:
+            return row, sum(before.steps for before in rows[:place])
+    kind = UNITS[plan.procedure]
+    if rows:
+        there = f"{kind} {wanted} has {_ranges(row.k for row in rows)}"
+        raise UsageError(f"got episode {k}, but {there}")
+    units = sorted({row.unit for row in ledger.rows()})
+    what = f"episode {wanted}" if single else f"{kind} {wanted}"
+    raise UsageError(f"got {what}, but those that were played are {_ranges(units) or 'none'}")
+
+
+def _name(plan: Plan, row: Row) -> str:
+    return f"episode {row.k} of {UNITS[plan.procedure]} {row.unit}"
+
+
+def _is_cut_off(plan: Plan, row: Row, steps_before: int) -> bool:
+    procedure = procedure_of(plan)
+    if not isinstance(procedure, Online):
+        return False
+    return row.steps >= procedure.steps_left(row.k, steps_before)
+
+
+def _changes(about: dict[str, str], now: dict[str, str]) -> list[str]:
+    before = {
+        name.removeprefix("version "): value
+        for name, value in about.items()
+        if name.startswith("version ")
+    }
+    return [
+        f"{name} {before.get(name, 'none')} before, {now.get(name, 'none')} now"
+        for name in sorted(before.keys() | now.keys())
+        if before.get(name) != now.get(name)
+    ]
+
+
+def _ranges(numbers: Iterable[int]) -> str:
+    """`0 to 3, 7`."""
+    found: list[list[int]] = []
+    for number in numbers:
+        if found and number == found[-1][1] + 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    words = [f"{a}" if a == b else f"{a} to {b}" for a, b in found[:_MOST_RANGES]]
+    return ", ".join(words) + ", …" * (len(found) > _MOST_RANGES)

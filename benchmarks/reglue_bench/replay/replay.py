@@ -1,0 +1,137 @@
+"""Plays an episode again, and checks that it is the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+import numpy as np
+
+from env_adapters import Suite
+from reglue.environments.environment import words
+from reglue.environments.validation import conforming_observation, conforming_step
+from reglue.errors import EnvironmentFault, ReglueError, UsageError
+from reglue.messages.value import value
+from reglue.spec import Arrays
+from reglue_bench.replay.recorded import Recorded
+
+_Answer = TypeVar("_Answer")
+
+
+@value
+class Moment:
+    """A step of an episode, or, as step 0, its start, of which only `observation` is told."""
+
+    step: int
+    observation: Arrays
+    action: Arrays | None = None
+    reward: float = 0.0
+    return_: float = 0.0  # so far
+    terminated: bool = False
+    truncated: bool = False
+    success: bool = False
+
+
+class Replay:
+    """One recorded episode in a world of its own."""
+
+    def __init__(self, recorded: Recorded, suite: Suite) -> None:
+        """`suite` is the recorded one's, made with or without pictures.
+
+        Raises UsageError where its world cannot be made.
+        """
+        self.spec = suite.spec
+        self._recorded = recorded
+        try:
+            self.world = suite.world()
+        except ReglueError:
+            raise
+        except Exception as error:  # the edge of somebody's world
+            told = f"{type(error).__name__}: {error}"
+            raise UsageError(f"the environment cannot be made here: {told}") from error
+
+    def moments(self) -> Iterator[Moment]:
+        """Its start and its steps, as they are played.
+
+        Raises EnvironmentFault where it is not what was recorded: at the first reward that
+        differs where rewards are kept, else at the episode's end.
+        """
+        row, return_, won = self._recorded.row, 0.0, False
+        actions = self._actions()
+        first = self._tried(0, lambda: self.world.start(self._recorded.order.cell))
+        yield Moment(0, self._seen(0, first))
+        for step in range(1, row.steps + 1):
+            action = {name: rows[step - 1] for name, rows in actions.items()}
+            taken = self._tried(step, lambda act=action: conforming_step(self.world.step(act)))  # type: ignore[misc]
+            self._check_reward(step, float(taken.reward))
+            return_, won = return_ + float(taken.reward), won or bool(taken.success)
+            is_over = bool(taken.terminated or taken.truncated)
+            yield Moment(
+                step=step,
+                observation=self._seen(step, taken.observation),
+                action=action,
+                reward=float(taken.reward),
+                return_=return_,
+                terminated=bool(taken.terminated),
+                truncated=bool(taken.truncated),
+                success=bool(taken.success),
+            )
+            if is_over and step < row.steps:
+                raise self._differs(step, "the end of the episode", f"the end at {row.steps}")
+        self._check_end(return_, won=won, is_over=is_over)
+
+    def close(self) -> None:
+        """Close the world."""
+        self.world.close()
+
+    def _actions(self) -> Arrays:
+        """(steps, *shape) of each tensor."""
+        row_bytes = sum(tensor.row_bytes for tensor in self.spec.actions)
+        given, steps = self._recorded.actions, self._recorded.row.steps
+        if len(given) % row_bytes or len(given) // row_bytes < steps:
+            raise self._differs(
+                0, f"actions of {row_bytes} bytes", f"{len(given)} bytes for {steps} steps"
+            )
+        table = np.frombuffer(given, np.uint8).reshape(-1, row_bytes)
+        arrays, place = {}, 0
+        for tensor in self.spec.actions:
+            part = np.ascontiguousarray(table[:, place : place + tensor.row_bytes])
+            flat = part.reshape(-1).view(tensor.wire_dtype).astype(tensor.numpy_dtype)
+            arrays[tensor.name] = flat.reshape(-1, *tensor.shape)
+            place += tensor.row_bytes
+        return arrays
+
+    def _seen(self, step: int, observation: object) -> Arrays:
+        return self._tried(step, lambda: conforming_observation(observation, self.spec, ()))
+
+    def _tried(self, step: int, ask: Callable[[], _Answer]) -> _Answer:
+        try:
+            return ask()
+        except Exception as error:  # the edge of somebody's world
+            raise self._differs(step, words(error), "no error") from error
+
+    def _check_reward(self, step: int, reward: float) -> None:
+        wanted = self._recorded.rewards
+        if wanted is not None and reward != wanted[step - 1]:
+            raise self._differs(step, f"reward {reward!r}", f"reward {float(wanted[step - 1])!r}")
+
+    def _check_end(self, return_: float, *, won: bool, is_over: bool) -> None:
+        row = self._recorded.row
+        if return_ != row.return_:
+            raise self._differs(row.steps, f"return {return_!r}", f"return {row.return_!r}")
+        if row.status != "ok":
+            return
+        if won != row.success:
+            raise self._differs(row.steps, f"success {won}", f"success {row.success}")
+        if not is_over and not self._recorded.cut_off:
+            raise self._differs(row.steps, "an episode that goes on", "its end")
+
+    def _differs(self, step: int, got: str, wanted: str) -> EnvironmentFault:
+        changes = "; ".join(self._recorded.changes) or (
+            "versions are the same, so that it must be its code, its files or its chance"
+        )
+        return EnvironmentFault(
+            f"not replayed: step {step} of {self._recorded.row.steps}: got {got}, recorded was "
+            f"{wanted}. The environment has changed since, or is none that repeats itself "
+            f"({changes})"
+        )

@@ -1,0 +1,94 @@
+"""An episode on a terminal: its pictures as half blocks, and its numbers beside them."""
+
+from __future__ import annotations
+
+import time
+from functools import lru_cache
+from itertools import groupby
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+from rich.color import Color
+from rich.console import Console, RenderableType
+from rich.live import Live
+from rich.style import Style
+from rich.table import Table
+from rich.text import Text
+
+from reglue_bench.replay.pictures import Picture, enlarged, shrunk
+from reglue_bench.replay.replay import Moment
+from reglue_bench.replay.table import flags, short
+from reglue_bench.terminal.words import number
+
+_BESIDE = 34  # columns for the numbers
+_BELOW = 3  # lines that stay free
+
+
+class Screen:
+    """Shows moments at `fps`, or as fast as they come; a context manager."""
+
+    def __init__(self, console: Console, title: str, *, steps: int, fps: float) -> None:
+        self._title, self._steps, self._fps = title, steps, fps
+        self._size = console.size
+        self._live = Live(console=console, auto_refresh=False)
+        self._due = 0.0  # when the next picture is
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._live.stop()
+
+    def show(self, moment: Moment, picture: Picture) -> None:
+        """At its time."""
+        time.sleep(max(0.0, self._due - time.monotonic()))
+        self._due = max(self._due, time.monotonic()) + 1 / self._fps
+        self._live.update(self._view(moment, picture), refresh=True)
+
+    def _view(self, moment: Moment, picture: Picture) -> RenderableType:
+        columns = max(8, self._size.width - _BESIDE)
+        rows = max(4, self._size.height - _BELOW)
+        blocks = half_blocks(picture, rows, columns)
+        view = Table.grid(padding=(0, 2), pad_edge=False)
+        view.add_column(min_width=blocks.plain.find("\n"))  # words give way to it
+        view.add_row(blocks, self._numbers(moment))
+        return view
+
+    def _numbers(self, moment: Moment) -> RenderableType:
+        told = Table.grid(padding=(0, 1))
+        told.add_row("step", f"{moment.step} of {self._steps}")
+        told.add_row("reward", number(moment.reward))
+        told.add_row("return", number(moment.return_))
+        told.add_row("action", Text(short(moment.action) if moment.action else ""))
+        told.add_row("flags", flags(moment))
+        whole = Table.grid()
+        whole.add_row(Text(self._title, style="dim"))
+        whole.add_row("")
+        whole.add_row(told)
+        return whole
+
+
+def half_blocks(picture: Picture, rows: int, columns: int) -> Text:
+    """In at most so many characters, each of them two pixels, one upon the other."""
+    fitted = enlarged(shrunk(picture, 2 * rows, columns), 2 * rows, columns)
+    if len(fitted) % 2:
+        fitted = np.pad(fitted, ((0, 1), (0, 0), (0, 0)))
+    text = Text(no_wrap=True)
+    for upper, lower in zip(fitted[::2].tolist(), fitted[1::2].tolist(), strict=True):
+        for (above, below), alike in groupby(zip(upper, lower, strict=True)):
+            text.append("▀" * len(list(alike)), _style(tuple(above), tuple(below)))
+        text.append("\n")
+    text.right_crop(1)
+    return text
+
+
+@lru_cache(maxsize=4096)
+def _style(above: tuple[int, int, int], below: tuple[int, int, int]) -> Style:
+    return Style(color=Color.from_rgb(*above), bgcolor=Color.from_rgb(*below))

@@ -1,0 +1,1 @@
+"""The score: a fold over a plan and its ledger."""

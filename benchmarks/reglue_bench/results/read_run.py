@@ -1,0 +1,68 @@
+"""The result of a run, from its folder: of all that its ledger holds so far."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from reglue_bench.plans.plan import Plan
+from reglue_bench.results.learning import score_online
+from reglue_bench.results.result import AgentIdentity, Ending, Isolation, Result, read_result
+from reglue_bench.results.score import score
+from reglue_bench.runs.ledger import AGENT_NAME, ENDED_EARLY, FILE, ISOLATION, LedgerReader
+from reglue_bench.settings import AGENT_WAIT, Settings
+
+
+def read_run(folder: Path) -> Result:
+    """The result of a run, also while it goes on, or of a result.json alone.
+
+    Its ledger is scored anew where there is one, so that it is checked; nothing is written.
+    Raises UsageError where there is no run (RunDamaged where it is not as it was written).
+    """
+    if not (folder / FILE).exists():
+        return read_result(folder)
+    with LedgerReader(folder) as ledger:
+        return score_of(ledger)
+
+
+def score_of(ledger: LedgerReader) -> Result:
+    """Score what there is of a run."""
+    about = ledger.about
+    plan = Plan.from_json(about["plan"])
+    settings = Settings.model_validate_json(about["settings"])
+    known: dict[str, Any] = {
+        "agent": _identity(about, settings),
+        "totals": ledger.totals(),
+        "versions": {
+            name.removeprefix("version "): version
+            for name, version in about.items()
+            if name.startswith("version ")
+        },
+    }
+    if plan.procedure == "online":
+        fresh = _fresh(settings)
+        result = score_online(plan, ledger.rows(), ledger.rewards, fresh=fresh, **known)
+    else:
+        result = score(plan, ledger.rows(), **known)
+    if not about.get(ENDED_EARLY):
+        return result
+    ending = Ending.model_validate_json(about[ENDED_EARLY])
+    return result.model_copy(update={"ended_early": ending})
+
+
+def _identity(about: Mapping[str, str], settings: Settings) -> AgentIdentity:
+    name = about.get(AGENT_NAME, "nobody")
+    return AgentIdentity(
+        name=name,
+        label=settings.label or name,
+        checkpoint_sha256=about.get("agent checkpoint"),
+        training_seed=settings.training_seed,
+        isolation=next((each for each in get_args(Isolation) if ISOLATION + each in about), None),
+    )
+
+
+def _fresh(settings: Settings) -> Literal["process", "agent_init"]:
+    """What made agents naive: a new process where one is launched."""
+    launched = settings.agent_cmd or settings.agent not in (None, AGENT_WAIT)
+    return "process" if launched else "agent_init"

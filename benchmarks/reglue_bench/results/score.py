@@ -1,0 +1,215 @@
+"""The score: a fold over a plan's cells and a ledger's rows, both in their order.
+
+A row is folded as it is read and then forgotten, so that a run of very many takes little
+more memory than one of few.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from reglue_bench.plans.plan import Plan, PlanCell
+from reglue_bench.procedures import Procedure, procedure_of
+from reglue_bench.results.episodes import EpisodePhase, EpisodeRow, Episodes, EpisodeStatus
+from reglue_bench.results.goal_counts import GoalCounts
+from reglue_bench.results.result import (
+    AgentIdentity,
+    Coverage,
+    Result,
+    Seconds,
+    StepCounts,
+    UpstreamScore,
+)
+from reglue_bench.results.row_counts import RowCounts
+from reglue_bench.results.upstream import Judged, upstream_score
+from reglue_bench.runs.ledger import Row, Totals
+from reglue_bench.statistics.intervals import intervals95
+
+
+def score(
+    plan: Plan,
+    rows: Iterable[Row],
+    *,
+    agent: AgentIdentity,
+    totals: Totals,
+    versions: Mapping[str, str],
+) -> Result:
+    """The result of a run so far, of its rows in the order of units and cells.
+
+    A planned cell without a row is a failure.
+    """
+    procedure, counts, folded = procedure_of(plan), RowCounts(), _Folded(plan)
+    for unit, cell, row in _planned(procedure, counts.over(rows)):
+        folded.take(unit, cell, row)
+    judged, rates = folded.judged, folded.judged.rates
+    means = {task: folded.mean_return(task) for task in folded.returns}
+    known = [mean for mean in means.values() if mean is not None]
+    by_return = plan.is_by_return
+    return Result(
+        **what_was_run(plan, counts, agent=agent, totals=totals, versions=versions),
+        complete=folded.is_complete,
+        mean_success_rate=None if by_return else rates.mean_success_rate,
+        success_rate_per_task={} if by_return else rates.success_rate_per_task,
+        mean_returns=_mean(known) if len(known) == len(means) else None,
+        returns_per_task=means,
+        episode_returns_per_task=folded.returns,
+        intervals95=None if by_return else intervals95(judged.success),
+        completed_only=None if by_return else folded.played.rates,
+        before_adaptation=folded.before.rates if len(folded.before) and not by_return else None,
+        upstream=folded.upstream(),
+        coverage=Coverage(
+            cells_planned=len(judged),
+            cells_completed=len(folded.played),
+            goals_planned=sum(len(variants) for variants in judged.cells.values()),
+            goals_total=procedure.goals,
+            episodes_planned=judged.cells,
+        ),
+        status_counts=dict(sorted(folded.statuses.items())),
+        episodes=folded.episodes,
+    )
+
+
+def is_agents_fault(status: str) -> bool:
+    """Whether it was the agent that failed, was lost or gave up."""
+    return status.startswith("agent_")
+
+
+def what_was_run(
+    plan: Plan,
+    counts: RowCounts,
+    *,
+    agent: AgentIdentity,
+    totals: Totals,
+    versions: Mapping[str, str],
+) -> dict[str, Any]:
+    """The fields of a result that say what was run and what it took, for any procedure."""
+    return {
+        "benchmark": plan.benchmark,
+        "procedure": plan.procedure,
+        "parameters": dict(plan.parameters),
+        "seed": plan.seed,
+        "slots": plan.slots,
+        "plan_sha256": plan.sha256,
+        "goals_sha256": plan.goals_sha256,
+        "agent": agent,
+        "baseline": list(plan.baseline),
+        "faults": counts.faults,
+        "clipped_steps": counts.clipped_steps,
+        "steps": StepCounts(counted=counts.steps, executed=totals.executed),
+        "seconds": Seconds(
+            wall=totals.wall_s,
+            agent=totals.agent_s,
+            environment=totals.environment_s,
+            glue=max(0.0, totals.wall_s - totals.agent_s - totals.environment_s),
+        ),
+        "versions": dict(versions),
+    }
+
+
+def _planned(
+    procedure: Procedure, rows: Iterable[Row]
+) -> Iterator[tuple[int, PlanCell, Row | None]]:
+    """Every cell of the plan, in its order, with its unit, and its row if it was played."""
+    left = iter(rows)
+    row = next(left, None)
+    for unit in range(procedure.units):
+        for cell in procedure.cells(unit):
+            if row is not None and (row.unit, row.k) == (unit, cell.k):
+                yield unit, cell, row
+                row = next(left, None)
+            else:
+                yield unit, cell, None
+
+
+class _Folded:
+    """What is kept of the cells so far."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.judged = GoalCounts()
+        self.played = GoalCounts()  # judged cells that nobody spoiled
+        self.before = GoalCounts()
+        self.returns: dict[str, array[float]] = {}  # of the played, by task
+        self.lost: Counter[str] = Counter()  # judged cells without a return, by task
+        self.statuses: Counter[str] = Counter()  # of the judged
+        self.is_complete = True
+        self.episodes = Episodes()
+        self._plan = plan
+        self._by_evaluation: dict[int, list[Judged]] = {}  # by evaluation, for upstream's estimator
+
+    def take(self, unit: int, cell: PlanCell, row: Row | None) -> None:
+        """The next cell."""
+        if row is None:
+            self.is_complete = False
+        else:
+            self.episodes.add(_episode(cell, row))
+        success = row is not None and row.success
+        if cell.phase == "evaluate":
+            self._judge(unit, cell, row, success=success)
+        elif cell.phase == "evaluate_before":
+            self.before.add(cell, success=success)
+
+    def mean_return(self, task: str) -> float | None:
+        """Over planned episodes: what was not played to its end is worth the plan's worst one.
+
+        None where that is not known: nobody gains by leaving episodes that go badly.
+        """
+        returns, lost = self.returns[task], self.lost[task]
+        worst = self._plan.parameters.get("worst_performance")
+        if not lost:
+            return _mean(returns)
+        if worst is None:
+            return None
+        return _mean([*returns, *[min([float(worst), *returns])] * lost])
+
+    def upstream(self) -> UpstreamScore | None:
+        """The score of a plan of upstream's draws."""
+        if self._plan.estimator != "metaworld":
+            return None
+        is_multi_task = self._plan.procedure == "multi-task"
+        quota = "num_episodes" if is_multi_task else "evaluation_episodes"
+        return upstream_score(list(self._by_evaluation.values()), int(self._plan.parameters[quota]))
+
+    def _judge(self, unit: int, cell: PlanCell, row: Row | None, *, success: bool) -> None:
+        returns = self.returns.setdefault(cell.task, array("d"))
+        self.judged.add(cell, success=success)
+        self.statuses[row.status if row else "missing"] += 1
+        if row is not None and row.status == "ok":
+            self.played.add(cell, success=success)
+            returns.append(row.return_)
+        else:
+            self.lost[cell.task] += 1
+        if self._plan.estimator == "metaworld":
+            self._judge_as_upstream(unit, cell, row)
+
+    def _judge_as_upstream(self, unit: int, cell: PlanCell, row: Row | None) -> None:
+        """A wave is an evaluation, and a slot a sub-environment; in MT a task is one."""
+        if self._plan.procedure == "multi-task":
+            evaluation, env = 0, self._plan.tasks.index(cell.task)
+        else:
+            evaluation, env = unit, cell.k % self._plan.slots
+        self._by_evaluation.setdefault(evaluation, []).append(Judged(env, cell, row))
+
+
+def _episode(cell: PlanCell, row: Row) -> EpisodeRow:
+    return EpisodeRow(
+        unit=row.unit,
+        k=row.k,
+        attempt=row.attempt,
+        task=cell.task,
+        variant=cell.variant,
+        repeat=cell.repeat,
+        phase=cast(EpisodePhase, cell.phase),
+        status=cast(EpisodeStatus, row.status),
+        success=row.success,
+        return_=row.return_,
+        steps=row.steps,
+    )
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    """Exactly rounded, so that it does not depend on order; None of nothing."""
+    return math.fsum(values) / len(values) if values else None

@@ -1,0 +1,1 @@
+"""Carries a plan out, and keeps what was played."""

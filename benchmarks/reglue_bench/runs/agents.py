@@ -1,0 +1,79 @@
+"""Brings a run's agent to the glue: an object here, a program we start, or one that dials in."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+from env_adapters.cache import cache_folder
+from glue_server.peers.hosts import (
+    AgentHost,
+    Door,
+    Entrance,
+    ObjectHost,
+    Program,
+    ServedHost,
+    join_command,
+)
+from glue_server.processes.program_environment import agent_environment
+from reglue.errors import UsageError
+from reglue_bench.runs.ledger import FILE as LEDGER
+from reglue_bench.settings import AGENT_WAIT, Settings
+
+__all__ = ["AGENT_LOG", "AgentHost", "ObjectHost", "served_host"]
+
+AGENT_LOG = "agent.log"
+
+
+def served_host(
+    settings: Settings,
+    folder: Path,
+    *,
+    server: Callable[[], Entrance],
+    announce: Callable[[str], None],
+    invited: bool,
+) -> ServedHost:
+    """An agent that dials in at `server`, as settings have it.
+
+    `invited` says that people were told how to join. Its program is started if there is
+    one. Raises UsageError.
+    """
+    door = Door(timeout_s=settings.connect_timeout, invited=invited)
+    program = _program(settings, folder / AGENT_LOG)  # before there is a server to close
+    return ServedHost(door, program, announce, server=server())
+
+
+def _program(settings: Settings, log_file: Path) -> Program | None:
+    """The program to start; none where one dials in by itself."""
+    if settings.agent_cmd is not None:
+        try:
+            command = shlex.split(settings.agent_cmd)
+        except ValueError as error:
+            raise UsageError(f"--agent-cmd {settings.agent_cmd!r}: {error}") from error
+        if not command:
+            raise UsageError("--agent-cmd is empty; give a program that dials $REGLUE_ADDRESS")
+        is_ours = False
+    elif settings.agent == AGENT_WAIT:
+        return None
+    elif settings.agent is None:
+        raise UsageError("no agent: give --agent NAME, --agent-cmd PROGRAM, or --agent wait")
+    else:
+        command, is_ours = join_command(settings.agent, settings.agent_args), True
+    return Program(
+        command,
+        log_file,
+        settings.directory,
+        agent_environment(settings.agent_env),
+        sandbox=settings.chosen_sandbox,
+        image=settings.sandbox_image,
+        readable=[Path(settings.directory, path) for path in settings.sandbox_read],
+        hidden=[*_own_folders(log_file.parent), *settings.hidden],
+        is_ours=is_ours,
+    )
+
+
+def _own_folders(run: Path) -> list[Path]:
+    """The benchmark's: runs beside this one tell its goals too."""
+    beside = [file.parent for file in run.resolve().parent.glob(f"*/{LEDGER}")]
+    return [*{run.resolve(), *beside}, *filter(None, [cache_folder()])]

@@ -1,0 +1,24 @@
+"""A run's ledger: one SQLite file, durable row by row, with one writer and any readers."""
+
+from reglue_bench.runs.ledger.reader import (
+    AGENT_NAME,
+    ENDED_EARLY,
+    ISOLATION,
+    LedgerReader,
+    Row,
+    Totals,
+)
+from reglue_bench.runs.ledger.storage import FILE
+from reglue_bench.runs.ledger.writer import Ledger, Try
+
+__all__ = [
+    "AGENT_NAME",
+    "ENDED_EARLY",
+    "FILE",
+    "ISOLATION",
+    "Ledger",
+    "LedgerReader",
+    "Row",
+    "Totals",
+    "Try",
+]

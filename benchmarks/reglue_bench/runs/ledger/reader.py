@@ -1,0 +1,281 @@
+"""What a run's ledger holds, checked as it is read."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import sqlalchemy as sa
+
+from reglue.errors import UsageError
+from reglue_bench.runs.ledger import digests, tables
+from reglue_bench.runs.ledger.storage import CANNOT_SHARE, FILE, code_of, damaged, opened, told
+
+FORMAT = 3
+_AT_ONCE = 200  # rows that are read
+
+AGENT_NAME = "agent name"
+"""Entry of `about`: what the run's agent calls itself."""
+
+SESSIONS = "sessions"
+"""Entry of `about`: how many processes have written to the run."""
+
+ISOLATION = "isolation "
+"""Begins entries of `about`: one for each kind that there was."""
+
+ENDED_EARLY = "ended early"
+"""Entry of `about`: why the last session left something to play; empty where it did not end so."""
+
+DIGEST = "digest"  # entry of the table `about`, over the others
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The outcome of one cell, as kept: the columns of its table."""
+
+    unit: int
+    attempt: int
+    k: int
+    status: str
+    success: bool
+    return_: float
+    steps: int
+    clipped: int
+    detail: str
+
+
+_COLUMNS = len(Row.__dataclass_fields__)  # of a row of `outcome`; the digests of blobs follow
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What a session, or all of them, spent."""
+
+    wall_s: float = 0.0
+    agent_s: float = 0.0
+    environment_s: float = 0.0
+    executed: int = 0  # environment steps simulated
+
+
+class LedgerReader:
+    """What a run's ledger held at one moment; nothing is written, also while a run goes on.
+
+    A context manager that closes it. Every method raises RunDamaged for what is not as it was
+    written, and StorageFailed where it cannot be read.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Open the ledger of a run's folder. Raises UsageError (RunDamaged, RunBusy)."""
+        self._folder = check_there(folder)
+        self._closing = ExitStack()
+        try:
+            with told(folder):
+                self._connection = self._closing.enter_context(self._connected())
+            check_begun(self._connection, folder)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release the file."""
+        self._closing.close()
+
+    @property
+    def about(self) -> dict[str, str]:
+        """What the run was begun with."""
+        with self._reading() as connection:
+            return facts(connection, self._folder)
+
+    def totals(self) -> Totals:
+        """Summed over the sessions."""
+        query = sa.select(tables.sessions).order_by(tables.sessions.c.id)
+        with self._reading() as connection:
+            known = facts(connection, self._folder).get(SESSIONS, "0")
+            found = connection.execute(query).all()
+        if len(found) != int(known):
+            raise damaged(self._folder, f"got {len(found)} sessions' totals, wanted {known}")
+        for row in found:
+            if digests.of_row(*row[:-1]) != row.digest:
+                raise damaged(self._folder, f"the totals of session {row.id} have changed")
+        return Totals(
+            sum(row.wall_s for row in found),
+            sum(row.agent_s for row in found),
+            sum(row.environment_s for row in found),
+            sum(row.executed for row in found),
+        )
+
+    def rows(self) -> Iterator[Row]:
+        """The last try of every unit, in the order of units and cells.
+
+        Read some at a time, so that any number of units takes the same memory.
+        """
+        with self._reading() as connection:
+            written = _streamed(connection, _last_tries(tables.tries))
+            rows = _streamed(connection, _last_tries(tables.outcomes))
+            for (unit, attempt), each in groupby(rows, key=lambda row: (row.unit, row.attempt)):
+                found, wanted = list(each), next(written, None)
+                if wanted != (unit, attempt, digests.of_rows(found)):
+                    at = unit if wanted is None else wanted.unit
+                    what = f"got the rows of unit {unit}, wanted those of unit {at}, unchanged"
+                    raise damaged(self._folder, what)
+                for row in found:
+                    yield Row(*row[:_COLUMNS])
+            if (lost := next(written, None)) is not None:
+                raise damaged(self._folder, f"the rows of unit {lost.unit} are not there")
+
+    def actions(self, unit: int, attempt: int, k: int) -> bytes:
+        """Every action of an episode, as on the wire. Raises KeyError if it was not played."""
+        with self._reading() as connection:
+            found = _blobs(connection, tables.actions, unit, attempt, k)
+        if k not in found:
+            raise KeyError((unit, attempt, k))
+        return self._unpacked(*found[k], f"the actions of episode {k} of unit {unit}")
+
+    def rewards(self, unit: int, attempt: int) -> npt.NDArray[np.float64]:
+        """Every reward of a try, step by step over its episodes, shape (steps,)."""
+        with self._reading() as connection:
+            found = _blobs(connection, tables.rewards, unit, attempt)
+        parts = [
+            self._unpacked(digest, blob, f"the rewards of episode {k} of unit {unit}")
+            for k, (digest, blob) in found.items()
+            if digest or blob
+        ]
+        return np.frombuffer(b"".join(parts), "<f8")
+
+    def _unpacked(self, digest: bytes, blob: bytes | None, what: str) -> bytes:
+        if blob is None or digests.of_blob(blob) != digest:
+            raise damaged(self._folder, f"{what} have changed")
+        return zlib.decompress(blob)
+
+    def _reading(self) -> AbstractContextManager[sa.Connection]:
+        """A connection to read with."""
+        return _as_ours(self._connection, self._folder)
+
+    @contextmanager
+    def _connected(self) -> Iterator[sa.Connection]:
+        """One transaction, which sees one moment.
+
+        Where the writer was killed and the folder cannot be written to, that of a copy.
+        """
+        with ExitStack() as closing:
+            try:
+                connection = _moment(self._folder, closing)
+            except sa.exc.OperationalError as error:
+                if code_of(error.orig) not in CANNOT_SHARE:
+                    raise
+                copy = closing.enter_context(tempfile.TemporaryDirectory(prefix="reglue-"))
+                for file in self._folder.glob(f"{FILE}*"):
+                    shutil.copyfile(file, Path(copy) / file.name)
+                connection = _moment(Path(copy), closing)
+            yield connection
+
+
+def check_there(folder: Path) -> Path:
+    """The folder. Raises UsageError unless it holds a ledger, or what is called so."""
+    if (folder / FILE).is_dir():
+        raise UsageError(f"{folder} holds no run: {FILE} is a folder, wanted a file")
+    if not folder.exists():
+        raise UsageError(f"there is no folder {folder}")
+    if not folder.is_dir():
+        raise UsageError(f"got the file {folder}, wanted a run's folder, such as {folder.parent}")
+    if not (folder / FILE).is_file():
+        raise UsageError(f"{folder} holds no run: there is no {FILE}")
+    return folder
+
+
+def check_begun(connection: sa.Connection, folder: Path) -> None:
+    """Raise UsageError for a ledger of another version, or in which no run was begun."""
+    with told(folder):
+        names = sa.inspect(connection).get_table_names()
+        known = sa.select(tables.about.c.name, tables.about.c.value)
+        found = {row.name: row.value for row in connection.execute(known)} if names else {}
+    if not found:
+        raise UsageError(
+            f"{folder} holds no run: it was interrupted before it began (begin it again, by "
+            f"`reglue bench … --out {folder}`), or {FILE} was copied without {FILE}-wal, which "
+            "holds what a run that goes on, or was killed, wrote last (copy both)"
+        )
+    if found.get("format") != str(FORMAT):
+        raise UsageError(
+            f"{folder}: got ledger format {found.get('format')}, wanted {FORMAT}: "
+            "it was written by another version of reglue, or is damaged"
+        )
+    facts(connection, folder)
+
+
+def facts(connection: sa.Connection, folder: Path) -> dict[str, str]:
+    """What a ledger says about its run. Raises RunDamaged."""
+    found = {row.name: row.value for row in connection.execute(sa.select(tables.about))}
+    digest = found.pop(DIGEST, None)
+    if digest != digests.of_facts(found):
+        raise damaged(folder, "what the run was begun with (its plan, settings, agent) has changed")
+    return found
+
+
+def _moment(folder: Path, closing: ExitStack) -> sa.Connection:
+    engine = opened(folder, mode="ro")
+    closing.callback(engine.dispose)
+    connection = closing.enter_context(engine.connect())
+    connection.exec_driver_sql("BEGIN")
+    connection.exec_driver_sql("SELECT count(*) FROM sqlite_master")  # the moment is now
+    return connection
+
+
+@contextmanager
+def _as_ours(connection: sa.Connection, folder: Path) -> Iterator[sa.Connection]:
+    with told(folder):
+        yield connection
+
+
+def _last_tries(table: sa.Table) -> sa.Select[tuple[object, ...]]:
+    """The rows of the last try of each unit, by unit and cell."""
+    others = table.alias()
+    last = sa.select(sa.func.max(others.c.attempt)).where(others.c.unit == table.c.unit)
+    rows = sa.select(table).where(table.c.attempt == last.scalar_subquery())
+    return rows.order_by(*table.primary_key)
+
+
+def _streamed(
+    connection: sa.Connection, query: sa.Select[tuple[object, ...]]
+) -> Iterator[sa.Row[Any]]:
+    for some in connection.execute(query).partitions(_AT_ONCE):
+        yield from some
+
+
+def _blobs(
+    connection: sa.Connection, table: sa.Table, unit: int, attempt: int, k: int | None = None
+) -> dict[int, tuple[bytes, bytes | None]]:
+    """The digest and the blob of each episode of a try, or of one, by k."""
+    outcomes = tables.outcomes.c
+    digest = outcomes[table.name]
+    same = [getattr(table.c, name) == outcomes[name] for name in ("unit", "attempt", "k")]
+    query = (
+        sa.select(outcomes.k, digest, table.c.zlib)
+        .join_from(tables.outcomes, table, sa.and_(*same), isouter=True)
+        .where(outcomes.unit == unit, outcomes.attempt == attempt)
+        .order_by(outcomes.k)
+    )
+    if k is not None:
+        query = query.where(outcomes.k == k)
+    return {k: (digest, blob) for k, digest, blob in connection.execute(query)}

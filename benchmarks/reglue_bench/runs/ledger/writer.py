@@ -1,0 +1,306 @@
+"""The one process that writes a run's ledger.
+
+A unit's outcomes are committed in one transaction, so that whatever dies between
+two lines leaves whole units behind. Its last complete try is what counts.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import sqlalchemy as sa
+from filelock import BaseFileLock, FileLock, Timeout
+from sqlalchemy.dialects import sqlite
+
+from glue_server import Outcome
+from glue_server.processes.interrupts import uninterrupted
+from reglue.errors import RunBusy, RunDamaged, RunExists, StorageFailed, UsageError
+from reglue_bench.runs.ledger import digests, tables
+from reglue_bench.runs.ledger.reader import (
+    AGENT_NAME,
+    DIGEST,
+    ENDED_EARLY,
+    FORMAT,
+    SESSIONS,
+    LedgerReader,
+    Totals,
+    check_begun,
+    check_there,
+    facts,
+)
+from reglue_bench.runs.ledger.storage import (
+    FILE,
+    begin_journal,
+    damaged,
+    end_journal,
+    opened,
+    told,
+    words_of,
+)
+
+LOCK = "lock"
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """What came of a unit's `attempt`-th try."""
+
+    attempt: int
+    outcomes: Sequence[Outcome]
+
+
+class Ledger(LedgerReader):
+    """A ledger that is written to; closing it lets the next writer in.
+
+    Every method that writes raises StorageFailed where the disk is full or gone.
+    """
+
+    _engine: sa.Engine
+    _lock: BaseFileLock
+    _wrote: bool  # there may be a journal
+
+    def __init__(self, folder: Path) -> None:
+        """Go on with the run of a folder. Raises UsageError (RunDamaged, RunBusy)."""
+        self._open(check_there(folder), mode="rw")
+        try:
+            with self._reading() as connection:
+                check_begun(connection, folder)
+            self._begin_journal()
+        except BaseException:
+            self.close()
+            raise
+
+    @classmethod
+    def create(cls, folder: Path, about: Mapping[str, str]) -> Self:
+        """Begin a run in `folder`. Raises RunExists if there is one."""
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(
+                f"{folder} cannot be made: {error.strerror}; choose another --out"
+            ) from error
+        file = folder / FILE
+        if file.is_dir():
+            raise UsageError(f"{file} is a folder; choose another --out")
+        ledger = cls.__new__(cls)
+        ledger._open(folder, mode="rwc")
+        is_new = not file.exists() or not file.stat().st_size
+        try:
+            ledger._begin(about)
+        except BaseException as error:
+            if not is_new:
+                ledger.close()
+                raise
+            ledger.forget()
+            if isinstance(error, StorageFailed):
+                raise StorageFailed(
+                    f"{folder}: no run was begun, as its disk cannot be written to: "
+                    f"{words_of(error.__cause__)}; make room there, or choose another --out"
+                ) from error
+            raise
+        return ledger
+
+    @classmethod
+    def check_vacant(cls, folder: Path) -> None:
+        """Raise RunExists, RunBusy or RunDamaged if `create` would; for who waits before that."""
+        try:
+            cls(folder).close()
+        except (RunBusy, RunDamaged):
+            raise
+        except UsageError:  # no run
+            return
+        raise _exists(folder)
+
+    def close(self) -> None:
+        """Release the file and the lock. What was committed is in the one file then."""
+        if self._wrote:
+            self._wrote = False
+            with suppress(sa.exc.SQLAlchemyError), self._engine.connect() as connection:
+                end_journal(connection)
+        self._engine.dispose()
+        self._lock.release()
+
+    def forget(self) -> None:
+        """Close, and remove what `create` made: nothing was played."""
+        self.close()
+        for file in self._folder.glob(f"{FILE}*"):
+            file.unlink()
+        with suppress(OSError):  # other files are not ours
+            (self._folder / LOCK).unlink()
+            self._folder.rmdir()
+
+    def name_agent(self, name: str) -> str:
+        """What the run's agent calls itself: the first one to come names it."""
+        self.note(AGENT_NAME, name)
+        return self.about[AGENT_NAME]
+
+    def note(self, name: str, value: str) -> None:
+        """An entry of `about`, unless there is one of that name."""
+        with self._transaction() as connection:
+            if name not in facts(connection, self._folder):
+                self._set(connection, {name: value})
+
+    def begin_session(self) -> int:
+        """A process starts to write; the key of its totals."""
+        with self._transaction() as connection:
+            session = int(facts(connection, self._folder).get(SESSIONS, "0")) + 1
+            self._set(connection, {SESSIONS: str(session), ENDED_EARLY: ""})
+            _insert(connection, tables.sessions, [_spent(session, Totals())])
+        return session
+
+    def record(self, tries: Sequence[Try], *, session: int, totals: Totals) -> None:
+        """Commit tries of units, all at once, with their actions, and what the session has spent.
+
+        Also with their rewards, where the outcomes hold any.
+        """
+        written = _Written()
+        for each in tries:
+            written.add(each)
+        with self._transaction() as connection:
+            written.insert(connection)
+            self._spend(connection, session, totals)
+
+    def end_session(self, ended_early: str | None) -> None:
+        """Nothing more is played; `ended_early` says why, where the plan wants more."""
+        with self._transaction() as connection:
+            self._set(connection, {ENDED_EARLY: ended_early or ""})
+
+    def spend(self, session: int, totals: Totals) -> None:
+        """Keep what a session has spent so far."""
+        with self._transaction() as connection:
+            self._spend(connection, session, totals)
+
+    def _open(self, folder: Path, *, mode: str) -> None:
+        self._folder = folder
+        self._wrote = False
+        self._lock = FileLock(folder / LOCK, mode=0o600)
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout as error:
+            raise RunBusy(f"{folder}: another process is writing to this run") from error
+        except (OSError, NotImplementedError) as error:
+            raise UsageError(f"{folder} cannot be written to: {error}") from error
+        self._engine = opened(folder, mode=mode)
+
+    def _begin(self, about: Mapping[str, str]) -> None:
+        (self._folder / FILE).touch(mode=0o600)  # SQLite's other files get the same rights
+        with told(self._folder), self._engine.connect() as connection:
+            names = set(sa.inspect(connection).get_table_names())
+        # A process that died while it began left tables, or none, without a row: no run yet.
+        if names - tables.TABLES.tables.keys():
+            raise damaged(self._folder, f"got the tables {', '.join(sorted(names))}")
+        self._begin_journal()
+        with self._transaction() as connection:
+            tables.TABLES.create_all(connection)
+            for table in (tables.about, tables.tries, tables.outcomes):
+                if connection.execute(sa.select(table)).first():
+                    raise _exists(self._folder)
+            known = {"format": str(FORMAT)} | dict(about)
+            known[DIGEST] = digests.of_facts(known)
+            _insert(connection, tables.about, [{"name": n, "value": v} for n, v in known.items()])
+
+    def _begin_journal(self) -> None:
+        self._wrote = True
+        with told(self._folder), self._engine.connect() as connection:
+            begin_journal(connection, self._folder)
+
+    def _reading(self) -> AbstractContextManager[sa.Connection]:
+        return _connected(self._engine, self._folder)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sa.Connection]:
+        with told(self._folder), uninterrupted(), self._engine.begin() as connection:
+            yield connection
+
+    def _set(self, connection: sa.Connection, new: dict[str, str]) -> None:
+        """Have `about` say something else, and its digest fit."""
+        known = facts(connection, self._folder) | new
+        for name, text in {**new, DIGEST: digests.of_facts(known)}.items():
+            row = sqlite.insert(tables.about).values(name=name, value=text)
+            connection.execute(row.on_conflict_do_update(["name"], set_={"value": text}))
+
+    @staticmethod
+    def _spend(connection: sa.Connection, session: int, totals: Totals) -> None:
+        of_session = sa.update(tables.sessions).where(tables.sessions.c.id == session)
+        connection.execute(of_session.values(_spent(session, totals)))
+
+
+class _Written:
+    """Rows of tries, as they are inserted."""
+
+    def __init__(self) -> None:
+        self._rows: dict[sa.Table, list[dict[str, object]]] = {
+            table: [] for table in (tables.outcomes, tables.actions, tables.rewards, tables.tries)
+        }
+
+    def add(self, each: Try) -> None:
+        """All of a try, and the digest of it."""
+        rows = [
+            self._add(each.attempt, outcome)
+            for outcome in sorted(each.outcomes, key=lambda outcome: outcome.order.k)
+        ]
+        unit = each.outcomes[0].order.unit
+        digest = digests.of_rows(row.values() for row in rows)
+        self._rows[tables.tries].append({"unit": unit, "attempt": each.attempt, "digest": digest})
+
+    def insert(self, connection: sa.Connection) -> None:
+        """Into their tables."""
+        for table, rows in self._rows.items():
+            if rows:
+                _insert(connection, table, rows)
+
+    def _add(self, attempt: int, outcome: Outcome) -> dict[str, object]:
+        key = {"unit": outcome.order.unit, "attempt": attempt, "k": outcome.order.k}
+        blobs = {tables.actions: zlib.compress(outcome.actions), tables.rewards: b""}
+        if outcome.rewards:
+            blobs[tables.rewards] = zlib.compress(outcome.rewards)
+        # As SQLite gives them back: a float where one is wanted, and no sign of zero.
+        row = key | {
+            "status": outcome.status,
+            "success": bool(outcome.success),
+            "return": float(outcome.return_) + 0.0,
+            "steps": outcome.steps,
+            "clipped": outcome.clipped,
+            "detail": outcome.detail,
+            "actions": digests.of_blob(blobs[tables.actions]),
+            "rewards": digests.of_blob(blobs[tables.rewards]),
+        }
+        self._rows[tables.outcomes].append(row)
+        for table, blob in blobs.items():
+            if blob:
+                self._rows[table].append(key | {"zlib": blob})
+        return row
+
+
+def _exists(folder: Path) -> RunExists:
+    return RunExists(
+        f"{folder} holds a run already: continue it with --resume {folder}, "
+        "or choose another folder"
+    )
+
+
+@contextmanager
+def _connected(engine: sa.Engine, folder: Path) -> Iterator[sa.Connection]:
+    with told(folder), engine.connect() as connection:
+        yield connection
+
+
+def _insert(
+    connection: sa.Connection, table: sa.Table, rows: Iterable[Mapping[str, object]]
+) -> None:
+    connection.execute(sa.insert(table), list(rows))
+
+
+def _spent(session: int, totals: Totals) -> dict[str, object]:
+    """The row of a session."""
+    wall_s, agent_s, environment_s = (
+        float(each) for each in (totals.wall_s, totals.agent_s, totals.environment_s)
+    )
+    values = (session, wall_s, agent_s, environment_s, totals.executed)
+    names = [column.name for column in tables.sessions.columns]
+    return dict(zip(names, (*values, digests.of_row(*values)), strict=True))

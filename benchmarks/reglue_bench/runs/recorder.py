@@ -1,0 +1,68 @@
+"""Commits what was played behind the play's back, so that it never waits for a disk."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from queue import Empty, Queue
+
+from glue_server import Outcome
+from reglue_bench.runs.ledger import Ledger, Totals, Try
+
+_MOST_WAITING = 256  # units; play waits for the disk beyond
+_PAUSE_S = 0.1  # between commits of fewer than half of them: each costs play some turns
+
+
+class Recorder:
+    """One session's writer: a unit is committed whole, with all that wait beside it.
+
+    A commit waits for the disk, which takes longer than an episode of an evaluation. A
+    process that dies loses the units of the commit under way and those of the last tenth of
+    a second, which are then played again.
+    """
+
+    def __init__(self, ledger: Ledger, session: int) -> None:
+        self._ledger = ledger
+        self._session = session
+        self._waiting: Queue[tuple[Try, Totals] | None] = Queue(_MOST_WAITING)
+        self._failure: BaseException | None = None
+        self._hurry = threading.Event()  # many wait, or it is closing: no pause
+        self._thread = threading.Thread(target=self._write, name="reglue-recorder", daemon=True)
+        self._thread.start()
+
+    def record(self, attempt: int, outcomes: Sequence[Outcome], totals: Totals) -> None:
+        """Have a try of a unit committed. Raises what went wrong with those before."""
+        if self._failure is not None:
+            raise self._failure
+        self._waiting.put((Try(attempt, outcomes), totals))
+        if self._waiting.qsize() > _MOST_WAITING // 2:
+            self._hurry.set()
+
+    def close(self) -> None:
+        """Wait until all is committed. Raises what went wrong."""
+        self._waiting.put(None)
+        self._hurry.set()
+        self._thread.join()
+        if self._failure is not None:
+            raise self._failure
+
+    def _write(self) -> None:
+        is_over = False
+        while not is_over:
+            batch = [self._waiting.get()]
+            while True:
+                try:
+                    batch.append(self._waiting.get_nowait())
+                except Empty:
+                    break
+            is_over = None in batch
+            asked = [each for each in batch if each is not None]
+            if asked and self._failure is None:  # after a failure the rest is taken and dropped
+                try:
+                    tries = [each for each, _ in asked]
+                    self._ledger.record(tries, session=self._session, totals=asked[-1][1])
+                except Exception as error:  # noqa: BLE001 - raised where the play can hear it
+                    self._failure = error
+            if not is_over:
+                self._hurry.wait(_PAUSE_S)
+                self._hurry.clear()

@@ -1,0 +1,139 @@
+"""A minute's rehearsal: a few short episodes, what would fail, and why."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from reglue.errors import UsageError
+from reglue_bench.evaluation import start
+from reglue_bench.plans.declared import WAIT
+from reglue_bench.plans.file import is_custom
+from reglue_bench.plans.names import make_plan, split_name
+from reglue_bench.plans.plan import Plan
+from reglue_bench.results.result import Result
+from reglue_bench.runs.ledger import LedgerReader, Row
+from reglue_bench.runs.run import Request
+from reglue_bench.settings import Settings
+from reglue_bench.terminal.observer import Watcher
+from reglue_bench.terminal.words import milliseconds
+
+HORIZON = 50  # steps: enough to see an agent start, step and end
+RUN = 300  # steps of an agent that learns online
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at. `passed` is None for a remark."""
+
+    passed: bool | None
+    what: str
+
+
+def shorten(settings: Settings) -> Settings:
+    """The same benchmark and agent: short episodes, each slot used twice, a wave, or two runs.
+
+    Raises UsageError for a benchmark that there is not.
+    """
+    procedure, environment = split_name(settings.benchmark)
+    if environment == WAIT:
+        raise UsageError(
+            f"got {settings.benchmark}, whose environment dials in: a rehearsal has one that is "
+            f"made here, such as {procedure}:file.py:Class; or run `reglue bench`, briefly"
+        )
+    short: dict[str, object] = {}
+    if not environment and not is_custom(settings.benchmark):
+        short |= {"episode_horizon": min(settings.episode_horizon, HORIZON)}
+    plan = make_plan(settings)
+    match plan.procedure:
+        case "meta-learning":
+            short |= {"num_evals": 1, "adaptation_episodes": 2, "evaluation_episodes": 1}
+        case "multi-task":
+            episodes = -(-2 * plan.slots // len(plan.variants))
+            short |= {"slots": plan.slots, "num_episodes": episodes}
+        case _:  # counted in steps, since an agent that knows nothing may play long episodes
+            short |= {"runs": 2, "steps": RUN}
+    return settings.model_copy(update=short)
+
+
+def rehearse(settings: Settings, watcher: Watcher) -> list[Check]:
+    """Play the shortened plan twice, each in a fresh run, and look at both.
+
+    Raises UsageError for a benchmark or agent that cannot be had.
+    """
+    short = shorten(settings)
+    plan = make_plan(short, watcher.drawing)
+    first, rows = _play(short, plan, watcher)
+    checks = _faults(first, rows)
+    if any(check.passed is False for check in checks):
+        return checks
+    _, again = _play(short, plan, watcher)
+    checks.append(_repeatable(rows, again))
+    checks.append(_bounds(first))
+    checks.append(_speed(first, settings.step_timeout))
+    return checks
+
+
+def _play(settings: Settings, plan: Plan, watcher: Watcher) -> tuple[Result, list[Row]]:
+    with tempfile.TemporaryDirectory(prefix="reglue-try-") as folder:
+        result = start(Path(folder), Request(settings, plan), watcher)
+        with LedgerReader(Path(folder)) as ledger:
+            return result, list(ledger.rows())
+
+
+def _faults(result: Result, rows: Sequence[Row]) -> list[Check]:
+    if result.agent.name == "nobody":
+        checks = []
+    else:
+        checks = [Check(True, f"{result.agent.name} joined and was told the task")]
+    if result.ended_early is not None:
+        checks.append(Check(False, f"{result.ended_early.status}: {result.ended_early.what}"))
+    details = Counter((row.status, row.detail) for row in rows if row.status != "ok")
+    ended = result.ended_early.what if result.ended_early else ""
+    checks += [
+        Check(False, f"{count} episodes ended as {status}: {detail}")
+        for (status, detail), count in details.most_common(5)
+        if not ended.startswith(detail)
+    ]
+    if not details and result.complete:
+        checks.append(Check(True, _played(result, rows)))
+        if result.online is not None and not any(row.k for row in rows):
+            what = f"no episode ended within {RUN} steps, so agent_end was not rehearsed"
+            checks.append(Check(None, what))
+    return checks
+
+
+def _played(result: Result, rows: Sequence[Row]) -> str:
+    if result.online is not None:
+        return f"learned in {len(result.online.runs)} short runs, {len(rows)} episodes in all"
+    return f"played {len(rows)} short episodes, {result.slots} at once"
+
+
+def _repeatable(rows: Sequence[Row], again: Sequence[Row]) -> Check:
+    if [(row.return_, row.steps) for row in rows] == [(row.return_, row.steps) for row in again]:
+        return Check(True, "a second run gave the same episodes to the bit")
+    return Check(
+        None,
+        "a second run gave other episodes: the agent has chance of its own; draw it from "
+        "starts.seeds, and a run can be repeated",
+    )
+
+
+def _bounds(result: Result) -> Check:
+    share = result.clipped_steps / max(result.steps.counted, 1)
+    if not share:
+        return Check(True, "every action lay within its bounds")
+    return Check(None, f"{share:.0%} of the actions lay out of bounds and were clipped")
+
+
+def _speed(result: Result, limit_s: float) -> Check:
+    turns = max(result.steps.counted / result.slots, 1)
+    turn_s = result.seconds.agent / turns
+    return Check(
+        turn_s < limit_s / 2,
+        f"about {milliseconds(turn_s)} a turn of {result.slots} slots, starting up included "
+        f"(--step-timeout is {limit_s:g} s)",
+    )

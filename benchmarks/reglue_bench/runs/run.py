@@ -1,0 +1,308 @@
+"""A run: a plan, an agent and a ledger brought together until every unit is played."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from glue_server import Outcome, Pool
+from glue_server.processes.interrupts import interruptible, uninterrupted
+from reglue.errors import AgentFault, EnvironmentFault, PlanDiffers
+from reglue.tools.loading import checkpoint_sha256
+from reglue_bench.plans.declared import check_declared, is_remote
+from reglue_bench.plans.keys import PUBLIC, Submission, cell_key
+from reglue_bench.plans.plan import Plan, difference
+from reglue_bench.plans.suites import suite_of
+from reglue_bench.procedures import Procedure, Todo, Todos, procedure_of
+from reglue_bench.results.read_run import score_of
+from reglue_bench.results.result import Ending, Result
+from reglue_bench.runs.agent_code import agent_code
+from reglue_bench.runs.agent_pool import Stage
+from reglue_bench.runs.agents import AgentHost, ObjectHost, served_host
+from reglue_bench.runs.ledger import AGENT_NAME, ISOLATION, Ledger, Totals
+from reglue_bench.runs.peers import Partners
+from reglue_bench.runs.pools import LentPool, make_pool
+from reglue_bench.runs.recorder import Recorder
+from reglue_bench.runs.trust import SIGNATURE, signature
+from reglue_bench.runs.versions import versions
+from reglue_bench.settings import Settings
+from reglue_bench.terminal.observer import Begun, Watcher
+
+WORKER_LOG = "workers.log"
+
+_AGENT_FILE = "agent file "  # begins entries of `about`: the files that the agent is written in
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is to be carried out: settings, their plan, and an agent object if there is one.
+
+    `entrant` is the name of its agent in a bake-off, in which each has a chance of its own.
+    `partners` are those that have come already; they are let go when the run is over.
+    `pool` has the plan's environments, and is left to whom it belongs.
+    """
+
+    settings: Settings
+    plan: Plan
+    agent: object | None = None
+    entrant: str = ""
+    retry_faults: bool = False
+    partners: Partners | None = None
+    pool: Pool | None = None
+
+
+def begin(folder: Path, request: Request) -> Ledger:
+    """A new ledger in `folder`. Raises RunExists, NotAnAgent (no such checkpoint)."""
+    plan, secret = request.plan, request.settings.secret
+    own = Submission.new(plan.seed, secret, request.entrant)
+    cells = None if plan.cells == PUBLIC else cell_key(secret)
+    # The secret itself is kept as the keys that were made of it, and nowhere else.
+    settings_text = request.settings.without_secrets().model_dump_json()
+    plan_text = replace(plan, order_key=own.order.hex()).to_json()
+    return Ledger.create(
+        folder,
+        {
+            "settings": settings_text,
+            "plan": plan_text,
+            SIGNATURE: signature(plan_text, settings_text),
+            "secret": own.starts.hex(),
+            "cell key": "" if cells is None else cells.hex(),
+            "submission": own.nonce,
+            **_agent_facts(request.settings),
+            **{f"version {name}": version for name, version in _versions(request).items()},
+        },
+    )
+
+
+def kept_cell_key(about: Mapping[str, str]) -> bytes | None:
+    """The key of a run's cells, of what its ledger was begun with."""
+    return bytes.fromhex(about.get("cell key", "")) or None
+
+
+def check_same(ledger: Ledger, request: Request) -> None:
+    """Raise PlanDiffers, naming each difference, unless `request` continues the run."""
+    about = ledger.about
+    lines = difference(Plan.from_json(about["plan"]), request.plan)
+    now = _agent_facts(request.settings) | {
+        f"version {n}": v for n, v in _versions(request).items()
+    }
+    compared = now.keys() | {name for name in about if name.startswith(("agent ", "version "))}
+    new = {name for name in now.keys() - about.keys() if name.startswith(_AGENT_FILE)}
+    for name in sorted(compared - new - {AGENT_NAME}):
+        before, after = about.get(name, "none"), now.get(name, "none")
+        if before != after:
+            way_out = " (changed code wants a run of its own)" * name.startswith(_AGENT_FILE)
+            lines.append(f"{name}: {before} before, {after} now{way_out}")
+    if lines and Plan.from_json(about["plan"]).cells != request.plan.cells:
+        lines.append("a run goes on with the --secret (REGLUE_SECRET) that it was begun with")
+    if lines:
+        raise PlanDiffers("this run was begun otherwise; " + "; ".join(lines))
+
+
+def carry_out(folder: Path, ledger: Ledger, request: Request, watcher: Watcher) -> Result:
+    """Play what is left of a run, and score it; writes result.json.
+
+    An agent's fault, an environment's that cannot be mended, and Ctrl-C end it early:
+    the result says so, and what was finished is kept. A Ctrl-C after the play is raised when
+    all is done.
+    """
+    began = time.perf_counter()
+    # The ledger's plan has the run's own order of trials.
+    request = replace(request, plan=Plan.from_json(ledger.about["plan"]))
+    with uninterrupted():
+        session = _Session(folder, ledger, request, watcher, began)
+        try:
+            # Before anybody is let go: who does not leave keeps no result back.
+            return conclude(folder, ledger, session.play())
+        finally:
+            session.close()
+
+
+def conclude(folder: Path, ledger: Ledger, ending: Ending | None) -> Result:
+    """Score what there is of a run; writes result.json."""
+    with uninterrupted(then_raise=False):
+        ledger.end_session(None if ending is None else ending.model_dump_json())
+        result = score_of(ledger)
+        result.write(folder)
+    return result
+
+
+def _versions(request: Request) -> dict[str, str]:
+    return versions(suite_of(request.plan, request.settings))
+
+
+class _Session:
+    """One process's part of a run."""
+
+    def __init__(
+        self, folder: Path, ledger: Ledger, request: Request, watcher: Watcher, began: float
+    ) -> None:
+        self._folder = folder
+        self._ledger = ledger
+        self._request = request
+        self._watcher = watcher
+        self._began = began
+        self._session = ledger.begin_session()
+        for name, digest in _files(request.settings).items():  # also of one that came late
+            ledger.note(name, digest)
+        self._procedure = procedure_of(request.plan)
+        self._farewell = "the run is over, thank you"
+        self._partners = request.partners or Partners(
+            request.settings, watcher.say, environment=is_remote(request.plan)
+        )
+        self._stage = Stage(
+            self._make_host,
+            self._make_pool,
+            admit=self._admit,
+            timeouts=request.settings.timeouts,
+            say=watcher.say,
+        )
+
+    def play(self) -> Ending | None:
+        """Play what is left to be played; how it ended if that was early."""
+        todo = _todo(self._ledger, self._procedure, retry_faults=self._request.retry_faults)
+        if not todo:
+            return None
+        recorder = Recorder(self._ledger, self._session)
+        try:
+            if interruptible(lambda: self._play(todo, recorder)):
+                self._farewell = "the run was interrupted"
+                return Ending(status="interrupted", what="interrupted; --resume continues it")
+        except AgentFault as fault:
+            self._farewell = f"the run ended early, {fault.status}: {fault}"
+            return Ending(status=fault.status, what=self._stage.explain(fault))
+        except EnvironmentFault as fault:
+            self._farewell = "the run ended early: its environment failed"
+            return Ending(status=fault.status, what=str(fault))
+        finally:
+            with contextlib.ExitStack() as closing:
+                closing.callback(lambda: self._ledger.spend(self._session, self._totals()))
+                closing.callback(recorder.close)
+                closing.callback(self._watcher.end)
+        return None
+
+    def close(self) -> None:
+        """Let the agent and the environments go, and stop listening."""
+        with contextlib.ExitStack() as closing:
+            closing.callback(self._partners.close)
+            closing.callback(self._stage.close, self._farewell)
+
+    def _make_host(self) -> AgentHost:
+        host = self._new_host()
+        self._ledger.note(f"{ISOLATION}{host.isolation}", "")
+        return host
+
+    def _new_host(self) -> AgentHost:
+        if self._request.agent is not None:
+            return ObjectHost(self._request.agent)
+        return served_host(
+            self._request.settings,
+            self._folder,
+            server=self._partners.server,
+            announce=self._watcher.say,
+            invited=self._partners.invited,
+        )
+
+    def _make_pool(self) -> Pool:
+        plan, settings = self._request.plan, self._request.settings
+        if is_remote(plan):
+            remote = self._partners.pool(plan.slots, plan.procedure)
+            check_declared(plan, remote.declared)
+            return remote
+        if self._request.pool is not None:
+            return LentPool(self._request.pool)
+        return pool_of(plan, settings, self._folder / WORKER_LOG)
+
+    def _admit(self, name: str) -> None:
+        if (named := self._ledger.name_agent(name)) != name:
+            raise PlanDiffers(f"this run is {named}'s; {name} needs one of its own (--out)")
+
+    def _play(self, todo: Todos, recorder: Recorder) -> None:
+        plan = self._request.plan
+        self._stage.open()
+        self._watcher.begin(
+            Begun(
+                plan,
+                left=todo.units,
+                executed=lambda: self._stage.executed,
+            )
+        )
+        about = self._ledger.about
+        starts, cells = bytes.fromhex(about["secret"]), kept_cell_key(about)
+        self._procedure.play(
+            self._stage,
+            todo,
+            order=lambda unit, cell: plan.order(unit, cell, starts, cells),
+            record=partial(self._record, recorder),
+            watch=self._watcher.outcome,
+        )
+
+    def _record(self, recorder: Recorder, played: Todo, outcomes: Sequence[Outcome]) -> None:
+        kept = outcomes
+        if not self._procedure.keeps_rewards:
+            kept = [replace(outcome, rewards=b"") for outcome in outcomes]
+        recorder.record(played.attempt, kept, self._totals())
+
+    def _totals(self) -> Totals:
+        return Totals(
+            wall_s=time.perf_counter() - self._began,
+            agent_s=self._stage.spent.agent_s,
+            environment_s=self._stage.spent.environment_s,
+            executed=self._stage.executed,
+        )
+
+
+def pool_of(plan: Plan, settings: Settings, log_file: Path) -> Pool:
+    """New environments of a plan, made here. Raises UsageError."""
+    workers = settings.workers
+    if workers is None and plan.procedure == "online":
+        workers = 0  # a run's only episode gains nothing elsewhere but a hop a step
+    suite = suite_of(plan, settings)
+    return make_pool(
+        suite,
+        plan.slots,
+        workers=workers,
+        log_file=log_file,
+        timeout_s=settings.environment_timeout,
+    )
+
+
+def _todo(ledger: Ledger, procedure: Procedure, *, retry_faults: bool) -> Todos:
+    """Units without a row; with `retry_faults` also those in which somebody failed."""
+    tries = array("i", [-1]) * procedure.units
+    again = bytearray(procedure.units)  # a flag each
+    for row in ledger.rows():
+        tries[row.unit] = row.attempt
+        again[row.unit] |= retry_faults and row.status != "ok"
+    units = array("I", (unit for unit, last in enumerate(tries) if last < 0 or again[unit]))
+    return Todos(units, array("I", (tries[unit] + 1 for unit in units)))
+
+
+def _agent_facts(settings: Settings) -> dict[str, str]:
+    """What makes the agent this one and no other, as far as the command line tells."""
+    facts = {
+        "agent program": settings.agent_cmd or settings.agent,
+        "agent arguments": json.dumps(settings.agent_args, sort_keys=True),
+        "agent label": settings.label,
+        "agent training seed": settings.training_seed,
+        "agent checkpoint": checkpoint_sha256(_absolute(settings)),
+    }
+    return {n: str(value) for n, value in facts.items() if value is not None} | _files(settings)
+
+
+def _files(settings: Settings) -> dict[str, str]:
+    return {_AGENT_FILE + name: digest for name, digest in agent_code(settings).items()}
+
+
+def _absolute(settings: Settings) -> dict[str, str]:
+    """The arguments with `checkpoint` as a path that holds from any folder."""
+    named = settings.agent_args.get("checkpoint")
+    if named is None:
+        return settings.agent_args
+    return settings.agent_args | {"checkpoint": str(Path(settings.directory) / named)}

@@ -1,0 +1,141 @@
+"""Whether what a run's folder names may be imported and run here.
+
+A folder may come from anywhere. Reglue's own environments, and ids of Gymnasium that import
+nothing, are made of any plan. All else is somebody's code: it is run only where the folder's
+run was begun by this user, on this machine, or where people say that they trust it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import re
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from env_adapters.cache import cache_folder
+from env_adapters.suites import BUILT_IN
+from reglue.errors import NotTrusted
+from reglue.examples import EXAMPLES
+from reglue_bench.plans.declared import WAIT
+from reglue_bench.procedures import PARAMETERS
+from reglue_bench.settings import AGENT_WAIT, Settings
+
+SIGNATURE = "signature"
+"""Entry of a ledger's `about`."""
+
+_FACTORIES = {suite.factory for suite in BUILT_IN.values()} | {
+    "env_adapters.composed:Composed",
+    "env_adapters.curricula.suite:Schedule",
+    "env_adapters.metaworld:MetaWorld",
+    WAIT,
+}
+_WORDS = r"(env_adapters\.\w+:Reglue/)?(?![/~])[^:.\\]*"  # no module but ours, and no file
+_ENVIRONMENT = re.compile(rf"((gymnasium|arcade|M[TL]\d*):)?{_WORDS}")  # by name
+_VALUE = re.compile(_WORDS)  # of anything else: an id of Gymnasium imports what is before a colon
+_KEY = "signing.key"
+_KEY_BYTES = 32
+
+
+def signature(plan: str, settings: str) -> str:
+    """That a run was begun here, by this user; empty where no key can be kept."""
+    key = _signing_key()
+    text = json.dumps([plan, settings]).encode()
+    return "" if key is None else hmac.new(key, text, hashlib.sha256).hexdigest()
+
+
+def check_trusted(folder: Path, about: Mapping[str, str], *, trust_code: bool) -> None:
+    """Raise NotTrusted if making the environment of a run in `folder` runs somebody's code."""
+    _check(folder, about, foreign_suite(about["plan"]), trust_code=trust_code)
+
+
+def check_resumable(
+    folder: Path, about: Mapping[str, str], *, new_agent: bool, trust_code: bool
+) -> None:
+    """As `check_trusted`, of all that going on with the run would run: also its agent, but
+    for a new one that is named now.
+    """
+    settings = Settings.model_validate_json(about["settings"])
+    # The plan may be made again, of what the settings name.
+    procedure, _, environment = settings.benchmark.partition(":")
+    named = environment if procedure in PARAMETERS else settings.benchmark
+    found = [*foreign_suite(about["plan"]), *foreign([named, settings.environment_args])]
+    if not new_agent:
+        found += [settings.agent_cmd] if settings.agent_cmd else []
+        if settings.agent and settings.agent not in {*EXAMPLES, AGENT_WAIT}:
+            found.append(settings.agent)
+    _check(folder, about, found, trust_code=trust_code)
+
+
+def foreign(named: Any) -> Iterator[str]:
+    """What in a value of JSON names a module or a file, and is not Reglue's.
+
+    A string is an environment's name, but in a dict where its key is not `env`.
+    """
+    match named:
+        case str():
+            if not _ENVIRONMENT.fullmatch(named):
+                yield named
+        case list() | tuple():
+            for each in named:
+                yield from foreign(each)
+        case dict():
+            for key, each in named.items():
+                if key == "factory":
+                    yield from () if str(each) in _FACTORIES else (str(each),)
+                elif isinstance(each, str) and key != "env":
+                    yield from () if _VALUE.fullmatch(each) else (each,)
+                else:
+                    yield from foreign(each)
+
+
+def foreign_suite(plan: str) -> Iterator[str]:
+    """`foreign` of the suite of a plan, as JSON."""
+    return foreign(json.loads(plan)["suite"])
+
+
+def _check(folder: Path, about: Mapping[str, str], found: Any, *, trust_code: bool) -> None:
+    named = list(dict.fromkeys(found))
+    if not named or trust_code or _is_signed(about):
+        return
+    told = ", ".join(map(repr, named[:5])) + ", …" * (len(named) > 5)
+    raise NotTrusted(
+        f"{folder} was not begun here by this user, and names code or files that would be run or "
+        f"read: {told}; give --trust-code if you know what they do and trust who made the folder"
+    )
+
+
+def _is_signed(about: Mapping[str, str]) -> bool:
+    wanted, given = signature(about["plan"], about["settings"]), about.get(SIGNATURE, "")
+    return bool(wanted) and hmac.compare_digest(given.encode(), wanted.encode())
+
+
+def _signing_key() -> bytes | None:
+    """This user's, made at first; None where it cannot be kept."""
+    folder = cache_folder()
+    if folder is None:
+        return None
+    path = folder / _KEY
+    with suppress(OSError):
+        if not path.exists():
+            _make_key(path)
+        key = path.read_bytes()
+        return key if len(key) == _KEY_BYTES else None
+    return None
+
+
+def _make_key(path: Path) -> None:
+    """Whole or not at all; the first of several processes makes it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f"{_KEY}.{secrets.token_hex(8)}")
+    draft.touch(0o600, exist_ok=False)
+    draft.write_bytes(secrets.token_bytes(_KEY_BYTES))
+    try:
+        with suppress(FileExistsError):
+            path.hardlink_to(draft)
+    finally:
+        draft.unlink()

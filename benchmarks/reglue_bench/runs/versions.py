@@ -1,0 +1,41 @@
+"""What a run's bits depend on besides its plan."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from contextlib import suppress
+from importlib import metadata
+
+from env_adapters import SuiteName
+from env_adapters.metaworld.proof import digest
+from reglue_bench.plans.parameters import METAWORLD
+from reglue_bench.plans.suites import files, texts
+
+_PACKAGES = ("reglue", "numpy", "gymnasium", "metaworld", "mujoco")
+_OF_SOME = ("scipy", "ale-py", "gymnasium-robotics", "shimmy", "dm-control", "box2d", "box2d-py")
+
+
+def versions(suite: SuiteName) -> dict[str, str]:
+    """Of Python, of the machine's kind, and of the packages that episodes pass through.
+
+    Of packages that some environments need, those that are installed.
+
+    Also of the files that hold its environments, if there are any: the start of the SHA-256
+    of all of them, one after another. For Meta-World, the same of its package's sources.
+    """
+    found = {"python": platform.python_version(), "machine": platform.machine()}
+    for package in _PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            found[package] = "not installed"
+    for package in _OF_SOME:
+        with suppress(metadata.PackageNotFoundError):
+            found[package] = metadata.version(package)
+    if METAWORLD in texts(suite):
+        found["metaworld sources"] = digest()[:16]
+    if own := files(suite):
+        code = b"".join(file.read_bytes() for file in own)
+        found["environment"] = hashlib.sha256(code).hexdigest()[:16]
+    return found

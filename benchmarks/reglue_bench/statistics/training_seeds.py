@@ -1,0 +1,214 @@
+"""Several runs of one agent that differ in their training seed alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from reglue.errors import UsageError
+from reglue_bench.results.result import Interval, Result
+from reglue_bench.statistics.differences import Inference, of_mean
+from reglue_bench.statistics.paired import Difference, over_all_pairs
+from reglue_bench.statistics.success import FloatArray, paired_goal_success, same_plan
+
+RESAMPLES = 10_000
+THRESHOLDS = 51
+LEAST_SEEDS = 5  # of fewer there is no interval
+LEAST_GOALS = 5  # of a task; of fewer, rates of drawn goals are unlike those of others
+TINY = 1e-9  # so that a rate of 0.98, however rounded, is not above 0.98
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingSeeds:
+    """An agent's success over its training seeds; rates and intervals are 0 to 1."""
+
+    seeds: tuple[int | None, ...]
+    rates: FloatArray  # (seeds, tasks)
+    mean: float
+    mean_interval95: Interval | None  # None, as all of them, where there is too little to tell
+    iqm: float  # interquartile mean of `rates`
+    iqm_interval95: Interval | None
+    thresholds: FloatArray  # (thresholds,)
+    profile: FloatArray  # (thresholds,): share of `rates` above the threshold
+    profile_intervals95: tuple[FloatArray, FloatArray] | None  # (thresholds,) each, pointwise
+
+
+def over_training_seeds(results: Sequence[Result], *, rng: np.random.Generator) -> TrainingSeeds:
+    """Mean, interquartile mean and performance profile with their intervals.
+
+    Intervals allow for other seeds and other goals of the same tasks. None below five seeds,
+    or where nothing varies; of IQM and profile also none where a task has fewer than five goals.
+    IQM and profile: Agarwal et al. 2021, sections 4.2 and 4.3, over seeds × tasks.
+    Raises UsageError for fewer than two runs or runs of different plans.
+    """
+    if len(results) < 2 or not same_plan(results):
+        raise UsageError("training seeds are compared over two runs or more of one plan")
+    success = list(paired_goal_success(results).values())
+    rates = np.stack([each.mean(axis=1) for each in success], axis=1)
+    thresholds = np.linspace(0, 1, THRESHOLDS)
+    found = TrainingSeeds(
+        seeds=tuple(result.agent.training_seed for result in results),
+        rates=rates,
+        mean=float(rates.mean()),
+        mean_interval95=over_seeds([success], lowest=0).interval95,
+        iqm=float(iqm(rates[None])[0]),
+        iqm_interval95=None,
+        thresholds=thresholds,
+        profile=profiles(rates[None], thresholds)[0],
+        profile_intervals95=None,
+    )
+    if found.mean_interval95 is None or min(each.shape[1] for each in success) < LEAST_GOALS:
+        return found
+    drawn = resampled(success, rng=rng)
+    low, high = interval_of(lambda rates: iqm(rates)[:, None], success, drawn)
+    return replace(
+        found,
+        iqm_interval95=(float(low[0]), float(high[0])),
+        profile_intervals95=interval_of(lambda rates: profiles(rates, thresholds), success, drawn),
+    )
+
+
+def compare_agents(agent: Sequence[Result], reference: Sequence[Result]) -> Difference:
+    """`agent` minus `reference`, in mean success, each of several training seeds.
+
+    The seeds of either are its own, the goals the same: what a goal adds to both cancels. The
+    probability of improvement is over all pairs of a seed of one and a seed of the other, the
+    mean over tasks (Agarwal et al. 2021, section 4.3). No interval below five seeds of either,
+    or where nothing varies. Raises UsageError for runs of different plans.
+    """
+    if not agent or not reference or not same_plan([*agent, *reference]):
+        raise UsageError("agents are compared over training seeds on one plan")
+    together = paired_goal_success([*agent, *reference]).values()
+    split = len(agent)
+    success = [each[:split] for each in together], [each[split:] for each in together]
+    one, other = (np.stack([each.mean(axis=1) for each in of], axis=1) for of in success)
+    fewest = min(len(one), len(other))
+    found = over_seeds(success, lowest=-1)
+    return Difference(
+        difference=float(one.mean() - other.mean()),
+        interval95=found.interval95,
+        probability_of_improvement=float(
+            np.mean([over_all_pairs(*pair) for pair in zip(one.T, other.T, strict=True)])
+        ),
+        p_value=found.p_value,
+        p_holm=found.p_value,
+        pairs=fewest,
+        unlike=fewest if np.sort(one, axis=0).tolist() != np.sort(other, axis=0).tolist() else 0,
+    )
+
+
+def over_seeds(agents: Sequence[Sequence[FloatArray]], *, lowest: float) -> Inference:
+    """Student's, of the mean success of one agent, or the first agent's minus the second's.
+
+    `agents` holds for each agent its tasks' success, shape (seeds, goals). The interval ends at
+    `lowest` and 1, and there is none below five seeds or where nothing varies.
+    """
+    if min(len(success[0]) for success in agents) < LEAST_SEEDS:
+        return Inference()
+    error, degrees = _error_of_mean(agents)
+    if error <= TINY:
+        return Inference()
+    mean = float(np.subtract.reduce([np.mean([t.mean() for t in tasks]) for tasks in agents]))
+    found = of_mean(mean, error=error, degrees=degrees)
+    assert found.interval95 is not None
+    low, high = found.interval95
+    return replace(found, interval95=(max(lowest, low), min(1.0, high)))
+
+
+def _error_of_mean(agents: Sequence[Sequence[FloatArray]]) -> tuple[float, float]:
+    """The standard error of what `over_seeds` judges, and its degrees of freedom.
+
+    Seeds and goals are crossed and random, tasks fixed: the variance between seeds' means, plus
+    that between goals' means, less the residual's, which is in both (Searle, Casella & McCulloch
+    1992, "Variance components", chapter 4). Not less than the seeds' alone. The degrees of
+    freedom are Satterthwaite's (1946, Biometrics Bulletin 2:110).
+    """
+    seeds = [
+        np.mean([each.mean(axis=1) for each in success], axis=0).var(ddof=1) / len(success[0])
+        for success in agents
+    ]
+    weight = 1 / len(agents[0]) ** 2  # of a task, in the variance of the mean over tasks
+    goals, residuals = [], []
+    for of_task in zip(*agents, strict=True):
+        n = of_task[0].shape[1]
+        if n > 1:  # one goal does not say how goals vary
+            means = np.subtract.reduce([each.mean(axis=0) for each in of_task])
+            goals.append((weight * means.var(ddof=1) / n, n - 1))
+            residuals += [weight * _residual(each) / each.size for each in of_task]
+    parts = [(square, len(of[0]) - 1) for square, of in zip(seeds, agents, strict=True)]
+    more = sum(square for square, _ in goals) - sum(residuals)
+    if more > 0:
+        parts += goals
+    variance = sum(seeds) + max(0.0, more)
+    if variance <= 0:
+        return 0.0, 1.0
+    return math.sqrt(variance), variance**2 / sum(square**2 / n for square, n in parts)
+
+
+def _residual(success: FloatArray) -> float:
+    """The mean square of what neither seed nor goal explains, of shape (seeds, goals)."""
+    seeds, goals = success.shape
+    explained = success.mean(axis=1, keepdims=True) + success.mean(axis=0) - success.mean()
+    square = float(((success - explained) ** 2).sum())
+    return square / float((seeds - 1) * (goals - 1))
+
+
+def resampled(
+    success: Sequence[FloatArray], *, rng: np.random.Generator, resamples: int = RESAMPLES
+) -> FloatArray:
+    """Rates, shape (resamples, seeds, tasks), from success of shape (seeds, goals) a task.
+
+    Draws seeds with replacement, then goals within each task, the same for all seeds: goals of
+    its own for each would hide that a hard goal is hard for all (Owen 2007, "The pigeonhole
+    bootstrap", Annals of Applied Statistics 1:386).
+    """
+    runs = success[0].shape[0]
+    seeds = rng.integers(runs, size=(resamples, runs))
+    rates = np.empty((resamples, runs, len(success)))
+    for task, each in enumerate(success):
+        n = each.shape[1]
+        alike, goals = np.unique(each, axis=1, return_counts=True)  # goals that went alike
+        drawn = rng.multinomial(n, goals / n, size=resamples)
+        rates[:, :, task] = np.take_along_axis(drawn @ alike.T / n, seeds, axis=1)
+    return rates
+
+
+def iqm(rates: FloatArray) -> FloatArray:
+    """The mean of the middle half, shape (n,), of rates of shape (n, seeds, tasks)."""
+    # Here, since importing scipy.stats takes a second.
+    from scipy.stats import trim_mean
+
+    return np.asarray(trim_mean(rates.reshape(len(rates), -1), 0.25, axis=1), np.float64)
+
+
+def profiles(rates: FloatArray, thresholds: FloatArray) -> FloatArray:
+    """The share of rates above each threshold, shape (n, thresholds), of (n, seeds, tasks)."""
+    return np.stack([(rates > each + TINY).mean(axis=(1, 2)) for each in thresholds], axis=1)
+
+
+def interval_of(
+    statistic: Callable[[FloatArray], FloatArray],
+    success: Sequence[FloatArray],
+    drawn: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Ends of 95 % intervals, shape (k,) each, of a statistic of `resampled` rates.
+
+    `statistic` maps rates of shape (n, seeds, tasks) to (n, k), each 0 to 1. Resamples vary too
+    much: they count the residual's variance with the seeds', with the goals' and by itself. So
+    their deviations from the estimate are scaled, until their mean has the right standard error.
+    The ends are percentiles, expanded so that they allow for few seeds as Student's t does
+    (Hesterberg 2015, The American Statistician 69:371).
+    """
+    # Here, since importing scipy takes a while and most commands need none of it.
+    from scipy.special import ndtr, stdtrit
+
+    error, degrees = _error_of_mean([success])
+    shrink = error / drawn.mean(axis=(1, 2)).std()
+    estimate = statistic(np.stack([each.mean(axis=1) for each in success], axis=1)[None])[0]
+    below = ndtr(stdtrit(degrees, 0.025))
+    ends = np.quantile(statistic(drawn), [below, 1 - below], axis=0)
+    low, high = np.clip(estimate + shrink * (ends - estimate), 0, 1)
+    return low, high

@@ -1,0 +1,61 @@
+"""What can be watched while a run goes on."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from glue_server import Outcome
+from reglue_bench.plans.plan import Plan
+
+log = logging.getLogger("reglue")
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A run that is about to play."""
+
+    plan: Plan
+    left: Sequence[int]  # units that are to be played, in their order
+    executed: Callable[[], int]  # environment steps simulated so far in this session
+
+
+class Watcher(Protocol):
+    """Somebody who looks on. Nothing that it does changes a row."""
+
+    def say(self, text: str) -> None:
+        """Something for people to know."""
+
+    def drawing(self, done: int, total: int) -> None:
+        """Goals of `done` of `total` tasks are drawn."""
+
+    def begin(self, begun: Begun) -> None:
+        """Play starts."""
+
+    def outcome(self, outcome: Outcome, phase: str) -> None:
+        """An episode is over."""
+
+    def end(self) -> None:
+        """Play is over, however it ended."""
+
+
+class Unwatched:
+    """Nobody looks on; what people must know, such as how to join, goes to the log."""
+
+    def say(self, text: str) -> None:
+        """Log it."""
+        log.warning("%s", text)
+
+    def drawing(self, done: int, total: int) -> None:
+        """Not seen."""
+
+    def begin(self, begun: Begun) -> None:
+        """Not seen."""
+
+    def outcome(self, outcome: Outcome, phase: str) -> None:
+        """Not seen."""
+
+    def end(self) -> None:
+        """Not seen."""

@@ -1,0 +1,115 @@
+"""Shows a run while it goes on: a live display on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from glue_server import Outcome
+from reglue_bench.terminal.observer import Begun, Watcher
+from reglue_bench.terminal.tally import Tally, tally_of
+
+_LINE_EVERY_S = 10.0
+
+
+def watcher(console: Console) -> Watcher:
+    """The display that fits where the output goes."""
+    return Display(console) if console.is_terminal else Lines(console)
+
+
+class Lines:
+    """A line every few seconds."""
+
+    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+        self._console = console
+        self._clock = clock
+        self._tally: Tally | None = None
+        self._last = clock()
+
+    def say(self, text: str) -> None:
+        """Print it."""
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def drawing(self, done: int, total: int) -> None:
+        """A line at the end."""
+        if done == total:
+            self.say(f"drew the goals of {total} task{'s' * (total > 1)}")
+
+    def begin(self, begun: Begun) -> None:
+        """A line that names the run."""
+        self._tally = tally = tally_of(begun, self._clock)
+        self.say(f"{tally.title}: {tally.done} of {tally.total} {tally.counted_in} are done")
+
+    def outcome(self, outcome: Outcome, phase: str) -> None:
+        """A line now and then."""
+        assert self._tally is not None
+        self._tally.take(outcome, phase)
+        if self._clock() - self._last >= _LINE_EVERY_S:
+            self._last = self._clock()
+            self.say(self._tally.line())
+
+    def end(self) -> None:
+        """A last line."""
+        if self._tally is not None:
+            self.say(self._tally.line())
+
+
+class Display:
+    """A bar, the rates, and success of each task or returns of the last runs."""
+
+    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+        self._console = console
+        self._clock = clock
+        self._tally: Tally | None = None
+        self._drawn = (0, 0)
+        self._live = Live(
+            console=console, get_renderable=self._view, refresh_per_second=4, transient=True
+        )
+
+    def say(self, text: str) -> None:
+        """Print it above the display."""
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def drawing(self, done: int, total: int) -> None:
+        """A bar of its own, until all are drawn."""
+        self._drawn = (done, total)
+        if not self._live.is_started:
+            self._live.start()
+        if done == total:
+            self._live.stop()
+
+    def begin(self, begun: Begun) -> None:
+        """Show the display."""
+        self._tally = tally_of(begun, self._clock)
+        self._live = Live(console=self._console, get_renderable=self._view, refresh_per_second=4)
+        self._live.start()
+
+    def outcome(self, outcome: Outcome, phase: str) -> None:
+        """Count it; the display looks by itself."""
+        assert self._tally is not None
+        self._tally.take(outcome, phase)
+
+    def end(self) -> None:
+        """Leave the last state standing."""
+        self._live.stop()
+
+    def _view(self) -> RenderableType:
+        if self._tally is None:
+            done, total = self._drawn
+            return _bar("drawing goals", done, total, f"{done} of {total} tasks")
+        tally = self._tally
+        return Group(_bar(tally.title, tally.done, tally.total, tally.line()), tally.details())
+
+
+def _bar(title: str, done: int, total: int, words: str) -> RenderableType:
+    grid = Table.grid(expand=True)
+    grid.add_row(Text(title, style="bold"))
+    grid.add_row(ProgressBar(total=max(total, 1), completed=done))
+    grid.add_row(Text(words, style="dim"))
+    return grid

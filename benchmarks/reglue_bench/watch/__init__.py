@@ -1,8 +1,0 @@
-"""Looking at what was played: an episode of a run, replayed from its cell and its actions."""
-
-from reglue_bench.watch.drawable import with_pictures
-from reglue_bench.watch.pictures import Camera
-from reglue_bench.watch.recorded import Recorded, read_episode
-from reglue_bench.watch.replay import Moment, Replay
-
-__all__ = ["Camera", "Moment", "Recorded", "Replay", "read_episode", "with_pictures"]

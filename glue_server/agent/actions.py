@@ -1,0 +1,198 @@
+"""Whether an agent's actions are legal, row by row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reglue.errors import BadReply, brief
+from reglue.messages.environment import Slots
+from reglue.messages.value import value
+from reglue.spec import (
+    Array,
+    Arrays,
+    Box,
+    Discrete,
+    MultiBinary,
+    MultiDiscrete,
+    TaskSpec,
+    TensorSpec,
+)
+
+
+@value
+class Checked:
+    """Actions that fit the spec in size, and which rows are legal."""
+
+    arrays: Mapping[str, Array]  # in the spec's order: name -> (rows, *shape), contiguous
+    clipped: npt.NDArray[np.bool_]  # (rows,), an element lies out of its Box
+    refused: Mapping[int, BadReply] = field(default_factory=dict)  # by row
+
+    @property
+    def packed(self) -> npt.NDArray[np.uint8]:
+        """(rows, bytes of a row): little-endian, a row's tensors in the spec's order."""
+        parts = [_bytes(values) for values in self.arrays.values()]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+
+
+class ActionChecks:
+    """Looks at the actions of one TaskSpec."""
+
+    def __init__(self, spec: TaskSpec) -> None:
+        self.spec = spec
+        self._checks = [_TensorCheck(tensor) for tensor in spec.actions]
+
+    def check(self, arrays: Arrays, rows: int) -> Checked:
+        """Look at `rows` actions in the spec's dtypes.
+
+        Raises BadReply if they are not that many of that shape.
+        """
+        shaped: dict[str, Array] = {}
+        clipped = np.zeros(rows, np.bool_)
+        refused: dict[int, BadReply] = {}
+        for check in self._checks:
+            values = shaped[check.tensor.name] = check.shaped(arrays, rows)
+            if not check.all_within(values):
+                flat = values.reshape(rows, check.tensor.size)
+                for row, reply in _illegal(check.tensor, flat).items():
+                    refused.setdefault(row, reply)
+                if isinstance(check.tensor.domain, Box):
+                    clipped |= _outside(check.tensor, flat)
+        return Checked(shaped, clipped, refused)
+
+
+def given_up(abandon: Sequence[int], slots: Slots) -> frozenset[int]:
+    """The slots whose episode the agent gives up. Raises BadReply for what is none of `slots`."""
+    if not abandon:
+        return _NOBODY
+    named = frozenset(abandon) if len(abandon) <= len(slots) else None
+    if named is None or not named.issubset(slots.tolist()):
+        raise BadReply(
+            "OUT_OF_DOMAIN",
+            got=f"abandon {brief(tuple(abandon))}",
+            wanted=f"slots of this turn that want an action: {brief(slots.tolist())}",
+        )
+    return named
+
+
+_NOBODY: frozenset[int] = frozenset()
+
+
+class _TensorCheck:
+    """A tensor's bounds, such that what lies within them is legal and not clipped."""
+
+    def __init__(self, tensor: TensorSpec) -> None:
+        self.tensor = tensor
+        self._dtype = np.dtype(tensor.dtype)
+        self._size = tensor.size
+        self._compared = np.dtype(np.uint8) if self._dtype.kind == "b" else self._dtype
+        self._within = _within(tensor)
+
+    def shaped(self, arrays: Arrays, rows: int) -> Array:
+        """(rows, *shape), contiguous, in the spec's dtype. Raises BadReply."""
+        tensor, values = self.tensor, arrays[self.tensor.name]
+        if values.size != rows * self._size:
+            raise BadReply(
+                "WRONG_SIZE",
+                got=f"{tensor.name!r} of shape {values.shape}",
+                wanted=f"shape {(rows, *tensor.shape)}, {tensor.dtype}: one row for each slot",
+            )
+        values = np.ascontiguousarray(values, self._dtype)
+        shape = (rows, *tensor.shape)
+        return values if values.shape == shape else values.reshape(shape)
+
+    def all_within(self, values: Array) -> bool:
+        """Whether nothing more needs to be looked at: a few comparisons, no row by row."""
+        if self._within is None:
+            return False
+        low, high = self._within
+        seen = values.view(self._compared)
+        within: Array = (seen >= low) & (seen <= high)
+        return 0 not in within.tobytes()
+
+
+def _bytes(values: Array) -> npt.NDArray[np.uint8]:
+    little = values.astype(values.dtype.newbyteorder("<"), copy=False)
+    return little.reshape(len(values), math.prod(values.shape[1:])).view(np.uint8)
+
+
+def _within(tensor: TensorSpec) -> tuple[Array, Array] | None:
+    """Inclusive bounds of a row, or None where bounds cannot say what is legal."""
+    dtype = np.dtype(tensor.dtype)
+    match tensor.domain:
+        case Box() if dtype.kind == "f":
+            # Finite ones: what lies within is a finite number.
+            low, high = _bounds(tensor, dtype)
+            limits = np.finfo(dtype)
+            return np.maximum(low, limits.min), np.minimum(high, limits.max)
+        case Box() if dtype.kind == "b":
+            return np.maximum(tensor.low(), 0), np.minimum(tensor.high(), 1)
+        case Box():
+            return tensor.low(), tensor.high()
+        case Discrete(n, start):
+            return _whole(dtype, start, [start + n - 1])
+        case MultiDiscrete(n):
+            return _whole(dtype, 0, [each - 1 for each in n], tensor.shape)
+        case MultiBinary() if dtype.kind in "bui":
+            return np.zeros((), np.uint8), np.ones((), np.uint8)
+        case _:
+            return None
+
+
+def _whole(
+    dtype: np.dtype[Any], least: int, most: list[int], shape: tuple[int, ...] = ()
+) -> tuple[Array, Array] | None:
+    """Bounds in the tensor's dtype, or None where it does not hold all that is legal."""
+    limits = np.iinfo(dtype.name)  # TensorSpec looks that it is a whole one
+    if least < limits.min or max(most, default=0) > limits.max:
+        return None
+    return np.array(least, dtype), np.array(most, dtype).reshape(shape)
+
+
+def _bounds(tensor: TensorSpec, dtype: np.dtype[Any]) -> tuple[Array, Array]:
+    """Of each element, in its dtype if that is a float: an agent plays a bound in it."""
+    low, high = tensor.low(), tensor.high()
+    if dtype.kind != "f":
+        return low, high
+    with np.errstate(over="ignore"):  # a bound beyond it is none
+        return low.astype(dtype), high.astype(dtype)
+
+
+def _illegal(tensor: TensorSpec, flat: Array) -> dict[int, BadReply]:
+    """Rows that no environment should be given."""
+    if flat.dtype.kind == "f" and not isinstance(tensor.domain, MultiBinary):
+        code, wanted = "NOT_FINITE", "finite numbers"
+        legal = np.isfinite(flat)
+    else:
+        code, wanted = "OUT_OF_DOMAIN", str(tensor.domain)
+        legal = _in_domain(tensor, flat)
+    return {
+        int(row): BadReply(code, got=f"{tensor.name!r} = {flat[row].tolist()}", wanted=wanted)
+        for row in np.flatnonzero(~legal.all(axis=1))
+    }
+
+
+def _in_domain(tensor: TensorSpec, flat: Array) -> npt.NDArray[np.bool_]:
+    if flat.dtype.kind == "b":
+        flat = flat.view(np.uint8)  # an agent's byte may be neither 0 nor 1
+    match tensor.domain:
+        case Discrete(n, start):
+            return np.asarray((flat >= start) & (flat < start + n))
+        case MultiDiscrete(n):
+            return np.asarray((flat >= 0) & (flat < np.array(n, np.uint64)))
+        case MultiBinary():
+            return np.asarray((flat == 0) | (flat == 1))
+        case Box() if tensor.dtype == "bool":
+            return np.asarray(flat <= 1)
+        case Box():
+            return np.ones(flat.shape, np.bool_)
+
+
+def _outside(tensor: TensorSpec, flat: Array) -> npt.NDArray[np.bool_]:
+    low, high = _bounds(tensor, flat.dtype)
+    return np.asarray(((flat < low.ravel()) | (flat > high.ravel())).any(axis=1))

@@ -1,0 +1,86 @@
+"""Where the glue meets an agent: the seam between it and every transport."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from typing import Protocol
+
+from reglue.agents.agent import Agent
+from reglue.agents.dispatch import hello, play
+from reglue.errors import AgentFault, BadReply
+from reglue.messages.agent import UNLIMITED, Budget, Call, Hello, Reply
+
+log = logging.getLogger("reglue")
+
+
+class AgentPort(Protocol):
+    """An agent at the other end of a transport.
+
+    Calls are answered in their order; up to WINDOW may be sent before the first answer is
+    received.
+    """
+
+    @property
+    def hello(self) -> Hello:
+        """What the agent said of itself."""
+
+    @property
+    def waited_s(self) -> float:
+        """How long the last answer had been here when it was received: no time of the agent's."""
+
+    def send(self, call: Call, budget: Budget = UNLIMITED) -> None:
+        """Hand over a call that is answered, and what time remains. Raises AgentDisconnected."""
+
+    def receive(self, timeout_s: float) -> Reply:
+        """The answer to the oldest call that waits for one.
+
+        Raises AgentTimeout, AgentDisconnected, AgentFault (the agent said that it
+        failed) and BadReply (an answer that does not fit; the session goes on).
+        """
+
+    def fileno(self) -> int | None:
+        """Readable when an answer, or the beginning of one, or a loss waits; None where the
+        answer is there once `send` has returned.
+        """
+
+    def refuse(self, refused: BadReply) -> None:
+        """Tell the agent why its last reply was not taken."""
+
+    def close(self, reason: str) -> None:
+        """Say farewell and let the agent go."""
+
+
+class LocalPort:
+    """An agent object in this process."""
+
+    def __init__(self, agent: Agent, name: str) -> None:
+        self._agent = agent
+        self._replies: deque[Reply] = deque()
+        self.waited_s = 0.0
+        self.hello = hello(agent, name)
+
+    def send(self, call: Call, budget: Budget = UNLIMITED) -> None:
+        """Let the agent answer at once; `receive` hands its answer out."""
+        self._agent.budget = budget
+        try:
+            reply = play(self._agent, call)
+        except Exception as error:
+            log.exception("the agent failed")
+            raise AgentFault(f"{type(error).__name__}: {error}") from error
+        assert reply is not None, "only calls that are answered are sent"
+        self._replies.append(reply)
+
+    def receive(self, timeout_s: float) -> Reply:
+        """The answer to the oldest call; it is there already."""
+        return self._replies.popleft()
+
+    def fileno(self) -> None:
+        """None: the answer is there."""
+
+    def refuse(self, refused: BadReply) -> None:
+        """Log it: the agent's author reads along."""
+        log.warning("an answer was refused: %s", refused)
+
+    def close(self, reason: str) -> None:
+        """An object in this process needs no farewell."""

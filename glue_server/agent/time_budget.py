@@ -1,0 +1,102 @@
+"""How much time an agent has left, and how long the glue waits for it."""
+
+from __future__ import annotations
+
+from glue_server.timeouts import Timeouts
+from reglue.errors import AgentTimeout
+from reglue.messages.agent import Adapt, AdaptBegin, Budget, Call, Init, Phase, Turn
+
+
+class Purse:
+    """An agent's time. What remains is told with every call.
+
+    A call may take its step's time and what the bank still holds; what it takes beyond
+    its step's time is drawn from the bank. Adaptation calls of a wave, and all calls of a
+    run, share what is set for them. A run begins at Init, with all of it.
+    """
+
+    def __init__(self, timeouts: Timeouts) -> None:
+        self._timeouts = timeouts
+        self._is_first_turn: bool
+        self._bank_s: float
+        self._adapt_s: float | None
+        self._run_s: float | None
+        self._told_s: tuple[float | None, ...] = ()  # what `_told` says
+        self._told: Budget
+        self._renew()
+
+    def budget(self, call: Call) -> Budget:
+        """What remains to the agent for `call`, and after it. Raises AgentTimeout: nothing."""
+        if not isinstance(call, Turn):
+            self._begin(call)
+        if self._run_s == 0 or self._adapt_s == 0:
+            self._check(call)
+        left_s = (self._step_s(call), self._bank_s, self._adapt_s, self._run_s)
+        if left_s != self._told_s:
+            self._told_s, self._told = left_s, self._budget(*left_s)
+        return self._told
+
+    def wait_s(self, call: Call) -> float:
+        """How long an answer to `call` is waited for, seconds."""
+        limit_s = self._step_s(call) + self._bank_s
+        if self._run_s is not None:
+            limit_s = min(limit_s, self._run_s)
+        if self._adapt_s is not None and _adapts(call):
+            limit_s = min(limit_s, self._adapt_s)
+        return limit_s
+
+    def spend(self, call: Call, spent_s: float) -> None:
+        """Take the time that an answer took from what remains."""
+        over_s = spent_s - self._step_s(call)
+        if over_s > 0.0:
+            self._bank_s = max(0.0, self._bank_s - over_s)
+        if self._run_s is not None:
+            self._run_s = max(0.0, self._run_s - spent_s)
+        if self._adapt_s is not None and _adapts(call):
+            self._adapt_s = max(0.0, self._adapt_s - spent_s)
+        if isinstance(call, Turn):
+            self._is_first_turn = False
+
+    def _budget(
+        self, step_s: float, bank_s: float, adapt_s: float | None, run_s: float | None
+    ) -> Budget:
+        return Budget(
+            step_us=_us(step_s),
+            bank_us=_us(bank_s) if self._timeouts.bank_s else None,
+            adapt_us=_us(adapt_s),
+            run_us=_us(run_s),
+        )
+
+    def _renew(self) -> None:
+        self._is_first_turn = True
+        self._bank_s = self._timeouts.bank_s
+        self._adapt_s = self._timeouts.adapt_s
+        self._run_s = self._timeouts.run_s
+
+    def _begin(self, call: Call) -> None:
+        match call:
+            case Init():
+                self._renew()
+            case AdaptBegin():
+                self._adapt_s = self._timeouts.adapt_s
+
+    def _check(self, call: Call) -> None:
+        if self._run_s == 0:
+            raise AgentTimeout("the agent has used up its time for the run (--run-budget)")
+        if self._adapt_s == 0 and _adapts(call):
+            raise AgentTimeout("the agent has used up its time to adapt (--adapt-budget)")
+
+    def _step_s(self, call: Call) -> float:
+        is_later_turn = isinstance(call, Turn) and not self._is_first_turn
+        return self._timeouts.step_s if is_later_turn else self._timeouts.first_step_s
+
+
+def _adapts(call: Call) -> bool:
+    """Whether a call belongs to a wave's adaptation."""
+    if isinstance(call, Turn):
+        return call.phase is Phase.ADAPT
+    return isinstance(call, AdaptBegin | Adapt)
+
+
+def _us(seconds: float | None) -> int | None:
+    return None if seconds is None else round(1e6 * seconds)

@@ -1,0 +1,1 @@
+"""`reglue glue` and `reglue conformance`."""

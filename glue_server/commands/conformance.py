@@ -1,0 +1,165 @@
+"""`reglue conformance`: does a client keep the rules?"""
+
+from __future__ import annotations
+
+import enum
+import json
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Literal
+
+from rich.console import Console
+from rich.text import Text
+from typer import Argument, Exit, Option
+
+from glue_server.commands.command import FAULTS, console, run_command
+from glue_server.conformance.checks import OF_GRPC_ALONE
+from glue_server.conformance.clients import AwaitedClients, Clients, StartedClients
+from glue_server.conformance.harness import Stage
+from glue_server.conformance.runner import checks_of, run_checks
+from glue_server.conformance.tcp_proxy import Road
+from glue_server.conformance.unix_proxy import LaneRoad
+from glue_server.conformance.verdicts import Verdict
+from reglue.errors import UsageError
+from reglue.version import PROTOCOL_MAJOR, PROTOCOL_MINOR
+
+
+class Role(enum.StrEnum):
+    """Whose client is looked at."""
+
+    agent = "agent"
+    environment = "environment"
+    experiment = "experiment"
+
+
+def conformance(
+    role: Annotated[Role, Argument(help="whose client is looked at")],
+    cmd: Annotated[
+        str | None,
+        Option(
+            metavar="PROGRAM",
+            help="start this program, anew whenever a fresh one is needed, with REGLUE_ADDRESS "
+            "and REGLUE_TOKEN set (default: wait for whoever dials in)",
+        ),
+    ] = None,
+    listen: Annotated[
+        str, Option(metavar="HOST:PORT", help="where the client dials in; port 0 takes any")
+    ] = "127.0.0.1:0",
+    token: Annotated[
+        str | None,
+        Option(
+            envvar="REGLUE_TOKEN",
+            show_envvar=False,
+            help="what the client must show (default: a random one)",
+        ),
+    ] = None,
+    only: Annotated[
+        str, Option(metavar="GLOB", help="only checks of such names, as `tensors.*`")
+    ] = "*",
+    json_: Annotated[
+        Path | None, Option("--json", metavar="FILE", help="write what became of each check")
+    ] = None,
+    transport: Annotated[
+        Literal["grpc", "unix"],
+        Option(help="what the client plays over: gRPC, or the Unix socket that a ticket offers"),
+    ] = "grpc",
+    jobs: Annotated[
+        int, Option(min=1, help="clients at once, if --cmd starts them; others come one by one")
+    ] = 2,
+    patience: Annotated[
+        float, Option(min=0.1, help="seconds for the client to join, to answer and to leave")
+    ] = 30.0,
+) -> None:
+    """Play the glue's side with a client, and tell whether it keeps the rules.
+
+    The client runs the conformance program of its role, which `proto/CONFORMANCE.md`
+    describes for every language. Exit code 0 only if every check passed.
+
+    reglue conformance agent --cmd "reglue join reglue.conformance:ConformanceAgent"
+    """
+    checks = [
+        check
+        for check in checks_of(role, only)
+        if transport == "grpc" or check.name not in OF_GRPC_ALONE
+    ]
+    screen = console()
+    width = max(len(check.name) for check in checks)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix="reglue-conformance-")))
+        stages = [
+            Stage(
+                role,
+                _clients(cmd, folder / f"client-{number}.log", screen),
+                stack.enter_context(
+                    _road(
+                        listen if number == 0 else f"{listen.rpartition(':')[0]}:0",
+                        _lane(folder / f"reglue-{number}", role) if transport == "unix" else "",
+                    )
+                ),
+                token=token,
+                patience_s=patience,
+            )
+            for number in range(jobs if cmd else 1)
+        ]
+        verdicts = run_checks(checks, stages, lambda verdict: _tell(screen, verdict, width))
+    passed = sum(verdict.passed for verdict in verdicts)
+    screen.print(f"{passed} of {len(verdicts)} checks passed", highlight=False)
+    if json_ is not None:
+        _write(json_, role, next((each.sdk for each in stages if each.sdk), ""), verdicts)
+    if passed < len(verdicts):
+        raise Exit(FAULTS)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """The command."""
+    run_command(conformance, sys.argv[1:] if argv is None else argv)
+
+
+def _lane(folder: Path, role: str) -> str:
+    folder.mkdir(mode=0o700)
+    return str(folder / role)
+
+
+def _road(listen: str, lane_path: str) -> Road:
+    """Clients that are started learn where they go: further roads take any port."""
+    try:
+        return LaneRoad(lane_path, listen=listen) if lane_path else Road(listen=listen)
+    except (OSError, ValueError, OverflowError) as error:
+        raise UsageError(
+            f"got --listen {listen}, wanted host:port that is free: {error}"
+        ) from error
+
+
+def _clients(cmd: str | None, log_file: Path, screen: Console) -> Clients:
+    if cmd is not None:
+        return StartedClients(cmd, log_file)
+
+    def announce(address: str, token: str) -> None:
+        words = f"start the client now: REGLUE_ADDRESS={address} REGLUE_TOKEN={token}"
+        screen.print(words, markup=False, highlight=False, soft_wrap=True)
+
+    return AwaitedClients(announce)
+
+
+def _tell(screen: Console, verdict: Verdict, width: int) -> None:
+    """A line of the table; what went wrong stands below."""
+    mark = Text("✓", "green") if verdict.passed else Text("✗", "red")
+    line = f" {verdict.name:<{width}} {verdict.duration_s:6.2f} s  {verdict.wanted}"
+    screen.print(mark.append(line, "default"), soft_wrap=True)
+    if verdict.detail:
+        screen.print(Text(f"  {verdict.detail}"), soft_wrap=True)
+
+
+def _write(file: Path, role: str, sdk: str, verdicts: Sequence[Verdict]) -> None:
+    told = {
+        "role": role,
+        "sdk": sdk,
+        "protocol": f"{PROTOCOL_MAJOR}.{PROTOCOL_MINOR}",
+        "passed": all(verdict.passed for verdict in verdicts),
+        "checks": [asdict(verdict) for verdict in verdicts],
+    }
+    file.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

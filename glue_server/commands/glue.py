@@ -1,0 +1,194 @@
+"""`reglue glue`: the hub."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Sequence
+from typing import Annotated
+
+from typer import Option
+
+from glue_server.commands.command import run_command, say
+from glue_server.commands.options import (
+    GRACE_S,
+    Advertise,
+    AgentToken,
+    Ca,
+    EnvironmentToken,
+    ExperimentToken,
+    Grace,
+    Insecure,
+    OpenLane,
+    Secret,
+    Tls,
+    TlsCert,
+    TlsKey,
+    TransportOption,
+    server_tls,
+)
+from glue_server.peers.hub import ROLES, Hub
+from glue_server.peers.run_processes import RunProcesses, host_of, read_ports
+from glue_server.processes.interrupts import uninterrupted
+from glue_server.routines.seeds import check_secret
+from glue_server.rpc import GlueServer
+from glue_server.rpc.gateway_server import FrontServer
+from glue_server.rpc.listener import Listener
+from glue_server.timeouts import Timeouts
+from reglue.errors import UsageError
+
+_PLACES = 128  # of each role: who comes after them is told that the glue is full
+_HOW = "How runs are carried out"
+
+
+def glue(
+    listen: Annotated[
+        str, Option(metavar="HOST:PORT", help="where partners dial in; port 0 takes any")
+    ] = "127.0.0.1:4096",
+    runs: Annotated[
+        int, Option(min=0, help="leave after so many runs (default: serve until Ctrl-C)")
+    ] = 0,
+    agent_token: AgentToken = None,
+    environment_token: EnvironmentToken = None,
+    experiment_token: ExperimentToken = None,
+    advertise: Advertise = None,
+    tls: Tls = None,
+    insecure: Insecure = None,
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
+    ca: Ca = None,
+    grace: Grace = None,
+    transport: TransportOption = None,
+    open_lane: OpenLane = None,
+    secret: Secret = None,
+    run_ports: Annotated[
+        str | None,
+        Option(
+            metavar="FIRST-LAST",
+            help="a process for each run, so that a crash hurts one run, each at a port of its "
+            "own of these; partners are sent there",
+            rich_help_panel=_HOW,
+        ),
+    ] = None,
+    run_processes: Annotated[
+        bool,
+        Option(
+            "--run-processes",
+            help="a process for each run, all through this one port",
+            rich_help_panel=_HOW,
+        ),
+    ] = False,
+    step_timeout: Annotated[
+        float,
+        Option(
+            min=0.001, help="seconds for each turn of an agent but the first", rich_help_panel=_HOW
+        ),
+    ] = 60.0,
+    first_step_timeout: Annotated[
+        float,
+        Option(min=0.001, help="seconds for an agent's init and first turn", rich_help_panel=_HOW),
+    ] = 300.0,
+    bank: Annotated[
+        float,
+        Option(min=0.0, help="seconds that slow turns may draw on in a run", rich_help_panel=_HOW),
+    ] = 0.0,
+    run_budget: Annotated[
+        float | None,
+        Option(
+            min=0.001,
+            help="seconds that an agent may take in a run (default: no limit)",
+            rich_help_panel=_HOW,
+        ),
+    ] = None,
+    environment_timeout: Annotated[
+        float,
+        Option(min=0.001, help="seconds for each call of an environment", rich_help_panel=_HOW),
+    ] = 300.0,
+) -> None:
+    """Join agents, environments and benchmark programs.
+
+    Everybody dials in, in any order and from any language. Every agent, environment and
+    program that are here make a run of their own; runs go on side by side. The program
+    calls RL-Glue's routines (`reglue.Experiment` in Python).
+
+    reglue glue --listen 127.0.0.1:4096 &
+
+    reglue join my_agent.py:MyAgent --address 'reglue://127.0.0.1:4096?token=…'
+    """
+    timeouts = Timeouts(
+        first_step_s=first_step_timeout,
+        step_s=step_timeout,
+        environment_s=environment_timeout,
+        bank_s=bank,
+        run_s=run_budget,
+    )
+    check_secret(secret)
+    secure = server_tls(
+        listen,
+        advertise or "",
+        tls=bool(tls),
+        cert=tls_cert,
+        key=tls_key,
+        ca=ca,
+        insecure=bool(insecure),
+    )
+    given = (agent_token, environment_token, experiment_token)
+    tokens = {role: token for role, token in zip(ROLES, given, strict=True) if token}
+    grace_s = GRACE_S if grace is None else grace
+    if run_ports is not None or run_processes:
+        if runs:
+            raise UsageError("--runs counts runs of this process: leave --run-… away")
+        begin = RunProcesses(
+            host=host_of(listen),
+            public_host=host_of(advertise or listen),
+            ports=None if run_ports is None else read_ports(run_ports),
+            tls=secure,
+            grace_s=grace_s,
+            transport=transport or "auto",
+            open_lane=bool(open_lane),
+            timeouts=timeouts,
+            secret=secret,
+        )
+        front = FrontServer(
+            listen,
+            tokens=tokens,
+            tls=secure,
+            advertise=advertise or "",
+            begin=begin,
+            most=begin.most,
+        )
+        try:
+            say_how_to_join(front)
+            threading.Event().wait()
+        finally:
+            with uninterrupted(then_raise=False):
+                front.close()
+    server = GlueServer(
+        listen,
+        token=tokens,
+        tls=secure,
+        advertise=advertise or "",
+        places=dict.fromkeys(ROLES, _PLACES),
+        grace_s=grace_s,
+        transport=transport or "auto",
+        open_lane=bool(open_lane),
+    )
+    hub = Hub(server, timeouts=timeouts, announce=say, secret=secret)
+    try:
+        say_how_to_join(server)
+        hub.serve(runs=runs)
+    finally:
+        with uninterrupted(then_raise=False), server:
+            hub.close()
+
+
+def say_how_to_join(server: Listener) -> None:
+    """Tell what partners need."""
+    say(f"listening at {server.address}; give each partner the join string of its role")
+    for role in ROLES:
+        say(f"  {role:<11}  '{server.invitation(role)}'")
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """The command."""
+    run_command(glue, sys.argv[1:] if argv is None else argv)

@@ -1,0 +1,95 @@
+"""What passes between the kit and one client, each answer held against its twin's."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+from glue_server.conformance.comparing import check_reply, check_same
+from glue_server.conformance.reference import Twin
+from reglue.errors import AgentFault, EnvironmentFault, NotConforming
+from reglue.messages.agent import Budget, Message
+from reglue.spec import TaskSpec
+
+
+class Talk:
+    """Calls a client as the glue does, several calls under way if need be."""
+
+    def __init__(self, port: Any, twin: Twin, *, patience_s: float) -> None:
+        self.port = port
+        self._twin = twin
+        self._patience_s = patience_s
+        self._wanted: deque[tuple[Any, Any]] = deque()  # calls under way, and their answers
+
+    def begin(self, spec: TaskSpec) -> None:
+        """Let the client begin anew with that task."""
+        raise NotImplementedError
+
+    def go(self, slots: Sequence[int] | None = None) -> None:
+        """Send the next exchange of these slots' episodes, of all by default."""
+        raise NotImplementedError
+
+    def play(self, rounds: int = 1, slots: Sequence[int] | None = None) -> None:
+        """So many exchanges, one after another."""
+        for _ in range(rounds):
+            self.go(slots)
+            self.take()
+
+    def send(
+        self,
+        call: Any,
+        budget: Budget = Budget(),  # noqa: B008 - frozen
+        *,
+        for_twin: Any = None,
+    ) -> Any:
+        """Send a call; the reply that is wanted. What is opaque in it is each side's own."""
+        self.port.send(call, budget)
+        wanted = self._twin.answer(for_twin or call, budget)
+        self._wanted.append((call, wanted))
+        return wanted
+
+    def take(self) -> Any:
+        """The reply to the oldest call under way. Raises NotConforming."""
+        call, wanted = self._wanted.popleft()
+        reply = self._receive(f"the reply to {type(call).__name__}", type(wanted))
+        check_reply(call, reply, wanted)
+        return reply
+
+    def ask(self, call: Any, budget: Budget = Budget()) -> Any:  # noqa: B008 - frozen
+        """Send a call, and wait for the reply."""
+        self.send(call, budget)
+        return self.take()
+
+    def ask_refused(self, call: Any, code: str) -> None:
+        """Send a call that is refused with that code."""
+        reply = self.ask(call)
+        check_same(f"the reply to {type(call).__name__}", getattr(reply, "code", reply), code)
+
+    def counts(self) -> dict[str, int]:
+        """How often each routine was carried out. Raises NotConforming if that is more or
+        less than it was called.
+        """
+        got, wanted = self.hear("counts")
+        try:
+            counts: dict[str, int] = json.loads(got)
+        except ValueError:
+            raise NotConforming("`counts`", got=repr(got), wanted="a JSON object") from None
+        check_same("`counts`", counts, json.loads(wanted))
+        return counts
+
+    def hear(self, command: str) -> tuple[str, str]:
+        """What the client answers to a message, and its twin."""
+        self.port.send(Message(command))
+        reply = self._receive(f"`{command}`", Message)
+        if not isinstance(reply, Message):
+            raise NotConforming(f"`{command}`", got=type(reply).__name__, wanted="Message")
+        return reply.text, self._twin.answer(Message(command), Budget()).text
+
+    def _receive(self, what: str, wanted: type) -> Any:
+        try:
+            return self.port.receive(self._patience_s)
+        except (AgentFault, EnvironmentFault) as error:
+            got = str(error).partition(";")[0]  # without advice to those who run benchmarks
+            raise NotConforming(what, got=got, wanted=wanted.__name__) from error

@@ -1,0 +1,208 @@
+"""The kit's talk with a benchmark program: it is told what to ask, and says what it saw."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from glue_server.conformance.comparing import check_same
+from glue_server.conformance.driver import Talk
+from glue_server.conformance.fault_injection import overheard
+from glue_server.conformance.instructions import HalfStep, Instruction, Pause, instruction_text
+from glue_server.conformance.reference import GlueTwin
+from glue_server.conformance.reports import check_call, check_parts, check_report, short
+from glue_server.conformance.specs import PLAIN
+from glue_server.conformance.visit import Visit
+from reglue.conformance.spec_text import spec_text
+from reglue.conformance.words import trajectory_words
+from reglue.errors import NotConforming, ReglueError, RoutineRefused
+from reglue.experiments.routines import Routines
+from reglue.messages.agent import Budget, Message
+from reglue.messages.experiment import (
+    EnvMessage,
+    ExperimentCall,
+    RLCounts,
+    RLInit,
+    RLStart,
+    RLStep,
+    Started,
+    Stepped,
+)
+from reglue.spec import TaskSpec
+
+_LOOK_S = 0.1  # how often one looks whether the program is still there
+_DID = "did "
+_TRAJECTORY = ("observations", "actions", "rewards", "end")
+
+
+class ExperimentTalk(Talk):
+    """Gives instructions, answers the calls that they lead to, and reads what was seen."""
+
+    def __init__(self, port: Any, *, patience_s: float) -> None:
+        super().__init__(port, GlueTwin(), patience_s=patience_s)
+        self.spec = PLAIN
+        self._is_asked = False  # the program waits for its next instruction
+        self._live: set[int] = set()
+
+    def begin(self, spec: TaskSpec) -> None:
+        """Have the environment told what to play, then RL_init."""
+        self.ask(EnvMessage(f"play\n{spec_text(spec)}"))
+        self.ask(RLInit(spec.slots, 7))
+
+    def go(self, slots: Sequence[int] | None = None) -> None:
+        """RL_start where no episode is on; else RL_step."""
+        slots = tuple(range(self.spec.slots)) if slots is None else tuple(slots)
+        idle = tuple(slot for slot in slots if slot not in self._live)
+        self.send(RLStart(idle) if idle else RLStep(slots))
+
+    def send(
+        self,
+        call: Instruction,
+        budget: Budget = Budget(),  # noqa: B008 - frozen
+        *,
+        for_twin: Any = None,
+    ) -> None:
+        """Tell the program to do that."""
+        self.tell(instruction_text(call))
+        self._wanted.append((call, None))
+
+    def tell(self, instruction: str) -> None:
+        """Any text. Raises NotConforming unless the program waits for it."""
+        if not self._is_asked:
+            check_same("what it did first", self._report("its first call"), "nothing")
+        self._is_asked = False
+        self.port.answer(Message(instruction))
+
+    def take(self, instead: ReglueError | None = None) -> Any:
+        """What the routine returned or raised, once the program has called it and has said what
+        it saw. With `instead` it is not carried out: that is the answer. Raises NotConforming.
+        """
+        instruction, _ = self._wanted[0]
+        told = _told(instruction)
+        answer = self.answer(instead)
+        report = self._report(told, again=answer if isinstance(instruction, RLCounts) else None)
+        self._note(answer)
+        check_report(told, report, answer, self.spec)
+        return answer
+
+    def answer(self, instead: ReglueError | None = None) -> Any:
+        """As `take`, without what was seen."""
+        instruction, _ = self._wanted.popleft()
+        if isinstance(instruction, Pause):
+            return None
+        call = instruction.call(self.spec) if isinstance(instruction, HalfStep) else instruction
+        return self._carry_out(_told(instruction), call, instead)
+
+    def trajectory(self, steps: int, slot: int) -> None:
+        """RL_episode of 1.0: the program asks for a start, then for steps."""
+        instruction = f"trajectory {steps} {slot}"
+        self.tell(instruction)
+        told = f"`{instruction}`"
+
+        def carry_out(call: ExperimentCall) -> object:
+            answer = self._carry_out(told, call)
+            self._note(answer)
+            return answer
+
+        words = trajectory_words(self.spec, _Led(carry_out).episode_trajectory(steps, slot))
+        check_parts(f"what it saw of {told}", self._report(told), words, _TRAJECTORY)
+
+    def ask_answered(self, call: Instruction, error: ReglueError) -> None:
+        """Have a routine called, and answer that."""
+        self.send(call)
+        self.take(error)
+
+    def see_it_go(self, visit: Visit) -> None:
+        """Wait until the program asks no more, and let it go. Raises NotConforming."""
+        deadline = time.monotonic() + self._patience_s
+        while not (self.port.is_gone or visit.has_gone()):
+            if (call := self.port.next(_LOOK_S)) is not None:
+                wanted = "a program that leaves"
+                raise NotConforming("leaving", got=short(call), wanted=wanted)
+            if time.monotonic() > deadline:
+                break  # who waits for it next tells
+        self.port.close("the program has left")
+
+    def dismiss(self, visit: Visit) -> None:
+        """Tell the program to leave. Raises NotConforming unless it says farewell, and is well."""
+        self.tell("leave")
+        with overheard(self.port) as heard:
+            self.see_it_go(visit)
+            visit.see_it_leave()
+        kinds = [each.WhichOneof("call") for each in heard]
+        check_same("what it says", kinds[-1:], ["farewell"])
+        if visit.client.exit_code() not in (0, None):
+            raise NotConforming("leaving", got=visit.ending(), wanted="exit code 0")
+
+    def counts(self) -> dict[str, int]:
+        """How often the agent's routines were carried out, and the first slot's counts."""
+        self.ask(RLCounts(0))
+        told: dict[str, int] = json.loads(self.ask(Message("counts")).text)
+        return told
+
+    def _carry_out(
+        self, told: str, call: ExperimentCall, instead: ReglueError | None = None
+    ) -> Any:
+        """Answer the program's call, which is to be that one."""
+        check_call(told, self._hear(f"the call of {told}"), call)
+        answer = instead or self._twin.answer(call, Budget())
+        self._give(answer)
+        return answer
+
+    def _note(self, answer: Any) -> None:
+        """What `go` and the rule need to know."""
+        match answer:
+            case TaskSpec():
+                self.spec, self._live = answer, set()
+            case Started(slots):
+                self._live |= {*slots}
+            case Stepped(slots):
+                is_over = (answer.terminated | answer.truncated).tolist()
+                self._live -= {slot for slot, over in zip(slots, is_over, strict=True) if over}
+            case ReglueError() if not isinstance(answer, RoutineRefused):
+                self._live = set()
+
+    def _report(self, told: str, again: Any = None) -> str:
+        """What the program says it saw. `again` answers counts, asked for one by one."""
+        got = self._hear(f"what it did after {told}")
+        while again is not None and isinstance(got, RLCounts):
+            self._give(again)
+            got = self._hear(f"what it did after {told}")
+        if not isinstance(got, Message) or not got.text.startswith(_DID):
+            wanted = f"RL_agent_message({_DID!r} …)"
+            raise NotConforming(f"the call after {told}", got=short(got), wanted=wanted)
+        self._is_asked = True
+        return got.text.removeprefix(_DID)
+
+    def _give(self, answer: Any) -> None:
+        if isinstance(answer, ReglueError):
+            self.port.fail(answer)
+        else:
+            self.port.answer(answer)
+
+    def _hear(self, what: str) -> Any:
+        """The next call. Raises NotConforming."""
+        deadline = time.monotonic() + self._patience_s
+        while time.monotonic() < deadline:
+            if (call := self.port.next(_LOOK_S)) is not None:
+                return call
+            if self.port.is_gone:
+                raise NotConforming(what, got="a program that has gone", wanted="a call")
+        raise NotConforming(what, got=f"none within {self._patience_s:g} s", wanted="a call")
+
+
+class _Led(Routines):
+    """The routines, of which each wants the program's next call."""
+
+    def __init__(self, carry_out: Callable[[ExperimentCall], object]) -> None:
+        super().__init__(slots=1, seed=0, task="", variant=0)
+        self._carry_out = carry_out
+
+    def _call(self, call: ExperimentCall) -> object:
+        return self._carry_out(call)
+
+
+def _told(instruction: Instruction) -> str:
+    return f"`{short(instruction_text(instruction))}`"

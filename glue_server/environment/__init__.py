@@ -1,0 +1,1 @@
+"""The environment's side of a run: here, in workers, or remote."""

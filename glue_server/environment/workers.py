@@ -1,0 +1,242 @@
+"""The slots' environments in processes of their own, replaced when one dies."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import math
+import os
+import select
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from env_adapters import SuiteName
+from glue_server.environment.replay_log import History
+from glue_server.environment.shared_memory import Board, new_memory
+from glue_server.environment.worker_process import WorkerProcess
+from glue_server.processes.children import end_all
+from glue_server.processes.interrupts import hurried
+from glue_server.timeouts import Timeouts
+from reglue.errors import EnvironmentFault, UsageError
+from reglue.messages.environment import Play, Played
+from reglue.spec import TaskSpec
+
+log = logging.getLogger("reglue")
+
+MAX_REBUILDS = 3
+"""After how many deaths of a worker that plays it again an episode is given up.
+
+As often a worker that does not come up is started.
+"""
+
+START_S = 300.0
+_LOOK_S = 60.0  # poll takes no day
+_LEAVE_S = 2.0  # how long workers may take to close their environments
+
+
+@dataclass(slots=True)
+class _UnderWay:
+    """A Play, and which workers still owe their part of its answer."""
+
+    play: Play
+    places: set[int] = field(default_factory=set)
+    faults: dict[int, str] = field(default_factory=dict)
+
+
+class WorkerPool:
+    """`workers` processes that share `slots` slots; slot s lives in worker s mod workers.
+
+    A worker that dies, or takes longer than `timeout_s` for an answer, is replaced; its live
+    episodes are played again from their recorded actions, and whoever waits for an answer
+    gets the same one. To build its suite it may take `start_s`.
+    """
+
+    def __init__(
+        self,
+        suite: SuiteName,
+        slots: int,
+        *,
+        workers: int,
+        log_file: Path | None = None,
+        timeout_s: float = Timeouts.environment_s,
+        start_s: float = START_S,
+    ) -> None:
+        """Raises UsageError for what cannot be built, EnvironmentFault: no worker comes up."""
+        self.executed = 0
+        self._suite = suite
+        self._slots = slots
+        self._log_file = log_file
+        self._timeout_s, self._start_s = timeout_s, start_s
+        self._history = History()
+        self._under_way: deque[_UnderWay] = deque()
+        self._workers: list[WorkerProcess] = []
+        self._memory = new_memory()
+        try:
+            for _ in range(min(workers, slots)):
+                self._workers.append(self._started())
+            specs = [self._built(place) for place in range(len(self._workers))]  # all must be up
+            self.spec = specs[0]
+            self._board = Board(self.spec, self._memory)
+            for worker in self._workers:
+                with contextlib.suppress(OSError):  # dead already: who asks it finds out
+                    worker.share(self._memory)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def processes(self) -> list[int]:
+        """Process ids of the workers, in the order of slots."""
+        return [worker.process.pid for worker in self._workers]
+
+    def send(self, play: Play) -> None:
+        """Record the work and hand it to the workers of its slots."""
+        self._history.add(play)
+        self.executed += len(play.slots)
+        self._board.put_actions(play)
+        under_way = _UnderWay(play)
+        self._under_way.append(under_way)
+        for place, part in self._parts(play):
+            under_way.places.add(place)
+            self._hand_over(place, part)
+
+    def receive(self) -> Played:
+        """The oldest Play's answer; a dead or late worker is replaced on the way."""
+        while not self._is_answered():
+            self._take(waits=True)
+        done = self._under_way.popleft()
+        played = self._board.played(done.play, done.faults)
+        over = done.play.slots[played.terminated | played.truncated].tolist()
+        self._history.forget([*over, *done.faults])
+        return played
+
+    def filenos(self) -> Sequence[int]:
+        """The channels of the workers that owe a part of the oldest Play's answer."""
+        places = self._under_way[0].places if self._under_way else ()
+        return [self._workers[place].channel.fileno() for place in places]
+
+    def is_ready(self) -> bool:
+        """Whether all of them have answered."""
+        if not self._is_answered():
+            self._take(waits=False)
+        return self._is_answered()
+
+    def close(self) -> None:
+        """End the workers: they leave when their channel closes."""
+        for worker in self._workers:
+            worker.channel.close()
+        end_all([worker.process for worker in self._workers], within_s=hurried(_LEAVE_S))
+        self._workers = []
+        if self._memory >= 0:
+            os.close(self._memory)
+            self._memory = -1
+
+    def _parts(self, play: Play) -> Iterator[tuple[int, Play]]:
+        """Each worker's part of a Play; its actions are on the board."""
+        count = len(self._workers)
+        if count == 1:
+            yield 0, play
+            return
+        homes = play.slots % count
+        for place in range(count):
+            slots = play.slots[homes == place]
+            starts = {slot: cell for slot, cell in play.starts.items() if slot % count == place}
+            if len(slots) or starts:
+                yield place, Play(slots, {}, starts)
+
+    def _hand_over(self, place: int, part: Play) -> None:
+        try:
+            self._workers[place].send(part)
+        except OSError:
+            log.debug("worker %d was gone before it got its work", self.processes[place])
+            # Its channel reads as closed: _take() finds and replaces it.
+
+    def _is_answered(self) -> bool:
+        return not self._under_way[0].places
+
+    def _take(self, *, waits: bool) -> None:
+        """Take in what workers say, for the oldest Play of theirs; replace who is late."""
+        poll = select.poll()
+        places = {}
+        for place in self._under_way[0].places:
+            channel = self._workers[place].channel
+            places[channel.fileno()] = place
+            poll.register(channel, select.POLLIN)
+        left_s = min(self._workers[place].left_s for place in places.values())
+        ready = poll.poll(math.ceil(1000 * min(left_s, _LOOK_S)) if waits else 0)
+        for descriptor, _ in ready:
+            place = places[descriptor]
+            try:
+                self._under_way[0].faults |= self._workers[place].receive()
+                self._under_way[0].places.remove(place)
+            except (EOFError, OSError) as error:
+                self._replace(place, error)
+        if not ready:
+            for place in places.values():
+                if self._workers[place].left_s == 0.0:
+                    self._replace(place, TimeoutError())
+
+    def _replace(self, place: int, error: Exception) -> None:
+        """Play a lost worker's episodes again in a new one, up to what it was asked last."""
+        how = "did not answer" if isinstance(error, TimeoutError) else "died"
+        log.warning("worker %d %s; its episodes are rebuilt", self.processes[place], how)
+        count = len(self._workers)
+        mine = [slot for slot in self._history.slots if slot % count == place]
+        while True:
+            self._renew(place)
+            faults: dict[int, str] = {}
+            for slot in mine:
+                try:
+                    faults |= self._replay(place, slot)
+                except (EOFError, OSError):
+                    self._history.deaths[slot] += 1
+                    break
+            else:
+                break
+        for under_way in self._under_way:
+            if place in under_way.places:
+                asked = {*under_way.play.slots.tolist(), *under_way.play.starts}
+                under_way.faults |= {slot: faults[slot] for slot in asked & faults.keys()}
+                under_way.places.remove(place)
+
+    def _replay(self, place: int, slot: int) -> dict[int, str]:
+        """Its fault, if there is one; the last answer stands on the board."""
+        worker, deaths = self._workers[place], self._history.deaths[slot]
+        if deaths >= MAX_REBUILDS:
+            return {slot: f"{deaths} workers died, or hung, while they played this episode"}
+        for play in self._history.of(slot):
+            self._board.put_actions(play)
+            worker.send(play)
+            faults = worker.receive()
+            if faults:
+                return faults
+            self.executed += len(play.slots)
+        return {}
+
+    def _renew(self, place: int) -> None:
+        self._workers[place].kill()
+        self._workers[place] = self._started()
+        try:
+            self._built(place)
+        except UsageError as error:  # it could be built before: nobody asked for anything wrong
+            raise EnvironmentFault(f"a worker cannot be replaced: {error}") from error
+        with contextlib.suppress(OSError):  # dead already: who asks it finds out
+            self._workers[place].share(self._memory)
+
+    def _started(self) -> WorkerProcess:
+        return WorkerProcess(self._suite, self._slots, self._log_file, timeout_s=self._timeout_s)
+
+    def _built(self, place: int) -> TaskSpec:
+        """The spec of a worker that is up; one that dies or hangs before is started again."""
+        for left in reversed(range(MAX_REBUILDS)):
+            try:
+                return self._workers[place].built(self._start_s)
+            except EnvironmentFault as fault:
+                if not left:
+                    raise
+                log.warning("%s; another one is started", fault)
+                self._workers[place].kill()
+                self._workers[place] = self._started()
+        raise AssertionError

@@ -1,0 +1,1 @@
+"""Plays a plan's episodes in all slots."""

@@ -1,0 +1,325 @@
+"""The loop over turns: step, end, start, ask the agent, again.
+
+Slots are played in groups. One group is lockstep: while the agent thinks, nothing moves.
+With several, environments step some while the agent thinks about another; their turns
+come in rotation whatever is faster, so that who plays what with whom is a matter of the plan.
+"""
+
+from __future__ import annotations
+
+import select
+import time
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypeAlias
+
+import numpy as np
+
+from glue_server.agent.actions import ActionChecks, Checked, given_up
+from glue_server.agent.calls import AgentCalls
+from glue_server.agent.turn_rows import ends_and_steps
+from glue_server.agent.turns import Rows, no_rows, turn_of
+from glue_server.environment.pool import Pool
+from glue_server.episodes.order import Order, Outcome
+from glue_server.episodes.recording import InPlay
+from reglue.errors import AgentFault, BadReply, EnvironmentFault
+from reglue.messages.agent import Actions, Phase, Reply
+from reglue.messages.environment import Play, Played, Slots
+from reglue.spec import Array
+
+NextOrder: TypeAlias = Callable[[int], Order | None]
+"""What a free slot plays next; None leaves it idle for this turn."""
+
+_NO_SLOTS = np.zeros(0, np.uint32)
+_MOST_GROUPS = 3
+_LOOK_MS = 200  # how often environments are asked whether they are late
+_FEW_SLOTS = 25  # of a group
+
+
+@dataclass(slots=True)
+class Spent:
+    """Where the time of a glue went so far, seconds: whom it waited for."""
+
+    agent_s: float = 0.0
+    environment_s: float = 0.0
+
+
+class _Group:
+    """Slots that share their turns."""
+
+    def __init__(self, slots: Sequence[int]) -> None:
+        self.slots = slots
+        self.waits = False  # for the agent's answer
+        self.asked = _NO_SLOTS  # the slots that the answer is about
+        self.stepping: Play | None = None  # with the pool
+        self.starting: Play | None = None
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether somebody owes it an answer."""
+        return self.waits or self.stepping is not None or self.starting is not None
+
+
+class EpisodeLoop:
+    """Episodes of one phase, in all slots.
+
+    Its generators yield outcomes as episodes end.
+    """
+
+    def __init__(
+        self,
+        agent: AgentCalls,
+        pool: Pool,
+        phase: Phase,
+        next_order: NextOrder,
+        *,
+        spent: Spent,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self._agent = agent
+        self._pool = pool
+        self._spec = pool.spec
+        self._phase = phase
+        self._next_order = next_order
+        self._spent = spent
+        self._clock = clock
+        self._checks = ActionChecks(pool.spec)
+        self._in_play = InPlay(pool.spec)
+        self._none = no_rows(pool.spec)
+        self._has_failed = False  # an episode could not begin: its slot is asked again
+        self._groups = [_Group(slots) for slots in self._divided()]
+
+    def run(self) -> Iterator[Outcome]:
+        """Turns until nothing is in play and no slot is given an order."""
+        try:
+            while True:
+                self._has_failed = False
+                for place, group in enumerate(self._groups):
+                    if len(self._groups) == 1:
+                        yield from self._in_lockstep(group)
+                    else:
+                        yield from self._in_turn(self._groups[place - 1], group)
+                if not (self._has_failed or any(group.is_busy for group in self._groups)):
+                    return
+        except AgentFault as fault:
+            for slot in sorted(self._in_play.orders):
+                yield self._in_play.outcome(slot, fault.status, str(fault))
+            with suppress(EnvironmentFault):  # the agent's came first
+                self._drain()
+            raise
+
+    def _divided(self) -> list[range]:
+        """Several where the agent takes turns in which live slots are left out.
+
+        With more than two, environments have work waiting when they are through with a
+        group; groups of few slots make many turns.
+        """
+        slots = self._spec.slots
+        if not (self._phase is Phase.EVALUATE and self._agent.hello.partial_turns):
+            return [range(slots)]
+        count = min(slots, _MOST_GROUPS, max(2, slots // _FEW_SLOTS))
+        ends = [slots * place // count for place in range(count + 1)]
+        return [range(*pair) for pair in pairwise(ends)]
+
+    def _in_lockstep(self, group: _Group) -> Iterator[Outcome]:
+        """A whole turn: a slot whose episode ends begins the next one in it."""
+        yield from self._act(group)
+        ends, steps = yield from self._stepped(group)
+        self._fill(group)
+        starts = yield from self._begun(group)
+        self._ask(group, ends, steps, starts)
+
+    def _in_turn(self, asked: _Group, group: _Group) -> Iterator[Outcome]:
+        """Play what the agent chose for `asked`, and ask it about `group`: in either order.
+
+        Whose answer comes first shows in nothing: outcomes are handed out, orders taken
+        and Plays sent in one order. An episode begins in the turn after its order was
+        taken, as its start waits behind the steps of other groups.
+        """
+        environment_first = self._environment_is_first(asked, group)
+        if environment_first:
+            yield from self._land(group)
+        try:
+            late = list(self._act(asked))
+        except AgentFault:
+            if not environment_first:
+                with suppress(EnvironmentFault):  # the agent's came first
+                    yield from self._landed(group)
+            raise
+        if not environment_first:
+            yield from self._land(group)
+        yield from late
+        self._fill(group)
+
+    def _land(self, group: _Group) -> Iterator[Outcome]:
+        ends, steps, starts = yield from self._landed(group)
+        self._ask(group, ends, steps, starts)
+
+    def _landed(self, group: _Group) -> Generator[Outcome, None, tuple[Rows, Rows, Rows]]:
+        starts = yield from self._begun(group)
+        ends, steps = yield from self._stepped(group)
+        return ends, steps, starts
+
+    def _environment_is_first(self, asked: _Group, group: _Group) -> bool:
+        """Wait for either; whether the environments have answered and the agent has not."""
+        agent = self._agent.fileno()
+        if agent is None or not (asked.waits and group.stepping):
+            return False
+        began = self._clock()
+        while not self._pool.is_ready():  # which it is, too, when its time is up
+            poll = select.poll()
+            for descriptor in (agent, *self._pool.filenos()):
+                poll.register(descriptor, select.POLLIN)
+            if agent in dict(poll.poll(_LOOK_MS)):
+                self._spent.agent_s += self._clock() - began
+                return False
+        self._spent.environment_s += self._clock() - began
+        return True
+
+    # The agent.
+
+    def _ask(self, group: _Group, ends: Rows, steps: Rows, starts: Rows) -> None:
+        """Send the group's turn, if there is anything to say."""
+        if not (len(ends) or len(steps) or len(starts)):
+            return
+        turn = turn_of(self._spec, self._phase, ends=ends, steps=steps, starts=starts)
+        group.asked = np.concatenate([steps.slots, starts.slots])
+        group.waits = True
+        began = self._clock()
+        self._agent.send(turn)
+        self._spent.agent_s += self._clock() - began
+
+    def _act(self, group: _Group) -> Iterator[Outcome]:
+        """Let the environments play what the agent chose."""
+        if not group.waits:
+            return
+        slots, group.waits = group.asked, False
+        try:
+            reply = self._answer()
+            if not isinstance(reply, Actions):
+                raise BadReply("WRONG_KIND", got=type(reply).__name__, wanted="Actions")
+            abandon = given_up(reply.abandon, slots)
+            checked = self._checks.check(reply.arrays, len(slots))
+        except BadReply as refused:
+            self._agent.refuse(refused)
+            for slot in slots.tolist():
+                yield self._in_play.outcome(slot, refused.status, str(refused))
+            return
+        plays = yield from self._given_up(slots, checked, abandon)
+        if plays is not None:
+            arrays = {name: rows[plays] for name, rows in checked.arrays.items()}
+            self._play(group, slots[plays], Checked(arrays, checked.clipped[plays]))
+        elif len(slots):
+            self._play(group, slots, checked)
+
+    def _answer(self) -> Reply:
+        began = self._clock()
+        try:
+            return self._agent.receive()
+        finally:
+            self._spent.agent_s += self._clock() - began
+
+    def _given_up(
+        self, slots: Slots, checked: Checked, abandon: Collection[int]
+    ) -> Generator[Outcome, None, Array | None]:
+        """End the episodes that do not go on; a mask of those that do, None for all."""
+        cut_off = self._in_play.cut_off(slots)
+        if not (abandon or checked.refused or np.count_nonzero(cut_off)):
+            return None
+        plays = np.ones(len(slots), np.bool_)
+        told: BadReply | None = None  # one refusal says enough
+        for place, slot in enumerate(slots.tolist()):
+            refused = checked.refused.get(place)
+            if slot in abandon:
+                yield self._in_play.outcome(slot, "agent_abandoned", "the agent gave it up")
+            elif refused is not None:
+                told = told or refused
+                yield self._in_play.outcome(slot, refused.status, str(refused))
+            elif cut_off[place]:
+                # No end for the agent, who has been told the last reward: as in RL-Glue's
+                # RL_episode, the action it chose is not played, and a start or cleanup follows.
+                yield self._in_play.outcome(slot)
+            else:
+                continue
+            plays[place] = False
+        if told is not None:
+            self._agent.refuse(told)
+        return plays
+
+    # The environments.
+
+    def _play(self, group: _Group, slots: Slots, checked: Checked) -> None:
+        if not len(slots):
+            return
+        self._in_play.act(slots, checked.packed, checked.clipped)
+        group.stepping = Play(slots, checked.arrays, {})
+        self._send(group.stepping)
+
+    def _stepped(self, group: _Group) -> Generator[Outcome, None, tuple[Rows, Rows]]:
+        """What the actions earned: ends and steps."""
+        if group.stepping is None:
+            return self._none, self._none
+        slots, played = group.stepping.slots, self._receive()
+        group.stepping = None
+        void = np.isin(slots, list(played.faults)) if played.faults else None
+        if void is None:
+            self._in_play.land(slots, played.rewards, played.success)
+        else:
+            self._in_play.land(slots[~void], played.rewards[~void], played.success[~void])
+        ends, steps = ends_and_steps(slots, self._in_play.flags[slots], played, void)
+        if ends is None:
+            return self._none, steps
+        for slot in ends.slots.tolist():
+            fault = played.faults.get(slot)
+            status = "ok" if fault is None else EnvironmentFault.status
+            yield self._in_play.outcome(slot, status, fault or "")
+        return ends, steps
+
+    def _fill(self, group: _Group) -> None:
+        """Let episodes begin in free slots."""
+        cells = {}
+        for slot in group.slots:
+            if slot not in self._in_play.orders and (order := self._next_order(slot)):
+                self._in_play.begin(slot, order)
+                cells[slot] = order.cell
+        if cells:
+            group.starting = Play(_NO_SLOTS, {}, cells)
+            self._send(group.starting)
+
+    def _begun(self, group: _Group) -> Generator[Outcome, None, Rows]:
+        """Episodes that have begun; those that could not are over."""
+        if group.starting is None:
+            return self._none
+        slots, played = list(group.starting.starts), self._receive()
+        group.starting = None
+        seeds = [self._in_play.orders[slot].start_seed for slot in slots]
+        rows = Rows(
+            np.array(slots, np.uint32),
+            np.array(seeds, np.uint64),
+            played.observations,
+            np.zeros(len(slots)),
+        )
+        for slot, fault in played.faults.items():
+            self._has_failed = True
+            yield self._in_play.outcome(slot, EnvironmentFault.status, fault)
+        return rows.take(~np.isin(rows.slots, list(played.faults))) if played.faults else rows
+
+    def _send(self, play: Play) -> None:
+        began = self._clock()
+        self._pool.send(play)
+        self._spent.environment_s += self._clock() - began
+
+    def _drain(self) -> None:
+        """Take what the pool still owes: another agent may play in it."""
+        for group in self._groups:
+            for play in (group.starting, group.stepping):
+                if play is not None:
+                    self._receive()
+
+    def _receive(self) -> Played:
+        began = self._clock()
+        played = self._pool.receive()
+        self._spent.environment_s += self._clock() - began
+        return played

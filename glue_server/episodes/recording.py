@@ -1,0 +1,92 @@
+"""The episodes in play: what each slot has earned so far, and what becomes of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from glue_server.episodes.order import Order, Outcome
+from reglue.messages.agent import StepFlag
+from reglue.messages.environment import Slots
+from reglue.spec import Array, TaskSpec
+
+_NO_LIMIT = np.iinfo(np.int64).max
+_FIRST_CAPACITY = 64  # steps; doubled when an episode is longer
+
+
+class InPlay:
+    """One row a slot, so that a turn costs the same for many slots as for one."""
+
+    def __init__(self, spec: TaskSpec) -> None:
+        slots = spec.slots
+        row_bytes = sum(tensor.row_bytes for tensor in spec.actions)
+        self.orders: dict[int, Order] = {}  # of the slots whose episode is on
+        self.flags = np.zeros(slots, np.uint8)  # StepFlag bits of the action that is played
+        self._returns = np.zeros(slots)
+        self._steps = np.zeros(slots, np.int64)
+        self._acted = np.zeros(slots, np.int64)  # actions taken down
+        self._most = np.zeros(slots, np.int64)  # steps that the order allows
+        self._clipped = np.zeros(slots, np.int64)
+        self._success = np.zeros(slots, np.bool_)
+        self._actions = np.zeros((slots, _FIRST_CAPACITY, row_bytes), np.uint8)
+        self._rewards = np.zeros((slots, _FIRST_CAPACITY))
+
+    def begin(self, slot: int, order: Order) -> None:
+        """An episode is on."""
+        self.orders[slot] = order
+        self._most[slot] = order.max_steps or _NO_LIMIT
+        for column in (self._returns, self._steps, self._acted, self._clipped, self._success):
+            column[slot] = 0
+
+    def cut_off(self, slots: Slots) -> npt.NDArray[np.bool_]:
+        """Which of `slots` have had all the steps that their order allows, (rows,)."""
+        at = slots.astype(np.intp)
+        cut: npt.NDArray[np.bool_] = self._steps[at] >= self._most[at]
+        return cut
+
+    def act(self, slots: Slots, actions: Array, clipped: npt.NDArray[np.bool_]) -> None:
+        """Take down what is played next: `actions` are bytes, (rows, row_bytes)."""
+        at = slots.astype(np.intp)  # once: NumPy would convert at every look-up
+        acted = self._acted[at]
+        if acted.max() >= self._actions.shape[1]:
+            self._grow()
+        self._actions[at, acted] = actions
+        self._acted[at] = acted + 1
+        self.flags[at] = 0
+        if np.count_nonzero(clipped):
+            self._clipped[at] += clipped
+            self.flags[at[clipped]] = StepFlag.CLIPPED
+
+    def land(
+        self, slots: Slots, rewards: npt.NDArray[np.float64], success: npt.NDArray[np.bool_]
+    ) -> None:
+        """Take down what the actions earned."""
+        at = slots.astype(np.intp)
+        steps = self._steps[at]
+        self._returns[at] += rewards
+        self._rewards[at, steps] = rewards
+        self._steps[at] = steps + 1
+        self._success[at] |= success
+
+    def outcome(self, slot: int, status: str = "ok", detail: str = "") -> Outcome:
+        """What became of the slot's episode, which is over.
+
+        A success counts only where nobody was at fault.
+        """
+        order = self.orders.pop(slot)
+        steps = int(self._steps[slot])
+        return Outcome(
+            order=order,
+            status=status,
+            success=bool(self._success[slot]) and status == "ok",
+            return_=float(self._returns[slot]),
+            steps=steps,
+            clipped=int(self._clipped[slot]),
+            actions=self._actions[slot, : self._acted[slot]].tobytes(),
+            rewards=self._rewards[slot, :steps].astype("<f8", copy=False).tobytes(),
+            detail=detail,
+        )
+
+    def _grow(self) -> None:
+        self._actions = np.concatenate([self._actions, np.zeros_like(self._actions)], axis=1)
+        self._rewards = np.concatenate([self._rewards, np.zeros_like(self._rewards)], axis=1)

@@ -1,0 +1,115 @@
+"""The glue: joins an agent and a pool of slots, and plays episodes through them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from glue_server.agent.calls import AgentCalls
+from glue_server.agent.port import AgentPort
+from glue_server.environment.pool import Pool
+from glue_server.episodes.loop import EpisodeLoop, NextOrder, Spent
+from glue_server.episodes.order import Outcome
+from glue_server.timeouts import Timeouts
+from reglue.messages.agent import (
+    Adapt,
+    AdaptBegin,
+    Call,
+    Cleanup,
+    Freeze,
+    Message,
+    Phase,
+    Reply,
+)
+from reglue.spec import TaskSpec
+
+
+class SlotGlue:
+    """One agent, one pool. Every call waits for its answer.
+
+    All raise AgentFault (or AgentTimeout, AgentDisconnected) when the agent is
+    lost; no call after that makes sense.
+    """
+
+    def __init__(
+        self,
+        agent: AgentPort,
+        pool: Pool,
+        *,
+        timeouts: Timeouts,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self.spent = Spent()
+        self._agent = AgentCalls(agent, timeouts, clock=clock)
+        self._pool = pool
+        self._clock = clock
+
+    @property
+    def spec(self) -> TaskSpec:
+        """The task that the agent is told."""
+        return self._pool.spec
+
+    def init(self) -> None:
+        """agent_init(env_init()): the agent becomes naive."""
+        slots, most = self.spec.slots, self._agent.hello.max_slots
+        if most and slots > most:
+            self._agent.give_up(f"at most {most} slots", f"{slots}: run it with --slots {most}")
+        with self._agents_time():
+            self._agent.init(self.spec)
+
+    def freeze(self) -> None:
+        """agent_freeze: what follows is judged."""
+        self._call(Freeze())
+
+    def adapt_begin(self) -> None:
+        """The agent returns to its meta-trained state."""
+        if not self._agent.hello.adapts:
+            self._agent.give_up(
+                "an agent that cannot adapt",
+                "adapt_begin() or adapt(), or adapts = True to be judged as it is; "
+                "of Meta-World's agents init(), adapt_action(), step() and adapt()",
+            )
+        self._call(AdaptBegin())
+
+    def adapt(self) -> None:
+        """The agent learns from the episodes since the last adapt."""
+        self._call(Adapt())
+
+    def message(self, text: str) -> str:
+        """agent_message: the agent's answer."""
+        reply = self._call(Message(text))
+        return reply.text if isinstance(reply, Message) else ""
+
+    def cleanup(self) -> None:
+        """agent_cleanup."""
+        self._call(Cleanup())
+
+    def play(self, next_order: NextOrder, phase: Phase) -> Iterator[Outcome]:
+        """Play until no free slot is given an order; outcomes as episodes end.
+
+        A slot whose episode ended asks for its next order in the same turn, in the
+        order of slots, after the outcome was handed out. An action that is not
+        legal ends its own episode as the agent's error, and play goes on. When the
+        agent is lost, every episode in play ends as its fault before that is raised.
+        An episode that reaches its order's `max_steps` is cut off: the agent is not
+        told of an end, the outcome is `ok`.
+        """
+        loop = EpisodeLoop(
+            self._agent, self._pool, phase, next_order, spent=self.spent, clock=self._clock
+        )
+        return loop.run()
+
+    def _call(self, call: Call) -> Reply:
+        """A routine other than a turn. An answer that does not fit is fatal: nobody can go on."""
+        with self._agents_time():
+            return self._agent.call(call)
+
+    @contextmanager
+    def _agents_time(self) -> Iterator[None]:
+        """Book what passes within to the agent."""
+        began = self._clock()
+        try:
+            yield
+        finally:
+            self.spent.agent_s += self._clock() - began

@@ -1,0 +1,1 @@
+"""Where agents, environments and programs come from."""

@@ -1,0 +1,328 @@
+"""Brings partners to the glue: an object here, a program we start, or one that dials in.
+
+grpc is loaded when the first door is opened.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from glue_server.agent.port import AgentPort, LocalPort
+from glue_server.environment.port import EnvironmentPort
+from glue_server.processes.interrupts import hurried
+from glue_server.processes.program import AgentProcess
+from glue_server.processes.program_environment import agent_environment
+from glue_server.processes.sandbox import Launch, SandboxName, choose_sandbox
+from reglue.agents.metaworld import wrap
+from reglue.errors import AgentDisconnected, AgentFault, EnvironmentFault, ReglueError, UsageError
+from reglue.net.join_string import Invitation
+from reglue.net.transport import Transport
+from reglue.tools.loading import agent_name
+
+_WRONG_USAGE = 2  # how `reglue join` leaves when the agent cannot be made
+_LEAVE_S = 2.0  # how long a program may take to leave, whose connection is gone
+_POLL_S = 0.2  # how often a program that has not joined is looked at
+
+
+class AgentHost(Protocol):
+    """Where a run's agent comes from; a run closes it at its end."""
+
+    @property
+    def renews(self) -> bool:
+        """Whether another host would bring an agent of the same kind that knows nothing."""
+
+    @property
+    def isolation(self) -> str:
+        """What keeps the agent from the benchmark: a Sandbox's, `in process` or `remote`."""
+
+    def port(self) -> AgentPort:
+        """The agent, ready for init. Raises AgentFault if it does not come."""
+
+    def explain(self, fault: AgentFault) -> str:
+        """A fault in words, with what the agent itself had to say."""
+
+    def close(self, reason: str) -> None:
+        """Tell the agent why it is over, let it go, and release what it took."""
+
+
+class Entrance(Protocol):
+    """Where partners dial in: a server, or a room of one."""
+
+    def invitation(self, role: str) -> Invitation:
+        """What partners of that role are told."""
+
+    def local_invitation(self, role: str) -> Invitation:
+        """What programs on this machine are told."""
+
+    @property
+    def sockets(self) -> Path | None:
+        """The folder of the Unix sockets that programs on this machine may come by."""
+
+    def next(self, role: str, timeout_s: float) -> Any | None:
+        """The next partner of `role` that has joined; None if none has in time."""
+
+    def release(self, port: object) -> None:
+        """A partner has left for good: another may take its place."""
+
+    def close(self) -> None:
+        """Let nobody in any more."""
+
+
+class ObjectHost:
+    """An agent object in this process."""
+
+    renews = False
+    isolation = "in process"
+
+    def __init__(self, agent: object) -> None:
+        """Raises NotAnAgent if it lacks a method."""
+        self._port = LocalPort(wrap(agent), agent_name(agent))
+
+    def port(self) -> AgentPort:
+        """At once."""
+        return self._port
+
+    def explain(self, fault: AgentFault) -> str:
+        """Its own words; the log has the traceback."""
+        return str(fault)
+
+    def close(self, reason: str) -> None:
+        """Nothing is held."""
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Where a partner dials in."""
+
+    listen: str = "127.0.0.1:0"
+    token: str | None = None  # what it must show; None makes one
+    timeout_s: float = 60.0  # how long it may take to come
+    transport: Transport = "auto"
+    invited: bool = False  # people were told how to join before
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program that is started here and dials in by REGLUE_ADDRESS and REGLUE_TOKEN."""
+
+    command: Sequence[str]
+    log_file: Path  # where its stdout and stderr go
+    folder: str  # in which it runs
+    environment: Mapping[str, str] = field(default_factory=agent_environment)
+    sandbox: SandboxName = "none"
+    image: str | None = None  # of a container
+    readable: Sequence[Path] = ()  # what it may read in a sandbox, beside what it names
+    hidden: Sequence[Path] = ()  # what it must not see there
+    is_ours: bool = False  # `reglue join`, whose wrong usage is the caller's
+
+
+def join_command(name: str, arguments: Mapping[str, str]) -> list[str]:
+    """`reglue join` of the agent called `name`, with `arguments` as on the command line."""
+    command = [sys.executable, "-m", "reglue", "join", name]
+    for key, value in arguments.items():
+        command += ["--agent-arg", f"{key}={value}"]
+    return command
+
+
+def as_arguments(values: Mapping[str, Any]) -> dict[str, str]:
+    """Python's values as words that `reglue join` reads as those. Raises UsageError."""
+    try:
+        return {key: json.dumps(value) for key, value in values.items()}
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"an argument of a program must be JSON: {error}") from error
+
+
+def how_to_join(role: str, invitation: Invitation) -> str:
+    """The command that brings a partner to a glue of ours."""
+    where = f"--address {invitation.address}"
+    if invitation.token:
+        where += f" --token {shlex.quote(invitation.token)}"
+    if invitation.authority:
+        where = f"--address '{invitation}'"
+    return f"reglue join my_{role}.py:My{role.title()} {where}"
+
+
+class _Served:
+    """A partner of one role that dials in: a program of ours, or anybody with the token."""
+
+    role: str
+    lost: type[ReglueError]  # what it is if the partner never comes
+
+    def __init__(
+        self,
+        door: Door,
+        program: Program | None = None,
+        announce: Callable[[str], None] | None = None,
+        *,
+        server: Entrance | None = None,
+    ) -> None:
+        """Listen, and start the program if there is one. Raises UsageError.
+
+        With a `server`, partners come in there; it stays open when this closes.
+        """
+        from glue_server.rpc import GlueServer
+
+        self._timeout_s = door.timeout_s
+        self._program = program
+        self._process: AgentProcess | None = None
+        self._port: Any = None
+        self._closes = server is None
+        self._server: Entrance = server or GlueServer(
+            door.listen, token=door.token, places={self.role: 1}, transport=door.transport
+        )
+        self.isolation = "remote"
+        self._enclosing = ExitStack()
+        try:
+            if program is not None:
+                self._process = self._started(program, announce or _to_nobody)
+            elif announce and not self._has_come():
+                words = f"waiting up to {self._timeout_s:g} s for an {self.role}"
+                if not door.invited:
+                    how = how_to_join(self.role, self._server.invitation(self.role))
+                    words += f"; in another terminal:\n  {how}"
+                announce(words)
+        except BaseException:
+            self._enclosing.close()
+            if self._closes:
+                self._server.close()
+            raise
+
+    @property
+    def renews(self) -> bool:
+        """Programs can be started again, those who dial in come as they like."""
+        return self._process is not None
+
+    def close(self, reason: str) -> None:
+        """Say farewell, stop listening, and end the program."""
+        if self._port is not None:
+            self._port.close(reason)
+        if self._closes:
+            self._server.close()
+        if self._process is not None:
+            self._process.end(within_s=hurried(_LEAVE_S))
+        self._enclosing.close()
+        if not self._closes:
+            self._make_room(reason)
+
+    def _started(self, program: Program, say: Callable[[str], None]) -> AgentProcess:
+        launch = Launch(
+            program.command,
+            {**program.environment, **_where(self._server.local_invitation(self.role))},
+            program.folder,
+            hidden=program.hidden,
+            readable=program.readable,
+            sockets=self._server.sockets,
+        )
+        sandbox = choose_sandbox(program.sandbox, launch, say, image=program.image)
+        self.isolation = sandbox.isolation
+        enclosed = self._enclosing.enter_context(sandbox.enclosed(launch))
+        return AgentProcess(
+            enclosed.command,
+            environment=enclosed.environment,
+            log_file=program.log_file,
+            folder=enclosed.folder,
+        )
+
+    def _wait(self) -> Any:
+        """The partner's port. Raises `lost` if it leaves first or never comes."""
+        deadline = time.monotonic() + self._timeout_s
+        while self._port is None:
+            if self._has_come(_POLL_S):
+                break
+            if self._process and (how := self._process.ended()):
+                if self._is_wrong_usage(self._process):
+                    words = self._process.last_lines().replace("reglue join: ", "")
+                    raise UsageError(words + self._hint())
+                raise self.lost(f"{how} before it joined")
+            if time.monotonic() > deadline:
+                raise self.lost(
+                    f"no {self.role} joined within {self._timeout_s:g} s (--connect-timeout)"
+                )
+        return self._port
+
+    def _has_come(self, timeout_s: float = 0.0) -> bool:
+        """Look for the partner; who came and has left again makes room for another."""
+        self._port = self._server.next(self.role, timeout_s)
+        if self._port is not None and self._process is None and self._port.is_gone:
+            self._server.release(self._port)
+            self._port = None
+        return self._port is not None
+
+    def _make_room(self, reason: str) -> None:
+        """Free the place of the server that goes on: also of who came and was not looked at."""
+        port = self._port
+        while port is not None or (port := self._server.next(self.role, 0.0)) is not None:
+            port.close(reason)
+            self._server.release(port)
+            port = None
+
+    def _hint(self) -> str:
+        """For a program that failed because it is shut in."""
+        if self.isolation == "none":
+            return ""
+        return (
+            f" (in a sandbox, {self.isolation}: it reads the system, its folder and what it was "
+            "named, and writes to its home alone; --sandbox none lifts that, for code you trust)"
+        )
+
+    def _is_wrong_usage(self, process: AgentProcess) -> bool:
+        is_ours = self._program is not None and self._program.is_ours
+        return is_ours and process.exit_code == _WRONG_USAGE
+
+
+class ServedHost(_Served):
+    """An agent that dials in."""
+
+    role = "agent"
+    lost = AgentDisconnected
+
+    def port(self) -> AgentPort:
+        """Wait for the agent. Raises AgentDisconnected if it leaves first or never comes."""
+        port: AgentPort = self._wait()
+        return port
+
+    def explain(self, fault: AgentFault) -> str:
+        """The fault, how the program ended, and the last lines that it printed."""
+        if self._process is None or self._program is None:
+            return str(fault)
+        if self._process.ended() is None and isinstance(fault, AgentDisconnected):
+            self._process.end(within_s=_LEAVE_S)  # its connection is gone, it is on its way out
+        words = str(fault)
+        how = self._process.ended()
+        if how and how not in words:
+            words += f"; {how}"
+        # On lines of their own: who tells the first line alone tells what happened.
+        words += self._hint()
+        if printed := self._process.last_lines():
+            words += f"\nthe last lines of {self._program.log_file.name}:\n{printed}"
+        return words
+
+
+class ServedEnvironment(_Served):
+    """An environment that dials in."""
+
+    role = "environment"
+    lost = EnvironmentFault
+
+    def port(self) -> EnvironmentPort:
+        """Wait for the environment. Raises EnvironmentFault if it never comes."""
+        port: EnvironmentPort = self._wait()
+        return port
+
+
+def _to_nobody(words: str) -> None:
+    """Nobody listens."""
+
+
+def _where(invitation: Invitation) -> dict[str, str]:
+    """Tells a program where to come."""
+    where = str(invitation) if invitation.authority else invitation.address
+    return {"REGLUE_ADDRESS": where, "REGLUE_TOKEN": invitation.token}

@@ -1,0 +1,231 @@
+"""The hub: joins an agent, an environment and a benchmark program, whoever comes first."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from glue_server.agent.port import AgentPort
+from glue_server.environment.port import EnvironmentPort
+from glue_server.processes.interrupts import hurried
+from glue_server.routines.machine import Machine
+from glue_server.timeouts import Timeouts
+from reglue.errors import AgentFault, EnvironmentFault, ReglueError
+from reglue.messages.experiment import Answer, ExperimentCall
+
+log = logging.getLogger("reglue")
+
+_LOOK_S = 0.2  # how often a program that says nothing is looked at
+_POLL_S = 0.02  # how long each role's door is watched in turn
+_ROUTINE_S = 0.5  # how long a routine that is under way may take when the hub closes
+_CLOSED = "the hub has closed"
+
+ROLES = ("agent", "environment", "experiment")
+
+
+class ExperimentPort(Protocol):
+    """A benchmark program: it asks, we answer."""
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether it has left for good."""
+
+    def next(self, timeout_s: float) -> ExperimentCall | None:
+        """Its next call; None if none came in time."""
+
+    def answer(self, answer: Answer) -> None:
+        """What the routine returned."""
+
+    def fail(self, error: ReglueError) -> None:
+        """What the routine raised."""
+
+    def close(self, reason: str) -> None:
+        """Say farewell."""
+
+
+class Server(Protocol):
+    """Where partners arrive."""
+
+    def next(self, role: str, timeout_s: float) -> Any | None:
+        """A partner that has just come; None if none has in time."""
+
+    def release(self, port: object) -> None:
+        """A partner has left for good: another may take its place."""
+
+
+class Hub:
+    """Matches partners in the order in which they come; every three make a run of their own."""
+
+    def __init__(
+        self,
+        server: Server,
+        *,
+        timeouts: Timeouts,
+        announce: Callable[[str], None],
+        secret: str | None = None,
+    ) -> None:
+        """`secret` keys what seeds are made of, as of Machine."""
+        self._server = server
+        self._secret = secret
+        self._timeouts = timeouts
+        self._announce = announce
+        self._waiting: Mapping[str, deque[Any]] = {role: deque() for role in ROLES}
+        self._runs: list[_Run] = []
+        self._closing = threading.Event()
+
+    def serve(self, *, runs: int = 0) -> None:
+        """Join partners until `close`, or until that many runs are over (0: no limit)."""
+        self._announce(self._wanted())
+        begun = 0
+        while not self._closing.is_set() and not (runs and begun >= runs):
+            if self._watch():
+                self._announce(self._wanted())
+            if all(self._waiting.values()):
+                begun += 1
+                self._begin(begun)
+        for run in self._runs:
+            run.join()
+
+    def close(self) -> None:
+        """Let everybody go. A routine that is under way may end soon; else it is cut off."""
+        self._closing.set()  # which runs see, also one that begins just now
+        for partners in self._waiting.values():
+            for port in list(partners):
+                port.close(_CLOSED)
+        _join(self._runs, hurried(_ROUTINE_S))
+        for run in self._runs:
+            run.cut()
+        _join(self._runs, hurried(_ROUTINE_S))
+
+    def _watch(self) -> bool:
+        """Take in who comes and forget who has gone; whether anything changed."""
+        changed = False
+        for role, partners in self._waiting.items():
+            if (port := self._server.next(role, _POLL_S)) is not None:
+                partners.append(port)
+                changed = True
+            for port in [port for port in partners if port.is_gone]:
+                partners.remove(port)
+                port.close("the partner has left")  # its stream may still be up
+                self._server.release(port)
+                changed = True
+        self._runs = [run for run in self._runs if run.is_alive()]
+        return changed
+
+    def _begin(self, number: int) -> None:
+        ports = {role: self._waiting[role].popleft() for role in ROLES}
+        names = ", ".join(f"{role} {_name(ports[role])}" for role in ROLES)
+        self._announce(f"run {number} begins: {names}")
+        run = _Run(
+            number, ports, self._timeouts, self._leave, closing=self._closing, secret=self._secret
+        )
+        run.start()
+        self._runs.append(run)  # started, as `close` may wait for it at once
+
+    def _leave(self, number: int, ports: Mapping[str, Any], why: str) -> None:
+        for port in ports.values():
+            port.close(f"the run is over: {why}")
+            self._server.release(port)
+        self._announce(f"run {number} is over: {why}")
+
+    def _wanted(self) -> str:
+        here = [
+            f"{role} {_name(port)}" for role, partners in self._waiting.items() for port in partners
+        ]
+        missing = [role for role, partners in self._waiting.items() if not partners]
+        words = f"waiting for {_listed(missing)}" if missing else "all are here"
+        return f"{words}; here: {', '.join(here)}" if here else words
+
+
+class _Run(threading.Thread):
+    """One agent, one environment and one program."""
+
+    def __init__(
+        self,
+        number: int,
+        ports: Mapping[str, Any],
+        timeouts: Timeouts,
+        leave: Callable[[int, Mapping[str, Any], str], None],
+        *,
+        closing: threading.Event,
+        secret: str | None,
+    ) -> None:
+        super().__init__(name=f"reglue-run-{number}", daemon=True)
+        self._number = number
+        self._ports = ports
+        self._timeouts = timeouts
+        self._leave = leave
+        self._secret = secret
+        self._closing = closing
+
+    def run(self) -> None:
+        """Carry out what the program asks until it leaves or a partner is lost."""
+        why = "our own failure"
+        try:
+            why = self._serve(
+                self._ports["environment"], self._ports["agent"], self._ports["experiment"]
+            )
+        except Exception:
+            log.exception("a run failed")
+        finally:
+            self._leave(self._number, self._ports, why)
+
+    def cut(self) -> None:
+        """Let its partners go, whatever they are asked; nobody is waited for any more."""
+        for port in self._ports.values():
+            port.close(_CLOSED)
+            port.give_up()
+
+    def _serve(
+        self, environment: EnvironmentPort, agent: AgentPort, experiment: ExperimentPort
+    ) -> str:
+        machine = Machine(
+            environment,
+            agent,
+            timeouts=self._timeouts,
+            secret=self._secret,
+            goes_on=lambda: not (self._closing.is_set() or experiment.is_gone),
+        )
+        while not self._closing.is_set():
+            call = experiment.next(_LOOK_S)
+            if call is None and experiment.is_gone:
+                return "the experiment has left"
+            if call is None:
+                continue
+            try:
+                experiment.answer(machine.run(call))
+            except (AgentFault, EnvironmentFault) as fault:
+                experiment.fail(fault)
+                if self._closing.is_set():
+                    break
+                if lost := _lost(self._ports):
+                    return f"{lost} is lost"  # and no words: they may be about secrets
+            except ReglueError as refused:
+                experiment.fail(refused)
+        return _CLOSED
+
+
+def _join(runs: list[_Run], within_s: float) -> None:
+    """Wait for all of them together."""
+    deadline = time.monotonic() + within_s
+    for run in runs:
+        run.join(max(0.0, deadline - time.monotonic()))
+
+
+def _lost(ports: Mapping[str, Any]) -> str | None:
+    return next((f"the {role}" for role in ("agent", "environment") if ports[role].is_gone), None)
+
+
+def _name(port: Any) -> str:
+    hello = port.hello
+    names = (getattr(hello, role, "") for role in ROLES)
+    return next(filter(None, names), "without a name")
+
+
+def _listed(words: list[str]) -> str:
+    named = [f"an {word}" for word in words]
+    return named[0] if len(named) == 1 else f"{', '.join(named[:-1])} and {named[-1]}"

@@ -1,0 +1,109 @@
+"""A run in a process of its own: one crash hurts one run.
+
+`python -m glue_server.peers.run_process FD PARENT` reads what it is to do from the inherited
+socket FD, says there where it listens, joins the next agent, environment and program, and
+ends when their run is over, the other end of FD is closed, or the process PARENT ends.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from glue_server.commands.command import say
+from glue_server.peers.hub import ROLES, Hub
+from glue_server.processes.children import die_with
+from glue_server.processes.frames import read_frame, write_frame
+from glue_server.timeouts import Timeouts
+from reglue.errors import UsageError
+from reglue.net.transport import Transport
+
+if TYPE_CHECKING:
+    from glue_server.rpc.tls import ServerTls
+
+
+_CLOSE_S = 1.2  # how long a run may take to let everybody go
+
+BYTES = ("chain", "key", "authority")
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """What a run's process is told."""
+
+    number: int
+    listen: str
+    token: str  # the front's, which has checked the partner's own
+    grace_s: float
+    transport: Transport
+    open_lane: bool
+    timeouts: Mapping[str, Any]
+    secret: str | None
+    tls: Mapping[str, str] | None  # the fields of a ServerTls, bytes in base64
+
+
+def main() -> None:
+    """Play one run."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    channel = socket.socket(fileno=int(sys.argv[1]))
+    die_with(int(sys.argv[2]), signal.SIGCONT)  # the watch ends it, and says farewell before
+    with contextlib.suppress(EOFError, OSError):
+        told, _ = read_frame(channel)
+        _serve(channel, RunSettings(**told))
+
+
+def _serve(channel: socket.socket, settings: RunSettings) -> None:
+    from glue_server.rpc import GlueServer
+
+    try:
+        server = GlueServer(
+            settings.listen,
+            token=dict.fromkeys(ROLES, settings.token),
+            tls=_tls(settings.tls),
+            places=dict.fromkeys(ROLES, 1),
+            grace_s=settings.grace_s,
+            transport=settings.transport,
+            open_lane=settings.open_lane,
+        )
+    except UsageError as error:
+        write_frame(channel, {"refused": str(error)})
+        return
+    with server:
+        write_frame(channel, {"invitation": str(server.local_invitation("agent"))})
+        hub = Hub(
+            server,
+            timeouts=Timeouts(**settings.timeouts),
+            announce=lambda words: say(f"run {settings.number}: {words}"),
+            secret=settings.secret,
+        )
+        threading.Thread(target=_watch, args=(channel, hub), daemon=True).start()
+        hub.serve(runs=1)
+
+
+def _tls(told: Mapping[str, str] | None) -> ServerTls | None:
+    if told is None:
+        return None
+    from glue_server.rpc.tls import ServerTls
+
+    chain, key, authority = (base64.b64decode(told[name]) for name in BYTES)
+    return ServerTls(chain, key, authority, told["name"])
+
+
+def _watch(channel: socket.socket, hub: Hub) -> None:
+    """Close the hub when the front is gone."""
+    with contextlib.suppress(OSError):
+        channel.recv(1)
+    threading.Timer(_CLOSE_S, os._exit, (1,)).start()  # whatever a partner is busy with
+    hub.close()
+
+
+if __name__ == "__main__":
+    main()

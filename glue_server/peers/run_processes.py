@@ -1,0 +1,187 @@
+"""Starts runs in processes of their own, each at a port of its own."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+import secrets
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from glue_server.peers.run_process import BYTES, RunSettings
+from glue_server.processes.children import end_all, parent_to_die_with
+from glue_server.processes.frames import read_frame, write_frame
+from glue_server.timeouts import Timeouts
+from reglue.errors import UsageError
+from reglue.net.join_string import Invitation, invitation, split_address
+from reglue.net.transport import Transport
+
+if TYPE_CHECKING:
+    from glue_server.rpc.tls import ServerTls
+
+_START_S = 60.0  # how long a run's process may take to listen
+_REFUSED_S = 2.0  # and one that cannot, to leave
+_MOST = 16  # runs at a time, where no ports bound them
+
+
+class RunProcesses:
+    """Makes a run's process when it is called.
+
+    With `ports` runs listen there, at `host`, and partners are sent to `public_host`;
+    without, they listen at loopback, and partners reach them through the front.
+    """
+
+    def __init__(  # noqa: PLR0913 - all that a run is told
+        self,
+        *,
+        host: str,
+        public_host: str,
+        ports: Sequence[int] | None,
+        tls: ServerTls | None,
+        grace_s: float,
+        transport: Transport = "auto",
+        open_lane: bool = False,
+        timeouts: Timeouts,
+        secret: str | None,
+    ) -> None:
+        self.most = len(ports) if ports else _MOST
+        self._host, self._public_host = host, public_host
+        self._ports = ports
+        self._tls = tls
+        self._grace_s = grace_s
+        self._transport, self._open_lane = transport, open_lane
+        self._timeouts = timeouts
+        self._secret = secret
+        # Stays as long as we do: by its end the kernel tells runs, also stopped ones, of ours.
+        self._starter = ThreadPoolExecutor(1, thread_name_prefix="reglue-starter")
+        self._begun = 0
+        self._starting: RunningProcess | None = None
+        self._is_stopped = False
+
+    def __call__(self) -> RunningProcess:
+        """The next run, which listens. Raises UsageError if none of its ports is free."""
+        self._begun += 1
+        if self._ports is None:
+            return self._listening("127.0.0.1:0", public_host="")
+        for port in self._ports:
+            try:
+                return self._listening(f"{self._host}:{port}", public_host=self._public_host)
+            except UsageError as error:
+                last = error
+        raise UsageError(f"none of the ports for runs is free: {last}")
+
+    def stop(self) -> None:
+        """No run begins any more, nor does one that has not listened so far."""
+        self._is_stopped = True
+        if (starting := self._starting) is not None:
+            starting.end(0.0)
+
+    def _listening(self, listen: str, *, public_host: str) -> RunningProcess:
+        process = self._starter.submit(RunningProcess, self._settings(listen)).result()
+        self._starting = process
+        try:
+            if self._is_stopped:
+                process.end(0.0)
+            process.wait_until_it_listens(public_host)
+        finally:
+            self._starting = None
+        return process
+
+    def _settings(self, listen: str) -> RunSettings:
+        direct = self._ports is not None
+        return RunSettings(
+            number=self._begun,
+            listen=listen,
+            token=secrets.token_hex(24),  # between the front and the run
+            grace_s=self._grace_s,
+            transport=self._transport,
+            open_lane=self._open_lane,
+            timeouts=asdict(self._timeouts),
+            secret=self._secret,
+            tls=_told(self._tls) if direct and self._tls else None,
+        )
+
+
+class RunningProcess:
+    """Our end of a run's process, which is started at once, by a thread that stays."""
+
+    invitation: Invitation
+    public_address: str
+
+    def __init__(self, settings: RunSettings) -> None:
+        self._settings = settings
+        self._channel, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [
+                    *(sys.executable, "-m", "glue_server.peers.run_process"),
+                    *(str(theirs.fileno()), str(parent_to_die_with(thread_stays=True))),
+                ],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                start_new_session=True,  # Ctrl-C is ours to hear
+            )
+
+    def wait_until_it_listens(self, public_host: str) -> None:
+        """Learn where. Raises UsageError if it cannot, dies or takes too long."""
+        self._channel.settimeout(_START_S)
+        try:
+            write_frame(self._channel, asdict(self._settings))
+            told, _ = read_frame(self._channel)
+        except (EOFError, OSError) as error:
+            self._give_up()
+            what = f"a run's process died, or did not listen within {_START_S:g} s"
+            raise UsageError(what) from error
+        if "refused" in told:
+            self._give_up()
+            raise UsageError(told["refused"])
+        self.invitation = invitation(told["invitation"])
+        port = self.invitation.address.rpartition(":")[2]
+        self.public_address = f"{public_host}:{port}" if public_host else ""
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._process.pid
+
+    def is_alive(self) -> bool:
+        """Whether it still runs."""
+        return self._process.poll() is None
+
+    def leave(self) -> None:
+        """Close the channel, which ends the process."""
+        self._channel.close()
+
+    def end(self, within_s: float) -> None:
+        """Wait until it has left; kill one that has not by then."""
+        end_all([self._process], within_s=within_s)
+
+    def _give_up(self) -> None:
+        self.leave()
+        self.end(_REFUSED_S)
+
+
+def read_ports(text: str) -> range:
+    """The ports of `FIRST-LAST`. Raises UsageError."""
+    found = re.fullmatch(r"(\d+)-(\d+)", text)
+    first, last = (int(number) for number in found.groups()) if found else (0, 0)
+    if not 0 < first <= last < 2**16:
+        raise UsageError(f"got --run-ports {text}, wanted FIRST-LAST such as 4097-4112")
+    return range(first, last + 1)
+
+
+def host_of(address: str) -> str:
+    """The host of `host:port`. Raises UsageError."""
+    return split_address(address)[0]
+
+
+def _told(tls: ServerTls) -> dict[str, str]:
+    told = {name: base64.b64encode(getattr(tls, name)).decode() for name in BYTES}
+    return told | {"name": tls.name}

@@ -1,0 +1,1 @@
+"""Processes that a glue starts, and how they end."""

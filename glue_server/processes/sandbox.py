@@ -1,0 +1,297 @@
+"""Shuts an agent's program in: as another user, in bubblewrap, or in a container.
+
+Each way keeps it from the run's folder, the cache, the host's secrets and the driver's
+process. None closes the network: the program comes to the glue by it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, Protocol, TypeAlias
+
+from glue_server.processes.bubblewrap import bubblewrap_words, needed_paths, probe_words
+from glue_server.processes.children import bound
+from reglue.errors import UsageError
+
+Isolation: TypeAlias = Literal["none", "user", "bubblewrap", "container"]
+SandboxName: TypeAlias = Literal["auto", "none", "user", "bubblewrap", "container"]
+
+_PROBE_S = 20.0
+_FIRST_UID, _UIDS = 0x7000_0000, 0x0F00_0000  # nobody's, by any distribution's convention
+_PROCESSES, _MEMORY = 1024, "8g"  # of a container
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How a program is started, and what of this machine concerns it."""
+
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    folder: str  # in which it runs
+    hidden: Sequence[Path] = ()  # what it must not see: files and folders
+    readable: Sequence[Path] = ()  # what it may read beside the system and its own folder
+    sockets: Path | None = None  # the folder of the glue's Unix sockets
+
+
+class Sandbox(Protocol):
+    """A way to run a program."""
+
+    @property
+    def isolation(self) -> Isolation:
+        """What it is called in results."""
+
+    def lacks(self, launch: Launch) -> str | None:
+        """Why the program cannot be run so here; None if it can."""
+
+    def enclosed(self, launch: Launch) -> AbstractContextManager[Launch]:
+        """How to start it so; it has ended when the context does."""
+
+
+def choose_sandbox(
+    name: SandboxName, launch: Launch, say: Callable[[str], None], *, image: str | None = None
+) -> Sandbox:
+    """The sandbox of that name, or for `auto` the strongest that works here.
+
+    `say` is told if that is none. Raises UsageError where `name` cannot be had, or there is
+    no such program.
+    """
+    if name != "container" and (lack := _program_lacks(launch)):
+        raise UsageError(f"the agent's program cannot be started: {lack}")
+    for path in launch.readable:
+        if not path.exists():
+            raise UsageError(f"--sandbox-read {path}: there is no such file or folder")
+    known: dict[str, Sandbox] = {
+        "container": Container(image),
+        "bubblewrap": Bubblewrap(),
+        "user": OtherUser(),
+        "none": Unconfined(),
+    }
+    if name != "auto":
+        if lack := known[name].lacks(launch):
+            raise UsageError(f"--sandbox {name}: {lack}")
+        return known[name]
+    if image is None:
+        del known["container"]
+    lacking = []
+    for each, sandbox in known.items():
+        if (lack := sandbox.lacks(launch)) is None:
+            break
+        lacking.append(f"{each}: {lack}")
+    if sandbox.isolation == "none":
+        say(f"no sandbox works here, so the agent has all your rights; {'; '.join(lacking)}")
+    return sandbox
+
+
+class Unconfined:
+    """As what we are: for code that is trusted."""
+
+    isolation: Isolation = "none"
+
+    def lacks(self, launch: Launch) -> str | None:
+        """Nothing."""
+        return None
+
+    @contextmanager
+    def enclosed(self, launch: Launch) -> Iterator[Launch]:
+        """As it is; it ends with us."""
+        yield replace(launch, command=bound(launch.command))
+
+
+class OtherUser:
+    """As a user who owns nothing, which only root can start; another one for each program."""
+
+    isolation: Isolation = "user"
+
+    def lacks(self, launch: Launch) -> str | None:
+        """Root, setpriv, or a path that other users may read."""
+        if os.getuid() != 0:
+            return "only root can start programs as another user"
+        if shutil.which("setpriv") is None:
+            return "there is no setpriv: apt-get install util-linux"
+        path_alone = {"PATH": launch.environment.get("PATH", "")}  # not all that is set is needed
+        for path in needed_paths(launch.command, path_alone, launch.folder):
+            is_hidden = any(path.is_relative_to(each) for each in launch.hidden)
+            if not is_hidden and (closed := _closed_to_others(path)):
+                return (
+                    f"the agent needs {path}, and other users may not read {closed}: open it "
+                    "(chmod o+rX), put the program elsewhere, or use --sandbox bubblewrap"
+                )
+        return None
+
+    @contextmanager
+    def enclosed(self, launch: Launch) -> Iterator[Launch]:
+        """Its home is a new folder, removed at its end."""
+        uid = _new_uid()
+        with tempfile.TemporaryDirectory(prefix="reglue-agent-") as home:
+            os.chown(home, uid, uid)
+            try:
+                yield replace(
+                    launch,
+                    command=[*_as_user(uid), *launch.command],
+                    environment=_at_home(launch.environment, home),
+                )
+            finally:
+                _end_all_of(uid)
+
+
+class Bubblewrap:
+    """In namespaces of its own, with a view of the system that it cannot write to.
+
+    Started by root, it is another user there as well.
+    """
+
+    isolation: Isolation = "bubblewrap"
+
+    def lacks(self, launch: Launch) -> str | None:
+        """Bubblewrap, or the right to make namespaces."""
+        if shutil.which("bwrap") is None:
+            return "there is no bwrap: apt-get install bubblewrap"
+        return _does_not_work("bwrap", [*probe_words(), *self._user_words(), "true"])
+
+    @contextmanager
+    def enclosed(self, launch: Launch) -> Iterator[Launch]:
+        """With a /tmp and a home of its own, which end with it."""
+        home = "/tmp/home"
+        words = bubblewrap_words(
+            needed=needed_paths(launch.command, launch.environment, launch.folder),
+            readable=[*launch.readable, *filter(None, [launch.sockets])],
+            hidden=launch.hidden,
+        )
+        words += ["--perms", "1777", "--dir", home, "--chdir", launch.folder, "--"]
+        yield replace(
+            launch,
+            command=[*words, *self._user_words(), *launch.command],
+            environment=_at_home(launch.environment, home),
+            folder="/",
+        )
+
+    def _user_words(self) -> list[str]:
+        return _as_user(_new_uid()) if os.getuid() == 0 else []
+
+
+class Container:
+    """In a container of `image`, which has the program's folder, to read."""
+
+    isolation: Isolation = "container"
+
+    def __init__(self, image: str | None) -> None:
+        self._image = image
+
+    def lacks(self, launch: Launch) -> str | None:
+        """An image, or an engine that answers."""
+        if self._image is None:
+            return "name the image with --sandbox-image"
+        if (engine := _engine()) is None:
+            return "there is neither docker nor podman"
+        return _does_not_work(Path(engine).name, [engine, "version"])
+
+    @contextmanager
+    def enclosed(self, launch: Launch) -> Iterator[Launch]:
+        """It is removed at its end."""
+        name, engine = f"reglue-agent-{secrets.token_hex(6)}", _engine()
+        assert engine is not None
+        assert self._image is not None
+        uid = _new_uid() if os.getuid() == 0 else os.getuid()
+        environment = _in_image(launch.environment)
+        words = [engine, "run", "--rm", "--init", "--name", name, "--network=host", "--read-only"]
+        words += ["--cap-drop=ALL", "--security-opt=no-new-privileges", "--ipc=private"]
+        words += [f"--pids-limit={_PROCESSES}", f"--memory={_MEMORY}", f"--memory-swap={_MEMORY}"]
+        words += [f"--user={uid}:{uid}", "--tmpfs=/tmp:mode=1777", "--log-driver=none"]
+        words += [f"--volume={launch.folder}:{launch.folder}:ro", f"--workdir={launch.folder}"]
+        for path in [*launch.readable, *filter(None, [launch.sockets])]:
+            words.append(f"--volume={path}:{path}:ro")
+        words += [f"--env={each}" for each in environment]  # values are not for process lists
+        program, *arguments = launch.command
+        if program == sys.executable:  # `reglue join`, by the image's own Python
+            program = "python3"
+        words += [f"--entrypoint={program}", self._image, *arguments]
+        try:
+            yield replace(launch, command=words, environment={**_engines_own(), **environment})
+        finally:
+            subprocess.run(
+                [engine, "rm", "--force", name], capture_output=True, check=False, timeout=60
+            )
+
+
+def _program_lacks(launch: Launch) -> str | None:
+    """The file, or the right to run it."""
+    program = launch.command[0]
+    file = Path(launch.folder, program)  # of what has a slash: from where it runs
+    found = shutil.which(
+        str(file) if os.sep in program else program, path=launch.environment.get("PATH")
+    )
+    if found is not None:
+        return None
+    if os.sep in program and file.is_file():
+        return f"{program} is not executable: chmod +x it, or name what runs it (python {program})"
+    return f"there is no {program}"
+
+
+def _does_not_work(name: str, words: Sequence[str]) -> str | None:
+    """What it says when it is tried."""
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=_PROBE_S, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"{name} does not work here: {error}"
+    return f"{name} does not work here: {done.stderr.strip()}" if done.returncode else None
+
+
+def _engine() -> str | None:
+    return shutil.which("docker") or shutil.which("podman")
+
+
+def _in_image(environment: Mapping[str, str]) -> dict[str, str]:
+    """What makes sense there: an image has its own paths."""
+    kept = ("REGLUE_ADDRESS", "REGLUE_TOKEN", "REGLUE_LANE_DIR")
+    return {name: environment[name] for name in kept if name in environment} | {"HOME": "/tmp"}
+
+
+def _engines_own() -> dict[str, str]:
+    """What its command line finds its server by."""
+    names = ("PATH", "DOCKER_HOST", "DOCKER_CONTEXT", "XDG_RUNTIME_DIR")
+    return {name: os.environ[name] for name in names if name in os.environ}
+
+
+def _at_home(environment: Mapping[str, str], home: str) -> dict[str, str]:
+    """The environment of who lives there and has nothing elsewhere."""
+    kept = {name: value for name, value in environment.items() if not name.startswith("XDG_")}
+    return kept | {"HOME": home, "TMPDIR": home, "USER": "agent", "LOGNAME": "agent"}
+
+
+def _as_user(uid: int) -> list[str]:
+    words = [f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "--inh-caps=-all"]
+    return ["setpriv", *words, "--no-new-privs", "--pdeathsig=KILL", "--"]
+
+
+def _new_uid() -> int:
+    """A user who owns nothing, and whose processes no other program may touch."""
+    return _FIRST_UID + secrets.randbelow(_UIDS)
+
+
+def _end_all_of(uid: int) -> None:
+    """Kill a user's processes, also those that left the program's group."""
+    for folder in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):  # gone meanwhile
+            if folder.name.isdecimal() and folder.stat().st_uid == uid:
+                os.kill(int(folder.name), signal.SIGKILL)
+
+
+def _closed_to_others(path: Path) -> Path | None:
+    """What keeps a stranger from reading it: itself, or a folder above."""
+    found = path.resolve()
+    for above in reversed(found.parents):
+        if not above.stat().st_mode & 0o001:
+            return above
+    wanted = 0o005 if found.is_dir() else 0o004
+    return None if found.stat().st_mode & wanted == wanted else found

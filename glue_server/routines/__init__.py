@@ -1,0 +1,1 @@
+"""RL-Glue's routines over one agent and one environment."""

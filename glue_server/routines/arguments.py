@@ -1,0 +1,85 @@
+"""What a benchmark program gives: slots, and rows of observations, rewards and actions.
+
+All raise RoutineRefused, before anything has changed, for what does not fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from glue_server.agent.actions import ActionChecks
+from reglue.errors import ROUTINE_REFUSALS, OutOfDomain, RoutineRefused
+from reglue.spec import Array, Arrays, TaskSpec, TensorSpec
+
+
+def check_slot(slot: int, count: int) -> None:
+    """Raise OutOfDomain for a slot that there is not."""
+    if not 0 <= slot < count:
+        raise OutOfDomain(got=f"slot {slot}", wanted=f"0 to {count - 1}")
+
+
+def check_slots(slots: Sequence[int], count: int) -> None:
+    """Raise OutOfDomain for slots that there are not, or that are named twice."""
+    for slot in slots:
+        check_slot(slot, count)
+    if len(set(slots)) != len(slots):
+        raise OutOfDomain(got=f"slots {list(slots)}", wanted="each at most once")
+
+
+def check_named(slots: Sequence[int], count: int) -> None:
+    """As `check_slots`, where at least one is to be named."""
+    check_slots(slots, count)
+    if not slots:
+        raise OutOfDomain(got="no slots", wanted="one row for each of at least one slot")
+
+
+def check_seed(seed: int) -> None:
+    """Raise OutOfDomain for what a Cell cannot carry."""
+    if not 0 <= seed < 2**63:
+        raise OutOfDomain(got=f"seed {seed}", wanted="0 to 2^63 - 1")
+
+
+def actions_given(checks: ActionChecks, actions: Arrays, rows: int) -> Arrays:
+    """Legal actions, name -> (rows, *shape). What is out of a Box is the environment's to clip."""
+    checked = checks.check(_rows(checks.spec.actions, actions, rows), rows)
+    for bad in checked.refused.values():
+        raise ROUTINE_REFUSALS.get(bad.code, OutOfDomain)(got=bad.got, wanted=bad.wanted)
+    return checked.arrays
+
+
+def observations_given(spec: TaskSpec, observations: Arrays, rows: int) -> dict[str, Array]:
+    """name -> (rows, *shape), in the spec's dtypes."""
+    return _rows(spec.observations, observations, rows)
+
+
+def rewards_given(rewards: npt.ArrayLike, rows: int) -> npt.NDArray[np.float64]:
+    """Finite numbers, one a row, (rows,)."""
+    given = np.asarray(rewards, np.float64)
+    if given.shape != (rows,):
+        raise RoutineRefused(got=f"rewards of shape {given.shape}", wanted=f"({rows},)")
+    if not np.isfinite(given).all():
+        raise OutOfDomain(got=f"rewards {given.tolist()}", wanted="finite numbers")
+    return given
+
+
+def _rows(tensors: Sequence[TensorSpec], arrays: Arrays, rows: int) -> dict[str, Array]:
+    names = [tensor.name for tensor in tensors]
+    if set(arrays) != set(names):
+        raise RoutineRefused(got=f"arrays {sorted(arrays)}", wanted=f"{sorted(names)}")
+    return {tensor.name: _cast(tensor, np.asarray(arrays[tensor.name]), rows) for tensor in tensors}
+
+
+def _cast(tensor: TensorSpec, given: Array, rows: int) -> Array:
+    """In the spec's dtype; whole numbers must stay what they are."""
+    wanted = f"shape {(rows, *tensor.shape)}, {tensor.dtype}: one row for each slot"
+    got = f"{tensor.name!r} of shape {given.shape}, {given.dtype}"
+    if given.size != rows * tensor.size or given.dtype.kind not in "biuf":
+        raise RoutineRefused(got=got, wanted=wanted)
+    with np.errstate(over="ignore", invalid="ignore"):
+        cast = given.astype(tensor.dtype)
+    if cast.dtype.kind != "f" and not np.array_equal(cast, given):
+        raise OutOfDomain(got=got, wanted=f"numbers that are the same in {tensor.dtype}")
+    return cast.reshape(rows, *tensor.shape)

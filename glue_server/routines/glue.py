@@ -1,0 +1,210 @@
+"""RL-Glue for Python programs: an agent, an environment, and the RL_* routines."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+# NumPy loads it when an environment first draws, and loading swallows a Ctrl-C: so before.
+import numpy.random  # noqa: F401
+
+from env_adapters.suites import suite_name
+from glue_server.environment.port import EnvironmentPort, LocalEnvironmentPort
+from glue_server.peers.hosts import (
+    AgentHost,
+    Door,
+    ObjectHost,
+    Program,
+    ServedEnvironment,
+    ServedHost,
+    as_arguments,
+    join_command,
+)
+from glue_server.processes.interrupts import uninterrupted
+from glue_server.routines.machine import Machine
+from glue_server.routines.seeds import check_secret
+from glue_server.timeouts import Timeouts
+from reglue.environments.environment import Environment, Worlds
+from reglue.errors import AgentFault, BadReply, NotAnEnvironment, UsageError
+from reglue.experiments.routines import Routines
+from reglue.messages.experiment import Answer, ExperimentCall
+from reglue.net.transport import Transport
+
+_LOG = "agent.log"
+
+
+class Glue(Routines):
+    """Joins an agent and an environment; a context manager that lets both go.
+
+    with Glue(environment="mountain-car", agent="sarsa.py:Sarsa") as rl:
+        rl.init()
+        rl.episode(10_000)
+        print(rl.num_steps(), rl.return_())
+
+    `environment` is a name (see env_adapters.suites), a suite of worlds, or a
+    `reglue.Environment`, played in this process. `agent` is an object, played in this
+    process, or a name as for `reglue join`, which is started as a process of its own.
+    `task` and `variant` say what of the environment is played: its first by default.
+    Either may be an address, `host:port`: the glue listens there, and whoever shows
+    `token` may come in. The `…_args` are keywords for what is named. `secret` keys the seeds
+    of episodes and of agents, which else follow from `seed`: give one (16 characters or more)
+    to agents of others. Under a secret the agent's seeds are each glue's own.
+    Partners of this host come over a Unix socket; see GlueServer for `transport`.
+
+    Entering raises UsageError for what cannot be had and AgentFault or EnvironmentFault
+    for who does not come. What a started agent prints goes to the file `agent_log`, if
+    one is given; the last of it stands in its fault.
+    """
+
+    def __init__(  # noqa: PLR0913 - all that a program may say of its partners
+        self,
+        *,
+        environment: object,
+        agent: object,
+        slots: int = 1,
+        seed: int = 0,
+        task: str = "",
+        variant: int = 0,
+        environment_args: Mapping[str, Any] | None = None,
+        agent_args: Mapping[str, Any] | None = None,
+        agent_log: str | os.PathLike[str] | None = None,
+        token: str | None = None,
+        secret: str | None = None,
+        connect_timeout_s: float = 60.0,
+        transport: Transport = "auto",
+        timeouts: Timeouts | None = None,
+        announce: Callable[[str], None] | None = None,
+    ) -> None:
+        super().__init__(slots=slots, seed=seed, task=task, variant=variant)
+        self._environment = environment
+        self._environment_args = dict(environment_args or {})
+        self._agent = agent
+        self._agent_args = dict(agent_args or {})
+        self._agent_log = agent_log
+        self._token = token
+        check_secret(secret)
+        self._secret = secret
+        self._connect_timeout_s = connect_timeout_s
+        self._transport = transport
+        self._timeouts = timeouts or Timeouts()
+        self._announce = announce or _to_stderr
+        self._closing = ExitStack()
+        self._farewell = "the program is over, thank you"
+        self._host: AgentHost | None = None
+        self._machine: Machine | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            self._open()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is not None:
+            self._farewell = f"the program ended early: {kind.__name__}"
+        self.close()
+
+    def close(self) -> None:
+        """Let both go, and end what was started. Ctrl-C waits until that is done."""
+        with uninterrupted(then_raise=False):
+            self._machine = None
+            self._closing.close()
+
+    def _call(self, call: ExperimentCall) -> Answer:
+        if self._machine is None or self._host is None:
+            raise UsageError("this glue is not open; write `with Glue(…) as rl:`")
+        try:
+            return self._machine.run(call)
+        except BadReply:
+            raise
+        except AgentFault as fault:
+            if (explained := self._host.explain(fault)) == str(fault):
+                raise
+            raise type(fault)(explained) from fault
+
+    def _open(self) -> None:
+        with uninterrupted():  # or a program might be left behind
+            self._host = host = self._make_host()
+            self._closing.callback(lambda: host.close(self._farewell))
+        environment = self._environment_port()  # while the agent's program starts
+        self._machine = Machine(
+            environment, host.port(), timeouts=self._timeouts, secret=self._secret
+        )
+
+    def _make_host(self) -> AgentHost:
+        if not isinstance(self._agent, str):
+            _check_no_args("agent", self._agent_args)
+            return ObjectHost(self._agent)
+        if is_address(self._agent):
+            _check_no_args("agent", self._agent_args)
+            return ServedHost(self._door(self._agent), announce=self._announce)
+        folder = self._closing.enter_context(tempfile.TemporaryDirectory(prefix="reglue-"))
+        log_file = Path(folder, _LOG) if self._agent_log is None else Path(self._agent_log)
+        command = join_command(self._agent, as_arguments(self._agent_args))
+        program = Program(command, log_file, str(Path.cwd()), is_ours=True)
+        return ServedHost(self._door(), program)
+
+    def _environment_port(self) -> EnvironmentPort:
+        port: EnvironmentPort
+        if isinstance(self._environment, str) and is_address(self._environment):
+            _check_no_args("environment", self._environment_args)
+            host = ServedEnvironment(self._door(self._environment), announce=self._announce)
+            self._closing.callback(lambda: host.close(self._farewell))
+            return host.port()
+        port = LocalEnvironmentPort(*_local(self._environment, self._environment_args))
+        self._closing.callback(lambda: port.close(self._farewell))
+        return port
+
+    def _door(self, address: str = "127.0.0.1:0") -> Door:
+        return Door(
+            address,
+            token=self._token,
+            timeout_s=self._connect_timeout_s,
+            transport=self._transport,
+        )
+
+
+def is_address(name: str) -> bool:
+    """Whether a partner's name is where it dials in: `host:port`."""
+    return re.fullmatch(r"[^\s/]+:[0-9]{1,5}", name) is not None
+
+
+def _local(environment: object, arguments: Mapping[str, Any]) -> tuple[Environment, str]:
+    """An environment to be played in this process, and what it is called."""
+    if isinstance(environment, str):
+        return Worlds(suite_name(environment, arguments).build()), environment
+    _check_no_args("environment", arguments)
+    if isinstance(environment, type):
+        raise NotAnEnvironment(f"got the class {environment.__name__}, wanted an object of it")
+    name = type(environment).__name__
+    if isinstance(environment, Environment):
+        return environment, name
+    if hasattr(environment, "world") and hasattr(environment, "spec"):
+        suite: Any = environment
+        return Worlds(suite), name
+    raise NotAnEnvironment(
+        f"got {environment!r}, wanted a name, a suite of worlds or a reglue.Environment"
+    )
+
+
+def _check_no_args(what: str, arguments: Mapping[str, Any]) -> None:
+    if arguments:
+        raise UsageError(f"{what}_args are for what is named and made here; got {dict(arguments)}")
+
+
+def _to_stderr(words: str) -> None:
+    sys.stderr.write(f"{words}\n")

@@ -1,0 +1,289 @@
+"""RL-Glue's interface routines over one agent and one environment.
+
+One state machine says which routine is legal when: RL_init comes first, but for
+messages and counts; a slot steps when its environment is in mid-episode and the agent
+acts there. What is illegal is refused before anybody is called, and changes nothing.
+Counts are those of RL-Glue 3.04 (RL_glue.c).
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from glue_server.agent.calls import AgentCalls
+from glue_server.agent.port import AgentPort
+from glue_server.agent.slots import AgentHalf
+from glue_server.environment.half import EnvironmentHalf
+from glue_server.environment.port import EnvironmentPort, ask_environment
+from glue_server.routines.arguments import check_seed, check_slot
+from glue_server.routines.counts import SlotCounts
+from glue_server.routines.half_steps import agent_end, agent_start, agent_step, env_start, env_step
+from glue_server.routines.keys import Keys
+from glue_server.routines.seeds import Cells
+from glue_server.routines.slots import Joined
+from glue_server.routines.states import get_random_seed, get_state, set_random_seed, set_state
+from glue_server.routines.whole_steps import rl_episode, rl_start, rl_step
+from glue_server.timeouts import Timeouts
+from reglue.errors import (
+    AgentFault,
+    EnvironmentFault,
+    NotSupported,
+    OutOfDomain,
+    OutOfOrder,
+    ReglueError,
+)
+from reglue.messages.agent import Call, Cleanup, Done, Freeze, Message, Phase, Reply
+from reglue.messages.environment import GetRandomSeed, GetState, StandardizeRandomness
+from reglue.messages.experiment import (
+    AgentEnd,
+    AgentStart,
+    AgentStep,
+    Answer,
+    EnvMessage,
+    EnvStart,
+    EnvStep,
+    ExperimentCall,
+    RLCounts,
+    RLEpisode,
+    RLInit,
+    RLSetRandomSeed,
+    RLSetState,
+    RLStart,
+    RLStep,
+)
+from reglue.spec import TaskSpec
+
+MOST_SLOTS = 4096
+"""Of one glue: what a program asks for is made."""
+
+
+class Machine:
+    """Carries routines out, one after another.
+
+    Raises RoutineRefused (OutOfOrder, OutOfDomain, NotSupported, UnknownKey) with nothing
+    changed; AgentFault and EnvironmentFault after the slots at fault have lost their
+    episode, or all slots where the agent or the environment is lost.
+    """
+
+    def __init__(
+        self,
+        environment: EnvironmentPort,
+        agent: AgentPort,
+        *,
+        timeouts: Timeouts,
+        secret: str | None = None,
+        goes_on: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """`secret` keys all seeds (see Cells), the agent's by a nonce of this machine as well;
+        an RL_episode is broken off when `goes_on` says no.
+        """
+        self._secret = secret
+        self._nonce = "" if secret is None else secrets.token_hex(16)
+        self._goes_on = goes_on
+        self._agent = AgentCalls(agent, timeouts)
+        self._environment = environment
+        self._timeout_s = timeouts.environment_s
+        self._keys = Keys()
+        self._counts = SlotCounts()
+        self._inits = 0
+        self._joined: Joined | None = None
+        self._was_interrupted = False
+
+    def run(self, call: ExperimentCall) -> Answer:
+        """Carry one out."""
+        if self._was_interrupted:
+            raise OutOfOrder(got="a routine after one that was broken off", wanted="a new glue")
+        try:
+            return self._run(call)
+        except ReglueError:
+            raise
+        except BaseException:
+            # Ctrl-C, or a mistake of our own: who waits for which answer is not known any
+            # more, and the next routine might take an old answer for its own. A program's
+            # mistakes do not come here: Routines and decoding refuse them first.
+            self._was_interrupted = True
+            raise
+
+    def _run(self, call: ExperimentCall) -> Answer:
+        match call:
+            case RLInit():
+                return self._init(call)
+            case RLCounts(slot):
+                check_slot(slot, len(self._counts))
+                return self._counts.of(slot)
+            case Message():
+                return self._agent_message(call)
+            case EnvMessage(text):
+                return self._env_message(text)
+        if self._joined is None:
+            raise OutOfOrder(got=f"{ROUTINES[type(call)]} before RL_init", wanted="RL_init first")
+        return self._play(call, self._joined)
+
+    def _play(self, call: _Played, joined: Joined) -> Answer:
+        match call:
+            case RLStart(slots):
+                return rl_start(joined, slots)
+            case RLStep(slots):
+                return rl_step(joined, slots)
+            case RLEpisode(max_steps, slots):
+                return rl_episode(joined, max_steps, slots)
+            case Cleanup():
+                return self._cleanup()
+            case Freeze():
+                return self._freeze(joined)
+            case StandardizeRandomness():
+                return _standardize(joined, call)
+            case GetState():
+                return get_state(joined, self._keys, call)
+            case RLSetState():
+                return set_state(joined, self._keys, call)
+            case GetRandomSeed():
+                return get_random_seed(joined, self._keys, call)
+            case RLSetRandomSeed():
+                return set_random_seed(joined, self._keys, call)
+            case EnvStart():
+                return env_start(joined, call)
+            case EnvStep():
+                return env_step(joined, call)
+            case AgentStart():
+                return agent_start(joined, call)
+            case AgentStep():
+                return agent_step(joined, call)
+            case AgentEnd():
+                return agent_end(joined, call)
+
+    def _init(self, call: RLInit) -> TaskSpec:
+        """env_init, then agent_init. Half of it is none: then RL_init comes again."""
+        self._check_init(call)
+        if self._joined is not None:  # else what there is is known when the environment has begun
+            _check_task(call, self._joined.ready.variants)
+        try:
+            environment = EnvironmentHalf(self._environment, call.slots, timeout_s=self._timeout_s)
+        except EnvironmentFault:
+            self._joined = None
+            raise
+        self._joined = None
+        ready = environment.ready
+        _check_task(call, ready.variants)
+        self._counts = SlotCounts(call.slots)
+        self._agent.init(ready.spec)
+        cells = Cells(
+            call.task or next(iter(ready.variants)),
+            call.variant,
+            seed=call.seed,
+            run=self._inits,
+            secret=self._secret,
+            nonce=self._nonce,
+        )
+        half = AgentHalf(self._agent, ready.spec)
+        self._joined = Joined(half, environment, cells, self._counts, goes_on=self._goes_on)
+        self._inits += 1
+        return ready.spec
+
+    def _check_init(self, call: RLInit) -> None:
+        """Raise OutOfDomain for what nobody needs to be asked about."""
+        check_seed(call.seed)
+        for most, whose in (
+            (MOST_SLOTS, "glue"),
+            (self._environment.hello.max_slots, "environment"),
+            (self._agent.hello.max_slots, "agent"),
+        ):
+            if call.slots < 1 or (most and call.slots > most):
+                wanted = f"1 to {most or MOST_SLOTS}: the {whose} plays no more"
+                raise OutOfDomain(got=f"{call.slots} slots", wanted=wanted)
+
+    def _cleanup(self) -> Done:
+        """env_cleanup, then agent_cleanup, which comes also when the first went wrong."""
+        broken: EnvironmentFault | None = None
+        try:
+            ask_environment(self._environment, Cleanup(), Done, timeout_s=self._timeout_s)
+        except EnvironmentFault as fault:
+            broken = fault
+        self._joined = None
+        self._agent.call(Cleanup())
+        if broken is not None:
+            raise broken
+        return Done()
+
+    def _freeze(self, joined: Joined) -> Done:
+        """agent_freeze: what follows is judged."""
+        self._ask_agent(Freeze())
+        joined.phase = Phase.EVALUATE
+        return Done()
+
+    def _agent_message(self, call: Message) -> Message:
+        reply = self._ask_agent(call)
+        assert isinstance(reply, Message), "AgentCalls looks at it"
+        return reply
+
+    def _env_message(self, text: str) -> Message:
+        if self._joined is not None:
+            return self._joined.ask(Message(text), Message)
+        timeout_s = self._timeout_s
+        return ask_environment(self._environment, Message(text), Message, timeout_s=timeout_s)
+
+    def _ask_agent(self, call: Call) -> Reply:
+        try:
+            return self._agent.call(call)
+        except AgentFault:
+            if self._joined is not None:
+                self._joined.agent_lost()
+            raise
+
+
+def _check_task(call: RLInit, variants: Mapping[str, int]) -> None:
+    """Raise OutOfDomain for a task or variant that the environment has not."""
+    if call.task and call.task not in variants:
+        raise OutOfDomain(got=f"task {call.task!r}", wanted=f"one of {', '.join(variants)}")
+    count = variants[call.task or next(iter(variants))]
+    if not 0 <= call.variant < count:
+        raise OutOfDomain(got=f"variant {call.variant}", wanted=f"0 to {count - 1}")
+
+
+def _standardize(joined: Joined, call: StandardizeRandomness) -> Done:
+    check_seed(call.seed)
+    if not joined.ready.standardizes:
+        raise NotSupported(
+            got="RL_standardize_randomness", wanted="an environment of numbered chance"
+        )
+    return joined.ask(call, Done)
+
+
+_Played: TypeAlias = (
+    RLStart
+    | RLStep
+    | RLEpisode
+    | Cleanup
+    | Freeze
+    | StandardizeRandomness
+    | GetState
+    | RLSetState
+    | GetRandomSeed
+    | RLSetRandomSeed
+    | EnvStart
+    | EnvStep
+    | AgentStart
+    | AgentStep
+    | AgentEnd
+)
+
+ROUTINES: Mapping[type, str] = {
+    RLStart: "RL_start",
+    RLStep: "RL_step",
+    RLEpisode: "RL_episode",
+    Cleanup: "RL_cleanup",
+    Freeze: "RL_freeze",
+    StandardizeRandomness: "RL_standardize_randomness",
+    GetState: "RL_get_state",
+    RLSetState: "RL_set_state",
+    GetRandomSeed: "RL_get_random_seed",
+    RLSetRandomSeed: "RL_set_random_seed",
+    EnvStart: "RL_env_start",
+    EnvStep: "RL_env_step",
+    AgentStart: "RL_agent_start",
+    AgentStep: "RL_agent_step",
+    AgentEnd: "RL_agent_end",
+}
+"""What needs RL_init, by its name in messages."""

@@ -1,0 +1,83 @@
+"""Rows of arrays, one a slot: in which order they are asked for, and whose they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from reglue.messages.environment import Played, Slots
+from reglue.messages.experiment import Flags, Rewards
+from reglue.messages.value import value
+from reglue.spec import Array, Arrays
+
+Places: TypeAlias = npt.NDArray[np.intp]
+"""Slots or rows, as an index."""
+
+
+@value
+class Asked:
+    """Slots that a program names. Partners are asked in ascending order."""
+
+    slots: tuple[int, ...]  # in the program's order
+    places: Places  # ascending
+    numbers: Slots  # `places`, as partners are told
+    order: Places | None = None  # of the program's rows, ascending by slot; None: as they are
+
+    @staticmethod
+    def of(slots: Sequence[int]) -> Asked:
+        """Each slot once."""
+        given = np.array(slots, np.intp)
+        order = given.argsort()
+        places = given[order]
+        numbers = places.astype(np.uint32)
+        for array in (places, numbers):  # one Asked may serve many turns
+            array.setflags(write=False)
+        ordered = None if np.array_equal(given, places) else order
+        return Asked(tuple(slots), places, numbers, ordered)
+
+    def ascending(self, rows: Array) -> Array:
+        """The program's rows, for partners."""
+        return rows if self.order is None else rows[self.order]
+
+    def all_ascending(self, arrays: Arrays) -> Arrays:
+        """As `ascending`, of each."""
+        return {name: self.ascending(rows) for name, rows in arrays.items()}
+
+    def named(self, rows: Array) -> Array:
+        """Partners' rows, in the program's order."""
+        return rows if self.order is None else self.copied(rows)
+
+    def all_named(self, arrays: Arrays) -> Arrays:
+        """As `named`, of each."""
+        return arrays if self.order is None else self.all_copied(arrays)
+
+    def copied(self, rows: Array) -> Array:
+        """As `named`: a copy for the program alone."""
+        copy = rows.copy()
+        if self.order is not None:
+            copy[self.order] = rows
+        return copy
+
+    def all_copied(self, arrays: Arrays) -> dict[str, Array]:
+        """As `copied`, of each."""
+        copies = {}
+        for name, rows in arrays.items():
+            copies[name] = self.copied(rows)
+        return copies
+
+
+def for_program(
+    asked: Asked, played: Played
+) -> tuple[tuple[int, ...], Rewards, Arrays, Flags, Flags, Flags]:
+    """What a step earned, as Stepped has it but for the actions; flags are nobody else's."""
+    return (
+        asked.slots,
+        asked.copied(played.rewards),
+        asked.all_copied(played.observations),
+        asked.named(played.terminated),
+        asked.named(played.truncated),
+        asked.named(played.success),
+    )

@@ -1,0 +1,65 @@
+"""Which episode each RL_start plays."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+
+from reglue.environments.world import Cell
+from reglue.errors import BadArgument
+from reglue.messages.agent import Phase
+
+_MIN_SECRET = 16  # characters: shorter ones can be found by trying
+
+
+def check_secret(secret: str | None) -> None:
+    """Raise BadArgument for one that can be found by trying; the message does not repeat it."""
+    if secret is not None and len(secret) < _MIN_SECRET:
+        raise BadArgument(
+            f"--secret (REGLUE_SECRET): got {len(secret)} characters, wanted {_MIN_SECRET} or more "
+            "that nobody can guess, such as `openssl rand -hex 16` prints"
+        )
+
+
+class Cells:
+    """The episodes of one run, numbered as they begin.
+
+    All seeds are HMAC-SHA256, under a secret, of words in which the run's number and the
+    episode's stand: the same program plays the same episodes, and each RL_init others.
+    Without a secret the key follows from the run's seed, which an agent may guess; who
+    hosts agents of others gives one. The agent's seeds are its session's own where there
+    is a `nonce`: what an agent saw before, it then cannot look up by them.
+    """
+
+    def __init__(
+        self, task: str, variant: int, *, seed: int, run: int, secret: str | None, nonce: str
+    ) -> None:
+        self._task = task
+        self._variant = variant
+        self._run = f"{seed} {run}"
+        self._agents_run = f"{seed} {run} {nonce}".rstrip()
+        own = f"reglue run secret {seed}" if secret is None else f"reglue own secret {secret}"
+        self._key = hashlib.sha256(own.encode()).digest()
+        self._starts = 0
+        self._agent_starts = 0
+        self._steps = 0
+
+    def next(self, phase: Phase) -> Cell:
+        """The next episode."""
+        seed = self._words64(f"reglue episode {self._run} {self._starts}") >> 1
+        cell = Cell(self._task, self._variant, seed, self._starts, phase, self._steps)
+        self._starts += 1
+        return cell
+
+    def count(self, steps: int) -> None:
+        """So many steps were taken, in all slots together."""
+        self._steps += steps
+
+    def start_seed(self, slot: int) -> int:
+        """The seed of the agent's next start, 64 bits."""
+        seed = self._words64(f"reglue start {self._agents_run} {self._agent_starts} {slot}")
+        self._agent_starts += 1
+        return seed
+
+    def _words64(self, words: str) -> int:
+        return int.from_bytes(hmac.digest(self._key, words.encode(), hashlib.sha256)[:8])

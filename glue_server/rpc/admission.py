@@ -1,0 +1,247 @@
+"""Who is let in: tokens, tickets and places."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from glue_server.rpc.connection import Line, Seat
+from glue_server.rpc.denied import NO_TICKET, Denied, check_version
+from reglue.net.grpc_settings import grpc
+from reglue.net.lobby import hello_proof, lane_proof
+from reglue.v1 import lobby_pb2
+
+_TICKETS = 256  # of a role, handed out, and not in use now; the oldest are forgotten
+
+JOIN = f"/{lobby_pb2.DESCRIPTOR.services_by_name['LobbyService'].full_name}/Join"
+
+ROLES: Mapping[int, str] = {
+    lobby_pb2.ROLE_AGENT: "agent",
+    lobby_pb2.ROLE_ENVIRONMENT: "environment",
+    lobby_pb2.ROLE_EXPERIMENT: "experiment",
+}
+
+
+class Greeting(Protocol):
+    """What the hellos of all roles have."""
+
+    major: int
+    session: str
+    proof: bytes
+    answered: int
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What every ticket says."""
+
+    max_message_bytes: int
+    grace_s: float = 0.0  # how long a broken stream may take to come back
+    address: str = ""  # where to open the stream; empty: where one joined
+    tls_name: str = ""  # the name in the server's certificate
+    lane_path: str = ""  # of a Unix socket; empty: there is none
+
+
+@dataclass(slots=True)
+class _Ticket:
+    role: str
+    secret: bytes
+    seat: Seat | None = None
+
+
+class Places:
+    """The places of one role: how many there are, and who has come."""
+
+    def __init__(
+        self, count: int, token: str, terms: Terms, make_seat: Callable[[Any], Seat]
+    ) -> None:
+        """`make_seat` makes a seat from the hello of whoever takes a place by `token`."""
+        self.count = count
+        self.token = token
+        self.terms = terms
+        self.make_seat = make_seat
+        self.taken: list[Seat] = []
+        self.arrivals: deque[Seat] = deque()  # taken, and nobody has asked for them yet
+
+
+class Lobby:
+    """Hands out tickets, checks hellos, and gives places to those who hold both."""
+
+    def __init__(self, places: Mapping[str, Places]) -> None:
+        self._places = places
+        self._tickets: OrderedDict[str, _Ticket] = OrderedDict()  # by session
+        self._lock = threading.Lock()
+        self._arrived = threading.Condition(self._lock)
+        self._shut = ""  # why nobody comes in any more
+
+    @property
+    def tokens(self) -> Mapping[str, str]:
+        """What opens each role."""
+        return {role: places.token for role, places in self._places.items()}
+
+    def is_opened(self, role: str, token: str) -> bool:
+        """Whether `token` opens that role; any of a lobby's does to be told its roles."""
+        tokens = self.tokens
+        wanted = [tokens[role]] if role in tokens else tokens.values()
+        return sum(is_same(token, each) for each in wanted) > 0  # each is looked at
+
+    def knows(self, session: str) -> bool:
+        """Whether its ticket was handed out here, and is remembered."""
+        with self._lock:
+            return session in self._tickets
+
+    def join(self, request: lobby_pb2.JoinRequest) -> lobby_pb2.Ticket:
+        """A ticket for whoever may come in. Raises Denied."""
+        check_version(request.major)
+        role = role_of(request)
+        if not self.is_opened(role, request.token):
+            raise wrong_token(request.token)
+        if role not in self._places:
+            known = " or ".join(f"{role}s" for role in self._places)
+            raise Denied(grpc.StatusCode.INVALID_ARGUMENT, f"{role}: only {known} join here")
+        self._clear(self._places[role])
+        with self._lock:
+            self._check_free(role)
+            session, secret = secrets.token_urlsafe(12), secrets.token_bytes(32)
+            self._tickets[session] = _Ticket(role, secret)
+            self._forget(role)
+        terms = self._places[role].terms
+        return lobby_pb2.Ticket(
+            session=session,
+            secret=secret,
+            max_message_bytes=terms.max_message_bytes,
+            grace_ms=round(1000 * terms.grace_s),
+            address=terms.address,
+            tls_name=terms.tls_name,
+            lane_path=terms.lane_path,
+        )
+
+    def check_ticket(self, session: str, role: str) -> None:
+        """Raise Denied for a stream whose ticket was never handed out, or for another role."""
+        with self._lock:
+            ticket = self._tickets.get(session)
+            if ticket is None or ticket.role != role:
+                raise Denied(grpc.StatusCode.UNAUTHENTICATED, NO_TICKET)
+
+    def seat(self, session: str, role: str, hello: Greeting, line: Line) -> Seat:
+        """Give a place to the holder of a ticket, or back to who had it, at the end of `line`.
+
+        Raises Denied.
+        """
+        check_version(hello.major)
+        with self._lock:
+            ticket = self._tickets.get(session)
+            if ticket is None or ticket.role != role or hello.session != session:
+                raise Denied(grpc.StatusCode.UNAUTHENTICATED, NO_TICKET)
+            proof = hello_proof(ticket.secret, session, hello.answered)
+            if not hmac.compare_digest(hello.proof, proof):
+                raise Denied(grpc.StatusCode.UNAUTHENTICATED, "the ticket is somebody else's")
+            if ticket.seat is not None:
+                ticket.seat.attach(hello.answered, line)
+                return ticket.seat
+            self._check_free(role)
+            places = self._places[role]
+            seat = places.make_seat(hello)
+            seat.attach(hello.answered, line)
+            ticket.seat = seat
+            places.taken.append(seat)
+            places.arrivals.append(seat)
+            self._arrived.notify_all()
+        return seat
+
+    def lane_proof(self, hello: Greeting) -> bytes:
+        """What shows to who was seated over a lane that it leads to this glue."""
+        with self._lock:
+            secret = self._tickets[hello.session].secret
+        return lane_proof(secret, hello.session, hello.answered)
+
+    def next(self, role: str, timeout_s: float) -> Any | None:
+        """Whoever has taken a place of `role`, once; None if nobody has within `timeout_s`."""
+        arrivals = self._places[role].arrivals
+        with self._arrived:
+            self._arrived.wait_for(lambda: arrivals, timeout_s)
+            return arrivals.popleft() if arrivals else None
+
+    def release(self, seat: Any) -> None:
+        """Whoever sat there has left for good: the place is free."""
+        with self._lock:
+            for places in self._places.values():
+                if seat in places.taken:
+                    places.taken.remove(seat)
+
+    def close(self, reason: str) -> None:
+        """Bid farewell to those whom nobody else has."""
+        with self._lock:
+            seats = [seat for places in self._places.values() for seat in places.taken]
+        for seat in seats:
+            seat.close(reason)
+
+    def shut(self, reason: str) -> None:
+        """Let nobody in any more, and bid farewell."""
+        with self._lock:
+            self._shut = reason
+        self.close(reason)
+
+    def _check_free(self, role: str) -> None:
+        if self._shut:
+            raise Denied(grpc.StatusCode.ALREADY_EXISTS, self._shut)
+        places = self._places[role]
+        if len(places.taken) >= places.count:
+            whose = "run has its" if places.count == 1 else "glue has all its"
+            noun = role if places.count == 1 else f"{role}s"
+            raise Denied(
+                grpc.StatusCode.ALREADY_EXISTS,
+                f"this {whose} {noun} already; wait until it is over, or start one of your own",
+            )
+
+    def _clear(self, places: Places) -> None:
+        """Free the places of those who came, were not asked for, and have left again.
+
+        They are looked at without the lock: a look reads what they have sent.
+        """
+        with self._lock:
+            arrivals = list(places.arrivals)
+        gone = [seat for seat in arrivals if seat.is_gone]
+        with self._lock:
+            for seat in gone:
+                if seat not in places.arrivals:  # it was asked for meanwhile
+                    continue
+                places.arrivals.remove(seat)
+                places.taken.remove(seat)
+                for session in [name for name, each in self._tickets.items() if each.seat is seat]:
+                    del self._tickets[session]  # who comes back after all is to join again
+
+    def _forget(self, role: str) -> None:
+        """Drop the role's oldest tickets that nobody sits on."""
+        taken = {id(seat) for seat in self._places[role].taken}
+        idle = [
+            session
+            for session, each in self._tickets.items()
+            if each.role == role and id(each.seat) not in taken
+        ]
+        for session in idle[:-_TICKETS]:
+            del self._tickets[session]
+
+
+def role_of(request: lobby_pb2.JoinRequest) -> str:
+    """The role that somebody wants to join as."""
+    return ROLES.get(int(request.role), f"role {request.role}")
+
+
+def is_same(one: str, other: str) -> bool:
+    """Whether two tokens are; how long it takes tells nothing."""
+    return hmac.compare_digest(one.encode(), other.encode())
+
+
+def wrong_token(got: str) -> Denied:
+    """What to say about another token, or none."""
+    what = "wrong token" if got else "no token was given"
+    return Denied(
+        grpc.StatusCode.UNAUTHENTICATED,
+        f"{what}: use the one that the host printed for this role (--token or REGLUE_TOKEN)",
+    )

@@ -1,0 +1,212 @@
+"""The front of a hub whose runs live in processes of their own.
+
+It checks tokens and sends everybody on to a run that has a place. Where the runs' ports
+cannot be reached from outside, it carries their streams through its own, as bytes.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from glue_server.processes.interrupts import hurried
+from glue_server.rpc.admission import is_same, role_of, wrong_token
+from glue_server.rpc.denied import NO_TICKET, Denied, check_version
+from reglue.errors import UsageError
+from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
+from reglue.net.join_string import Invitation
+from reglue.net.lobby import open_channel
+from reglue.v1 import lobby_pb2, lobby_pb2_grpc
+
+log = logging.getLogger("reglue")
+
+_PROMISED_S = 10.0  # how long a place is kept for who has a ticket and has not said hello
+_ROUTES = 1024  # sessions whose run is known; the oldest are forgotten
+_LEAVE_S = 2.5  # how long runs may take to let everybody go
+_JOIN_S = 3.0  # a run that does not answer is passed over
+
+_FULL_OR_GONE = frozenset(
+    (
+        grpc.StatusCode.ALREADY_EXISTS,
+        grpc.StatusCode.UNAVAILABLE,
+        grpc.StatusCode.DEADLINE_EXCEEDED,
+        grpc.StatusCode.CANCELLED,
+    )
+)
+
+
+class RunProcess(Protocol):
+    """A process that plays one run."""
+
+    invitation: Invitation  # to its server, for us
+    public_address: str  # where partners reach it; empty: through us
+
+    def is_alive(self) -> bool:
+        """Whether it still runs."""
+
+    def leave(self) -> None:
+        """Let its partners go, and leave; `end` comes next."""
+
+    def end(self, within_s: float) -> None:
+        """Wait until it has left, and kill it if it has not by then."""
+
+
+class Begin(Protocol):
+    """Starts runs' processes."""
+
+    def __call__(self) -> RunProcess:
+        """The next one, which listens. Raises UsageError."""
+
+    def stop(self) -> None:
+        """No other begins, nor does one that has not listened so far."""
+
+
+@dataclass(slots=True)
+class _Run:
+    process: RunProcess
+    channel: grpc.Channel
+    promised: dict[str, float] = field(default_factory=dict)  # role -> until when
+
+    def leave(self) -> None:
+        self.channel.close()
+        self.process.leave()
+
+
+class Front:
+    """Lets partners in and finds their run; `carry` passes a session's streams on."""
+
+    def __init__(self, tokens: Mapping[str, str], *, begin: Begin, most: int) -> None:
+        """Each role has its token. `begin` starts a run's process, at most `most` at a time."""
+        self._tokens = tokens
+        self._begin = begin
+        self._most = most
+        self._runs: list[_Run] = []
+        self._routes: OrderedDict[str, _Run] = OrderedDict()  # by session
+        self._lock = threading.Lock()
+        self._beginning = threading.Lock()
+
+    def join(self, request: lobby_pb2.JoinRequest) -> lobby_pb2.Ticket:
+        """A ticket of the first run that has a place, a new one if none has. Raises Denied."""
+        check_version(request.major)
+        role = role_of(request)
+        if role not in self._tokens or not is_same(request.token, self._tokens[role]):
+            raise wrong_token(request.token)
+        if (ticket := self._of_a_run(role, request)) is not None:
+            return ticket
+        with self._beginning:  # one at a time, and who waited may find a place by now
+            return self._of_a_run(role, request) or self._of_a_new_run(role, request)
+
+    def run_of(self, session: str) -> _Run:
+        """Where that session is carried. Raises Denied."""
+        with self._lock:
+            run = self._routes.get(session)
+        if run is None or not run.process.is_alive():
+            raise Denied(grpc.StatusCode.UNAUTHENTICATED, NO_TICKET)
+        return run
+
+    def carry(
+        self, method: str, session: str, messages: Iterator[bytes], context: grpc.ServicerContext
+    ) -> Iterator[bytes]:
+        """Pass one stream of a session on to its run. Raises Denied."""
+        run = self.run_of(session)
+        connect: Any = run.channel.stream_stream(method)
+        stream = connect(messages, metadata=[("reglue-session", session)])
+        context.add_callback(stream.cancel)
+        try:
+            stream.initial_metadata()  # comes when the run has seated it
+            context.send_initial_metadata(())
+            yield from stream
+        except grpc.RpcError as error:
+            if not run.process.is_alive():  # its partners are to join again
+                raise Denied(grpc.StatusCode.UNAUTHENTICATED, NO_TICKET) from error
+            if context.is_active():
+                raise Denied(error.code(), error.details() or "") from error
+
+    def close(self) -> None:
+        """End every run, all at once."""
+        self._begin.stop()
+        with self._lock:
+            runs, self._runs = self._runs, []
+        _end(runs, within_s=hurried(_LEAVE_S))
+
+    def _of_a_run(self, role: str, request: lobby_pb2.JoinRequest) -> lobby_pb2.Ticket | None:
+        """A ticket of the first run that has a place."""
+        with self._lock:
+            self._bury()
+            runs = [run for run in self._runs if run.promised.get(role, 0.0) <= time.monotonic()]
+        for run in runs:
+            if ticket := self._ticket(run, role, request):
+                return ticket
+        return None
+
+    def _of_a_new_run(self, role: str, request: lobby_pb2.JoinRequest) -> lobby_pb2.Ticket:
+        if len(self._runs) >= self._most:
+            words = f"{self._most} runs go on already; try again later"
+            raise Denied(grpc.StatusCode.RESOURCE_EXHAUSTED, words)
+        try:
+            process = self._begin()
+        except UsageError as error:
+            raise Denied(grpc.StatusCode.RESOURCE_EXHAUSTED, str(error)) from error
+        run = _Run(process, open_channel(process.invitation, HUB_MESSAGE_BYTES))
+        with self._lock:
+            self._runs.append(run)
+        ticket = self._ticket(run, role, request)
+        if ticket is None:
+            raise Denied(grpc.StatusCode.INTERNAL, "a run began and took nobody in")
+        return ticket
+
+    def _ticket(
+        self, run: _Run, role: str, request: lobby_pb2.JoinRequest
+    ) -> lobby_pb2.Ticket | None:
+        """A ticket of that run; the place is kept until its holder has had time to come."""
+        ticket = _ask(run, request)
+        if ticket is None:
+            return None
+        with self._lock:
+            run.promised[role] = time.monotonic() + _PROMISED_S
+            self._routes[ticket.session] = run
+            while len(self._routes) > _ROUTES:
+                self._routes.popitem(last=False)
+        ticket.address = run.process.public_address
+        return ticket
+
+    def _bury(self) -> None:
+        """Forget the runs whose process has left."""
+        gone = [run for run in self._runs if not run.process.is_alive()]
+        for run in gone:
+            self._runs.remove(run)
+        _end(gone, within_s=0.0)
+
+
+def _end(runs: Sequence[_Run], *, within_s: float) -> None:
+    """End all of them with one deadline."""
+    deadline = time.monotonic() + within_s
+    for run in runs:
+        run.leave()
+    for run in runs:
+        run.process.end(max(0.0, deadline - time.monotonic()))
+
+
+def _ask(run: _Run, request: lobby_pb2.JoinRequest) -> lobby_pb2.Ticket | None:
+    """A ticket of that run; None if it has no place for the role, or has just left.
+
+    Raises Denied for what the run says else: it is no reason to begin another.
+    """
+    inner = lobby_pb2.JoinRequest()
+    inner.CopyFrom(request)
+    inner.token = run.process.invitation.token
+    try:
+        ticket: lobby_pb2.Ticket = lobby_pb2_grpc.LobbyServiceStub(run.channel).Join(
+            inner, timeout=_JOIN_S
+        )
+        return ticket
+    except grpc.RpcError as error:
+        if error.code() in _FULL_OR_GONE:
+            return None
+        log.error("a run's process denied a join: %s", error.details())
+        raise Denied(error.code(), error.details() or "") from error

@@ -1,0 +1,165 @@
+"""The kit goes on whatever a client does, and tells what it saw."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from glue_server.conformance.checks import CHECKS
+from glue_server.conformance.clients import AwaitedClients, StartedClients
+from glue_server.conformance.harness import Stage
+from glue_server.conformance.runner import checks_of, run_checks
+from glue_server.conformance.tcp_proxy import Road
+from glue_server.conformance.verdicts import Check, Verdict
+from reglue import connect
+from reglue.conformance import ConformanceAgent
+from reglue.errors import NotConforming, SessionLost, UsageError
+from reglue.messages.agent import Message
+from tests.glue_server.conformance.thread_clients import ThreadClients, session_of
+from tests.leftovers import nothing_left
+
+PATIENCE_S = 10.0
+GOOD = session_of(ConformanceAgent)
+
+DYING = f"""
+import os, sys
+import reglue
+from reglue.conformance import ConformanceAgent
+
+class Dying(ConformanceAgent):
+    def agent_message(self, message):
+        if message.startswith("echo two"):
+            print("I die")
+            sys.stdout.flush()
+            os.kill(os.getpid(), {int(signal.SIGKILL)})
+        return super().agent_message(message)
+
+reglue.connect(Dying())
+"""
+
+
+@pytest.fixture
+def road() -> Iterator[Road]:
+    with nothing_left(), Road() as road:
+        yield road
+
+
+def run(road: Road, clients: ThreadClients | StartedClients, *checks: Check) -> list[Verdict]:
+    stage = Stage("agent", clients, road, patience_s=PATIENCE_S)
+    return run_checks(checks, [stage], lambda _: None)
+
+
+def check(name: str) -> Check:
+    (found,) = checks_of("agent", name)
+    return found
+
+
+def test_a_client_that_dies_fails_its_check_and_the_next_gets_a_new_one(
+    road: Road, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+    (tmp_path / "dying.py").write_text(DYING)
+    clients = StartedClients(f"{sys.executable} {tmp_path}/dying.py", tmp_path / "log")
+    died, then = run(road, clients, check("talk.texts"), check("talk.one-slot"))
+    assert not died.passed
+    assert "the reply to Message: got the agent's connection is gone" in died.detail
+    assert "exit code -9" in died.detail
+    assert "I die" in died.detail
+    assert died.duration_s < PATIENCE_S / 2  # nobody waited for who is dead
+    assert then.passed, then.detail
+
+
+def test_a_client_that_is_well_stays_for_the_next_check(road: Road) -> None:
+    clients = ThreadClients(GOOD)
+    names = ("talk.one-slot", "talk.texts", "tensors.bool", "refusals.taken")
+    assert all(verdict.passed for verdict in run(road, clients, *map(check, names)))
+    assert clients.started == 1
+
+
+def test_a_check_that_ends_the_session_is_followed_by_a_new_client(road: Road) -> None:
+    clients = ThreadClients(GOOD)
+    names = ("farewell.in-mid-episode", "talk.one-slot")
+    assert all(verdict.passed for verdict in run(road, clients, *map(check, names)))
+    assert clients.started == 2
+
+
+def test_an_error_of_a_check_is_a_verdict(road: Road, caplog: pytest.LogCaptureFixture) -> None:
+    def stumble(stage: Stage) -> None:
+        raise ZeroDivisionError("no slope")
+
+    with caplog.at_level(logging.CRITICAL, "reglue"):
+        (verdict,) = run(road, ThreadClients(GOOD), Check("own.stumble", "Stays up", stumble))
+    assert (verdict.passed, verdict.detail) == (False, "ZeroDivisionError: no slope")
+
+
+def test_verdicts_are_told_in_order_whichever_stage_is_first() -> None:
+    names = ["reconnect.under-way", *(f"tensors.{dtype}" for dtype in ("bool", "int8", "axes"))]
+    told: list[str] = []
+    with nothing_left(), Road() as one, Road() as other:
+        stages = [
+            Stage("agent", ThreadClients(GOOD), road, patience_s=PATIENCE_S)
+            for road in (one, other)
+        ]
+        run_checks([check(name) for name in names], stages, lambda each: told.append(each.name))
+    assert told == names
+
+
+def test_a_program_that_cannot_be_started_is_wrong_usage(road: Road, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be started"):
+        run(road, StartedClients("/nowhere/at-all", tmp_path / "log"), check("talk.texts"))
+
+
+@pytest.mark.parametrize("command", ["", "  ", "'"])
+def test_a_command_that_is_none_is_wrong_usage(command: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--cmd"):
+        StartedClients(command, tmp_path / "log")
+
+
+def test_a_name_that_no_check_has_is_told_with_those_that_there_are() -> None:
+    with pytest.raises(UsageError, match=r"no check is called 'tensor\.\*'.*tensors\.bool"):
+        checks_of("agent", "tensor.*")
+
+
+@pytest.mark.parametrize("role", CHECKS)
+def test_every_check_has_a_name_of_its_own(role: str) -> None:
+    names = [each.name for each in CHECKS[role]]
+    assert len(set(names)) == len(names)
+
+
+def test_who_dials_in_is_told_when(road: Road) -> None:
+    """Nobody sees the end of such a client: it has left when it stays away."""
+    threads: list[threading.Thread] = []
+
+    def start(address: str, token: str) -> None:
+        def play() -> None:
+            with contextlib.suppress(SessionLost):  # where there is no grace
+                connect(ConformanceAgent(), address, token)
+
+        threads.append(threading.Thread(target=play))
+        threads[-1].start()
+
+    stage = Stage("agent", AwaitedClients(start), road, token="t", patience_s=PATIENCE_S)
+    names = ("talk.one-slot", "reconnect.no-grace", "farewell.at-once")
+    verdicts = run_checks([check(name) for name in names], [stage], lambda _: None)
+    assert [verdict.detail for verdict in verdicts] == ["", "", ""]
+    assert len(threads) == 3
+
+
+def test_what_differs_is_told_by_row(road: Road) -> None:
+    def differ(stage: Stage) -> None:
+        talk = stage.talk()
+        talk.port.send(Message("sleep 0"))  # its twin does not hear of it
+        talk.port.receive(PATIENCE_S)
+        talk.counts()
+
+    (verdict,) = run(road, ThreadClients(GOOD), Check("own.differ", "Is alike", differ))
+    assert verdict.detail.startswith("NotConforming: `counts`: got {")
+    assert NotConforming.__name__ in verdict.detail

@@ -1,0 +1,143 @@
+"""Environments in this process and in workers give the same rows."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from env_adapters import SuiteName
+from glue_server import LocalPool, Outcome, WorkerPool
+from glue_server.environment.pool import PortPool
+from glue_server.environment.port import LocalEnvironmentPort
+from glue_server.processes.interrupts import CLOSING_S, uninterrupted
+from reglue.environments.environment import Worlds
+from reglue.errors import EnvironmentTimeout, UsageError
+from reglue.messages.agent import Cleanup
+from reglue.messages.environment import EnvironmentCall, EnvironmentReply
+from tests.glue_server.playing import SOLVED, Follower, cell, cells, corridor_pool, played, start
+from tests.worlds import Corridor, Faulty
+
+CORRIDOR = SuiteName("tests.worlds:Corridor", {"solved": SOLVED})
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_rows_do_not_depend_on_the_number_of_workers(workers: int) -> None:
+    alone = played(Follower(), corridor_pool(1), cells())
+    pool = WorkerPool(CORRIDOR, 4, workers=workers)
+    try:
+        assert played(Follower(), pool, cells()) == alone
+    finally:
+        pool.close()
+
+
+def test_workers_count_the_steps_that_they_simulate() -> None:
+    pool = WorkerPool(CORRIDOR, 3, workers=2)
+    try:
+        rows = played(Follower(), pool, cells())
+        assert pool.executed == sum(row.steps for row in rows)
+    finally:
+        pool.close()
+
+
+FAULTS = ["raises at start", "raises", "nan", "wrong shape", "no observation", "numpy reward", ""]
+
+
+def test_faults_and_odd_rewards_are_the_same_in_a_worker() -> None:
+    """A float32 reward must not be summed as float32 in one and float64 in the other."""
+    wanted = [cell(variant=variant) for variant in range(len(FAULTS))]
+    pool = WorkerPool(SuiteName("tests.worlds:Faulty", {"faults": FAULTS}), 2, workers=2)
+    try:
+        assert shown(played(Follower(), pool, wanted)) == shown(
+            played(Follower(), LocalPool(Faulty(faults=FAULTS), 2), wanted)
+        )
+    finally:
+        pool.close()
+
+
+def shown(rows: list[Outcome]) -> list[Any]:
+    """Rows to the last bit, with the last line of a traceback only: its frames differ."""
+    return [
+        (
+            *(row.order, row.status, row.success, row.steps, row.actions),
+            float(row.return_).hex(),  # NumPy rounds before it compares
+            row.detail.splitlines()[-1:],
+        )
+        for row in rows
+    ]
+
+
+def test_a_pool_uses_no_more_workers_than_slots() -> None:
+    pool = WorkerPool(CORRIDOR, 2, workers=5)
+    try:
+        assert len(pool.processes) == 2
+    finally:
+        pool.close()
+
+
+# Suites that cannot be had.
+
+
+@pytest.mark.parametrize(
+    ("factory", "config", "words"),
+    [
+        ("tests.worlds:Unbuildable", {}, "OSError: the plans are lost"),
+        (
+            "tests.worlds:Corridor",
+            {"wrong": 1},
+            r"Corridor takes .*: missing a required argument: 'solved'",
+        ),
+        ("tests.worlds:Nowhere", {}, "there is no class Nowhere"),
+        ("tests.no_such_module:Nowhere", {}, "there is no module tests.no_such_module"),
+        ("tests.worlds", {}, "or package.module:Class"),
+    ],
+)
+def test_a_suite_that_cannot_be_built_says_why(
+    factory: str, config: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match=words):
+        WorkerPool(SuiteName(factory, config), 2, workers=2, log_file=tmp_path / "log")
+
+
+def test_a_suite_whose_environments_cannot_be_made_is_at_fault() -> None:
+    """Each time that a slot is used; its worker, which tried before it was asked, lives on."""
+    pool = WorkerPool(SuiteName("tests.worlds:Houseless", {"solved": SOLVED}), 1, workers=1)
+    try:
+        workers = list(pool.processes)
+        for _ in range(2):
+            pool.send(start(cell()))
+            assert "OSError: no bricks" in pool.receive().faults[0]
+        assert list(pool.processes) == workers
+    finally:
+        pool.close()
+
+
+class Silent(LocalEnvironmentPort):
+    """Does not answer env_cleanup: its time is up at once, and noted."""
+
+    def __init__(self) -> None:
+        super().__init__(Worlds(Corridor(solved=SOLVED)), "silent")
+        self.cleaning = False
+        self.waited_s = 0.0
+
+    def send(self, call: EnvironmentCall) -> None:
+        self.cleaning = isinstance(call, Cleanup)
+        super().send(call)
+
+    def receive(self, timeout_s: float) -> EnvironmentReply:
+        if not self.cleaning:
+            return super().receive(timeout_s)
+        self.waited_s = timeout_s
+        raise EnvironmentTimeout(f"no answer within {timeout_s:g} s")
+
+
+def test_the_environment_of_an_interrupted_run_is_not_waited_for_long() -> None:
+    port, other = Silent(), Silent()
+    hurried, calm = PortPool(port, 2), PortPool(other, 2)
+    with uninterrupted(then_raise=False):
+        signal.raise_signal(signal.SIGINT)
+        hurried.close()
+    calm.close()
+    assert port.waited_s <= CLOSING_S < other.waited_s

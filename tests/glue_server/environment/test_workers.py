@@ -1,0 +1,404 @@
+"""Workers that die, and a pool that goes on."""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from env_adapters import SuiteName
+from glue_server import Outcome, WorkerPool
+from reglue import Phase
+from reglue.errors import EnvironmentFault
+from tests.glue_server.playing import (
+    SOLVED,
+    Follower,
+    by_k,
+    cell,
+    cells,
+    corridor_pool,
+    glue_of,
+    in_turn,
+    played,
+    start,
+    step,
+)
+from tests.programs import program
+from tests.waiting import until
+
+PATIENCE_MS = 20_000
+ROOT = Path(__file__).parents[3]
+
+MakePool = Callable[..., WorkerPool]
+
+
+@pytest.fixture
+def make_pool() -> Iterator[MakePool]:
+    """Makes pools of corridors, and closes them."""
+    pools: list[WorkerPool] = []
+
+    def make(
+        world: str = "Corridor",
+        *,
+        slots: int = 4,
+        workers: int = 2,
+        waits: dict[str, Any] | None = None,
+        **more: Any,
+    ) -> WorkerPool:
+        name = SuiteName(f"tests.worlds:{world}", {"solved": SOLVED} | more)
+        pools.append(WorkerPool(name, slots, workers=workers, **waits or {}))
+        return pools[-1]
+
+    yield make
+    for pool in pools:
+        pool.close()
+
+
+def wait_until_gone(descriptors: Sequence[int]) -> None:
+    """Wait for processes, by their descriptors, whoever their parent is."""
+    for descriptor in descriptors:
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        assert poll.poll(PATIENCE_MS), "a process is still there"
+        os.close(descriptor)
+
+
+def kill(pid: int) -> None:
+    descriptor = os.pidfd_open(pid)
+    os.kill(pid, signal.SIGKILL)
+    wait_until_gone([descriptor])
+
+
+@pytest.fixture
+def alone() -> list[Outcome]:
+    """The rows of an undisturbed play."""
+    return played(Follower(), corridor_pool(1), cells())
+
+
+# Killed from outside.
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_worker_killed_while_idle_goes_unnoticed(
+    make_pool: MakePool, alone: list[Outcome], place: int
+) -> None:
+    pool = make_pool()
+    kill(pool.processes[place])
+    assert played(Follower(), pool, cells()) == alone
+
+
+def test_a_worker_killed_between_turns_goes_unnoticed(
+    make_pool: MakePool,
+) -> None:
+    """Once an episode, with others in mid-flight."""
+    pool = make_pool()
+    glue, _ = glue_of(Follower(), pool)
+    rows = []
+    for count, outcome in enumerate(glue.play(in_turn(cells(2)), Phase.EVALUATE)):
+        rows.append(outcome)
+        kill(pool.processes[count % 2])
+    assert by_k(iter(rows)) == played(Follower(), corridor_pool(1), cells(2))
+
+
+def test_all_workers_killed_at_once_go_unnoticed(make_pool: MakePool, alone: list[Outcome]) -> None:
+    pool = make_pool()
+    glue, _ = glue_of(Follower(), pool)
+    play_on = glue.play(in_turn(cells()), Phase.EVALUATE)
+    first = next(play_on)
+    for pid in pool.processes:
+        kill(pid)
+    assert by_k(iter([first, *play_on])) == alone
+
+
+def test_a_worker_killed_while_it_steps_goes_unnoticed(
+    make_pool: MakePool, alone: list[Outcome], tmp_path: Path
+) -> None:
+    bell, door = tmp_path / "bell", tmp_path / "door"
+    bell.touch()
+    os.mkfifo(door)
+    pool = make_pool("Doorbell", bell=str(bell), door=str(door))
+    visitor = threading.Thread(target=lambda: os.kill(int(door.read_text()), signal.SIGKILL))
+    visitor.start()
+    assert played(Follower(), pool, cells()) == alone
+    visitor.join()
+    assert not bell.exists()
+
+
+def test_a_dead_worker_is_replaced_by_another_process(make_pool: MakePool) -> None:
+    pool = make_pool()
+    before = pool.processes
+    kill(before[0])
+    played(Follower(), pool, cells(1))
+    assert pool.processes[0] != before[0]
+    assert pool.processes[1] == before[1]
+
+
+def test_a_replaced_worker_is_logged(make_pool: MakePool, caplog: pytest.LogCaptureFixture) -> None:
+    pool = make_pool()
+    dead = pool.processes[0]
+    kill(dead)
+    with caplog.at_level(logging.WARNING, logger="reglue"):
+        played(Follower(), pool, cells(1))
+    assert f"worker {dead} died" in caplog.text
+
+
+def test_replayed_steps_are_counted_as_executed(make_pool: MakePool) -> None:
+    """One episode of five steps, whose worker dies after two: two steps more."""
+    pool = make_pool(slots=1, workers=1)
+    pool.send(start(cell(variant=2)))
+    pool.receive()
+    for place in range(5):
+        if place == 2:
+            kill(pool.processes[0])
+        pool.send(step())
+        pool.receive()
+    assert pool.executed == 5 + 3  # the two before, and the third that was sent into the void
+
+
+# Worlds that kill their worker.
+
+
+def trapdoor(make_pool: MakePool, fuse: Path, *, deaths: int, **more: Any) -> WorkerPool:
+    fuse.write_bytes(bytes(deaths))
+    return make_pool("Trapdoor", fuse=str(fuse), **more)
+
+
+@pytest.mark.parametrize("deaths", [1, 2, 3])
+def test_an_episode_survives_as_many_deaths_as_there_are_rebuilds(
+    make_pool: MakePool, alone: list[Outcome], tmp_path: Path, deaths: int
+) -> None:
+    """The first death is while it is played, up to two more while it is played again."""
+    pool = trapdoor(make_pool, tmp_path / "fuse", deaths=deaths)
+    assert played(Follower(), pool, cells()) == alone
+
+
+def test_an_episode_that_always_kills_its_worker_is_given_up_alone(
+    make_pool: MakePool, alone: list[Outcome], tmp_path: Path
+) -> None:
+    """One walk is long enough to fall; those that end before go on, in the same worker too."""
+    wanted = [cell("walk", 0), cell("walk", 2), cell("run", 4), cell("walk", 4)]
+    pool = trapdoor(make_pool, tmp_path / "fuse", deaths=99)
+    rows = played(Follower(), pool, wanted)
+    assert [row.status for row in rows] == ["ok", "environment_error", "ok", "ok"]
+    assert "3 workers died" in rows[1].detail
+    undisturbed = played(Follower(), corridor_pool(1), wanted)
+    assert [rows[k] for k in (0, 2, 3)] == [undisturbed[k] for k in (0, 2, 3)]
+
+
+def test_a_slot_is_of_use_after_its_episode_was_given_up(
+    make_pool: MakePool, tmp_path: Path
+) -> None:
+    pool = trapdoor(make_pool, tmp_path / "fuse", deaths=4, slots=1, workers=1)
+    rows = played(Follower(), pool, [cell(variant=2), cell(variant=2)])
+    assert [row.status for row in rows] == ["environment_error", "ok"]
+
+
+def test_a_suite_that_can_be_built_no_more_is_the_environments_fault(
+    make_pool: MakePool, tmp_path: Path
+) -> None:
+    """Whoever waits for its answer is told, rather than left waiting."""
+    (once := tmp_path / "once").touch()
+    pool = make_pool("Once", permit=str(once), slots=1, workers=1)
+    kill(pool.processes[0])
+    with pytest.raises(EnvironmentFault, match=r"cannot be replaced: .* the permit is used up"):
+        played(Follower(), pool, [cell()])
+
+
+# Worlds, and machines, that hang.
+
+
+def test_a_worker_that_hangs_is_replaced_and_goes_unnoticed(
+    make_pool: MakePool, alone: list[Outcome], tmp_path: Path
+) -> None:
+    (fuse := tmp_path / "fuse").write_bytes(bytes(1))
+    pool = make_pool("Hanging", waits={"timeout_s": 3.0}, fuse=str(fuse))
+    assert played(Follower(), pool, cells()) == alone
+    assert not fuse.stat().st_size
+
+
+def test_a_worker_that_is_stopped_is_replaced_and_goes_unnoticed(
+    make_pool: MakePool, alone: list[Outcome]
+) -> None:
+    pool = make_pool(waits={"timeout_s": 3.0})
+    os.kill(pool.processes[1], signal.SIGSTOP)
+    assert played(Follower(), pool, cells()) == alone
+
+
+def test_an_episode_that_always_hangs_is_given_up_alone(
+    make_pool: MakePool, tmp_path: Path
+) -> None:
+    (fuse := tmp_path / "fuse").write_bytes(bytes(4))
+    pool = make_pool("Hanging", slots=1, workers=1, waits={"timeout_s": 1.0}, fuse=str(fuse))
+    rows = played(Follower(), pool, [cell("walk", 2), cell("walk", 0), cell("walk", 2)])
+    assert [row.status for row in rows] == ["environment_error", "ok", "ok"]
+    assert "3 workers died, or hung," in rows[0].detail
+
+
+def test_an_agent_that_thinks_for_long_makes_no_worker_late(
+    make_pool: MakePool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its answer has come, and nobody has looked."""
+    pool = make_pool(slots=1, workers=1, waits={"timeout_s": 100.0})
+    before = pool.processes
+    pool.send(start(cell()))
+    (channel,) = pool.filenos()
+    assert select.select([channel], [], [], 60.0)[0]
+    later = time.monotonic() + 1000.0
+    monkeypatch.setattr(
+        "glue_server.environment.pool.time", SimpleNamespace(monotonic=lambda: later)
+    )
+    assert pool.is_ready()
+    assert pool.processes == before
+
+
+def test_a_limit_may_be_as_long_as_one_likes(make_pool: MakePool) -> None:
+    pool = make_pool(slots=1, workers=1, waits={"timeout_s": 1e300})
+    assert played(Follower(), pool, [cell()])[0].status == "ok"
+
+
+# Workers that do not come up.
+
+
+@pytest.mark.parametrize("hangs", [False, True])
+def test_a_worker_that_does_not_come_up_is_started_again(
+    make_pool: MakePool, alone: list[Outcome], tmp_path: Path, hangs: bool
+) -> None:
+    (fuse := tmp_path / "fuse").write_bytes(bytes(1))
+    waits = {"start_s": 10.0} if hangs else {}
+    pool = make_pool("Frail", waits=waits, fuse=str(fuse), hangs=hangs)
+    assert played(Follower(), pool, cells()) == alone
+
+
+def test_a_replacement_that_does_not_come_up_is_started_again(
+    make_pool: MakePool, alone: list[Outcome], tmp_path: Path
+) -> None:
+    (fuse := tmp_path / "fuse").touch()
+    pool = make_pool("Frail", fuse=str(fuse))
+    fuse.write_bytes(bytes(2))
+    kill(pool.processes[0])
+    assert played(Follower(), pool, cells()) == alone
+
+
+def test_workers_that_never_come_up_are_the_environments_fault(
+    make_pool: MakePool, tmp_path: Path
+) -> None:
+    (fuse := tmp_path / "fuse").write_bytes(bytes(99))
+    with pytest.raises(EnvironmentFault, match="died before it had built its suite"):
+        make_pool("Frail", workers=1, fuse=str(fuse))
+    assert fuse.stat().st_size == 99 - 3
+
+
+# Ends.
+
+
+def test_workers_that_do_not_listen_are_ended_all_at_once(make_pool: MakePool) -> None:
+    pool = make_pool(slots=6, workers=6)
+    for pid in pool.processes:
+        os.kill(pid, signal.SIGSTOP)
+    began = time.monotonic()
+    pool.close()
+    assert time.monotonic() - began < 8.0  # not 2 s each
+
+
+def test_workers_end_when_their_pool_is_closed(make_pool: MakePool) -> None:
+    pool = make_pool()
+    descriptors = [os.pidfd_open(pid) for pid in pool.processes]
+    pool.close()
+    wait_until_gone(descriptors)
+
+
+def test_a_pool_can_be_closed_twice(make_pool: MakePool) -> None:
+    pool = make_pool()
+    pool.close()
+    pool.close()
+
+
+HOST = f"""
+import sys
+from env_adapters import SuiteName
+from glue_server import WorkerPool
+from tests.glue_server.playing import Follower, cells, played
+
+pool = WorkerPool(SuiteName("tests.worlds:Corridor", {{"solved": {SOLVED!r}}}), 4, workers=2)
+try:
+    print(*pool.processes, flush=True)
+    sys.stdin.read()
+except KeyboardInterrupt:
+    rows = played(Follower(), pool, cells())
+    print(*pool.processes, *(row.status for row in rows), flush=True)
+finally:
+    pool.close()
+"""
+
+
+HOST_OF_A_THREAD = """
+import threading
+from env_adapters import SuiteName
+from glue_server import WorkerPool
+from tests.glue_server.playing import SOLVED, Follower, cells, played
+
+pools = []
+def make():
+    config = {"solved": SOLVED, "fuse": "FUSE"}
+    pools.append(WorkerPool(SuiteName("tests.worlds:Hanging", config), 1, workers=1))
+thread = threading.Thread(target=make)
+thread.start()
+thread.join()
+print(*pools[0].processes, flush=True)
+played(Follower(), pools[0], cells())
+"""
+
+
+@pytest.fixture
+def host() -> Iterator[subprocess.Popen[str]]:
+    """A process of its own, and a terminal's group of its own, that holds a pool."""
+    with program(HOST, ROOT) as process:
+        yield process
+
+
+def test_workers_end_when_their_parent_is_killed(host: subprocess.Popen[str]) -> None:
+    assert host.stdout is not None
+    descriptors = [os.pidfd_open(int(pid)) for pid in host.stdout.readline().split()]
+    host.kill()
+    wait_until_gone(descriptors)
+
+
+def test_workers_that_are_stopped_end_when_their_parent_is_killed(
+    host: subprocess.Popen[str],
+) -> None:
+    assert host.stdout is not None
+    workers = [int(pid) for pid in host.stdout.readline().split()]
+    descriptors = [os.pidfd_open(pid) for pid in workers]
+    for pid in workers:
+        os.kill(pid, signal.SIGSTOP)
+    host.kill()
+    wait_until_gone(descriptors)
+
+
+def test_workers_that_a_thread_started_outlive_it_and_not_their_parent(tmp_path: Path) -> None:
+    """The kernel watches threads; a worker that hangs sees for itself that its parent is gone."""
+    (fuse := tmp_path / "fuse").write_bytes(bytes(1))
+    with program(HOST_OF_A_THREAD.replace("FUSE", str(fuse)), ROOT) as host:
+        assert host.stdout is not None
+        descriptors = [os.pidfd_open(int(pid)) for pid in host.stdout.readline().split()]
+        until(lambda: not fuse.stat().st_size, "the worker hangs")
+        host.kill()
+        wait_until_gone(descriptors)
+
+
+def test_workers_do_not_hear_the_terminals_ctrl_c(host: subprocess.Popen[str]) -> None:
+    """Ctrl-C goes to the whole group; the parent plays on with the workers that it had."""
+    assert host.stdout is not None
+    workers = host.stdout.readline().split()
+    os.killpg(host.pid, signal.SIGINT)
+    assert host.stdout.readline().split() == [*workers, *["ok"] * len(cells())]

@@ -1,0 +1,418 @@
+"""Whoever comes, in any order, is joined; who vanishes hurts his own run alone."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from env_adapters.classic.gridworld import GridWorld
+from glue_server import Glue
+from glue_server.commands.glue import main as glue
+from glue_server.peers import hub
+from glue_server.peers.hub import ROLES, Hub
+from glue_server.processes.interrupts import uninterrupted
+from glue_server.rpc import GlueServer
+from glue_server.timeouts import Timeouts
+from reglue.environments.environment import Worlds
+from reglue.environments.world import Cell
+from reglue.errors import (
+    AgentFault,
+    EnvironmentFault,
+    OutOfDomain,
+    OutOfOrder,
+    SessionLost,
+    UnknownKey,
+    UsageError,
+)
+from reglue.examples.random_agent import RandomAgent
+from reglue.experiments.experiment import Experiment
+from reglue.net.grpc_settings import grpc
+from reglue.net.transport import Transport
+from reglue.spec import Arrays
+from tests.glue_server.hubs import PATIENCE_S, Start, a_hub, corridor
+from tests.glue_server.playing import SOLVED, Follower, Scripted, still
+from tests.glue_server.rpc.partners import RawAgent
+from tests.glue_server.rpc.roads import TRANSPORTS, road_to
+from tests.waiting import until
+from tests.worlds import Corridor, Faulty, Walk
+
+
+def test_a_program_plays_the_agent_and_the_environment_that_have_come(start: Start) -> None:
+    with a_hub() as (server, said):
+        agent = start(Follower(), server.address, server.tokens["agent"], name="follower")
+        environment = start(
+            corridor(), server.address, server.tokens["environment"], name="corridor"
+        )
+        with Experiment(server.address, server.tokens["experiment"], name="program") as rl:
+            assert rl.init().horizon == 5
+            assert rl.episode(0)
+            assert (rl.num_steps(), rl.num_episodes()) == (5, 1)
+            assert rl.return_() == pytest.approx(5.0, abs=1.0)
+            rl.cleanup()
+        assert agent.result(PATIENCE_S) == "the run is over: the experiment has left"
+        assert environment.result(PATIENCE_S) == "the run is over: the experiment has left"
+    assert said[0] == "waiting for an agent, an environment and an experiment"
+    assert "run 1 begins: agent follower, environment corridor, experiment program" in said
+
+
+def test_it_says_what_it_still_waits_for(start: Start) -> None:
+    with a_hub() as (server, said):
+        left = start(corridor(), server.address, server.tokens["environment"], name="corridor")
+        until(lambda: len(said) == 2, "it says what it waits for")
+        assert said[1] == "waiting for an agent and an experiment; here: environment corridor"
+    assert left.result(PATIENCE_S) == "the hub has closed"
+
+
+def test_what_is_refused_is_refused_by_the_same_errors_as_in_one_process(start: Start) -> None:
+    with a_hub() as (server, _):
+        start(RandomAgent(), server.address, server.tokens["agent"])
+        start(GridWorld(), server.address, server.tokens["environment"])
+        with Experiment(server.address, server.tokens["experiment"]) as rl:
+            with pytest.raises(OutOfOrder, match="RL_init first"):
+                rl.step()
+            rl.init()
+            with pytest.raises(OutOfOrder, match="RL_start first"):
+                rl.step()
+            with pytest.raises(OutOfDomain, match="slot 9"):
+                rl.start([9])
+            with pytest.raises(UnknownKey):
+                rl.set_state("guess")
+            with pytest.raises(OutOfDomain, match="discount inside the environment"):
+                rl.return_(0.9)
+            rl.start()
+            assert rl.num_steps() == 1
+
+
+def test_the_program_of_many_slots_gets_rows(start: Start) -> None:
+    with a_hub() as (server, _):
+        start(Follower(), server.address, server.tokens["agent"])
+        start(corridor(), server.address, server.tokens["environment"])
+        with Experiment(server.address, server.tokens["experiment"], slots=32, seed=3) as rl:
+            assert rl.init().slots == 32
+            started = rl.start()
+            assert started.slots == tuple(range(32))
+            assert started.actions["action"].shape == (32, 1)
+            stepped = rl.step()
+            assert stepped.rewards.shape == (32,)
+            assert rl.episode(4) is False
+            assert rl.episode()
+            assert [rl.num_episodes(slot=slot) for slot in range(32)] == [1] * 32
+
+
+def test_a_faulty_agent_is_told_of_and_the_others_play_on(start: Start) -> None:
+    class Tired(Follower):
+        def agent_step(self, rewards: Any, observations: Any, steps: Any) -> Any:
+            raise RuntimeError("tired")
+
+    with a_hub() as (server, _):
+        bad = start(Tired(), server.address, server.tokens["agent"])
+        start(corridor(), server.address, server.tokens["environment"])
+        with Experiment(server.address, server.tokens["experiment"]) as rl:
+            rl.init()
+            rl.start()
+            with pytest.raises(AgentFault, match="RuntimeError: tired"):
+                rl.step()
+        with pytest.raises(RuntimeError):
+            bad.result(PATIENCE_S)
+        start(Follower(), server.address, server.tokens["agent"])
+        start(corridor(), server.address, server.tokens["environment"])
+        with Experiment(server.address, server.tokens["experiment"]) as rl:
+            rl.init()
+            assert rl.episode()
+
+
+def test_partners_need_no_name() -> None:
+    with a_hub() as (server, said), grpc.insecure_channel(server.address) as channel:
+        agent = RawAgent(channel, server.tokens["agent"], agent="")
+        here = "waiting for an environment and an experiment; here: agent without a name"
+        until(lambda: here in said, "the agent is here")
+        agent.vanish()
+
+
+def test_a_wrong_action_ends_its_episode_and_the_run_goes_on(start: Start) -> None:
+    agent = Scripted(lambda turn: still(turn) if len(turn.starts) else still(turn) * float("nan"))
+    with a_hub() as (server, _):
+        start(agent, server.address, server.tokens["agent"])
+        start(corridor(), server.address, server.tokens["environment"])
+        with Experiment(server.address, server.tokens["experiment"]) as rl:
+            rl.init()
+            rl.start()
+            with pytest.raises(AgentFault, match="finite numbers"):
+                rl.step()
+            with pytest.raises(OutOfOrder, match="RL_start first"):
+                rl.step()
+            rl.start()
+
+
+def test_a_faulty_environment_is_told_of(start: Start) -> None:
+    with a_hub() as (server, _):
+        start(Follower(), server.address, server.tokens["agent"])
+        start(Worlds(Faulty(faults=["raises"])), server.address, server.tokens["environment"])
+        with Experiment(server.address, server.tokens["experiment"]) as rl:
+            rl.init()
+            with pytest.raises(EnvironmentFault, match="the floor gave way"):
+                rl.episode()
+            rl.start()
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+@pytest.mark.parametrize("role", ROLES)
+def test_who_vanishes_while_waiting_is_forgotten(
+    start: Start, role: str, transport: Transport
+) -> None:
+    """Those who come afterwards find no lane where their ticket says, and use gRPC."""
+    offered: Transport = "auto" if transport == "unix" else "grpc"
+    with a_hub(grace_s=0.2, transport=offered) as (server, said), road_to(server, role) as way:
+        if role == "experiment":
+            gone: Any = Experiment(
+                way.address, server.tokens["experiment"], name="ghost", timeout_s=0.1
+            )
+            with pytest.raises(SessionLost):
+                gone.init()
+        else:
+            partner = Follower() if role == "agent" else corridor()
+            gone = start(partner, way.address, server.tokens[role], name="ghost")
+        until(lambda: any(f"{role} ghost" in words for words in said), "it has come")
+        way.close()
+        until(lambda: f"{role} ghost" not in said[-1], "it is forgotten")
+        start(Follower(), server.address, server.tokens["agent"])
+        start(corridor(), server.address, server.tokens["environment"])
+        with Experiment(server.address, server.tokens["experiment"], name="alive") as rl:
+            rl.init()
+            assert rl.episode()
+        if role == "experiment":
+            gone.close()
+        else:
+            with pytest.raises(SessionLost):
+                gone.result(PATIENCE_S)
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_a_program_comes_back_and_every_routine_is_carried_out_once(
+    start: Start, transport: Transport
+) -> None:
+    with (
+        a_hub(grace_s=PATIENCE_S, transport=transport) as (server, _),
+        road_to(server, "experiment") as way,
+    ):
+        start(Follower(), server.address, server.tokens["agent"])
+        start(
+            Worlds(Corridor(solved=SOLVED, horizon=500)),
+            server.address,
+            server.tokens["environment"],
+        )
+        with Experiment(way.address, server.tokens["experiment"]) as rl:
+            rl.init()
+            rl.start()
+            for step in range(200):
+                if step % 20 == 10:
+                    way.cut()
+                stepped = rl.step()
+                assert stepped.observations["observation"][0, 0] == step + 1
+            assert rl.num_steps() == 201
+    assert way.cuts >= 5
+
+
+class Endless(Corridor):
+    """Never ends by itself."""
+
+    def __init__(self) -> None:
+        super().__init__(solved={"walk": [0]}, horizon=10**9)
+
+
+def test_an_episode_without_end_ends_with_its_program(start: Start) -> None:
+    with a_hub(grace_s=PATIENCE_S) as (server, said):
+        agent = start(Follower(), server.address, server.tokens["agent"])
+        start(Worlds(Endless()), server.address, server.tokens["environment"])
+        rl = Experiment(server.address, server.tokens["experiment"], timeout_s=0.3)
+        rl.init()
+        with pytest.raises(SessionLost, match="did not answer in time"):
+            rl.episode()
+        rl.close()
+        assert "the experiment has left" in agent.result(PATIENCE_S)
+        until(lambda: "run 1 is over: the experiment has left" in said, "the run is over")
+
+
+def test_an_episode_without_end_does_not_keep_the_hub(start: Start) -> None:
+    class Stepping(Follower):
+        has_stepped = threading.Event()
+
+        def agent_step(self, rewards: Any, observations: Any, steps: Any) -> Any:
+            self.has_stepped.set()
+            return super().agent_step(rewards, observations, steps)
+
+    with a_hub(grace_s=PATIENCE_S) as (server, _):
+        agent = start(Stepping(), server.address, server.tokens["agent"])
+        start(Worlds(Endless()), server.address, server.tokens["environment"])
+        rl = Experiment(server.address, server.tokens["experiment"])
+        rl.init()
+        threads = ThreadPoolExecutor(1)
+        playing = threads.submit(rl.episode)
+        assert Stepping.has_stepped.wait(PATIENCE_S)
+    assert "the hub has closed" in agent.result(PATIENCE_S)
+    with pytest.raises((OutOfOrder, SessionLost)):
+        playing.result(PATIENCE_S)
+    rl.close()
+    threads.shutdown()
+
+
+def test_after_a_routine_that_was_broken_off_nothing_more_is_asked(start: Start) -> None:
+    """Else its answer would be taken for the next one's."""
+
+    may_answer, has_answered = threading.Event(), threading.Event()
+
+    class Slow(Follower):
+        def agent_message(self, message: str) -> str:
+            assert may_answer.wait(PATIENCE_S)
+            has_answered.set()
+            return f"answer to {message}"
+
+    with a_hub(grace_s=PATIENCE_S) as (server, _):
+        start(Slow(), server.address, server.tokens["agent"])
+        start(corridor(), server.address, server.tokens["environment"])
+        with Experiment(server.address, server.tokens["experiment"], timeout_s=0.1) as rl:
+            with pytest.raises(SessionLost):
+                rl.agent_message("one")
+            may_answer.set()
+            assert has_answered.wait(PATIENCE_S)
+            with pytest.raises(SessionLost, match="did not answer in time"):
+                rl.agent_message("two")
+
+
+def test_a_message_that_nobody_would_take_is_refused_and_hurts_nobody(start: Start) -> None:
+    with a_hub() as (server, _):
+        start(Follower(), server.address, server.tokens["agent"])
+        start(corridor(), server.address, server.tokens["environment"])
+        with Experiment(server.address, server.tokens["experiment"]) as rl:
+            rl.init()
+            with pytest.raises(OutOfDomain, match="bytes"):
+                rl.agent_message("x" * 70_000_000)
+            assert rl.episode()
+
+
+def test_a_program_says_what_task_and_variant_it_plays(start: Start) -> None:
+    with a_hub() as (server, _):
+        start(Follower(), server.address, server.tokens["agent"])
+        start(
+            Worlds(Corridor(solved=SOLVED, show=True)), server.address, server.tokens["environment"]
+        )
+        with Experiment(server.address, server.tokens["experiment"], task="run", variant=3) as rl:
+            rl.init()
+            assert rl.start().observations["observation"][0, 2:].tolist() == [1.0, 3.0]
+    with a_hub() as (server, _):
+        start(Follower(), server.address, server.tokens["agent"])
+        start(corridor(), server.address, server.tokens["environment"])
+        with (
+            Experiment(server.address, server.tokens["experiment"], task="swim") as rl,
+            pytest.raises(OutOfDomain, match="one of walk, run"),
+        ):
+            rl.init()
+
+
+def seeds_under(secret: str | None) -> tuple[list[int], list[int]]:
+    """Those of two episodes, and what their agent was told."""
+    cells: list[int] = []
+    told: list[int] = []
+
+    class Told(Follower):
+        def agent_start(self, observations: Any, starts: Any) -> Any:
+            told.append(int(starts.seeds[0]))
+            return super().agent_start(observations, starts)
+
+    class Keeps(Walk):
+        def start(self, cell: Cell) -> Arrays:
+            cells.append(cell.seed)
+            return super().start(cell)
+
+    class Kept(Corridor):
+        def world(self) -> Walk:
+            return Keeps(self)
+
+    with Glue(environment=Kept(solved=SOLVED), agent=Told(), seed=4, secret=secret) as rl:
+        rl.init()
+        rl.start()
+        rl.start()
+    return cells, told
+
+
+def test_a_secret_keys_what_agents_could_guess() -> None:
+    one, two = "kept by the host of the hub", "kept by another host of a hub"
+    (cells, told), again, hidden, same, other = map(seeds_under, (None, None, one, one, two))
+    assert (cells, told) == again
+    assert hidden[0] == same[0]  # who is compared plays the same episodes
+    assert not {*hidden[1]} & {*same[1]}  # and finds nothing again by its seeds
+    assert len({*cells, *hidden[0], *other[0]}) == 6
+    assert len({*told, *hidden[1], *other[1]}) == 6
+
+
+def test_a_secret_that_can_be_tried_out_is_refused_and_not_repeated() -> None:
+    with pytest.raises(UsageError, match="got 12 characters, wanted 16 or more") as refused:
+        seeds_under("a short word")
+    assert "a short word" not in str(refused.value)
+    with pytest.raises(SystemExit, match="2"):
+        glue(["--listen", "127.0.0.1:0", "--secret", "a short word"])
+
+
+def test_a_hub_that_is_interrupted_does_not_wait_for_a_partner_that_thinks(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its time limit is 30 s here, and the program's call ends with it."""
+    monkeypatch.setattr(hub, "_ROUTINE_S", 1000.0)
+    thinking, over = threading.Event(), threading.Event()
+
+    class Thinker(Follower):
+        def agent_step(self, *_: Any) -> Any:
+            thinking.set()
+            over.wait(PATIENCE_S)
+
+    def program(address: str, token: str) -> None:
+        with Experiment(address, token) as rl:
+            rl.init()
+            rl.episode(0)
+
+    with ThreadPoolExecutor(1) as threads:
+        with uninterrupted(then_raise=False), a_hub(grace_s=PATIENCE_S) as (server, said):
+            start(Thinker(), server.address, server.tokens["agent"])
+            start(corridor(), server.address, server.tokens["environment"])
+            told = threads.submit(program, server.address, server.tokens["experiment"])
+            assert thinking.wait(PATIENCE_S)
+            signal.raise_signal(signal.SIGINT)
+            began = time.monotonic()
+        assert time.monotonic() - began < 20.0
+        over.set()
+        with pytest.raises((AgentFault, SessionLost)):
+            told.result(PATIENCE_S)
+    assert "run 1 is over: the hub has closed" in said
+
+
+def test_a_run_that_begins_while_the_hub_closes_lets_its_partners_go(start: Start) -> None:
+    """It has its partners by then, and the hub does not know of it yet."""
+    said: list[str] = []
+
+    def announce(words: str) -> None:
+        said.append(words)
+        if words.startswith("run 1 begins"):
+            closing.close()
+
+    with GlueServer(places=dict.fromkeys(ROLES, 1)) as server:
+        closing = Hub(server, timeouts=Timeouts(), announce=announce)
+        partners = [
+            start(Follower(), server.address, server.tokens["agent"]),
+            start(corridor(), server.address, server.tokens["environment"]),
+        ]
+        with (
+            Experiment(server.address, server.tokens["experiment"]) as rl,
+            ThreadPoolExecutor(1) as threads,
+        ):
+            joining = threads.submit(rl.init)
+            closing.serve()
+            assert said[-1] == "run 1 is over: the hub has closed"
+            for partner in partners:
+                assert "the hub has closed" in partner.result(PATIENCE_S)
+            with pytest.raises(SessionLost, match="the hub has closed"):
+                joining.result(PATIENCE_S)

@@ -1,0 +1,271 @@
+"""Runs in processes of their own: through one port or many; one crash hurts one run."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+import pytest
+
+from env_adapters.classic.gridworld import GridWorld
+from glue_server.peers.hub import ROLES
+from glue_server.peers.run_processes import read_ports
+from reglue import connect
+from reglue.errors import ReglueError, SessionLost, Unreachable, UsageError, WrongToken
+from reglue.examples.random_agent import RandomAgent
+from reglue.experiments.experiment import Experiment
+from reglue.net.grpc_settings import grpc
+from tests.glue_server.hubs import PATIENCE_S, TOKENS
+from tests.glue_server.rpc.partners import RawAgent
+from tests.leftovers import nothing_left
+from tests.waiting import until
+
+Connect = Callable[..., "Future[str]"]
+
+
+class Hub:
+    """`reglue glue`, and what it said."""
+
+    def __init__(self, *flags: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "reglue", "glue", "--listen", "127.0.0.1:0", *flags],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        said = "".join(self.process.stdout.readline() for _ in range(1 + len(ROLES)))
+        found = re.search(r"reglue://[^']+" if "--tls" in flags else r"127\.0\.0\.1:\d+", said)
+        assert found, said
+        self.address = found.group()
+
+    def runs(self) -> list[int]:
+        """The ids of its runs' processes, once they run their own program.
+
+        To stop one before that would stop the front, which waits for it as it starts it.
+        """
+        children = Path(f"/proc/{self.process.pid}/task").glob("*/children")
+        found = {pid for each in children for pid in each.read_text().split()}
+        return sorted(
+            int(pid) for pid in found if "glue_server.peers.run_process" in program_of(pid)
+        )
+
+    def end(self) -> int:
+        self.process.send_signal(signal.SIGINT)
+        self.process.communicate(timeout=PATIENCE_S)
+        return self.process.returncode
+
+
+def program_of(pid: str) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:  # it has ended meanwhile
+        return ""
+
+
+@pytest.fixture
+def start() -> Iterator[Connect]:
+    with nothing_left():
+        threads = ThreadPoolExecutor(8, thread_name_prefix="partner")
+        yield lambda *arguments, **more: threads.submit(connect, *arguments, **more)
+        threads.shutdown()
+
+
+@pytest.fixture
+def hub(start: Connect) -> Iterator[Callable[..., Hub]]:
+    """Ended last but for the partners' threads."""
+    with ExitStack() as closing:
+
+        def hub(*flags: str) -> Hub:
+            made = Hub(*TOKENS, *flags)
+            closing.callback(made.process.communicate)
+            closing.callback(made.process.kill)
+            return made
+
+        yield hub
+
+
+def free_ports(count: int) -> str:
+    """So many that were free a moment ago, in a row."""
+    for first in range(20_000 + os.getpid() % 20_000, 60_000, 7):
+        with ExitStack() as held:
+            try:
+                for port in range(first, first + count):
+                    held.enter_context(socket.create_server(("127.0.0.1", port)))
+            except OSError:
+                continue
+            return f"{first}-{first + count - 1}"
+    raise AssertionError("no ports are free")
+
+
+def has_ended(process: int) -> bool:
+    """Whether it is gone, or a zombie that nobody has waited for."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+def play(address: str, seed: int = 0) -> list[float]:
+    """A program of two episodes."""
+    with Experiment(address, "secret of the experiment", seed=seed) as rl:
+        rl.init()
+        returns = []
+        for _ in range(2):
+            rl.episode(300)
+            returns.append(rl.return_())
+        rl.cleanup()
+    return returns
+
+
+@pytest.mark.parametrize("how", ["--run-processes", "--run-ports", "--tls"])
+def test_three_partners_meet_in_a_process_of_their_own(
+    start: Connect, hub: Callable[..., Hub], how: str
+) -> None:
+    flags = {
+        "--run-processes": ("--run-processes",),
+        "--run-ports": ("--run-ports", free_ports(2)),
+        "--tls": ("--tls", "--run-ports", free_ports(2)),
+    }[how]
+    glue = hub(*flags)
+    agent = start(RandomAgent(), glue.address, "secret of the agent")
+    environment = start(GridWorld(), glue.address, "secret of the environment")
+    returns = play(glue.address)
+    assert len(returns) == 2
+    for partner in (agent, environment):
+        assert "the experiment has left" in partner.result(PATIENCE_S)
+    assert glue.end() == 130
+
+
+def test_who_is_seated_hears_so_through_the_hub(hub: Callable[..., Hub]) -> None:
+    with grpc.insecure_channel(hub("--run-processes").address) as channel:
+        agent = RawAgent(channel, "secret of the agent")
+        agent.stream.initial_metadata()  # waits for it: no call will come
+        assert agent.stream.is_active()
+        agent.vanish()
+
+
+def test_a_run_that_crashes_hurts_nobody_else(start: Connect, hub: Callable[..., Hub]) -> None:
+    glue = hub("--run-processes", "--grace", "0")
+    start(RandomAgent(), glue.address, "secret of the agent")
+    start(GridWorld(), glue.address, "secret of the environment")
+    with Experiment(glue.address, "secret of the experiment") as first:
+        first.init()
+        (crashing,) = glue.runs()
+        agent = start(RandomAgent(), glue.address, "secret of the agent")
+        environment = start(GridWorld(), glue.address, "secret of the environment")
+        with Experiment(glue.address, "secret of the experiment") as second:
+            second.init()
+            second.episode(50)
+            assert len(glue.runs()) == 2
+            os.kill(crashing, signal.SIGKILL)
+            with pytest.raises(SessionLost):
+                first.episode(10**6)
+            second.episode(50)
+            second.cleanup()
+        assert "the experiment has left" in agent.result(PATIENCE_S)
+        assert "the experiment has left" in environment.result(PATIENCE_S)
+
+
+def test_partners_of_a_run_that_was_killed_join_the_next_one(
+    start: Connect, hub: Callable[..., Hub]
+) -> None:
+    glue = hub("--run-processes")
+    agent = start(RandomAgent(), glue.address, "secret of the agent")
+    environment = start(GridWorld(), glue.address, "secret of the environment")
+    with Experiment(glue.address, "secret of the experiment") as first:
+        first.init()
+        (run,) = glue.runs()
+        os.kill(run, signal.SIGKILL)
+        with pytest.raises(SessionLost):
+            first.start()
+    assert len(play(glue.address)) == 2
+    for partner in (agent, environment):
+        assert "the experiment has left" in partner.result(PATIENCE_S)
+
+
+def test_a_run_that_hangs_keeps_nobody_out(start: Connect, hub: Callable[..., Hub]) -> None:
+    glue = hub("--run-processes", "--grace", "0")
+    start(RandomAgent(), glue.address, "secret of the agent")
+    start(GridWorld(), glue.address, "secret of the environment")
+    with Experiment(glue.address, "secret of the experiment", timeout_s=1.0) as first:
+        first.init()
+        (run,) = glue.runs()
+        os.kill(run, signal.SIGSTOP)
+        agent = start(RandomAgent(), glue.address, "secret of the agent")
+        environment = start(GridWorld(), glue.address, "secret of the environment")
+        assert len(play(glue.address)) == 2
+        for partner in (agent, environment):
+            assert "the experiment has left" in partner.result(PATIENCE_S)
+        os.kill(run, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("token", ["guess", "secret of the experiment"])
+def test_the_token_is_checked_at_the_front(hub: Callable[..., Hub], token: str) -> None:
+    glue = hub("--run-processes")
+    with pytest.raises(WrongToken):
+        connect(RandomAgent(), glue.address, token)
+    assert glue.runs() == []
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_a_run_ends_when_its_hub_is_killed(
+    start: Connect, hub: Callable[..., Hub], stopped: bool
+) -> None:
+    glue = hub("--run-processes", "--grace", "0")
+    left = start(RandomAgent(), glue.address, "secret of the agent", patience_s=10.0)
+    assert glue.process.stdout is not None
+    assert any("here: agent" in line for line in glue.process.stdout)  # waits for it
+    (run,) = glue.runs()
+    if stopped:
+        os.kill(run, signal.SIGSTOP)
+    glue.process.kill()
+    glue.process.wait()
+    until(lambda: has_ended(run), "it ends")
+    # It is bid farewell, or finds out: it does not wait for ever.
+    assert isinstance(left.exception(PATIENCE_S), SessionLost | Unreachable | None)
+
+
+def test_ports_are_read() -> None:
+    assert read_ports("4097-4099") == range(4097, 4100)
+
+
+@pytest.mark.parametrize("text", ["4097", "4099-4097", "0-5", "4097-70000", "a-b", "-1-5"])
+def test_ports_that_make_no_sense_are_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="wanted FIRST-LAST"):
+        read_ports(text)
+
+
+def test_runs_that_hang_are_ended_all_at_once(hub: Callable[..., Hub], start: Connect) -> None:
+    front = hub("--run-processes")
+    partners = [
+        start(RandomAgent(), front.address, "secret of the agent", patience_s=10.0)
+        for _ in range(3)
+    ]
+    until(lambda: len(front.runs()) == 3, "a run has begun for each")
+    runs = front.runs()
+    for run in runs:
+        os.kill(run, signal.SIGSTOP)
+    front.process.send_signal(signal.SIGINT)
+    try:
+        until(lambda: any(map(has_ended, runs)), "the first is ended")
+        first = time.monotonic()
+        until(lambda: all(map(has_ended, runs)), "all are ended")
+        assert time.monotonic() - first < 4.0  # not 2.5 s later each
+        assert front.process.wait(PATIENCE_S) == 130
+    finally:
+        for run in runs:
+            with suppress(ProcessLookupError):
+                os.kill(run, signal.SIGKILL)
+    for partner in partners:
+        with pytest.raises(ReglueError):
+            partner.result(PATIENCE_S)

@@ -1,0 +1,199 @@
+"""Ctrl-C waits until a commit is through, and a second one until all is let go."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext, suppress
+
+import pytest
+
+from glue_server.processes.interrupts import CLOSING_S, hurried, interruptible, uninterrupted
+
+LONG_S = 100.0  # how long something takes to close that is not hurried
+
+
+def test_an_interrupt_is_raised_after_the_lines_it_came_in() -> None:
+    done = []
+
+    def write() -> None:
+        with uninterrupted():
+            signal.raise_signal(signal.SIGINT)
+            done.append("written")
+
+    with pytest.raises(KeyboardInterrupt):
+        write()
+    assert done == ["written"]
+
+
+def test_what_is_ending_anyway_forgets_an_interrupt() -> None:
+    with uninterrupted(then_raise=False):
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_the_handler_that_was_there_is_back_afterwards() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with uninterrupted():
+        assert signal.getsignal(signal.SIGINT) is not before
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_an_error_of_the_lines_is_not_hidden() -> None:
+    with pytest.raises(ValueError, match="mine"), uninterrupted():
+        raise ValueError("mine")
+
+
+def test_other_threads_may_write_too() -> None:
+    done: list[str] = []
+
+    def write() -> None:
+        with uninterrupted():
+            done.append("written")
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    thread.join(10)
+    assert done == ["written"]
+
+
+def press() -> None:
+    signal.raise_signal(signal.SIGINT)
+
+
+def test_lines_within_lines_leave_an_interrupt_to_the_outer_ones() -> None:
+    done = []
+
+    def write() -> None:
+        with uninterrupted():
+            with uninterrupted():
+                press()
+            done.append("all")
+
+    with pytest.raises(KeyboardInterrupt):
+        write()
+    assert done == ["all"]
+
+
+def test_lines_within_those_that_forget_an_interrupt_raise_none() -> None:
+    with uninterrupted(then_raise=False), uninterrupted():
+        press()
+
+
+def test_what_may_be_interrupted_within_such_lines_is_ended_by_the_first() -> None:
+    done = []
+
+    def play() -> None:
+        press()
+        done.append("played on")
+
+    with uninterrupted():
+        assert interruptible(play)
+        press()  # the second one is dropped
+        done.append("closed")
+    assert done == ["closed"]
+
+
+def test_an_interrupt_just_before_what_may_be_interrupted_ends_it_too() -> None:
+    with uninterrupted():
+        press()
+        assert interruptible(lambda: pytest.fail("it began"))
+
+
+def test_an_interrupt_after_what_may_be_interrupted_is_raised_at_the_end() -> None:
+    done = []
+
+    def carry_out() -> None:
+        with uninterrupted():
+            assert not interruptible(lambda: None)
+            press()
+            done.append("closed")
+
+    with pytest.raises(KeyboardInterrupt):
+        carry_out()
+    assert done == ["closed"]
+
+
+def test_an_interrupt_that_is_swallowed_is_raised_again_by_the_next() -> None:
+    """As by an environment that catches whatever comes."""
+
+    def swallow() -> None:
+        try:
+            press()
+        except BaseException:  # noqa: BLE001 - as somebody's environment
+            press()
+
+    with uninterrupted():
+        assert interruptible(swallow)
+
+
+def test_a_commit_within_what_may_be_interrupted_is_through_first() -> None:
+    done = []
+
+    def play() -> None:
+        with uninterrupted():
+            press()
+            done.append("committed")
+        done.append("played on")
+
+    with uninterrupted():
+        assert interruptible(play)
+    assert done == ["committed"]
+
+
+def test_what_a_shell_has_us_ignore_stays_ignored() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with uninterrupted():
+            press()
+            assert not interruptible(press)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("inner", [nullcontext, uninterrupted])
+@pytest.mark.parametrize("is_play", [False, True])
+def test_all_that_closes_after_an_interrupt_shares_what_time_is_left(
+    inner: Callable[[], AbstractContextManager[None]], is_play: bool
+) -> None:
+    """Also in other threads; a second one gives no more."""
+    with suppress(KeyboardInterrupt), uninterrupted():
+        assert hurried(LONG_S) == LONG_S
+        if is_play:
+            assert interruptible(press)
+        else:
+            press()
+        with inner():
+            check_hurried()
+    assert hurried(LONG_S) == LONG_S
+
+
+def test_lines_that_an_interrupt_leads_to_are_hurried() -> None:
+    try:
+        press()
+    except KeyboardInterrupt:
+        with suppress(KeyboardInterrupt), uninterrupted():
+            check_hurried()
+
+
+def check_hurried() -> None:
+    before = hurried(LONG_S)
+    time.sleep(0.05)
+    press()
+    with ThreadPoolExecutor(1) as beside:
+        after = beside.submit(hurried, LONG_S).result()
+    assert 0.0 <= after <= before - 0.05
+    assert before <= CLOSING_S
+    assert hurried(0.0) == 0.0
+
+
+def test_who_swallows_an_interrupt_is_not_hurried() -> None:
+    def swallow() -> None:
+        with suppress(KeyboardInterrupt):
+            press()
+
+    with uninterrupted():
+        assert not interruptible(swallow)
+        assert hurried(LONG_S) == LONG_S

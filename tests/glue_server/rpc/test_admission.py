@@ -1,0 +1,214 @@
+"""Who is let in, who is not, and why."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, cast
+
+import pytest
+
+from glue_server.peers.hub import ROLES
+from glue_server.rpc import GlueServer
+from glue_server.rpc.admission import Lobby, Places, Terms
+from glue_server.rpc.connection import Seat, StreamLine
+from reglue.errors import Busy, UsageError
+from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
+from reglue.net.lobby import hello_proof
+from reglue.v1 import agent_pb2 as pb
+from reglue.v1 import lobby_pb2, session_pb2
+from tests.glue_server.playing import Follower
+from tests.glue_server.rpc.conftest import Dial, Join
+from tests.glue_server.rpc.partners import PATIENCE_S, ask, refusal
+
+
+def test_a_ticket_holds_what_the_stream_needs(server: GlueServer, channel: grpc.Channel) -> None:
+    ticket = ask(channel, token=server.token)
+    assert len(ticket.secret) == 32
+    assert (ticket.address, ticket.max_message_bytes) == ("", HUB_MESSAGE_BYTES)
+
+
+def test_no_two_tickets_are_alike(server: GlueServer, channel: grpc.Channel) -> None:
+    one, two = ask(channel, token=server.token), ask(channel, token=server.token)
+    assert one.session != two.session
+    assert one.secret != two.secret
+
+
+@pytest.mark.parametrize(
+    ("request_", "code", "words"),
+    [
+        ({"token": "guess"}, "UNAUTHENTICATED", "wrong token"),
+        ({"token": ""}, "UNAUTHENTICATED", "no token was given"),
+        ({"token": "größe"}, "UNAUTHENTICATED", "wrong token"),
+        ({"major": 2}, "FAILED_PRECONDITION", "got protocol version 2, wanted 1"),
+        ({"major": 0}, "FAILED_PRECONDITION", "got protocol version 0, wanted 1"),
+        (
+            {"role": lobby_pb2.ROLE_ENVIRONMENT},
+            "INVALID_ARGUMENT",
+            "environment: only agents join here",
+        ),
+        ({"role": lobby_pb2.ROLE_UNSPECIFIED}, "INVALID_ARGUMENT", "role 0: only agents join here"),
+        ({"role": 99}, "INVALID_ARGUMENT", "role 99: only agents join here"),
+    ],
+)
+def test_who_may_not_come_in_is_told_why(
+    server: GlueServer, channel: grpc.Channel, request_: dict[str, Any], code: str, words: str
+) -> None:
+    with pytest.raises(grpc.RpcError) as error:
+        ask(channel, **{"token": server.token} | request_)
+    got, why = refusal(error.value)
+    assert got == code
+    assert words in why
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_token_opens_its_own_role_alone(role: str) -> None:
+    with (
+        GlueServer(places=dict.fromkeys(ROLES, 2)) as server,
+        grpc.insecure_channel(server.address) as channel,
+    ):
+        number = lobby_pb2.Role.Value(f"ROLE_{role.upper()}")
+        assert ask(channel, role=number, token=server.tokens[role]).session
+        for other in set(ROLES) - {role}:
+            with pytest.raises(grpc.RpcError) as error:
+                ask(channel, role=number, token=server.tokens[other])
+            assert "wrong token" in str(error.value.details())
+
+
+def test_a_server_of_several_roles_takes_a_token_for_each() -> None:
+    with pytest.raises(UsageError, match="one for each role"):
+        GlueServer(places=dict.fromkeys(ROLES, 1), token="one")
+
+
+def test_a_wrong_role_without_the_token_learns_of_the_token_only(channel: grpc.Channel) -> None:
+    with pytest.raises(grpc.RpcError) as error:
+        ask(channel, token="guess", role=lobby_pb2.ROLE_EXPERIMENT)
+    assert refusal(error.value)[0] == "UNAUTHENTICATED"
+
+
+def test_the_server_draws_a_token_of_its_own() -> None:
+    """One that begins with a dash would read as an option on the command line."""
+    with GlueServer() as one, GlueServer() as two:
+        assert one.token != two.token
+        assert one.token.isalnum()
+        assert len(one.token) >= 32
+
+
+# Streams.
+
+
+@pytest.mark.parametrize(
+    ("hello", "code", "words"),
+    [
+        ({"proof": bytes(32)}, "UNAUTHENTICATED", "the ticket is somebody else's"),
+        ({"proof": b""}, "UNAUTHENTICATED", "the ticket is somebody else's"),
+        ({"answered": 7}, "UNAUTHENTICATED", "the ticket is somebody else's"),
+        ({"session": "other"}, "UNAUTHENTICATED", "no such ticket"),
+        ({"metadata": "other"}, "UNAUTHENTICATED", "no such ticket"),
+        ({"metadata": ""}, "UNAUTHENTICATED", "no such ticket"),
+        ({"major": 2}, "FAILED_PRECONDITION", "got protocol version 2"),
+        ({"first": pb.AgentReply(seq=1)}, "INVALID_ARGUMENT", "begins with a hello"),
+        (
+            {"first": pb.AgentReply(done=session_pb2.Done())},
+            "INVALID_ARGUMENT",
+            "begins with a hello",
+        ),
+    ],
+    ids=str,
+)
+def test_a_stream_without_a_good_hello_is_told_why(
+    dial: Dial, hello: dict[str, Any], code: str, words: str
+) -> None:
+    agent = dial(**hello)
+    with pytest.raises(grpc.RpcError) as error:
+        agent.hear()
+    got, why = refusal(error.value)
+    assert got == code
+    assert words in why
+
+
+def test_a_stream_without_a_good_hello_takes_no_place(server: GlueServer, dial: Dial) -> None:
+    forger = dial(proof=bytes(32))
+    with pytest.raises(grpc.RpcError):
+        forger.hear()
+    dial()
+    assert server.agent(PATIENCE_S) is not None
+
+
+def test_a_ticket_admits_once(server: GlueServer, dial: Dial) -> None:
+    first = dial()
+    assert server.agent(PATIENCE_S) is not None
+    second = dial(ticket=first.ticket)
+    with pytest.raises(grpc.RpcError) as error:
+        second.hear()
+    assert "no such ticket" in refusal(error.value)[1]
+
+
+def test_of_two_tickets_the_first_to_arrive_gets_the_place(
+    server: GlueServer, channel: grpc.Channel, dial: Dial
+) -> None:
+    one, two = ask(channel, token=server.token), ask(channel, token=server.token)
+    dial(ticket=two)
+    assert server.agent(PATIENCE_S) is not None
+    late = dial(ticket=one)
+    with pytest.raises(grpc.RpcError) as error:
+        late.hear()
+    code, why = refusal(error.value)
+    assert code == "ALREADY_EXISTS"
+    assert "has its agent already" in why
+
+
+def test_the_oldest_unused_tickets_are_forgotten(
+    server: GlueServer, channel: grpc.Channel, dial: Dial
+) -> None:
+    """Whoever holds the token cannot fill the glue's memory with tickets."""
+    first = ask(channel, token=server.token)
+    for _ in range(256):
+        ask(channel, token=server.token)
+    with pytest.raises(grpc.RpcError) as error:
+        dial(ticket=first).hear()
+    assert "no such ticket: join again" in refusal(error.value)[1]
+
+
+# As the SDK says it.
+
+
+def test_a_second_agent_is_told_that_the_run_is_busy(server: GlueServer, join: Join) -> None:
+    first = join(Follower())
+    port = server.agent(PATIENCE_S)
+    assert port is not None
+    with pytest.raises(Busy, match="this run has its agent already; wait until it is over"):
+        join(Follower()).result(PATIENCE_S)
+    port.close("thank you")
+    assert first.result(PATIENCE_S) == "thank you"
+
+
+def test_a_look_at_who_waits_keeps_nobody_else_waiting() -> None:
+    """It reads what they have sent, and takes as long as that."""
+    looking, may_see = threading.Event(), threading.Event()
+    seen: list[bool] = []
+
+    class Waiting:
+        @property
+        def is_gone(self) -> bool:
+            looking.set()
+            seen.append(may_see.wait(PATIENCE_S))
+            return False
+
+        def attach(self, answered: int, line: object) -> None:
+            """It is in."""
+
+    places = Places(2, "token", Terms(1024), lambda hello: cast(Seat, Waiting()))
+    lobby = Lobby({"agent": places})
+    request = lobby_pb2.JoinRequest(major=1, role=lobby_pb2.ROLE_AGENT, token="token")
+    ticket = lobby.join(request)
+    proof = hello_proof(ticket.secret, ticket.session, 0)
+    hello = pb.Hello(major=1, session=ticket.session, proof=proof)
+    lobby.seat(ticket.session, "agent", hello, StreamLine())
+    with ThreadPoolExecutor(1) as threads:
+        joining = threads.submit(lobby.join, request)
+        assert looking.wait(PATIENCE_S)
+        assert lobby.knows(ticket.session)
+        assert not seen
+        may_see.set()
+        assert joining.result(PATIENCE_S).session

@@ -1,0 +1,91 @@
+"""The front of a hub whose runs live in processes of their own: what a run's answer means."""
+
+from __future__ import annotations
+
+import logging
+import math
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+
+import pytest
+
+from glue_server.peers.hub import ROLES
+from glue_server.processes.interrupts import CLOSING_S, uninterrupted
+from glue_server.rpc import GlueServer
+from glue_server.rpc.denied import Denied
+from glue_server.rpc.gateway import Front
+from reglue.net.grpc_settings import grpc
+from reglue.net.join_string import Invitation
+from reglue.v1 import lobby_pb2
+
+WANTED = lobby_pb2.JoinRequest(major=1, role=lobby_pb2.ROLE_AGENT, name="raw", token="mine")
+
+
+class Run:
+    """A run at a server of this process."""
+
+    public_address = ""
+    ended_within_s = math.inf
+
+    def __init__(self, invitation: Invitation) -> None:
+        self.invitation = invitation
+
+    def is_alive(self) -> bool:
+        return True
+
+    def leave(self) -> None:
+        """Its server is a fixture's."""
+
+    def end(self, within_s: float) -> None:
+        self.ended_within_s = within_s
+
+
+class Begin(list[Run]):
+    """Begins these runs, in their order."""
+
+    def __call__(self) -> Run:
+        return self.pop(0)
+
+    def stop(self) -> None:
+        """None is beginning."""
+
+
+@pytest.fixture
+def run() -> Iterator[Callable[..., Run]]:
+    """A run with a place for one of each role; with a `token` it lets nobody of it in."""
+    with ExitStack() as servers:
+
+        def run(token: str | None = None) -> Run:
+            server = servers.enter_context(GlueServer(places=dict.fromkeys(ROLES, 1)))
+            own = server.local_invitation("agent")
+            return Run(own if token is None else Invitation(own.address, token))
+
+        yield run
+
+
+def test_a_run_that_denies_a_join_is_no_reason_to_begin_another(
+    run: Callable[..., Run], caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is our own failure, and is logged as one."""
+    begin = Begin([run(token="another"), run()])
+    with (
+        closing(Front({"agent": "mine"}, begin=begin, most=2)) as front,
+        caplog.at_level(logging.ERROR, "reglue"),
+        pytest.raises(Denied) as denied,
+    ):
+        front.join(WANTED)
+    assert denied.value.code is grpc.StatusCode.UNAUTHENTICATED
+    assert "a run's process denied a join: wrong token" in caplog.text
+    assert len(begin) == 1
+
+
+def test_runs_have_what_time_ctrl_c_leaves(run: Callable[..., Run]) -> None:
+    begun = run()
+    with (
+        uninterrupted(then_raise=False),
+        closing(Front({"agent": "mine"}, begin=Begin([begun]), most=2)) as front,
+    ):
+        front.join(WANTED)
+        signal.raise_signal(signal.SIGINT)
+    assert begun.ended_within_s <= CLOSING_S

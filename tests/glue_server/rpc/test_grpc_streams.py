@@ -1,0 +1,396 @@
+"""Sessions over real streams: with good agents, bad ones and lost ones."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from glue_server import LocalPool, SlotGlue, Timeouts
+from glue_server.agent.port import AgentPort
+from glue_server.rpc import GlueServer
+from reglue import Phase, TaskSpec, TensorSpec
+from reglue.errors import AgentDisconnected, AgentFault, AgentTimeout, UsageError
+from reglue.messages.agent import Done, Freeze, Init
+from reglue.net.grpc_settings import HUB_MESSAGE_BYTES
+from reglue.v1 import agent_pb2 as pb
+from reglue.v1 import session_pb2
+from tests.glue_server.playing import (
+    PATIENT,
+    Follower,
+    by_k,
+    cell,
+    cells,
+    corridor_pool,
+    in_turn,
+    played,
+)
+from tests.glue_server.rpc.conftest import Dial, Join
+from tests.glue_server.rpc.partners import PATIENCE_S, RawAgent
+
+SPEC = corridor_pool().spec
+WALK = [cell(variant=2)]  # five steps
+
+
+def seated(server: GlueServer) -> AgentPort:
+    port = server.agent(PATIENCE_S)
+    assert port is not None
+    return port
+
+
+def glue_over(server: GlueServer, pool: LocalPool, timeouts: Timeouts = PATIENT) -> SlotGlue:
+    return SlotGlue(seated(server), pool, timeouts=timeouts)
+
+
+# Good agents.
+
+
+@pytest.mark.parametrize("slots", [1, 7])
+def test_rows_are_the_same_over_a_stream(server: GlueServer, join: Join, slots: int) -> None:
+    join(Follower())
+    glue = glue_over(server, corridor_pool(slots))
+    glue.init()
+    rows = by_k(glue.play(in_turn(cells()), Phase.EVALUATE))
+    assert rows == played(Follower(), corridor_pool(1), cells())
+
+
+def test_every_routine_reaches_the_agent(server: GlueServer, join: Join) -> None:
+    class Log(Follower):
+        def __init__(self) -> None:
+            self.log: list[str] = []
+
+        def agent_init(self, spec: TaskSpec) -> None:
+            self.log.append("init")
+
+        def agent_freeze(self) -> None:
+            self.log.append("freeze")
+
+        def adapt_begin(self) -> None:
+            self.log.append("adapt_begin")
+
+        def adapt(self) -> None:
+            self.log.append("adapt")
+
+        def agent_message(self, message: str) -> str:
+            return f"{message}?"
+
+        def agent_cleanup(self) -> None:
+            self.log.append("cleanup")
+
+    agent = Log()
+    join(agent)
+    glue = glue_over(server, corridor_pool())
+    glue.init()
+    glue.adapt_begin()
+    glue.adapt()
+    glue.freeze()
+    assert glue.message("well") == "well?"
+    glue.cleanup()
+    assert agent.log == ["init", "adapt_begin", "adapt", "freeze", "cleanup"]
+
+
+def test_the_hello_reaches_the_glue(server: GlueServer, join: Join) -> None:
+    class Small(Follower):
+        max_slots = 4
+
+    join(Small(), name="tiny")
+    said = seated(server).hello
+    assert (said.agent, said.max_slots, said.adapts) == ("tiny", 4, True)
+    assert said.sdk.startswith("reglue-python ")
+
+
+def test_the_farewells_reason_is_what_connect_returns(server: GlueServer, join: Join) -> None:
+    agent = join(Follower())
+    seated(server).close("that was all")
+    assert agent.result(PATIENCE_S) == "that was all"
+
+
+# Agents whose answers are no good.
+
+
+def in_thread(task: Callable[[], Any]) -> Future[Any]:
+    threads = ThreadPoolExecutor(1, thread_name_prefix="partner")
+    future = threads.submit(task)
+    threads.shutdown(wait=False)
+    return future
+
+
+def test_garbage_in_actions_ends_the_episode_and_play_goes_on(
+    server: GlueServer, dial: Dial
+) -> None:
+    def partner(agent: RawAgent) -> list[str]:
+        agent.done()  # init
+        agent.act(b"xyz")
+        heard = [agent.hear(), *(agent.act(bytes(4)) for _ in range(5))]
+        agent.act(b"")  # the last turn has ends alone
+        return [str(call.WhichOneof("call")) for call in heard]
+
+    agent = dial()
+    calls = in_thread(lambda: partner(agent))
+    glue = glue_over(server, corridor_pool())
+    glue.init()
+    rows = by_k(glue.play(in_turn(WALK * 2), Phase.EVALUATE))
+    assert [(row.status, row.steps) for row in rows] == [("agent_error", 0), ("ok", 5)]
+    assert rows[0].detail == "got 3 bytes of 'action', wanted 4 bytes: 1 rows of float32[1]"
+    assert calls.result(PATIENCE_S) == ["refusal", *["turn"] * 5]
+
+
+def test_a_refusal_names_the_reply_and_says_why(server: GlueServer, dial: Dial) -> None:
+    agent = dial()
+    glue = glue_over(server, corridor_pool())
+    answering = in_thread(
+        lambda: (agent.done(), agent.act(np.array([np.nan], np.float32).tobytes()))
+    )
+    glue.init()
+    list(glue.play(in_turn(WALK), Phase.EVALUATE))
+    _, turn = answering.result(PATIENCE_S)
+    refusal = agent.hear().refusal
+    assert refusal.of_seq == turn.seq
+    assert refusal.code == session_pb2.REFUSAL_CODE_NOT_FINITE
+    assert (refusal.got, refusal.wanted) == ("'action' = [nan]", "finite numbers")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [pb.AgentReply(), pb.AgentReply(hello=pb.Hello()), pb.AgentReply(done=session_pb2.Done())],
+)
+def test_an_answer_of_another_kind_is_refused(
+    server: GlueServer, dial: Dial, reply: pb.AgentReply
+) -> None:
+    agent = dial()
+
+    def partner() -> pb.AgentCall:
+        agent.done()
+        reply.seq = agent.hear().seq
+        agent.send(reply)
+        return agent.hear()
+
+    told = in_thread(partner)
+    glue = glue_over(server, corridor_pool())
+    glue.init()
+    [row] = list(glue.play(in_turn(WALK), Phase.EVALUATE))
+    assert row.status == "agent_error"
+    assert told.result(PATIENCE_S).refusal.code == session_pb2.REFUSAL_CODE_WRONG_KIND
+
+
+# Agents that fail.
+
+
+def test_a_fault_reply_ends_the_play_with_its_words(server: GlueServer, dial: Dial) -> None:
+    agent = dial()
+
+    def partner() -> None:
+        agent.done()
+        agent.hear()
+        agent.send(pb.AgentReply(fault=session_pb2.Fault(what="out of memory")))
+
+    in_thread(partner)
+    assert lost(glue_over(server, corridor_pool()), AgentFault) == (
+        "agent_error",
+        "out of memory",
+    )
+
+
+def lost(glue: SlotGlue, kind: type[AgentFault]) -> tuple[str, str]:
+    """The status of the episode in which the agent was lost, and what was raised then."""
+    glue.init()
+    play_on = glue.play(in_turn(WALK), Phase.EVALUATE)
+    row = next(play_on)
+    with pytest.raises(kind) as fault:
+        next(play_on)
+    assert fault.type is kind
+    return row.status, str(fault.value)
+
+
+def test_an_agent_that_raises_is_its_own_fault(server: GlueServer, join: Join) -> None:
+    class Falling(Follower):
+        def agent_step(self, *_: Any) -> Any:
+            raise ZeroDivisionError("no slope")
+
+    join(Falling())
+    status, words = lost(glue_over(server, corridor_pool()), AgentFault)
+    assert (status, words) == ("agent_error", "ZeroDivisionError: no slope")
+
+
+def test_an_agent_that_vanishes_in_mid_turn_is_disconnected(server: GlueServer, dial: Dial) -> None:
+    agent = dial()
+
+    def partner() -> None:
+        agent.done()
+        agent.hear()
+        agent.vanish()
+
+    in_thread(partner)
+    status, words = lost(glue_over(server, corridor_pool()), AgentDisconnected)
+    assert status == "agent_disconnected"
+    assert "connection is gone" in words
+
+
+def test_an_agent_that_vanished_before_init_is_disconnected(server: GlueServer, dial: Dial) -> None:
+    agent = dial()
+    glue = glue_over(server, corridor_pool())
+    agent.vanish()
+    with pytest.raises(AgentDisconnected):
+        glue.init()
+
+
+KILLS_ITSELF = """
+import os, signal
+from tests.glue_server.playing import Follower
+
+class Leaving(Follower):
+    def agent_step(self, *_):
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_an_agent_whose_process_is_killed_is_disconnected(
+    server: GlueServer, tmp_path: Path
+) -> None:
+    (tmp_path / "leaving.py").write_text(KILLS_ITSELF)
+    with subprocess.Popen(
+        [sys.executable, "-m", "reglue", "join", f"{tmp_path}/leaving.py:Leaving"],
+        env=os.environ
+        | {
+            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+            "REGLUE_ADDRESS": server.address,
+            "REGLUE_TOKEN": server.token,
+        },
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        status, _ = lost(glue_over(server, corridor_pool()), AgentDisconnected)
+        assert status == "agent_disconnected"
+        assert process.wait(PATIENCE_S) == -signal.SIGKILL
+
+
+def test_an_agent_that_does_not_answer_is_timed_out(server: GlueServer, dial: Dial) -> None:
+    agent = dial()
+    in_thread(lambda: (agent.done(), agent.act(bytes(4)), agent.hear()))
+    timeouts = Timeouts(first_step_s=PATIENCE_S, step_s=0.2)
+    began = time.monotonic()
+    status, words = lost(glue_over(server, corridor_pool(), timeouts), AgentTimeout)
+    assert time.monotonic() - began < PATIENCE_S / 2
+    assert status == "agent_timeout"
+    assert "did not answer within 0.2 s" in words
+
+
+def test_the_first_turn_may_take_longer(server: GlueServer, dial: Dial) -> None:
+    """Some agents compile then: the limit that is exceeded is that of the first step."""
+    agent = dial()
+    in_thread(lambda: (agent.done(), agent.hear()))
+    timeouts = Timeouts(first_step_s=0.3, step_s=0.0)
+    _, words = lost(glue_over(server, corridor_pool(), timeouts), AgentTimeout)
+    assert "within 0.3 s" in words
+
+
+def test_a_late_answer_is_dropped(server: GlueServer, dial: Dial) -> None:
+    agent = dial()
+    port = seated(server)
+    port.send(Init(SPEC))
+    with pytest.raises(AgentTimeout):
+        port.receive(0.0)
+    port.send(Freeze())
+    late, due = agent.hear().seq, agent.hear().seq
+    agent.send(pb.AgentReply(seq=late, message=session_pb2.Message(text="late")))
+    agent.send(pb.AgentReply(seq=due, done=session_pb2.Done()))
+    assert port.receive(PATIENCE_S) == Done()
+
+
+def test_an_answer_that_was_refused_cannot_be_given_again(server: GlueServer, dial: Dial) -> None:
+    agent = dial()
+
+    def partner() -> None:
+        agent.done()
+        turn = agent.act(b"xyz")
+        agent.send(pb.AgentReply(seq=turn.seq, actions=pb.Actions(action=[bytes(4)])))
+        agent.hear()  # the refusal
+        agent.done()
+
+    in_thread(partner)
+    glue = glue_over(server, corridor_pool())
+    glue.init()
+    list(glue.play(in_turn(WALK), Phase.EVALUATE))
+    glue.freeze()
+
+
+def test_calls_after_the_agent_was_lost_say_so_at_once(server: GlueServer, dial: Dial) -> None:
+    agent = dial()
+    port = seated(server)
+    port.send(Init(SPEC))
+    agent.vanish()
+    with pytest.raises(AgentDisconnected):
+        port.receive(PATIENCE_S)
+    with pytest.raises(AgentDisconnected):
+        port.send(Freeze())
+
+
+# What is too much.
+
+
+def test_too_many_slots_are_refused_with_words_for_both(server: GlueServer, dial: Dial) -> None:
+    agent = dial(max_slots=2)
+    glue = glue_over(server, corridor_pool(3))
+    with pytest.raises(AgentFault, match="at most 2 slots"):
+        glue.init()
+    refusal = agent.hear().refusal
+    assert refusal.code == session_pb2.REFUSAL_CODE_NOT_CAPABLE
+    assert refusal.wanted == "3: run it with --slots 2"
+
+
+@pytest.mark.parametrize(
+    ("observation", "action", "what"), [(2**22, 1, "a turn"), (1, 2**23, "an answer")]
+)
+def test_a_task_too_large_for_a_message_is_refused_at_init(
+    server: GlueServer, dial: Dial, observation: int, action: int, what: str
+) -> None:
+    """It is neither the agent's fault nor a surprise in mid-play."""
+    dial()
+    spec = TaskSpec(
+        (TensorSpec("observation", "float64", (observation,)),),
+        (TensorSpec("action", "float64", (action,)),),
+    )
+    with pytest.raises(UsageError, match=f"{what} of 1 slots takes .*{HUB_MESSAGE_BYTES}.*fewer"):
+        seated(server).send(Init(spec))
+
+
+def test_a_task_just_small_enough_for_a_message_is_played(server: GlueServer, join: Join) -> None:
+    """Half a message a row: an end and a start in one turn fill it."""
+
+    class Still(Follower):
+        def _act(self, observations: Any, slots: Any) -> Any:
+            return np.zeros((len(slots), 1))
+
+    class Wide:
+        spec = TaskSpec(
+            (TensorSpec("observation", "uint8", (2**25 - 64,)),),
+            (TensorSpec("action", "float32", (1,)),),
+            horizon=1,
+        )
+        variants: ClassVar = {"walk": 2}
+        standardizes = True
+
+        def world(self) -> Any:
+            return self
+
+        def start(self, cell: Any) -> Any:
+            return {"observation": np.zeros(2**25 - 64, np.uint8)}
+
+        def step(self, action: Any) -> Any:
+            from env_adapters import Step
+
+            return Step(0.0, self.start(None), False, True, False)
+
+    join(Still())
+    glue = glue_over(server, LocalPool(Wide(), 1))
+    glue.init()
+    rows = list(glue.play(in_turn([cell(), cell()]), Phase.EVALUATE))
+    assert [row.status for row in rows] == ["ok", "ok"]

@@ -1,0 +1,430 @@
+"""Which routine answers which call, and what becomes of its answer."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from reglue import Agent, EndKind, Ends, Phase, Starts, Steps, TaskSpec, TensorSpec, Turn
+from reglue.agents.agent import check_agent
+from reglue.agents.dispatch import hello, play
+from reglue.errors import NotAnAgent
+from reglue.messages.agent import (
+    Actions,
+    Adapt,
+    AdaptBegin,
+    Call,
+    Cleanup,
+    Done,
+    Farewell,
+    Freeze,
+    Init,
+    Message,
+    Refusal,
+)
+from reglue.spec import Arrays, Discrete, MultiBinary
+
+SEEN = TensorSpec("seen", "float64")
+
+
+class Log(Agent):
+    """Writes down what it is asked, and answers with `answer`."""
+
+    def __init__(self, answer: Any = (0,)) -> None:
+        self.answer = answer
+        self.log: list[Any] = []
+
+    def agent_init(self, spec: TaskSpec) -> None:
+        self.log.append("init")
+
+    def agent_start(self, observations: Arrays, starts: Starts) -> Any:
+        self.log.append(("start", starts.slots.tolist(), observations["seen"].tolist()))
+        return self.answer
+
+    def agent_step(
+        self, rewards: npt.NDArray[np.float64], observations: Arrays, steps: Steps
+    ) -> Any:
+        self.log.append(
+            ("step", steps.slots.tolist(), observations["seen"].tolist(), rewards.tolist())
+        )
+        return self.answer
+
+    def agent_end(self, rewards: npt.NDArray[np.float64], observations: Arrays, ends: Ends) -> None:
+        self.log.append(
+            ("end", ends.slots.tolist(), observations["seen"].tolist(), rewards.tolist())
+        )
+
+    def agent_freeze(self) -> None:
+        self.log.append("freeze")
+
+    def agent_message(self, message: str) -> str:
+        return message[::-1]
+
+    def agent_cleanup(self) -> None:
+        self.log.append("cleanup")
+
+    def adapt_begin(self) -> None:
+        self.log.append("adapt_begin")
+
+    def adapt(self) -> None:
+        self.log.append("adapt")
+
+
+def turn(*, ends: int = 0, steps: int = 0, starts: int = 0, phase: Phase = Phase.TRAIN) -> Turn:
+    """Slots count up over ends, steps and starts; row i sees i and earned i / 2."""
+    slots = np.arange(ends + steps + starts, dtype=np.uint32)
+    return Turn(
+        phase,
+        Ends(slots[:ends], np.full(ends, EndKind.TRUNCATED, np.uint8)),
+        Steps(slots[ends : ends + steps], np.zeros(steps, np.uint8)),
+        Starts(slots[ends + steps :], np.zeros(starts, np.uint64)),
+        np.arange(ends + steps) / 2,
+        {"seen": np.arange(len(slots), dtype=np.float64)},
+    )
+
+
+def answered(answer: Any, *actions: TensorSpec, rows: int = 1) -> dict[str, npt.NDArray[Any]]:
+    """What the SDK makes of an answer to `rows` starts."""
+    agent = Log(answer)
+    play(agent, Init(TaskSpec((SEEN,), actions)))
+    reply = play(agent, turn(starts=rows))
+    assert isinstance(reply, Actions)
+    return dict(reply.arrays)
+
+
+# Turns.
+
+
+def test_a_turn_calls_end_then_step_then_start_with_their_own_rows() -> None:
+    agent = Log([0])
+    play(agent, Init(TaskSpec((SEEN,), (TensorSpec("action", "float32"),))))
+    play(agent, turn(ends=1, steps=1, starts=1))
+    assert agent.log[1:] == [
+        ("end", [0], [0.0], [0.0]),
+        ("step", [1], [1.0], [0.5]),
+        ("start", [2], [2.0]),
+    ]
+
+
+def test_routines_without_rows_are_not_called() -> None:
+    agent = Log([0])
+    play(agent, Init(TaskSpec((SEEN,), (TensorSpec("action", "float32"),))))
+    play(agent, turn(steps=1))
+    assert [entry[0] for entry in agent.log[1:]] == ["step"]
+
+
+def test_the_actions_of_steps_come_before_those_of_starts() -> None:
+    class Two(Log):
+        def agent_step(self, *_: Any) -> Any:
+            return [1, 2]
+
+        def agent_start(self, *_: Any) -> Any:
+            return [3]
+
+    agent = Two()
+    play(agent, Init(TaskSpec((SEEN,), (TensorSpec("action", "float32"),))))
+    reply = play(agent, turn(steps=2, starts=1))
+    assert isinstance(reply, Actions)
+    assert reply.arrays["action"].tolist() == [1, 2, 3]
+
+
+def test_steps_and_starts_are_joined_tensor_by_tensor() -> None:
+    answer = {"arm": [[0.5]], "grip": [True]}
+    agent = Log(answer)
+    actions = (TensorSpec("arm", "float32", (1,)), TensorSpec("grip", "bool", (), MultiBinary()))
+    play(agent, Init(TaskSpec((SEEN,), actions)))
+    reply = play(agent, turn(steps=1, starts=1))
+    assert isinstance(reply, Actions)
+    assert reply.arrays["arm"].tolist() == [[0.5], [0.5]]
+    assert reply.arrays["grip"].tolist() == [True, True]
+
+
+def test_a_dict_from_one_routine_alone_is_refused() -> None:
+    class HalfNamed(Log):
+        def agent_start(self, *_: Any) -> Any:
+            return {"action": [3]}
+
+    agent = HalfNamed([0])
+    play(agent, Init(TaskSpec((SEEN,), (TensorSpec("action", "float32"),))))
+    with pytest.raises(NotAnAgent, match="both return a dict"):
+        play(agent, turn(steps=1, starts=1))
+
+
+def test_ends_alone_are_answered_by_no_rows() -> None:
+    agent = Log([0])
+    play(agent, Init(TaskSpec((SEEN,), (TensorSpec("action", "float32", (3,)),))))
+    reply = play(agent, turn(ends=2))
+    assert isinstance(reply, Actions)
+    assert reply.arrays["action"].size == 0
+
+
+def test_the_phase_is_set_before_the_turn_is_played() -> None:
+    class Phased(Log):
+        def agent_start(self, *_: Any) -> Any:
+            self.log.append(self.phase)
+            return [0]
+
+    agent = Phased()
+    play(agent, Init(TaskSpec((SEEN,), (TensorSpec("action", "float32"),))))
+    play(agent, turn(starts=1, phase=Phase.ADAPT))
+    assert agent.log[-1] is Phase.ADAPT
+
+
+# Casts.
+
+
+def test_float64_is_cast_to_the_specs_float32() -> None:
+    arrays = answered(np.array([0.1]), TensorSpec("action", "float32"))
+    assert arrays["action"].dtype == np.float32
+    assert arrays["action"][0] == np.float32(0.1)
+
+
+def test_a_float_too_large_for_the_spec_becomes_infinite_for_the_glue_to_refuse() -> None:
+    arrays = answered([1e300], TensorSpec("action", "float32"))
+    assert np.isinf(arrays["action"][0])
+
+
+def test_a_list_of_ints_is_cast_to_a_discrete_tensor() -> None:
+    arrays = answered([2, 0], TensorSpec("action", "uint8", (), Discrete(3)), rows=2)
+    assert (str(arrays["action"].dtype), arrays["action"].tolist()) == ("uint8", [2, 0])
+
+
+def test_a_whole_float_is_taken_for_an_int_tensor() -> None:
+    assert answered([2.0], TensorSpec("action", "int64", (), Discrete(3)))["action"] == [2]
+
+
+@pytest.mark.parametrize("value", [1.5, float("nan"), 256, -1])
+def test_a_number_that_an_int_tensor_cannot_hold_is_refused(value: float) -> None:
+    with pytest.raises(NotAnAgent, match=r"action 'action': .* does not fit uint8"):
+        answered([value], TensorSpec("action", "uint8", (), Discrete(3)))
+
+
+def test_a_big_endian_array_keeps_its_values() -> None:
+    given = np.array([1.5], ">f4")
+    assert answered(given, TensorSpec("action", "float32"))["action"].tolist() == [1.5]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_an_agent_may_write_to_its_array_again(dtype: str) -> None:
+    given = np.array([1.5], dtype)
+    arrays = answered(given, TensorSpec("action", "float32"))
+    given[:] = 0.0
+    assert arrays["action"].tolist() == [1.5]
+
+
+# Shapes.
+
+PAIR = TensorSpec("action", "float32", (2,))
+
+
+@pytest.mark.parametrize(
+    ("tensor", "rows", "shape"),
+    [
+        (PAIR, 4, (2, 4)),  # transposed: as many bytes, other numbers
+        (PAIR, 2, (4,)),
+        (PAIR, 3, (2, 2)),
+        (PAIR, 3, (1, 2)),
+        (PAIR, 2, (2,)),
+        (PAIR, 2, ()),
+        (PAIR, 1, (0,)),
+        (TensorSpec("action", "float32", (2, 3)), 2, (2, 3, 2)),
+        (TensorSpec("action", "float32"), 2, (2, 2)),
+    ],
+    ids=str,
+)
+def test_actions_of_another_shape_are_refused(
+    tensor: TensorSpec, rows: int, shape: tuple[int, ...]
+) -> None:
+    wanted = f"action 'action': got shape {shape}, wanted {(rows, *tensor.shape)}: one row a slot"
+    with pytest.raises(NotAnAgent, match=re.escape(wanted)):
+        answered(np.zeros(shape, np.float32), tensor, rows=rows)
+
+
+@pytest.mark.parametrize(
+    ("tensor", "rows", "shape"),
+    [
+        (PAIR, 1, (2,)),
+        (TensorSpec("action", "float32"), 1, ()),
+        (TensorSpec("action", "float32"), 3, (3, 1)),
+        (TensorSpec("action", "float32", (1,)), 3, (3,)),
+        (TensorSpec("action", "float32", (2, 1)), 3, (3, 2)),
+        (PAIR, 0, (0,)),
+    ],
+    ids=str,
+)
+def test_axes_of_length_one_may_be_missing_or_too_many(
+    tensor: TensorSpec, rows: int, shape: tuple[int, ...]
+) -> None:
+    """They change the order of no number."""
+    given = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    arrays = answered(given, tensor, rows=rows)
+    assert arrays["action"].shape == (rows, *tensor.shape)
+    assert arrays["action"].tobytes() == given.tobytes()
+
+
+def test_rows_of_different_lengths_are_refused() -> None:
+    with pytest.raises(NotAnAgent, match="action 'action'"):
+        answered([[1.0, 2.0], [3.0]], PAIR, rows=2)
+
+
+def test_steps_and_starts_of_different_shapes_are_refused() -> None:
+    class Two(Log):
+        def agent_step(self, *_: Any) -> Any:
+            return [[1.0, 2.0]]
+
+    agent = Two([3.0])
+    play(agent, Init(TaskSpec((SEEN,), (PAIR,))))
+    with pytest.raises(NotAnAgent, match=r"returned shapes \(1, 2\) and \(1,\)"):
+        play(agent, turn(steps=1, starts=1))
+
+
+def test_no_rows_are_answered_by_none_of_the_specs_shape() -> None:
+    assert answered({}, PAIR, rows=0)["action"].shape == (0, 2)
+
+
+# What is seen.
+
+
+def test_what_an_agent_sees_is_its_own_to_write_to() -> None:
+    class Scribbling(Log):
+        def agent_step(self, rewards: Any, observations: Arrays, steps: Steps) -> Any:
+            rewards -= rewards.mean()
+            observations["seen"][:] = 0.0
+            return [0]
+
+    agent = Scribbling()
+    play(agent, Init(TaskSpec((SEEN,), (TensorSpec("action", "float32"),))))
+    sent = turn(steps=1)
+    sent.rewards[:] = sent.observations["seen"][:] = 5.0
+    for array in (sent.rewards, sent.observations["seen"]):
+        array.setflags(write=False)
+    play(agent, sent)
+    assert (sent.rewards.tolist(), sent.observations["seen"].tolist()) == ([5.0], [5.0])
+
+
+# Several tensors, and answers that are none.
+
+ARM, GRIP = TensorSpec("arm", "float32", (2,)), TensorSpec("grip", "int8", (), Discrete(2))
+
+
+def test_several_tensors_are_answered_by_name() -> None:
+    arrays = answered({"grip": [1], "arm": [[0, 1]]}, ARM, GRIP)
+    assert list(arrays) == ["arm", "grip"]
+    assert arrays["arm"].tolist() == [[0, 1]]
+
+
+@pytest.mark.parametrize("answer", [{"arm": [[0, 0]]}, {"arm": [[0, 0]], "grip": [0], "leg": [0]}])
+def test_missing_and_unknown_tensors_are_named(answer: dict[str, Any]) -> None:
+    with pytest.raises(NotAnAgent, match=r"has tensors \['arm'.*wanted \['arm', 'grip'\]"):
+        answered(answer, ARM, GRIP)
+
+
+def test_one_array_where_several_are_wanted_is_refused() -> None:
+    with pytest.raises(NotAnAgent, match="wanted"):
+        answered([[0, 0]], ARM, GRIP)
+
+
+def test_an_agent_that_forgets_to_return_is_told() -> None:
+    """NumPy would make a NaN of None."""
+    with pytest.raises(NotAnAgent, match="None"):
+        answered(None, TensorSpec("action", "float32"))
+
+
+def test_slots_that_the_agent_gives_up_are_passed_on() -> None:
+    class GivingUp(Log):
+        def turn(self, turn: Turn) -> Actions:
+            return Actions({"action": np.zeros(1)}, abandon=(0,))
+
+    agent = GivingUp()
+    play(agent, Init(TaskSpec((SEEN,), (TensorSpec("action", "float32"),))))
+    reply = play(agent, turn(starts=1))
+    assert isinstance(reply, Actions)
+    assert reply.abandon == (0,)
+
+
+# Other calls.
+
+
+@pytest.mark.parametrize(
+    ("call", "routine"),
+    [
+        (Freeze(), "freeze"),
+        (AdaptBegin(), "adapt_begin"),
+        (Adapt(), "adapt"),
+        (Cleanup(), "cleanup"),
+    ],
+)
+def test_a_call_is_carried_out_by_its_routine(call: Call, routine: str) -> None:
+    agent = Log()
+    assert play(agent, call) == Done()
+    assert agent.log == [routine]
+
+
+def test_init_sets_the_spec_first() -> None:
+    class Reading(Log):
+        def agent_init(self, spec: TaskSpec) -> None:
+            self.log.append(self.spec is spec)
+
+    agent = Reading()
+    play(agent, Init(TaskSpec((SEEN,), (SEEN,))))
+    assert agent.log == [True]
+
+
+def test_a_message_is_answered_by_a_message() -> None:
+    assert play(Log(), Message("abc")) == Message("cba")
+
+
+@pytest.mark.parametrize("call", [Refusal(1, "WRONG_SIZE", "a", "b"), Farewell("bye")])
+def test_a_refusal_and_a_farewell_are_not_answered(call: Call) -> None:
+    assert play(Log(), call) is None
+
+
+# What an agent says of itself.
+
+
+def test_a_long_name_is_cut_to_what_the_contract_allows() -> None:
+    assert len(hello(Log(), "x" * 300).agent) == 200
+
+
+def test_who_has_no_method_to_adapt_does_not_say_that_it_adapts() -> None:
+    class Plain(Agent):
+        """Plays."""
+
+    class Adapting(Agent):
+        def adapt(self) -> None:
+            """Learn."""
+
+    class Baseline(Agent):
+        adapts = True
+
+    said = [hello(agent, "x").adapts for agent in (Plain(), Adapting(), Baseline())]
+    assert said == [False, True, True]
+
+
+def test_hello_tells_what_the_agent_can_do() -> None:
+    class Small(Log):
+        max_slots = 4
+        partial_turns = True
+
+        @property
+        def adapts(self) -> bool:
+            return False
+
+    said = hello(Small(), "small")
+    assert (said.max_slots, said.partial_turns, said.adapts) == (4, True, False)
+
+
+@pytest.mark.parametrize("missing", ["agent_start", "agent_step"])
+def test_a_method_that_is_missing_is_named(missing: str) -> None:
+    other = {"agent_start", "agent_step"} - {missing}
+    made = type("Half", (Agent,), {name: lambda *_: [] for name in other})
+    with pytest.raises(NotAnAgent, match=rf"Half lacks {missing}\(\)"):
+        check_agent(made())
+
+
+def test_an_agent_with_turn_needs_no_other_method() -> None:
+    check_agent(type("Whole", (Agent,), {"turn": lambda *_: {}})())

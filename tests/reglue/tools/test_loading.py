@@ -1,0 +1,275 @@
+"""Agents by file, by module and by the name of an example."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reglue.agents.metaworld import wrap
+from reglue.errors import CannotLoad
+from reglue.examples.random_agent import RandomAgent
+from reglue.tools import loading
+from reglue.tools.loading import agent_name, checkpoint_sha256, example_names
+
+Write = Callable[[str, str], Path]
+
+KEEPING = """
+class Keeping:
+    def __init__(self, *, rate=1.0, checkpoint=None):
+        self.rate, self.checkpoint = rate, checkpoint
+"""
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
+    """Writes a file of code; what loading it does to the interpreter is undone."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.chdir(tmp_path)
+
+    def write(name: str, code: str) -> Path:
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(code, encoding="utf-8")
+        importlib.invalidate_caches()
+        return path
+
+    yield write
+    for name, module in [*sys.modules.items()]:
+        if str(getattr(module, "__file__", None)).startswith(str(tmp_path)):
+            del sys.modules[name]
+
+
+def load(name: str, **arguments: str) -> Any:
+    return loading.load(name, arguments)
+
+
+# By name.
+
+
+def test_an_example_is_loaded_by_its_name() -> None:
+    assert isinstance(load("random"), RandomAgent)
+
+
+def test_the_examples_are_listed() -> None:
+    assert example_names() == [
+        *("constant", "expert", "q_learning", "random", "reach_adapt", "sarsa")
+    ]
+
+
+def test_an_unknown_example_lists_the_near_ones() -> None:
+    with pytest.raises(
+        CannotLoad,
+        match=r"no example agent .*'randm'; did you mean random\?; .*environment.* file.py:",
+    ):
+        load("randm")
+
+
+def test_a_file_without_a_class_is_told_how_to_name_one() -> None:
+    with pytest.raises(CannotLoad, match=r"as file.py:Class"):
+        load("agent.py:")
+
+
+def test_a_file_without_a_class_is_told_which_it_has_and_is_not_run(write: Write) -> None:
+    write("mine.py", f"{KEEPING}\nclass Other: ...\nraise RuntimeError")
+    with pytest.raises(CannotLoad, match=r"write mine.py:Class; its classes: Keeping, Other$"):
+        load("mine.py")
+
+
+@pytest.mark.parametrize("code", ["def (:", "# none", "\0"])
+def test_a_file_whose_classes_cannot_be_told_is_told_how_to_name_one(
+    write: Write, code: str
+) -> None:
+    write("mine.py", code)
+    with pytest.raises(CannotLoad, match=r"write mine.py:Class$"):
+        load("mine.py")
+
+
+def test_an_agent_is_loaded_from_a_file(write: Write) -> None:
+    assert load(f"{write('mine.py', KEEPING)}:Keeping").rate == 1.0
+
+
+def test_an_agent_is_loaded_from_a_file_with_a_relative_name(write: Write) -> None:
+    path = write("folder/mine.py", KEEPING)
+    assert load("folder/mine.py:Keeping").rate == 1.0
+    assert str(path.parent) in sys.path
+
+
+def test_an_agent_is_loaded_from_a_package_in_the_working_directory(write: Write) -> None:
+    write("reglue_test_package/__init__.py", "")
+    write("reglue_test_package/mine.py", KEEPING)
+    assert load("reglue_test_package.mine:Keeping").rate == 1.0
+
+
+def test_a_file_may_hold_dataclasses_with_postponed_annotations(write: Write) -> None:
+    path = write(
+        "mine.py",
+        "from __future__ import annotations\n"
+        "from dataclasses import dataclass, KW_ONLY\n"
+        "from typing import ClassVar\n\n"
+        "@dataclass\n"
+        "class Mine:\n"
+        "    count: ClassVar[int] = 3\n"
+        "    _: KW_ONLY\n"
+        "    rate: float = 0.5\n",
+    )
+    assert load(f"{path}:Mine").rate == 0.5
+
+
+def test_a_file_imports_its_siblings(write: Write) -> None:
+    write("reglue_test_sibling.py", "RATE = 0.25\n")
+    path = write("mine.py", "from reglue_test_sibling import RATE\nclass Mine:\n    rate = RATE\n")
+    assert load(f"{path}:Mine").rate == 0.25
+
+
+def test_a_file_may_bear_the_name_of_a_standard_module(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
+    path = write("colorsys.py", KEEPING)
+    assert load(f"{path}:Keeping").rate == 1.0
+    assert hasattr(importlib.import_module("colorsys"), "rgb_to_hsv")
+
+
+def test_files_of_the_same_name_do_not_mix(write: Write) -> None:
+    one, two = write("one/mine.py", KEEPING), write("two/mine.py", KEEPING)
+    first, second = load(f"{one}:Keeping"), load(f"{two}:Keeping")
+    assert sys.modules[type(first).__module__].__file__ == str(one)
+    assert sys.modules[type(second).__module__].__file__ == str(two)
+
+
+def test_a_changed_file_is_loaded_as_it_is_now(write: Write) -> None:
+    load(f"{write('mine.py', KEEPING)}:Keeping")
+    path = write("mine.py", KEEPING.replace("rate=1.0", "rate=22.0"))
+    assert load(f"{path}:Keeping").rate == 22.0
+
+
+# Arguments.
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("3", 3),
+        ("0.5", 0.5),
+        ("true", True),
+        ("null", None),
+        ("[1, 2]", [1, 2]),
+        ('"3"', "3"),
+        ("w.npz", "w.npz"),
+        ("007", "007"),
+        ("", ""),
+    ],
+)
+def test_an_argument_is_json_where_it_reads_as_json(write: Write, text: str, value: object) -> None:
+    got = load(f"{write('mine.py', KEEPING)}:Keeping", rate=text).rate
+    assert (got, type(got)) == (value, type(value))
+
+
+def test_an_unknown_argument_names_those_that_there_are(write: Write) -> None:
+    path = write("mine.py", KEEPING)
+    with pytest.raises(CannotLoad, match=r"takes \(\*, rate=1.0, checkpoint=None\): .*'rat'"):
+        load(f"{path}:Keeping", rat="1")
+
+
+def test_a_constructors_own_type_error_is_not_taken_for_a_wrong_argument(write: Write) -> None:
+    path = write("mine.py", "class Mine:\n    def __init__(self):\n        len(3)\n")
+    with pytest.raises(TypeError, match="has no len"):
+        load(f"{path}:Mine")
+
+
+# What is not there.
+
+
+def test_a_missing_file_lists_the_near_ones(write: Write) -> None:
+    write("my_agent.py", KEEPING)
+    with pytest.raises(CannotLoad, match=r"no file my_agnt.py; did you mean my_agent.py\?"):
+        load("my_agnt.py:Keeping")
+
+
+def test_a_missing_folder_is_said_to_be_missing(write: Write) -> None:
+    with pytest.raises(CannotLoad, match=r"no file nowhere/mine.py; there is no folder .*nowhere"):
+        load("nowhere/mine.py:Keeping")
+
+
+def test_a_missing_class_lists_the_near_ones(write: Write) -> None:
+    path = write("mine.py", KEEPING)
+    with pytest.raises(CannotLoad, match=r"no class Keping in .*; did you mean Keeping\?"):
+        load(f"{path}:Keping")
+
+
+def test_what_cannot_be_called_is_no_class(write: Write) -> None:
+    path = write("mine.py", "rate = 3\n")
+    with pytest.raises(CannotLoad, match=r"no class rate in .*; known: none"):
+        load(f"{path}:rate")
+
+
+def test_a_missing_module_says_how_to_name_a_file(write: Write) -> None:
+    with pytest.raises(CannotLoad, match=r"no module nowhere .* nowhere/mine.py:Class"):
+        load("nowhere.mine:Keeping")
+
+
+def test_a_module_that_lacks_another_shows_that_as_the_cause(write: Write) -> None:
+    write("reglue_test_lacking.py", "import nowhere_to_be_found\n")
+    with pytest.raises(CannotLoad, match="reglue_test_lacking could not be loaded") as caught:
+        load("reglue_test_lacking:Mine")
+    assert isinstance(caught.value.__cause__, ModuleNotFoundError)
+
+
+@pytest.mark.parametrize(
+    ("code", "cause"), [("def (:\n", SyntaxError), ("import nowhere_to_be_found\n", ImportError)]
+)
+def test_a_file_that_fails_shows_its_own_error_as_the_cause(
+    write: Write, code: str, cause: type[Exception]
+) -> None:
+    path = write("mine.py", code)
+    with pytest.raises(CannotLoad, match=r"mine.py could not be loaded") as caught:
+        load(f"{path}:Mine")
+    assert isinstance(caught.value.__cause__, cause)
+
+
+def test_a_file_that_fails_leaves_no_module_behind(write: Write) -> None:
+    path = write("mine.py", "raise RuntimeError('no')\n")
+    before = set(sys.modules)
+    with pytest.raises(CannotLoad, match="RuntimeError: no"):
+        load(f"{path}:Mine")
+    assert set(sys.modules) == before
+
+
+# What reports say.
+
+
+def test_an_agent_is_called_by_its_class() -> None:
+    assert agent_name(RandomAgent()) == "RandomAgent"
+
+
+def test_a_wrapped_object_is_called_by_its_own_class(write: Write) -> None:
+    path = write(
+        "mine.py",
+        "class Mine:\n"
+        "    def eval_action(self, observations): ...\n"
+        "    def reset(self, env_mask): ...\n",
+    )
+    assert agent_name(wrap(load(f"{path}:Mine"))) == "Mine"
+
+
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_a_checkpoint_is_known_by_its_sha256(write: Write, quote: str) -> None:
+    path = write("w.npz", "weights")
+    expected = hashlib.sha256(b"weights").hexdigest()
+    assert checkpoint_sha256({"checkpoint": f"{quote}{path}{quote}"}) == expected
+
+
+def test_without_a_checkpoint_there_is_no_sha256() -> None:
+    assert checkpoint_sha256({"rate": "1"}) is None
+
+
+def test_a_missing_checkpoint_lists_the_near_files(write: Write) -> None:
+    write("weights.npz", "")
+    with pytest.raises(CannotLoad, match=r"wanted a file; did you mean weights.npz\?"):
+        checkpoint_sha256({"checkpoint": "weight.npz"})

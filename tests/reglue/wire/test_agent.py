@@ -1,0 +1,241 @@
+"""Calls and replies as messages, and messages that are none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reglue.errors import BadReply, SpecError
+from reglue.messages.agent import (
+    Actions,
+    Adapt,
+    AdaptBegin,
+    Budget,
+    Call,
+    Cleanup,
+    Done,
+    EndKind,
+    Ends,
+    Farewell,
+    Fault,
+    Freeze,
+    Init,
+    Message,
+    Numbered,
+    Phase,
+    Refusal,
+    Reply,
+    Starts,
+    Steps,
+    Turn,
+)
+from reglue.spec import TaskSpec, TensorSpec
+from reglue.v1 import agent_pb2 as pb
+from reglue.v1 import session_pb2
+from reglue.wire.agent import decode_call, decode_reply, encode_call, encode_reply
+from tests.reglue.wire.strategies import TOLD, WORDS, arrays_of, task_specs, turns
+
+SPEC = TaskSpec((TensorSpec("seen", "float32", (2,)),), (TensorSpec("done", "int8"),), slots=3)
+UINT64 = st.integers(0, 2**64 - 1)
+BUDGETS = st.builds(Budget, *[st.none() | UINT64] * 4)
+CODES = st.sampled_from(
+    [name.removeprefix("REFUSAL_CODE_") for name, _ in session_pb2.RefusalCode.items()]
+)
+CALLS: st.SearchStrategy[Call] = st.one_of(
+    st.builds(Init, task_specs()),
+    st.sampled_from([Freeze(), AdaptBegin(), Adapt(), Cleanup()]),
+    st.builds(Message, WORDS),
+    st.builds(Refusal, UINT64, CODES, TOLD, TOLD),
+    st.builds(Farewell, TOLD),
+)
+REPLIES: st.SearchStrategy[Reply] = st.one_of(
+    st.just(Done()), st.builds(Message, WORDS), st.builds(Fault, TOLD)
+)
+
+
+def turn(change: Callable[[pb.Turn], None] = lambda turn: None) -> pb.AgentCall:
+    """A call whose turn has one end, one step and one start, changed by `change`."""
+    numbered = Numbered(
+        1,
+        Turn(
+            Phase.TRAIN,
+            Ends(np.array([0], np.uint32), np.array([EndKind.VOID], np.uint8)),
+            Steps(np.array([1], np.uint32), np.array([2], np.uint8)),
+            Starts(np.array([2], np.uint32), np.array([2**64 - 1], np.uint64)),
+            np.array([1.0, 2.0]),
+            {"seen": np.zeros((3, 2), np.float32)},
+        ),
+    )
+    call = encode_call(numbered, SPEC)
+    change(call.turn)
+    return call
+
+
+@given(UINT64, CALLS, BUDGETS)
+def test_a_call_is_the_same_after_its_journey(seq: int, call: Call, budget: Budget) -> None:
+    numbered = Numbered(seq, call, budget)
+    message = pb.AgentCall.FromString(encode_call(numbered, None).SerializeToString())
+    assert decode_call(message, SPEC) == numbered
+
+
+@given(st.data(), task_specs())
+def test_a_turn_is_the_same_after_its_journey(data: st.DataObject, spec: TaskSpec) -> None:
+    sent = data.draw(turns(spec))
+    message = encode_call(Numbered(1, sent), spec).SerializeToString()
+    got = decode_call(pb.AgentCall.FromString(message), spec).call
+    assert isinstance(got, Turn)
+    assert bits(got) == bits(replace(sent, rewards=shown(sent, spec)))
+
+
+def shown(sent: Turn, spec: TaskSpec) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """The rewards that an agent may see."""
+    withheld = sent.phase is Phase.EVALUATE and not spec.rewards_in_evaluation
+    return np.full(sent.rewards.shape, np.nan) if withheld else sent.rewards
+
+
+def bits(sent: Turn) -> list[object]:
+    """All that a turn holds, comparable to the bit."""
+    parts = (sent.ends, sent.steps, sent.starts)
+    arrays = [getattr(part, field.name) for part in parts for field in fields(part)]
+    named = [*sent.observations.values()]
+    return [
+        sent.phase,
+        [*sent.observations],
+        [(a.dtype, a.shape, a.tobytes()) for a in [*arrays, sent.rewards, *named]],
+    ]
+
+
+@given(UINT64, REPLIES)
+def test_a_reply_is_the_same_after_its_journey(seq: int, reply: Reply) -> None:
+    message = pb.AgentReply.FromString(encode_reply(seq, reply, None).SerializeToString())
+    assert message.seq == seq
+    assert decode_reply(message, SPEC, 0) == reply
+
+
+@given(st.data(), task_specs(), st.integers(0, 4))
+def test_actions_are_the_same_after_their_journey(
+    data: st.DataObject, spec: TaskSpec, rows: int
+) -> None:
+    arrays = data.draw(arrays_of(spec.actions, rows))
+    abandon = tuple(data.draw(st.lists(st.integers(0, 2**32 - 1), max_size=rows)))
+    message = encode_reply(1, Actions(arrays, abandon), spec).SerializeToString()
+    got = decode_reply(pb.AgentReply.FromString(message), spec, rows)
+    assert isinstance(got, Actions)
+    assert got.abandon == abandon
+    assert {name: each.tobytes() for name, each in got.arrays.items()} == {
+        name: each.tobytes() for name, each in arrays.items()
+    }
+
+
+def test_withheld_rewards_do_not_travel() -> None:
+    withholding = replace(SPEC, rewards_in_evaluation=False)
+    sent = decode_call(turn(), SPEC).call
+    assert isinstance(sent, Turn)
+    judged = Numbered(1, replace(sent, phase=Phase.EVALUATE))
+    assert encode_call(judged, withholding).turn.reward == b""
+
+
+def test_a_long_fault_is_cut_to_what_the_contract_allows() -> None:
+    assert len(encode_reply(1, Fault("x" * 10_000), None).fault.what) == 4096
+
+
+# Malformed calls.
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda t: setattr(t, "phase", 0), "got phase 0"),
+        (lambda t: setattr(t, "phase", 9), "got phase 9"),
+        (lambda t: t.end_kinds.__setitem__(0, 7), r"got end kinds \[7\]"),
+        (lambda t: t.end_kinds.__setitem__(0, 0), r"got end kinds \[0\]"),
+        (lambda t: t.end_kinds.__setitem__(0, -1), r"got end kinds \[-1\]"),
+        (lambda t: t.end_slots.__setitem__(0, 3), "got slot 3, wanted 0 to 2"),
+        (lambda t: t.step_slots.__setitem__(0, 2**32 - 1), "got slot 4294967295"),
+        (lambda t: t.start_slots.__setitem__(0, 3), "got slot 3"),
+        (lambda t: t.end_kinds.append(1), "one a slot"),
+        (lambda t: t.step_flags.append(0), "one a slot"),
+        (lambda t: t.start_seeds.pop(), "one a slot"),
+        (lambda t: setattr(t, "reward", bytes(15)), "got 15 bytes of 'reward', wanted 16"),
+        (lambda t: setattr(t, "reward", bytes(24)), "got 24 bytes of 'reward', 3 rows, wanted 16"),
+        (lambda t: setattr(t, "reward", b""), "got 0 bytes of 'reward', 0 rows, wanted 16"),
+        (lambda t: t.observation.__setitem__(0, bytes(23)), "got 23 bytes of 'seen'"),
+        (lambda t: t.observation.append(b""), "got 2 tensors, wanted 1"),
+        (lambda t: t.observation.pop(), "got 0 tensors, wanted 1"),
+    ],
+)
+def test_a_malformed_turn_is_refused(change: Callable[[pb.Turn], None], words: str) -> None:
+    with pytest.raises(BadReply, match=words):
+        decode_call(turn(change), SPEC)
+
+
+def test_nobody_can_write_to_the_slots_of_a_turn_that_was_read() -> None:
+    """Turns that name the same slots share them."""
+    got = decode_call(turn(), SPEC).call
+    assert isinstance(got, Turn)
+    assert not any(array.flags.writeable for array in (got.steps.slots, got.steps.flags))
+
+
+def test_rewards_that_the_spec_withholds_are_refused() -> None:
+    withholding = replace(SPEC, rewards_in_evaluation=False)
+    with pytest.raises(BadReply, match="got 16 bytes of 'reward', wanted 0"):
+        decode_call(turn(lambda t: setattr(t, "phase", 3)), withholding)
+
+
+@pytest.mark.parametrize("name", ["turn", "freeze", "adapt_begin", "adapt", "cleanup"])
+def test_a_routine_before_init_is_refused(name: str) -> None:
+    call = pb.AgentCall()
+    getattr(call, name).SetInParent()
+    with pytest.raises(BadReply, match=f"got {name} before init"):
+        decode_call(call, None)
+
+
+def test_an_empty_call_is_refused() -> None:
+    with pytest.raises(BadReply, match="an unknown call"):
+        decode_call(pb.AgentCall(seq=1), SPEC)
+
+
+def test_an_init_with_a_bad_spec_is_refused() -> None:
+    with pytest.raises(SpecError):
+        decode_call(pb.AgentCall(init=pb.Init()), None)
+
+
+def test_a_refusal_of_a_later_version_keeps_its_words() -> None:
+    refusal = session_pb2.Refusal(of_seq=4, code=99, got="a", wanted="b")  # type: ignore[arg-type]
+    assert decode_call(pb.AgentCall(refusal=refusal), None).call == Refusal(
+        4, "UNSPECIFIED", "a", "b"
+    )
+
+
+# Malformed replies.
+
+
+@pytest.mark.parametrize("reply", [pb.AgentReply(seq=1), pb.AgentReply(hello=pb.Hello())])
+def test_what_answers_no_call_is_refused(reply: pb.AgentReply) -> None:
+    with pytest.raises(BadReply) as refusal:
+        decode_reply(reply, SPEC, 1)
+    assert refusal.value.code == "WRONG_KIND"
+
+
+@given(st.lists(st.binary(max_size=8), max_size=3), st.integers(0, 3))
+def test_actions_of_any_bytes_are_taken_if_they_fit_and_refused_if_not(
+    entries: list[bytes], rows: int
+) -> None:
+    reply = pb.AgentReply(actions=pb.Actions(action=entries))
+    if [len(entry) for entry in entries] == [rows]:  # one int8 a row
+        decode_reply(reply, SPEC, rows)
+    else:
+        with pytest.raises(BadReply, match="wanted"):
+            decode_reply(reply, SPEC, rows)
+
+
+def test_flags_of_later_versions_are_ignored() -> None:
+    message = turn(lambda t: t.step_flags.__setitem__(0, 2**20 + 2))
+    got = decode_call(message, SPEC).call
+    assert isinstance(got, Turn)
+    assert got.steps.flags.tolist() == [2]

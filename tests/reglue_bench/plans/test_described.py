@@ -1,0 +1,128 @@
+"""Built-in benchmarks as files."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from env_adapters.metaworld import catalogue, draw_goals, task_set
+from env_adapters.suites import BUILT_IN
+from reglue.errors import UsageError
+from reglue_bench.cli.benchmarks import main
+from reglue_bench.plans.described import described
+from reglue_bench.plans.names import make_plan
+from reglue_bench.plans.plan import Plan, difference
+from reglue_bench.procedures import PARAMETERS
+from reglue_bench.settings import read_settings
+
+LISTS = {
+    "MT1:<task>": "MT1:reach-v3",
+    "MT:<task>,<task>,…": "MT:push-v3,reach-v3",
+    "ML1:<task>": "ML1:drawer-open-v3",
+    "ML:train=<task>,…+test=<task>,…": "ML:train=reach-v3,push-v3+test=sweep-v3",
+}
+CONTINUING = "access-control"
+EPISODIC = [name for name in BUILT_IN if name != CONTINUING]
+GYMNASIUM = ["Reglue/Arcade-v0", "Reglue/Point2D-v0", "FetchReach-v4", "Ant-v5", "FrozenLake-v1"]
+NAMES = [
+    *(LISTS.get(name, name) for name in catalogue()),
+    *(f"{procedure}:{name}" for procedure in PARAMETERS for name in EPISODIC),
+    f"online:{CONTINUING}",
+    *(f"online:gymnasium:{name}" for name in GYMNASIUM),
+    "multi-task:MT1:reach-v3",
+    "online:arcade:pong",
+]
+
+
+def say(*words: str) -> None:
+    """`reglue benchmarks WORDS`."""
+    with pytest.raises(SystemExit) as left:
+        main(words)
+    assert left.value.code == 0
+
+
+def plan_of(benchmark: str | Path, **options: object) -> Plan:
+    return make_plan(read_settings(benchmark=str(benchmark), **options))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_who_plays_the_description_plays_the_same_plan(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    say(name, "--describe")
+    file = tmp_path / "it.toml"
+    file.write_text(text := capsys.readouterr().out)
+    quota = {"steps": 10_000} if name.endswith(CONTINUING) else {}
+    built_in, played = plan_of(name, **quota), plan_of(file)
+    assert difference(built_in, played) == []
+    assert played.sha256 == built_in.sha256
+    assert played.suite.build().spec == built_in.suite.build().spec
+    assert described(played) == text
+
+
+def test_goals_are_in_it_one_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    say("MT1:reach-v3", "--describe")
+    text = capsys.readouterr().out
+    goals = draw_goals(task_set("MT1:reach-v3"), 0)["reach-v3"]
+    assert tomllib.loads(text)["arguments"]["goals"]["reach-v3"] == [list(goal) for goal in goals]
+    assert len(text.splitlines()) < len(goals) + 25
+
+
+def test_a_schedule_and_a_file_of_one_s_own_are_described_too(tmp_path: Path) -> None:
+    schedule, mine = tmp_path / "worlds.toml", tmp_path / "mine.toml"
+    schedule.write_text(
+        'seed = 3\nschedule = [["near", 2], [{ pool = ["arcade:pong", "maze"] }, 2]]\n'
+        '[configs.near]\nenv = "arcade:pong"\nball_settings = { speed = 0.1 }\n'
+    )
+    mine.write_text(
+        'procedure = "meta-learning"\nsplit = "train"\nhorizon = 9\nenvironment = "MT10"\n'
+        'arguments = { seed = 4 }\n[tasks.reach-v3]\nvariants = { train = "0-3", test = 4 }\n'
+    )
+    for benchmark in (f"online:{schedule}", str(mine)):
+        (tmp_path / "it.toml").write_text(described(plan_of(benchmark)))
+        assert plan_of(tmp_path / "it.toml").sha256 == plan_of(benchmark).sha256
+
+
+def test_what_bears_a_built_in_s_name_is_that_built_in(tmp_path: Path) -> None:
+    text, file = described(plan_of("MT1:reach-v3")), tmp_path / "it.toml"
+    for name, same in (("num_episodes", "num_episodes = 7 #"), ("seed", "slots = 3\nseed")):
+        file.write_text(text.replace("slots = 50\n", "") if name == "seed" else text)
+        file.write_text(file.read_text().replace(name, same, 1))
+        assert plan_of(file).benchmark == "MT1:reach-v3"
+    easier = text.replace("goal_visible = true", "goal_visible = true\nreveal_tasks = true", 1)
+    file.write_text(easier.replace("reveal_tasks = false\n", ""))
+    with pytest.raises(UsageError, match=r"reveal_tasks: false built in, true here.*a `name` of"):
+        plan_of(file)
+    (tmp_path / "MT10.toml").write_text('procedure = "multi-task"\nenvironment = "MT10"\n')
+    with pytest.raises(UsageError, match="is called MT10, but that is built in"):
+        plan_of(tmp_path / "MT10.toml")
+
+
+def test_what_a_file_holds_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "it.toml").write_text(
+        'procedure = "multi-task"\nenvironment = "cart-pole"\n[tasks.stand]\n'
+    )
+    say(str(tmp_path / "it.toml"))
+    out = capsys.readouterr().out
+    assert "stand" in out
+    assert "observation" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--describe"], "give its name"),
+        (["online:wait", "--describe"], "waits for an environment to dial in"),
+        (["MT11", "--describe"], "there is no Meta-World benchmark 'MT11'"),
+        (["multi-task:access-control", "--describe"], "is a continuing task"),
+    ],
+)
+def test_what_cannot_be_described_is_told(
+    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(words)
+    assert left.value.code == 2
+    assert told in capsys.readouterr().err

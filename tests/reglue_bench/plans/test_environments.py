@@ -1,0 +1,159 @@
+"""Any environment as a benchmark: PROCEDURE:ENVIRONMENT."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reglue.errors import UsageError
+from reglue_bench import evaluate
+from reglue_bench.evaluation import resume
+from reglue_bench.plans.names import make_plan
+from reglue_bench.plans.plan import Plan
+from reglue_bench.runs.ledger import Ledger
+from reglue_bench.runs.run import Request, begin, check_same
+from reglue_bench.settings import read_settings
+from reglue_bench.terminal.observer import Unwatched
+from tests.reglue_bench.toys import AGENTS, Learner, Seeded
+
+CORRIDOR: dict[str, Any] = {"solved": {"a": [1, 0], "b": [0]}}
+
+
+def planned(benchmark: str, **settings: Any) -> Plan:
+    if "Corridor" in benchmark:
+        settings = {"environment_args": CORRIDOR} | settings
+    return make_plan(read_settings(benchmark=benchmark, **settings))
+
+
+def test_online_plays_thirty_runs_of_two_hundred_episodes_by_default() -> None:
+    plan = planned("online:tests.worlds:Corridor")
+    assert (plan.procedure, plan.slots) == ("online", 1)
+    assert plan.parameters == {
+        "runs": 30,
+        "episodes": 200,
+        "episode_limit": 10_000_000,
+        "measure": "all",
+    }
+    assert plan.variants == {"a": 2, "b": 1}
+
+
+def test_a_run_may_be_counted_in_steps() -> None:
+    parameters = planned("online:tests.worlds:Corridor", steps=500, runs=2).parameters
+    assert parameters["steps"] == 500
+    assert "episodes" not in parameters
+
+
+def test_any_procedure_plays_any_environment(tmp_path: Path) -> None:
+    judged = evaluate(
+        "multi-task:tests.worlds:Corridor", agent=Seeded(), environment_args=CORRIDOR, workers=0
+    )
+    assert judged.parameters["num_episodes"] == 2
+    assert judged.success_rate_per_task == {"a": 0.5, "b": 0.0}
+    adapted = evaluate(
+        "meta-learning:tests.worlds:Corridor",
+        agent=Learner(),
+        environment_args=CORRIDOR,
+        workers=0,
+        meta_batch_size=3,
+        adaptation_episodes=1,
+    )
+    assert adapted.coverage.goals_planned == 3
+    assert adapted.complete
+
+
+@pytest.mark.parametrize("name", ["mountain-car", "gridworld", "access-control"])
+def test_environments_that_come_with_it_have_names(name: str) -> None:
+    assert planned(f"online:{name}", steps=10).suite.factory.startswith("env_adapters.classic")
+
+
+def test_arguments_of_the_environment_are_in_the_plan() -> None:
+    one, two = (
+        planned("online:tests.worlds:Corridor", environment_args=CORRIDOR | {"horizon": horizon})
+        for horizon in (5, 6)
+    )
+    assert one.suite.config["horizon"] == 5
+    assert one.goals_sha256 != two.goals_sha256
+
+
+def test_as_many_goals_of_another_environment_or_seed_are_other_goals() -> None:
+    reach = planned("multi-task:gymnasium:FetchReach-v4", environment_args={"goals": 5})
+    push = planned("multi-task:gymnasium:FetchPush-v4", environment_args={"goals": 5})
+    redrawn = {"goals": 5, "goal_seed": 1}
+    again = planned("multi-task:gymnasium:FetchReach-v4", environment_args=redrawn)
+    assert len({reach.goals_sha256, push.goals_sha256, again.goals_sha256}) == 3
+
+
+def test_what_agents_see_of_meta_worlds_goals_changes_none_of_them() -> None:
+    shown, hidden = (planned("MT1:reach-v3", goal_visible=visible) for visible in (True, False))
+    assert shown.goals_sha256 == hidden.goals_sha256
+
+
+def test_a_goal_of_meta_world_with_less_time_is_another_goal() -> None:
+    long, short = (planned("MT1:reach-v3", episode_horizon=steps) for steps in (500, 100))
+    assert long.goals_sha256 != short.goals_sha256
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "settings", "words"),
+    [
+        ("onlin:mountain-car", {}, "did you mean online:mountain-car"),
+        ("online:mountain-cart", {}, "did you mean mountain-car"),
+        ("online:", {}, "there is no benchmark"),
+        ("mountain-car", {}, "is an environment; say how it is played: .*online:mountain-car"),
+        ("MT11", {}, "did you mean MT10"),
+        ("online:tests.worlds:Corridor", {"episodes": 5, "steps": 5}, "counted in one of them"),
+        ("online:tests.worlds:Corridor", {"slots": 2}, "one episode after another"),
+        ("online:tests.worlds:Corridor", {"num_evals": 2}, "belongs to meta-learning"),
+        ("online:tests.worlds:Corridor", {"measure": "best"}, "wanted all, or final:N"),
+        ("online:tests.worlds:Corridor", {"measure": "final:201"}, "give final:200"),
+        ("online:tests.worlds:Corridor", {"runs": 0}, "--runs"),
+        ("online:tests.worlds:Corridor", {"one_hot": True}, "--one-hot is for Meta-World's"),
+        ("online:tests.worlds:Corridor", {"episode_horizon": 50}, "--episode-horizon is for"),
+        ("online:tests.worlds:Corridor", {"environment_args": {}}, "missing a required argument"),
+        ("online:tests.worlds:Unbuildable", {}, "the plans are lost"),
+        ("online:nothing.py:World", {}, "no file"),
+        ("online:tests.reglue_bench.worlds:Treadmill", {}, "give --steps N"),
+        ("multi-task:tests.reglue_bench.worlds:Treadmill", {}, "continuing task"),
+        ("multi-task:tests.worlds:Corridor", {"runs": 3}, "--runs belongs to online"),
+        ("MT1:reach-v3", {"measure": "all"}, "--measure belongs to online"),
+        ("MT1:reach-v3", {"environment_args": {"x": 1}}, "--environment-arg is for"),
+    ],
+)
+def test_what_cannot_be_played_so_is_refused(
+    benchmark: str, settings: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(UsageError, match=words):
+        planned(benchmark, **settings)
+
+
+def test_a_file_of_ones_own_is_found_from_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Begun in one folder, resumed from another; the plan says the name as it was given."""
+    home, elsewhere = tmp_path / "home", tmp_path / "elsewhere"
+    home.mkdir()
+    elsewhere.mkdir()
+    (home / "mine.py").write_text("from tests.reglue_bench.worlds import Treadmill as Mine\n")
+    monkeypatch.chdir(home)
+    agent = f"{AGENTS}:Learner"
+    result = evaluate("online:mine.py:Mine", agent=agent, runs=1, steps=5, out=tmp_path / "run")
+    assert result.complete
+    assert "environment" in result.versions
+    with Ledger(tmp_path / "run") as ledger:
+        assert Plan.from_json(ledger.about["plan"]).suite.factory == "mine.py:Mine"
+    monkeypatch.chdir(elsewhere)
+    assert resume(tmp_path / "run", Unwatched()).complete
+
+
+def test_a_changed_environment_file_does_not_finish_a_run(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("from tests.reglue_bench.worlds import Treadmill as Mine\n")
+    settings = read_settings(benchmark=f"online:{file}:Mine", runs=1, steps=5, agent="random")
+    request = Request(settings, make_plan(settings))
+    with begin(tmp_path / "run", request) as ledger:
+        check_same(ledger, request)
+        file.write_text("from tests.reglue_bench.worlds import Treadmill as Mine  # better\n")
+        with pytest.raises(UsageError, match="version environment"):
+            check_same(ledger, request)

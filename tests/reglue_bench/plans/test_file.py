@@ -1,0 +1,277 @@
+"""Benchmarks of one's own, as files."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reglue.errors import PlanDiffers, UsageError
+from reglue_bench import evaluate
+from reglue_bench.evaluation import resume
+from reglue_bench.plans.names import make_plan
+from reglue_bench.plans.plan import Plan
+from reglue_bench.plans.suites import build, suite_of
+from reglue_bench.runs.rehearsal import RUN, shorten
+from reglue_bench.settings import read_settings
+from reglue_bench.terminal.observer import Unwatched
+
+FILE = """\
+procedure = "multi-task"
+num_episodes = 2
+split = "test"
+horizon = 30
+sees = ["observation"]
+
+[tasks.slow]
+environment = "gymnasium:MountainCar-v0"
+
+[tasks.fast]
+environment = "gymnasium:MountainCar-v0"
+arguments = { goal_velocity = 0.02 }
+
+[tasks.table]
+environment = "suite.py:Table"
+task = "small"
+variants = { train = "0-6", test = [9, "7-8"] }
+"""
+
+SUITE = """\
+from env_adapters.suites import suite_name
+
+class Table:
+    def __init__(self, size=10):
+        self._inner = suite_name("gymnasium:MountainCar-v0").build()
+        self.spec, self.standardizes = self._inner.spec, True
+        self.variants = {"small": size, "large": 2 * size}
+
+    def world(self):
+        return World(self._inner.world())
+
+class World:
+    def __init__(self, inner):
+        self._inner = inner
+
+    def start(self, cell):
+        from dataclasses import replace
+        return self._inner.start(replace(cell, task="MountainCar-v0", variant=0))
+
+    def step(self, action):
+        return self._inner.step(action)
+
+    def close(self):
+        self._inner.close()
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    (tmp_path / "suite.py").write_text(SUITE)
+    path = tmp_path / "mine.toml"
+    path.write_text(FILE)
+    return path
+
+
+def plan_of(path: Path, **options: object) -> Plan:
+    return make_plan(read_settings(benchmark=str(path), **options))
+
+
+def test_a_file_is_a_plan(file: Path) -> None:
+    plan = plan_of(file)
+    assert (plan.benchmark, plan.procedure, plan.slots) == ("mine", "multi-task", 10)
+    assert plan.variants == {"slow": 1, "fast": 1, "table": 3}
+    assert plan.parameters == {"split": "test", "num_episodes": 2, "worst_performance": -30.0}
+    assert plan.suite.config["tasks"]["table"]["variants"] == [9, 7, 8]
+    settings = read_settings(benchmark=str(file))
+    assert build(suite_of(plan, settings)).spec.horizon == 30
+
+
+def test_flags_go_first(file: Path) -> None:
+    plan = plan_of(file, num_episodes=5, split="train", seed=4, slots=2)
+    assert plan.parameters["num_episodes"] == 5
+    assert (plan.seed, plan.slots, plan.variants["table"]) == (4, 2, 7)
+
+
+def test_paths_are_the_files_folders(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (file.parent / "elsewhere").mkdir()
+    monkeypatch.chdir(file.parent / "elsewhere")
+    assert plan_of(Path("../mine.toml")).variants == plan_of(file).variants
+    inside = make_plan(read_settings(benchmark="mine.toml", directory=str(file.parent)))
+    assert inside.variants == plan_of(file).variants
+
+
+def test_it_is_played(file: Path, tmp_path: Path) -> None:
+    result = evaluate(str(file), agent="random", workers=0, out=tmp_path / "run")
+    assert result.complete
+    assert {row.task for row in result.episodes} == {"slow", "fast", "table"}
+    assert {row.steps for row in result.episodes} == {30}
+    again = evaluate(str(file), agent="random", workers=0, out=tmp_path / "run", resume=True)
+    assert again.plan_sha256 == result.plan_sha256
+
+
+MINE = """\
+name = "mine"
+procedure = "online"
+runs = 1
+episodes = 4
+episode_limit = 10
+environment = "gymnasium:CartPole-v1"
+"""
+
+
+def test_a_flag_for_steps_takes_the_place_of_the_file_s_episodes(tmp_path: Path) -> None:
+    (tmp_path / "it.toml").write_text(MINE)
+    assert "episodes" not in plan_of(tmp_path / "it.toml", steps=30).parameters
+    assert plan_of(tmp_path / "it.toml").parameters["episodes"] == 4
+    assert plan_of(tmp_path / "it.toml", episodes=2).parameters["episodes"] == 2
+
+
+def test_the_plan_does_not_depend_on_where_the_folder_is(file: Path, tmp_path: Path) -> None:
+    shutil.copytree(tmp_path, elsewhere := tmp_path / "a" / "copy")
+    assert plan_of(elsewhere / "mine.toml").sha256 == plan_of(file).sha256
+
+
+def test_a_suite_that_several_tasks_come_from_stands_in_the_plan_once(tmp_path: Path) -> None:
+    (tmp_path / "it.toml").write_text(
+        'procedure = "multi-task"\nenvironment = "MT10"\n[tasks.reach-v3]\n[tasks.push-v3]\n'
+        '[tasks.far]\ntask = "reach-v3"\nvariants = [49, "3-4"]\n'
+    )
+    config = plan_of(tmp_path / "it.toml").suite.config
+    assert len(config["suites"]) == 1
+    assert config["tasks"]["far"] == {"suite": 0, "task": "reach-v3", "variants": [49, 3, 4]}
+
+
+def begun(benchmark: str, folder: Path) -> Path:
+    evaluate(benchmark, agent="random", workers=0, out=folder / "run")
+    return folder / "run"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ("num_episodes = 2", "num_episodes = 3", "parameters.num_episodes: 2 before, 3 now"),
+        ("horizon = 30", "horizon = 31", "suite.config.horizon: 30 before, 31 now"),
+        ("0.02", "0.03", "goal_velocity: 0.02 before, 0.03 now"),
+        ("[9,", "[6,", r"table.variants\[0\]: 9 before, 6 now"),
+        ("procedure", "seed = 4\nprocedure", "seed: 0 before, 4 now"),
+    ],
+)
+def test_a_run_of_a_file_that_was_edited_is_not_continued(
+    file: Path, tmp_path: Path, before: str, after: str, words: str
+) -> None:
+    run = begun(str(file), tmp_path)
+    text = file.read_text().replace('"0-6"', '"0-5"')  # another split's: nothing changes
+    file.write_text(f"# a remark\n{text}")
+    assert resume(run, Unwatched()).complete
+    file.write_text(text.replace(before, after, 1))
+    with pytest.raises(PlanDiffers, match=f"begun otherwise; .*{words}"):
+        resume(run, Unwatched())
+
+
+def test_the_order_of_tasks_means_something(file: Path, tmp_path: Path) -> None:
+    run = begun(str(file), tmp_path)
+    slow, fast = FILE.index("[tasks.slow]"), FILE.index("[tasks.fast]")
+    table = FILE.index("[tasks.table]")
+    file.write_text(FILE[:slow] + FILE[fast:table] + FILE[slow:fast] + FILE[table:])
+    with pytest.raises(PlanDiffers, match=r'order of tasks: \["slow", "fast", "table"\] before'):
+        resume(run, Unwatched())
+
+
+def test_code_that_was_edited_is_another_environment(file: Path, tmp_path: Path) -> None:
+    run = begun(str(file), tmp_path)
+    (file.parent / "suite.py").write_text(SUITE + "# another\n")
+    with pytest.raises(PlanDiffers, match="version environment: "):
+        resume(run, Unwatched())
+
+
+def test_a_schedule_that_was_edited_is_another_plan(tmp_path: Path) -> None:
+    schedule = tmp_path / "it.toml"
+    schedule.write_text('schedule = [["gymnasium:CartPole-v1", 2]]\n')
+    options: Any = {"runs": 1, "episodes": 2, "episode_limit": 5, "workers": 0}
+    evaluate(f"online:{schedule}", agent="random", out=tmp_path / "run", **options)
+    assert resume(tmp_path / "run", Unwatched()).complete
+    schedule.write_text('schedule = [["gymnasium:CartPole-v1", 3]]\n')
+    with pytest.raises(PlanDiffers, match=r"schedule\[0\]\[1\]: 2 before, 3 now"):
+        resume(tmp_path / "run", Unwatched())
+
+
+def test_an_online_file_is_rehearsed(tmp_path: Path) -> None:
+    (tmp_path / "it.toml").write_text(MINE)
+    settings = read_settings(benchmark=str(tmp_path / "it.toml"), agent="random")
+    assert make_plan(shorten(settings)).parameters["steps"] == RUN
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ('"multi-task"', '"multitask"', "mine.toml:1: procedure: .* 'multitask'; did you mean mu"),
+        ('procedure = "multi-task"', "", "mine.toml:1: procedure: is missing"),
+        ("num_episodes = 2", "num_epsodes = 2", "mine.toml:2: .*did you mean num_episodes"),
+        ("num_episodes = 2", "num_episodes = 0", "mine.toml:2: num_episodes: .*got 0"),
+        ("num_episodes = 2", "num_episodes = true", "mine.toml:2: num_episodes: .*got True"),
+        ("num_episodes = 2", "runs = 2", "mine.toml:2: runs: .* of multi-task benchmarks"),
+        ("num_episodes = 2", "agent = 'random'", "mine.toml:2: agent: there is no key"),
+        ("num_episodes = 2", "name = ''", "mine.toml:2: name: "),
+        ("num_episodes = 2", "name = 'MT10'", "is called MT10, but that is built in, and other"),
+        ('sees = ["observation"]', 'sees = ["obs"]', "mine.toml:5: sees: .*slow called 'obs'"),
+        ('["observation"]', "[]", "mine.toml:5: sees: .*at least 1"),
+        ('["observation"]', '["observation", "observation"]', "mine.toml:5: sees: .*its own"),
+        ("horizon = 30", "horizon = -1", "mine.toml:4: horizon: .*got -1"),
+        ("horizon = 30", 'horizon = "x"', "mine.toml:4: horizon: .*got 'x'"),
+        ('split = "test"', "", 'mine.toml:14: tasks.table: got no split, wanted split = "train"'),
+        ('"7-8"', '"7-10"', "mine.toml:17: tasks.table.variants: got variant 9 twice"),
+        ('[9, "7-8"]', '"7-10"', "mine.toml:14: tasks.table: got variant 10, wanted some of 0 to"),
+        ('"7-8"', '"5-6"', "tasks.table.variants: got variant 5 twice"),
+        ('"7-8"', '"8-7"', "tasks.table.variants: got '8-7', wanted numbers from 0"),
+        ('"7-8"', "-1", "tasks.table.variants: got -1, wanted numbers from 0"),
+        ('"7-8"', "true", "tasks.table.variants: got True, wanted numbers from 0"),
+        ('test = [9, "7-8"]', "test = []", "tasks.table.variants: got none"),
+        ('test = [9, "7-8"]', "tset = 9", "tasks.table.variants: .*'tset'; did you mean test"),
+        ("variants", "variant", "mine.toml:17: tasks.table.variant: .*did you mean variants"),
+        ('"small"', '"smal"', "task of suite.py:Table called 'smal'; did you mean small"),
+        ("MountainCar-v0", "MountainCaar-v0", "mine.toml:7: tasks.slow: there is no Gymnasium"),
+        ("[tasks.slow]", "[tasks.slow]\nenvironments = 1", "mine.toml:8: .* mean environment"),
+        ("[tasks.slow]", "[tasks]\nslow = 1\n[tasks.no]", "mine.toml:8: tasks.slow: got 1, want"),
+        ('"gymnasium:MountainCar-v0"', '"os:getcwd"', "mine.toml:7: .*os:getcwd made a str, whic"),
+        ('"gymnasium:MountainCar-v0"', '"gymnasium:Acrobot-v1"', "mine.toml:5: sees: fast: got as"),
+        ("0.02", "nan", "mine.toml:10: tasks.fast: arguments: .*wanted finite numbers"),
+        ("0.02", "2020-01-01", "mine.toml:12: tasks.fast.arguments.goal_velocity: "),
+        ("goal_velocity", "goal_speed", "mine.toml:10: tasks.fast: .*goal_speed"),
+        ("procedure =", "procedure", "mine.toml is not TOML: .*line 1"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_line(
+    file: Path, before: str, after: str, words: str
+) -> None:
+    assert before in FILE
+    file.write_text(FILE.replace(before, after, 1))
+    with pytest.raises(UsageError, match=words):
+        plan_of(file)
+
+
+def test_a_schedule_is_no_benchmark(tmp_path: Path) -> None:
+    (tmp_path / "it.toml").write_text('schedule = [["pong", 1]]')
+    with pytest.raises(UsageError, match=r"it.toml is a schedule, .* play it as online:/"):
+        plan_of(tmp_path / "it.toml")
+
+
+def test_a_file_that_there_is_not(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"none.toml cannot be read: No such file"):
+        plan_of(tmp_path / "none.toml")
+
+
+def test_flags_are_told_as_flags_and_keys_as_keys(file: Path, tmp_path: Path) -> None:
+    (tmp_path / "it.toml").write_text(MINE)
+    with pytest.raises(UsageError, match=r"^got --split train, but no task of .*it.toml"):
+        plan_of(tmp_path / "it.toml", split="train")
+    with pytest.raises(UsageError, match=r"--runs belongs to online .*takes num_episodes"):
+        plan_of(file, runs=2)
+    (tmp_path / "it.toml").write_text(MINE + 'measure = "final:9"\n')
+    with pytest.raises(UsageError, match=r"^/.*it.toml: got measure final:9, but a run has 4"):
+        plan_of(tmp_path / "it.toml")
+    with pytest.raises(UsageError, match=r"^got --measure final:8, but a run has 4"):
+        plan_of(tmp_path / "it.toml", measure="final:8")
+    with pytest.raises(UsageError, match=r"--environment-arg: .* holds them, as `arguments`"):
+        plan_of(file, environment_args={"x": 1})

@@ -1,0 +1,146 @@
+"""The score of an online benchmark: a fold over rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from reglue_bench.plans.plan import Plan
+from reglue_bench.results.learning import score_online
+from reglue_bench.results.metrics import FloatArray
+from reglue_bench.results.result import AgentIdentity, OnlineScore, Result
+from reglue_bench.runs.ledger import Row, Totals
+from tests.reglue_bench.toys import online_plan
+
+
+def row(
+    unit: int, k: int, return_: float = 1.0, *, status: str = "ok", steps: int = 2, attempt: int = 0
+) -> Row:
+    return Row(unit, attempt, k, status, False, return_, steps, clipped=0, detail="")
+
+
+def scored(plan: Plan, rows: Sequence[Row], rewards: FloatArray | None = None) -> Result:
+    def kept(unit: int, attempt: int) -> FloatArray:
+        return np.zeros(0) if rewards is None else rewards
+
+    return score_online(
+        plan,
+        rows,
+        kept,
+        agent=AgentIdentity(name="Probe", label="probe"),
+        totals=Totals(2.0, 0.5, 1.0, 50),
+        versions={},
+        fresh="process",
+    )
+
+
+def online(plan: Plan, rows: Sequence[Row], rewards: FloatArray | None = None) -> OnlineScore:
+    found = scored(plan, rows, rewards).online
+    assert found is not None
+    return found
+
+
+def run(unit: int, *returns: float) -> list[Row]:
+    return [row(unit, k, each) for k, each in enumerate(returns)]
+
+
+PLAN = online_plan(runs=3, episodes=4)
+
+
+def test_a_runs_performance_is_the_mean_of_its_returns_and_the_agents_the_mean_over_runs() -> None:
+    found = online(PLAN, [*run(0, 1, 2, 3, 4), *run(1, 3, 4, 5, 6), *run(2, 5, 6, 7, 8)])
+    assert [each.performance for each in found.runs] == [2.5, 4.5, 6.5]
+    assert found.performance == 4.5
+    assert found.interval95 == pytest.approx((4.5 - 4.968, 4.5 + 4.968), abs=1e-3)
+
+
+def test_the_curve_is_the_mean_over_runs_of_each_episode() -> None:
+    rows = [*run(0, 1, 2, 3, 4), *run(1, 3, 4, 5, 6), *run(2, 5, 6, 7, 8)]
+    found = online(PLAN, rows)
+    assert found.curve.at == [1, 2, 3, 4]
+    assert found.curve.mean == [3.0, 4.0, 5.0, 6.0]
+    assert len(found.curve.interval95) == 4
+    assert found.episode_steps is not None
+    assert found.episode_steps.mean == [2.0] * 4
+
+
+def test_a_run_that_ended_by_a_fault_is_listed_and_leaves_no_score_without_a_worst_one() -> None:
+    rows = [*run(0, 1, 2, 3, 4), *run(1, 100, 100), row(1, 2, status="agent_timeout")]
+    found = online(PLAN, [*rows, *run(2, 3, 4, 5, 6)])
+    assert [each.status for each in found.runs] == ["ok", "agent_timeout", "ok"]
+    assert found.runs[1].performance is None
+    assert found.runs[1].line == [100.0, 100.0]
+    assert (found.performance, found.interval95) == (None, None)
+    assert found.completed_only == 3.5
+    assert found.curve.mean == [2.0, 3.0, 4.0, 5.0]
+
+
+def test_a_run_that_ended_by_the_agents_fault_is_worth_the_plans_worst_performance() -> None:
+    plan = online_plan(runs=3, episodes=4, worst_performance=-8.0)
+    rows = [*run(0, 1, 2, 3, 4), *run(1, 100, 100), row(1, 2, status="agent_timeout")]
+    found = online(plan, [*rows, *run(2, 3, 4, 5, 6)])
+    assert [each.performance for each in found.runs] == [2.5, -8.0, 4.5]
+    assert found.performance == pytest.approx(-1 / 3)
+    assert found.interval95 is not None
+
+
+def test_an_environments_fault_is_worth_nothing_and_leaves_no_score() -> None:
+    plan = online_plan(runs=2, episodes=1, worst_performance=-8.0)
+    found = online(plan, [*run(0, 1), row(1, 0, status="environment_error")])
+    assert [each.performance for each in found.runs] == [1.0, None]
+    assert found.performance is None
+    assert "an environment failed in 1 of 2 runs" in found.withheld
+
+
+def test_a_run_that_is_missing_is_counted() -> None:
+    result = scored(PLAN, run(0, 1, 2, 3, 4))
+    assert result.status_counts == {"missing": 2, "ok": 1}
+    assert (result.coverage.cells_completed, result.coverage.cells_planned) == (1, 3)
+    assert not result.complete
+
+
+def test_a_single_run_has_a_performance_and_no_interval() -> None:
+    found = online(online_plan(runs=1, episodes=4), run(0, 1, 2, 3, 4))
+    assert (found.performance, found.interval95, found.curve.interval95) == (2.5, None, [])
+
+
+def test_nothing_played_has_no_performance() -> None:
+    found = online(PLAN, [])
+    assert (found.performance, found.interval95, found.curve.mean) == (None, None, [])
+    assert [each.status for each in found.runs] == ["missing"] * 3
+
+
+def test_a_run_of_steps_is_measured_by_its_rewards() -> None:
+    plan = online_plan(runs=1, steps=200, measure="final:50")
+    rewards = np.repeat([1.0, 2.0, 3.0, 4.0], 50)
+    found = online(plan, [row(0, 0, steps=150), row(0, 1, steps=50)], rewards)
+    assert found.performance == 4.0
+    assert found.curve.at == list(range(2, 202, 2))
+    assert found.curve.mean == [1.0] * 25 + [2.0] * 25 + [3.0] * 25 + [4.0] * 25
+    assert found.episode_steps is None
+    assert found.runs[0].episodes == 2
+
+
+def test_successes_are_counted_where_there_are_any() -> None:
+    rows = [row(0, k) for k in range(4)]
+    won = [Row(0, 0, 4, "ok", True, 1.0, 2, 0, "")]
+    assert online(online_plan(runs=1, episodes=5), rows + won).runs[0].successes == 1
+
+
+def test_there_are_no_figures_of_success() -> None:
+    result = scored(PLAN, run(0, 1, 2, 3, 4))
+    assert (result.mean_success_rate, result.intervals95, result.completed_only) == (None,) * 3
+    assert result.success_rate_per_task == {}
+
+
+def test_a_result_comes_back_from_json() -> None:
+    result = scored(PLAN, [*run(0, 1, 2, 3, 4), row(1, 0, status="agent_error")])
+    assert Result.model_validate_json(result.model_dump_json(by_alias=True)) == result
+
+
+def test_steps_and_seconds_are_told() -> None:
+    result = scored(PLAN, run(0, 1, 2, 3, 4))
+    assert (result.steps.counted, result.steps.executed) == (8, 50)
+    assert result.seconds.glue == pytest.approx(0.5)

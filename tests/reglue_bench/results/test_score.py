@@ -1,0 +1,162 @@
+"""The score: denominators are planned cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from reglue_bench.plans.plan import Plan
+from reglue_bench.procedures import procedure_of
+from reglue_bench.results.result import AgentIdentity, Result
+from reglue_bench.results.score import score
+from reglue_bench.runs.ledger import Row, Totals
+from reglue_bench.statistics.success import goals_per_task, paired_goal_success
+from tests.reglue_bench.toys import corridor_plan
+
+
+def row(
+    unit: int, k: int = 0, *, success: bool = False, status: str = "ok", return_: float = 1.0
+) -> Row:
+    return Row(unit, 0, k, status, success, return_, steps=2, clipped=1, detail="")
+
+
+def scored(plan: Plan, rows: Sequence[Row]) -> Result:
+    agent = AgentIdentity(name="Probe", label="probe")
+    return score(plan, rows, agent=agent, totals=Totals(2.0, 0.5, 1.0, 50), versions={})
+
+
+def test_a_missing_cell_is_a_failure() -> None:
+    """Units 0, 2, 4 play a; 1, 3, 5 play b."""
+    result = scored(corridor_plan(), [row(0, success=True), row(1, success=True)])
+    assert result.success_rate_per_task == {"a": 1 / 3, "b": 1 / 3}
+    assert result.mean_success_rate == 1 / 3
+    assert result.status_counts == {"missing": 4, "ok": 2}
+    assert not result.complete
+
+
+def test_completed_only_figures_stand_beside() -> None:
+    result = scored(corridor_plan(), [row(0, success=True), row(2)])
+    assert result.success.completed_only.success_rate_per_task == {"a": 0.5}
+
+
+def test_a_fault_is_a_failure_and_no_completed_cell() -> None:
+    rows = [row(unit, success=True) for unit in range(5)] + [row(5, status="agent_timeout")]
+    result = scored(corridor_plan(), rows)
+    assert result.success_rate_per_task == {"a": 1.0, "b": 2 / 3}
+    assert result.success.completed_only.mean_success_rate == 1.0
+    assert result.coverage.cells_completed == 5
+    assert result.complete
+
+
+def test_returns_are_those_of_episodes_that_were_played() -> None:
+    rows = [row(0, return_=2.0), row(2, return_=4.0), row(4, status="agent_error", return_=9.0)]
+    result = scored(corridor_plan(), rows)
+    returns = {task: list(of) for task, of in result.episode_returns_per_task.items()}
+    assert returns == {"a": [2.0, 4.0], "b": []}
+    assert result.returns_per_task == {"a": None, "b": None}  # no worst one is known
+    assert result.mean_returns is None
+
+
+def test_an_episode_that_was_not_played_to_its_end_is_worth_the_worst_return() -> None:
+    rows = [row(0, return_=2.0), row(2, return_=4.0), row(4, status="agent_abandoned", return_=9.0)]
+    result = scored(corridor_plan(worst_performance=-6.0), rows)
+    assert result.returns_per_task == {"a": 0.0, "b": -6.0}
+    assert result.mean_returns == -3.0
+
+
+def test_nothing_played_scores_zero_and_has_no_return() -> None:
+    result = scored(corridor_plan(), [])
+    assert result.mean_success_rate == 0.0
+    assert result.mean_returns is None
+
+
+def test_the_unit_of_an_interval_is_the_goal() -> None:
+    """Six repeats of three goals say no more than three goals: wider than of six."""
+    once = scored(corridor_plan(), [row(unit, success=True) for unit in range(6)])
+    plan = corridor_plan(num_episodes=6)
+    twice = scored(plan, [row(unit, success=True) for unit in range(12)])
+    assert once.intervals95 == twice.intervals95
+
+
+def test_goals_weigh_alike_however_often_they_were_played() -> None:
+    """Four episodes over three goals: variant 0 is played twice, and won."""
+    rows = [row(unit, success=unit in (0, 6)) for unit in range(8)]
+    result = scored(corridor_plan(num_episodes=4), rows)
+    assert result.success_rate_per_task["a"] == pytest.approx(1 / 3)
+
+
+def test_a_fault_in_any_phase_is_told() -> None:
+    plan = corridor_plan("meta-learning", num_evals=1, adaptation_episodes=1, evaluation_episodes=1)
+    rows = [row(0, k, status="agent_error" if k == 0 else "ok") for k in range(4)]
+    result = scored(plan, rows)
+    assert result.status_counts == {"ok": 2}
+    assert [(fault.status, fault.count) for fault in result.faults] == [("agent_error", 1)]
+
+
+def test_adaptation_episodes_are_listed_and_not_scored() -> None:
+    plan = corridor_plan("meta-learning", num_evals=1, adaptation_episodes=1, evaluation_episodes=1)
+    rows = [row(0, k, success=k >= 2) for k in range(4)]  # two adapt, two are judged
+    result = scored(plan, rows)
+    assert result.mean_success_rate == 1.0
+    assert [e.phase for e in result.episodes] == ["adapt", "adapt", "evaluate", "evaluate"]
+    assert result.coverage.cells_planned == 2
+
+
+def test_a_task_that_is_not_planned_is_not_scored() -> None:
+    plan = corridor_plan("meta-learning", num_evals=1, meta_batch_size=1, slots=1)
+    result = scored(plan, [row(0, k, success=True) for k in range(5)])
+    assert result.success_rate_per_task == {"a": 1.0}
+    assert (result.coverage.goals_planned, result.coverage.goals_total) == (1, 6)
+
+
+def test_steps_and_seconds_are_told_apart() -> None:
+    result = scored(corridor_plan(), [row(0), row(1)])
+    assert (result.steps.counted, result.steps.executed) == (4, 50)
+    assert result.seconds.glue == pytest.approx(0.5)
+    assert result.clipped_steps == 2
+
+
+def test_success_before_adaptation_is_a_score_of_its_own() -> None:
+    plan = corridor_plan(
+        "meta-learning",
+        num_evals=1,
+        adaptation_episodes=1,
+        evaluation_episodes=1,
+        evaluate_before_adaptation=True,
+    )
+    rows = [row(0, k, success=k >= 5) for k in range(6)]
+    result = scored(plan, rows)
+    assert result.before_adaptation is not None
+    assert result.before_adaptation.mean_success_rate == 0.0
+    assert result.mean_success_rate == 0.5
+
+
+def test_tasks_may_differ_in_their_goals() -> None:
+    """3 episodes a task: of four goals three are played, and of two one twice."""
+    result = scored(corridor_plan(solved={"a": [1, 3, 0, 2], "b": [5, 0]}), [])
+    assert result.coverage.episodes_planned == {"a": {0: 1, 1: 1, 2: 1}, "b": {0: 2, 1: 1}}
+    assert goals_per_task(result) == {"a": 3, "b": 2}
+    pairs = paired_goal_success([result, result])
+    assert {task: each.shape for task, each in pairs.items()} == {"a": (2, 3), "b": (2, 2)}
+
+
+def test_a_goal_that_was_played_in_part_fails_in_the_rest() -> None:
+    """Goal 0 of b has two episodes, of which one was played."""
+    plan = corridor_plan(solved={"a": [1, 3, 0], "b": [5, 0]})
+    result = scored(plan, [row(1, success=True)])
+    assert paired_goal_success([result])["b"].tolist() == [[0.5, 0.0]]
+
+
+def test_upstreams_score_divides_by_its_quota() -> None:
+    """Two of a's three episodes that would count were played, and none of b's."""
+    plan = corridor_plan("meta-learning", solved={"a": [0, 0], "b": [0, 0]}, slots=4)
+    parameters = {**plan.parameters, "estimator": "metaworld", "num_evals": 1}
+    plan = replace(plan, parameters=parameters)
+    cells = [cell for cell in procedure_of(plan).cells(0) if cell.phase == "evaluate"]
+    rows = [row(0, cell.k, success=cell.task == "a") for cell in cells if cell.task == "a"]
+    result = scored(plan, rows[:2])
+    assert result.upstream is not None
+    assert result.upstream.success_rate_per_task == {"a": 2 / 3, "b": 0.0}
+    assert result.upstream.mean_returns == 1.0

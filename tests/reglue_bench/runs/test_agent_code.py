@@ -1,0 +1,45 @@
+"""A run goes on with the code that began it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reglue.errors import PlanDiffers
+from reglue_bench.evaluation import resume
+from reglue_bench.runs.run import Request, begin
+from reglue_bench.settings import Settings
+from reglue_bench.terminal.observer import Unwatched
+from tests.reglue_bench.toys import corridor_plan
+
+
+@pytest.mark.parametrize(
+    ("agent", "file"),
+    [
+        ({"agent": "mine.py:Mine"}, "mine.py"),
+        ({"agent": "package.inner:Mine"}, "package/inner.py"),
+        ({"agent_cmd": "bin/program --fast"}, "bin/program"),
+        ({"agent_cmd": "python3 mine.py weights.bin"}, "mine.py"),
+    ],
+)
+def test_an_agent_whose_file_was_changed_does_not_go_on(
+    tmp_path: Path, agent: dict[str, str], file: str
+) -> None:
+    for name in ("mine.py", "bin/program", "package/__init__.py", "package/inner.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("raise SystemExit('not to be run')")
+    settings = Settings(benchmark="corridor", directory=str(tmp_path), **agent)
+    begin(tmp_path / "run", Request(settings, corridor_plan())).close()
+    (tmp_path / file).write_text("pass")
+    with pytest.raises(PlanDiffers, match=r"agent file .*before, .*now .*a run of its own"):
+        resume(tmp_path / "run", Unwatched())
+
+
+def test_what_a_program_writes_meanwhile_is_not_its_code(tmp_path: Path) -> None:
+    settings = Settings(
+        benchmark="corridor", directory=str(tmp_path), agent_cmd="true --log out.txt"
+    )
+    (tmp_path / "out.txt").touch()
+    with begin(tmp_path / "run", Request(settings, corridor_plan())) as ledger:
+        assert not [name for name in ledger.about if name.startswith("agent file")]

@@ -1,0 +1,195 @@
+"""A run's folder may come from anywhere: what it names is not run without being asked to."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from env_adapters import SuiteName
+from reglue_bench import evaluate
+from reglue_bench.cli.bench import main as bench
+from reglue_bench.cli.report import main as report
+from reglue_bench.cli.watch import main as watch
+from reglue_bench.evaluation import plan_and_start
+from reglue_bench.settings import read_settings
+from reglue_bench.terminal.observer import Unwatched
+from tests.reglue_bench.replay.recordings import with_suite
+from tests.reglue_bench.toys import Interrupts
+
+SHORT: dict[str, Any] = {"runs": 1, "episodes": 1, "episode_limit": 5, "workers": 0}
+COMMANDS: dict[str, tuple[Callable[[list[str]], None], list[str]]] = {
+    "watch": (watch, ["--episode", "0"]),
+    "report": (report, ["--pictures"]),
+    "bench": (bench, []),
+}
+
+Said = tuple[int, str]
+
+
+@pytest.fixture
+def say(capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
+    """A command on a folder: its exit code, and what it says."""
+
+    def run(name: str, folder: Path, *words: str) -> Said:
+        main, more = COMMANDS[name]
+        where = ["--resume", str(folder)] if name == "bench" else [str(folder)]
+        with pytest.raises(SystemExit) as left:
+            main([*where, *more, *words])
+        told = capsys.readouterr()
+        return int(str(left.value.code)), told.out + re.sub(r"\s+", " ", told.err)
+
+    return run
+
+
+@pytest.fixture
+def elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], None]:
+    """Makes this another user's machine."""
+    return lambda: monkeypatch.setenv("REGLUE_CACHE_DIR", str(tmp_path / "another cache"))
+
+
+def mine(folder: Path, agent: str = "random") -> Path:
+    """A run of one's own environment, which says when it is made; its second half is left."""
+    (folder / "mine.py").write_text(
+        "from pathlib import Path\n"
+        "from env_adapters.gymnasium import Gymnasium\n"
+        "class Mine(Gymnasium):\n"
+        "    def __init__(self):\n"
+        "        super().__init__('Acrobot-v1', render_mode='rgb_array')\n"
+        "        with Path(__file__).with_name('times').open('a') as file:\n"
+        "            file.write('x')\n"
+    )
+    asked = SHORT | {"runs": 2, "agent": agent, "watcher": Interrupts(2)}
+    evaluate(f"online:{folder / 'mine.py'}:Mine", out=folder / "run", **asked)
+    (folder / "times").unlink()
+    return folder / "run"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_stranger_s_run_runs_nothing_of_its_own(
+    command: str, tmp_path: Path, say: Callable[..., Said], elsewhere: Callable[[], None]
+) -> None:
+    folder = mine(tmp_path)
+    elsewhere()
+    code, told = say(command, folder)
+    assert code == 2
+    assert f"{tmp_path / 'mine.py'}:Mine" in told
+    assert "--trust-code" in told
+    assert not (tmp_path / "times").exists()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_who_trusts_a_stranger_s_run_runs_it(
+    command: str, tmp_path: Path, say: Callable[..., Said], elsewhere: Callable[[], None]
+) -> None:
+    folder = mine(tmp_path)
+    elsewhere()
+    assert say(command, folder, "--trust-code")[0] == 0
+    assert (tmp_path / "times").exists()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_runs_that_were_begun_here_need_no_word(
+    command: str, tmp_path: Path, say: Callable[..., Said]
+) -> None:
+    assert say(command, mine(tmp_path))[0] == 0
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_reglue_s_own_environments_are_made_of_any_run(
+    command: str, tmp_path: Path, say: Callable[..., Said], elsewhere: Callable[[], None]
+) -> None:
+    folder = tmp_path / "run"
+    arguments = {"max_episode_steps": 4}
+    evaluate("online:acrobot", agent="random", out=folder, environment_args=arguments, **SHORT)
+    elsewhere()
+    code, told = say(command, folder)
+    assert code == 0, told
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of mountain car."""
+    folder = tmp_path_factory.mktemp("recorded") / "run"
+    evaluate("online:mountain-car", agent="random", out=folder, **SHORT)
+    return folder
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    "named",
+    [
+        SuiteName("os:system", {"command": "touch made"}),
+        SuiteName("env_adapters.renderer:import_module", {"name": "made"}),
+        SuiteName("MT1:Made", {}),
+        SuiteName("gymnasium:make", {"id": "Acrobot-v1"}),
+        SuiteName("env_adapters.gymnasium:Gymnasium", {"id": "made:Made-v0"}),
+        SuiteName("env_adapters.gymnasium:Gymnasium", {"id": "arcade:Made-v0"}),
+        SuiteName("env_adapters.gymnasium:Gymnasium", {"id": "Ant-v5", "xml_file": "/made.xml"}),
+        SuiteName("env_adapters.gymnasium:Gymnasium", {"id": "Ant-v5", "xml_file": "made.xml"}),
+        SuiteName("env_adapters.gymnasium:Gymnasium", {"id": "Ant-v5", "xml_file": "~/made"}),
+        SuiteName("env_adapters.curricula.suite:Schedule", {"schedule": [["os:mkdir", 1]]}),
+        SuiteName("env_adapters.curricula.suite:Schedule", {"schedule": [["made.json", 1]]}),
+        SuiteName(
+            "env_adapters.composed:Composed",
+            {"suites": [{"factory": "os:system", "config": {"command": "x"}}], "tasks": {}},
+        ),
+    ],
+)
+def test_a_plan_that_was_changed_runs_nothing(
+    command: str,
+    named: SuiteName,
+    recorded: Path,
+    tmp_path: Path,
+    say: Callable[..., Said],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shutil.copytree(recorded, tmp_path / "run")
+    with_suite(tmp_path / "run", named, by_its_user=False)
+    for module in ("made", "MT1", "arcade"):
+        (tmp_path / f"{module}.py").write_text("from pathlib import Path; Path('made').touch()\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    code, told = say(command, tmp_path / "run")
+    assert code == 2
+    assert "--trust-code" in told
+    assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize("named", [{"agent": "made:Agent"}, {"agent_cmd": "touch made"}])
+def test_a_stranger_s_agent_is_not_started(
+    tmp_path: Path,
+    named: dict[str, str],
+    say: Callable[..., Said],
+    elsewhere: Callable[[], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "made.py").write_text(
+        "from reglue.examples.random_agent import RandomAgent as Agent\n"
+        "from pathlib import Path; Path('made').touch()\n"
+    )
+    folder, [(what, agent)] = tmp_path / "run", named.items()
+    program = f"{sys.executable} -m reglue join made:Agent"
+    asked = {"agent": agent} if what == "agent" else {"agent_cmd": program}
+    settings = read_settings(benchmark="online:mountain-car", **asked, **SHORT)
+    plan_and_start(folder, settings, Unwatched())
+    (tmp_path / "made").unlink()
+    elsewhere()
+    code, told = say("bench", folder)
+    assert (code, (tmp_path / "made").exists()) == (2, False)
+    assert (agent if what == "agent" else program) in told
+
+
+def test_a_cache_that_keeps_nothing_leaves_runs_to_play(
+    tmp_path: Path, say: Callable[..., Said], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REGLUE_CACHE_DIR", "")
+    folder = mine(tmp_path)
+    assert say("watch", folder)[0] == 2
+    assert say("watch", folder, "--trust-code")[0] == 0

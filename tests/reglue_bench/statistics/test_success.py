@@ -1,0 +1,120 @@
+"""Intervals of one checkpoint, and success by goal."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from statsmodels.stats.proportion import proportion_confint
+
+from reglue.errors import UsageError
+from reglue_bench.statistics.success import (
+    METHOD,
+    goal_success,
+    intervals95,
+    over_tasks,
+    paired_goal_success,
+    wilson,
+)
+from tests.reglue_bench.made_results import Play, make_result
+
+
+def test_wilson_of_49_of_50_is_the_published_interval() -> None:
+    assert wilson(49, 50) == pytest.approx((0.89505, 0.99646), abs=1e-5)
+
+
+@pytest.mark.parametrize("goals", [1, 3, 50, 2000])
+@pytest.mark.parametrize("rate", [0.0, 1 / 3, 0.5, 0.98, 1.0])
+def test_wilson_is_that_of_statsmodels(rate: float, goals: int) -> None:
+    reference = proportion_confint(rate * goals, goals, alpha=0.05, method="wilson")
+    assert wilson(rate * goals, goals) == pytest.approx(reference, abs=1e-12)
+
+
+def test_wilson_of_no_success_begins_at_zero_and_is_not_empty() -> None:
+    low, high = wilson(0, 50)
+    assert low == pytest.approx(0, abs=1e-12)
+    assert high == pytest.approx(0.07135, abs=1e-5)
+
+
+def test_wilson_takes_a_goal_won_in_two_of_three_episodes() -> None:
+    assert wilson(1, 3)[0] < wilson(1 + 2 / 3, 3)[0] < wilson(2, 3)[0]
+
+
+def test_over_one_task_it_is_that_tasks_wilson_interval() -> None:
+    assert over_tasks([49], [50]) == pytest.approx(wilson(49, 50))
+
+
+def test_over_tasks_it_is_price_and_bonetts() -> None:
+    """Two wins and two losses more, shared among four tasks: by hand."""
+    rate = 40.5 / 51
+    reach = 1.959964 * (rate * (1 - rate) / 51 / 4) ** 0.5
+    assert over_tasks([40] * 4, [50] * 4) == pytest.approx((rate - reach, rate + reach))
+
+
+def test_tasks_of_few_goals_are_judged_as_one() -> None:
+    assert over_tasks([1] * 50, [1] * 50) == pytest.approx(wilson(50, 50))
+    assert over_tasks([1, 2], [1, 3]) == pytest.approx(wilson(5 / 6 * 3, 3))
+
+
+def test_intervals_name_their_method_and_every_task() -> None:
+    intervals = intervals95({"reach-v3": [1, 0, 1], "push-v3": [0.5, 0]})
+    assert intervals.method == METHOD
+    assert list(intervals.success_rate_per_task) == ["reach-v3", "push-v3"]
+    assert intervals.success_rate_per_task["push-v3"] == pytest.approx(wilson(0.5, 2))
+
+
+@pytest.mark.parametrize("broken", [{}, {"reach-v3": []}, {"reach-v3": [3.0]}])
+def test_an_interval_of_nothing_or_of_counts_is_refused(broken: dict[str, list[float]]) -> None:
+    with pytest.raises(UsageError):
+        intervals95(broken)
+
+
+def test_episodes_of_one_goal_are_averaged_into_one_number() -> None:
+    rows = make_result(Play(tasks=["reach-v3"], goals=4, episodes_per_goal=3, rate=0.5)).episodes
+    by_hand = [np.mean([r.success for r in rows if r.variant == v]) for v in range(4)]
+    assert goal_success(rows)["reach-v3"].tolist() == by_hand
+
+
+def test_episodes_before_adaptation_do_not_count_as_success() -> None:
+    result = make_result(Play(tasks=["reach-v3"], goals=5, rate=-1, rate_before=2))
+    assert goal_success(result.episodes)["reach-v3"].tolist() == [0] * 5
+
+
+def test_a_goal_that_neither_run_of_a_plan_played_is_a_failure_of_both() -> None:
+    half = make_result(Play(tasks=["reach-v3"], goals=10, missing=5, rate=1.0))
+    assert paired_goal_success([half, half])["reach-v3"].shape == (2, 10)
+    assert paired_goal_success([half, half])["reach-v3"][:, 5:].sum() == 0
+
+
+def test_an_episode_that_only_one_run_played_is_the_others_failure() -> None:
+    whole = make_result(Play(tasks=["reach-v3"], goals=4, episodes_per_goal=3, rate=1.0))
+    cut = whole.model_copy(update={"episodes": whole.episodes[:-1]})
+    rates = paired_goal_success([whole, cut])["reach-v3"]
+    assert rates[1, 3] == pytest.approx(rates[0, 3] - whole.episodes[-1].success / 3)
+
+
+def test_the_goals_interval_covers_where_bootstrapping_episodes_does_not() -> None:
+    """Three episodes of a goal mostly end alike; to count them as independent is too sure."""
+    rng = np.random.default_rng(7)
+    trials, tasks, goals = 300, 4, 15
+    chance = rng.beta(0.6, 0.2, size=(trials, tasks, goals))  # mean 0.75, mostly 0 or 1
+    won = rng.random((trials, tasks, goals, 3)) < chance[..., None]
+    ours = [
+        intervals95({str(t): each[t].mean(-1).tolist() for t in range(tasks)}).mean_success_rate
+        for each in won
+    ]
+    naive = [_bootstrap_of_episodes(each.reshape(tasks, -1), rng=rng) for each in won]
+    assert _coverage(ours, truth=0.75) >= 0.9
+    assert _coverage(naive, truth=0.75) < 0.85
+
+
+def _bootstrap_of_episodes(
+    won: np.ndarray[tuple[int, int], np.dtype[np.bool_]], *, rng: np.random.Generator
+) -> tuple[float, float]:
+    n = won.shape[1]
+    means = rng.binomial(n, won.mean(axis=1), size=(1000, len(won))).mean(axis=1) / n
+    low, high = np.quantile(means, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def _coverage(intervals: list[tuple[float, float]], *, truth: float) -> float:
+    return float(np.mean([low <= truth <= high for low, high in intervals]))

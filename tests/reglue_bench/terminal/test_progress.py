@@ -1,0 +1,130 @@
+"""What is shown while a run goes on."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from dataclasses import replace
+
+from rich.console import Console
+
+from env_adapters import Cell
+from glue_server import Order, Outcome
+from reglue.messages.agent import Phase
+from reglue_bench.plans.plan import Plan
+from reglue_bench.terminal.observer import Begun, Watcher
+from reglue_bench.terminal.progress import Display, Lines, watcher
+from reglue_bench.terminal.words import time_left
+from tests.reglue_bench.toys import corridor_plan, online_plan
+
+
+class Clock:
+    """Seconds that pass when told."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def shown(
+    make: Callable[[Console, Clock], Watcher], *, terminal: bool, plan: Plan | None = None
+) -> str:
+    """What a watcher prints of a run that played 4 of 6 episodes in 20 s, one with a fault."""
+    clock, text = Clock(), io.StringIO()
+    console = Console(file=text, force_terminal=terminal, width=100, color_system=None)
+    looking = make(console, clock)
+    looking.drawing(2, 2)
+    looking.begin(Begun(plan or corridor_plan(), left=range(1, 6), executed=lambda: 500))
+    for task, status, success in (
+        ("a", "ok", True),
+        ("a", "ok", False),
+        ("b", "agent_error", False),
+    ):
+        clock.now += 20 / 3
+        cell = Cell(task, 0, 0, 0, Phase.EVALUATE)
+        order = Order(0, 0, cell, 0)
+        looking.outcome(Outcome(order, status, success=success), "evaluate")
+    looking.end()
+    return text.getvalue()
+
+
+TOLD = "4 of 6 episodes, 1 succeeded of 5 that were left, 25 steps/s, 13 s left, 1 fault"
+
+
+def test_lines_tell_episodes_successes_time_left_and_faults() -> None:
+    assert shown(Lines, terminal=False).splitlines()[-1] == TOLD
+
+
+def test_episodes_alone_are_told_where_success_never_is() -> None:
+    plan = corridor_plan()
+    plan = replace(plan, parameters={**plan.parameters, "judged_by": "return"})
+    told = TOLD.replace(" 1 succeeded of 5 that were left,", "")
+    assert shown(Lines, terminal=False, plan=plan).splitlines()[-1] == told
+    text = shown(Display, terminal=True, plan=plan)
+    [bar] = [line for line in text.splitlines() if line.split()[:1] == ["a"]]
+    assert bar.split()[-1] == "2/2"  # both that were left of this task
+
+
+def test_time_left_is_not_told_from_a_few_episodes() -> None:
+    assert time_left(10, 1, 499) == ""
+    assert time_left(10, 3, 497) == ""
+    assert time_left(10, 25, 475) == "3 min 10 s left"
+    assert time_left(10, 500, 0) == ""
+
+
+def test_lines_are_not_printed_more_often_than_every_ten_seconds() -> None:
+    lines = shown(Lines, terminal=False).splitlines()
+    assert len(lines) == 4  # goals, begin, one in between, end
+
+
+def test_the_display_shows_the_same_and_success_of_each_task() -> None:
+    text = shown(Display, terminal=True)
+    assert TOLD in text
+    [bar] = [line for line in text.splitlines() if line.split()[:1] == ["a"]]
+    assert bar.split()[-1] == "1/2"  # of the two that were left of this task
+    assert len(bar) > 80
+
+
+def learning(make: Callable[[Console, Clock], Watcher], *, terminal: bool, **plan: int) -> str:
+    """What a watcher prints of 3 runs: the first was played before, the second is half-way."""
+    clock, text = Clock(), io.StringIO()
+    console = Console(file=text, force_terminal=terminal, width=120, color_system=None)
+    looking, executed = make(console, clock), 0
+    looking.begin(Begun(online_plan(runs=3, **plan), left=[1, 2], executed=lambda: executed))
+    for k, return_ in enumerate([-1100.0, -300.0, -100.0]):
+        clock.now += 10
+        executed += 50
+        order = Order(1, k, Cell("walk", 0, 0, k, Phase.TRAIN), 0)
+        looking.outcome(Outcome(order, "ok", return_=return_, steps=50), "train")
+    looking.end()
+    return text.getvalue()
+
+
+def test_lines_tell_the_run_the_episode_and_the_return_of_late() -> None:
+    first, *_, last = learning(Lines, terminal=False, episodes=6).splitlines()
+    assert first == "corridor, 3 runs of 6 episodes, seed 0: 6 of 18 episodes are done"
+    assert last == (
+        "run 2 of 3, episode 3 of 6, return -500.0 (last 3), 5 steps/s, 1 min 30 s left"
+    )
+
+
+def test_lines_tell_the_step_where_a_run_is_counted_in_steps() -> None:
+    last = learning(Lines, terminal=False, steps=200).splitlines()[-1]
+    assert last.startswith("run 2 of 3, step 150 of 200, return -500.0 (last 3)")
+
+
+def test_a_run_that_is_over_makes_room_for_the_next() -> None:
+    last = learning(Lines, terminal=False, episodes=3).splitlines()[-1]
+    assert last.startswith("run 3 of 3, episode 0 of 3")
+
+
+def test_the_display_draws_the_returns_of_the_last_runs() -> None:
+    text = learning(Display, terminal=True, episodes=6)
+    assert "run 2  ▁▇█  -500.0" in text
+
+
+def test_a_terminal_gets_a_display_and_a_file_gets_lines() -> None:
+    assert isinstance(watcher(Console(force_terminal=True)), Display)
+    assert isinstance(watcher(Console(file=io.StringIO())), Lines)
