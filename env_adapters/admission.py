@@ -19,7 +19,7 @@ from reglue.environments.world import Cell, Restorable, Seeded, Step, Suite, Wor
 from reglue.errors import NotAdmitted
 from reglue.examples.random_agent import draw
 from reglue.messages.agent import Phase
-from reglue.rng import Chance
+from reglue.rng import Rng
 from reglue.spec import Arrays, TaskSpec
 
 Frame: TypeAlias = dict[str, tuple[str, bytes]]
@@ -35,7 +35,7 @@ def admit(suite: Suite, *, episodes: int = 4, steps: int = 40, seed: int = 0) ->
     play may differ. Raises NotAdmitted with the first difference; what the environment
     itself raises is passed on.
     """
-    plays = [_drawn(suite, Chance(seed, episode), steps) for episode in range(episodes)]
+    plays = [_drawn(suite, Rng(seed, episode), steps) for episode in range(episodes)]
     for play in plays:
         with closing(suite.world()) as world:
             play.wanted.extend(_frames(world, play))
@@ -177,7 +177,7 @@ def _told(history: str, cell: Cell) -> str:
     return f"{cell} {history} is not what it was in a fresh world"
 
 
-def _drawn(suite: Suite, chance: Chance, steps: int) -> _Play:
+def _drawn(suite: Suite, chance: Rng, steps: int) -> _Play:
     """Any task, variant, seed and phase, and legal actions."""
     task, variants = list(suite.variants.items())[chance.below(len(suite.variants))]
     phases = list(Phase)

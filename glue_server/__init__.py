@@ -6,7 +6,7 @@ from glue_server.environment.port import EnvironmentPort, LocalEnvironmentPort
 from glue_server.environment.workers import WorkerPool
 from glue_server.episodes.loop import NextOrder, Spent
 from glue_server.episodes.order import Order, Outcome
-from glue_server.episodes.runner import SlotGlue
+from glue_server.episodes.runner import EpisodeRunner
 from glue_server.routines.glue import Glue
 from glue_server.routines.machine import Machine
 from glue_server.timeouts import Timeouts
@@ -14,6 +14,7 @@ from glue_server.timeouts import Timeouts
 __all__ = [
     "AgentPort",
     "EnvironmentPort",
+    "EpisodeRunner",
     "Glue",
     "LocalEnvironmentPort",
     "LocalPool",
@@ -24,7 +25,6 @@ __all__ = [
     "Outcome",
     "Pool",
     "PortPool",
-    "SlotGlue",
     "Spent",
     "Timeouts",
     "WorkerPool",

@@ -11,11 +11,11 @@ from reglue_bench.plans.names import make_plan, split_name
 from reglue_bench.plans.plan import Plan
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import Ledger
-from reglue_bench.runs.peers import Partners
+from reglue_bench.runs.peers import Peers
 from reglue_bench.runs.run import Request, begin, carry_out, check_same
 from reglue_bench.runs.trust import check_resumable
 from reglue_bench.settings import Settings, read_settings
-from reglue_bench.terminal.observer import Unwatched, Watcher
+from reglue_bench.terminal.observer import NullObserver, Observer
 
 _PLAN_FIELDS = frozenset(Settings.model_fields) - {
     "agent",
@@ -45,7 +45,7 @@ _PLAN_FIELDS = frozenset(Settings.model_fields) - {
     "tls_cert",
     "tls_key",
     "ca",
-    "grace",
+    "reconnect_window",
     "transport",
     "open_lane",
 }
@@ -57,7 +57,7 @@ def evaluate(
     agent: object,
     out: str | Path | None = None,
     resume: bool = False,
-    watcher: Watcher | None = None,
+    watcher: Observer | None = None,
     **options: object,
 ) -> Result:
     """Evaluate an agent: `evaluate("MT10", agent=MyAgent(), seed=42)`, or while it learns:
@@ -85,7 +85,7 @@ def evaluate(
     if resume and out is None:
         raise UsageError("resume=True continues the run in a folder: give out=")
     settings = read_settings(benchmark=benchmark, **named, **options)
-    watcher = watcher or Unwatched()
+    watcher = watcher or NullObserver()
     there = None if isinstance(agent, str) else agent
     if out is None:
         with tempfile.TemporaryDirectory(prefix="reglue-") as temporary:
@@ -100,7 +100,7 @@ def evaluate(
 
 
 def plan_and_start(
-    folder: Path, settings: Settings, watcher: Watcher, *, agent: object | None = None
+    folder: Path, settings: Settings, watcher: Observer, *, agent: object | None = None
 ) -> Result:
     """Make the plan of a new run, then as `start`.
 
@@ -111,14 +111,14 @@ def plan_and_start(
     remote = environment == WAIT
     if remote:
         Ledger.check_vacant(folder)
-    with Partners(settings, watcher.say, environment=remote) as partners:
+    with Peers(settings, watcher.say, environment=remote) as peers:
         plan = make_plan(
-            settings, watcher.drawing, lambda slots: partners.pool(slots, procedure).declared
+            settings, watcher.drawing, lambda slots: peers.pool(slots, procedure).declared
         )
-        return start(folder, Request(settings, plan, agent=agent, partners=partners), watcher)
+        return start(folder, Request(settings, plan, agent=agent, peers=peers), watcher)
 
 
-def start(folder: Path, request: Request, watcher: Watcher) -> Result:
+def start(folder: Path, request: Request, watcher: Observer) -> Result:
     """Begin a run in `folder` and play it. Raises RunExists.
 
     Also raises UsageError where it turns out that it cannot be played as asked (no such
@@ -135,7 +135,7 @@ def start(folder: Path, request: Request, watcher: Watcher) -> Result:
 
 def resume(
     folder: Path,
-    watcher: Watcher,
+    watcher: Observer,
     *,
     retry_faults: bool = False,
     trust_code: bool = False,
@@ -175,7 +175,7 @@ def resume(
         return carry_out(folder, ledger, request, watcher)
 
 
-def _plan_again(ledger: Ledger, settings: Settings, watcher: Watcher) -> Plan:
+def _plan_again(ledger: Ledger, settings: Settings, watcher: Observer) -> Plan:
     """The plan of settings, for a run that was begun before.
 
     An environment that dials in is as it was then; when one comes, that is checked.

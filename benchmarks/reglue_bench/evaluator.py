@@ -15,7 +15,7 @@ from reglue_bench.plans.names import make_plan, split_name
 from reglue_bench.results.result import Result
 from reglue_bench.runs.run import WORKER_LOG, Request, pool_of
 from reglue_bench.settings import read_settings
-from reglue_bench.terminal.observer import Unwatched, Watcher
+from reglue_bench.terminal.observer import NullObserver, Observer
 
 
 class Evaluator:
@@ -47,7 +47,7 @@ class Evaluator:
         self._is_closed = False
 
     def __call__(
-        self, agent: object, *, out: str | Path | None = None, watcher: Watcher | None = None
+        self, agent: object, *, out: str | Path | None = None, watcher: Observer | None = None
     ) -> Result:
         """Evaluate `agent`, an object as in `evaluate`; `out` keeps the run in a folder.
 
@@ -65,10 +65,10 @@ class Evaluator:
         ended_early = True
         try:
             if out is not None:
-                result = start(Path(out), request, watcher or Unwatched())
+                result = start(Path(out), request, watcher or NullObserver())
             else:
                 with tempfile.TemporaryDirectory(dir=self._folder.name) as folder:
-                    result = start(Path(folder), request, watcher or Unwatched())
+                    result = start(Path(folder), request, watcher or NullObserver())
             ended_early = result.ended_early is not None
         finally:
             if ended_early:  # in the midst of something: the next evaluation has new ones

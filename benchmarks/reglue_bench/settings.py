@@ -18,7 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-from glue_server.commands.options import GRACE_S
+from glue_server.commands.options import RECONNECT_WINDOW_S
 from glue_server.processes.sandbox import SandboxName
 from glue_server.routines.seeds import check_secret
 from glue_server.timeouts import Timeouts
@@ -60,7 +60,7 @@ class Settings(BaseModel):
     episodes: Count | None = None
     steps: Count | None = None
     episode_limit: Count | None = None
-    measure: str | None = None  # all, or final:N
+    metric: str | None = None  # all, or final:N
     worst_performance: Annotated[float, Field(allow_inf_nan=False)] | None = None
 
     # Who plays.
@@ -99,7 +99,9 @@ class Settings(BaseModel):
     tls_key: Path | None = None
     ca: Path | None = None
     insecure: bool = False  # no TLS although others than this machine can dial in
-    grace: Annotated[float, Field(ge=0, allow_inf_nan=False)] = GRACE_S  # seconds
+    reconnect_window: Annotated[float, Field(ge=0, allow_inf_nan=False)] = (
+        RECONNECT_WINDOW_S  # seconds
+    )
     transport: Transport = "auto"
     open_lane: bool = False  # other users of this host may open the Unix socket
 

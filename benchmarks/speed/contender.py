@@ -85,7 +85,7 @@ class Contender(_Program):
         with self._said:
             super().__exit__(kind, error, trace)
 
-    def measure(self, **asked: object) -> dict[str, Any]:
+    def metric(self, **asked: object) -> dict[str, Any]:
         """One repetition. Raises ContenderFailed."""
         try:
             self._in.write(json.dumps(asked) + "\n")
@@ -115,10 +115,10 @@ class Helper(_Program):
         return self._out.readline().strip()
 
 
-def serve(measure: Callable[..., Mapping[str, Any]]) -> None:
+def serve(metric: Callable[..., Mapping[str, Any]]) -> None:
     """Answer each line of keywords with what `measure` finds."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what else is printed goes to the errors
     for line in sys.stdin:
-        answers.write(json.dumps(dict(measure(**json.loads(line)))) + "\n")
+        answers.write(json.dumps(dict(metric(**json.loads(line)))) + "\n")
         answers.flush()

@@ -96,7 +96,7 @@ def interleave(
     """A B C, A B C, …: what drifts meanwhile meets all alike."""
     samples: dict[str, list[float]] = {name: [] for name in contenders}
     for turn in range(1, rounds + 1):
-        for name, measure in contenders.items():
+        for name, metric in contenders.items():
             watch(f"{name}, {turn} of {rounds}")
-            samples[name].append(measure())
+            samples[name].append(metric())
     return tuple(Series(name, unit, tuple(found)) for name, found in samples.items())

@@ -37,15 +37,15 @@ def rates(
         for program in programs:
             watch(f"start {program.name}")
             contender = closing.enter_context(Contender(program.module, *program.arguments))
-            measure = _measure(contender, program, scale, per)
+            metric = _measure(contender, program, scale, per)
             try:
-                measure()  # warms it up
+                metric()  # warms it up
             except ContenderFailed as failed:
                 notes.append(
                     f"{program.name} could not be measured: {str(failed).splitlines()[-1]}"
                 )
             else:
-                ready[program.name] = measure
+                ready[program.name] = metric
         return interleave(ready, unit, rounds=rounds, watch=watch), tuple(notes)
 
 
@@ -54,8 +54,8 @@ def _measure(
 ) -> Callable[[], float]:
     steps = scale.of(program.steps, max(20, program.steps // 20))
 
-    def measure() -> float:
-        found = contender.measure(steps=steps, **program.asked)
+    def metric() -> float:
+        found = contender.metric(steps=steps, **program.asked)
         return per * float(found["steps"]) / float(found["seconds"])
 
-    return measure
+    return metric

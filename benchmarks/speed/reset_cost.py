@@ -26,7 +26,7 @@ class ResetCost(NamedTuple):
     known: float  # median of repetitions
 
 
-def measure(tasks: Sequence[str] = ALL_TASKS, repetitions: int = 20) -> list[ResetCost]:
+def metric(tasks: Sequence[str] = ALL_TASKS, repetitions: int = 20) -> list[ResetCost]:
     """A row a task."""
     return [_measure(task, repetitions) for task in tasks]
 
@@ -48,7 +48,7 @@ def _measure(task: str, repetitions: int) -> ResetCost:
 
 def main() -> None:
     """Print a table."""
-    for task, first, known in measure(sys.argv[1:] or ALL_TASKS):
+    for task, first, known in metric(sys.argv[1:] or ALL_TASKS):
         print(f"{task:32}{first:10.0f} µs at first{known:10.1f} µs then")
 
 

@@ -75,7 +75,7 @@ def _measured(name: str, scale: Scale, console: Console) -> Section:
     columns = TextColumn("{task.description}"), TimeElapsedColumn()
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task(name, total=None)
-        section: Section = module.measure(
+        section: Section = module.metric(
             scale, lambda what: progress.update(task, description=f"{name}: {what}")
         )
     return section

@@ -37,7 +37,7 @@ class StepCost(NamedTuple):
     world: float  # ours with all that a World adds: checks, observation, Step
 
 
-def measure(tasks: Sequence[str] = ALL_TASKS, repetitions: int = 7) -> list[StepCost]:
+def metric(tasks: Sequence[str] = ALL_TASKS, repetitions: int = 7) -> list[StepCost]:
     """A row a task; floor, plain, fast and world take turns."""
     return [_measure(task, repetitions) for task in tasks]
 
@@ -136,4 +136,4 @@ def table(rows: Sequence[StepCost]) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(table(measure(sys.argv[1:] or ALL_TASKS)) + "\n")
+    sys.stdout.write(table(metric(sys.argv[1:] or ALL_TASKS)) + "\n")

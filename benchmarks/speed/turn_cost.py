@@ -58,7 +58,7 @@ class Stepping(Agent):
         return np.zeros(len(steps), np.int64)
 
 
-def measure() -> list[Cost]:
+def metric() -> list[Cost]:
     """Every piece, for one slot and for 32."""
     return [
         Cost(what, slots, _microseconds(piece))
@@ -143,7 +143,7 @@ def _spent_s(piece: Callable[[], object], times: int) -> float:
 
 def main() -> None:
     """Print it."""
-    for cost in measure():
+    for cost in metric():
         sys.stdout.write(f"{cost.what:20} S = {cost.slots:3} {cost.microseconds:8.1f} µs\n")
 
 

@@ -14,7 +14,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from env_adapters.classic.world import ClassicWorld, Moved
-from reglue.rng import Chance
+from reglue.rng import Rng
 from reglue.spec import Arrays, Discrete, MultiDiscrete, TaskSpec, TensorSpec
 
 SERVERS = 10
@@ -59,11 +59,11 @@ class AccessControl:
         """A queue for one more slot."""
         return ClassicWorld(self)
 
-    def begin(self, chance: Chance) -> Queue:
+    def begin(self, chance: Rng) -> Queue:
         """All servers are free."""
         return Queue(SERVERS, chance.below(len(PRIORITIES)))
 
-    def move(self, state: Queue, action: int, chance: Chance) -> Moved[Queue]:
+    def move(self, state: Queue, action: int, chance: Rng) -> Moved[Queue]:
         """Answer the first customer; then busy servers may become free, the new one too."""
         accepted = bool(action and state.free)
         free = state.free - accepted

@@ -23,7 +23,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from env_adapters.classic.world import ClassicWorld, Moved
-from reglue.rng import Chance
+from reglue.rng import Rng
 from reglue.spec import Arrays, Discrete, TaskSpec, TensorSpec
 
 ROWS, COLUMNS = 7, 10
@@ -78,11 +78,11 @@ class GridWorld:
         """A gridworld for one more slot."""
         return ClassicWorld(self)
 
-    def begin(self, chance: Chance) -> Place:
+    def begin(self, chance: Rng) -> Place:
         """Always the same cell."""
         return START
 
-    def move(self, state: Place, action: int, chance: Chance) -> Moved[Place]:
+    def move(self, state: Place, action: int, chance: Rng) -> Moved[Place]:
         """Move, and be blown by the wind of the column that one comes from."""
         wind = WIND[state.column]
         if wind and self.stochastic_wind:

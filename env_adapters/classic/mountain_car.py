@@ -15,7 +15,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from env_adapters.classic.world import ClassicWorld, Moved
-from reglue.rng import Chance
+from reglue.rng import Rng
 from reglue.spec import Arrays, Box, Discrete, TaskSpec, TensorSpec
 
 LEFT, GOAL = -1.2, 0.5  # positions; the valley's bottom is at -π/6
@@ -60,11 +60,11 @@ class MountainCar:
         """A car for one more slot."""
         return ClassicWorld(self)
 
-    def begin(self, chance: Chance) -> Car:
+    def begin(self, chance: Rng) -> Car:
         """At rest, somewhere near the bottom."""
         return Car(chance.uniform(*START), 0.0)
 
-    def move(self, state: Car, action: int, chance: Chance) -> Moved[Car]:
+    def move(self, state: Car, action: int, chance: Rng) -> Moved[Car]:
         """The book's two equations; the left wall stops the car."""
         pull = ENGINE * (action - 1) - GRAVITY * cosine_of_triple(state.position)
         velocity = min(max(state.velocity + pull, -FASTEST), FASTEST)

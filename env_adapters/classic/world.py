@@ -12,7 +12,7 @@ import numpy as np
 from env_adapters.sealed import seal, unseal
 from reglue.environments.world import Cell, Step
 from reglue.errors import UnknownName, UsageError
-from reglue.rng import Chance
+from reglue.rng import Rng
 from reglue.spec import Arrays, Discrete, TaskSpec
 
 State = TypeVar("State", bound=tuple[float, ...])
@@ -46,10 +46,10 @@ class Rules(Protocol[State]):
     def state_format(self) -> str:
         """The state's numbers for `struct`, little-endian."""
 
-    def begin(self, chance: Chance) -> State:
+    def begin(self, chance: Rng) -> State:
         """The first state of an episode."""
 
-    def move(self, state: State, action: int, chance: Chance) -> Moved[State]:
+    def move(self, state: State, action: int, chance: Rng) -> Moved[State]:
         """What a legal action leads to."""
 
     def observe(self, state: State) -> Arrays:
@@ -61,7 +61,7 @@ class Rules(Protocol[State]):
 
 @dataclass(slots=True)
 class _Episode(Generic[State]):
-    chance: Chance
+    chance: Rng
     state: State
     steps: int = 0
 
@@ -90,7 +90,7 @@ class ClassicWorld(Generic[State]):
         if not 0 <= cell.variant < variants[cell.task]:
             wanted = f"0 to {variants[cell.task] - 1}"
             raise UsageError(f"{cell.task}: got variant {cell.variant}, wanted {wanted}")
-        chance = Chance(cell.seed, cell.repeat)
+        chance = Rng(cell.seed, cell.repeat)
         self._episode = _Episode(chance, self._rules.begin(chance))
         return self._rules.observe(self._episode.state)
 
@@ -132,7 +132,7 @@ class ClassicWorld(Generic[State]):
 
     def set_random_seed(self, seed: bytes) -> None:
         """Let chance go on from `seed`. Raises UsageError with nothing changed."""
-        self._live().chance = Chance.from_bytes(seed)
+        self._live().chance = Rng.from_bytes(seed)
 
     def close(self) -> None:
         """End the episode; `start` may still be called."""
@@ -151,12 +151,12 @@ class ClassicWorld(Generic[State]):
 
     def _read(self, body: bytes) -> _Episode[State]:
         taken, rest = _split(body, _STEPS)
-        chance, numbers = _split(rest, len(Chance(0).to_bytes()))
+        chance, numbers = _split(rest, len(Rng(0).to_bytes()))
         steps = int.from_bytes(taken, "little")
         if self._horizon and steps >= self._horizon:
             raise ValueError(f"{steps} steps of {self._horizon} are taken")
         state = self._rules.recall(*self._numbers.unpack(numbers))
-        return _Episode(Chance.from_bytes(chance), state, steps)
+        return _Episode(Rng.from_bytes(chance), state, steps)
 
 
 _STEPS = 8  # bytes

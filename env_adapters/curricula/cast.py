@@ -12,7 +12,7 @@ from env_adapters.configs.values import inside
 from env_adapters.curricula.kept import can_be_kept
 from env_adapters.curricula.schedule import Entry, Interpolation, Pool
 from env_adapters.curricula.sources import Prepared, Source, Sources, standing
-from reglue.rng import Chance
+from reglue.rng import Rng
 
 _Choice: TypeAlias = "Source | tuple[_Choice, ...]"
 """A source, or a pool of choices."""
@@ -29,7 +29,7 @@ class Kind:
     can_be_kept: bool  # in mid-episode
 
 
-class Cast:
+class EnvironmentCache:
     """Makes an environment when an episode needs it, and drops it when no later entry does."""
 
     def __init__(self, entries: Sequence[Entry], env_kwargs: Mapping[str, Any]) -> None:
@@ -49,16 +49,16 @@ class Cast:
         }
         self._prepared: dict[int, Source] = {}  # by id, those that hold an environment
 
-    def another(self) -> Cast:
+    def another(self) -> EnvironmentCache:
         """Of the same schedule, with environments of its own where they are made here."""
-        return Cast(self._entries, self._env_kwargs)
+        return EnvironmentCache(self._entries, self._env_kwargs)
 
     def kinds(self) -> list[Kind]:
         """Of all; each is made, looked at and closed. Raises ConfigError."""
         return [kind for source, path in self._places.values() for kind in _kinds(source, path)]
 
     def prepare(
-        self, entry: int, pool: Chance, alpha: float, generator: np.random.Generator
+        self, entry: int, pool: Rng, alpha: float, generator: np.random.Generator
     ) -> Prepared:
         """For an episode of that entry: which of a pool is up to `pool`. Raises ConfigError."""
         choice = self._choices[entry]

@@ -12,12 +12,12 @@ from gymnasium import spaces
 
 from env_adapters.configs.environments import Env
 from env_adapters.configs.values import is_whole
-from env_adapters.curricula.cast import Cast
+from env_adapters.curricula.cast import EnvironmentCache
 from env_adapters.curricula.schedule import Entry
 from env_adapters.curricula.spaces import Actions, Fit, Observations, task_ids
 from env_adapters.curricula.timeline import Place, Timeline
 from reglue.errors import UnknownName, UsageError
-from reglue.rng import Chance
+from reglue.rng import Rng
 
 _SEEDS = 2**31  # some environments' own generators take no more
 _POOLS = 2**63  # keys of pools lie above those of episodes
@@ -54,7 +54,7 @@ class Curriculum(gymnasium.Env[Any, Any]):
         task_id: bool = False,
     ) -> None:
         """Raises ConfigError for environments that cannot be, or do not fit together."""
-        self._cast = Cast(entries, env_kwargs)
+        self._cast = EnvironmentCache(entries, env_kwargs)
         self._durations = [entry.duration for entry in entries]
         self._timeline = Timeline(self._durations)
         self._episodic, self._seed = episodic, seed
@@ -108,9 +108,9 @@ class Curriculum(gymnasium.Env[Any, Any]):
         super().reset(seed=seed)
         self._go_to(options or {})
         place = self._timeline.at(self._episodes if self._episodic else self._steps)
-        chance = Chance(self._seed, self._episodes)
+        chance = Rng(self._seed, self._episodes)
         generator = self.np_random if seed is not None else np.random.Generator(chance.bits)
-        pool = Chance(self._seed, _POOLS + self._episodes)
+        pool = Rng(self._seed, _POOLS + self._episodes)
         env, inner = self._cast.prepare(place.entry, pool, self._alpha(place), generator)
         self._env = env
         self._native = self._actions.of(env.action_space)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from env_adapters.curricula.named_env import NamedEnv
-from env_adapters.gymnasium.insides import Insides, insides
+from env_adapters.gymnasium.insides import StateCodec, insides
 from env_adapters.gymnasium.suite_env import SuiteEnv
 from reglue.environments.world import Restorable
 from reglue.errors import UsageError
@@ -67,13 +67,13 @@ class _Restored:
         return {}
 
 
-def _insides(env: Any) -> Insides | None:
+def _insides(env: Any) -> StateCodec | None:
     if isinstance(env, SuiteEnv):
         return _Restored() if isinstance(env.world, Restorable) else None
     return insides(env)
 
 
-def _known(env: Any) -> Insides:
+def _known(env: Any) -> StateCodec:
     found = _insides(env)
     assert found is not None, "it can be kept"
     return found

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from env_adapters.gymnasium.generator import generator_at, words_of
-from env_adapters.gymnasium.insides import Insides
+from env_adapters.gymnasium.insides import StateCodec
 from env_adapters.gymnasium.snapshot import Snapshot, Standing, read_snapshot, read_standing
 from env_adapters.gymnasium.spaces import Tensors
 from env_adapters.gymnasium.world import Episode, Goals, World
 from reglue.environments.world import Cell
 from reglue.errors import UsageError
-from reglue.rng import Chance
+from reglue.rng import Rng
 
 _TIME_LIMIT = "_elapsed_steps"  # where the wrapper TimeLimit counts
 
@@ -36,7 +36,7 @@ class ExactWorld(World):
         actions: Tensors,
         *,
         horizon: int,
-        insides: Insides,
+        insides: StateCodec,
         mark: Mapping[str, str],
         goals: Goals | None = None,
     ) -> None:
@@ -93,7 +93,7 @@ class ExactWorld(World):
         return self._env
 
     def _reset(self, env: Any, cell: Cell) -> Any:
-        env.unwrapped.np_random = np.random.Generator(Chance(cell.seed, cell.repeat).bits)
+        env.unwrapped.np_random = np.random.Generator(Rng(cell.seed, cell.repeat).bits)
         return env.reset()[0]
 
     def _check_mark(self, suite: Mapping[str, str]) -> None:

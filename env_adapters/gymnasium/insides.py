@@ -23,7 +23,7 @@ from reglue.errors import UsageError
 from reglue.spec import Arrays
 
 
-class Insides(Protocol):
+class StateCodec(Protocol):
     """How to keep an environment, unwrapped, in mid-episode."""
 
     def read(self, env: Any) -> Arrays:
@@ -39,7 +39,7 @@ class Insides(Protocol):
         """What decides its episodes and follows from neither id, options nor our versions."""
 
 
-def insides(env: Any) -> Insides | None:
+def insides(env: Any) -> StateCodec | None:
     """How to keep `env`; None if we do not know it, or one of its wrappers, by heart."""
     known = (gymnasium().wrappers.OrderEnforcing, gymnasium().wrappers.TimeLimit)
     while env is not env.unwrapped:

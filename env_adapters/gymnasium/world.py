@@ -15,7 +15,7 @@ from env_adapters.gymnasium.window import without_window
 from reglue.environments.world import Cell, Step
 from reglue.errors import UnknownName, UsageError
 from reglue.messages.agent import Phase
-from reglue.rng import Chance
+from reglue.rng import Rng
 from reglue.spec import Array, Arrays
 
 _SUCCESS = ("is_success", "success")  # gymnasium-robotics' words
@@ -125,7 +125,7 @@ class World:
 
     def _reset(self, env: Any, cell: Cell) -> Any:
         forget_physics(env.unwrapped)
-        seed = Chance(cell.seed, cell.repeat).below(_SEEDS)
+        seed = Rng(cell.seed, cell.repeat).below(_SEEDS)
         if getattr(env.unwrapped, "takes_progress", False):
             run = {"episode": cell.repeat, "steps": cell.steps}
             return env.reset(seed=seed, options=run)[0]

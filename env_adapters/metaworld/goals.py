@@ -16,7 +16,7 @@ import numpy as np
 
 from env_adapters.metaworld.draws import DRAWS, Goal
 from env_adapters.metaworld.library import metaworld
-from env_adapters.metaworld.proof import is_proved
+from env_adapters.metaworld.proof import is_verified
 from env_adapters.metaworld.task_sets import TaskSet
 from reglue.errors import UsageError
 
@@ -53,7 +53,7 @@ def draw_goals(
     most = SEEDS - 1 - max(stream.seed_offset for stream in tasks.streams)
     if not 0 <= seed <= most:
         raise UsageError(f"{tasks.label}: got seed {seed}, wanted 0 to {most}")
-    draw = _draw if is_proved() else draw_by_resets
+    draw = _draw if is_verified() else draw_by_resets
     goals: dict[str, tuple[Goal, ...]] = {}
     for stream in tasks.streams:
         public = repeat(np.random.RandomState(seed + stream.seed_offset))

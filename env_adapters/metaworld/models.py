@@ -17,7 +17,7 @@ import numpy.typing as npt
 from env_adapters.cache import DiskCache
 from env_adapters.metaworld.fingerprint import fingerprint
 from env_adapters.metaworld.library import metaworld, mujoco
-from env_adapters.metaworld.proof import is_proved
+from env_adapters.metaworld.proof import is_verified
 
 _FORMAT = "compiled model 1"
 
@@ -34,7 +34,7 @@ class Models:
     def environment(self, task: str) -> tuple[Any, SharedModel]:
         """Metaworld's own environment of `task`, and its model, which it may share."""
         task_class = metaworld("env_dict").ALL_V3_ENVIRONMENTS[task]
-        if not is_proved():
+        if not is_verified():
             env = task_class(reward_function_version="v2")
             return env, SharedModel(env.model)
 

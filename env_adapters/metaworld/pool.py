@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from env_adapters.cache import DiskCache, cache_folder
 from env_adapters.metaworld.models import Models
-from env_adapters.metaworld.rests import Rests
+from env_adapters.metaworld.rests import SettledStates
 from env_adapters.metaworld.shared_env import SharedEnvs
 from env_adapters.metaworld.simulator import Simulator
 
@@ -19,7 +19,7 @@ class SimulatorPool:
     def __init__(self, most_idle: int = 64) -> None:
         self._most_idle = most_idle
         cache = DiskCache(cache_folder())
-        self._envs = SharedEnvs(Models(cache), Rests(cache))
+        self._envs = SharedEnvs(Models(cache), SettledStates(cache))
         self._idle: list[Simulator] = []  # the longest idle first
 
     def take(self, task: str) -> Simulator:

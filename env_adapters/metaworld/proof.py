@@ -18,7 +18,7 @@ from pathlib import Path
 from env_adapters.metaworld.library import version
 from reglue.errors import MissingExtra
 
-PROVED = {"metaworld": "3.1.1", "mujoco": "3.3.0"}
+VERIFIED = {"metaworld": "3.1.1", "mujoco": "3.3.0"}
 
 SOURCES = "5d30f400ef6afd1c4fffe8b41bd149b3010688acc8a0d6cf47c18bed1e885210"
 """SHA-256 of what `sources` lists; see `digest`."""
@@ -27,27 +27,27 @@ _log = logging.getLogger("reglue")
 
 
 @cache
-def is_proved() -> bool:
+def is_verified() -> bool:
     """Whether the installed versions and sources are the proved ones.
 
     Loads neither metaworld nor MuJoCo. Takes about 15 ms, once a process. Raises MissingExtra
     where a package is listed as installed and cannot be found.
     """
-    if {package: version(package) for package in PROVED} != PROVED:
+    if {package: version(package) for package in VERIFIED} != VERIFIED:
         return False
     return digest() == SOURCES
 
 
 @cache
-def warn_if_unproved() -> None:
+def warn_if_unverified() -> None:
     """Say once that everything is played plainly, where it is: it takes longer."""
-    if version("metaworld") != "none" and not is_proved():
+    if version("metaworld") != "none" and not is_verified():
         _log.warning(
             "Meta-World is played without shortcuts: the same numbers, but slower. Installed: "
             "metaworld %s, mujoco %s; the shortcuts were tested with metaworld %s, mujoco %s and "
             "Gymnasium 1.4.0, their files unchanged",
-            *map(version, PROVED),
-            *PROVED.values(),
+            *map(version, VERIFIED),
+            *VERIFIED.values(),
         )
 
 

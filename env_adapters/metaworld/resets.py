@@ -28,8 +28,8 @@ import numpy.typing as npt
 
 from env_adapters.integration_state import IntegrationState
 from env_adapters.metaworld.library import mujoco
-from env_adapters.metaworld.proof import is_proved
-from env_adapters.metaworld.rests import Rests
+from env_adapters.metaworld.proof import is_verified
+from env_adapters.metaworld.rests import SettledStates
 
 Floats = npt.NDArray[np.float64]
 
@@ -51,11 +51,11 @@ class _Start:
 class Resets:
     """Begins the episodes of one metaworld environment; see the module."""
 
-    def __init__(self, env: Any, physics: IntegrationState, rests: Rests) -> None:
+    def __init__(self, env: Any, physics: IntegrationState, rests: SettledStates) -> None:
         self._env = env
         self._physics = physics
         self._rests = rests
-        self._proved = is_proved()
+        self._proved = is_verified()
         self._starts: dict[tuple[bytes, bool], _Start] = {}  # oldest first
 
     def start(self, goal: Sequence[float], *, goal_visible: bool) -> Floats:

@@ -22,7 +22,7 @@ _MOST_KEPT = 4096  # in memory, at about 2 kB each
 _Key = tuple[str, int, bytes, bytes]  # task, substeps, where the hand starts, places of bodies
 
 
-class Rests:
+class SettledStates:
     """MuJoCo's states one substep before the end of settling; shared by simulators.
 
     One substep before, since MuJoCo leaves behind the positions of the start of a

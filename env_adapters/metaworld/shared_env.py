@@ -17,9 +17,9 @@ import numpy.typing as npt
 from env_adapters.integration_state import IntegrationState
 from env_adapters.metaworld.fast import stand_in
 from env_adapters.metaworld.models import Models, Places, SharedModel
-from env_adapters.metaworld.proof import is_proved
+from env_adapters.metaworld.proof import is_verified
 from env_adapters.metaworld.resets import Resets, owns_memory
-from env_adapters.metaworld.rests import Rests
+from env_adapters.metaworld.rests import SettledStates
 
 Floats = npt.NDArray[np.float64]
 
@@ -41,14 +41,14 @@ class Share:
 class SharedEnvs:
     """The environments of tasks, each made when its first simulator asks."""
 
-    def __init__(self, models: Models, rests: Rests) -> None:
+    def __init__(self, models: Models, rests: SettledStates) -> None:
         self._models = models
         self._rests = rests
         self._envs: dict[str, SharedEnv] = {}
 
     def share(self, task: str) -> Share:
         """A new simulator's: nothing has been played in it."""
-        if not is_proved():  # whether steps leave anything else behind
+        if not is_verified():  # whether steps leave anything else behind
             return self._made(task).new_share()
         if task not in self._envs:
             self._envs[task] = self._made(task)
@@ -61,7 +61,7 @@ class SharedEnvs:
 class SharedEnv:
     """Metaworld's environment of a task, its fast double if there is one, and who plays."""
 
-    def __init__(self, env: Any, model: SharedModel, rests: Rests) -> None:
+    def __init__(self, env: Any, model: SharedModel, rests: SettledStates) -> None:
         self.env = env
         self.double = stand_in(env)
         self.physics = IntegrationState(env)

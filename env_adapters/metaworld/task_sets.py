@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias, cast
 from env_adapters.metaworld.built_in import BUILT_IN
 from env_adapters.metaworld.library import metaworld
 from env_adapters.metaworld.names import check_task
-from env_adapters.metaworld.proof import is_proved, warn_if_unproved
+from env_adapters.metaworld.proof import is_verified, warn_if_unverified
 from reglue.errors import UnknownName, UsageError
 
 Family: TypeAlias = Literal["MT", "ML"]
@@ -60,7 +60,7 @@ def task_set(name: str, split: str | None = None) -> TaskSet:
     UnknownName for a benchmark or task that there is not, UsageError for a list
     or a split that cannot be played, MissingExtra without the metaworld package.
     """
-    warn_if_unproved()
+    warn_if_unverified()
     kind, colon, listed = name.partition(":")
     if name not in _SETS and not (colon and kind in _LISTS):
         raise _unknown(name)
@@ -123,7 +123,7 @@ def _split(name: str, family: Family, split: str | None) -> Split:
 
 
 def _built_in(name: str, family: Family, split: Split) -> tuple[str, ...]:
-    if is_proved():
+    if is_verified():
         return BUILT_IN[name, split]
     classes = getattr(metaworld("env_dict"), f"{name}_V3")
     return tuple(classes if family == "MT" else classes[split])

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from glue_server.agent.port import AgentPort
-from glue_server.agent.time_budget import Purse
+from glue_server.agent.time_budget import TimeBudget
 from glue_server.timeouts import Timeouts
 from reglue.errors import AgentDisconnected, AgentFault, BadReply
 from reglue.messages.agent import Call, Done, Hello, Init, Message, Reply, Turn
@@ -27,7 +27,7 @@ class AgentCalls:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._port = port
-        self._purse = Purse(timeouts)
+        self._purse = TimeBudget(timeouts)
         self._clock = clock
         self._under_way: deque[tuple[Call, float]] = deque()  # and when each was sent
         self._free_since = -math.inf  # when the agent gave its last answer

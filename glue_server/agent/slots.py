@@ -16,7 +16,7 @@ from reglue.messages.environment import Slots
 from reglue.spec import Array, TaskSpec
 
 
-class AgentHalf:
+class SlotAgent:
     """A slot acts from its start to its end; `acts` says which do, (S,).
 
     Slots are named in ascending order: as many as there are, are all of them.

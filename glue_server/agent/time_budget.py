@@ -7,7 +7,7 @@ from reglue.errors import AgentTimeout
 from reglue.messages.agent import Adapt, AdaptBegin, Budget, Call, Init, Phase, Turn
 
 
-class Purse:
+class TimeBudget:
     """An agent's time. What remains is told with every call.
 
     A call may take its step's time and what the bank still holds; what it takes beyond

@@ -19,10 +19,10 @@ from typer import Argument, Exit, Option
 from glue_server.commands.command import FAULTS, console, run_command
 from glue_server.conformance.checks import OF_GRPC_ALONE
 from glue_server.conformance.clients import AwaitedClients, Clients, StartedClients
-from glue_server.conformance.harness import Stage
+from glue_server.conformance.harness import Harness
 from glue_server.conformance.runner import checks_of, run_checks
-from glue_server.conformance.tcp_proxy import Road
-from glue_server.conformance.unix_proxy import LaneRoad
+from glue_server.conformance.tcp_proxy import TcpProxy
+from glue_server.conformance.unix_proxy import UnixProxy
 from glue_server.conformance.verdicts import Verdict
 from reglue.errors import UsageError
 from reglue.version import PROTOCOL_MAJOR, PROTOCOL_MINOR
@@ -91,7 +91,7 @@ def conformance(
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="reglue-conformance-")))
         stages = [
-            Stage(
+            Harness(
                 role,
                 _clients(cmd, folder / f"client-{number}.log", screen),
                 stack.enter_context(
@@ -124,10 +124,10 @@ def _lane(folder: Path, role: str) -> str:
     return str(folder / role)
 
 
-def _road(listen: str, lane_path: str) -> Road:
+def _road(listen: str, lane_path: str) -> TcpProxy:
     """Clients that are started learn where they go: further roads take any port."""
     try:
-        return LaneRoad(lane_path, listen=listen) if lane_path else Road(listen=listen)
+        return UnixProxy(lane_path, listen=listen) if lane_path else TcpProxy(listen=listen)
     except (OSError, ValueError, OverflowError) as error:
         raise UsageError(
             f"got --listen {listen}, wanted host:port that is free: {error}"

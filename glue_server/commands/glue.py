@@ -11,15 +11,15 @@ from typer import Option
 
 from glue_server.commands.command import run_command, say
 from glue_server.commands.options import (
-    GRACE_S,
+    RECONNECT_WINDOW_S,
     Advertise,
     AgentToken,
     Ca,
     EnvironmentToken,
     ExperimentToken,
-    Grace,
     Insecure,
     OpenLane,
+    ReconnectWindow,
     Secret,
     Tls,
     TlsCert,
@@ -32,7 +32,7 @@ from glue_server.peers.run_processes import RunProcesses, host_of, read_ports
 from glue_server.processes.interrupts import uninterrupted
 from glue_server.routines.seeds import check_secret
 from glue_server.rpc import GlueServer
-from glue_server.rpc.gateway_server import FrontServer
+from glue_server.rpc.gateway_server import GatewayServer
 from glue_server.rpc.listener import Listener
 from glue_server.timeouts import Timeouts
 from reglue.errors import UsageError
@@ -43,7 +43,7 @@ _HOW = "How runs are carried out"
 
 def glue(
     listen: Annotated[
-        str, Option(metavar="HOST:PORT", help="where partners dial in; port 0 takes any")
+        str, Option(metavar="HOST:PORT", help="where peers dial in; port 0 takes any")
     ] = "127.0.0.1:4096",
     runs: Annotated[
         int, Option(min=0, help="leave after so many runs (default: serve until Ctrl-C)")
@@ -57,7 +57,7 @@ def glue(
     tls_cert: TlsCert = None,
     tls_key: TlsKey = None,
     ca: Ca = None,
-    grace: Grace = None,
+    reconnect_window: ReconnectWindow = None,
     transport: TransportOption = None,
     open_lane: OpenLane = None,
     secret: Secret = None,
@@ -66,7 +66,7 @@ def glue(
         Option(
             metavar="FIRST-LAST",
             help="a process for each run, so that a crash hurts one run, each at a port of its "
-            "own of these; partners are sent there",
+            "own of these; peers are sent there",
             rich_help_panel=_HOW,
         ),
     ] = None,
@@ -134,7 +134,7 @@ def glue(
     )
     given = (agent_token, environment_token, experiment_token)
     tokens = {role: token for role, token in zip(ROLES, given, strict=True) if token}
-    grace_s = GRACE_S if grace is None else grace
+    reconnect_window_s = RECONNECT_WINDOW_S if reconnect_window is None else reconnect_window
     if run_ports is not None or run_processes:
         if runs:
             raise UsageError("--runs counts runs of this process: leave --run-… away")
@@ -143,13 +143,13 @@ def glue(
             public_host=host_of(advertise or listen),
             ports=None if run_ports is None else read_ports(run_ports),
             tls=secure,
-            grace_s=grace_s,
+            reconnect_window_s=reconnect_window_s,
             transport=transport or "auto",
             open_lane=bool(open_lane),
             timeouts=timeouts,
             secret=secret,
         )
-        front = FrontServer(
+        front = GatewayServer(
             listen,
             tokens=tokens,
             tls=secure,
@@ -169,7 +169,7 @@ def glue(
         tls=secure,
         advertise=advertise or "",
         places=dict.fromkeys(ROLES, _PLACES),
-        grace_s=grace_s,
+        reconnect_window_s=reconnect_window_s,
         transport=transport or "auto",
         open_lane=bool(open_lane),
     )
@@ -183,10 +183,10 @@ def glue(
 
 
 def say_how_to_join(server: Listener) -> None:
-    """Tell what partners need."""
-    say(f"listening at {server.address}; give each partner the join string of its role")
+    """Tell what peers need."""
+    say(f"listening at {server.address}; give each peer the join string of its role")
     for role in ROLES:
-        say(f"  {role:<11}  '{server.invitation(role)}'")
+        say(f"  {role:<11}  '{server.join_string(role)}'")
 
 
 def main(argv: Sequence[str] | None = None) -> None:

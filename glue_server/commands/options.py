@@ -1,4 +1,4 @@
-"""Flags that the commands which listen for partners have in common."""
+"""Flags that the commands which listen for peers have in common."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Advertise: TypeAlias = Annotated[
     str | None,
     Option(
         metavar="HOST:PORT",
-        help="where partners dial, if not where this listens: a proxy's or a router's address",
+        help="where peers dial, if not where this listens: a proxy's or a router's address",
         rich_help_panel=_WHO,
     ),
 ]
@@ -74,15 +74,15 @@ TlsKey: TypeAlias = Annotated[Path | None, Option(help="its key, PEM", rich_help
 Ca: TypeAlias = Annotated[
     Path | None,
     Option(
-        help="the authority that partners are to trust (with --tls-cert), PEM or DER",
+        help="the authority that peers are to trust (with --tls-cert), PEM or DER",
         rich_help_panel=_WHO,
     ),
 ]
-Grace: TypeAlias = Annotated[
+ReconnectWindow: TypeAlias = Annotated[
     float | None,
     Option(
         min=0.0,
-        help="seconds in which a partner whose connection broke may come back (30)",
+        help="seconds in which a peer whose connection broke may come back (30)",
         rich_help_panel=_WHO,
     ),
 ]
@@ -91,7 +91,7 @@ TransportOption: TypeAlias = Annotated[
     Transport | None,
     Option(
         "--transport",
-        help="what partners' sessions are carried by: grpc, unix (a Unix socket, so only partners "
+        help="what peers' sessions are carried by: grpc, unix (a Unix socket, so only peers "
         "of this host), or auto, the socket for those who can open it (auto)",
         rich_help_panel=_WHO,
     ),
@@ -116,7 +116,7 @@ Secret: TypeAlias = Annotated[
     ),
 ]
 
-GRACE_S = 30.0
+RECONNECT_WINDOW_S = 30.0
 
 
 def server_tls(

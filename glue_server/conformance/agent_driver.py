@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from glue_server.conformance.comparing import check_spec
-from glue_server.conformance.driver import Talk
-from glue_server.conformance.reference import AgentTwin
+from glue_server.conformance.driver import Driver
+from glue_server.conformance.reference import AgentReference
 from glue_server.conformance.specs import PLAIN
 from glue_server.conformance.turns import Turns
 from reglue.conformance.spec_text import spec_of_text
@@ -16,11 +16,11 @@ from reglue.messages.agent import Init, Turn
 from reglue.spec import TaskSpec
 
 
-class AgentTalk(Talk):
+class AgentDriver(Driver):
     """Plays turns."""
 
     def __init__(self, port: Any, *, patience_s: float) -> None:
-        super().__init__(port, AgentTwin(), patience_s=patience_s)
+        super().__init__(port, AgentReference(), patience_s=patience_s)
         self.turns = Turns(PLAIN)
 
     def begin(self, spec: TaskSpec) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
-from glue_server.processes.program import AgentProcess
+from glue_server.processes.program import ProgramProcess
 from glue_server.processes.program_environment import agent_environment
 from reglue.errors import UsageError
 
@@ -52,7 +52,7 @@ class StartedClients:
     def start(self, address: str, token: str) -> Client:
         """Raises UsageError if it cannot be started."""
         return _Started(
-            AgentProcess(
+            ProgramProcess(
                 self._command,
                 environment={
                     **agent_environment(),
@@ -68,7 +68,7 @@ class StartedClients:
 class _Started:
     is_watched = True
 
-    def __init__(self, process: AgentProcess) -> None:
+    def __init__(self, process: ProgramProcess) -> None:
         self._process = process
 
     def exit_code(self) -> int | None:

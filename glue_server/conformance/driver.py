@@ -8,16 +8,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from glue_server.conformance.comparing import check_reply, check_same
-from glue_server.conformance.reference import Twin
+from glue_server.conformance.reference import Reference
 from reglue.errors import AgentFault, EnvironmentFault, NotConforming
 from reglue.messages.agent import Budget, Message
 from reglue.spec import TaskSpec
 
 
-class Talk:
+class Driver:
     """Calls a client as the glue does, several calls under way if need be."""
 
-    def __init__(self, port: Any, twin: Twin, *, patience_s: float) -> None:
+    def __init__(self, port: Any, twin: Reference, *, patience_s: float) -> None:
         self.port = port
         self._twin = twin
         self._patience_s = patience_s

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from glue_server.conformance.driver import Talk
+from glue_server.conformance.driver import Driver
 from glue_server.conformance.plays import Plays
-from glue_server.conformance.reference import EnvironmentTwin
+from glue_server.conformance.reference import EnvironmentReference
 from glue_server.conformance.specs import PLAIN
 from reglue.conformance.spec_text import spec_text
 from reglue.messages.agent import Done, Message
@@ -32,11 +32,11 @@ class Kept:
     twin: bytes
 
 
-class EnvironmentTalk(Talk):
+class EnvironmentDriver(Driver):
     """Plays Plays."""
 
     def __init__(self, port: Any, *, patience_s: float) -> None:
-        super().__init__(port, EnvironmentTwin(), patience_s=patience_s)
+        super().__init__(port, EnvironmentReference(), patience_s=patience_s)
         self.plays = Plays(PLAIN, {})
 
     def begin(self, spec: TaskSpec) -> None:

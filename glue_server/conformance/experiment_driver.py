@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from glue_server.conformance.comparing import check_same
-from glue_server.conformance.driver import Talk
+from glue_server.conformance.driver import Driver
 from glue_server.conformance.fault_injection import overheard
 from glue_server.conformance.instructions import HalfStep, Instruction, Pause, instruction_text
-from glue_server.conformance.reference import GlueTwin
+from glue_server.conformance.reference import GlueReference
 from glue_server.conformance.reports import check_call, check_parts, check_report, short
 from glue_server.conformance.specs import PLAIN
 from glue_server.conformance.visit import Visit
@@ -37,11 +37,11 @@ _DID = "did "
 _TRAJECTORY = ("observations", "actions", "rewards", "end")
 
 
-class ExperimentTalk(Talk):
+class ExperimentDriver(Driver):
     """Gives instructions, answers the calls that they lead to, and reads what was seen."""
 
     def __init__(self, port: Any, *, patience_s: float) -> None:
-        super().__init__(port, GlueTwin(), patience_s=patience_s)
+        super().__init__(port, GlueReference(), patience_s=patience_s)
         self.spec = PLAIN
         self._is_asked = False  # the program waits for its next instruction
         self._live: set[int] = set()

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from glue_server.conformance.tcp_proxy import Road
-from glue_server.conformance.unix_proxy import LaneRoad
+from glue_server.conformance.tcp_proxy import TcpProxy
+from glue_server.conformance.unix_proxy import UnixProxy
 from glue_server.rpc import GlueServer
 from glue_server.rpc.denied import Denied
 from reglue.net.grpc_settings import grpc
@@ -62,7 +62,7 @@ def overheard(port: Any) -> Iterator[list[Any]]:
 
 
 @contextmanager
-def losing_answer(port: Any, road: Road) -> Iterator[None]:
+def losing_answer(port: Any, road: TcpProxy) -> Iterator[None]:
     """The first answer that arrives within gets lost: the road is cut behind it."""
     arrived = port.arrived
     lost: list[Any] = []
@@ -103,7 +103,7 @@ def send_on(server: GlueServer, address: str) -> None:
         places.terms = replace(places.terms, address=address, lane_path="")
 
 
-def lead_over(server: GlueServer, road: LaneRoad, role: str) -> None:
+def lead_over(server: GlueServer, road: UnixProxy, role: str) -> None:
     """Tickets of that role name the lane beside `road`, which leads to the server's own."""
     places = server._lobby._places[role]
     road.lane_target = places.terms.lane_path

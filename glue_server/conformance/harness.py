@@ -6,37 +6,37 @@ import secrets
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from glue_server.conformance.agent_driver import AgentTalk
+from glue_server.conformance.agent_driver import AgentDriver
 from glue_server.conformance.clients import Clients
-from glue_server.conformance.driver import Talk
-from glue_server.conformance.environment_driver import EnvironmentTalk
-from glue_server.conformance.experiment_driver import ExperimentTalk
+from glue_server.conformance.driver import Driver
+from glue_server.conformance.environment_driver import EnvironmentDriver
+from glue_server.conformance.experiment_driver import ExperimentDriver
 from glue_server.conformance.fault_injection import lead_over
-from glue_server.conformance.tcp_proxy import Road
-from glue_server.conformance.unix_proxy import LaneRoad
+from glue_server.conformance.tcp_proxy import TcpProxy
+from glue_server.conformance.unix_proxy import UnixProxy
 from glue_server.conformance.visit import Visit
 from glue_server.rpc import GlueServer
-from reglue.net.join_string import Invitation
+from reglue.net.join_string import JoinString
 
 if TYPE_CHECKING:
     from glue_server.rpc.tls import ServerTls
 
-TALKS: Mapping[str, Callable[..., Talk]] = {
-    "agent": AgentTalk,
-    "environment": EnvironmentTalk,
-    "experiment": ExperimentTalk,
+TALKS: Mapping[str, Callable[..., Driver]] = {
+    "agent": AgentDriver,
+    "environment": EnvironmentDriver,
+    "experiment": ExperimentDriver,
 }
 """By role."""
 
 
-class Stage:
+class Harness:
     """One client at a time; it stays for the next check if it is well."""
 
     def __init__(
         self,
         role: str,
         clients: Clients,
-        road: Road,
+        road: TcpProxy,
         *,
         token: str | None = None,
         patience_s: float = 30.0,
@@ -53,7 +53,7 @@ class Stage:
         self._clients = clients
         self._servers: list[GlueServer] = []
         self._visit: Visit | None = None
-        self._talk: Talk | None = None
+        self._talk: Driver | None = None
 
     def talk(self) -> Any:
         """With the client that is here, or a new one: a Talk of the role's kind."""
@@ -61,10 +61,12 @@ class Stage:
             self.fresh()
         return self._talk
 
-    def fresh(self, *, grace_s: float | None = None, tls: ServerTls | None = None) -> Visit:
+    def fresh(
+        self, *, reconnect_window_s: float | None = None, tls: ServerTls | None = None
+    ) -> Visit:
         """A new client, seated."""
         visit = self.invite(tls=tls)
-        self.receive(self.serve(grace_s=grace_s, tls=tls))
+        self.receive(self.serve(reconnect_window_s=reconnect_window_s, tls=tls))
         return visit
 
     def visit(self) -> Visit:
@@ -81,24 +83,28 @@ class Stage:
         self.road.target = ""
         address = self.road.address
         if tls is not None:
-            address = str(Invitation(address, self.token, tls.authority, tls.name))
+            address = str(JoinString(address, self.token, tls.authority, tls.name))
         client = self._clients.start(address, self.token)
         self._visit = Visit(client, role=self.role, patience_s=self.patience_s)
         if self._is_aborted:  # now, or while the client was started
             client.close()
         return self._visit
 
-    def serve(self, *, grace_s: float | None = None, tls: ServerTls | None = None) -> GlueServer:
+    def serve(
+        self, *, reconnect_window_s: float | None = None, tls: ServerTls | None = None
+    ) -> GlueServer:
         """A glue at the end of the road."""
         server = GlueServer(
             token=self.token,
             tls=tls,
             places={self.role: 1},
-            grace_s=self.patience_s if grace_s is None else grace_s,
-            transport="unix" if isinstance(self.road, LaneRoad) else "grpc",
+            reconnect_window_s=self.patience_s
+            if reconnect_window_s is None
+            else reconnect_window_s,
+            transport="unix" if isinstance(self.road, UnixProxy) else "grpc",
         )
         self._servers.append(server)
-        if isinstance(self.road, LaneRoad):
+        if isinstance(self.road, UnixProxy):
             lead_over(server, self.road, self.role)
         self.road.target = server.address
         return server

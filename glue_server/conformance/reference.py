@@ -19,14 +19,14 @@ TOLD_TO_FAIL = "told to fail"
 """Words of the failures that the kit asks for."""
 
 
-class Twin(Protocol):
+class Reference(Protocol):
     """Is called what the client is called."""
 
     def answer(self, call: Any, budget: Budget) -> Any:
         """The reply that is wanted."""
 
 
-class AgentTwin:
+class AgentReference:
     """Of an agent."""
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class AgentTwin:
         return play(self._agent, call)
 
 
-class EnvironmentTwin:
+class EnvironmentReference:
     """Of an environment."""
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class EnvironmentTwin:
         return reply
 
 
-class GlueTwin:
+class GlueReference:
     """Of the glue itself: carries routines out over both programs."""
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from queue import SimpleQueue
 
 from glue_server.conformance.checks import CHECKS
-from glue_server.conformance.harness import Stage
+from glue_server.conformance.harness import Harness
 from glue_server.conformance.verdicts import Check, Verdict
 from reglue.errors import ReglueError, UsageError
 
@@ -29,13 +29,13 @@ def checks_of(role: str, only: str = "*") -> list[Check]:
 
 
 def run_checks(
-    checks: Sequence[Check], stages: Sequence[Stage], tell: Callable[[Verdict], None]
+    checks: Sequence[Check], stages: Sequence[Harness], tell: Callable[[Verdict], None]
 ) -> list[Verdict]:
     """What became of each; `tell` hears of them in their order, as they are known.
 
     Raises UsageError if no client can be started.
     """
-    idle: SimpleQueue[Stage] = SimpleQueue()
+    idle: SimpleQueue[Harness] = SimpleQueue()
     for stage in stages:
         idle.put(stage)
     verdicts = []
@@ -58,7 +58,7 @@ def run_checks(
     return verdicts
 
 
-def _run(check: Check, idle: SimpleQueue[Stage]) -> Verdict:
+def _run(check: Check, idle: SimpleQueue[Harness]) -> Verdict:
     """On a stage that is free."""
     stage = idle.get()
     began = time.monotonic()
@@ -69,7 +69,7 @@ def _run(check: Check, idle: SimpleQueue[Stage]) -> Verdict:
     return Verdict(check.name, check.wanted, not detail, detail, time.monotonic() - began)
 
 
-def _failure(check: Check, stage: Stage) -> str:
+def _failure(check: Check, stage: Harness) -> str:
     """What went wrong, and the end of what the client printed if it has left; or nothing."""
     try:
         check.run(stage)

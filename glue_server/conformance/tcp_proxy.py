@@ -1,4 +1,4 @@
-"""A road between a partner and the glue that can be cut."""
+"""A road between a peer and the glue that can be cut."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Self
 
 
-class Road:
+class TcpProxy:
     """Passes bytes on to `target`, `host:port` or a Unix socket's path; a context manager
     that closes it.
 

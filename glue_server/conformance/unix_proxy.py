@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from glue_server.conformance.tcp_proxy import Road
+from glue_server.conformance.tcp_proxy import TcpProxy
 
 
-class LaneRoad(Road):
+class UnixProxy(TcpProxy):
     """Leads to a glue's port, and from the Unix socket `path` to its own.
 
     `turned_away`, `target` and `cut` are of both: without a target neither leads anywhere.
@@ -33,10 +33,10 @@ class LaneRoad(Road):
         super().close()
 
 
-class _Lane(Road):
+class _Lane(TcpProxy):
     """The Unix socket, which leads where its road leads."""
 
-    def __init__(self, road: LaneRoad, path: str) -> None:
+    def __init__(self, road: UnixProxy, path: str) -> None:
         self._road = road
         super().__init__("", path)
 

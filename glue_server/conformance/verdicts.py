@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from glue_server.conformance.harness import Stage
+    from glue_server.conformance.harness import Harness
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,7 @@ class Check:
 
     name: str  # group.what
     wanted: str  # a sentence
-    run: Callable[[Stage], None]  # raises ReglueError where the client does not do it
+    run: Callable[[Harness], None]  # raises ReglueError where the client does not do it
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Verdict:
     duration_s: float
 
 
-def group(name: str, *functions: Callable[[Stage], None]) -> tuple[Check, ...]:
+def group(name: str, *functions: Callable[[Harness], None]) -> tuple[Check, ...]:
     """Checks named after their functions; the first lines of docstrings say what is wanted."""
     return tuple(
         Check(

@@ -11,7 +11,7 @@ from env_adapters import Cell
 from reglue.messages.environment import Play
 
 
-class History:
+class ReplayLog:
     """The Plays since the oldest live episode began."""
 
     def __init__(self) -> None:

@@ -40,7 +40,7 @@ class _Place:
         return self.start + -(-size // _ALIGNMENT) * _ALIGNMENT
 
 
-class Board:
+class SharedArrays:
     """The memory behind a file descriptor, as arrays."""
 
     def __init__(self, spec: TaskSpec, descriptor: int) -> None:

@@ -13,7 +13,7 @@ import sys
 import traceback
 
 from env_adapters import SuiteName
-from glue_server.environment.shared_memory import Board
+from glue_server.environment.shared_memory import SharedArrays
 from glue_server.processes.children import die_with, leave_after
 from glue_server.processes.frames import read_frame, read_play, write_frame
 from reglue.collecting import starting
@@ -45,7 +45,7 @@ def main() -> None:
     _leave(environment)
 
 
-def serve(channel: socket.socket, environment: Environment, board: Board) -> None:
+def serve(channel: socket.socket, environment: Environment, board: SharedArrays) -> None:
     """Answer Plays, frame by frame. Raises EOFError or OSError when the pool is gone."""
     while True:
         play = read_play(channel, board)
@@ -61,13 +61,13 @@ def _build(suite: SuiteName, slots: int) -> Worlds:
     return environment
 
 
-def _board(channel: socket.socket, environment: Environment) -> Board:
+def _board(channel: socket.socket, environment: Environment) -> SharedArrays:
     """The pool's board, which it sends when it has the spec."""
     _, descriptors, _, _ = socket.recv_fds(channel, 1, 1)
     if not descriptors:
         raise EOFError("the other end closed")
     try:
-        return Board(environment.spec, descriptors[0])
+        return SharedArrays(environment.spec, descriptors[0])
     finally:
         os.close(descriptors[0])
 

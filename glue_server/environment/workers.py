@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from env_adapters import SuiteName
-from glue_server.environment.replay_log import History
-from glue_server.environment.shared_memory import Board, new_memory
+from glue_server.environment.replay_log import ReplayLog
+from glue_server.environment.shared_memory import SharedArrays, new_memory
 from glue_server.environment.worker_process import WorkerProcess
 from glue_server.processes.children import end_all
 from glue_server.processes.interrupts import hurried
@@ -69,7 +69,7 @@ class WorkerPool:
         self._slots = slots
         self._log_file = log_file
         self._timeout_s, self._start_s = timeout_s, start_s
-        self._history = History()
+        self._history = ReplayLog()
         self._under_way: deque[_UnderWay] = deque()
         self._workers: list[WorkerProcess] = []
         self._memory = new_memory()
@@ -78,7 +78,7 @@ class WorkerPool:
                 self._workers.append(self._started())
             specs = [self._built(place) for place in range(len(self._workers))]  # all must be up
             self.spec = specs[0]
-            self._board = Board(self.spec, self._memory)
+            self._board = SharedArrays(self.spec, self._memory)
             for worker in self._workers:
                 with contextlib.suppress(OSError):  # dead already: who asks it finds out
                     worker.share(self._memory)

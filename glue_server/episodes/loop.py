@@ -23,7 +23,7 @@ from glue_server.agent.turn_rows import ends_and_steps
 from glue_server.agent.turns import Rows, no_rows, turn_of
 from glue_server.environment.pool import Pool
 from glue_server.episodes.order import Order, Outcome
-from glue_server.episodes.recording import InPlay
+from glue_server.episodes.recording import EpisodeRecording
 from reglue.errors import AgentFault, BadReply, EnvironmentFault
 from reglue.messages.agent import Actions, Phase, Reply
 from reglue.messages.environment import Play, Played, Slots
@@ -86,7 +86,7 @@ class EpisodeLoop:
         self._spent = spent
         self._clock = clock
         self._checks = ActionChecks(pool.spec)
-        self._in_play = InPlay(pool.spec)
+        self._in_play = EpisodeRecording(pool.spec)
         self._none = no_rows(pool.spec)
         self._has_failed = False  # an episode could not begin: its slot is asked again
         self._groups = [_Group(slots) for slots in self._divided()]

@@ -14,7 +14,7 @@ _NO_LIMIT = np.iinfo(np.int64).max
 _FIRST_CAPACITY = 64  # steps; doubled when an episode is longer
 
 
-class InPlay:
+class EpisodeRecording:
     """One row a slot, so that a turn costs the same for many slots as for one."""
 
     def __init__(self, spec: TaskSpec) -> None:

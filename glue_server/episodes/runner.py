@@ -25,7 +25,7 @@ from reglue.messages.agent import (
 from reglue.spec import TaskSpec
 
 
-class SlotGlue:
+class EpisodeRunner:
     """One agent, one pool. Every call waits for its answer.
 
     All raise AgentFault (or AgentTimeout, AgentDisconnected) when the agent is

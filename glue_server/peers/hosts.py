@@ -1,4 +1,4 @@
-"""Brings partners to the glue: an object here, a program we start, or one that dials in.
+"""Brings peers to the glue: an object here, a program we start, or one that dials in.
 
 grpc is loaded when the first door is opened.
 """
@@ -18,12 +18,12 @@ from typing import Any, Protocol
 from glue_server.agent.port import AgentPort, LocalPort
 from glue_server.environment.port import EnvironmentPort
 from glue_server.processes.interrupts import hurried
-from glue_server.processes.program import AgentProcess
+from glue_server.processes.program import ProgramProcess
 from glue_server.processes.program_environment import agent_environment
 from glue_server.processes.sandbox import Launch, SandboxName, choose_sandbox
 from reglue.agents.metaworld import wrap
 from reglue.errors import AgentDisconnected, AgentFault, EnvironmentFault, ReglueError, UsageError
-from reglue.net.join_string import Invitation
+from reglue.net.join_string import JoinString
 from reglue.net.transport import Transport
 from reglue.tools.loading import agent_name
 
@@ -32,7 +32,7 @@ _LEAVE_S = 2.0  # how long a program may take to leave, whose connection is gone
 _POLL_S = 0.2  # how often a program that has not joined is looked at
 
 
-class AgentHost(Protocol):
+class AgentPeer(Protocol):
     """Where a run's agent comes from; a run closes it at its end."""
 
     @property
@@ -53,13 +53,13 @@ class AgentHost(Protocol):
         """Tell the agent why it is over, let it go, and release what it took."""
 
 
-class Entrance(Protocol):
-    """Where partners dial in: a server, or a room of one."""
+class PeerSource(Protocol):
+    """Where peers dial in: a server, or a room of one."""
 
-    def invitation(self, role: str) -> Invitation:
-        """What partners of that role are told."""
+    def join_string(self, role: str) -> JoinString:
+        """What peers of that role are told."""
 
-    def local_invitation(self, role: str) -> Invitation:
+    def local_join_string(self, role: str) -> JoinString:
         """What programs on this machine are told."""
 
     @property
@@ -67,16 +67,16 @@ class Entrance(Protocol):
         """The folder of the Unix sockets that programs on this machine may come by."""
 
     def next(self, role: str, timeout_s: float) -> Any | None:
-        """The next partner of `role` that has joined; None if none has in time."""
+        """The next peer of `role` that has joined; None if none has in time."""
 
     def release(self, port: object) -> None:
-        """A partner has left for good: another may take its place."""
+        """A peer has left for good: another may take its place."""
 
     def close(self) -> None:
         """Let nobody in any more."""
 
 
-class ObjectHost:
+class ObjectPeer:
     """An agent object in this process."""
 
     renews = False
@@ -99,8 +99,8 @@ class ObjectHost:
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
-    """Where a partner dials in."""
+class ListenOptions:
+    """Where a peer dials in."""
 
     listen: str = "127.0.0.1:0"
     token: str | None = None  # what it must show; None makes one
@@ -140,42 +140,42 @@ def as_arguments(values: Mapping[str, Any]) -> dict[str, str]:
         raise UsageError(f"an argument of a program must be JSON: {error}") from error
 
 
-def how_to_join(role: str, invitation: Invitation) -> str:
-    """The command that brings a partner to a glue of ours."""
-    where = f"--address {invitation.address}"
-    if invitation.token:
-        where += f" --token {shlex.quote(invitation.token)}"
-    if invitation.authority:
-        where = f"--address '{invitation}'"
+def how_to_join(role: str, join_string: JoinString) -> str:
+    """The command that brings a peer to a glue of ours."""
+    where = f"--address {join_string.address}"
+    if join_string.token:
+        where += f" --token {shlex.quote(join_string.token)}"
+    if join_string.authority:
+        where = f"--address '{join_string}'"
     return f"reglue join my_{role}.py:My{role.title()} {where}"
 
 
 class _Served:
-    """A partner of one role that dials in: a program of ours, or anybody with the token."""
+    """A peer of one role that dials in: a program of ours, or anybody with the token."""
 
     role: str
-    lost: type[ReglueError]  # what it is if the partner never comes
+    lost: type[ReglueError]  # what it is if the peer never comes
 
     def __init__(
         self,
-        door: Door,
+        door: ListenOptions,
         program: Program | None = None,
         announce: Callable[[str], None] | None = None,
         *,
-        server: Entrance | None = None,
+        server: PeerSource | None = None,
     ) -> None:
         """Listen, and start the program if there is one. Raises UsageError.
 
-        With a `server`, partners come in there; it stays open when this closes.
+        With a `server`, peers come in there; it stays open when this closes.
         """
         from glue_server.rpc import GlueServer
 
         self._timeout_s = door.timeout_s
         self._program = program
-        self._process: AgentProcess | None = None
+        self._process: ProgramProcess | None = None
         self._port: Any = None
         self._closes = server is None
-        self._server: Entrance = server or GlueServer(
+        self._server: PeerSource = server or GlueServer(
             door.listen, token=door.token, places={self.role: 1}, transport=door.transport
         )
         self.isolation = "remote"
@@ -186,7 +186,7 @@ class _Served:
             elif announce and not self._has_come():
                 words = f"waiting up to {self._timeout_s:g} s for an {self.role}"
                 if not door.invited:
-                    how = how_to_join(self.role, self._server.invitation(self.role))
+                    how = how_to_join(self.role, self._server.join_string(self.role))
                     words += f"; in another terminal:\n  {how}"
                 announce(words)
         except BaseException:
@@ -212,10 +212,10 @@ class _Served:
         if not self._closes:
             self._make_room(reason)
 
-    def _started(self, program: Program, say: Callable[[str], None]) -> AgentProcess:
+    def _started(self, program: Program, say: Callable[[str], None]) -> ProgramProcess:
         launch = Launch(
             program.command,
-            {**program.environment, **_where(self._server.local_invitation(self.role))},
+            {**program.environment, **_where(self._server.local_join_string(self.role))},
             program.folder,
             hidden=program.hidden,
             readable=program.readable,
@@ -224,7 +224,7 @@ class _Served:
         sandbox = choose_sandbox(program.sandbox, launch, say, image=program.image)
         self.isolation = sandbox.isolation
         enclosed = self._enclosing.enter_context(sandbox.enclosed(launch))
-        return AgentProcess(
+        return ProgramProcess(
             enclosed.command,
             environment=enclosed.environment,
             log_file=program.log_file,
@@ -232,7 +232,7 @@ class _Served:
         )
 
     def _wait(self) -> Any:
-        """The partner's port. Raises `lost` if it leaves first or never comes."""
+        """The peer's port. Raises `lost` if it leaves first or never comes."""
         deadline = time.monotonic() + self._timeout_s
         while self._port is None:
             if self._has_come(_POLL_S):
@@ -249,7 +249,7 @@ class _Served:
         return self._port
 
     def _has_come(self, timeout_s: float = 0.0) -> bool:
-        """Look for the partner; who came and has left again makes room for another."""
+        """Look for the peer; who came and has left again makes room for another."""
         self._port = self._server.next(self.role, timeout_s)
         if self._port is not None and self._process is None and self._port.is_gone:
             self._server.release(self._port)
@@ -273,12 +273,12 @@ class _Served:
             "named, and writes to its home alone; --sandbox none lifts that, for code you trust)"
         )
 
-    def _is_wrong_usage(self, process: AgentProcess) -> bool:
+    def _is_wrong_usage(self, process: ProgramProcess) -> bool:
         is_ours = self._program is not None and self._program.is_ours
         return is_ours and process.exit_code == _WRONG_USAGE
 
 
-class ServedHost(_Served):
+class ServedAgent(_Served):
     """An agent that dials in."""
 
     role = "agent"
@@ -322,7 +322,7 @@ def _to_nobody(words: str) -> None:
     """Nobody listens."""
 
 
-def _where(invitation: Invitation) -> dict[str, str]:
+def _where(join_string: JoinString) -> dict[str, str]:
     """Tells a program where to come."""
-    where = str(invitation) if invitation.authority else invitation.address
-    return {"REGLUE_ADDRESS": where, "REGLUE_TOKEN": invitation.token}
+    where = str(join_string) if join_string.authority else join_string.address
+    return {"REGLUE_ADDRESS": where, "REGLUE_TOKEN": join_string.token}

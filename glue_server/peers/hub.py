@@ -48,17 +48,17 @@ class ExperimentPort(Protocol):
 
 
 class Server(Protocol):
-    """Where partners arrive."""
+    """Where peers arrive."""
 
     def next(self, role: str, timeout_s: float) -> Any | None:
-        """A partner that has just come; None if none has in time."""
+        """A peer that has just come; None if none has in time."""
 
     def release(self, port: object) -> None:
-        """A partner has left for good: another may take its place."""
+        """A peer has left for good: another may take its place."""
 
 
 class Hub:
-    """Matches partners in the order in which they come; every three make a run of their own."""
+    """Matches peers in the order in which they come; every three make a run of their own."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class Hub:
         self._closing = threading.Event()
 
     def serve(self, *, runs: int = 0) -> None:
-        """Join partners until `close`, or until that many runs are over (0: no limit)."""
+        """Join peers until `close`, or until that many runs are over (0: no limit)."""
         self._announce(self._wanted())
         begun = 0
         while not self._closing.is_set() and not (runs and begun >= runs):
@@ -93,8 +93,8 @@ class Hub:
     def close(self) -> None:
         """Let everybody go. A routine that is under way may end soon; else it is cut off."""
         self._closing.set()  # which runs see, also one that begins just now
-        for partners in self._waiting.values():
-            for port in list(partners):
+        for peers in self._waiting.values():
+            for port in list(peers):
                 port.close(_CLOSED)
         _join(self._runs, hurried(_ROUTINE_S))
         for run in self._runs:
@@ -104,13 +104,13 @@ class Hub:
     def _watch(self) -> bool:
         """Take in who comes and forget who has gone; whether anything changed."""
         changed = False
-        for role, partners in self._waiting.items():
+        for role, peers in self._waiting.items():
             if (port := self._server.next(role, _POLL_S)) is not None:
-                partners.append(port)
+                peers.append(port)
                 changed = True
-            for port in [port for port in partners if port.is_gone]:
-                partners.remove(port)
-                port.close("the partner has left")  # its stream may still be up
+            for port in [port for port in peers if port.is_gone]:
+                peers.remove(port)
+                port.close("the peer has left")  # its stream may still be up
                 self._server.release(port)
                 changed = True
         self._runs = [run for run in self._runs if run.is_alive()]
@@ -133,10 +133,8 @@ class Hub:
         self._announce(f"run {number} is over: {why}")
 
     def _wanted(self) -> str:
-        here = [
-            f"{role} {_name(port)}" for role, partners in self._waiting.items() for port in partners
-        ]
-        missing = [role for role, partners in self._waiting.items() if not partners]
+        here = [f"{role} {_name(port)}" for role, peers in self._waiting.items() for port in peers]
+        missing = [role for role, peers in self._waiting.items() if not peers]
         words = f"waiting for {_listed(missing)}" if missing else "all are here"
         return f"{words}; here: {', '.join(here)}" if here else words
 
@@ -163,7 +161,7 @@ class _Run(threading.Thread):
         self._closing = closing
 
     def run(self) -> None:
-        """Carry out what the program asks until it leaves or a partner is lost."""
+        """Carry out what the program asks until it leaves or a peer is lost."""
         why = "our own failure"
         try:
             why = self._serve(
@@ -175,7 +173,7 @@ class _Run(threading.Thread):
             self._leave(self._number, self._ports, why)
 
     def cut(self) -> None:
-        """Let its partners go, whatever they are asked; nobody is waited for any more."""
+        """Let its peers go, whatever they are asked; nobody is waited for any more."""
         for port in self._ports.values():
             port.close(_CLOSED)
             port.give_up()

@@ -41,8 +41,8 @@ class RunSettings:
 
     number: int
     listen: str
-    token: str  # the front's, which has checked the partner's own
-    grace_s: float
+    token: str  # the front's, which has checked the peer's own
+    reconnect_window_s: float
     transport: Transport
     open_lane: bool
     timeouts: Mapping[str, Any]
@@ -69,7 +69,7 @@ def _serve(channel: socket.socket, settings: RunSettings) -> None:
             token=dict.fromkeys(ROLES, settings.token),
             tls=_tls(settings.tls),
             places=dict.fromkeys(ROLES, 1),
-            grace_s=settings.grace_s,
+            reconnect_window_s=settings.reconnect_window_s,
             transport=settings.transport,
             open_lane=settings.open_lane,
         )
@@ -77,7 +77,7 @@ def _serve(channel: socket.socket, settings: RunSettings) -> None:
         write_frame(channel, {"refused": str(error)})
         return
     with server:
-        write_frame(channel, {"invitation": str(server.local_invitation("agent"))})
+        write_frame(channel, {"invitation": str(server.local_join_string("agent"))})
         hub = Hub(
             server,
             timeouts=Timeouts(**settings.timeouts),
@@ -101,7 +101,7 @@ def _watch(channel: socket.socket, hub: Hub) -> None:
     """Close the hub when the front is gone."""
     with contextlib.suppress(OSError):
         channel.recv(1)
-    threading.Timer(_CLOSE_S, os._exit, (1,)).start()  # whatever a partner is busy with
+    threading.Timer(_CLOSE_S, os._exit, (1,)).start()  # whatever a peer is busy with
     hub.close()
 
 

@@ -19,7 +19,7 @@ from glue_server.processes.children import end_all, parent_to_die_with
 from glue_server.processes.frames import read_frame, write_frame
 from glue_server.timeouts import Timeouts
 from reglue.errors import UsageError
-from reglue.net.join_string import Invitation, invitation, split_address
+from reglue.net.join_string import JoinString, join_string, split_address
 from reglue.net.transport import Transport
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ _MOST = 16  # runs at a time, where no ports bound them
 class RunProcesses:
     """Makes a run's process when it is called.
 
-    With `ports` runs listen there, at `host`, and partners are sent to `public_host`;
-    without, they listen at loopback, and partners reach them through the front.
+    With `ports` runs listen there, at `host`, and peers are sent to `public_host`;
+    without, they listen at loopback, and peers reach them through the front.
     """
 
     def __init__(  # noqa: PLR0913 - all that a run is told
@@ -44,7 +44,7 @@ class RunProcesses:
         public_host: str,
         ports: Sequence[int] | None,
         tls: ServerTls | None,
-        grace_s: float,
+        reconnect_window_s: float,
         transport: Transport = "auto",
         open_lane: bool = False,
         timeouts: Timeouts,
@@ -54,7 +54,7 @@ class RunProcesses:
         self._host, self._public_host = host, public_host
         self._ports = ports
         self._tls = tls
-        self._grace_s = grace_s
+        self._reconnect_window_s = reconnect_window_s
         self._transport, self._open_lane = transport, open_lane
         self._timeouts = timeouts
         self._secret = secret
@@ -99,7 +99,7 @@ class RunProcesses:
             number=self._begun,
             listen=listen,
             token=secrets.token_hex(24),  # between the front and the run
-            grace_s=self._grace_s,
+            reconnect_window_s=self._reconnect_window_s,
             transport=self._transport,
             open_lane=self._open_lane,
             timeouts=asdict(self._timeouts),
@@ -111,7 +111,7 @@ class RunProcesses:
 class RunningProcess:
     """Our end of a run's process, which is started at once, by a thread that stays."""
 
-    invitation: Invitation
+    join_string: JoinString
     public_address: str
 
     def __init__(self, settings: RunSettings) -> None:
@@ -142,8 +142,8 @@ class RunningProcess:
         if "refused" in told:
             self._give_up()
             raise UsageError(told["refused"])
-        self.invitation = invitation(told["invitation"])
-        port = self.invitation.address.rpartition(":")[2]
+        self.join_string = join_string(told["invitation"])
+        port = self.join_string.address.rpartition(":")[2]
         self.public_address = f"{public_host}:{port}" if public_host else ""
 
     @property

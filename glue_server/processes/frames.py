@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from env_adapters import Cell
-from glue_server.environment.shared_memory import Board
+from glue_server.environment.shared_memory import SharedArrays
 from reglue.messages.agent import Phase
 from reglue.messages.environment import Play
 
@@ -46,7 +46,7 @@ def write_play(channel: socket.socket, play: Play) -> None:
     write_frame(channel, {"starts": starts} if starts else {}, play.slots.tobytes())
 
 
-def read_play(channel: socket.socket, board: Board) -> Play:
+def read_play(channel: socket.socket, board: SharedArrays) -> Play:
     """Wait for what is to be played. Raises EOFError or OSError if the pool is gone."""
     head, body = read_frame(channel)
     slots = np.frombuffer(body, np.uint32)

@@ -9,13 +9,13 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from glue_server.processes.program_log import AgentLog
+from glue_server.processes.program_log import ProgramLog
 from reglue.errors import UsageError
 
 _KILL_S = 5.0  # how long the kernel may take to end what was killed
 
 
-class AgentProcess:
+class ProgramProcess:
     """A program running in `folder` with that environment and no other.
 
     What it prints goes to `log_file`, through a pipe and up to a limit. Raises UsageError
@@ -31,7 +31,7 @@ class AgentProcess:
         folder: str,
     ) -> None:
         try:
-            self._log = AgentLog(log_file)
+            self._log = ProgramLog(log_file)
         except OSError as error:
             raise UsageError(f"the agent's log cannot be written: {error}") from error
         try:

@@ -16,7 +16,7 @@ _PIPE_BYTES = 2**20  # at most in a pipe, so that one read empties it (pipe-max-
 _TAIL_BYTES = 8000  # kept at hand, to be told
 
 
-class AgentLog:
+class ProgramLog:
     """Copies into `file` what comes through `writer`, which is handed to a program.
 
     A program has no descriptor of the file, as that would lead it to the run's folder.

@@ -18,12 +18,12 @@ import numpy.random  # noqa: F401
 from env_adapters.suites import suite_name
 from glue_server.environment.port import EnvironmentPort, LocalEnvironmentPort
 from glue_server.peers.hosts import (
-    AgentHost,
-    Door,
-    ObjectHost,
+    AgentPeer,
+    ListenOptions,
+    ObjectPeer,
     Program,
+    ServedAgent,
     ServedEnvironment,
-    ServedHost,
     as_arguments,
     join_command,
 )
@@ -56,14 +56,14 @@ class Glue(Routines):
     `token` may come in. The `…_args` are keywords for what is named. `secret` keys the seeds
     of episodes and of agents, which else follow from `seed`: give one (16 characters or more)
     to agents of others. Under a secret the agent's seeds are each glue's own.
-    Partners of this host come over a Unix socket; see GlueServer for `transport`.
+    Peers of this host come over a Unix socket; see GlueServer for `transport`.
 
     Entering raises UsageError for what cannot be had and AgentFault or EnvironmentFault
     for who does not come. What a started agent prints goes to the file `agent_log`, if
     one is given; the last of it stands in its fault.
     """
 
-    def __init__(  # noqa: PLR0913 - all that a program may say of its partners
+    def __init__(  # noqa: PLR0913 - all that a program may say of its peers
         self,
         *,
         environment: object,
@@ -97,7 +97,7 @@ class Glue(Routines):
         self._announce = announce or _to_stderr
         self._closing = ExitStack()
         self._farewell = "the program is over, thank you"
-        self._host: AgentHost | None = None
+        self._host: AgentPeer | None = None
         self._machine: Machine | None = None
 
     def __enter__(self) -> Self:
@@ -145,18 +145,18 @@ class Glue(Routines):
             environment, host.port(), timeouts=self._timeouts, secret=self._secret
         )
 
-    def _make_host(self) -> AgentHost:
+    def _make_host(self) -> AgentPeer:
         if not isinstance(self._agent, str):
             _check_no_args("agent", self._agent_args)
-            return ObjectHost(self._agent)
+            return ObjectPeer(self._agent)
         if is_address(self._agent):
             _check_no_args("agent", self._agent_args)
-            return ServedHost(self._door(self._agent), announce=self._announce)
+            return ServedAgent(self._door(self._agent), announce=self._announce)
         folder = self._closing.enter_context(tempfile.TemporaryDirectory(prefix="reglue-"))
         log_file = Path(folder, _LOG) if self._agent_log is None else Path(self._agent_log)
         command = join_command(self._agent, as_arguments(self._agent_args))
         program = Program(command, log_file, str(Path.cwd()), is_ours=True)
-        return ServedHost(self._door(), program)
+        return ServedAgent(self._door(), program)
 
     def _environment_port(self) -> EnvironmentPort:
         port: EnvironmentPort
@@ -169,8 +169,8 @@ class Glue(Routines):
         self._closing.callback(lambda: port.close(self._farewell))
         return port
 
-    def _door(self, address: str = "127.0.0.1:0") -> Door:
-        return Door(
+    def _door(self, address: str = "127.0.0.1:0") -> ListenOptions:
+        return ListenOptions(
             address,
             token=self._token,
             timeout_s=self._connect_timeout_s,
@@ -179,7 +179,7 @@ class Glue(Routines):
 
 
 def is_address(name: str) -> bool:
-    """Whether a partner's name is where it dials in: `host:port`."""
+    """Whether a peer's name is where it dials in: `host:port`."""
     return re.fullmatch(r"[^\s/]+:[0-9]{1,5}", name) is not None
 
 

@@ -17,7 +17,7 @@ from glue_server.routines.arguments import (
     rewards_given,
 )
 from glue_server.routines.rows import Asked, for_program
-from glue_server.routines.slots import Joined, raise_faults
+from glue_server.routines.slots import JoinedSlots, raise_faults
 from reglue.messages.agent import Done, EndKind
 from reglue.messages.experiment import (
     Acted,
@@ -32,7 +32,7 @@ from reglue.messages.experiment import (
 from reglue.spec import Array, Arrays
 
 
-def env_start(joined: Joined, call: EnvStart) -> Started:
+def env_start(joined: JoinedSlots, call: EnvStart) -> Started:
     """RL_env_start."""
     asked = Asked.of(joined.all_if_none(call.slots))
     played = joined.begin(asked)
@@ -40,7 +40,7 @@ def env_start(joined: Joined, call: EnvStart) -> Started:
     return Started(asked.slots, asked.all_copied(played.observations), {})
 
 
-def env_step(joined: Joined, call: EnvStep) -> Stepped:
+def env_step(joined: JoinedSlots, call: EnvStep) -> Stepped:
     """RL_env_step."""
     asked = _named(joined, call.slots)
     joined.check_live("RL_env_step", asked.places)
@@ -50,7 +50,7 @@ def env_step(joined: Joined, call: EnvStep) -> Stepped:
     return Stepped(*for_program(asked, played), {})
 
 
-def agent_start(joined: Joined, call: AgentStart) -> Acted:
+def agent_start(joined: JoinedSlots, call: AgentStart) -> Acted:
     """RL_agent_start."""
     asked = _named(joined, call.slots)
     joined.agent.check_whole("RL_agent_start", asked.places)
@@ -60,7 +60,7 @@ def agent_start(joined: Joined, call: AgentStart) -> Acted:
     return Acted(call.slots, asked.all_named(joined.agent.actions(asked.places)))
 
 
-def agent_step(joined: Joined, call: AgentStep) -> Acted:
+def agent_step(joined: JoinedSlots, call: AgentStep) -> Acted:
     """RL_agent_step."""
     asked = _acting(joined, "RL_agent_step", call.slots)
     rows = _rows(joined, asked, call, joined.agent.flags(asked.places))
@@ -69,7 +69,7 @@ def agent_step(joined: Joined, call: AgentStep) -> Acted:
     return Acted(call.slots, asked.all_named(joined.agent.actions(asked.places)))
 
 
-def agent_end(joined: Joined, call: AgentEnd) -> Done:
+def agent_end(joined: JoinedSlots, call: AgentEnd) -> Done:
     """RL_agent_end."""
     asked = _acting(joined, "RL_agent_end", call.slots)
     kind = EndKind.TRUNCATED if call.truncated else EndKind.TERMINATED
@@ -79,23 +79,23 @@ def agent_end(joined: Joined, call: AgentEnd) -> Done:
     return Done()
 
 
-def _named(joined: Joined, slots: Sequence[int]) -> Asked:
+def _named(joined: JoinedSlots, slots: Sequence[int]) -> Asked:
     check_named(slots, joined.spec.slots)
     return Asked.of(slots)
 
 
-def _acting(joined: Joined, routine: str, slots: Sequence[int]) -> Asked:
+def _acting(joined: JoinedSlots, routine: str, slots: Sequence[int]) -> Asked:
     asked = _named(joined, slots)
     joined.check_acting(routine, asked.places)
     joined.agent.check_whole(routine, asked.places)
     return asked
 
 
-def _observed(joined: Joined, asked: Asked, observations: Arrays) -> Arrays:
+def _observed(joined: JoinedSlots, asked: Asked, observations: Arrays) -> Arrays:
     return asked.all_ascending(observations_given(joined.spec, observations, len(asked.slots)))
 
 
-def _rows(joined: Joined, asked: Asked, call: AgentStep | AgentEnd, marks: Array) -> Rows:
+def _rows(joined: JoinedSlots, asked: Asked, call: AgentStep | AgentEnd, marks: Array) -> Rows:
     observed = _observed(joined, asked, call.observations)
     rewards = asked.ascending(rewards_given(call.rewards, len(call.slots)))
     return Rows(asked.numbers, marks, observed, rewards)

@@ -20,7 +20,7 @@ STATE, SEED = "state", "seed"
 _WORDS = {STATE: "a state", SEED: "a random seed"}
 
 
-class Keys:
+class SnapshotKeys:
     """Keeps snapshots under keys that no other store gives out."""
 
     def __init__(self, *, most_keys: int = MOST_KEYS, most_bytes: int = MOST_BYTES) -> None:

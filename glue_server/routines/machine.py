@@ -14,15 +14,15 @@ from typing import TypeAlias
 
 from glue_server.agent.calls import AgentCalls
 from glue_server.agent.port import AgentPort
-from glue_server.agent.slots import AgentHalf
+from glue_server.agent.slots import SlotAgent
 from glue_server.environment.half import EnvironmentHalf
 from glue_server.environment.port import EnvironmentPort, ask_environment
 from glue_server.routines.arguments import check_seed, check_slot
 from glue_server.routines.counts import SlotCounts
 from glue_server.routines.half_steps import agent_end, agent_start, agent_step, env_start, env_step
-from glue_server.routines.keys import Keys
+from glue_server.routines.keys import SnapshotKeys
 from glue_server.routines.seeds import Cells
-from glue_server.routines.slots import Joined
+from glue_server.routines.slots import JoinedSlots
 from glue_server.routines.states import get_random_seed, get_state, set_random_seed, set_state
 from glue_server.routines.whole_steps import rl_episode, rl_start, rl_step
 from glue_server.timeouts import Timeouts
@@ -85,10 +85,10 @@ class Machine:
         self._agent = AgentCalls(agent, timeouts)
         self._environment = environment
         self._timeout_s = timeouts.environment_s
-        self._keys = Keys()
+        self._keys = SnapshotKeys()
         self._counts = SlotCounts()
         self._inits = 0
-        self._joined: Joined | None = None
+        self._joined: JoinedSlots | None = None
         self._was_interrupted = False
 
     def run(self, call: ExperimentCall) -> Answer:
@@ -121,7 +121,7 @@ class Machine:
             raise OutOfOrder(got=f"{ROUTINES[type(call)]} before RL_init", wanted="RL_init first")
         return self._play(call, self._joined)
 
-    def _play(self, call: _Played, joined: Joined) -> Answer:
+    def _play(self, call: _Played, joined: JoinedSlots) -> Answer:
         match call:
             case RLStart(slots):
                 return rl_start(joined, slots)
@@ -177,8 +177,8 @@ class Machine:
             secret=self._secret,
             nonce=self._nonce,
         )
-        half = AgentHalf(self._agent, ready.spec)
-        self._joined = Joined(half, environment, cells, self._counts, goes_on=self._goes_on)
+        half = SlotAgent(self._agent, ready.spec)
+        self._joined = JoinedSlots(half, environment, cells, self._counts, goes_on=self._goes_on)
         self._inits += 1
         return ready.spec
 
@@ -207,7 +207,7 @@ class Machine:
             raise broken
         return Done()
 
-    def _freeze(self, joined: Joined) -> Done:
+    def _freeze(self, joined: JoinedSlots) -> Done:
         """agent_freeze: what follows is judged."""
         self._ask_agent(Freeze())
         joined.phase = Phase.EVALUATE
@@ -242,7 +242,7 @@ def _check_task(call: RLInit, variants: Mapping[str, int]) -> None:
         raise OutOfDomain(got=f"variant {call.variant}", wanted=f"0 to {count - 1}")
 
 
-def _standardize(joined: Joined, call: StandardizeRandomness) -> Done:
+def _standardize(joined: JoinedSlots, call: StandardizeRandomness) -> Done:
     check_seed(call.seed)
     if not joined.ready.standardizes:
         raise NotSupported(

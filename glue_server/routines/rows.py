@@ -19,11 +19,11 @@ Places: TypeAlias = npt.NDArray[np.intp]
 
 @value
 class Asked:
-    """Slots that a program names. Partners are asked in ascending order."""
+    """Slots that a program names. Peers are asked in ascending order."""
 
     slots: tuple[int, ...]  # in the program's order
     places: Places  # ascending
-    numbers: Slots  # `places`, as partners are told
+    numbers: Slots  # `places`, as peers are told
     order: Places | None = None  # of the program's rows, ascending by slot; None: as they are
 
     @staticmethod
@@ -39,7 +39,7 @@ class Asked:
         return Asked(tuple(slots), places, numbers, ordered)
 
     def ascending(self, rows: Array) -> Array:
-        """The program's rows, for partners."""
+        """The program's rows, for peers."""
         return rows if self.order is None else rows[self.order]
 
     def all_ascending(self, arrays: Arrays) -> Arrays:
@@ -47,7 +47,7 @@ class Asked:
         return {name: self.ascending(rows) for name, rows in arrays.items()}
 
     def named(self, rows: Array) -> Array:
-        """Partners' rows, in the program's order."""
+        """Peers' rows, in the program's order."""
         return rows if self.order is None else self.copied(rows)
 
     def all_named(self, arrays: Arrays) -> Arrays:

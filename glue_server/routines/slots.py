@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from glue_server.agent.slots import AgentHalf
+from glue_server.agent.slots import SlotAgent
 from glue_server.agent.turns import Rows
 from glue_server.environment.half import EnvironmentHalf
 from glue_server.routines.arguments import check_slots
@@ -23,16 +23,16 @@ from reglue.spec import Arrays, TaskSpec
 _Kind = TypeVar("_Kind")
 
 
-class Joined:
+class JoinedSlots:
     """The two halves of each slot, which come and go by themselves, and its counts.
 
     `live` are the slots whose environment is in mid-episode, `agent.acts` those in
-    which the agent acts; (S,) each. Partners are asked about slots in ascending order.
+    which the agent acts; (S,) each. Peers are asked about slots in ascending order.
     """
 
     def __init__(
         self,
-        agent: AgentHalf,
+        agent: SlotAgent,
         environment: EnvironmentHalf,
         cells: Cells,
         counts: SlotCounts,
@@ -150,7 +150,7 @@ class Joined:
             raise
 
     def hear(self) -> AgentFault | None:
-        """The agent's answer; see AgentHalf.hear."""
+        """The agent's answer; see SlotAgent.hear."""
         try:
             return self.agent.hear()
         except AgentFault:

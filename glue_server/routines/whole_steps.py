@@ -12,13 +12,13 @@ import numpy as np
 
 from glue_server.agent.turn_rows import ends_and_steps
 from glue_server.routines.rows import Asked, for_program
-from glue_server.routines.slots import Joined, failed, raise_faults
+from glue_server.routines.slots import JoinedSlots, failed, raise_faults
 from reglue.errors import OutOfDomain, OutOfOrder
 from reglue.messages.environment import Played
 from reglue.messages.experiment import EpisodePlayed, Started, Stepped
 
 
-def rl_start(joined: Joined, slots: Sequence[int]) -> Started:
+def rl_start(joined: JoinedSlots, slots: Sequence[int]) -> Started:
     """RL_start in `slots`, or in all."""
     asked = _asked(joined, slots)
     joined.agent.check_whole("RL_start", asked.places)
@@ -28,7 +28,7 @@ def rl_start(joined: Joined, slots: Sequence[int]) -> Started:
     return Started(asked.slots, observations, asked.all_named(joined.agent.actions(asked.places)))
 
 
-def rl_step(joined: Joined, slots: Sequence[int]) -> Stepped:
+def rl_step(joined: JoinedSlots, slots: Sequence[int]) -> Stepped:
     """RL_step in `slots`, or in all whose episode is on."""
     asked = _stepping(joined, slots)
     joined.agent.check_whole("RL_step", asked.places)
@@ -38,7 +38,7 @@ def rl_step(joined: Joined, slots: Sequence[int]) -> Stepped:
     return Stepped(*earned, asked.all_named(joined.agent.actions(asked.places)))
 
 
-def rl_episode(joined: Joined, max_steps: int, slots: Sequence[int]) -> EpisodePlayed:
+def rl_episode(joined: JoinedSlots, max_steps: int, slots: Sequence[int]) -> EpisodePlayed:
     """RL_episode of RL-Glue 3.0 in `slots`, or in all."""
     asked = _asked(joined, slots)
     if max_steps < 0:
@@ -67,7 +67,7 @@ def rl_episode(joined: Joined, max_steps: int, slots: Sequence[int]) -> EpisodeP
     return EpisodePlayed(asked.slots, terminated[rows], truncated[rows], success[rows])
 
 
-def _stepping(joined: Joined, named: Sequence[int]) -> Asked:
+def _stepping(joined: JoinedSlots, named: Sequence[int]) -> Asked:
     """The slots that step. Raises OutOfOrder, OutOfDomain."""
     if not named and (ready := joined.stepping()).slots:
         return ready
@@ -78,18 +78,18 @@ def _stepping(joined: Joined, named: Sequence[int]) -> Asked:
     return asked
 
 
-def _asked(joined: Joined, named: Sequence[int]) -> Asked:
+def _asked(joined: JoinedSlots, named: Sequence[int]) -> Asked:
     """Raises OutOfDomain."""
     return Asked.of(joined.all_if_none(named)) if named else joined.everyone
 
 
-def _still_on(joined: Joined, asked: Asked) -> Asked:
+def _still_on(joined: JoinedSlots, asked: Asked) -> Asked:
     """Those of them that are live."""
     live = joined.live[asked.places]
     return Asked.of(asked.places[live].tolist()) if 0 in live.tobytes() else asked
 
 
-def _start(joined: Joined, asked: Asked) -> Played:
+def _start(joined: JoinedSlots, asked: Asked) -> Played:
     """env_start, then agent_start, whose answer is still to be heard; first observations."""
     played = joined.begin(asked)
     ends, observations, places = None, played.observations, asked.places
@@ -100,7 +100,7 @@ def _start(joined: Joined, asked: Asked) -> Played:
     return played
 
 
-def _step(joined: Joined, asked: Asked) -> Played:
+def _step(joined: JoinedSlots, asked: Asked) -> Played:
     """env_step, then agent_step and agent_end, as `_start`; what each action earned."""
     flags = joined.agent.flags(asked.places)
     played = joined.move(asked, joined.agent.actions(asked.places))
@@ -110,7 +110,7 @@ def _step(joined: Joined, asked: Asked) -> Played:
     return played
 
 
-def _hear(joined: Joined, asked: Asked, played: Played) -> None:
+def _hear(joined: JoinedSlots, asked: Asked, played: Played) -> None:
     """The agent's answer; then raise the faults, of either side."""
     fault = joined.hear()
     if fault is not None:  # it does not act everywhere

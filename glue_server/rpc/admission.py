@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from glue_server.rpc.connection import Line, Seat
+from glue_server.rpc.connection import Connection, SessionPort
 from glue_server.rpc.denied import NO_TICKET, Denied, check_version
 from reglue.net.grpc_settings import grpc
 from reglue.net.lobby import hello_proof, lane_proof
@@ -41,7 +41,7 @@ class Terms:
     """What every ticket says."""
 
     max_message_bytes: int
-    grace_s: float = 0.0  # how long a broken stream may take to come back
+    reconnect_window_s: float = 0.0  # how long a broken stream may take to come back
     address: str = ""  # where to open the stream; empty: where one joined
     tls_name: str = ""  # the name in the server's certificate
     lane_path: str = ""  # of a Unix socket; empty: there is none
@@ -51,22 +51,22 @@ class Terms:
 class _Ticket:
     role: str
     secret: bytes
-    seat: Seat | None = None
+    seat: SessionPort | None = None
 
 
 class Places:
     """The places of one role: how many there are, and who has come."""
 
     def __init__(
-        self, count: int, token: str, terms: Terms, make_seat: Callable[[Any], Seat]
+        self, count: int, token: str, terms: Terms, make_seat: Callable[[Any], SessionPort]
     ) -> None:
         """`make_seat` makes a seat from the hello of whoever takes a place by `token`."""
         self.count = count
         self.token = token
         self.terms = terms
         self.make_seat = make_seat
-        self.taken: list[Seat] = []
-        self.arrivals: deque[Seat] = deque()  # taken, and nobody has asked for them yet
+        self.taken: list[SessionPort] = []
+        self.arrivals: deque[SessionPort] = deque()  # taken, and nobody has asked for them yet
 
 
 class Lobby:
@@ -115,7 +115,7 @@ class Lobby:
             session=session,
             secret=secret,
             max_message_bytes=terms.max_message_bytes,
-            grace_ms=round(1000 * terms.grace_s),
+            grace_ms=round(1000 * terms.reconnect_window_s),
             address=terms.address,
             tls_name=terms.tls_name,
             lane_path=terms.lane_path,
@@ -128,7 +128,7 @@ class Lobby:
             if ticket is None or ticket.role != role:
                 raise Denied(grpc.StatusCode.UNAUTHENTICATED, NO_TICKET)
 
-    def seat(self, session: str, role: str, hello: Greeting, line: Line) -> Seat:
+    def seat(self, session: str, role: str, hello: Greeting, line: Connection) -> SessionPort:
         """Give a place to the holder of a ticket, or back to who had it, at the end of `line`.
 
         Raises Denied.

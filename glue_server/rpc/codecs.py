@@ -33,7 +33,7 @@ from reglue.wire.agent import decode_reply, encode_call
 from reglue.wire.environment import decode_environment_reply, encode_environment_call
 
 
-class AgentDialect:
+class AgentCodec:
     """AgentCall and AgentReply."""
 
     def __init__(self, max_message_bytes: int) -> None:
@@ -71,7 +71,7 @@ class AgentDialect:
         return AgentDisconnected("the agent's connection is gone")
 
 
-class EnvironmentDialect:
+class EnvironmentCodec:
     """EnvironmentCall and EnvironmentReply."""
 
     def __init__(self, max_message_bytes: int) -> None:

@@ -7,14 +7,14 @@ from queue import SimpleQueue
 from typing import Any, Protocol
 
 LOOK = 8
-"""Most messages that are taken in where a partner is only looked at: it may send without end."""
+"""Most messages that are taken in where a peer is only looked at: it may send without end."""
 
 
-class LineEnded(Exception):
+class ConnectionEnded(Exception):
     """Nothing more comes in over a line."""
 
 
-class Line(Protocol):
+class Connection(Protocol):
     """What goes out over one stream. A session that reconnects gets a new one."""
 
     def put(self, message: Any) -> None:
@@ -26,7 +26,7 @@ class Line(Protocol):
         """End the stream behind what was put."""
 
 
-class StreamLine:
+class GrpcConnection:
     """A stream of gRPC, as the two threads of its handler see it: one of them reads."""
 
     def __init__(self) -> None:
@@ -44,21 +44,21 @@ class StreamLine:
         return iter(self._queue.get, None)
 
 
-class Seat(Protocol):
-    """Where a partner sits while its streams come and go. Called by the streams' threads."""
+class SessionPort(Protocol):
+    """Where a peer sits while its streams come and go. Called by the streams' threads."""
 
     @property
     def is_gone(self) -> bool:
-        """Whether the partner has left for good. Asked before there is a driver."""
+        """Whether the peer has left for good. Asked before there is a driver."""
 
-    def attach(self, answered: int, line: Line) -> None:
+    def attach(self, answered: int, line: Connection) -> None:
         """A stream with a good hello takes over. Raises Denied if it has lost its memory."""
 
-    def arrived(self, line: Line, message: Any) -> None:
+    def arrived(self, line: Connection, message: Any) -> None:
         """A message has come in; those of a line that was replaced are dropped."""
 
-    def broke(self, line: Line) -> None:
-        """Nothing more will come in over `line`: cut off, or closed by the partner."""
+    def broke(self, line: Connection) -> None:
+        """Nothing more will come in over `line`: cut off, or closed by the peer."""
 
     def close(self, reason: str) -> None:
         """Say farewell."""

@@ -11,9 +11,9 @@ import time
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from glue_server.rpc.connection import LOOK, Line, LineEnded
+from glue_server.rpc.connection import LOOK, Connection, ConnectionEnded
 from glue_server.rpc.denied import FORGOTTEN, NO_TICKET, Denied
-from glue_server.rpc.unix_connection import LaneLine
+from glue_server.rpc.unix_connection import UnixConnection
 from reglue.errors import BadReply, ReglueError, RoutineRefused
 from reglue.messages.experiment import Answer, ExperimentCall, ExperimentHello
 from reglue.net.grpc_settings import grpc
@@ -30,15 +30,15 @@ from reglue.wire.experiment import (
 class ExperimentPort:
     """The glue's end of one program's session."""
 
-    def __init__(self, hello: ExperimentHello, *, grace_s: float = 0.0) -> None:
+    def __init__(self, hello: ExperimentHello, *, reconnect_window_s: float = 0.0) -> None:
         self.hello = hello
-        self._grace_s = grace_s
+        self._reconnect_window_s = reconnect_window_s
         self._lock = threading.Lock()
         self._inbox: SimpleQueue[pb.ExperimentCall | None] = SimpleQueue()
-        self._line: Line | None = None
+        self._line: Connection | None = None
         self._taken = 0  # number of the last call that came in
         self._reply: pb.ExperimentReply | None = None  # the last one that was made
-        self._told: Line | None = None  # over which it was sent
+        self._told: Connection | None = None  # over which it was sent
         self._spec: TaskSpec | None = None
         self._broken_at: float | None = None
         self._has_left = False
@@ -51,7 +51,7 @@ class ExperimentPort:
         deadline = time.monotonic() + timeout_s
         while (left_s := deadline - time.monotonic()) > 0:
             line = self._line
-            if isinstance(line, LaneLine) and self._inbox.empty():
+            if isinstance(line, UnixConnection) and self._inbox.empty():
                 self._read(line, left_s)
                 left_s = 0.0
             try:
@@ -71,11 +71,13 @@ class ExperimentPort:
         """Whether the program has left for good. Asked by the driver, or before there is one."""
         for _ in range(LOOK):
             line = self._line
-            if not isinstance(line, LaneLine) or not self._read(line, 0.0):
+            if not isinstance(line, UnixConnection) or not self._read(line, 0.0):
                 break
         with self._lock:
             gone, broken_at = self._has_left, self._broken_at
-        return gone or (broken_at is not None and time.monotonic() >= broken_at + self._grace_s)
+        return gone or (
+            broken_at is not None and time.monotonic() >= broken_at + self._reconnect_window_s
+        )
 
     def answer(self, answer: Answer) -> None:
         """Answer the last call."""
@@ -98,11 +100,11 @@ class ExperimentPort:
 
     # What the streams' threads call.
 
-    def attach(self, answered: int, line: Line) -> None:
+    def attach(self, answered: int, line: Connection) -> None:
         """A new stream takes over. Raises Denied if its side has lost its memory."""
         with self._lock:
             is_first = self._line is None and self._broken_at is None
-            if self._closed or not (is_first or self._grace_s):
+            if self._closed or not (is_first or self._reconnect_window_s):
                 raise Denied(grpc.StatusCode.UNAUTHENTICATED, NO_TICKET)
             if not self._taken - 1 <= answered <= self._taken:
                 raise Denied(grpc.StatusCode.UNAUTHENTICATED, FORGOTTEN)
@@ -111,7 +113,7 @@ class ExperimentPort:
             self._line, self._broken_at = line, None
         self._inbox.put(None)
 
-    def arrived(self, line: Line, message: Any) -> None:
+    def arrived(self, line: Connection, message: Any) -> None:
         """A call has come in: the next one, or the last one once more."""
         with self._lock:
             if line is not self._line:
@@ -127,7 +129,7 @@ class ExperimentPort:
             elif message.seq == self._taken and self._reply is not None:
                 self._repeat(self._reply)
 
-    def broke(self, line: Line) -> None:
+    def broke(self, line: Connection) -> None:
         """The stream is over; the program may come back within the grace time."""
         line.end()
         with self._lock:
@@ -139,7 +141,7 @@ class ExperimentPort:
     def give_up(self) -> None:
         """Who leaves now will not come back, as one knows who sees its process end."""
         with self._lock:
-            self._grace_s = 0.0
+            self._reconnect_window_s = 0.0
         self._inbox.put(None)
 
     @property
@@ -148,11 +150,11 @@ class ExperimentPort:
         self.is_gone  # noqa: B018 - looks
         return self._line is not None
 
-    def _read(self, line: LaneLine, timeout_s: float) -> bool:
+    def _read(self, line: UnixConnection, timeout_s: float) -> bool:
         """Take in what comes over the line; whether something did."""
         try:
             message = line.take(timeout_s)
-        except LineEnded:
+        except ConnectionEnded:
             self.broke(line)
             return False
         if message is not None:

@@ -19,7 +19,7 @@ from glue_server.rpc.admission import is_same, role_of, wrong_token
 from glue_server.rpc.denied import NO_TICKET, Denied, check_version
 from reglue.errors import UsageError
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
-from reglue.net.join_string import Invitation
+from reglue.net.join_string import JoinString
 from reglue.net.lobby import open_channel
 from reglue.v1 import lobby_pb2, lobby_pb2_grpc
 
@@ -43,14 +43,14 @@ _FULL_OR_GONE = frozenset(
 class RunProcess(Protocol):
     """A process that plays one run."""
 
-    invitation: Invitation  # to its server, for us
-    public_address: str  # where partners reach it; empty: through us
+    join_string: JoinString  # to its server, for us
+    public_address: str  # where peers reach it; empty: through us
 
     def is_alive(self) -> bool:
         """Whether it still runs."""
 
     def leave(self) -> None:
-        """Let its partners go, and leave; `end` comes next."""
+        """Let its peers go, and leave; `end` comes next."""
 
     def end(self, within_s: float) -> None:
         """Wait until it has left, and kill it if it has not by then."""
@@ -77,8 +77,8 @@ class _Run:
         self.process.leave()
 
 
-class Front:
-    """Lets partners in and finds their run; `carry` passes a session's streams on."""
+class Gateway:
+    """Lets peers in and finds their run; `carry` passes a session's streams on."""
 
     def __init__(self, tokens: Mapping[str, str], *, begin: Begin, most: int) -> None:
         """Each role has its token. `begin` starts a run's process, at most `most` at a time."""
@@ -122,7 +122,7 @@ class Front:
             context.send_initial_metadata(())
             yield from stream
         except grpc.RpcError as error:
-            if not run.process.is_alive():  # its partners are to join again
+            if not run.process.is_alive():  # its peers are to join again
                 raise Denied(grpc.StatusCode.UNAUTHENTICATED, NO_TICKET) from error
             if context.is_active():
                 raise Denied(error.code(), error.details() or "") from error
@@ -152,7 +152,7 @@ class Front:
             process = self._begin()
         except UsageError as error:
             raise Denied(grpc.StatusCode.RESOURCE_EXHAUSTED, str(error)) from error
-        run = _Run(process, open_channel(process.invitation, HUB_MESSAGE_BYTES))
+        run = _Run(process, open_channel(process.join_string, HUB_MESSAGE_BYTES))
         with self._lock:
             self._runs.append(run)
         ticket = self._ticket(run, role, request)
@@ -199,7 +199,7 @@ def _ask(run: _Run, request: lobby_pb2.JoinRequest) -> lobby_pb2.Ticket | None:
     """
     inner = lobby_pb2.JoinRequest()
     inner.CopyFrom(request)
-    inner.token = run.process.invitation.token
+    inner.token = run.process.join_string.token
     try:
         ticket: lobby_pb2.Ticket = lobby_pb2_grpc.LobbyServiceStub(run.channel).Join(
             inner, timeout=_JOIN_S

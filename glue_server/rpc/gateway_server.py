@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from glue_server.rpc.gateway import Begin, Front
+from glue_server.rpc.gateway import Begin, Gateway
 from glue_server.rpc.listener import Listener
 from glue_server.rpc.roles import SERVICES
 from reglue.net.grpc_settings import grpc
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from glue_server.rpc.tls import ServerTls
 
 
-class FrontServer(Listener):
-    """Sends partners on to runs; as of a Listener."""
+class GatewayServer(Listener):
+    """Sends peers on to runs; as of a Listener."""
 
     def __init__(
         self,
@@ -29,14 +29,14 @@ class FrontServer(Listener):
     ) -> None:
         """`begin` starts a run's process; there are at most `most` at a time."""
         super().__init__(listen, roles=SERVICES, tokens=tokens or {}, tls=tls, advertise=advertise)
-        self._front = Front(self.tokens, begin=begin, most=most)
+        self._front = Gateway(self.tokens, begin=begin, most=most)
         self._serve(
             self._front.join,
             {service.method: _Relay(self._front, service.method) for service in SERVICES.values()},
         )
 
     def close(self) -> None:
-        """End the runs, which let their partners go, then stop."""
+        """End the runs, which let their peers go, then stop."""
         self._front.close()
         super().close()
 
@@ -44,7 +44,7 @@ class FrontServer(Listener):
 class _Relay:
     """Carries one role's streams as bytes."""
 
-    def __init__(self, front: Front, method: str) -> None:
+    def __init__(self, front: Gateway, method: str) -> None:
         self._front = front
         self._method = method
 

@@ -10,25 +10,25 @@ from typing import Any, TypeAlias
 
 from google.protobuf.message import DecodeError
 
-from glue_server.rpc.connection import Seat, StreamLine
+from glue_server.rpc.connection import GrpcConnection, SessionPort
 from glue_server.rpc.denied import Denied
 from glue_server.rpc.roles import SERVICES
-from glue_server.rpc.rooms import Rooms
+from glue_server.rpc.rooms import Lobbies
 from reglue.net.grpc_settings import grpc
 
 log = logging.getLogger("reglue")
 
 HELLO_S = 10.0  # how long a stream may stay silent before its hello
 
-_ELSEWHERE = "this glue takes partners over its Unix socket alone: join on its host"
+_ELSEWHERE = "this glue takes peers over its Unix socket alone: join on its host"
 
-_Seated: TypeAlias = "SimpleQueue[StreamLine | Denied]"
+_Seated: TypeAlias = "SimpleQueue[GrpcConnection | Denied]"
 
 
 class Streams:
     """The sessions of one role: the handler's thread sends, a reader thread receives."""
 
-    def __init__(self, rooms: Rooms, role: str, *, takes_any: bool = True) -> None:
+    def __init__(self, rooms: Lobbies, role: str, *, takes_any: bool = True) -> None:
         """Unless it `takes_any`, everybody is told to come over the Unix socket."""
         self._rooms = rooms
         self._role = role
@@ -61,8 +61,8 @@ class Streams:
 
     def _read(self, messages: Iterator[bytes], session: str, seated: _Seated) -> None:
         """Take messages in until the stream breaks."""
-        seat: Seat | None = None
-        line = StreamLine()
+        seat: SessionPort | None = None
+        line = GrpcConnection()
         parsed = map(self._kind.FromString, messages)
         try:
             first = next(parsed)
@@ -74,7 +74,7 @@ class Streams:
                 seat.arrived(line, message)
         except Denied as denied:
             seated.put(denied)
-        except (StopIteration, grpc.RpcError):  # its partner has ended it, or was cut off
+        except (StopIteration, grpc.RpcError):  # its peer has ended it, or was cut off
             pass
         except DecodeError as error:
             log.warning("a stream of an %s could not be read: %s", self._role, error)

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
-from reglue.net.join_string import Invitation, split_address
+from reglue.net.join_string import JoinString, split_address
 from reglue.net.lobby import open_channel
 
 PATIENCE_S = 3.0
@@ -25,13 +25,13 @@ PATIENCE_S = 3.0
 
 def serves(address: str) -> bool:
     """Whether all of the glue at that address serves, by its own word."""
-    if _says_so(Invitation(address)):
+    if _says_so(JoinString(address)):
         return True
     shown = _shown(address)
     return shown is not None and _says_so(shown)
 
 
-def _says_so(where: Invitation) -> bool:
+def _says_so(where: JoinString) -> bool:
     with open_channel(where, HUB_MESSAGE_BYTES) as channel:
         service: Any = health_pb2_grpc.HealthStub(channel)  # whose types name no methods
         try:
@@ -41,7 +41,7 @@ def _says_so(where: Invitation) -> bool:
     return bool(answer.status == health_pb2.HealthCheckResponse.SERVING)
 
 
-def _shown(address: str) -> Invitation | None:
+def _shown(address: str) -> JoinString | None:
     """An invitation that trusts the certificate that is shown there; None if none is."""
     host, port = split_address(address)
     try:
@@ -51,7 +51,7 @@ def _shown(address: str) -> Invitation | None:
     certificate = x509.load_pem_x509_certificate(pem.encode())
     names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     name = next(str(each.value) for each in names)
-    return Invitation(address, "", certificate.public_bytes(Encoding.DER), name)
+    return JoinString(address, "", certificate.public_bytes(Encoding.DER), name)
 
 
 if __name__ == "__main__":

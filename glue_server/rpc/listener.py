@@ -16,10 +16,10 @@ from glue_server.processes.interrupts import hurried
 from glue_server.rpc.admission import JOIN
 from glue_server.rpc.denied import Denied
 from glue_server.rpc.handlers import Handlers, Sessions
-from glue_server.rpc.listening import bind, check_advertised, local_invitation, public_invitation
+from glue_server.rpc.listening import bind, check_advertised, local_join_string, public_join_string
 from reglue.errors import UsageError
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, channel_options, grpc
-from reglue.net.join_string import Invitation
+from reglue.net.join_string import JoinString
 from reglue.v1 import lobby_pb2
 
 if TYPE_CHECKING:
@@ -46,9 +46,9 @@ _OPTIONS = (
 class Listener:
     """Serves until it is closed; a context manager that closes it.
 
-    `address` is `host:port` with the port that was bound, `tokens` what partners of each
+    `address` is `host:port` with the port that was bound, `tokens` what peers of each
     role must show; those that are not given are made. With `tls` nobody is let in without
-    TLS. `advertise` (`host:port`) is where partners dial, if not at the address that was
+    TLS. `advertise` (`host:port`) is where peers dial, if not at the address that was
     bound. Raises UsageError if the address cannot be had.
     """
 
@@ -78,23 +78,23 @@ class Listener:
     ) -> None:
         self.close()
 
-    def invitation(self, role: str) -> Invitation:
-        """What partners of that role are told; as a string, the join string.
+    def join_string(self, role: str) -> JoinString:
+        """What peers of that role are told; as a string, the join string.
 
         Where all of the machine's addresses are listened at, it has the machine's name.
         """
         token = self.tokens[role]
-        return public_invitation(self.address, token, self._tls, advertise=self._advertise)
+        return public_join_string(self.address, token, self._tls, advertise=self._advertise)
 
-    def local_invitation(self, role: str) -> Invitation:
+    def local_join_string(self, role: str) -> JoinString:
         """What programs on this machine are told."""
-        return local_invitation(self.address, self.tokens[role], self._tls)
+        return local_join_string(self.address, self.tokens[role], self._tls)
 
     def close(self) -> None:
         """Let streams finish their last words, then stop."""
-        grace_s, stop_s = (max(_LEAST_S, hurried(each)) for each in (_GRACE_S, _STOP_S))
-        stopped: threading.Event = self._server.stop(grace=grace_s)
-        has_stopped = stopped.wait(grace_s + stop_s)
+        reconnect_window_s, stop_s = (max(_LEAST_S, hurried(each)) for each in (_GRACE_S, _STOP_S))
+        stopped: threading.Event = self._server.stop(grace=reconnect_window_s)
+        has_stopped = stopped.wait(reconnect_window_s + stop_s)
         if not has_stopped:  # grpc may wait without end for a call that it could not end itself
             log.warning("grpc has not stopped listening within %.1f s; left to itself", stop_s)
         self._handlers.close(wait=has_stopped)

@@ -1,4 +1,4 @@
-"""Where a server listens, and what partners are told of it."""
+"""Where a server listens, and what peers are told of it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from reglue.errors import UsageError
 from reglue.net.grpc_settings import grpc
-from reglue.net.join_string import Invitation, split_address
+from reglue.net.join_string import JoinString, split_address
 
 if TYPE_CHECKING:
     from glue_server.rpc.tls import ServerTls
@@ -27,26 +27,26 @@ def bind(server: grpc.Server, listen: str, tls: ServerTls | None) -> str:
     return f"{host}:{port}"
 
 
-def public_invitation(
+def public_join_string(
     address: str, token: str, tls: ServerTls | None, *, advertise: str = ""
-) -> Invitation:
-    """For partners anywhere: to `advertise`, or to the `address` that was bound.
+) -> JoinString:
+    """For peers anywhere: to `advertise`, or to the `address` that was bound.
 
     Where that stands for all of this machine's addresses (0.0.0.0), to the machine's name.
     """
     return _invitation(advertise or _named(address, socket.gethostname()), token, tls)
 
 
-def local_invitation(address: str, token: str, tls: ServerTls | None) -> Invitation:
+def local_join_string(address: str, token: str, tls: ServerTls | None) -> JoinString:
     """For programs on this machine."""
     return _invitation(_named(address, "127.0.0.1"), token, tls)
 
 
 def check_advertised(address: str) -> None:
-    """Raise UsageError for an address that partners cannot dial."""
+    """Raise UsageError for an address that peers cannot dial."""
     host, port = split_address(address)
     if port == 0 or _is_everywhere(host):
-        raise UsageError(f"got {address} to advertise, wanted the host and port that partners dial")
+        raise UsageError(f"got {address} to advertise, wanted the host and port that peers dial")
 
 
 def _add_port(server: grpc.Server, listen: str, tls: ServerTls | None) -> int:
@@ -55,10 +55,10 @@ def _add_port(server: grpc.Server, listen: str, tls: ServerTls | None) -> int:
     return server.add_secure_port(listen, grpc.ssl_server_credentials([(tls.key, tls.chain)]))
 
 
-def _invitation(address: str, token: str, tls: ServerTls | None) -> Invitation:
+def _invitation(address: str, token: str, tls: ServerTls | None) -> JoinString:
     if tls is None:
-        return Invitation(address, token)
-    return Invitation(address, token, tls.authority, tls.name)
+        return JoinString(address, token)
+    return JoinString(address, token, tls.authority, tls.name)
 
 
 def _named(address: str, name: str) -> str:

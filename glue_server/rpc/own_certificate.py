@@ -23,7 +23,7 @@ def own_certificate(certificate: Path, key: Path, authority: Path | None = None)
     """What the user's files hold: PEM of the server's certificate, and of its key.
 
     Behind the certificate stand those between it and its authority, if there are any.
-    `authority` is the file (PEM or DER) of whom partners are to trust; without it the
+    `authority` is the file (PEM or DER) of whom peers are to trust; without it the
     last certificate of the first file, if that is self-signed. Raises UsageError for a
     file that is missing, unreadable, out of date, or does not belong to the others.
     """
@@ -80,7 +80,7 @@ def _authority(chain: list[x509.Certificate], path: Path, given: Path | None) ->
     if given is None:
         if not _is_signed_by(last, last):
             raise UsageError(
-                f"{path} does not say whom partners are to trust: give the certificate of the "
+                f"{path} does not say whom peers are to trust: give the certificate of the "
                 f"authority that signed it, {last.issuer.rfc4514_string()} (--ca FILE)"
             )
         return last.public_bytes(serialization.Encoding.DER)
@@ -99,7 +99,7 @@ def _is_signed_by(certificate: x509.Certificate, authority: x509.Certificate) ->
 
 
 def _made_out_to(certificate: x509.Certificate, path: Path) -> str:
-    """A name in it, so that partners can check it whatever address they dial."""
+    """A name in it, so that peers can check it whatever address they dial."""
     try:
         names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:
@@ -109,4 +109,4 @@ def _made_out_to(certificate: x509.Certificate, path: Path) -> str:
             return name.replace("*", TLS_NAME, 1)  # any name will do where one is left open
         for ip in names.get_values_for_type(x509.IPAddress):
             return str(ip)
-    raise UsageError(f"{path} is made out to no host (subjectAltName): partners would refuse it")
+    raise UsageError(f"{path} is made out to no host (subjectAltName): peers would refuse it")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from glue_server.rpc.admission import Terms
-from glue_server.rpc.codecs import AgentDialect, EnvironmentDialect
-from glue_server.rpc.connection import Seat
+from glue_server.rpc.codecs import AgentCodec, EnvironmentCodec
+from glue_server.rpc.connection import SessionPort
 from glue_server.rpc.experiment_port import ExperimentPort
 from glue_server.rpc.stream_port import StreamPort
 from reglue.errors import printable
@@ -34,8 +34,8 @@ class Service:
     """How a role is served."""
 
     name: str  # full name of its service
-    heard: Any  # the message that its partners send
-    make_seat: Callable[[Any, Terms], Seat]
+    heard: Any  # the message that its peers send
+    make_seat: Callable[[Any, Terms], SessionPort]
 
     @property
     def method(self) -> str:
@@ -43,7 +43,7 @@ class Service:
         return f"/{self.name}/Connect"
 
 
-def _agent(hello: agent_pb2.Hello, terms: Terms) -> Seat:
+def _agent(hello: agent_pb2.Hello, terms: Terms) -> SessionPort:
     who = Hello(
         agent=_name(hello.agent),
         sdk=_name(hello.sdk),
@@ -52,17 +52,21 @@ def _agent(hello: agent_pb2.Hello, terms: Terms) -> Seat:
         adapts=hello.adapts,
         episodic=hello.episodic,
     )
-    return StreamPort(who, AgentDialect(terms.max_message_bytes), grace_s=terms.grace_s)
+    return StreamPort(
+        who, AgentCodec(terms.max_message_bytes), reconnect_window_s=terms.reconnect_window_s
+    )
 
 
-def _environment(hello: environment_pb2.EnvironmentHello, terms: Terms) -> Seat:
+def _environment(hello: environment_pb2.EnvironmentHello, terms: Terms) -> SessionPort:
     who = EnvironmentHello(_name(hello.environment), _name(hello.sdk), hello.max_slots)
-    return StreamPort(who, EnvironmentDialect(terms.max_message_bytes), grace_s=terms.grace_s)
+    return StreamPort(
+        who, EnvironmentCodec(terms.max_message_bytes), reconnect_window_s=terms.reconnect_window_s
+    )
 
 
-def _experiment(hello: experiment_pb2.ExperimentHello, terms: Terms) -> Seat:
+def _experiment(hello: experiment_pb2.ExperimentHello, terms: Terms) -> SessionPort:
     who = ExperimentHello(_name(hello.experiment), _name(hello.sdk))
-    return ExperimentPort(who, grace_s=terms.grace_s)
+    return ExperimentPort(who, reconnect_window_s=terms.reconnect_window_s)
 
 
 SERVICES: Mapping[str, Service] = {

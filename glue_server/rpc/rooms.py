@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from glue_server.rpc.admission import Greeting, Lobby, role_of
-from glue_server.rpc.connection import Line, Seat
+from glue_server.rpc.connection import Connection, SessionPort
 from reglue.errors import UsageError
-from reglue.net.join_string import Invitation
+from reglue.net.join_string import JoinString
 from reglue.v1 import lobby_pb2
 
 
-class Rooms:
+class Lobbies:
     """A server's lobbies. The first one answers who belongs to none."""
 
     def __init__(self, first: Lobby) -> None:
@@ -36,7 +36,7 @@ class Rooms:
         """As of the session's lobby. Raises Denied."""
         self._of(session).check_ticket(session, role)
 
-    def seat(self, session: str, role: str, hello: Greeting, line: Line) -> Seat:
+    def seat(self, session: str, role: str, hello: Greeting, line: Connection) -> SessionPort:
         """As of the session's lobby. Raises Denied."""
         return self._of(session).seat(session, role, hello, line)
 
@@ -53,35 +53,35 @@ class Rooms:
         return next((each for each in self._lobbies if each.knows(session)), self._lobbies[0])
 
 
-class Room:
+class PrivateLobby:
     """What one run sees of a server that several share: who comes with its token."""
 
     def __init__(
         self,
         lobby: Lobby,
         *,
-        invitation: Invitation,
-        local_invitation: Invitation,
+        join_string: JoinString,
+        local_join_string: JoinString,
         sockets: Path | None,
     ) -> None:
         self.sockets = sockets
-        self._invitation, self._local_invitation = invitation, local_invitation
+        self._invitation, self._local_invitation = join_string, local_join_string
         self._lobby = lobby
 
-    def invitation(self, _: str) -> Invitation:
-        """What its partner is told."""
+    def join_string(self, _: str) -> JoinString:
+        """What its peer is told."""
         return self._invitation
 
-    def local_invitation(self, _: str) -> Invitation:
-        """What its partner is told if it is a program on this machine."""
+    def local_join_string(self, _: str) -> JoinString:
+        """What its peer is told if it is a program on this machine."""
         return self._local_invitation
 
     def next(self, role: str, timeout_s: float) -> Any | None:
-        """The next partner of `role` that has joined; None if none has in time."""
+        """The next peer of `role` that has joined; None if none has in time."""
         return self._lobby.next(role, timeout_s)
 
     def release(self, port: object) -> None:
-        """A partner has left for good: another may take its place."""
+        """A peer has left for good: another may take its place."""
         self._lobby.release(port)
 
     def close(self) -> None:

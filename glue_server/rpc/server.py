@@ -1,4 +1,4 @@
-"""Listens for partners: a lobby that checks who comes, and streams for those who stay."""
+"""Listens for peers: a lobby that checks who comes, and streams for those who stay."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 from glue_server.agent.port import AgentPort
 from glue_server.environment.port import EnvironmentPort
 from glue_server.rpc.admission import Lobby, Places, Terms
-from glue_server.rpc.connection import Seat
+from glue_server.rpc.connection import SessionPort
 from glue_server.rpc.grpc_streams import Streams
 from glue_server.rpc.listener import Listener
-from glue_server.rpc.listening import local_invitation, public_invitation
+from glue_server.rpc.listening import local_join_string, public_join_string
 from glue_server.rpc.roles import SERVICES, Service
-from glue_server.rpc.rooms import Room, Rooms
-from glue_server.rpc.unix_folder import LaneFolder
-from glue_server.rpc.unix_listener import Lanes
+from glue_server.rpc.rooms import Lobbies, PrivateLobby
+from glue_server.rpc.unix_folder import UnixSocketFolder
+from glue_server.rpc.unix_listener import UnixListener
 from reglue.errors import UsageError
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES
 from reglue.net.transport import Transport
@@ -32,11 +32,11 @@ log = logging.getLogger("reglue")
 
 
 class GlueServer(Listener):
-    """Hands out its partners as they join.
+    """Hands out its peers as they join.
 
-    `places` is how many of each role may be here at once. `token` is what its partners must
-    show, one for each role if there are several. A partner whose stream breaks
-    may come back within `grace_s` seconds, which may differ by role. Partners on this host
+    `places` is how many of each role may be here at once. `token` is what its peers must
+    show, one for each role if there are several. A peer whose stream breaks
+    may come back within `grace_s` seconds, which may differ by role. Peers on this host
     come over a Unix socket, unless `transport` is `grpc`; if it is `unix`, nobody comes
     otherwise. `open_lane` lets other users of this host use it. The rest is as of a
     Listener.
@@ -50,21 +50,25 @@ class GlueServer(Listener):
         tls: ServerTls | None = None,
         advertise: str = "",
         places: Mapping[str, int] | None = None,
-        grace_s: float | Mapping[str, float] = 0.0,
+        reconnect_window_s: float | Mapping[str, float] = 0.0,
         transport: Transport = "auto",
         open_lane: bool = False,
     ) -> None:
         counts = {"agent": 1} if places is None else places
         tokens = _by_role(token, counts)
         super().__init__(listen, roles=counts, tokens=tokens, tls=tls, advertise=advertise)
-        grace = grace_s if isinstance(grace_s, Mapping) else dict.fromkeys(counts, grace_s)
+        grace = (
+            reconnect_window_s
+            if isinstance(reconnect_window_s, Mapping)
+            else dict.fromkeys(counts, reconnect_window_s)
+        )
         folder = _folder(counts, transport, for_all=open_lane)
         self.sockets = folder.folder if folder else None
         self._lane_paths = {role: folder.path(role) if folder else "" for role in counts}
         self._lobby = Lobby(self._places(counts, self.tokens, grace))
-        self._rooms = Rooms(self._lobby)
+        self._rooms = Lobbies(self._lobby)
         kinds = {role: SERVICES[role].heard for role in counts}
-        self._lanes = Lanes(self._rooms, folder, kinds) if folder else None
+        self._lanes = UnixListener(self._rooms, folder, kinds) if folder else None
         streams = {
             SERVICES[role].method: Streams(self._rooms, role, takes_any=transport != "unix")
             for role in counts
@@ -75,20 +79,24 @@ class GlueServer(Listener):
             self._close_lanes()
             raise
 
-    def room(self, role: str, *, token: str | None = None, grace_s: float = 0.0) -> Room:
-        """A place for one more partner of `role`, which a token of its own leads to.
+    def room(
+        self, role: str, *, token: str | None = None, reconnect_window_s: float = 0.0
+    ) -> PrivateLobby:
+        """A place for one more peer of `role`, which a token of its own leads to.
 
         None makes the token; one that is given is its host's to hand out, and not told by
         `Room.invitation`. Raises UsageError for one that leads elsewhere already.
         """
         own = secrets.token_hex(24) if token is None else token
         told = own if token is None else ""
-        lobby = Lobby(self._places({role: 1}, {role: own}, {role: grace_s}))
+        lobby = Lobby(self._places({role: 1}, {role: own}, {role: reconnect_window_s}))
         self._rooms.add(lobby)
-        return Room(
+        return PrivateLobby(
             lobby,
-            invitation=public_invitation(self.address, told, self._tls, advertise=self._advertise),
-            local_invitation=local_invitation(self.address, own, self._tls),
+            join_string=public_join_string(
+                self.address, told, self._tls, advertise=self._advertise
+            ),
+            local_join_string=local_join_string(self.address, own, self._tls),
             sockets=self.sockets,
         )
 
@@ -99,7 +107,7 @@ class GlueServer(Listener):
         return token
 
     def next(self, role: str, timeout_s: float) -> Any | None:
-        """The next partner of `role` that has joined; None if none has in time."""
+        """The next peer of `role` that has joined; None if none has in time."""
         return self._lobby.next(role, timeout_s)
 
     def agent(self, timeout_s: float) -> AgentPort | None:
@@ -113,7 +121,7 @@ class GlueServer(Listener):
         return port
 
     def release(self, port: object) -> None:
-        """A partner has left for good: another may take its place."""
+        """A peer has left for good: another may take its place."""
         self._lobby.release(port)
 
     def close(self) -> None:
@@ -123,12 +131,17 @@ class GlueServer(Listener):
         super().close()
 
     def _places(
-        self, counts: Mapping[str, int], tokens: Mapping[str, str], grace_s: Mapping[str, float]
+        self,
+        counts: Mapping[str, int],
+        tokens: Mapping[str, str],
+        reconnect_window_s: Mapping[str, float],
     ) -> dict[str, Places]:
         """New places, by role."""
         found = {}
         for role, count in counts.items():
-            terms = Terms(HUB_MESSAGE_BYTES, grace_s[role], lane_path=self._lane_paths[role])
+            terms = Terms(
+                HUB_MESSAGE_BYTES, reconnect_window_s[role], lane_path=self._lane_paths[role]
+            )
             found[role] = Places(
                 count, tokens[role], terms, partial(_make_seat, SERVICES[role], terms)
             )
@@ -152,18 +165,20 @@ def _by_role(token: str | Mapping[str, str] | None, roles: Iterable[str]) -> Map
     return {role: token}
 
 
-def _folder(roles: Iterable[str], transport: Transport, *, for_all: bool) -> LaneFolder | None:
+def _folder(
+    roles: Iterable[str], transport: Transport, *, for_all: bool
+) -> UnixSocketFolder | None:
     """None where there are to be no lanes. Raises UsageError where there can be none."""
     if transport == "grpc":
         return None
     try:
-        return LaneFolder(roles, for_all=for_all)
+        return UnixSocketFolder(roles, for_all=for_all)
     except (UsageError, AttributeError) as error:  # AttributeError: no Unix sockets here
         if transport == "unix" or LANE_DIR in os.environ:
             raise
-        log.debug("partners on this host use gRPC: %s", error)
+        log.debug("peers on this host use gRPC: %s", error)
         return None
 
 
-def _make_seat(service: Service, terms: Terms, hello: Any) -> Seat:
+def _make_seat(service: Service, terms: Terms, hello: Any) -> SessionPort:
     return service.make_seat(hello, terms)

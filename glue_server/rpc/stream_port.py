@@ -1,8 +1,8 @@
-"""A partner that answers calls, at the other end of streams: gRPC's, or lanes.
+"""A peer that answers calls, at the other end of streams: gRPC's, or lanes.
 
 The port numbers calls and keeps each until its answer has come. A stream that breaks
 may be replaced within the grace time: the new one says what its side has taken in, gets
-everything else again, and the partner answers repeats from its memory, so that every
+everything else again, and the peer answers repeats from its memory, so that every
 call is carried out once.
 """
 
@@ -14,16 +14,16 @@ from collections import deque
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, Protocol, TypeVar
 
-from glue_server.rpc.connection import LOOK, Line, LineEnded
+from glue_server.rpc.connection import LOOK, Connection, ConnectionEnded
 from glue_server.rpc.denied import FORGOTTEN, NO_TICKET, Denied
-from glue_server.rpc.unix_connection import LaneLine
-from glue_server.rpc.watch import Watch
+from glue_server.rpc.unix_connection import UnixConnection
+from glue_server.rpc.watch import Wakeup
 from reglue.errors import BadReply, ReglueError
 from reglue.messages.agent import UNLIMITED, Budget, Farewell, Refusal
 from reglue.net.grpc_settings import grpc
 
 WINDOW = 8
-"""Most calls under way at once; partners remember as many answers."""
+"""Most calls under way at once; peers remember as many answers."""
 
 HelloT = TypeVar("HelloT")
 CallT = TypeVar("CallT")
@@ -32,20 +32,20 @@ CallT_contra = TypeVar("CallT_contra", contravariant=True)
 ReplyT_co = TypeVar("ReplyT_co", covariant=True)
 
 
-class Dialect(Protocol[CallT_contra, ReplyT_co]):
+class Codec(Protocol[CallT_contra, ReplyT_co]):
     """How one role's calls are written and its answers are read."""
 
     def encode(self, seq: int, call: CallT_contra | Refusal | Farewell, budget: Budget) -> Any:
         """The message of a call. Raises UsageError for one that is too large."""
 
     def decode(self, message: Any, call: CallT_contra) -> ReplyT_co:
-        """The answer to `call`. Raises BadReply, and the partner's fault if it says so."""
+        """The answer to `call`. Raises BadReply, and the peer's fault if it says so."""
 
     def timed_out(self, timeout_s: float) -> ReglueError:
-        """The partner did not answer in time."""
+        """The peer did not answer in time."""
 
     def lost(self) -> ReglueError:
-        """The partner is gone."""
+        """The peer is gone."""
 
 
 class StreamPort(Generic[HelloT, CallT, ReplyT]):
@@ -56,17 +56,17 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
     """
 
     def __init__(
-        self, hello: HelloT, dialect: Dialect[CallT, ReplyT], *, grace_s: float = 0.0
+        self, hello: HelloT, dialect: Codec[CallT, ReplyT], *, reconnect_window_s: float = 0.0
     ) -> None:
         self.hello = hello
         self.waited_s = 0.0  # how long the last answer lay here before it was received
         self._dialect = dialect
-        self._grace_s = grace_s
+        self._reconnect_window_s = reconnect_window_s
         self._lock = threading.Lock()
         # A message, and when it came in; None: the stream has changed.
         self._inbox: SimpleQueue[tuple[Any | None, float]] = SimpleQueue()
-        self._watch: Watch | None = None
-        self._line: Line | None = None
+        self._watch: Wakeup | None = None
+        self._line: Connection | None = None
         self._unheard: deque[tuple[int, Any]] = deque()  # messages that may have to be sent again
         self._waiting: dict[int, CallT] = {}  # calls whose answer is waited for, by number
         self._sent = 0  # number of the last message
@@ -82,7 +82,7 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
     def send(self, call: CallT, budget: Budget = UNLIMITED) -> None:
         """Number the call and send it, up to WINDOW calls before their answers.
 
-        Raises the partner's loss, UsageError (too large).
+        Raises the peer's loss, UsageError (too large).
         """
         assert len(self._waiting) < WINDOW, "receive() an answer first"
         if self._lost:
@@ -96,7 +96,7 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
     def receive(self, timeout_s: float) -> ReplyT:
         """The answer to the oldest call that waits for one.
 
-        Raises BadReply (it does not fit; the session goes on), and the partner's fault,
+        Raises BadReply (it does not fit; the session goes on), and the peer's fault,
         delay or loss.
         """
         deadline = time.monotonic() + timeout_s
@@ -108,7 +108,7 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
                 return self._dialect.decode(message, self._waiting.pop(seq))
 
     def refuse(self, refused: BadReply) -> None:
-        """Tell the partner that its last answer was not taken."""
+        """Tell the peer that its last answer was not taken."""
         refusal = Refusal(self._heard, refused.code, refused.got, refused.wanted)
         message = self._dialect.encode(self._sent + 1, refusal, UNLIMITED)
         with self._lock:
@@ -118,7 +118,7 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
         """Readable when an answer has come, or the beginning of one, or the stream broke."""
         with self._lock:
             if self._watch is None:
-                self._watch = Watch(self._line)
+                self._watch = Wakeup(self._line)
             return self._watch.fileno()
 
     def close(self, reason: str) -> None:
@@ -137,22 +137,24 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
 
     @property
     def is_gone(self) -> bool:
-        """Whether the partner has left for good. Asked by the driver, or before there is one."""
+        """Whether the peer has left for good. Asked by the driver, or before there is one."""
         for _ in range(LOOK):
             line = self._line
-            if not isinstance(line, LaneLine) or self._waiting or not self._read(line, 0.0):
+            if not isinstance(line, UnixConnection) or self._waiting or not self._read(line, 0.0):
                 break
         with self._lock:
             gone, broken_at = self._lost, self._broken_at
-        return gone or (broken_at is not None and time.monotonic() >= broken_at + self._grace_s)
+        return gone or (
+            broken_at is not None and time.monotonic() >= broken_at + self._reconnect_window_s
+        )
 
     # What the streams' threads call.
 
-    def attach(self, answered: int, line: Line) -> None:
+    def attach(self, answered: int, line: Connection) -> None:
         """A new stream takes over. Raises Denied if its side has lost its memory."""
         with self._lock:
             is_first = self._line is None and self._broken_at is None
-            if self._lost or not (is_first or self._grace_s):
+            if self._lost or not (is_first or self._reconnect_window_s):
                 raise Denied(grpc.StatusCode.UNAUTHENTICATED, NO_TICKET)
             if not self._heard <= answered <= self._sent:
                 raise Denied(grpc.StatusCode.UNAUTHENTICATED, FORGOTTEN)
@@ -164,7 +166,7 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
                 line.end()
         self._inbox.put((None, time.monotonic()))
 
-    def arrived(self, line: Line, message: Any) -> None:
+    def arrived(self, line: Connection, message: Any) -> None:
         """A reply has come in; only those that are waited for are kept.
 
         Late answers, and repeats, are a few. Who sends more floods, and is not to come back.
@@ -181,13 +183,13 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
                 message = None
         self._come(message)
 
-    def broke(self, line: Line) -> None:
-        """The stream is over; its partner may come back within the grace time."""
+    def broke(self, line: Connection) -> None:
+        """The stream is over; its peer may come back within the grace time."""
         with self._lock:
             if line is self._line:
                 self._change(None)
                 self._broken_at = time.monotonic()
-                self._lost = self._lost or self._grace_s == 0
+                self._lost = self._lost or self._reconnect_window_s == 0
             else:
                 line.end()
         self._come(None)
@@ -195,7 +197,7 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
     def give_up(self) -> None:
         """Who leaves now will not come back, as one knows who sees its process end."""
         with self._lock:
-            self._grace_s = 0.0
+            self._reconnect_window_s = 0.0
         self._come(None)
 
     @property
@@ -235,10 +237,10 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
             gone, broken_at, line = self._lost, self._broken_at, self._line
         until = deadline
         if broken_at is not None:
-            until = min(deadline, broken_at + self._grace_s)
-        # What came in before the partner left still counts.
+            until = min(deadline, broken_at + self._reconnect_window_s)
+        # What came in before the peer left still counts.
         left_s = 0.0 if gone else max(0.0, until - time.monotonic())
-        if isinstance(line, LaneLine) and self._inbox.empty():
+        if isinstance(line, UnixConnection) and self._inbox.empty():
             self._read(line, left_s)
             left_s = 0.0
         try:
@@ -248,7 +250,9 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
         finally:
             if self._watch is not None:
                 self._watch.hush(self._inbox)
-        if gone or (broken_at is not None and time.monotonic() >= broken_at + self._grace_s):
+        if gone or (
+            broken_at is not None and time.monotonic() >= broken_at + self._reconnect_window_s
+        ):
             self._give_up()
             raise self._dialect.lost()
         if time.monotonic() >= deadline:
@@ -256,11 +260,11 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
             raise self._dialect.timed_out(timeout_s)
         return None, time.monotonic()
 
-    def _read(self, line: LaneLine, timeout_s: float) -> bool:
+    def _read(self, line: UnixConnection, timeout_s: float) -> bool:
         """Take in what comes over the line; whether something did."""
         try:
             message = line.take(timeout_s)
-        except LineEnded:
+        except ConnectionEnded:
             self.broke(line)
             return False
         if message is not None:
@@ -273,7 +277,7 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
         if self._watch is not None:
             self._watch.ring()
 
-    def _change(self, line: Line | None) -> None:
+    def _change(self, line: Connection | None) -> None:
         """Go on with another line, or none, the lock being held."""
         old, self._line = self._line, line
         if self._watch is not None:

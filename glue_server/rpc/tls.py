@@ -1,4 +1,4 @@
-"""What a glue shows to partners who want TLS, and the private authority that vouches for it."""
+"""What a glue shows to peers who want TLS, and the private authority that vouches for it."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ TLS_NAME = "reglue"
 """The name that a private authority's certificates are made out to, whatever the address."""
 
 _VALID = timedelta(days=365)
-_SKEW = timedelta(days=1)  # by which clocks of partners may be behind
+_SKEW = timedelta(days=1)  # by which clocks of peers may be behind
 
 
 @dataclass(frozen=True, slots=True)
 class ServerTls:
-    """What a glue shows, and whom partners are to trust."""
+    """What a glue shows, and whom peers are to trust."""
 
     chain: bytes  # PEM: the server's certificate, then those that lead to the authority
     key: bytes = field(repr=False)  # PEM, of the first certificate
@@ -42,7 +42,7 @@ def private_authority(*addresses: str) -> ServerTls:
     """
     now = datetime.now(UTC)
     own_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
-    # A name of its own: partners may know several.
+    # A name of its own: peers may know several.
     own_name = _name(f"Reglue authority {secrets.token_hex(8)}")
     authority = (
         _certificate(own_name, own_key, now)

@@ -12,25 +12,25 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
-from glue_server.rpc.connection import LineEnded
-from reglue.net.unix_socket import Lane, LaneEnded
+from glue_server.rpc.connection import ConnectionEnded
+from reglue.net.unix_socket import UnixSocket, UnixSocketEnded
 
 log = logging.getLogger("reglue")
 
-STOPPED_S = 20.0  # how long a partner's program may be stopped: as gRPC's keepalive has it
+STOPPED_S = 20.0  # how long a peer's program may be stopped: as gRPC's keepalive has it
 _LOOK_S = 2.0  # how often it is looked at
-_SEND_S = 0.005  # how long the driver waits for a partner that reads slowly
+_SEND_S = 0.005  # how long the driver waits for a peer that reads slowly
 _LAST_S = 2.0  # how long what is left to send may take once the line has ended
 
 
-class LaneLine:
+class UnixConnection:
     """What goes out over a lane, and what comes in.
 
-    Until `begin` messages are kept. What a partner does not take in at once is sent by a
-    thread that is started then, so that the driver never hangs on a partner's reading.
+    Until `begin` messages are kept. What a peer does not take in at once is sent by a
+    thread that is started then, so that the driver never hangs on a peer's reading.
     """
 
-    def __init__(self, lane: Lane, kind: Any, role: str) -> None:
+    def __init__(self, lane: UnixSocket, kind: Any, role: str) -> None:
         """`kind` is the class of the messages that come in."""
         self._lane = lane
         self._kind = kind
@@ -40,7 +40,7 @@ class LaneLine:
         self._has_ended = False
         self._role = role
         self._pid = lane.peer()
-        self._look_at = 0.0  # monotonic seconds, when the partner's process is looked at again
+        self._look_at = 0.0  # monotonic seconds, when the peer's process is looked at again
         self._stopped_since: float | None = None
 
     def begin(self, first: bytes) -> None:
@@ -73,25 +73,25 @@ class LaneLine:
                 self._finish()
 
     def take(self, timeout_s: float) -> Any | None:
-        """The next message; None if none came in time, or soon. Raises LineEnded."""
+        """The next message; None if none came in time, or soon. Raises ConnectionEnded."""
         with self._reading:
             try:
                 if self._has_ended:
-                    raise LaneEnded("it was ended here")
+                    raise UnixSocketEnded("it was ended here")
                 message = self._lane.receive(min(timeout_s, _LOOK_S))
                 if message is not None:
                     return self._kind.FromString(message)
                 self._check_runs()
                 return None
-            except (LaneEnded, DecodeError) as error:
-                raise LineEnded(str(error)) from error
+            except (UnixSocketEnded, DecodeError) as error:
+                raise ConnectionEnded(str(error)) from error
 
     def fileno(self) -> int:
         """Readable when something has come."""
         return self._lane.fileno()
 
     def _check_runs(self) -> None:
-        """Raise LaneEnded if the partner's program has been stopped for long.
+        """Raise UnixSocketEnded if the peer's program has been stopped for long.
 
         A stopped program keeps its lane open, and one that thinks is as silent.
         """
@@ -106,7 +106,7 @@ class LaneLine:
         elif now >= self._stopped_since + STOPPED_S:
             why = f"process {self._pid} has been stopped for {STOPPED_S:g} s (SIGCONT continues it)"
             log.warning("the connection of an %s is ended: its %s", self._role, why)
-            raise LaneEnded(why)
+            raise UnixSocketEnded(why)
 
     def _send(self, message: bytes) -> None:
         if self._pusher is not None:
@@ -114,7 +114,7 @@ class LaneLine:
             return
         try:
             rest = self._lane.send(message, _SEND_S)
-        except LaneEnded:
+        except UnixSocketEnded:
             return  # who reads sees it too
         if rest:
             self._pusher = _Pusher(self._lane, rest)
@@ -143,7 +143,7 @@ def _is_stopped(pid: int) -> bool:
 class _Pusher:
     """Sends what did not fit into the socket, and from then on everything."""
 
-    def __init__(self, lane: Lane, rest: memoryview) -> None:
+    def __init__(self, lane: UnixSocket, rest: memoryview) -> None:
         self._lane = lane
         self._queue: SimpleQueue[bytes | None] = SimpleQueue()
         self._thread = threading.Thread(
@@ -168,7 +168,7 @@ class _Pusher:
             self._lane.send_rest(rest)
             for message in messages:
                 self._lane.send(message)
-        except LaneEnded:
+        except UnixSocketEnded:
             for _ in messages:  # nobody takes them any more
                 pass
         self._last.cancel()

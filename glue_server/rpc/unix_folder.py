@@ -19,7 +19,7 @@ _BACKLOG = 64
 _YOUNG_S = 60.0  # a folder as young as that may be of a glue that is about to listen
 
 
-class LaneFolder:
+class UnixSocketFolder:
     """A socket for each role, in a fresh folder that only this user enters, or everybody."""
 
     def __init__(self, roles: Iterable[str], *, for_all: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Lets partners in who come over a Unix socket: one thread, until they are seated."""
+"""Lets peers in who come over a Unix socket: one thread, until they are seated."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from google.protobuf.message import DecodeError
 
 from glue_server.rpc.denied import Denied
 from glue_server.rpc.grpc_streams import HELLO_S
-from glue_server.rpc.rooms import Rooms
-from glue_server.rpc.unix_connection import LaneLine
-from glue_server.rpc.unix_folder import LaneFolder
+from glue_server.rpc.rooms import Lobbies
+from glue_server.rpc.unix_connection import UnixConnection
+from glue_server.rpc.unix_folder import UnixSocketFolder
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
-from reglue.net.unix_socket import HELLO_BYTES, Lane, LaneEnded
+from reglue.net.unix_socket import HELLO_BYTES, UnixSocket, UnixSocketEnded
 from reglue.v1 import lobby_pb2
 
 log = logging.getLogger("reglue")
@@ -34,18 +34,18 @@ class _Visitor:
     """Who has come in and not said a whole hello yet."""
 
     role: str
-    lane: Lane
+    lane: UnixSocket
     until: float  # monotonic seconds
 
     def fileno(self) -> int:
         return self.lane.fileno()
 
 
-class Lanes:
+class UnixListener:
     """Accepts lanes and reads hellos; a line that was seated is read by its driver."""
 
-    def __init__(self, rooms: Rooms, folder: LaneFolder, kinds: Mapping[str, Any]) -> None:
-        """`kinds` are the classes of what partners say, by role."""
+    def __init__(self, rooms: Lobbies, folder: UnixSocketFolder, kinds: Mapping[str, Any]) -> None:
+        """`kinds` are the classes of what peers say, by role."""
         self._rooms = rooms
         self._folder = folder
         self._kinds = kinds
@@ -88,7 +88,7 @@ class Lanes:
         except OSError:  # who knocked has left, or there is no descriptor to spare
             time.sleep(_PAUSE_S)
             return
-        lane = Lane(connection, HELLO_BYTES)
+        lane = UnixSocket(connection, HELLO_BYTES)
         if len(self._visitors) >= _MOST:
             full = grpc.StatusCode.RESOURCE_EXHAUSTED
             _turn_away(lane, Denied(full, "too many are at the Unix socket"))
@@ -101,7 +101,7 @@ class Lanes:
         """Read on; who has said a good hello is seated."""
         try:
             message = visitor.lane.receive(0.0)
-        except LaneEnded:
+        except UnixSocketEnded:
             self._dismiss(visitor)
             return
         if message is None:
@@ -112,7 +112,7 @@ class Lanes:
         except Denied as denied:
             _turn_away(visitor.lane, denied)
         except Exception:
-            log.exception("a partner could not be seated")
+            log.exception("a peer could not be seated")
             visitor.lane.close()
 
     def _seat(self, visitor: _Visitor, message: bytes) -> None:
@@ -125,7 +125,7 @@ class Lanes:
             words = "a session begins with a hello"
             raise Denied(grpc.StatusCode.INVALID_ARGUMENT, words)
         visitor.lane.allow(HUB_MESSAGE_BYTES)
-        line = LaneLine(visitor.lane, kind, visitor.role)
+        line = UnixConnection(visitor.lane, kind, visitor.role)
         self._rooms.seat(first.hello.session, visitor.role, first.hello, line)
         welcome = lobby_pb2.LaneWelcome(proof=self._rooms.lane_proof(first.hello))
         line.begin(welcome.SerializeToString())
@@ -139,8 +139,8 @@ class Lanes:
         self._selector.unregister(visitor)
 
 
-def _turn_away(lane: Lane, denied: Denied) -> None:
+def _turn_away(lane: UnixSocket, denied: Denied) -> None:
     welcome = lobby_pb2.LaneWelcome(code=denied.code.value[0], why=denied.why)
-    with contextlib.suppress(LaneEnded):
+    with contextlib.suppress(UnixSocketEnded):
         lane.send(welcome.SerializeToString(), 0.0)
     lane.close()

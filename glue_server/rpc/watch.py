@@ -1,4 +1,4 @@
-"""One file descriptor that tells a driver when to look, whatever its partner's streams are."""
+"""One file descriptor that tells a driver when to look, whatever its peer's streams are."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import socket
 from queue import SimpleQueue
 from typing import Any
 
-from glue_server.rpc.connection import Line
-from glue_server.rpc.unix_connection import LaneLine
+from glue_server.rpc.connection import Connection
+from glue_server.rpc.unix_connection import UnixConnection
 
 
-class Watch:
+class Wakeup:
     """Readable while the bell has rung, or something has come over the lane that is watched."""
 
-    def __init__(self, line: Line | None) -> None:
+    def __init__(self, line: Connection | None) -> None:
         self._selector = selectors.DefaultSelector()
         self._rings = False
         self._bell, self._rope = socket.socketpair()
@@ -28,11 +28,11 @@ class Watch:
         """The same as long as it is open."""
         return self._selector.fileno()
 
-    def change(self, old: Line | None, line: Line | None) -> None:
+    def change(self, old: Connection | None, line: Connection | None) -> None:
         """Another line, before the old one is ended."""
-        if isinstance(old, LaneLine):
+        if isinstance(old, UnixConnection):
             self._selector.unregister(old)
-        if isinstance(line, LaneLine):
+        if isinstance(line, UnixConnection):
             self._selector.register(line, selectors.EVENT_READ)
 
     def ring(self) -> None:

@@ -65,7 +65,7 @@ def test_what_is_not_legal_is_refused_and_the_session_goes_on() -> None:
     assert (process.returncode, said) == (0, "that was all\n")
 
 
-def partners(pool: ThreadPoolExecutor, server: GlueServer) -> list[Future[str]]:
+def peers(pool: ThreadPoolExecutor, server: GlueServer) -> list[Future[str]]:
     """An agent and an environment, which join."""
     there = {"agent": Follower(), "environment": Worlds(Corridor(solved=SOLVED))}
     return [
@@ -77,7 +77,7 @@ def partners(pool: ThreadPoolExecutor, server: GlueServer) -> list[Future[str]]:
 def test_a_benchmark_program_in_c_is_refused_what_is_not_legal_or_takes_too_long() -> None:
     program = built("c", "misuse_experiment", "tests/misuse_experiment")
     with ThreadPoolExecutor(2) as pool, a_hub() as (server, _):
-        left = partners(pool, server)
+        left = peers(pool, server)
         where = {"REGLUE_ADDRESS": server.address, "REGLUE_TOKEN": server.tokens["experiment"]}
         run(str(program), environment=where)
         for each in left:
@@ -88,10 +88,10 @@ def test_rl_benchmark_in_c_measures_what_it_measures_in_python() -> None:
     program = built("c", "rl_benchmark", "rl_benchmark")
     runs, episodes = 3, 4
     with ThreadPoolExecutor(4) as pool, a_hub() as (server, _):
-        left = partners(pool, server)
+        left = peers(pool, server)
         where = {"REGLUE_ADDRESS": server.address, "REGLUE_TOKEN": server.tokens["experiment"]}
         measured = float(run(str(program), str(runs), str(episodes), environment=where))
-        left += partners(pool, server)
+        left += peers(pool, server)
         with Experiment(server.address, server.tokens["experiment"]) as rl:
             sums = []
             for seed in range(runs):

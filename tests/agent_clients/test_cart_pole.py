@@ -28,7 +28,7 @@ from reglue.messages.environment import (
     Snapshot,
     StandardizeRandomness,
 )
-from reglue.rng import Chance
+from reglue.rng import Rng
 from reglue_bench import evaluate
 from tests.agent_clients.programs import built, playing
 from tests.leftovers import nothing_left
@@ -92,7 +92,7 @@ def cart(program: Path) -> Iterator[Cart]:
         port.close("that was all")
 
 
-def first_motion(chance: Chance) -> npt.NDArray[np.float64]:
+def first_motion(chance: Rng) -> npt.NDArray[np.float64]:
     return np.array([chance.uniform(-0.05, 0.05) for _ in range(4)])
 
 
@@ -102,7 +102,7 @@ def balance(motion: npt.NDArray[Any]) -> int:
 
 
 def at_random() -> Policy:
-    chance = Chance(1)
+    chance = Rng(1)
     return lambda _: chance.below(2)
 
 
@@ -111,7 +111,7 @@ def test_an_episode_is_gymnasiums_step_for_step(cart: Cart, policy: Policy, seed
     """From the state that Python's chance draws, too; one balances for all 500 steps."""
     theirs = gymnasium.make("CartPole-v1")
     theirs.reset()
-    state = first_motion(Chance(seed, 2))
+    state = first_motion(Rng(seed, 2))
     theirs.unwrapped.state = state  # type: ignore[attr-defined]
     np.testing.assert_array_equal(cart.start(seed, 2), state.astype(np.float32))
     is_over, steps = False, 0
@@ -147,7 +147,7 @@ def test_standardized_starts_are_numbered(cart: Cart) -> None:
     cart.start(seed=1)
     assert cart.ask(StandardizeRandomness(9)) == Done()
     for n in range(3):
-        wanted = first_motion(Chance(9, n)).astype(np.float32)
+        wanted = first_motion(Rng(9, n)).astype(np.float32)
         np.testing.assert_array_equal(cart.start(seed=n, slot=n % 2), wanted)
 
 
@@ -175,7 +175,7 @@ def test_a_state_that_it_did_not_keep_is_refused(
 def test_chance_can_be_kept(cart: Cart) -> None:
     cart.start(seed=4, repeat=2)
     kept = cart.ask(GetRandomSeed(0)).snapshot
-    assert kept == Chance(4, 2, drawn=4).to_bytes()
+    assert kept == Rng(4, 2, drawn=4).to_bytes()
     assert cart.ask(SetRandomSeed(0, kept)) == Done()
     assert cart.ask(SetRandomSeed(0, b"something else")).code == "UNKNOWN_KEY"
 

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-from glue_server.conformance.tcp_proxy import Road
+from glue_server.conformance.tcp_proxy import TcpProxy
 from reglue.net.grpc_settings import grpc
 from reglue.v1 import lobby_pb2, lobby_pb2_grpc
 from reglue_bench.results.result import read_result
@@ -86,7 +86,7 @@ def hangs(rng: random.Random, folder: Path) -> None:
 def cuts(rng: random.Random, folder: Path) -> None:
     """A proxy cuts the agent's connection: every turn counts once."""
     address = free_address()
-    with Road(address) as road, dialled_in(folder / "run", address, road.address) as run:
+    with TcpProxy(address) as road, dialled_in(folder / "run", address, road.address) as run:
         while run.process.poll() is None:
             time.sleep(rng.uniform(0.0, 0.5))
             road.cut()

@@ -120,7 +120,16 @@ def free_address() -> str:
 @contextmanager
 def dialled_in(folder: Path, address: str, way: str) -> Iterator[Command]:
     """A run at `address`, and an agent that comes by `way`."""
-    listening = ["--listen", address, "--token", "secret", "--grace", "60", "--transport", "grpc"]
+    listening = [
+        "--listen",
+        address,
+        "--token",
+        "secret",
+        "--reconnect-window",
+        "60",
+        "--transport",
+        "grpc",
+    ]
     joining = ["join", words_of(folder)[3], "--address", way, "--token", "secret"]
     with (
         commanded([*joining, "--transport", "grpc"]),  # first: it is none of the run's children

@@ -14,7 +14,7 @@ from env_adapters.gymnasium import Gymnasium
 from env_adapters.suites import BUILT_IN
 from reglue import Box, TaskSpec, TensorSpec
 from reglue.errors import NotAdmitted
-from reglue.rng import Chance
+from reglue.rng import Rng
 from reglue.spec import Arrays
 
 GOALS = {  # as Meta-World draws them
@@ -76,7 +76,7 @@ class Walk:
     """Keeps every promise: Restorable and Seeded, a function of its cell."""
 
     def start(self, cell: Cell) -> Arrays:
-        self.chance = Chance(cell.seed, cell.repeat)
+        self.chance = Rng(cell.seed, cell.repeat)
         self.steps, self.place = 0, float(cell.variant)
         return self.observation()
 
@@ -93,13 +93,13 @@ class Walk:
 
     def set_state(self, state: bytes) -> None:
         steps, self.place = np.frombuffer(state[:16]).tolist()
-        self.steps, self.chance = int(steps), Chance.from_bytes(state[16:])
+        self.steps, self.chance = int(steps), Rng.from_bytes(state[16:])
 
     def get_random_seed(self) -> bytes:
         return self.chance.to_bytes()
 
     def set_random_seed(self, seed: bytes) -> None:
-        self.chance = Chance.from_bytes(seed)
+        self.chance = Rng.from_bytes(seed)
 
     def close(self) -> None:
         pass
@@ -161,7 +161,7 @@ class Unfinished(Walk):
 class Shared(Walk):
     """All worlds draw from one generator, which each start seeds anew."""
 
-    common: Chance
+    common: Rng
 
     def start(self, cell: Cell) -> Arrays:
         first = super().start(cell)
@@ -199,7 +199,7 @@ class Restless(Walk):
 class Forgetful(Walk):
     """Its state lacks the chance, which goes on from where it is."""
 
-    chance = Chance(0)
+    chance = Rng(0)
 
     def set_state(self, state: bytes) -> None:
         chance = self.chance
@@ -216,7 +216,7 @@ class Hoarding(Forgetful):
 
     def set_state(self, state: bytes) -> None:
         super().set_state(state)
-        self.chance = Chance.from_bytes(getattr(self, "kept", self.chance.to_bytes()))
+        self.chance = Rng.from_bytes(getattr(self, "kept", self.chance.to_bytes()))
 
 
 class Clinging(Walk):

@@ -31,8 +31,8 @@ from reglue.messages.experiment import (
     Started,
     Stepped,
 )
-from reglue.net.join_string import invitation
-from reglue.net.unix_socket import Lane, LaneEnded
+from reglue.net.join_string import join_string
+from reglue.net.unix_socket import UnixSocket, UnixSocketEnded
 from reglue.spec import Arrays, Box, Discrete, MultiDiscrete, TaskSpec, TensorSpec
 from reglue.task_spec_string import task_spec_from_string
 from reglue.v1 import agent_pb2, environment_pb2, experiment_pb2
@@ -53,7 +53,7 @@ from reglue.wire.specs import spec_from_bytes, spec_to_bytes
 from reglue_bench.plans.file import read_custom
 from reglue_bench.settings import read_settings
 
-ALLOWED = (ReglueError, DecodeError, LaneEnded)
+ALLOWED = (ReglueError, DecodeError, UnixSocketEnded)
 
 SPEC = TaskSpec(
     (TensorSpec("seen", "float32", (2,)), TensorSpec("kind", "uint8", (), Discrete(3))),
@@ -112,12 +112,12 @@ def _experiment_answer(data: bytes) -> None:
 def _frames(data: bytes) -> None:
     """As they come over a Unix socket whose other end then closes."""
     ours, theirs = socket.socketpair()
-    with closing(Lane(ours, 1024)) as lane:
+    with closing(UnixSocket(ours, 1024)) as lane:
         with theirs:
             theirs.sendall(data)
             while lane.receive(0.0) is not None:
                 pass
-        with suppress(LaneEnded):
+        with suppress(UnixSocketEnded):
             lane.receive(0.0)
 
 
@@ -192,7 +192,7 @@ TARGETS: Mapping[str, Target] = {
     ),
     "frames": Target(_frames, (b"\x02\0\0\0hi\x00\0\0\0", b"\xff\x03\0\0" + b"x" * 1023)),
     "join_string": Target(
-        lambda data: invitation(_words(data) or "?"),
+        lambda data: join_string(_words(data) or "?"),
         (
             b"reglue://hub:4096?token=t",
             b"reglue://[::1]:80?ca=" + _AUTHORITY + b"&name=hub&token=a%20b",

@@ -20,7 +20,7 @@ from tests.fuzz.fuzzing import corpus, fuzz, outcome
 from tests.fuzz.mutations import mutated
 from tests.fuzz.targets import TARGETS
 from tests.glue_server.playing import Follower
-from tests.glue_server.rpc.partners import ask
+from tests.glue_server.rpc.peers import ask
 
 INPUTS = 150
 TRIES = 40
@@ -42,7 +42,7 @@ def test_what_is_mutated_is_taken_as_it_is(name: str) -> None:
 @contextmanager
 def a_server_that_lets_an_agent_in_afterwards() -> Iterator[tuple[GlueServer, grpc.Channel]]:
     with (
-        GlueServer(places=dict.fromkeys(READ, 2 * TRIES), grace_s=0.0) as server,
+        GlueServer(places=dict.fromkeys(READ, 2 * TRIES), reconnect_window_s=0.0) as server,
         grpc.insecure_channel(server.address) as channel,
         ThreadPoolExecutor(1) as threads,
     ):

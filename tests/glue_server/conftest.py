@@ -22,9 +22,9 @@ def _nothing_left() -> Iterator[None]:
 
 @pytest.fixture
 def start() -> Iterator[Start]:
-    """Connects a partner from a thread."""
+    """Connects a peer from a thread."""
     with nothing_left():
-        threads = ThreadPoolExecutor(8, thread_name_prefix="partner")
+        threads = ThreadPoolExecutor(8, thread_name_prefix="peer")
         yield lambda *arguments, **more: threads.submit(connect, *arguments, **more)
         threads.shutdown()
 

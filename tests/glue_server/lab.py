@@ -1,4 +1,4 @@
-"""Partners that do what a test tells them, write down what they are asked, and check it."""
+"""Peers that do what a test tells them, write down what they are asked, and check it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What a program's routines need and do, in a few words.
 
-Partners check every call for themselves (see lab): the agent that it is told of every slot
+Peers check every call for themselves (see lab): the agent that it is told of every slot
 in which it acts, the environment that it steps in mid-episode.
 """
 

@@ -9,7 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from env_adapters import Cell
-from glue_server import LocalPool, LocalPort, NextOrder, Order, Outcome, Pool, SlotGlue, Timeouts
+from glue_server import (
+    EpisodeRunner,
+    LocalPool,
+    LocalPort,
+    NextOrder,
+    Order,
+    Outcome,
+    Pool,
+    Timeouts,
+)
 from reglue import Agent, Ends, Phase, Starts, Steps, TaskSpec
 from reglue.messages.environment import Play
 from reglue.spec import Arrays
@@ -107,10 +116,10 @@ def step() -> Play:
     return Play(np.zeros(1, np.uint32), {"action": np.zeros((1, 1), np.float32)}, {})
 
 
-def glue_of(agent: Agent, pool: Pool) -> tuple[SlotGlue, Told]:
+def glue_of(agent: Agent, pool: Pool) -> tuple[EpisodeRunner, Told]:
     """An agent in this process, ready to play."""
     port = Told(agent)
-    glue = SlotGlue(port, pool, timeouts=PATIENT)
+    glue = EpisodeRunner(port, pool, timeouts=PATIENT)
     glue.init()
     return glue, port
 

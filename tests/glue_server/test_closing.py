@@ -17,12 +17,12 @@ from env_adapters import SuiteName
 from glue_server import WorkerPool
 from glue_server.environment import workers
 from glue_server.peers import hosts
-from glue_server.peers.hosts import Door, Program, ServedHost
+from glue_server.peers.hosts import ListenOptions, Program, ServedAgent
 from glue_server.processes.interrupts import uninterrupted
 from glue_server.rpc import GlueServer, handlers, listener
 from reglue.net.grpc_settings import grpc
 from tests.glue_server.playing import SOLVED
-from tests.glue_server.rpc.partners import ask
+from tests.glue_server.rpc.peers import ask
 from tests.waiting import until
 
 LONG_S = 1000.0  # each part's own limit, here
@@ -49,7 +49,7 @@ def stopped_workers(opened: ExitStack, folder: Path) -> Callable[[], None]:
 
 def a_program_that_stays(opened: ExitStack, folder: Path) -> Callable[[], None]:
     log = folder / "agent.log"
-    host = ServedHost(Door(), Program([sys.executable, "-c", STAYS], log, "."))
+    host = ServedAgent(ListenOptions(), Program([sys.executable, "-c", STAYS], log, "."))
     until(lambda: "stays" in log.read_text(), "the program runs")
     return lambda: host.close("it is over")
 

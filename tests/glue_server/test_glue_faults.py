@@ -33,7 +33,7 @@ PATIENCE_S = 60.0
 
 
 @pytest.mark.parametrize(
-    ("partners", "kind", "words"),
+    ("peers", "kind", "words"),
     [
         ({"environment": "mountain-cart"}, UnknownName, "did you mean mountain-car"),
         ({"environment": object()}, NotAnEnvironment, "wanted a name, a suite of worlds or"),
@@ -53,9 +53,9 @@ PATIENCE_S = 60.0
     ],
 )
 def test_what_cannot_be_had_says_why(
-    partners: dict[str, Any], kind: type[Exception], words: str
+    peers: dict[str, Any], kind: type[Exception], words: str
 ) -> None:
-    whole: dict[str, Any] = {"environment": Lab(), "agent": Actor()} | partners
+    whole: dict[str, Any] = {"environment": Lab(), "agent": Actor()} | peers
     glue = Glue(**whole)
     with pytest.raises(kind, match=words), glue:
         pytest.fail("it opened")
@@ -75,7 +75,7 @@ def test_an_agent_that_there_is_not_says_which_there_are(drifter: str) -> None:
         pytest.fail("it opened")
 
 
-def test_nobody_who_comes_is_the_partners_fault() -> None:
+def test_nobody_who_comes_is_the_peers_fault() -> None:
     silent: dict[str, Any] = {"connect_timeout_s": 0.1, "announce": lambda words: None}
     with (
         pytest.raises(AgentDisconnected, match=r"no agent joined within 0\.1 s"),

@@ -1,4 +1,4 @@
-"""The hub, its partners and its programs in processes of their own."""
+"""The hub, its peers and its programs in processes of their own."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from tests.waiting import until
 
 PROGRAM = """
 import sys
-import reglue.experiments.experiment
+import reglue
 
-with reglue.experiments.experiment.Experiment(sys.argv[1], "secret of the experiment", seed=5) as rl:
+with reglue.Experiment(sys.argv[1], "secret of the experiment", seed=5) as rl:
     rl.init()
     for _ in range(3):
         ended = rl.episode(200)
@@ -61,7 +61,7 @@ def listening(hub: subprocess.Popen[str]) -> str:
     raise AssertionError("it said no address")
 
 
-def partner(role: str, address: str, folder: Path) -> Sequence[str]:
+def peer(role: str, address: str, folder: Path) -> Sequence[str]:
     at = ("--address", address, "--token", f"secret of the {role}")
     match role:
         case "agent":
@@ -80,9 +80,9 @@ def test_three_roles_in_three_processes_meet_in_each_of_the_six_orders(tmp_path:
         address = listening(hub)
         for order in itertools.permutations(ROLES):
             with (
-                process(*partner(order[0], address, tmp_path)) as first,
-                process(*partner(order[1], address, tmp_path)) as second,
-                process(*partner(order[2], address, tmp_path)) as third,
+                process(*peer(order[0], address, tmp_path)) as first,
+                process(*peer(order[1], address, tmp_path)) as second,
+                process(*peer(order[2], address, tmp_path)) as third,
             ):
                 here = dict(zip(order, (first, second, third), strict=True))
                 said, _ = here["experiment"].communicate(timeout=PATIENCE_S)
@@ -101,8 +101,8 @@ def test_the_hub_leaves_by_itself_after_its_last_run() -> None:
     with process(*glue) as hub:
         address = listening(hub)
         with (
-            process(*partner("agent", address, Path())) as agent,
-            process(*partner("environment", address, Path())) as environment,
+            process(*peer("agent", address, Path())) as agent,
+            process(*peer("environment", address, Path())) as environment,
             Experiment(address, "secret of the experiment") as rl,
         ):
             rl.init()
@@ -116,7 +116,7 @@ def test_ctrl_c_lets_everybody_go() -> None:
     glue = ("-m", "reglue", "glue", "--listen", "127.0.0.1:0", *TOKENS)
     with process(*glue) as hub:
         address = listening(hub)
-        with process(*partner("agent", address, Path())) as agent:
+        with process(*peer("agent", address, Path())) as agent:
             assert hub.stdout is not None
             for line in hub.stdout:
                 if "here: agent" in line:
@@ -130,8 +130,8 @@ def test_ctrl_c_lets_everybody_go() -> None:
 @pytest.mark.parametrize("role", ["agent", "environment"])
 def test_who_is_interrupted_is_missed_at_once(start: Start, tmp_path: Path, role: str) -> None:
     """Not only when the grace time is over."""
-    with a_hub(grace_s=10 * PATIENCE_S) as (server, _):
-        words = partner(role, server.address, tmp_path)
+    with a_hub(reconnect_window_s=10 * PATIENCE_S) as (server, _):
+        words = peer(role, server.address, tmp_path)
         words = [word if "secret" not in word else server.tokens[role] for word in words]
         with process(*words) as leaving:
             if role == "agent":
@@ -150,9 +150,9 @@ def test_who_is_interrupted_is_missed_at_once(start: Start, tmp_path: Path, role
 
 THINKER = """
 import sys, time
-import reglue.experiments.experiment
+import reglue
 
-with reglue.experiments.experiment.Experiment(sys.argv[1], sys.argv[2]) as rl:
+with reglue.Experiment(sys.argv[1], sys.argv[2]) as rl:
     rl.init()
     print("ready", flush=True)
     time.sleep(1000)
@@ -169,8 +169,8 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_nobody_is_matched_with_an_agent_that_was_stopped_while_it_waited(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with a_hub(grace_s=0.0, transport="unix") as (server, said):
-        words = partner("agent", server.address, tmp_path)
+    with a_hub(reconnect_window_s=0.0, transport="unix") as (server, said):
+        words = peer("agent", server.address, tmp_path)
         words = [word if "secret" not in word else server.tokens["agent"] for word in words]
         with process(*words) as agent:
             until(lambda: "here: agent" in "".join(said), "the agent waits")
@@ -181,7 +181,7 @@ def test_nobody_is_matched_with_an_agent_that_was_stopped_while_it_waited(
 
 @pytest.mark.usefixtures("impatient")
 def test_a_run_whose_program_is_stopped_is_over(start: Start) -> None:
-    with a_hub(grace_s=0.0, transport="unix") as (server, said):
+    with a_hub(reconnect_window_s=0.0, transport="unix") as (server, said):
         start(RandomAgent(), server.address, server.tokens["agent"])
         start(GridWorld(), server.address, server.tokens["environment"])
         with process("-c", THINKER, server.address, server.tokens["experiment"]) as program:
@@ -203,7 +203,7 @@ def test_sigterm_ends_a_hub_that_a_shell_runs_in_the_background() -> None:
 
 
 def test_the_same_program_runs_in_one_process_and_over_the_hub(start: Start) -> None:
-    """Bit for bit: what a routine returns does not depend on where the partners live."""
+    """Bit for bit: what a routine returns does not depend on where the peers live."""
 
     def play(rl: Any) -> list[Any]:
         rl.init()

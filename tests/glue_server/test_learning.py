@@ -19,7 +19,7 @@ from env_adapters import Cell, Suite
 from env_adapters.classic.access_control import AccessControl
 from env_adapters.classic.gridworld import GridWorld
 from env_adapters.classic.mountain_car import MountainCar
-from glue_server import LocalPool, Order, Outcome, SlotGlue
+from glue_server import EpisodeRunner, LocalPool, Order, Outcome
 from reglue import Agent, Phase
 from reglue.examples.sarsa import Sarsa
 from reglue.examples.tabular_q import TabularQ
@@ -28,7 +28,7 @@ from tests.glue_server.playing import glue_of
 
 
 def play(
-    glue: SlotGlue, suite: Suite, episodes: int, *, run: int = 0, phase: Phase = Phase.TRAIN
+    glue: EpisodeRunner, suite: Suite, episodes: int, *, run: int = 0, phase: Phase = Phase.TRAIN
 ) -> list[Outcome]:
     """The outcomes of a run's episodes, in the order of the plan."""
     (task,) = suite.variants
@@ -40,7 +40,7 @@ def play(
     return sorted(outcomes, key=lambda outcome: outcome.order.k)
 
 
-def learned(agent: Agent, suite: Suite, episodes: int, slots: int = 1) -> SlotGlue:
+def learned(agent: Agent, suite: Suite, episodes: int, slots: int = 1) -> EpisodeRunner:
     """The glue of an agent that has learned, and is frozen."""
     glue, _ = glue_of(agent, LocalPool(suite, slots))
     play(glue, suite, episodes)

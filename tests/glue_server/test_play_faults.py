@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from glue_server import LocalPool, Outcome, SlotGlue
+from glue_server import EpisodeRunner, LocalPool, Outcome
 from reglue import Agent, EndKind, Phase
 from reglue.errors import AgentFault, AgentTimeout
 from reglue.messages.agent import UNLIMITED, Actions, Budget, Done, Reply, Turn
@@ -117,7 +117,7 @@ def test_an_answer_that_does_not_fit_ends_every_episode_of_its_turn(
     reply: Reply, code: str
 ) -> None:
     port = Answering(Follower(), reply)
-    glue = SlotGlue(port, corridor_pool(2), timeouts=PATIENT)
+    glue = EpisodeRunner(port, corridor_pool(2), timeouts=PATIENT)
     glue.init()
     rows = by_k(glue.play(in_turn(LONG), Phase.EVALUATE))
     assert [(row.status, row.steps) for row in rows] == [
@@ -146,7 +146,7 @@ def test_episodes_in_play_end_as_the_agents_fault_before_it_is_raised() -> None:
 
 
 def test_rows_say_how_the_agent_was_lost() -> None:
-    glue = SlotGlue(
+    glue = EpisodeRunner(
         Answering(Follower(), AgentTimeout("too slow")), corridor_pool(2), timeouts=PATIENT
     )
     glue.init()

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import pytest
 
 from env_adapters import Cell
-from glue_server import LocalPool, NextOrder, Order, SlotGlue, Timeouts
-from glue_server.rpc.codecs import AgentDialect
-from glue_server.rpc.connection import StreamLine
+from glue_server import EpisodeRunner, LocalPool, NextOrder, Order, Timeouts
+from glue_server.rpc.codecs import AgentCodec
+from glue_server.rpc.connection import GrpcConnection
 from glue_server.rpc.stream_port import StreamPort
 from reglue import Agent, Phase, TaskSpec
 from reglue.agents.dispatch import hello, play
@@ -68,8 +68,8 @@ class Tap:
         self.sent: list[bytes] = []
         self.waited_s = 0.0
         self._agent = agent
-        self._port: StreamPort[Hello, Call, Reply] = StreamPort(self.hello, AgentDialect(2**26))
-        self._line = StreamLine()
+        self._port: StreamPort[Hello, Call, Reply] = StreamPort(self.hello, AgentCodec(2**26))
+        self._line = GrpcConnection()
         self._port.attach(0, self._line)
         self._calls = iter(self._line)
         self._spec: TaskSpec | None = None
@@ -120,7 +120,7 @@ def sent_under(secrets: Secrets, *, show: bool) -> list[bytes]:
     pool = LocalPool(Corridor(solved=secrets.solved, show=show), 3)
     timeouts = Timeouts(first_step_s=1.0, step_s=1.0)
     clock = itertools.count()
-    glue = SlotGlue(tap, pool, timeouts=timeouts, clock=lambda: float(next(clock)))
+    glue = EpisodeRunner(tap, pool, timeouts=timeouts, clock=lambda: float(next(clock)))
     glue.init()
     glue.adapt_begin()
     list(glue.play(orders(secrets, Phase.ADAPT), Phase.ADAPT))
@@ -190,7 +190,7 @@ def test_a_different_start_seed_is_a_different_byte() -> None:
     spec = Corridor(solved={"a": (1,)}).spec
     tap = Tap(Follower())
     tap.send(Init(spec))
-    glue = SlotGlue(tap, LocalPool(Corridor(solved={"a": (1,)}), 1), timeouts=Timeouts())
+    glue = EpisodeRunner(tap, LocalPool(Corridor(solved={"a": (1,)}), 1), timeouts=Timeouts())
     for seed in (1, 2):
         order = iter([Order(0, 0, Cell("a", 0, 0, 0, Phase.EVALUATE), seed)])
         list(glue.play(lambda slot, order=order: next(order, None), Phase.EVALUATE))  # type: ignore[misc]

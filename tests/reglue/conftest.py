@@ -1,4 +1,4 @@
-"""A real server on loopback, and partners that dial in: from a thread, from a process."""
+"""A real server on loopback, and peers that dial in: from a thread, from a process."""
 
 from __future__ import annotations
 

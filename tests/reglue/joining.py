@@ -1,11 +1,11 @@
-"""Partners to run with `reglue join`, and a few words with their processes."""
+"""Peers to run with `reglue join`, and a few words with their processes."""
 
 from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
 
-from glue_server import SlotGlue
+from glue_server import EpisodeRunner
 from glue_server.agent.port import AgentPort
 from glue_server.rpc import GlueServer
 from reglue import Phase
@@ -106,7 +106,7 @@ def seated(server: GlueServer) -> AgentPort:
 def play(server: GlueServer) -> AgentPort:
     """One episode."""
     port = seated(server)
-    glue = SlotGlue(port, corridor_pool(), timeouts=PATIENT)
+    glue = EpisodeRunner(port, corridor_pool(), timeouts=PATIENT)
     glue.init()
     list(glue.play(in_turn([cell()]), Phase.EVALUATE))
     return port

@@ -11,7 +11,7 @@ from reglue.errors import NotAnAgent
 from reglue.examples.choices import epsilon_greedy
 from reglue.examples.constant import Constant
 from reglue.messages.agent import Starts, Steps
-from reglue.rng import Chance
+from reglue.rng import Rng
 from reglue.spec import (
     Box,
     Discrete,
@@ -25,23 +25,23 @@ from tests.reglue.lessons import MOVE, begin, walk
 
 
 def test_ties_are_broken_evenly() -> None:
-    chance = Chance(1)
+    chance = Rng(1)
     chosen = [epsilon_greedy([1.0, 0.0, 1.0], chance, 0.0) for _ in range(1000)]
     assert set(chosen) == {0, 2}
     assert 450 < chosen.count(0) < 550
 
 
 def test_epsilon_of_the_choices_are_any() -> None:
-    chance = Chance(1)
+    chance = Rng(1)
     chosen = [epsilon_greedy([1.0, 0.0, 0.0], chance, 0.3) for _ in range(3000)]
     assert 240 < chosen.count(1) < 360
     assert 240 < chosen.count(2) < 360
 
 
 def test_a_choice_that_is_clear_draws_no_chance() -> None:
-    chance = Chance(1)
+    chance = Rng(1)
     epsilon_greedy([1.0, 0.0], chance, 0.0)
-    assert chance.to_bytes() == Chance(1).to_bytes()
+    assert chance.to_bytes() == Rng(1).to_bytes()
 
 
 # constant

@@ -24,7 +24,7 @@ from reglue.errors import (
     WrongVersion,
 )
 from tests.glue_server.playing import SOLVED
-from tests.glue_server.rpc.partners import seated
+from tests.glue_server.rpc.peers import seated
 from tests.programs import program
 from tests.reglue.connecting import PATIENCE_S, Start, Still
 from tests.worlds import Corridor

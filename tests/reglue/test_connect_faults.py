@@ -20,7 +20,7 @@ from reglue.messages.agent import Actions, Freeze, Init, Message, Numbered
 from reglue.net.grpc_settings import grpc
 from reglue.v1 import agent_pb2 as pb
 from reglue.wire.agent import encode_call
-from tests.glue_server.rpc.partners import seated
+from tests.glue_server.rpc.peers import seated
 from tests.reglue.connecting import PATIENCE_S, Start, Still
 
 pytestmark = pytest.mark.usefixtures("tidy")

@@ -11,7 +11,7 @@ import pytest
 
 from reglue import Agent, TaskSpec, TensorSpec, connect
 from reglue.errors import ReglueError
-from reglue.net.join_string import invitation
+from reglue.net.join_string import join_string
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from reglue.net.join_string import invitation
     [
         (lambda: TensorSpec("x", "float16"), ValueError),
         (lambda: TaskSpec((), ()), ValueError),
-        (lambda: invitation("hub"), ValueError),
+        (lambda: join_string("hub"), ValueError),
         (lambda: connect(Agent(), "127.0.0.1:1", transport="tcp"), ValueError),  # type: ignore[arg-type]
         (lambda: connect(Agent(), "127.0.0.1:1"), TypeError),
         (lambda: connect(object(), "127.0.0.1:1"), TypeError),

@@ -26,7 +26,7 @@ def test_a_join_string_is_enough(join: Join, roots: Path) -> None:
     with GlueServer(tls=private_authority()) as server:
         process = join(
             "agents.py:Still",
-            REGLUE_ADDRESS=str(server.invitation("agent")),
+            REGLUE_ADDRESS=str(server.join_string("agent")),
             REGLUE_TOKEN="",
             GRPC_DEFAULT_SSL_ROOTS_FILE_PATH=str(roots),
         )
@@ -53,7 +53,7 @@ def test_roots_of_the_environment_are_not_trusted(join: Join, tmp_path: Path) ->
     tls = private_authority()
     roots = written(tmp_path, roots=to_pem(tls.authority))["roots"]
     with GlueServer(tls=tls) as server:
-        stranger = replace(server.invitation("agent"), authority=private_authority().authority)
+        stranger = replace(server.join_string("agent"), authority=private_authority().authority)
         code, words = left(
             join(
                 "agents.py:Still",

@@ -15,7 +15,7 @@ from google.protobuf.descriptor import FileDescriptor
 from glue_server.agent.actions import ActionChecks
 from glue_server.agent.turns import Rows, turn_of
 from reglue.messages.agent import Actions, EndKind, Numbered, Phase, StepFlag, Turn
-from reglue.net.join_string import invitation
+from reglue.net.join_string import join_string
 from reglue.net.lobby import hello_proof, lane_proof
 from reglue.spec import TaskSpec
 from reglue.v1 import (
@@ -122,7 +122,7 @@ def test_every_field_of_the_contract_is_explained(file: FileDescriptor, page: st
 def test_the_join_string_holds_what_is_said_beside_it() -> None:
     told = dict(line.split(maxsplit=1) for line in block("text join-string-entries").splitlines())
     text = block("text join-string").replace("\n", "")
-    invited = invitation(text)
+    invited = join_string(text)
     assert (invited.address, invited.tls_name) == (told["address"], told["name"])
     assert invited.token == told["token"]
     assert hashlib.sha256(invited.authority).hexdigest() == told["sha256"]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reglue.errors import UsageError
-from reglue.rng import Chance
+from reglue.rng import Rng
 
 WORDS = 2**64
 VECTORS: dict[str, Any] = json.loads(
@@ -58,12 +58,12 @@ def vectors(kind: str) -> list[Any]:
     return [pytest.param(vector, id=f"{kind}-{i}") for i, vector in enumerate(VECTORS[kind])]
 
 
-def chance_of(vector: dict[str, Any]) -> Chance:
+def chance_of(vector: dict[str, Any]) -> Rng:
     seed, episode, drawn = (int(vector[name], 16) for name in ("seed", "episode", "drawn"))
-    return Chance(seed, episode, drawn=drawn)
+    return Rng(seed, episode, drawn=drawn)
 
 
-def position(chance: Chance) -> tuple[int, ...]:
+def position(chance: Rng) -> tuple[int, ...]:
     """Seed, episode and words drawn."""
     return struct.unpack("<QQQ", chance.to_bytes())
 
@@ -79,7 +79,7 @@ def test_the_arithmetic_here_gives_random123s_known_answers(vector: dict[str, li
 
 
 def test_the_first_words_of_seed_0_are_random123s_known_answer_for_zeros() -> None:
-    chance = Chance(0)
+    chance = Rng(0)
     assert [in_hex(chance.word()) for _ in range(4)] == VECTORS["blocks"][0]["block"]
 
 
@@ -87,7 +87,7 @@ def test_the_first_words_of_seed_0_are_random123s_known_answer_for_zeros() -> No
 def test_words_are_those_of_the_arithmetic_wherever_they_stand(
     seed: int, episode: int, drawn: int
 ) -> None:
-    chance = Chance(seed, episode, drawn=drawn)
+    chance = Rng(seed, episode, drawn=drawn)
     wanted = [word(seed, episode, d) for d in range(drawn, drawn + 8)]
     assert [chance.word() for _ in wanted] == wanted
 
@@ -99,7 +99,7 @@ def test_words_are_those_of_the_vectors(vector: dict[str, Any]) -> None:
 
 
 def test_another_episode_or_seed_has_other_words() -> None:
-    firsts = {Chance(seed, episode).word() for seed in range(20) for episode in range(20)}
+    firsts = {Rng(seed, episode).word() for seed in range(20) for episode in range(20)}
     assert len(firsts) == 400
 
 
@@ -118,7 +118,7 @@ def test_uniform_numbers_have_the_bits_of_the_vectors(vector: dict[str, Any]) ->
 
 @given(numbers, positions)
 def test_a_uniform_number_is_its_words_upper_53_bits(seed: int, drawn: int) -> None:
-    number = Chance(seed, drawn=drawn).uniform()
+    number = Rng(seed, drawn=drawn).uniform()
     assert 0.0 <= number < 1.0
     assert number * 2**53 == word(seed, 0, drawn) // 2**11
 
@@ -136,7 +136,7 @@ def test_numbers_below_n_are_those_of_the_vectors(vector: dict[str, Any]) -> Non
 
 @given(numbers, numbers, st.integers(1, WORDS) | st.integers(1, 10))
 def test_numbers_below_n_are_those_of_the_arithmetic(seed: int, episode: int, n: int) -> None:
-    chance, d = Chance(seed, episode), 0
+    chance, d = Rng(seed, episode), 0
     for _ in range(4):
         wanted, d = below(seed, episode, d, n)
         assert chance.below(n) == wanted < n
@@ -144,7 +144,7 @@ def test_numbers_below_n_are_those_of_the_arithmetic(seed: int, episode: int, n:
 
 
 def test_an_n_that_rejects_half_of_the_words_takes_two_words_a_number() -> None:
-    chance = Chance(1)
+    chance = Rng(1)
     for _ in range(1000):
         assert chance.below(2**63 + 1) <= 2**63
     assert 1900 < position(chance)[2] < 2100
@@ -155,10 +155,10 @@ def test_an_n_that_rejects_half_of_the_words_takes_two_words_a_number() -> None:
 
 @given(numbers, numbers, positions, st.integers(0, 8))
 def test_chance_goes_on_from_its_bytes(seed: int, episode: int, drawn: int, more: int) -> None:
-    chance = Chance(seed, episode, drawn=drawn)
+    chance = Rng(seed, episode, drawn=drawn)
     for _ in range(more):
         chance.word()
-    other = Chance.from_bytes(chance.to_bytes())
+    other = Rng.from_bytes(chance.to_bytes())
     assert position(other) == (seed, episode, drawn + more)
     assert other.word() == chance.word()
 
@@ -171,19 +171,19 @@ def test_positions_have_the_bytes_of_the_vectors(vector: dict[str, Any]) -> None
 @pytest.mark.parametrize("size", [0, 23, 25])
 def test_bytes_of_another_length_are_refused(size: int) -> None:
     with pytest.raises(UsageError, match=f"got {size} bytes, wanted the 24 of a chance"):
-        Chance.from_bytes(bytes(size))
+        Rng.from_bytes(bytes(size))
 
 
 @pytest.mark.parametrize("number", [-1, WORDS])
 @pytest.mark.parametrize("what", ["seed", "episode", "drawn"])
 def test_numbers_beyond_64_bits_are_refused(what: str, number: int) -> None:
     with pytest.raises(UsageError, match=f"got {what} {number}, wanted 0 to"):
-        Chance(**{"seed": 0} | {what: number})
+        Rng(**{"seed": 0} | {what: number})
 
 
 @pytest.mark.parametrize("n", [0, -1, WORDS + 1])
 def test_an_n_that_no_word_reaches_is_refused_and_draws_nothing(n: int) -> None:
-    chance = Chance(3, 4)
+    chance = Rng(3, 4)
     with pytest.raises(UsageError, match=f"got n {n}, wanted 1 to"):
         chance.below(n)
     assert position(chance) == (3, 4, 0)

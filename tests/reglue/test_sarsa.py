@@ -10,7 +10,7 @@ import pytest
 
 from reglue.errors import NotAnAgent
 from reglue.examples.sarsa import FAINTEST, Sarsa
-from reglue.rng import Chance
+from reglue.rng import Rng
 from reglue.spec import (
     Box,
     TensorSpec,
@@ -43,7 +43,7 @@ class Box305:
 
 @pytest.mark.parametrize("lambda_", [0.0, 0.6, 0.95])
 def test_sarsa_learns_as_the_books_box_in_every_slot(lambda_: float) -> None:
-    spec, chance = walk(discount=0.9, slots=3), Chance(8)
+    spec, chance = walk(discount=0.9, slots=3), Rng(8)
     agent = begin(Sarsa(alpha=0.3, lambda_=lambda_, epsilon=0.3), spec)
     box = Box305(0.3, lambda_ * 0.9, 0.9)
     for _ in range(6):

@@ -13,7 +13,7 @@ from typing import Any
 
 from reglue_bench.bakeoff import Bakeoff, Entrant, read_bakeoff
 from reglue_bench.results.result import Result
-from reglue_bench.terminal.observer import Unwatched, Watcher
+from reglue_bench.terminal.observer import NullObserver, Observer
 from tests.reglue_bench.toys import AGENTS, Seeded
 
 GATED = f"{Path(__file__)}:Gated"
@@ -68,8 +68,8 @@ class Gated(Seeded):
 class Quiet:
     """Nobody looks on."""
 
-    def watcher(self, entrant: Entrant) -> Watcher:
-        return Unwatched()
+    def watcher(self, entrant: Entrant) -> Observer:
+        return NullObserver()
 
     def told(self, entrant: Entrant, result: Result) -> None:
         pass
@@ -82,7 +82,7 @@ def bake(
     said: list[str] = []
     entrants = read_bakeoff(path, hosting)
     with Bakeoff(entrants, path.parent / "out", said.append, at_once=at_once) as bakeoff:
-        bakeoff.prepare(Unwatched(), resume=resume)
+        bakeoff.prepare(NullObserver(), resume=resume)
         return {entrant.name: result for entrant, result in bakeoff.play(Quiet())}
 
 

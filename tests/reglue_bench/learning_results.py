@@ -32,7 +32,7 @@ class Learned:
     missing: int = 0  # the last runs were not played
     seed: int = 0
     config: dict[str, Any] | None = None
-    measure: str = "all"
+    metric: str = "all"
     fault: float | None = None  # what a lost run is worth
 
 
@@ -41,7 +41,7 @@ def learned(what: Learned | None = None) -> Result:
     what = what or Learned()
     quota = {"steps": what.steps} if what.steps else {"episodes": what.episodes}
     worst = {} if what.fault is None else {"worst_performance": what.fault}
-    plan = online_plan(runs=what.runs, measure=what.measure, config=what.config, **quota, **worst)
+    plan = online_plan(runs=what.runs, metric=what.metric, config=what.config, **quota, **worst)
     rng = np.random.default_rng(what.seed)
     rows: list[Row] = []
     rewards: dict[int, FloatArray] = {}

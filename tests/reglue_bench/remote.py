@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from glue_server.conformance.tcp_proxy import Road
-from reglue.net.join_string import invitation
-from reglue_bench.terminal.observer import Begun, Unwatched
+from glue_server.conformance.tcp_proxy import TcpProxy
+from reglue.net.join_string import join_string
+from reglue_bench.terminal.observer import NullObserver, RunStarted
 
 WORLDS = Path(__file__).with_name("remote_worlds.py")
 
 
-class Joins(Unwatched):
-    """Starts partners when a run says how to join it: environments, and agents it waits for."""
+class Joins(NullObserver):
+    """Starts peers when a run says how to join it: environments, and agents it waits for."""
 
     def __init__(self, start: Callable[[str], None]) -> None:
         """`start` is told the address, or the join string, with which one joins."""
@@ -31,7 +31,7 @@ class Joins(Unwatched):
             self._start(address_in(text))
 
 
-class Unheard(Unwatched):
+class Unheard(NullObserver):
     """Notes what is said, and when play begins."""
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Unheard(Unwatched):
     def say(self, text: str) -> None:
         self.said.append(text)
 
-    def begin(self, begun: Begun) -> None:
+    def begin(self, begun: RunStarted) -> None:
         self.begun.set()
 
 
@@ -51,20 +51,20 @@ def address_in(text: str) -> str:
     address = words[words.index("--address") + 1]
     if "--token" not in words:
         return address
-    return str(invitation(address, words[words.index("--token") + 1]))
+    return str(join_string(address, words[words.index("--token") + 1]))
 
 
-def joining(partner: str, where: str, *arguments: str) -> list[str]:
+def joining(peer: str, where: str, *arguments: str) -> list[str]:
     """The command of `reglue join`."""
-    words = [sys.executable, "-m", "reglue", "join", partner, "--address", where]
+    words = [sys.executable, "-m", "reglue", "join", peer, "--address", where]
     return words + [word for each in arguments for word in ("--arg", each)]
 
 
 @contextmanager
 def dialling(
-    partner: str, *arguments: str, road: Road | None = None
+    peer: str, *arguments: str, road: TcpProxy | None = None
 ) -> Iterator[tuple[Joins, list[subprocess.Popen[str]]]]:
-    """A watcher that starts `reglue join PARTNER` when asked, and the processes it started.
+    """A watcher that starts `reglue join PEER` when asked, and the processes it started.
 
     With a `road`, the environment comes along it.
     """
@@ -72,12 +72,12 @@ def dialling(
 
     def start(where: str) -> None:
         if road is not None:
-            invited = invitation(where)
+            invited = join_string(where)
             road.target = invited.address
-            where = str(invitation(road.address, invited.token))
+            where = str(join_string(road.address, invited.token))
         started.append(
             subprocess.Popen(
-                joining(partner, where, *arguments),
+                joining(peer, where, *arguments),
                 stderr=subprocess.PIPE,
                 text=True,
                 env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},

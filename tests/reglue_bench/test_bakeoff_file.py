@@ -110,8 +110,8 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
 
 
 def test_a_mistake_on_the_command_line_is_told_as_its_flag(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"^--grace: "):
-        read_bakeoff(write(tmp_path, TWO), {"grace": -1.0})
+    with pytest.raises(UsageError, match=r"^--reconnect-window: "):
+        read_bakeoff(write(tmp_path, TWO), {"reconnect_window": -1.0})
 
 
 def test_the_example_and_the_help_can_be_read(

@@ -152,7 +152,7 @@ def is_serving(address: str) -> bool:
 
 def is_taken(address: str, token: str) -> bool:
     """Whether the agent of that token has come: another one is turned away."""
-    from tests.glue_server.rpc.partners import ask
+    from tests.glue_server.rpc.peers import ask
 
     with grpc.insecure_channel(address) as channel:
         try:

@@ -220,7 +220,7 @@ ONLINE = ["online:tests.worlds:Corridor", "--environment-arg", 'solved={"walk": 
 def test_bench_plays_runs_of_an_agent_that_learns_and_draws_them(tmp_path: Path) -> None:
     folder = str(tmp_path / "run")
     arguments = ["--agent", f"{AGENTS}:Learner", "--runs", "2", "--episodes", "4"]
-    done = reglue("bench", *ONLINE, *arguments, "--measure", "final:2", "--out", folder)
+    done = reglue("bench", *ONLINE, *arguments, "--metric", "final:2", "--out", folder)
     assert done.returncode == 0, done.stderr
     assert "performance: mean return over the last 2 episodes of a run" in done.stdout
     assert "each run had an agent process of its own" in done.stdout

@@ -60,9 +60,9 @@ import os, signal, sys
 from pathlib import Path
 from reglue_bench.evaluation import plan_and_start
 from reglue_bench.settings import read_settings
-from reglue_bench.terminal.observer import Unwatched
+from reglue_bench.terminal.observer import NullObserver
 
-class Dies(Unwatched):
+class Dies(NullObserver):
     seen = 0
     def outcome(self, outcome, phase):
         self.seen += 1

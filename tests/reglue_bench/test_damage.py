@@ -16,7 +16,7 @@ from reglue_bench.results.read_run import read_run
 from reglue_bench.runs.ledger import FILE, Ledger, LedgerReader
 from reglue_bench.runs.run import Request, carry_out, check_same
 from reglue_bench.settings import Settings
-from reglue_bench.terminal.observer import Unwatched
+from reglue_bench.terminal.observer import NullObserver
 from tests.reglue_bench.toys import Learner, Seeded, corridor_plan, online_plan, play
 
 FLIPS = 40  # of single bits, over each run's file
@@ -51,7 +51,7 @@ class Run:
     def resumed(self, folder: Path) -> object:
         with Ledger(folder) as ledger:
             check_same(ledger, self.request)
-            return carry_out(folder, ledger, self.request, Unwatched()).model_dump(
+            return carry_out(folder, ledger, self.request, NullObserver()).model_dump(
                 exclude={"seconds"}
             )
 

@@ -15,7 +15,7 @@ from reglue_bench.procedures.queues import ByTask, Queue, Shuffled
 from reglue_bench.runs.ledger import Ledger, Totals, Try
 from reglue_bench.runs.run import Request, begin, carry_out
 from reglue_bench.settings import Settings
-from reglue_bench.terminal.observer import Unwatched
+from reglue_bench.terminal.observer import NullObserver
 from tests.reglue_bench.toys import corridor_plan
 
 FEW, MANY = 1000, 10_000
@@ -42,7 +42,7 @@ def test_scoring_a_run_holds_few_bytes_an_episode(tmp_path: Path) -> None:
     ledgers = {size: played(tmp_path / str(size), plan) for size, plan in plans.items()}
 
     def score(size: int) -> object:
-        result = carry_out(tmp_path / str(size), ledgers[size], asked(plans[size]), Unwatched())
+        result = carry_out(tmp_path / str(size), ledgers[size], asked(plans[size]), NullObserver())
         assert result.complete
         assert len(result.episodes) == size
         return result

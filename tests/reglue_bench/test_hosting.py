@@ -1,4 +1,4 @@
-"""How a run lets partners in, and how much time it gives them."""
+"""How a run lets peers in, and how much time it gives them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import pytest
 
 import reglue
 from reglue.errors import UsageError, WrongTls, WrongToken
-from reglue.net.join_string import invitation
+from reglue.net.join_string import join_string
 from reglue_bench import evaluate
 from reglue_bench.evaluation import resume
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.settings import Settings, read_settings
-from reglue_bench.terminal.observer import Unwatched
+from reglue_bench.terminal.observer import NullObserver
 from tests.leftovers import nothing_left
 from tests.reglue_bench.remote import Unheard, address_in
 from tests.reglue_bench.toys import Seeded, corridor_plan, joining, play, rows
@@ -61,7 +61,7 @@ def test_a_join_string_brings_an_agent_in_over_tls(tmp_path: Path) -> None:
     with nothing_left():
         run = Waiting(tmp_path / "run", tls=True)
         assert "--address 'reglue://" in run.watcher.said[0]
-        invited = invitation(run.where)
+        invited = join_string(run.where)
         with pytest.raises(WrongTls):
             reglue.connect(Seeded(), invited.address, invited.token)
         reglue.connect(Seeded(), run.where)
@@ -78,7 +78,7 @@ def test_the_host_may_choose_the_address_that_is_told(tmp_path: Path) -> None:
     heard = Unheard()
     options: dict[str, Any] = {"token": TOKEN, "advertise": "hub.example.org:4096"}
     play(tmp_path, corridor_plan(), "wait", watcher=heard, connect_timeout=0.1, **options)
-    told = invitation(address_in(heard.said[0]))
+    told = join_string(address_in(heard.said[0]))
     assert (told.address, told.token) == ("hub.example.org:4096", TOKEN)
 
 
@@ -89,13 +89,15 @@ def test_what_secures_a_run_is_not_kept(tmp_path: Path) -> None:
     with Ledger(tmp_path) as ledger:
         kept = json.loads(ledger.about["settings"])
     assert (kept["token"], kept["tls"]) == (None, False)
-    assert resume(tmp_path, Unwatched(), token="another", tls=True, grace=1.0).complete
+    assert resume(
+        tmp_path, NullObserver(), token="another", tls=True, reconnect_window=1.0
+    ).complete
 
 
 def test_a_wrong_token_is_told(tmp_path: Path) -> None:
     run = Waiting(tmp_path, token=TOKEN)
     with pytest.raises(WrongToken):
-        reglue.connect(Seeded(), invitation(run.where).address, "guess")
+        reglue.connect(Seeded(), join_string(run.where).address, "guess")
     reglue.connect(Seeded(), run.where)
     run.join(30)
     assert run.result.complete
@@ -107,7 +109,7 @@ def test_a_certificate_needs_its_key(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize("name", ["grace", "bank", "adapt_budget", "run_budget"])
+@pytest.mark.parametrize("name", ["reconnect_window", "bank", "adapt_budget", "run_budget"])
 def test_times_are_not_negative(name: str) -> None:
     with pytest.raises(UsageError, match=f"--{name.replace('_', '-')}"):
         read_settings(benchmark="MT1:reach-v3", **{name: -1})
@@ -143,7 +145,7 @@ def test_how_a_run_is_hosted_is_not_in_its_plan(tmp_path: Path) -> None:
     first = evaluate(name, **options)
     hosted: dict[str, Any] = {
         "token": TOKEN,
-        "grace": 2.0,
+        "reconnect_window": 2.0,
         "bank": 3.0,
         "run_budget": 60.0,
         "adapt_budget": 5.0,

@@ -25,7 +25,7 @@ from reglue_bench.plans.plan import Plan
 from reglue_bench.results.result import Result, read_result
 from reglue_bench.runs.run import Request
 from reglue_bench.settings import Settings
-from reglue_bench.terminal.observer import Unwatched
+from reglue_bench.terminal.observer import NullObserver
 from tests.reglue_bench.toys import play
 
 SEED = 42
@@ -90,7 +90,7 @@ def test_rows_are_those_of_plain_meta_world(
     assert rows(result) == plain
 
 
-class KillsWorkers(Unwatched):
+class KillsWorkers(NullObserver):
     """Kills one of the run's workers after each of the first outcomes."""
 
     def __init__(self, times: int) -> None:
@@ -134,7 +134,7 @@ from reglue_bench.runs.ledger import FILE
 from reglue_bench.plans.plan import Plan
 from reglue_bench.runs.run import Request
 from reglue_bench.settings import Settings
-from reglue_bench.terminal.observer import Unwatched
+from reglue_bench.terminal.observer import NullObserver
 
 folder = Path(sys.argv[1])
 
@@ -142,7 +142,7 @@ def committed():
     with closing(sqlite3.connect(f"file:{folder / FILE}?mode=ro", uri=True)) as ledger:
         return ledger.execute("SELECT COUNT(*) FROM outcome").fetchone()[0]
 
-class Dies(Unwatched):
+class Dies(NullObserver):
     seen = 0
     def outcome(self, outcome, phase):
         self.seen += 1

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from env_adapters import Cell, SuiteName
-from glue_server import LocalPool, LocalPort, Order, Outcome, SlotGlue, Timeouts
+from glue_server import EpisodeRunner, LocalPool, LocalPort, Order, Outcome, Timeouts
 from reglue import Phase
 from reglue_bench import evaluate
 from reglue_bench.evaluation import start
@@ -21,7 +21,7 @@ from reglue_bench.results.result import LearningRun, OnlineScore, Result
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.run import Request, carry_out, check_same
 from reglue_bench.settings import Settings
-from reglue_bench.terminal.observer import Unwatched
+from reglue_bench.terminal.observer import NullObserver
 from tests.reglue_bench.toys import Interrupts, Learner, Seeded, online_plan, play
 
 
@@ -40,7 +40,7 @@ def kept(folder: Path) -> list[tuple[Any, ...]]:
 
 
 def online(variants: dict[str, int], **changed: Any) -> Online:
-    defaults: dict[str, Any] = {"runs": 2, "measure": "all", "episode_limit": 10_000}
+    defaults: dict[str, Any] = {"runs": 2, "metric": "all", "episode_limit": 10_000}
     return Online(variants, **(defaults | changed))
 
 
@@ -168,7 +168,7 @@ def test_performance_is_rl_benchmarks_to_the_bit() -> None:
     plan = online_plan(runs=runs, episodes=episodes, seed=seed)
     procedure, secret = procedure_of(plan), run_secret(seed)
     pool = LocalPool(SuiteName("tests.worlds:Corridor", {"solved": solved}).build(), 1)
-    glue = SlotGlue(LocalPort(Seeded(), "by hand"), pool, timeouts=Timeouts())
+    glue = EpisodeRunner(LocalPort(Seeded(), "by hand"), pool, timeouts=Timeouts())
     performance = 0.0
     for run in range(runs):
         glue.init()
@@ -189,7 +189,7 @@ def once(order: Order) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("measure", "parameters", "wanted"),
+    ("metric", "parameters", "wanted"),
     [
         ("all", {"episodes": 4}, (5.0 + 5.05 + 5.1 + 5.15) / 4),
         ("final:1", {"episodes": 4}, 5.15),
@@ -200,9 +200,9 @@ def once(order: Order) -> Any:
     ],
 )
 def test_the_measure_says_what_the_performance_is_a_mean_of(
-    tmp_path: Path, measure: str, parameters: dict[str, int], wanted: float
+    tmp_path: Path, metric: str, parameters: dict[str, int], wanted: float
 ) -> None:
-    plan = online_plan(runs=2, measure=measure, **parameters)
+    plan = online_plan(runs=2, metric=metric, **parameters)
     assert score_of(play(tmp_path, plan, Learner())).performance == pytest.approx(wanted)
 
 
@@ -229,7 +229,7 @@ def test_an_interrupted_run_is_played_anew_from_its_beginning(
     with Ledger(tmp_path / "broken") as ledger:
         check_same(ledger, request)
         mended = carry_out(
-            tmp_path / "broken", ledger, replace(request, agent=Seeded()), Unwatched()
+            tmp_path / "broken", ledger, replace(request, agent=Seeded()), NullObserver()
         )
     assert mended.complete
     assert kept(tmp_path / "broken") == kept(tmp_path / "whole")
@@ -353,7 +353,7 @@ def test_an_environment_that_keeps_failing_is_its_own_fault() -> None:
 def test_every_episode_has_its_own_chance(tmp_path: Path) -> None:
     seen: list[Cell] = []
 
-    class Listens(Unwatched):
+    class Listens(NullObserver):
         def outcome(self, outcome: Outcome, phase: str) -> None:
             assert phase == "train"
             seen.append(outcome.order.cell)

@@ -9,7 +9,7 @@ import pytest
 import reglue
 from reglue_bench.evaluation import resume
 from reglue_bench.results.result import read_result
-from reglue_bench.terminal.observer import Unwatched
+from reglue_bench.terminal.observer import NullObserver
 from tests.reglue_bench.remote import Unheard
 from tests.reglue_bench.test_online import kept, score_of, statuses
 from tests.reglue_bench.test_run_agents import waiting_run
@@ -71,7 +71,7 @@ def test_a_faulted_run_is_played_anew_where_that_is_asked_for(tmp_path: Path) ->
     fuse.touch()
     command = joining(f"FailsOnce --agent-arg fuse={fuse} --agent-arg how=exits")
     play(tmp_path / "run", online_plan(runs=2, episodes=3), agent_cmd=command)
-    mended = resume(tmp_path / "run", Unwatched(), retry_faults=True)
+    mended = resume(tmp_path / "run", NullObserver(), retry_faults=True)
     runs = score_of(mended).runs
     assert [(run.status, run.attempt) for run in runs] == [("ok", 1), ("ok", 0)]
     assert runs[0].line == runs[1].line

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from glue_server import LocalPool, Order, SlotGlue, Timeouts
+from glue_server import EpisodeRunner, LocalPool, Order, Timeouts
 from reglue import Agent
 from reglue.errors import AgentFault
 from reglue.v1 import agent_pb2 as pb
@@ -35,10 +35,10 @@ class Still(Agent):
 class OneAgent:
     """Who plays a procedure here."""
 
-    def __init__(self, glue: SlotGlue) -> None:
+    def __init__(self, glue: EpisodeRunner) -> None:
         self._glue = glue
 
-    def fresh(self) -> SlotGlue:
+    def fresh(self) -> EpisodeRunner:
         return self._glue
 
     def explain(self, fault: AgentFault) -> str:
@@ -55,7 +55,7 @@ def played_under(secret: str, procedure: str, names: str) -> tuple[list[bytes], 
     submission = Submission.new(plan.seed, secret)
     plan = replace(plan, order_key=submission.order.hex())
     tap, clock, tasks = Tap(Still()), itertools.count(), list[str]()
-    glue = SlotGlue(
+    glue = EpisodeRunner(
         tap,
         LocalPool(Corridor(solved=solved), 4),
         timeouts=Timeouts(first_step_s=1.0, step_s=1.0),

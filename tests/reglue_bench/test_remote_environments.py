@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from glue_server.conformance.tcp_proxy import Road
+from glue_server.conformance.tcp_proxy import TcpProxy
 from reglue.errors import EnvironmentFault, PlanDiffers, RunExists, UsageError
-from reglue.net.join_string import invitation
+from reglue.net.join_string import join_string
 from reglue_bench import evaluate
 from reglue_bench.cli.benchmarks import main as list_benchmarks
 from reglue_bench.evaluation import resume
@@ -22,7 +22,7 @@ from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.rehearsal import rehearse
 from reglue_bench.settings import read_settings
-from reglue_bench.terminal.observer import Unwatched
+from reglue_bench.terminal.observer import NullObserver
 from tests.leftovers import nothing_left
 from tests.reglue_bench.remote import WORLDS, Unheard, dialling, end
 from tests.reglue_bench.toys import AGENTS, Learner, Seeded, rows
@@ -33,7 +33,7 @@ META = {"num_evals": 2, "adaptation_episodes": 2, "evaluation_episodes": 1}
 
 
 def remote(
-    procedure: str, world: str, *arguments: str, road: Road | None = None, **options: Any
+    procedure: str, world: str, *arguments: str, road: TcpProxy | None = None, **options: Any
 ) -> Any:
     """The result of a run whose environment is joined from another process."""
     with nothing_left(), dialling(f"{WORLDS}:{world}", *arguments, road=road) as (watcher, _):
@@ -53,7 +53,7 @@ def test_one_that_never_tells_of_success_is_judged_by_its_mean_return(tmp_path: 
     assert result.is_by_return
     assert result.mean_success_rate is None
     assert result.mean_returns == here.mean_returns
-    assert resume(tmp_path / "run", Unwatched()).mean_returns == here.mean_returns
+    assert resume(tmp_path / "run", NullObserver()).mean_returns == here.mean_returns
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_rows_of_mountain_car_are_those_played_here_by_an_agent_in_a_process() -
 def test_rows_are_the_same_over_a_connection_that_is_cut() -> None:
     """Within the grace time it comes back, and every call is carried out once."""
     options: dict[str, Any] = {"num_episodes": 40, "slots": 2, "transport": "grpc"}
-    with Road() as road:
+    with TcpProxy() as road:
         agent = Cutting(road)
         there = remote("multi-task", "Corridor", CORRIDOR, road=road, agent=agent, **options)
         assert road.cuts >= 3
@@ -130,7 +130,7 @@ def test_rows_are_the_same_over_a_connection_that_is_cut() -> None:
 class Cutting(Seeded):
     """Cuts a road at some of its turns."""
 
-    def __init__(self, road: Road) -> None:
+    def __init__(self, road: TcpProxy) -> None:
         self._road, self._turns = road, 0
 
     def agent_step(self, rewards: Any, observations: Any, steps: Any) -> Any:
@@ -196,7 +196,7 @@ def test_a_run_whose_environment_vanished_is_resumed_with_another(tmp_path: Path
     agent = f"{AGENTS}:Learner"
     options: dict[str, Any] = {"agent": agent, "runs": 3, "episodes": 4, "out": tmp_path / "run"}
     words = (f"fuse={fuse}", "dies=35", 'solved={"walk": [0]}')
-    first = remote("online", "Mortal", *words, grace=0, **options)
+    first = remote("online", "Mortal", *words, reconnect_window=0, **options)
     assert [run.status for run in first.online.runs] == ["ok", "missing", "missing"]
     assert "connection is gone" in first.ended_early.what
     with dialling(f"{WORLDS}:Mortal", *words) as (watcher, _):
@@ -211,7 +211,7 @@ def test_another_environment_does_not_finish_a_run(tmp_path: Path) -> None:
     fuse.touch()
     options: dict[str, Any] = {"agent": f"{AGENTS}:Learner", "runs": 3, "episodes": 4}
     words = (f"fuse={fuse}", "dies=35", 'solved={"walk": [0]}')
-    remote("online", "Mortal", *words, grace=0, out=tmp_path / "run", **options)
+    remote("online", "Mortal", *words, reconnect_window=0, out=tmp_path / "run", **options)
     before = played(tmp_path / "run")
     for other in ((*words[:2], 'solved={"walk": [0, 0]}'), (*words, "horizon=6")):
         with (
@@ -222,7 +222,7 @@ def test_another_environment_does_not_finish_a_run(tmp_path: Path) -> None:
     assert "spec_sha256" in str(caught.value)
     assert played(tmp_path / "run") == before
     with pytest.raises(PlanDiffers, match="episodes: 4 before, 5 now"):
-        resume(tmp_path / "run", Unwatched(), episodes=5)
+        resume(tmp_path / "run", NullObserver(), episodes=5)
 
 
 def played(folder: Path) -> list[Any]:
@@ -320,7 +320,7 @@ def test_more_variants_than_a_plan_can_hold_are_refused() -> None:
 def test_a_rehearsal_and_a_list_need_an_environment_that_is_made_here() -> None:
     settings = read_settings(benchmark="online:wait", agent="random")
     with pytest.raises(UsageError, match=r"made here, such as online:file.py:Class"):
-        rehearse(settings, Unwatched())
+        rehearse(settings, NullObserver())
     with pytest.raises(UsageError, match="waits for an environment"):
         make_plan(settings)
     with pytest.raises(SystemExit):
@@ -337,7 +337,7 @@ def test_agent_and_environment_come_in_any_order(tmp_path: Path) -> None:
 
         def both(where: str) -> None:
             with dialling(f"{AGENTS}:Learner") as (other, started):
-                other._start(str(invitation(invitation(where).address, token)))
+                other._start(str(join_string(join_string(where).address, token)))
                 agents.extend(started)
                 started.clear()
             come.wait(2.0)

@@ -19,7 +19,7 @@ from reglue_bench.plans.plan import Plan
 from reglue_bench.results.result import read_result
 from reglue_bench.runs.run import Request
 from reglue_bench.settings import Settings
-from reglue_bench.terminal.observer import Begun, Unwatched
+from reglue_bench.terminal.observer import NullObserver, RunStarted
 from tests.reglue_bench.agents import Garbled
 from tests.reglue_bench.toys import Seeded, corridor_plan, joining, play, rows
 
@@ -102,7 +102,7 @@ def test_a_result_is_written_even_if_nothing_was_played(tmp_path: Path) -> None:
 # Agents that dial in.
 
 
-class Announced(Unwatched):
+class Announced(NullObserver):
     """Hears where a run waits for its agent."""
 
     def __init__(self) -> None:
@@ -114,7 +114,7 @@ class Announced(Unwatched):
         self.text = text
         self.heard.set()
 
-    def begin(self, begun: Begun) -> None:
+    def begin(self, begun: RunStarted) -> None:
         self.begun.set()
 
 

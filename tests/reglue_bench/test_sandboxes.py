@@ -18,7 +18,7 @@ from reglue.errors import UsageError
 from reglue_bench.evaluation import resume
 from reglue_bench.results.result import Result
 from reglue_bench.settings import read_settings
-from reglue_bench.terminal.observer import Unwatched
+from reglue_bench.terminal.observer import NullObserver
 from tests.leftovers import nothing_left
 from tests.programs import program
 from tests.reglue_bench.remote import Unheard
@@ -233,7 +233,7 @@ def test_a_run_that_goes_on_without_its_secret_stays_in_its_sandbox(tmp_path: Pa
     command = joining(f"Mendable --agent-arg fault={stop} --agent-arg how=exit")
     assert not play(tmp_path / "run", corridor_plan(), agent_cmd=command, secret=SECRET).complete
     stop.unlink()
-    again = resume(tmp_path / "run", Unwatched())
+    again = resume(tmp_path / "run", NullObserver())
     assert (again.complete, again.agent.isolation) == (True, "bubblewrap")
 
 
@@ -317,5 +317,5 @@ def test_the_weakest_isolation_of_all_sessions_is_told(tmp_path: Path) -> None:
     first = play(tmp_path / "run", corridor_plan(), agent_cmd=command, sandbox="none")
     assert not first.complete
     stop.unlink()
-    again = resume(tmp_path / "run", Unwatched(), sandbox="bubblewrap")
+    again = resume(tmp_path / "run", NullObserver(), sandbox="bubblewrap")
     assert again.agent.isolation == "none"

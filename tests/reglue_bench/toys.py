@@ -18,7 +18,7 @@ from reglue_bench.plans.plan import Parameter, Plan
 from reglue_bench.results.result import Result
 from reglue_bench.runs.run import Request
 from reglue_bench.settings import Settings
-from reglue_bench.terminal.observer import Unwatched, Watcher
+from reglue_bench.terminal.observer import NullObserver, Observer
 
 AGENTS = Path(__file__).with_name("agents.py")
 SOLVED = {"a": [1, 3, 0], "b": [5, 0, 2]}
@@ -50,7 +50,7 @@ def corridor_plan(
                 "evaluate_before_adaptation": False,
             }
         case _:
-            defaults = {"runs": 3, "episode_limit": 10_000_000, "measure": "all"}
+            defaults = {"runs": 3, "episode_limit": 10_000_000, "metric": "all"}
             defaults |= {} if "steps" in parameters else {"episodes": 4}
     return Plan(
         benchmark="corridor",
@@ -75,14 +75,14 @@ def play(
     agent: object | None = None,
     *,
     workers: int = 0,
-    watcher: Watcher | None = None,
+    watcher: Observer | None = None,
     **settings: Any,
 ) -> Result:
     """Begin a run of a plan in `folder`, with an agent object or the settings' agent."""
     named = {"agent": agent} if isinstance(agent, str) else {}
     asked = Settings(benchmark=plan.benchmark, workers=workers, **named, **settings)
     there = None if named else agent
-    return start(folder, Request(asked, plan, agent=there), watcher or Unwatched())
+    return start(folder, Request(asked, plan, agent=there), watcher or NullObserver())
 
 
 def rows(result: Result) -> list[tuple[Any, ...]]:
@@ -103,7 +103,7 @@ def joining(name: str) -> str:
     return f"{sys.executable} -m reglue join {AGENTS}:{name}"
 
 
-class Interrupts(Unwatched):
+class Interrupts(NullObserver):
     """Interrupts after a number of outcomes, as Ctrl-C does."""
 
     def __init__(self, after: int) -> None:

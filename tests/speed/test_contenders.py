@@ -25,15 +25,15 @@ def test_a_contender_measures_as_often_as_it_is_asked(
 ) -> None:
     with Contender(module, *arguments) as contender:
         for _ in range(2):
-            found = contender.measure(steps=20)
+            found = contender.metric(steps=20)
             assert found["steps"] == steps
             assert found["seconds"] > 0
 
 
 def test_as_many_agents_play_as_are_asked_for() -> None:
     with Contender("reglue_agents", "2") as contender:
-        assert contender.measure(count=1, seconds=0.05)["steps"] > 0
-        assert contender.measure(count=2, seconds=0.05)["steps"] > 0
+        assert contender.metric(count=1, seconds=0.05)["steps"] > 0
+        assert contender.metric(count=2, seconds=0.05)["steps"] > 0
 
 
 def test_a_contender_that_fails_is_heard() -> None:
@@ -41,7 +41,7 @@ def test_a_contender_that_fails_is_heard() -> None:
         Contender("vector_env", "sync", "many") as contender,
         pytest.raises(ContenderFailed, match="invalid literal for int"),
     ):
-        contender.measure(steps=1)
+        contender.metric(steps=1)
 
 
 def test_a_program_that_fails_is_heard() -> None:

@@ -1,4 +1,4 @@
-// How a partner comes in, as C says it.
+// How a peer comes in, as C says it.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// How long a partner whose stream broke tries to come back.
+// How long a peer whose stream broke tries to come back.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ class Absence {
   /// absence began.
   ///
   /// The last stream was good, and the absence begins with its end, if something new was heard on
-  /// it (`has_heard`) or it stood for a second with this partner seated (`stood`). Less proves
+  /// it (`has_heard`) or it stood for a second with this peer seated (`stood`). Less proves
   /// nothing: a call may break every stream that it comes over.
   std::optional<std::chrono::duration<double>> pause(Clock::duration most, Clock::duration stood,
                                                      bool has_heard) {

@@ -1,4 +1,4 @@
-// The session of a partner that answers, an agent or an environment: joins, says hello, hands
+// The session of a peer that answers, an agent or an environment: joins, says hello, hands
 // calls out and answers in, comes back if the stream breaks, leaves. Every call is carried out
 // once, whatever breaks.
 //
@@ -74,7 +74,7 @@ class Answering {
   /// larger than a message may be.
   void answer();
 
-  /// Says that the partner cannot go on, as the answer to call `seq`, 0 of its own accord;
+  /// Says that the peer cannot go on, as the answer to call `seq`, 0 of its own accord;
   /// waits some seconds for the farewell, and is over.
   void fault(std::uint64_t seq, std::string_view what) { say_fault(seq, what, kFarewell); }
 
@@ -242,7 +242,7 @@ void Answering<Wire>::say_fault(std::uint64_t seq, std::string_view what,
       Wire::reuse(call_);
     } while (stream_->receive(call_, until) && !call_.has_farewell());
   } catch (const StreamEnded&) {
-    // A glue that is gone as well says less than what the partner has to say.
+    // A glue that is gone as well says less than what the peer has to say.
   }
   end();
 }

@@ -1,4 +1,4 @@
-// The session of a partner that asks: a benchmark program, one call at a time.
+// The session of a peer that asks: a benchmark program, one call at a time.
 #pragma once
 
 #include <chrono>

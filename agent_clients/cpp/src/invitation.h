@@ -1,4 +1,4 @@
-// What a partner needs to come in: address, token, and whom to trust, in one string.
+// What a peer needs to come in: address, token, and whom to trust, in one string.
 #pragma once
 
 #include <cstdint>

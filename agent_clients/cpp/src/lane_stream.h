@@ -1,4 +1,4 @@
-// A lane: messages over a Unix socket, for partners on one host. Each is preceded by its length,
+// A lane: messages over a Unix socket, for peers on one host. Each is preceded by its length,
 // four bytes, little-endian.
 #pragma once
 

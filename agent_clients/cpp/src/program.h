@@ -1,4 +1,4 @@
-// A partner as a program of its own: what main() is given, and what it returns.
+// A peer as a program of its own: what main() is given, and what it returns.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 namespace reglue {
 
 /// Plays a session; returns the farewell's words. Sets `has_failed` before it throws what the
-/// partner itself has thrown.
+/// peer itself has thrown.
 using Playing = std::function<std::string(Options, bool& has_failed)>;
 
 /// Calls `play` with the options and what stands on the command line: `[ADDRESS [TOKEN]]` and

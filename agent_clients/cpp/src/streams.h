@@ -1,4 +1,4 @@
-// Streams of a session, as the partner's thread uses them: gRPC's, or a lane. They carry any
+// Streams of a session, as the peer's thread uses them: gRPC's, or a lane. They carry any
 // messages; which, says the role.
 #pragma once
 
@@ -48,7 +48,7 @@ class Stream {
   /// none came in time. Throws StreamEnded.
   virtual bool receive(google::protobuf::MessageLite& message, const Deadline& until) = 0;
 
-  /// For how long the glue has had this partner seated on it; 0 if never.
+  /// For how long the glue has had this peer seated on it; 0 if never.
   Clock::duration stood() const {
     return seated_at_ ? Clock::now() - *seated_at_ : Clock::duration::zero();
   }

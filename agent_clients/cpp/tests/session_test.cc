@@ -65,7 +65,7 @@ int run(const Playing& play) {
   return run_program(play, 1, argv, nobody());
 }
 
-TEST(RunProgram, TellsThePartnersOwnErrorsFromItsUse) {
+TEST(RunProgram, TellsThePeersOwnErrorsFromItsUse) {
   EXPECT_EQ(run([](Options, bool&) -> std::string { throw UsageError("no address"); }), 2);
   EXPECT_EQ(run([](Options, bool& has_failed) -> std::string {
               has_failed = true;

@@ -19,7 +19,7 @@ from reglue.environments.world import Cell, Step, Suite, World
 from reglue.errors import ReglueError
 from reglue.experiments.experiment import Experiment
 from reglue.messages.agent import Actions, EndKind, Ends, Phase, Starts, StepFlag, Steps, Turn
-from reglue.rng import Chance
+from reglue.rng import Rng
 from reglue.spec import (
     Box,
     Discrete,
@@ -34,7 +34,6 @@ __all__ = [
     "Agent",
     "Box",
     "Cell",
-    "Chance",
     "Discrete",
     "Earned",
     "EndKind",
@@ -45,6 +44,7 @@ __all__ = [
     "MultiDiscrete",
     "Phase",
     "ReglueError",
+    "Rng",
     "Starts",
     "Step",
     "StepFlag",

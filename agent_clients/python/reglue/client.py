@@ -10,15 +10,15 @@ from reglue.agents.metaworld import wrap
 from reglue.environments.environment import Environment, Worlds
 from reglue.environments.world import Suite
 from reglue.errors import BadArgument, NotAnEnvironment
-from reglue.net.join_string import invitation
+from reglue.net.join_string import join_string
 from reglue.net.transport import TRANSPORTS, Transport
 
 if TYPE_CHECKING:
-    from reglue.net.roles import Part
+    from reglue.net.roles import RoleAdapter
 
 
-def connect(  # noqa: PLR0913 - all that a partner may say of how it comes in
-    partner: object,
+def connect(  # noqa: PLR0913 - all that a peer may say of how it comes in
+    peer: object,
     address: str | None = None,
     token: str | None = None,
     *,
@@ -30,7 +30,7 @@ def connect(  # noqa: PLR0913 - all that a partner may say of how it comes in
 ) -> str:
     """Play a session at the glue at `address` until it says farewell; returns its words.
 
-    `partner` is a `reglue.Agent`, or an object with the methods of Meta-World's `Agent`
+    `peer` is a `reglue.Agent`, or an object with the methods of Meta-World's `Agent`
     or `MetaLearningAgent`; or a `reglue.Environment`, or a suite of worlds. `address` is
     `host:port` or a join string, which holds the token and whom to trust as well; they
     default to REGLUE_ADDRESS and REGLUE_TOKEN of the environment. `ca` is the certificate
@@ -43,48 +43,48 @@ def connect(  # noqa: PLR0913 - all that a partner may say of how it comes in
 
     Raises NotAnAgent and NotAnEnvironment (a method is missing), Unreachable, Refused
     (wrong token, wrong version, WrongTls, busy), SessionLost (the glue went away),
-    UsageError (no address, no authority, no such transport here), and whatever the partner
+    UsageError (no address, no authority, no such transport here), and whatever the peer
     itself raises, after telling the glue.
     """
-    where = invitation(address, token, ca=ca, tls_name=tls_name)
+    where = join_string(address, token, ca=ca, tls_name=tls_name)
     if transport not in TRANSPORTS:
         raise BadArgument(f"got transport {transport!r}, wanted {', '.join(TRANSPORTS)}")
-    part = _part(partner, name or type(partner).__name__)
+    part = _part(peer, name or type(peer).__name__)
     from reglue.net.session import Session
 
     session = Session(where, part, patience_s=patience_s, transport=transport)
     return session.play()
 
 
-def _part(partner: object, name: str) -> Part:
+def _part(peer: object, name: str) -> RoleAdapter:
     """Raises NotAnAgent and NotAnEnvironment."""
-    from reglue.net.roles import AgentPart, EnvironmentPart
+    from reglue.net.roles import AgentAdapter, EnvironmentAdapter
 
-    if isinstance(partner, type) and (issubclass(partner, Environment) or _is_suite(partner)):
-        raise NotAnEnvironment(f"got the class {partner.__name__}, wanted an object of it")
-    if isinstance(partner, Environment):
-        _check_environment(partner)
-        return EnvironmentPart(partner, name)
-    if _is_suite(partner):
-        return EnvironmentPart(Worlds(_checked_suite(partner)), name)
-    return AgentPart(wrap(partner), name)
+    if isinstance(peer, type) and (issubclass(peer, Environment) or _is_suite(peer)):
+        raise NotAnEnvironment(f"got the class {peer.__name__}, wanted an object of it")
+    if isinstance(peer, Environment):
+        _check_environment(peer)
+        return EnvironmentAdapter(peer, name)
+    if _is_suite(peer):
+        return EnvironmentAdapter(Worlds(_checked_suite(peer)), name)
+    return AgentAdapter(wrap(peer), name)
 
 
-def _is_suite(partner: object) -> bool:
+def _is_suite(peer: object) -> bool:
     """Agents may have a `world` of their own, a model of it."""
-    cls = partner if isinstance(partner, type) else type(partner)
-    is_agent = issubclass(cls, Agent) or hasattr(partner, "eval_action")
-    return not is_agent and callable(getattr(partner, "world", None))
+    cls = peer if isinstance(peer, type) else type(peer)
+    is_agent = issubclass(cls, Agent) or hasattr(peer, "eval_action")
+    return not is_agent and callable(getattr(peer, "world", None))
 
 
-def _checked_suite(partner: Any) -> Suite:
+def _checked_suite(peer: Any) -> Suite:
     for name in ("spec", "variants", "standardizes"):
-        if not hasattr(partner, name):
+        if not hasattr(peer, name):
             raise NotAnEnvironment(
-                f"{type(partner).__name__} lacks {name}; a suite has spec, variants, "
+                f"{type(peer).__name__} lacks {name}; a suite has spec, variants, "
                 "standardizes and world()"
             )
-    suite: Suite = partner
+    suite: Suite = peer
     return suite
 
 

@@ -1,7 +1,7 @@
 """Every error that Reglue raises, on one page.
 
 Whose fault it is decides the branch: the caller's (UsageError), the door's
-answer to a partner (Refused), the agent's (AgentFault), the environment's
+answer to a peer (Refused), the agent's (AgentFault), the environment's
 (EnvironmentFault) or the connection's (SessionLost). An error for a bad argument is also
 Python's own ValueError or TypeError, and a package that is missing an ImportError.
 """
@@ -160,7 +160,7 @@ ROUTINE_REFUSALS = {
 
 
 class Refused(ReglueError):
-    """The glue did not let the partner in."""
+    """The glue did not let the peer in."""
 
     def __init__(self, what: str) -> None:
         """`what` may be the glue's own words."""
@@ -176,7 +176,7 @@ class WrongVersion(Refused):
 
 
 class WrongTls(Refused):
-    """Only one side speaks TLS, or the glue's certificate is none that the partner trusts."""
+    """Only one side speaks TLS, or the glue's certificate is none that the peer trusts."""
 
 
 class Busy(Refused):
@@ -236,7 +236,7 @@ class EnvironmentTimeout(EnvironmentFault):
     """An environment did not answer in time; it may still be there."""
 
 
-# The connection's, seen by the partner.
+# The connection's, seen by the peer.
 
 
 class SessionLost(ReglueError):

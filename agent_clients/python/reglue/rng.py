@@ -28,7 +28,7 @@ _BLOCK = 4  # words of one counter
 _POSITION = struct.Struct("<QQQ")
 
 
-class Chance:
+class Rng:
     """The random numbers of one episode, drawn one after another."""
 
     def __init__(self, seed: int, episode: int = 0, *, drawn: int = 0) -> None:
@@ -66,9 +66,9 @@ class Chance:
         return _POSITION.pack(self._seed, self._episode, self._drawn)
 
     @staticmethod
-    def from_bytes(position: bytes) -> Chance:
+    def from_bytes(position: bytes) -> Rng:
         """Chance that goes on from there. Raises UsageError for other bytes."""
         if len(position) != _POSITION.size:
             raise UsageError(f"got {len(position)} bytes, wanted the {_POSITION.size} of a chance")
         seed, episode, drawn = _POSITION.unpack(position)
-        return Chance(seed, episode, drawn=drawn)
+        return Rng(seed, episode, drawn=drawn)

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
-from glue_server.peers.hosts import Entrance, how_to_join
+from glue_server.peers.hosts import PeerSource, how_to_join
 from glue_server.processes.interrupts import interruptible, uninterrupted
 from reglue.errors import PlanDiffers, RunExists, UsageError
 from reglue_bench.bakeoff.file import Entrant
@@ -21,7 +21,7 @@ from reglue_bench.plans.declared import WAIT
 from reglue_bench.plans.names import make_plan, split_name
 from reglue_bench.results.result import Ending, Result
 from reglue_bench.runs.ledger import Ledger
-from reglue_bench.runs.peers import Partners, listen
+from reglue_bench.runs.peers import Peers, listen
 from reglue_bench.runs.pools import cores
 from reglue_bench.runs.run import (
     WORKER_LOG,
@@ -32,10 +32,10 @@ from reglue_bench.runs.run import (
     conclude,
     pool_of,
 )
-from reglue_bench.terminal.observer import Watcher
+from reglue_bench.terminal.observer import Observer
 
 if TYPE_CHECKING:
-    from glue_server.rpc import Room
+    from glue_server.rpc import PrivateLobby
 
 _ANSWER_S = 0.5  # how long agents that play at once may take to answer after Ctrl-C
 
@@ -43,7 +43,7 @@ _ANSWER_S = 0.5  # how long agents that play at once may take to answer after Ct
 class Audience(Protocol):
     """Who looks on; called by the run's thread where several play at once."""
 
-    def watcher(self, entrant: Entrant) -> Watcher:
+    def watcher(self, entrant: Entrant) -> Observer:
         """Its turn has come: who looks on while it plays."""
 
     def told(self, entrant: Entrant, result: Result) -> None:
@@ -82,7 +82,7 @@ class Bakeoff:
                 "one that is made here"
             )
         # Nobody comes in by the server's own token.
-        self._server = listen(asked, places={"agent": 0}, grace_s={"agent": 0.0})
+        self._server = listen(asked, places={"agent": 0}, reconnect_window_s={"agent": 0.0})
         with ExitStack() as undo:
             undo.callback(self._server.close)
             self._rooms = {each.name: self._room(each) for each in entrants}
@@ -103,7 +103,7 @@ class Bakeoff:
         with uninterrupted(then_raise=False):
             self._server.close()
 
-    def prepare(self, watcher: Watcher, *, resume: bool) -> None:
+    def prepare(self, watcher: Observer, *, resume: bool) -> None:
         """Make the plan, and begin the run of every agent.
 
         With `resume` those that were begun go on; else there must be none. Raises
@@ -162,10 +162,10 @@ class Bakeoff:
         return result
 
     def _carry_out(
-        self, entrant: Entrant, watcher: Watcher, stop: threading.Event | None
+        self, entrant: Entrant, watcher: Observer, stop: threading.Event | None
     ) -> Result:
         folder, settings = self._folder / entrant.name, entrant.settings
-        room: Entrance = self._rooms[entrant.name]
+        room: PeerSource = self._rooms[entrant.name]
         pool: StoppablePool | None = None
         with ExitStack() as leaving:
             leaving.callback(room.close)
@@ -174,8 +174,8 @@ class Bakeoff:
                 pool = leaving.enter_context(closing(StoppablePool(make_pool, stop)))
                 room = StoppableRoom(room, stop)
                 self._stoppable.append(room)
-            partners = Partners(settings, watcher.say, environment=False, room=room)
-            request = Request(settings, self._plan, partners=partners, pool=pool)
+            peers = Peers(settings, watcher.say, environment=False, room=room)
+            request = Request(settings, self._plan, peers=peers, pool=pool)
             ledger = leaving.enter_context(Ledger(folder))
             try:
                 return carry_out(folder, ledger, request, watcher)
@@ -183,10 +183,12 @@ class Bakeoff:
                 ending = Ending(status="not_played", what=str(error))
                 return conclude(folder, ledger, ending)
 
-    def _room(self, entrant: Entrant) -> Room:
+    def _room(self, entrant: Entrant) -> PrivateLobby:
         # A program that we started and that died is not waited for: it cannot come back.
-        grace_s = entrant.settings.grace if entrant.waits else 0.0
-        return self._server.room("agent", token=entrant.token, grace_s=grace_s)
+        reconnect_window_s = entrant.settings.reconnect_window if entrant.waits else 0.0
+        return self._server.room(
+            "agent", token=entrant.token, reconnect_window_s=reconnect_window_s
+        )
 
     def _is_there(self, entrant: Entrant, *, resume: bool) -> bool:
         """Whether its run was begun. Raises UsageError for one that cannot go on."""
@@ -234,6 +236,6 @@ def _sharing(entrant: Entrant, runs: int) -> Entrant:
     return replace(entrant, settings=entrant.settings.model_copy(update={"workers": share}))
 
 
-def _invited(entrant: Entrant, room: Room) -> str:
+def _invited(entrant: Entrant, room: PrivateLobby) -> str:
     where = f", its token, {entrant.token_from}, in REGLUE_TOKEN" if entrant.token else ""
-    return f"{entrant.name} may come{where}:\n  {how_to_join('agent', room.invitation('agent'))}"
+    return f"{entrant.name} may come{where}:\n  {how_to_join('agent', room.join_string('agent'))}"

@@ -11,11 +11,11 @@ from typing import Any
 
 from glue_server import Pool
 from glue_server.agent.port import AgentPort
-from glue_server.peers.hosts import Entrance
+from glue_server.peers.hosts import PeerSource
 from reglue.errors import AgentFault, BadReply
 from reglue.messages.agent import UNLIMITED, Budget, Call, Hello, Reply
 from reglue.messages.environment import Play, Played
-from reglue.net.join_string import Invitation
+from reglue.net.join_string import JoinString
 from reglue.spec import TaskSpec
 
 _LOOK_MS = 200  # how often one that waits for environments sees whether it is to stop
@@ -77,7 +77,7 @@ class StoppablePool:
 class StoppableRoom:
     """A room in which nobody is waited for once `stop` is set."""
 
-    def __init__(self, room: Entrance, stop: threading.Event) -> None:
+    def __init__(self, room: PeerSource, stop: threading.Event) -> None:
         self._room = room
         self._stop = stop
         self._ports: list[_StoppablePort] = []
@@ -87,13 +87,13 @@ class StoppableRoom:
         for port in list(self._ports):
             port.cut()
 
-    def invitation(self, role: str) -> Invitation:
+    def join_string(self, role: str) -> JoinString:
         """The room's."""
-        return self._room.invitation(role)
+        return self._room.join_string(role)
 
-    def local_invitation(self, role: str) -> Invitation:
+    def local_join_string(self, role: str) -> JoinString:
         """The room's."""
-        return self._room.local_invitation(role)
+        return self._room.local_join_string(role)
 
     @property
     def sockets(self) -> Path | None:

@@ -17,9 +17,9 @@ from glue_server.commands.command import FAULTS, INTERRUPTED, OK, console, run_c
 from glue_server.commands.options import (
     Advertise,
     Ca,
-    Grace,
     Insecure,
     OpenLane,
+    ReconnectWindow,
     Tls,
     TlsCert,
     TlsKey,
@@ -35,7 +35,7 @@ from reglue_bench.cli.bench import exit_code
 from reglue_bench.report import draw_report, first_frames, names
 from reglue_bench.results.result import Result
 from reglue_bench.settings import as_keys
-from reglue_bench.terminal.observer import Watcher
+from reglue_bench.terminal.observer import Observer
 from reglue_bench.terminal.progress import Lines, watcher
 from reglue_bench.terminal.summary import notes
 
@@ -81,7 +81,7 @@ def bakeoff(
     tls_cert: TlsCert = None,
     tls_key: TlsKey = None,
     ca: Ca = None,
-    grace: Grace = None,
+    reconnect_window: ReconnectWindow = None,
     transport: TransportOption = None,
     open_lane: OpenLane = None,
     sandbox: Sandbox = None,
@@ -143,7 +143,7 @@ def bakeoff(
         "tls_cert": tls_cert,
         "tls_key": tls_key,
         "ca": ca,
-        "grace": grace,
+        "reconnect_window": reconnect_window,
         "transport": transport,
         "open_lane": open_lane,
         "sandbox": sandbox,
@@ -180,7 +180,7 @@ class _Screen:
         """Print it as it is."""
         self.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
-    def watcher(self, entrant: Entrant) -> Watcher:
+    def watcher(self, entrant: Entrant) -> Observer:
         """The display of an agent whose turn has come."""
         if self._together:
             return _Named(self.console, entrant.name)

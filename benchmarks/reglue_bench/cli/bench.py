@@ -16,9 +16,9 @@ from glue_server.commands.options import (
     Advertise,
     Ca,
     EnvironmentToken,
-    Grace,
     Insecure,
     OpenLane,
+    ReconnectWindow,
     Tls,
     TlsCert,
     TlsKey,
@@ -218,7 +218,7 @@ def bench(
             rich_help_panel=_ONLINE,
         ),
     ] = None,
-    measure: Annotated[
+    metric: Annotated[
         str | None,
         Option(
             metavar="all|final:N",
@@ -337,7 +337,7 @@ def bench(
     tls_cert: TlsCert = None,
     tls_key: TlsKey = None,
     ca: Ca = None,
-    grace: Grace = None,
+    reconnect_window: ReconnectWindow = None,
     transport: TransportOption = None,
     open_lane: OpenLane = None,
     sandbox: Sandbox = None,

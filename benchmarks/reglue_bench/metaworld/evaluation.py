@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from env_adapters.metaworld.library import metaworld
-from glue_server import LocalPort, Order, Outcome, SlotGlue, Timeouts
+from glue_server import EpisodeRunner, LocalPort, Order, Outcome, Timeouts
 from reglue.agents.agent import Agent
 from reglue.agents.metaworld import wrap
 from reglue.environments.world import Cell
@@ -36,7 +36,7 @@ from reglue.messages.agent import Phase
 from reglue.tools.loading import agent_name
 from reglue_bench.metaworld.kept_pool import playing
 from reglue_bench.metaworld.scoring import Evaluation, averaged, scored
-from reglue_bench.metaworld.seat import Seat
+from reglue_bench.metaworld.seat import MetaWorldAdapter
 from reglue_bench.metaworld.vector_envs import Unreadable, VectorEnvironment, leave, read
 from reglue_bench.results.first_finished import FirstFinished
 
@@ -136,7 +136,12 @@ def _warn(why: Unreadable) -> None:
 
 
 def _evaluate(
-    glue: SlotGlue, seat: Seat, plan: VectorEnvironment, quota: int, *, surplus: bool
+    glue: EpisodeRunner,
+    seat: MetaWorldAdapter,
+    plan: VectorEnvironment,
+    quota: int,
+    *,
+    surplus: bool,
 ) -> Evaluation:
     """One call of upstream's `evaluation`."""
     finished = FirstFinished(plan.names, quota)
@@ -163,7 +168,7 @@ def _evaluate(
     return scored(plan.names, finished, successes, seat.returns)
 
 
-def _adapt(glue: SlotGlue, plan: VectorEnvironment, episodes: int) -> None:
+def _adapt(glue: EpisodeRunner, plan: VectorEnvironment, episodes: int) -> None:
     """Episodes of full length in every sub-environment."""
     variants = [selection.reset() for selection in plan.selections]
     left = [episodes] * len(variants)
@@ -194,26 +199,26 @@ def _order(slot: int, variant: int, phase: Phase) -> Order:
 
 @contextmanager
 def _glue(
-    seat: Seat, eval_envs: Any, plan: VectorEnvironment, workers: int | None
-) -> Iterator[SlotGlue]:
+    seat: MetaWorldAdapter, eval_envs: Any, plan: VectorEnvironment, workers: int | None
+) -> Iterator[EpisodeRunner]:
     """The agent at the environment's workers; what it raises comes out as it was."""
     with playing(eval_envs, plan.suite, len(plan.names), workers) as pool:
         try:
-            glue = SlotGlue(LocalPort(seat, "agent"), pool, timeouts=Timeouts())
+            glue = EpisodeRunner(LocalPort(seat, "agent"), pool, timeouts=Timeouts())
             glue.init()
             yield glue
         except AgentFault as fault:
             raise fault.__cause__ or fault from None
 
 
-def _seated(agent: object) -> Seat:
+def _seated(agent: object) -> MetaWorldAdapter:
     if isinstance(agent, Agent):
         raise UsageError(
             f"got {agent_name(agent)}, a reglue.Agent, wanted one with Meta-World's eval_action() "
             "and reset(); reglue_bench.evaluate plays it"
         )
     wrap(agent)  # refuses what lacks a method
-    return Seat(agent)
+    return MetaWorldAdapter(agent)
 
 
 def _check_counts(least: int, **counts: object) -> None:

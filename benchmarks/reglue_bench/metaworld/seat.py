@@ -19,7 +19,7 @@ MayCount = Callable[[int, int], bool]
 """Whether the episode of a slot that has gone on for so many steps can still count."""
 
 
-class Seat(Agent):
+class MetaWorldAdapter(Agent):
     """Keeps from the agent what is ours, and gives up what cannot count any more.
 
     The agent sees the calls of `metaworld.evaluation`, and whole arrays in the dtype of

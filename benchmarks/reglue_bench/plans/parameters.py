@@ -135,11 +135,11 @@ def _online(settings: Settings) -> dict[str, Parameter]:
     if settings.episodes and settings.steps:
         raise UsageError("got --episodes and --steps; a run is counted in one of them")
     quota = settings.steps or chosen(settings.episodes, DEFAULT_EPISODES)
-    measure = chosen(settings.measure, "all")
-    measured(measure, quota)  # refuses what cannot be
+    metric = chosen(settings.metric, "all")
+    measured(metric, quota)  # refuses what cannot be
     return {
         "runs": chosen(settings.runs, DEFAULT_RUNS),
         "steps" if settings.steps else "episodes": quota,
         "episode_limit": chosen(settings.episode_limit, EPISODE_LIMIT),
-        "measure": measure,
+        "metric": metric,
     }

@@ -35,7 +35,7 @@ PARAMETERS = {
         "meta_batch_size",
         "evaluate_before_adaptation",
     ),
-    "online": ("runs", "episodes", "steps", "episode_limit", "measure"),
+    "online": ("runs", "episodes", "steps", "episode_limit", "metric"),
 }
 """Which of a plan's parameters each procedure takes; `episodes` or `steps`, not both."""
 

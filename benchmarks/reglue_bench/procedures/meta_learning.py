@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from glue_server import Order, Outcome, SlotGlue
+from glue_server import EpisodeRunner, Order, Outcome
 from reglue.errors import AgentFault
 from reglue.messages.agent import Phase
 from reglue_bench.plans.plan import PlanCell
@@ -152,7 +152,7 @@ class MetaLearning:
         return unit, place * min(self._batch, len(self._trials) - before) + slot
 
     def _play_wave(
-        self, glue: SlotGlue, todo: Todo, order: MakeOrder, record: Record, watch: Watch
+        self, glue: EpisodeRunner, todo: Todo, order: MakeOrder, record: Record, watch: Watch
     ) -> _Wave:
         """One try of a wave. When the agent is lost, all of it is recorded as its fault."""
         wave = _Wave(self.cells(todo.unit), len(self.trials(todo.unit)), todo.unit, order)
@@ -163,7 +163,7 @@ class MetaLearning:
             raise
         return wave
 
-    def _play_phases(self, glue: SlotGlue, wave: _Wave, watch: Watch) -> None:
+    def _play_phases(self, glue: EpisodeRunner, wave: _Wave, watch: Watch) -> None:
         if self._evaluate_before:
             glue.adapt_begin()
             glue.freeze()
@@ -207,7 +207,7 @@ class _Wave:
         """Whether an environment failed."""
         return any(each.status == "environment_error" for each in self._broken.values())
 
-    def play(self, glue: SlotGlue, phase: str, episodes: int, watch: Watch) -> None:
+    def play(self, glue: EpisodeRunner, phase: str, episodes: int, watch: Watch) -> None:
         """Play the next `episodes` episodes of `phase` in every slot whose trial is whole."""
         left = dict.fromkeys(self._slots.values(), episodes)
 

@@ -34,12 +34,12 @@ class Online:
         variants: Mapping[str, int],
         *,
         runs: int,
-        measure: str,
+        metric: str,
         episode_limit: int,
         episodes: int = 0,
         steps: int = 0,
     ) -> None:
-        self.measure = measure
+        self.metric = metric
         self.episodes = episodes  # 0 where a run is counted in steps
         self.steps = steps  # 0 where a run is counted in episodes
         self._runs = runs

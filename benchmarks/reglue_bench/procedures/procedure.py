@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, overload
 
-from glue_server import Order, Outcome, SlotGlue
+from glue_server import EpisodeRunner, Order, Outcome
 from reglue.errors import AgentFault
 from reglue_bench.plans.plan import PlanCell
 
@@ -67,7 +67,7 @@ MakeOrder: TypeAlias = Callable[[int, PlanCell], Order]
 class Agents(Protocol):
     """Where a procedure gets the agents that it plays with."""
 
-    def fresh(self) -> SlotGlue:
+    def fresh(self) -> EpisodeRunner:
         """The glue, with an agent that has not been given a unit yet.
 
         Where agents are processes that are started here, each call starts another and

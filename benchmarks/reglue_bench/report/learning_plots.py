@@ -93,10 +93,10 @@ def spread(points: int) -> list[int]:
 
 def measured_part(online: OnlineScore) -> list[dict[str, object]]:
     """A shade over what is measured, where that is not all."""
-    if online.measure == "all":
+    if online.metric == "all":
         return []
     end = {"type": "rect", "layer": "below", "yref": "paper", "y0": 0, "y1": 1}
-    since = online.quota - measured(online.measure, online.quota)
+    since = online.quota - measured(online.metric, online.quota)
     shade = {"line": {"width": 0}, "fillcolor": "rgba(140,145,155,0.13)"}
     return [{**end, **shade, "x0": since, "x1": online.quota}]
 
@@ -154,7 +154,7 @@ def _legend(lines: Lines, online: OnlineScore) -> list[tuple[str, str]]:
     legend.append((NEUTRAL, "a run"))
     if lines.broken:
         legend.append((LOST, "a run that was not played to its end; not in the mean"))
-    if online.measure != "all":
+    if online.metric != "all":
         legend.append(("rgba(140,145,155,0.3)", "what is measured"))
     return legend
 

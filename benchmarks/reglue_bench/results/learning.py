@@ -99,7 +99,7 @@ def _run(procedure: Online, unit: int, rows: Sequence[Row], rewards: Rewards) ->
     else:
         earned = rewards(unit, attempt)
         line = binned(earned, procedure.steps)
-    last = measured(procedure.measure, procedure.quota)
+    last = measured(procedure.metric, procedure.quota)
     return LearningRun(
         run=unit,
         attempt=attempt,
@@ -139,7 +139,7 @@ def _online(
     return OnlineScore(
         counted_in="episodes" if procedure.episodes else "steps",
         quota=procedure.quota,
-        measure=procedure.measure,
+        metric=procedure.metric,
         fresh_agent=fresh,
         performance=mean_in_order(performances) if is_whole else None,
         interval95=t_interval95(performances) if is_whole else None,

@@ -22,18 +22,18 @@ BINS = 100
 """Points of a learning curve over steps."""
 
 
-def measured(measure: str, quota: int) -> int:
+def measured(metric: str, quota: int) -> int:
     """How many episodes, or steps, at the end of a run count: all, or N of `final:N`.
 
     Raises UsageError for anything else, and where a run has not as many.
     """
-    if measure == "all":
+    if metric == "all":
         return quota
-    kind, _, number = measure.partition(":")
+    kind, _, number = metric.partition(":")
     if kind != "final" or not number.isdecimal() or int(number) < 1:
-        raise UsageError(f"got --measure {measure}, wanted all, or final:N such as final:100")
+        raise UsageError(f"got --metric {metric}, wanted all, or final:N such as final:100")
     if int(number) > quota:
-        raise UsageError(f"got --measure {measure}, but a run has {quota}: give final:{quota}")
+        raise UsageError(f"got --metric {metric}, but a run has {quota}: give final:{quota}")
     return int(number)
 
 

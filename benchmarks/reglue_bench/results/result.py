@@ -159,7 +159,7 @@ class OnlineScore(_Record):
 
     counted_in: Literal["episodes", "steps"]
     quota: int  # of each run
-    measure: str  # all, or final:N
+    metric: str  # all, or final:N
     fresh_agent: Literal["process", "agent_init"]  # what makes the agent of a run naive
     performance: float | None  # mean over all planned runs; None where one has none: see `withheld`
     interval95: Interval | None  # Student's, over all planned runs; None below two

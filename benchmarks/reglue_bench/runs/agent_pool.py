@@ -7,16 +7,16 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from glue_server import AgentPort, Pool, SlotGlue, Spent, Timeouts
+from glue_server import AgentPort, EpisodeRunner, Pool, Spent, Timeouts
 from glue_server.processes.interrupts import uninterrupted
 from reglue.errors import AgentDisconnected, AgentFault, UsageError
-from reglue_bench.runs.agents import AgentHost
+from reglue_bench.runs.agents import AgentPeer
 
 MOST_ALIKE = 3
 """Agents that are lost in the same way before it is given up, if no other came."""
 
 
-class Stage:
+class AgentPool:
     """The agents of one session (see procedures.Agents), and the pool that they share.
 
     `admit` is told what each agent calls itself, and raises for one that must not play.
@@ -24,7 +24,7 @@ class Stage:
 
     def __init__(
         self,
-        make_host: Callable[[], AgentHost],
+        make_host: Callable[[], AgentPeer],
         make_pool: Callable[[], Pool],
         *,
         admit: Callable[[str], None],
@@ -37,7 +37,7 @@ class Stage:
         self._admit = admit
         self._timeouts = timeouts
         self._say = say
-        self._host: AgentHost | None = None
+        self._host: AgentPeer | None = None
         self._pool: Pool | None = None
         self._waiting: AgentPort | None = None  # has come, and was given nothing yet
         self._playing: AgentPort | None = None
@@ -56,7 +56,7 @@ class Stage:
         self._pool = self._make_pool()
         self._waiting = self._wait_for(self._host)
 
-    def fresh(self) -> SlotGlue:
+    def fresh(self) -> EpisodeRunner:
         """The glue with the next agent. Raises AgentFault if it does not come."""
         assert self._host is not None, "open() comes first"
         assert self._pool is not None, "open() comes first"
@@ -66,7 +66,7 @@ class Stage:
         self._playing = self._waiting or self._playing
         self._waiting = None
         assert self._playing is not None
-        glue = SlotGlue(self._playing, self._pool, timeouts=self._timeouts)
+        glue = EpisodeRunner(self._playing, self._pool, timeouts=self._timeouts)
         glue.spent = self.spent
         return glue
 
@@ -111,7 +111,7 @@ class Stage:
         except UsageError as error:  # it could be had before: nobody asked for anything wrong
             raise AgentDisconnected(f"the agent cannot be started anew: {error}") from error
 
-    def _wait_for(self, host: AgentHost) -> AgentPort:
+    def _wait_for(self, host: AgentPeer) -> AgentPort:
         began = time.perf_counter()
         try:
             port = host.port()

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from env_adapters.cache import cache_folder
 from glue_server.peers.hosts import (
-    AgentHost,
-    Door,
-    Entrance,
-    ObjectHost,
+    AgentPeer,
+    ListenOptions,
+    ObjectPeer,
+    PeerSource,
     Program,
-    ServedHost,
+    ServedAgent,
     join_command,
 )
 from glue_server.processes.program_environment import agent_environment
@@ -21,7 +21,7 @@ from reglue.errors import UsageError
 from reglue_bench.runs.ledger import FILE as LEDGER
 from reglue_bench.settings import AGENT_WAIT, Settings
 
-__all__ = ["AGENT_LOG", "AgentHost", "ObjectHost", "served_host"]
+__all__ = ["AGENT_LOG", "AgentPeer", "ObjectPeer", "served_host"]
 
 AGENT_LOG = "agent.log"
 
@@ -30,18 +30,18 @@ def served_host(
     settings: Settings,
     folder: Path,
     *,
-    server: Callable[[], Entrance],
+    server: Callable[[], PeerSource],
     announce: Callable[[str], None],
     invited: bool,
-) -> ServedHost:
+) -> ServedAgent:
     """An agent that dials in at `server`, as settings have it.
 
     `invited` says that people were told how to join. Its program is started if there is
     one. Raises UsageError.
     """
-    door = Door(timeout_s=settings.connect_timeout, invited=invited)
+    door = ListenOptions(timeout_s=settings.connect_timeout, invited=invited)
     program = _program(settings, folder / AGENT_LOG)  # before there is a server to close
-    return ServedHost(door, program, announce, server=server())
+    return ServedAgent(door, program, announce, server=server())
 
 
 def _program(settings: Settings, log_file: Path) -> Program | None:

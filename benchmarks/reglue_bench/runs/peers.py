@@ -11,7 +11,7 @@ from glue_server import PortPool
 from glue_server.commands.options import server_tls
 from glue_server.environment.pool import faulty
 from glue_server.environment.port import EnvironmentPort
-from glue_server.peers.hosts import Door, Entrance, ServedEnvironment, how_to_join
+from glue_server.peers.hosts import ListenOptions, PeerSource, ServedEnvironment, how_to_join
 from glue_server.processes.interrupts import uninterrupted
 from reglue.errors import EnvironmentTimeout, UsageError
 from reglue.messages.environment import Played
@@ -27,7 +27,7 @@ _SLOTS = {"multi-task": "slots", "meta-learning": "meta_batch_size"}
 """What sets the slots of a procedure; online has one."""
 
 
-class Partners:
+class Peers:
     """The server of a run, opened when it is first needed; a context manager that closes it."""
 
     def __init__(
@@ -36,7 +36,7 @@ class Partners:
         announce: Callable[[str], None],
         *,
         environment: bool,
-        room: Entrance | None = None,
+        room: PeerSource | None = None,
     ) -> None:
         """`environment` says whether the run's environment dials in.
 
@@ -47,7 +47,7 @@ class Partners:
         self._settings = settings
         self._announce = announce
         self._roles = ["agent", *(["environment"] if environment else [])]
-        self._server: Entrance | None = room
+        self._server: PeerSource | None = room
         self._environment: ServedEnvironment | None = None
         self._pool: RemotePool | None = None
 
@@ -63,7 +63,7 @@ class Partners:
         with uninterrupted(then_raise=False):
             self.close()
 
-    def server(self) -> Entrance:
+    def server(self) -> PeerSource:
         """Where they dial in. Raises UsageError if it cannot be had."""
         if self._server is None:
             self._server = self._listen()
@@ -100,11 +100,14 @@ class Partners:
 
     def _listen(self) -> GlueServer:
         # A program that we started and that died is not waited for: it cannot come back.
-        grace_s = self._settings.grace
+        reconnect_window_s = self._settings.reconnect_window
         return listen(
             self._settings,
             places=dict.fromkeys(self._roles, 1),
-            grace_s={"environment": grace_s, "agent": grace_s if self._agent_waits else 0.0},
+            reconnect_window_s={
+                "environment": reconnect_window_s,
+                "agent": reconnect_window_s if self._agent_waits else 0.0,
+            },
         )
 
     @property
@@ -114,7 +117,7 @@ class Partners:
     def _wait_for_environment(self) -> EnvironmentPort:
         with uninterrupted():
             server = self.server()
-            door = Door(timeout_s=self._settings.connect_timeout)
+            door = ListenOptions(timeout_s=self._settings.connect_timeout)
             self._environment = ServedEnvironment(door, announce=self._say, server=server)
         port = self._environment.port()
         self._announce(f"the environment {port.hello.environment} has come")
@@ -124,12 +127,12 @@ class Partners:
         """What the environment is told, and the agent as well: they may come in any order."""
         self._announce(words)
         if self._agent_waits:
-            invitation = self.server().invitation("agent")
-            self._announce(f"and an agent:\n  {how_to_join('agent', invitation)}")
+            join_string = self.server().join_string("agent")
+            self._announce(f"and an agent:\n  {how_to_join('agent', join_string)}")
 
 
 def listen(
-    settings: Settings, *, places: Mapping[str, int], grace_s: Mapping[str, float]
+    settings: Settings, *, places: Mapping[str, int], reconnect_window_s: Mapping[str, float]
 ) -> GlueServer:
     """A server as settings have it. Raises UsageError if it cannot be had."""
     from glue_server.rpc import GlueServer
@@ -150,7 +153,7 @@ def listen(
         ),
         advertise=advertise,
         places=places,
-        grace_s=grace_s,
+        reconnect_window_s=reconnect_window_s,
         transport=settings.transport,
         open_lane=settings.open_lane or _is_another_user(settings),
     )

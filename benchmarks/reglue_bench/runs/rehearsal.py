@@ -18,7 +18,7 @@ from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import LedgerReader, Row
 from reglue_bench.runs.run import Request
 from reglue_bench.settings import Settings
-from reglue_bench.terminal.observer import Watcher
+from reglue_bench.terminal.observer import Observer
 from reglue_bench.terminal.words import milliseconds
 
 HORIZON = 50  # steps: enough to see an agent start, step and end
@@ -59,7 +59,7 @@ def shorten(settings: Settings) -> Settings:
     return settings.model_copy(update=short)
 
 
-def rehearse(settings: Settings, watcher: Watcher) -> list[Check]:
+def rehearse(settings: Settings, watcher: Observer) -> list[Check]:
     """Play the shortened plan twice, each in a fresh run, and look at both.
 
     Raises UsageError for a benchmark or agent that cannot be had.
@@ -77,7 +77,7 @@ def rehearse(settings: Settings, watcher: Watcher) -> list[Check]:
     return checks
 
 
-def _play(settings: Settings, plan: Plan, watcher: Watcher) -> tuple[Result, list[Row]]:
+def _play(settings: Settings, plan: Plan, watcher: Observer) -> tuple[Result, list[Row]]:
     with tempfile.TemporaryDirectory(prefix="reglue-try-") as folder:
         result = start(Path(folder), Request(settings, plan), watcher)
         with LedgerReader(Path(folder)) as ledger:

@@ -23,16 +23,16 @@ from reglue_bench.procedures import Procedure, Todo, Todos, procedure_of
 from reglue_bench.results.read_run import score_of
 from reglue_bench.results.result import Ending, Result
 from reglue_bench.runs.agent_code import agent_code
-from reglue_bench.runs.agent_pool import Stage
-from reglue_bench.runs.agents import AgentHost, ObjectHost, served_host
+from reglue_bench.runs.agent_pool import AgentPool
+from reglue_bench.runs.agents import AgentPeer, ObjectPeer, served_host
 from reglue_bench.runs.ledger import AGENT_NAME, ISOLATION, Ledger, Totals
-from reglue_bench.runs.peers import Partners
+from reglue_bench.runs.peers import Peers
 from reglue_bench.runs.pools import LentPool, make_pool
 from reglue_bench.runs.recorder import Recorder
 from reglue_bench.runs.trust import SIGNATURE, signature
 from reglue_bench.runs.versions import versions
 from reglue_bench.settings import Settings
-from reglue_bench.terminal.observer import Begun, Watcher
+from reglue_bench.terminal.observer import Observer, RunStarted
 
 WORKER_LOG = "workers.log"
 
@@ -44,7 +44,7 @@ class Request:
     """What is to be carried out: settings, their plan, and an agent object if there is one.
 
     `entrant` is the name of its agent in a bake-off, in which each has a chance of its own.
-    `partners` are those that have come already; they are let go when the run is over.
+    `peers` are those that have come already; they are let go when the run is over.
     `pool` has the plan's environments, and is left to whom it belongs.
     """
 
@@ -53,7 +53,7 @@ class Request:
     agent: object | None = None
     entrant: str = ""
     retry_faults: bool = False
-    partners: Partners | None = None
+    peers: Peers | None = None
     pool: Pool | None = None
 
 
@@ -105,7 +105,7 @@ def check_same(ledger: Ledger, request: Request) -> None:
         raise PlanDiffers("this run was begun otherwise; " + "; ".join(lines))
 
 
-def carry_out(folder: Path, ledger: Ledger, request: Request, watcher: Watcher) -> Result:
+def carry_out(folder: Path, ledger: Ledger, request: Request, watcher: Observer) -> Result:
     """Play what is left of a run, and score it; writes result.json.
 
     An agent's fault, an environment's that cannot be mended, and Ctrl-C end it early:
@@ -141,7 +141,7 @@ class _Session:
     """One process's part of a run."""
 
     def __init__(
-        self, folder: Path, ledger: Ledger, request: Request, watcher: Watcher, began: float
+        self, folder: Path, ledger: Ledger, request: Request, watcher: Observer, began: float
     ) -> None:
         self._folder = folder
         self._ledger = ledger
@@ -153,10 +153,10 @@ class _Session:
             ledger.note(name, digest)
         self._procedure = procedure_of(request.plan)
         self._farewell = "the run is over, thank you"
-        self._partners = request.partners or Partners(
+        self._peers = request.peers or Peers(
             request.settings, watcher.say, environment=is_remote(request.plan)
         )
-        self._stage = Stage(
+        self._stage = AgentPool(
             self._make_host,
             self._make_pool,
             admit=self._admit,
@@ -190,29 +190,29 @@ class _Session:
     def close(self) -> None:
         """Let the agent and the environments go, and stop listening."""
         with contextlib.ExitStack() as closing:
-            closing.callback(self._partners.close)
+            closing.callback(self._peers.close)
             closing.callback(self._stage.close, self._farewell)
 
-    def _make_host(self) -> AgentHost:
+    def _make_host(self) -> AgentPeer:
         host = self._new_host()
         self._ledger.note(f"{ISOLATION}{host.isolation}", "")
         return host
 
-    def _new_host(self) -> AgentHost:
+    def _new_host(self) -> AgentPeer:
         if self._request.agent is not None:
-            return ObjectHost(self._request.agent)
+            return ObjectPeer(self._request.agent)
         return served_host(
             self._request.settings,
             self._folder,
-            server=self._partners.server,
+            server=self._peers.server,
             announce=self._watcher.say,
-            invited=self._partners.invited,
+            invited=self._peers.invited,
         )
 
     def _make_pool(self) -> Pool:
         plan, settings = self._request.plan, self._request.settings
         if is_remote(plan):
-            remote = self._partners.pool(plan.slots, plan.procedure)
+            remote = self._peers.pool(plan.slots, plan.procedure)
             check_declared(plan, remote.declared)
             return remote
         if self._request.pool is not None:
@@ -227,7 +227,7 @@ class _Session:
         plan = self._request.plan
         self._stage.open()
         self._watcher.begin(
-            Begun(
+            RunStarted(
                 plan,
                 left=todo.units,
                 executed=lambda: self._stage.executed,

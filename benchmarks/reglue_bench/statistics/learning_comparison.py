@@ -53,8 +53,8 @@ def _measure_the_same(run: Result, reference: Result) -> bool:
     ours, theirs = _online(run), _online(reference)
     return (
         run.goals_sha256 == reference.goals_sha256
-        and (ours.counted_in, ours.quota, ours.measure)
-        == (theirs.counted_in, theirs.quota, theirs.measure)
+        and (ours.counted_in, ours.quota, ours.metric)
+        == (theirs.counted_in, theirs.quota, theirs.metric)
         and all(run.parameters.get(name) == reference.parameters.get(name) for name in _SAME)
     )
 

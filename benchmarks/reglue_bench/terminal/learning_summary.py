@@ -78,7 +78,7 @@ def why_withheld(online: OnlineScore) -> list[str]:
 
 def what_is_measured(online: OnlineScore) -> str:
     """`the mean return of a run's last 100 episodes`."""
-    kind, _, last = online.measure.partition(":")
+    kind, _, last = online.metric.partition(":")
     which = f"all {online.quota:,}" if kind == "all" else f"the last {int(last):,}"
     what = "mean return" if online.counted_in == "episodes" else "mean reward per step"
     return f"{what} over {which} {online.counted_in} of a run"

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from glue_server import Outcome
 from reglue_bench.procedures import Online, procedure_of
-from reglue_bench.terminal.observer import Begun
+from reglue_bench.terminal.observer import RunStarted
 from reglue_bench.terminal.words import number, sparkline, time_left
 
 _RECENT = 10  # episodes that the return is a mean of
@@ -21,7 +21,7 @@ _WIDTH = 48  # columns of a run's line
 class LearningTally:
     """The run in play, its episode, its return of late; the lines of the last runs."""
 
-    def __init__(self, begun: Begun, clock: Callable[[], float]) -> None:
+    def __init__(self, begun: RunStarted, clock: Callable[[], float]) -> None:
         plan, procedure = begun.plan, procedure_of(begun.plan)
         assert isinstance(procedure, Online), plan.procedure
         self.counted_in = "episodes" if procedure.episodes else "steps"

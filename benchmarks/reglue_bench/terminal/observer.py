@@ -14,7 +14,7 @@ log = logging.getLogger("reglue")
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class RunStarted:
     """A run that is about to play."""
 
     plan: Plan
@@ -22,7 +22,7 @@ class Begun:
     executed: Callable[[], int]  # environment steps simulated so far in this session
 
 
-class Watcher(Protocol):
+class Observer(Protocol):
     """Somebody who looks on. Nothing that it does changes a row."""
 
     def say(self, text: str) -> None:
@@ -31,7 +31,7 @@ class Watcher(Protocol):
     def drawing(self, done: int, total: int) -> None:
         """Goals of `done` of `total` tasks are drawn."""
 
-    def begin(self, begun: Begun) -> None:
+    def begin(self, begun: RunStarted) -> None:
         """Play starts."""
 
     def outcome(self, outcome: Outcome, phase: str) -> None:
@@ -41,7 +41,7 @@ class Watcher(Protocol):
         """Play is over, however it ended."""
 
 
-class Unwatched:
+class NullObserver:
     """Nobody looks on; what people must know, such as how to join, goes to the log."""
 
     def say(self, text: str) -> None:
@@ -51,7 +51,7 @@ class Unwatched:
     def drawing(self, done: int, total: int) -> None:
         """Not seen."""
 
-    def begin(self, begun: Begun) -> None:
+    def begin(self, begun: RunStarted) -> None:
         """Not seen."""
 
     def outcome(self, outcome: Outcome, phase: str) -> None:

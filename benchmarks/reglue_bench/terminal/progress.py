@@ -12,13 +12,13 @@ from rich.table import Table
 from rich.text import Text
 
 from glue_server import Outcome
-from reglue_bench.terminal.observer import Begun, Watcher
+from reglue_bench.terminal.observer import Observer, RunStarted
 from reglue_bench.terminal.tally import Tally, tally_of
 
 _LINE_EVERY_S = 10.0
 
 
-def watcher(console: Console) -> Watcher:
+def watcher(console: Console) -> Observer:
     """The display that fits where the output goes."""
     return Display(console) if console.is_terminal else Lines(console)
 
@@ -41,7 +41,7 @@ class Lines:
         if done == total:
             self.say(f"drew the goals of {total} task{'s' * (total > 1)}")
 
-    def begin(self, begun: Begun) -> None:
+    def begin(self, begun: RunStarted) -> None:
         """A line that names the run."""
         self._tally = tally = tally_of(begun, self._clock)
         self.say(f"{tally.title}: {tally.done} of {tally.total} {tally.counted_in} are done")
@@ -84,7 +84,7 @@ class Display:
         if done == total:
             self._live.stop()
 
-    def begin(self, begun: Begun) -> None:
+    def begin(self, begun: RunStarted) -> None:
         """Show the display."""
         self._tally = tally_of(begun, self._clock)
         self._live = Live(console=self._console, get_renderable=self._view, refresh_per_second=4)

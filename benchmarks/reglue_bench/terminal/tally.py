@@ -15,7 +15,7 @@ from rich.text import Text
 from glue_server import Outcome
 from reglue_bench.procedures import procedure_of
 from reglue_bench.terminal.learning_tally import LearningTally
-from reglue_bench.terminal.observer import Begun
+from reglue_bench.terminal.observer import RunStarted
 from reglue_bench.terminal.words import time_left
 
 _ROWS = 12  # more tasks than that are shown side by side
@@ -42,7 +42,7 @@ class Tally(Protocol):
         """What a display shows below."""
 
 
-def tally_of(begun: Begun, clock: Callable[[], float]) -> Tally:
+def tally_of(begun: RunStarted, clock: Callable[[], float]) -> Tally:
     """The one that fits the procedure."""
     if begun.plan.procedure == "online":
         return LearningTally(begun, clock)
@@ -54,7 +54,7 @@ class JudgedTally:
 
     counted_in = "episodes"
 
-    def __init__(self, begun: Begun, clock: Callable[[], float]) -> None:
+    def __init__(self, begun: RunStarted, clock: Callable[[], float]) -> None:
         plan, procedure = begun.plan, procedure_of(begun.plan)
         self.title = f"{plan.benchmark}, {plan.procedure}, seed {plan.seed}, {plan.slots} slots"
         self.total = sum(len(procedure.cells(unit)) for unit in range(procedure.units))

@@ -26,7 +26,7 @@ def main() -> None:
         environment, _ = dm_env_adaptor.create_and_join_world(channel, {}, {})
         action = {"action": np.int64(0)}
 
-        def measure(steps: int) -> dict[str, float]:
+        def metric(steps: int) -> dict[str, float]:
             """Seconds for so many steps."""
             environment.reset()
             began = time.perf_counter()
@@ -34,7 +34,7 @@ def main() -> None:
                 environment.step(action)
             return {"seconds": time.perf_counter() - began, "steps": steps}
 
-        serve(measure)
+        serve(metric)
         environment.close()
         channel.close()
 

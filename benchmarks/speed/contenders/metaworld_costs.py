@@ -12,8 +12,8 @@ from speed import reset_cost, step_cost
 def main(tasks: int, repetitions: int) -> None:
     """Rows of the first `tasks` tasks."""
     names = ALL_TASKS[:tasks]
-    steps = [row._asdict() for row in step_cost.measure(names, repetitions)]
-    resets = [row._asdict() for row in reset_cost.measure(names)]
+    steps = [row._asdict() for row in step_cost.metric(names, repetitions)]
+    resets = [row._asdict() for row in reset_cost.metric(names)]
     sys.stdout.write(json.dumps({"steps": steps, "resets": resets}))
 
 

@@ -36,7 +36,7 @@ def main() -> None:
         replies: Iterator[pb.AgentReply] = iter(connect(iter(calls.get, None)))
         light = Light()
 
-        def measure(steps: int) -> dict[str, float]:
+        def metric(steps: int) -> dict[str, float]:
             """Seconds for so many steps."""
             action = 0
             began = time.perf_counter()
@@ -46,7 +46,7 @@ def main() -> None:
                 action = int(np.frombuffer(next(replies).actions.action[0], np.int64)[0])
             return {"seconds": time.perf_counter() - began, "steps": steps}
 
-        serve(measure)
+        serve(metric)
         calls.put(None)
         channel.close()
 

@@ -26,7 +26,7 @@ def main() -> None:
         door.listen()
         with Helper("raw_socket", path), door.accept()[0] as line:
 
-            def measure(steps: int) -> dict[str, float]:
+            def metric(steps: int) -> dict[str, float]:
                 """Seconds for so many round trips."""
                 began = time.perf_counter()
                 for _ in range(steps):
@@ -34,7 +34,7 @@ def main() -> None:
                     _receive(line)
                 return {"seconds": time.perf_counter() - began, "steps": steps}
 
-            serve(measure)
+            serve(metric)
 
 
 def answer(path: str) -> None:

@@ -11,15 +11,15 @@ import sys
 import time
 
 from reglue_bench.evaluation import evaluate
-from reglue_bench.terminal.observer import Begun, Unwatched
+from reglue_bench.terminal.observer import NullObserver, RunStarted
 
 
-class Stopwatch(Unwatched):
+class Stopwatch(NullObserver):
     """Notes when play begins: agent and workers are there, nothing has been reset."""
 
     began = 0.0
 
-    def begin(self, begun: Begun) -> None:
+    def begin(self, begun: RunStarted) -> None:
         """The next thing is the agent's init, then the first resets."""
         self.began = time.perf_counter()
 

@@ -21,7 +21,7 @@ def main(transport: Transport, shape: str, slots: int) -> None:
     with Glue(environment=suite, agent=AGENT, slots=slots, transport=transport) as rl:
         rl.init()
 
-        def measure(steps: int, routine: str = "step") -> dict[str, float]:
+        def metric(steps: int, routine: str = "step") -> dict[str, float]:
             """Seconds for so many steps of every slot."""
             play: Callable[[], object] = {
                 "step": lambda: [rl.step() for _ in range(steps)],
@@ -33,7 +33,7 @@ def main(transport: Transport, shape: str, slots: int) -> None:
             play()
             return {"seconds": time.perf_counter() - began, "steps": steps * slots}
 
-        serve(measure)
+        serve(metric)
 
 
 if __name__ == "__main__":

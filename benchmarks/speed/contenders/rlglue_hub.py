@@ -1,4 +1,4 @@
-"""RL-Glue 3's Python codec: its partners in their own processes, and the leanest hub there can be.
+"""RL-Glue 3's Python codec: its peers in their own processes, and the leanest hub there can be.
 
 The hub speaks RL-Glue's network protocol ("RL-Glue 3.0 Codec Development", 2009): each message
 is two big-endian int32, what it is and how many bytes follow. RL-Glue's own hub is one more
@@ -33,15 +33,15 @@ _ACTION = struct.Struct("!iiii")  # sizes, and one int
 def main(environment: str) -> None:
     """`environment` is here, in the hub's process, or served, by the codec."""
     with ExitStack() as closing:
-        agent = closing.enter_context(Partner("agent", AGENT_CONNECTION))
+        agent = closing.enter_context(Peer("agent", AGENT_CONNECTION))
         agent.ask(AGENT_INIT, _INT.pack(0))
         step = light_steps()
         if environment == "served":
-            served = closing.enter_context(Partner("environment", ENVIRONMENT_CONNECTION))
+            served = closing.enter_context(Peer("environment", ENVIRONMENT_CONNECTION))
             served.ask(ENV_INIT, b"")
             step = served_steps(served)
 
-        def measure(steps: int) -> dict[str, float]:
+        def metric(steps: int) -> dict[str, float]:
             """Seconds for so many RL_step."""
             action = agent.ask(AGENT_START, step(b"")[_DOUBLE.size :])
             began = time.perf_counter()
@@ -49,7 +49,7 @@ def main(environment: str) -> None:
                 action = agent.ask(AGENT_STEP, step(action))
             return {"seconds": time.perf_counter() - began, "steps": steps}
 
-        serve(measure)
+        serve(metric)
 
 
 Step = Callable[[bytes], bytes]
@@ -67,7 +67,7 @@ def light_steps() -> Step:
     return step
 
 
-def served_steps(environment: Partner) -> Step:
+def served_steps(environment: Peer) -> Step:
     """Of an environment that is served by the codec."""
 
     def step(action: bytes) -> bytes:
@@ -78,17 +78,17 @@ def served_steps(environment: Partner) -> Step:
     return step
 
 
-class Partner:
+class Peer:
     """An agent or an environment of the codec, in its own process; a context manager."""
 
     def __init__(self, role: str, connection: int) -> None:
         with socket.create_server(("127.0.0.1", 0)) as door:
-            self._helper = Helper("rlglue_partner", role, str(door.getsockname()[1]))
+            self._helper = Helper("rlglue_peer", role, str(door.getsockname()[1]))
             self._line, _ = door.accept()
         self._line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._receive(connection)
 
-    def __enter__(self) -> Partner:
+    def __enter__(self) -> Peer:
         return self
 
     def __exit__(self, *_: Any) -> None:

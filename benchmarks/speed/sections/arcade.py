@@ -17,7 +17,7 @@ PEER = "ALE/Pong-v5"
 SLOWEST = "the slowest game"
 
 
-def measure(scale: Scale, watch: Watch) -> Section:
+def metric(scale: Scale, watch: Watch) -> Section:
     """Random actions; resets are within."""
     steps = scale.of(8000, 200)
     makers: dict[str, Callable[[], Any]] = {game: partial(Arcade, game) for game in GAMES}

@@ -31,7 +31,7 @@ _ABOUT = (
 )
 
 
-def measure(scale: Scale, watch: Watch) -> Section:
+def metric(scale: Scale, watch: Watch) -> Section:
     """Whole commands, from the first reset to the score, steps, and some rows compared."""
     with tempfile.TemporaryDirectory(prefix="reglue-speed-") as folder:
         played = _Evaluations(Path(folder), scale.of(50, 2))

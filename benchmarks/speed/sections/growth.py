@@ -10,7 +10,7 @@ CELLS = (100, 1000, 10_000, 100_000)
 AGENTS = (1, 2, 4, 8, 16, 32, 64)
 
 
-def measure(scale: Scale, watch: Watch) -> Section:
+def metric(scale: Scale, watch: Watch) -> Section:
     """Cost of an episode by the number of episodes; turns by the number of agents."""
     sizes = CELLS[:2] if scale.quick else CELLS
     costs, peaks = _evaluations(sizes, scale, watch)
@@ -58,7 +58,7 @@ def _agents(counts: tuple[int, ...], scale: Scale, watch: Watch) -> tuple[Series
     with Contender("reglue_agents", str(counts[-1])) as contender:
 
         def rate(count: int) -> float:
-            found = contender.measure(count=count, seconds=1.0)
+            found = contender.metric(count=count, seconds=1.0)
             return float(found["steps"]) / float(found["seconds"])
 
         rate(counts[-1])  # warms them up

@@ -26,7 +26,7 @@ _ABOUT = (
 )
 
 
-def measure(scale: Scale, watch: Watch) -> Section:
+def metric(scale: Scale, watch: Watch) -> Section:
     """Whole commands; a tenth of it unless it may be long."""
     evaluations = WHOLE if scale.long else 1
     with tempfile.TemporaryDirectory(prefix="reglue-speed-") as folder:

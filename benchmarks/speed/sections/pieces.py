@@ -11,7 +11,7 @@ from speed.harness import Scale, Section, Series, Watch
 from speed.program import run
 
 
-def measure(scale: Scale, watch: Watch) -> Section:
+def metric(scale: Scale, watch: Watch) -> Section:
     """By pyperf, in processes of its own; a sample is a process's mean."""
     watch("pieces of a turn")
     with tempfile.TemporaryDirectory(prefix="reglue-speed-") as folder:

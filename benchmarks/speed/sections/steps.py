@@ -18,7 +18,7 @@ CLAIMS = (
 )
 
 
-def measure(scale: Scale, watch: Watch) -> Section:
+def metric(scale: Scale, watch: Watch) -> Section:
     """Of all 50 tasks; a sample a task."""
     watch("all tasks, in a process of its own")
     tasks, repetitions = scale.of(50, 3), scale.of(7, 2)

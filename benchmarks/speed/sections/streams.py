@@ -39,7 +39,7 @@ CLAIMS = (
 )
 
 
-def measure(scale: Scale, watch: Watch) -> Section:
+def metric(scale: Scale, watch: Watch) -> Section:
     """Steps a second, and megabytes a second."""
     steps, notes = rates(PROGRAMS, "steps/s", rounds=scale.rounds(5), scale=scale, watch=watch)
     megabytes = math.prod(IMAGE) / 1e6

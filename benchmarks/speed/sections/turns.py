@@ -31,7 +31,7 @@ CLAIMS = (
 )
 
 
-def measure(scale: Scale, watch: Watch) -> Section:
+def metric(scale: Scale, watch: Watch) -> Section:
     """Steps a second."""
     series, notes = rates(PROGRAMS, "steps/s", rounds=scale.rounds(7), scale=scale, watch=watch)
     return Section(

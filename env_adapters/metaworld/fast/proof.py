@@ -16,13 +16,13 @@ import numpy as np
 from env_adapters.metaworld.fast.arithmetic import clip, lengths_here, norm_like, tolerance_like
 from env_adapters.metaworld.fast.rotation import quaternion
 from env_adapters.metaworld.library import metaworld, mujoco
-from env_adapters.metaworld.proof import is_proved
+from env_adapters.metaworld.proof import is_verified
 
 
 @cache
-def step_is_proved() -> bool:
+def step_is_verified() -> bool:
     """Whether to trust the fast step in this process; takes some 10 ms, once."""
-    return is_proved() and _arithmetic_agrees()
+    return is_verified() and _arithmetic_agrees()
 
 
 def _arithmetic_agrees() -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from env_adapters.metaworld.fast.caging import caging_reward
-from env_adapters.metaworld.fast.proof import step_is_proved
+from env_adapters.metaworld.fast.proof import step_is_verified
 from env_adapters.metaworld.fast.rebuild import rebuilt
 from env_adapters.metaworld.fast.touch import touches_both
 from env_adapters.metaworld.fast.views import Views
@@ -33,7 +33,7 @@ SLOTS = (
 
 def stand_in(env: Any) -> StandIn | None:
     """One for a metaworld environment; None where the fast step was not proved equal."""
-    if not step_is_proved():
+    if not step_is_verified():
         return None
     double: StandIn = object.__new__(_class(type(env)))  # type: ignore[arg-type] # types are hashable
     double.take(env)

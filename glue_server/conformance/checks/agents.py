@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from glue_server.conformance.checks.leaving import see_fault
 from glue_server.conformance.comparing import check_same
-from glue_server.conformance.harness import Stage
+from glue_server.conformance.harness import Harness
 from glue_server.conformance.specs import (
     CONTINUING,
     LARGE_ACTION,
@@ -37,7 +37,7 @@ _BUDGETS = (
 )
 
 
-def routines(stage: Stage) -> None:
+def routines(stage: Harness) -> None:
     """Has every routine, also freeze twice, and learning after it was frozen."""
     talk = stage.talk()
     before = talk.counts()
@@ -54,7 +54,7 @@ def routines(stage: Stage) -> None:
     check_same("counts", {name: after[name] - before[name] for name in wanted}, wanted)
 
 
-def waves(stage: Stage) -> None:
+def waves(stage: Harness) -> None:
     """Plays waves of trials: adapt_begin, turns of PHASE_ADAPT, adapt, freeze, evaluation."""
     talk = stage.talk()
     talk.begin(WITHHELD.with_slots(4))
@@ -70,7 +70,7 @@ def waves(stage: Stage) -> None:
     talk.counts()
 
 
-def continuing(stage: Stage) -> None:
+def continuing(stage: Harness) -> None:
     """Plays a task of one episode, which never ends."""
     talk = stage.talk()
     talk.begin(CONTINUING.with_slots(2))
@@ -80,7 +80,7 @@ def continuing(stage: Stage) -> None:
         talk.take()
 
 
-def withheld(stage: Stage) -> None:
+def withheld(stage: Harness) -> None:
     """Does without rewards in PHASE_EVALUATE where the TaskSpec withholds them, only there."""
     for spec in (WITHHELD, PLAIN):
         talk = stage.talk()
@@ -89,7 +89,7 @@ def withheld(stage: Stage) -> None:
             talk.play(6)
 
 
-def ends(stage: Stage) -> None:
+def ends(stage: Harness) -> None:
     """Takes turns of ends alone, of each kind, and answers them with no rows."""
     talk = stage.talk()
     for kind in EndKind:
@@ -101,7 +101,7 @@ def ends(stage: Stage) -> None:
         talk.play(2)
 
 
-def end_and_start(stage: Stage) -> None:
+def end_and_start(stage: Harness) -> None:
     """Takes a slot's end and its next start in one turn."""
     talk = stage.talk()
     talk.begin(PLAIN.with_slots(3))
@@ -113,7 +113,7 @@ def end_and_start(stage: Stage) -> None:
         talk.take()
 
 
-def cut_off(stage: Stage) -> None:
+def cut_off(stage: Harness) -> None:
     """Takes a start on a live slot: no end comes."""
     talk = stage.talk()
     talk.begin(PLAIN.with_slots(2))
@@ -123,7 +123,7 @@ def cut_off(stage: Stage) -> None:
     talk.play(2)
 
 
-def no_rows(stage: Stage) -> None:
+def no_rows(stage: Harness) -> None:
     """Answers a turn in which nothing happens."""
     talk = stage.talk()
     talk.begin(PLAIN)
@@ -133,7 +133,7 @@ def no_rows(stage: Stage) -> None:
         talk.play()
 
 
-def abandon(stage: Stage) -> None:
+def abandon(stage: Harness) -> None:
     """Gives an episode up where the agent wants to."""
     talk = stage.talk()
     talk.begin(PLAIN.with_slots(3))
@@ -142,7 +142,7 @@ def abandon(stage: Stage) -> None:
     talk.play(2)
 
 
-def in_turn(stage: Stage) -> None:
+def in_turn(stage: Harness) -> None:
     """Says what an agent raised in a turn, in a Fault, and leaves after the farewell."""
     talk = stage.talk()
     talk.begin(PLAIN)
@@ -151,7 +151,7 @@ def in_turn(stage: Stage) -> None:
     see_fault(stage, talk.turns.write(starts=[0]))
 
 
-def budget(stage: Stage) -> None:
+def budget(stage: Harness) -> None:
     """Tells the agent what remains to it; what is absent is not limited."""
     talk = stage.talk()
     talk.begin(PLAIN)
@@ -159,14 +159,14 @@ def budget(stage: Stage) -> None:
         talk.ask(Message("budget"), each)
 
 
-def not_capable(stage: Stage) -> None:
+def not_capable(stage: Harness) -> None:
     """Takes a refusal before init, and the farewell that follows."""
     visit = stage.fresh()
     stage.talk().port.refuse(BadReply("NOT_CAPABLE", got="you", wanted="somebody else"))
     visit.bid_farewell()
 
 
-def largest_turn(stage: Stage) -> None:
+def largest_turn(stage: Harness) -> None:
     """Takes a turn of nearly Ticket.max_message_bytes: an end and a start of 32 MiB each."""
     talk = stage.talk()
     talk.begin(LARGE_OBSERVATION)
@@ -175,7 +175,7 @@ def largest_turn(stage: Stage) -> None:
     talk.take()
 
 
-def largest_answer(stage: Stage) -> None:
+def largest_answer(stage: Harness) -> None:
     """Answers with nearly Ticket.max_message_bytes: an action of 64 MiB."""
     talk = stage.talk()
     talk.begin(LARGE_ACTION)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from glue_server.conformance.fault_injection import bent_answers
-from glue_server.conformance.harness import Stage
+from glue_server.conformance.harness import Harness
 from glue_server.conformance.instructions import Instruction
 from glue_server.conformance.specs import PLAIN
 from glue_server.conformance.verdicts import Check
@@ -74,7 +74,7 @@ _BAD: Mapping[str, _Bad] = {
 }
 
 
-def _leaves(bad: _Bad, stage: Stage) -> None:
+def _leaves(bad: _Bad, stage: Harness) -> None:
     visit = stage.fresh()
     talk = stage.talk()
     talk.begin(PLAIN.with_slots(3))

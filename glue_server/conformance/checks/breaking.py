@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from glue_server.conformance.fault_injection import bent, overheard
-from glue_server.conformance.harness import Stage
+from glue_server.conformance.harness import Harness
 from glue_server.conformance.specs import PLAIN
 from glue_server.conformance.verdicts import Check
 from glue_server.conformance.visit import POLL_S, Visit
@@ -107,7 +107,7 @@ _BAD: Mapping[str, Mapping[str, _Bad]] = {
 }
 
 
-def _leaves(bad: _Bad, stage: Stage) -> None:
+def _leaves(bad: _Bad, stage: Harness) -> None:
     visit = stage.fresh()
     talk = stage.talk()
     if not bad.is_before_init:

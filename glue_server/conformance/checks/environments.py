@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from glue_server.conformance.comparing import check_same
-from glue_server.conformance.harness import Stage
+from glue_server.conformance.harness import Harness
 from glue_server.conformance.specs import LARGE_ACTION, LARGE_OBSERVATION, PLAIN
 from glue_server.conformance.verdicts import group
 from reglue.messages.agent import Cleanup, Message
@@ -20,7 +20,7 @@ from reglue.spec import TaskSpec
 _STEPS = 12  # enough to see ends
 
 
-def routines(stage: Stage) -> None:
+def routines(stage: Harness) -> None:
     """Has every routine."""
     talk = stage.talk()
     before = talk.counts()
@@ -39,7 +39,7 @@ def routines(stage: Stage) -> None:
     check_same("counts", {name: after[name] - before[name] for name in wanted}, wanted)
 
 
-def no_slots(stage: Stage) -> None:
+def no_slots(stage: Harness) -> None:
     """Refuses to begin with no slots, and plays on: OUT_OF_DOMAIN."""
     talk = stage.talk()
     talk.begin(PLAIN)
@@ -48,14 +48,14 @@ def no_slots(stage: Stage) -> None:
     talk.play(2)
 
 
-def before_init(stage: Stage) -> None:
+def before_init(stage: Harness) -> None:
     """Refuses routines before init: OUT_OF_ORDER."""
     stage.fresh()
     for call in (GetState(0), GetRandomSeed(0), StandardizeRandomness(1)):
         stage.talk().ask_refused(call, "OUT_OF_ORDER")
 
 
-def state(stage: Stage) -> None:
+def state(stage: Harness) -> None:
     """Goes on from a state as it did before, in any slot, after whatever was played meanwhile."""
     talk = stage.talk()
     talk.begin(PLAIN.with_slots(3))
@@ -69,7 +69,7 @@ def state(stage: Stage) -> None:
         talk.play(_STEPS)
 
 
-def state_elsewhere(stage: Stage) -> None:
+def state_elsewhere(stage: Harness) -> None:
     """Goes on from a state that another process of it has kept."""
     talk = stage.talk()
     talk.begin(PLAIN)
@@ -82,7 +82,7 @@ def state_elsewhere(stage: Stage) -> None:
     talk.play(_STEPS)
 
 
-def seed(stage: Stage) -> None:
+def seed(stage: Harness) -> None:
     """Lets a slot's chance go on from where it stood, and changes nothing else."""
     talk = stage.talk()
     talk.begin(PLAIN.with_slots(2))
@@ -94,7 +94,7 @@ def seed(stage: Stage) -> None:
     talk.play(_STEPS)
 
 
-def unknown_keys(stage: Stage) -> None:
+def unknown_keys(stage: Harness) -> None:
     """Refuses states and seeds that it did not give, and plays on: UNKNOWN_KEY."""
     talk = stage.talk()
     talk.begin(PLAIN)
@@ -107,7 +107,7 @@ def unknown_keys(stage: Stage) -> None:
     talk.play(3)
 
 
-def out_of_episodes(stage: Stage) -> None:
+def out_of_episodes(stage: Harness) -> None:
     """Refuses to keep the state or seed of a slot where no episode is on: OUT_OF_ORDER."""
     talk = stage.talk()
     talk.begin(PLAIN.with_slots(2))
@@ -117,7 +117,7 @@ def out_of_episodes(stage: Stage) -> None:
     talk.play(2)
 
 
-def no_such_slot(stage: Stage) -> None:
+def no_such_slot(stage: Harness) -> None:
     """Refuses slots that there are not: OUT_OF_DOMAIN."""
     talk = stage.talk()
     talk.begin(PLAIN.with_slots(2))
@@ -127,7 +127,7 @@ def no_such_slot(stage: Stage) -> None:
     talk.play(2)
 
 
-def standardize(stage: Stage) -> None:
+def standardize(stage: Harness) -> None:
     """Numbers its chance, and begins anew with each call; init ends it."""
     talk = stage.talk()
     talk.begin(PLAIN.with_slots(4))
@@ -139,7 +139,7 @@ def standardize(stage: Stage) -> None:
     talk.play(_STEPS)
 
 
-def slot_fault(stage: Stage) -> None:
+def slot_fault(stage: Harness) -> None:
     """Tells which slot failed, and why; the others play on, and so does it after a start."""
     talk = stage.talk()
     talk.begin(PLAIN.with_slots(3))
@@ -151,7 +151,7 @@ def slot_fault(stage: Stage) -> None:
         talk.start_all()
 
 
-def _large(spec: TaskSpec, stage: Stage) -> None:
+def _large(spec: TaskSpec, stage: Harness) -> None:
     talk = stage.talk()
     talk.begin(spec)
     talk.start_all()
@@ -159,12 +159,12 @@ def _large(spec: TaskSpec, stage: Stage) -> None:
     talk.take()
 
 
-def largest_play(stage: Stage) -> None:
+def largest_play(stage: Harness) -> None:
     """Takes a Play of nearly Ticket.max_message_bytes: an action of 64 MiB."""
     _large(LARGE_ACTION, stage)
 
 
-def largest_played(stage: Stage) -> None:
+def largest_played(stage: Harness) -> None:
     """Answers with an observation of 32 MiB, the largest that a TaskSpec may have."""
     _large(LARGE_OBSERVATION, stage)
 

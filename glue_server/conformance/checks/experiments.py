@@ -19,9 +19,9 @@ from glue_server.conformance.checks.talking import (
     texts,
 )
 from glue_server.conformance.checks.tensors import SENTENCES, SLOTS
-from glue_server.conformance.experiment_driver import ExperimentTalk
+from glue_server.conformance.experiment_driver import ExperimentDriver
 from glue_server.conformance.fault_injection import bent_answers
-from glue_server.conformance.harness import Stage
+from glue_server.conformance.harness import Harness
 from glue_server.conformance.instructions import HalfStep, Instruction
 from glue_server.conformance.specs import LARGE_ACTION, LARGE_OBSERVATION, PLAIN, TASKS
 from glue_server.conformance.verdicts import Check, group
@@ -63,7 +63,7 @@ _IN_ANY_ORDER: Sequence[Instruction] = (
 )
 
 
-def _every_routine(slots: int, stage: Stage) -> None:
+def _every_routine(slots: int, stage: Harness) -> None:
     talk = stage.talk()
     talk.begin(PLAIN.with_slots(slots))
     few = (*range(slots - 1, -1, -3),)
@@ -81,13 +81,13 @@ def _every_routine(slots: int, stage: Stage) -> None:
     _carried_out(talk, Cleanup(), RLCounts(0), RLInit(slots, 2**63 - 1), RLStart(), Cleanup())
 
 
-def _carried_out(talk: ExperimentTalk, *calls: Instruction) -> None:
+def _carried_out(talk: ExperimentDriver, *calls: Instruction) -> None:
     for call in calls:
         answer = talk.ask(call)
         assert not isinstance(answer, ReglueError), f"{call}: {answer}"
 
 
-def any_order(stage: Stage) -> None:
+def any_order(stage: Harness) -> None:
     """Calls any routine after any other; what is not legal is refused, and it goes on."""
     talk = stage.talk()
     talk.begin(PLAIN)
@@ -96,7 +96,7 @@ def any_order(stage: Stage) -> None:
             talk.ask(call)
 
 
-def before_init(stage: Stage) -> None:
+def before_init(stage: Harness) -> None:
     """Tells its author that RL_init comes first, and goes on: OUT_OF_ORDER."""
     stage.fresh()
     talk = stage.talk()
@@ -107,7 +107,7 @@ def before_init(stage: Stage) -> None:
     talk.play(2)
 
 
-def _refused(code: str, stage: Stage) -> None:
+def _refused(code: str, stage: Harness) -> None:
     talk = stage.talk()
     talk.begin(PLAIN.with_slots(2))
     talk.play()
@@ -123,7 +123,7 @@ def _refusal(code: str) -> Check:
     return Check(f"refusals.{name}", sentence, partial(_refused, code))
 
 
-def unknown_code(stage: Stage) -> None:
+def unknown_code(stage: Harness) -> None:
     """Takes a refusal of a code that it does not know for a refusal, and goes on."""
     talk = stage.talk()
     talk.begin(PLAIN)
@@ -140,7 +140,7 @@ def _set_code(reply: object) -> None:
         reply.refusal.code = 99  # type: ignore[attr-defined]
 
 
-def agent(stage: Stage) -> None:
+def agent(stage: Harness) -> None:
     """Tells its author that the agent failed, and why, and goes on."""
     talk = stage.talk()
     talk.begin(PLAIN.with_slots(2))
@@ -149,7 +149,7 @@ def agent(stage: Stage) -> None:
     talk.play(2)
 
 
-def environment(stage: Stage) -> None:
+def environment(stage: Harness) -> None:
     """Tells its author that the environment failed, and why, and goes on."""
     talk = stage.talk()
     talk.begin(PLAIN.with_slots(2))
@@ -159,7 +159,7 @@ def environment(stage: Stage) -> None:
     talk.play(4)
 
 
-def _tensors(spec: TaskSpec, stage: Stage) -> None:
+def _tensors(spec: TaskSpec, stage: Harness) -> None:
     talk = stage.talk()
     talk.begin(spec)
     slots = tuple(range(spec.slots))[::-1]
@@ -173,14 +173,14 @@ def _tensor_check(name: str, spec: TaskSpec) -> Check:
     return Check(f"tensors.{name.replace('_', '-')}", sentence, partial(_tensors, whole))
 
 
-def largest_answer(stage: Stage) -> None:
+def largest_answer(stage: Harness) -> None:
     """Takes an answer of nearly Ticket.max_message_bytes: an action of 64 MiB."""
     talk = stage.talk()
     talk.begin(LARGE_ACTION)
     _carried_out(talk, RLStart())
 
 
-def largest_call(stage: Stage) -> None:
+def largest_call(stage: Harness) -> None:
     """Sends calls of nearly Ticket.max_message_bytes, and of the largest observation."""
     talk = stage.talk()
     talk.begin(LARGE_ACTION)
@@ -189,7 +189,7 @@ def largest_call(stage: Stage) -> None:
     _carried_out(talk, HalfStep(AgentStart, (0,)))
 
 
-def unknown_fields(stage: Stage) -> None:
+def unknown_fields(stage: Harness) -> None:
     """Ignores fields that it does not know, in every message."""
     talk = stage.talk()
     with bent_answers(talk.port, add_fields):
@@ -198,7 +198,7 @@ def unknown_fields(stage: Stage) -> None:
         talk.counts()
 
 
-def leaves(stage: Stage) -> None:
+def leaves(stage: Harness) -> None:
     """Says farewell when it leaves of its own accord, and all is well: exit code 0."""
     visit = stage.visit()
     talk = stage.talk()

@@ -9,8 +9,8 @@ from functools import partial
 
 from glue_server.conformance.comparing import check_same
 from glue_server.conformance.fault_injection import deny_joins, send_on
-from glue_server.conformance.harness import Stage
-from glue_server.conformance.tcp_proxy import Road
+from glue_server.conformance.harness import Harness
+from glue_server.conformance.tcp_proxy import TcpProxy
 from glue_server.conformance.verdicts import Check, group
 from glue_server.conformance.visit import POLL_S
 from reglue.errors import NotConforming
@@ -25,7 +25,7 @@ _SAYS = {
 _TRIES = 2
 
 
-def patience(stage: Stage) -> None:
+def patience(stage: Harness) -> None:
     """Tries again while the glue is not up yet, and while it has no connection to spare."""
     stage.invite()
     wait_for(lambda: stage.road.turned_away >= _TRIES, stage, f"{_TRIES} tries to connect")
@@ -34,7 +34,7 @@ def patience(stage: Stage) -> None:
     stage.receive(server)
 
 
-def hello(stage: Stage) -> None:
+def hello(stage: Harness) -> None:
     """Says in its hello what the conformance program can do, and names itself and its library."""
     said = asdict(stage.talk().port.hello)
     wanted = _SAYS[stage.role]
@@ -43,18 +43,18 @@ def hello(stage: Stage) -> None:
         check_same(f"a name in Hello.{name}", bool(said[name].strip()), True)
 
 
-def elsewhere(stage: Stage) -> None:
+def elsewhere(stage: Harness) -> None:
     """Opens its stream where the ticket says, if the ticket names an address."""
     visit = stage.invite()
     server = stage.serve()
-    with Road(server.address) as other:
+    with TcpProxy(server.address) as other:
         send_on(server, other.address)
         stage.receive(server)
         check_same("connections to Ticket.address", other.journeys, 1)
         visit.bid_farewell()
 
 
-def _takes_no_for_an_answer(code: str, why: str, stage: Stage) -> None:
+def _takes_no_for_an_answer(code: str, why: str, stage: Harness) -> None:
     visit = stage.invite()
     denied = deny_joins(stage.serve(), code, why)
     visit.see_it_fail(is_here=lambda: not denied)
@@ -80,7 +80,7 @@ JOINING = (
 )
 
 
-def wait_for(has_happened: Callable[[], bool], stage: Stage, what: str) -> None:
+def wait_for(has_happened: Callable[[], bool], stage: Harness, what: str) -> None:
     """Wait for something of the client's. Raises NotConforming."""
     deadline = time.monotonic() + stage.patience_s
     while not has_happened():

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from glue_server.conformance.harness import Stage
+from glue_server.conformance.harness import Harness
 from glue_server.conformance.specs import PLAIN
 from glue_server.conformance.verdicts import group
 from reglue.errors import AgentFault, EnvironmentFault, NotConforming, ReglueError
 from reglue.messages.agent import Message
 
 
-def at_once(stage: Stage) -> None:
+def at_once(stage: Harness) -> None:
     """Takes a farewell before anything else."""
     stage.fresh().bid_farewell()
 
 
-def in_mid_episode(stage: Stage) -> None:
+def in_mid_episode(stage: Harness) -> None:
     """Takes a farewell in mid-episode, without cleanup."""
     talk = stage.talk()
     talk.begin(PLAIN)
@@ -24,7 +24,7 @@ def in_mid_episode(stage: Stage) -> None:
     stage.visit().bid_farewell()
 
 
-def while_computing(stage: Stage) -> None:
+def while_computing(stage: Harness) -> None:
     """Takes a farewell that comes while it computes."""
     talk = stage.talk()
     talk.begin(PLAIN)
@@ -32,13 +32,13 @@ def while_computing(stage: Stage) -> None:
     stage.visit().bid_farewell()
 
 
-def in_message(stage: Stage) -> None:
+def in_message(stage: Harness) -> None:
     """Says what the program raised in a message, in a Fault, and leaves after the farewell."""
     stage.talk().begin(PLAIN)
     see_fault(stage, Message("fail"))
 
 
-def see_fault(stage: Stage, call: Any) -> None:
+def see_fault(stage: Harness, call: Any) -> None:
     """The call is answered by a Fault that says why; after the farewell the client leaves."""
     port = stage.talk().port
     port.send(call)

@@ -12,7 +12,7 @@ from glue_server.conformance.checks.reconnecting import (
     while_away,
 )
 from glue_server.conformance.fault_injection import bent_answers, losing_answer
-from glue_server.conformance.harness import Stage
+from glue_server.conformance.harness import Harness
 from glue_server.conformance.instructions import Pause
 from glue_server.conformance.specs import PLAIN
 from glue_server.conformance.verdicts import group
@@ -23,7 +23,7 @@ _TASK = PLAIN.with_slots(4)
 _BUSY_MS = 150
 
 
-def between_calls(stage: Stage) -> None:
+def between_calls(stage: Harness) -> None:
     """Comes back when the connection is cut between calls."""
     talk = stage.talk()
     talk.begin(_TASK)
@@ -36,7 +36,7 @@ def between_calls(stage: Stage) -> None:
     talk.counts()
 
 
-def under_way(stage: Stage) -> None:
+def under_way(stage: Harness) -> None:
     """Comes back for the answer when the connection is cut while the glue carries a call out."""
     talk = stage.talk()
     talk.begin(_TASK)
@@ -49,7 +49,7 @@ def under_way(stage: Stage) -> None:
     talk.counts()
 
 
-def call_lost(stage: Stage) -> None:
+def call_lost(stage: Harness) -> None:
     """Sends a call that got lost once more, under its number."""
     talk = stage.talk()
     talk.begin(_TASK)
@@ -61,7 +61,7 @@ def call_lost(stage: Stage) -> None:
     talk.counts()
 
 
-def answer_lost(stage: Stage) -> None:
+def answer_lost(stage: Harness) -> None:
     """Sends a call whose answer got lost once more, under its number."""
     talk = stage.talk()
     talk.begin(_TASK)
@@ -73,7 +73,7 @@ def answer_lost(stage: Stage) -> None:
     talk.counts()
 
 
-def forgotten(stage: Stage) -> None:
+def forgotten(stage: Harness) -> None:
     """Leaves where its session is not known any more: its run is lost."""
     talk = stage.talk()
     talk.begin(_TASK)

@@ -7,7 +7,7 @@ from functools import partial
 
 from glue_server.conformance.checks.joining import wait_for
 from glue_server.conformance.fault_injection import losing_answer
-from glue_server.conformance.harness import Stage
+from glue_server.conformance.harness import Harness
 from glue_server.conformance.specs import PLAIN
 from glue_server.conformance.verdicts import Check, group
 from reglue.messages.agent import Message
@@ -16,7 +16,7 @@ _TASK = PLAIN.with_slots(8)
 _COMPUTING_MS = 150
 
 
-def idle(stage: Stage) -> None:
+def idle(stage: Harness) -> None:
     """Comes back when the connection is cut between calls."""
     talk = stage.talk()
     talk.begin(_TASK)
@@ -26,7 +26,7 @@ def idle(stage: Stage) -> None:
     talk.counts()
 
 
-def under_way(stage: Stage) -> None:
+def under_way(stage: Harness) -> None:
     """Comes back with its answer when the connection is cut while it computes."""
     talk = stage.talk()
     talk.begin(_TASK)
@@ -39,12 +39,12 @@ def under_way(stage: Stage) -> None:
     talk.counts()
 
 
-def answer_lost(stage: Stage) -> None:
+def answer_lost(stage: Harness) -> None:
     """Answers a call that comes again from memory, and does not carry it out again."""
     _lose_answers(1, stage)
 
 
-def ended(stage: Stage) -> None:
+def ended(stage: Harness) -> None:
     """Comes back when its stream ends without a farewell, as when another stream takes over."""
     talk = stage.talk()
     talk.begin(_TASK)
@@ -54,7 +54,7 @@ def ended(stage: Stage) -> None:
     talk.counts()
 
 
-def while_away(stage: Stage) -> None:
+def while_away(stage: Harness) -> None:
     """Keeps trying while the glue cannot be reached."""
     talk = stage.talk()
     talk.begin(_TASK)
@@ -70,20 +70,20 @@ def while_away(stage: Stage) -> None:
     talk.counts()
 
 
-def long_silence(stage: Stage) -> None:
+def long_silence(stage: Harness) -> None:
     """Comes back however long it has waited: the grace time counts from each break."""
-    grace_s = 2.0
-    stage.fresh(grace_s=grace_s)
+    reconnect_window_s = 2.0
+    stage.fresh(reconnect_window_s=reconnect_window_s)
     talk = stage.talk()
     talk.begin(_TASK)
     stage.road.cut()
-    time.sleep(1.25 * grace_s)
+    time.sleep(1.25 * reconnect_window_s)
     stage.road.cut()
     talk.play(2)
     talk.counts()
 
 
-def often(stage: Stage) -> None:
+def often(stage: Harness) -> None:
     """Plays on through a dozen cuts at any moment."""
     talk = stage.talk()
     talk.begin(_TASK)
@@ -96,7 +96,7 @@ def often(stage: Stage) -> None:
     talk.counts()
 
 
-def forgotten(stage: Stage) -> None:
+def forgotten(stage: Harness) -> None:
     """Joins anew where its session is not known any more."""
     talk = stage.talk()
     talk.begin(_TASK)
@@ -109,22 +109,22 @@ def forgotten(stage: Stage) -> None:
     talk.counts()
 
 
-def farewell(stage: Stage) -> None:
+def farewell(stage: Harness) -> None:
     """Comes back for the farewell."""
     visit = stage.visit()
     stage.road.cut()
     visit.bid_farewell()
 
 
-def no_grace(stage: Stage) -> None:
+def no_grace(stage: Harness) -> None:
     """Leaves when its connection breaks, where Ticket.grace_ms is 0."""
-    visit = stage.fresh(grace_s=0.0)
+    visit = stage.fresh(reconnect_window_s=0.0)
     stage.talk().begin(_TASK)
     stage.road.cut()
     visit.see_it_fail()
 
 
-def _lose_answers(calls: int, stage: Stage) -> None:
+def _lose_answers(calls: int, stage: Harness) -> None:
     talk = stage.talk()
     talk.begin(_TASK)
     groups = [range(first, 8, calls) for first in range(calls)]

@@ -6,7 +6,7 @@ from functools import partial
 
 from glue_server.conformance.comparing import check_same
 from glue_server.conformance.fault_injection import UNKNOWN_FIELD, bent, overheard
-from glue_server.conformance.harness import Stage
+from glue_server.conformance.harness import Harness
 from glue_server.conformance.specs import PLAIN
 from glue_server.conformance.verdicts import Check, group
 from reglue.errors import BadReply
@@ -15,33 +15,33 @@ from reglue.messages.agent import Cleanup, Message
 _TEXTS = ("", " ", "two\nlines\r\n", "naïve 日本 𝄞", "x" * 2**20)
 
 
-def message_first(stage: Stage) -> None:
+def message_first(stage: Harness) -> None:
     """Answers a message before it was told what to play."""
     stage.fresh()
     stage.talk().ask(Message("echo early"))
 
 
-def texts(stage: Stage) -> None:
+def texts(stage: Harness) -> None:
     """Gives texts back as they were: empty, of several lines, in any script, a MiB long."""
     for text in _TEXTS:
         stage.talk().ask(Message(f"echo {text}"))
 
 
-def one_slot(stage: Stage) -> None:
+def one_slot(stage: Harness) -> None:
     """Plays one slot."""
     talk = stage.talk()
     talk.begin(PLAIN)
     talk.play(30)
 
 
-def many_slots(stage: Stage) -> None:
+def many_slots(stage: Harness) -> None:
     """Plays 32 slots."""
     talk = stage.talk()
     talk.begin(PLAIN.with_slots(32))
     talk.play(30)
 
 
-def some_slots(stage: Stage) -> None:
+def some_slots(stage: Harness) -> None:
     """Plays the slots that are named, in that order, and leaves others as they are."""
     talk = stage.talk()
     talk.begin(PLAIN.with_slots(8))
@@ -50,7 +50,7 @@ def some_slots(stage: Stage) -> None:
         talk.play(3, slots)
 
 
-def init_again(stage: Stage) -> None:
+def init_again(stage: Harness) -> None:
     """Forgets everything when it is told to begin anew, also the number of slots."""
     talk = stage.talk()
     for slots in (4, 4, 2, 5):
@@ -58,7 +58,7 @@ def init_again(stage: Stage) -> None:
         talk.play(4)
 
 
-def after_cleanup(stage: Stage) -> None:
+def after_cleanup(stage: Harness) -> None:
     """Begins anew after a cleanup."""
     talk = stage.talk()
     talk.begin(PLAIN)
@@ -68,7 +68,7 @@ def after_cleanup(stage: Stage) -> None:
     talk.play(2)
 
 
-def once(stage: Stage) -> None:
+def once(stage: Harness) -> None:
     """Answers each call once, by its number, and carries it out once."""
     talk = stage.talk()
     talk.begin(PLAIN.with_slots(2))
@@ -79,7 +79,7 @@ def once(stage: Stage) -> None:
     check_same("seq of the replies", [each.seq for each in heard], [*range(sent + 1, sent + 22)])
 
 
-def unknown_fields(stage: Stage) -> None:
+def unknown_fields(stage: Harness) -> None:
     """Ignores fields that it does not know, in every message."""
     talk = stage.talk()
     with bent(talk.port, add_fields):
@@ -87,7 +87,7 @@ def unknown_fields(stage: Stage) -> None:
         talk.play(4)
 
 
-def taken(stage: Stage) -> None:
+def taken(stage: Harness) -> None:
     """Goes on after a refusal of any code, also of one that it does not know; answers none."""
     talk = stage.talk()
     talk.begin(PLAIN.with_slots(2))
@@ -114,7 +114,7 @@ def add_fields(message: object) -> None:
     message.MergeFromString(UNKNOWN_FIELD)  # type: ignore[attr-defined]
 
 
-def _window(calls: int, stage: Stage) -> None:
+def _window(calls: int, stage: Harness) -> None:
     talk = stage.talk()
     talk.begin(PLAIN.with_slots(8))
     groups = [range(first, 8, calls) for first in range(calls)]

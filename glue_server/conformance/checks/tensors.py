@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from glue_server.conformance.harness import Stage
+from glue_server.conformance.harness import Harness
 from glue_server.conformance.specs import TASKS
 from glue_server.conformance.verdicts import Check
 from reglue.spec import TaskSpec
@@ -23,7 +23,7 @@ SENTENCES = {
 }
 
 
-def _play(spec: TaskSpec, stage: Stage) -> None:
+def _play(spec: TaskSpec, stage: Harness) -> None:
     talk = stage.talk()
     talk.begin(spec)
     talk.play(6)

@@ -13,7 +13,7 @@ from env_adapters import Cell, SuiteName
 from env_adapters.classic.world import ClassicWorld
 from env_adapters.suites import suite_name
 from reglue.messages.agent import Phase
-from reglue.rng import Chance
+from reglue.rng import Rng
 
 Bits = tuple[str, float, bool, bool, bool]
 
@@ -42,7 +42,7 @@ def cell_of(name: str, seed: int = 3, repeat: int = 4) -> Cell:
 
 def random_actions(name: str, count: int, seed: int = 0) -> list[int]:
     domain: Any = SUITES[name].build().spec.actions[0].domain
-    chance = Chance(seed)
+    chance = Rng(seed)
     return [chance.below(domain.n) for _ in range(count)]
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from env_adapters.classic.access_control import AccessControl, Queue
-from reglue.rng import Chance
+from reglue.rng import Rng
 from tests.env_adapters.classic.playing import cell_of, play
 from tests.env_adapters.classic.queuing import accept_all, average_reward
 
@@ -24,30 +24,30 @@ def test_the_task_goes_on_forever() -> None:
 @pytest.mark.parametrize(("first", "reward"), [(0, 1.0), (1, 2.0), (2, 4.0), (3, 8.0)])
 def test_who_is_let_in_pays_the_priority(first: int, reward: float) -> None:
     rules = AccessControl()
-    assert rules.move(Queue(1, first), ACCEPT, Chance(0)).reward == reward
-    assert rules.move(Queue(1, first), REJECT, Chance(0)).reward == 0.0
+    assert rules.move(Queue(1, first), ACCEPT, Rng(0)).reward == reward
+    assert rules.move(Queue(1, first), REJECT, Rng(0)).reward == 0.0
 
 
 def test_without_a_free_server_everybody_is_rejected() -> None:
     rules = AccessControl()
-    accepted, rejected = (rules.move(Queue(0, 3), act, Chance(5)) for act in (ACCEPT, REJECT))
+    accepted, rejected = (rules.move(Queue(0, 3), act, Rng(5)) for act in (ACCEPT, REJECT))
     assert accepted == rejected
     assert accepted.reward == 0.0
 
 
 def test_each_busy_server_is_freed_with_chance_6_in_100() -> None:
-    rules, chance = AccessControl(), Chance(2)
+    rules, chance = AccessControl(), Rng(2)
     freed = [rules.move(Queue(0, 0), REJECT, chance).state.free for _ in range(4000)]
     assert sum(freed) / 40_000 == pytest.approx(0.06, abs=0.004)
 
 
 def test_free_servers_stay_free() -> None:
-    rules, chance = AccessControl(), Chance(2)
+    rules, chance = AccessControl(), Rng(2)
     assert {rules.move(Queue(10, 0), REJECT, chance).state.free for _ in range(100)} == {10}
 
 
 def test_every_priority_is_as_likely() -> None:
-    rules, chance = AccessControl(), Chance(2)
+    rules, chance = AccessControl(), Rng(2)
     firsts = Counter(rules.move(Queue(9, 0), REJECT, chance).state.first for _ in range(4000))
     assert firsts.keys() == {0, 1, 2, 3}
     assert all(900 < count < 1100 for count in firsts.values())

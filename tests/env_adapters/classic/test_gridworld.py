@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from env_adapters.classic.gridworld import COLUMNS, GOAL, START, GridWorld, Place
-from reglue.rng import Chance
+from reglue.rng import Rng
 from tests.env_adapters.classic.playing import cell_of, play
 
 UP, DOWN, RIGHT, LEFT = range(4)
@@ -19,7 +19,7 @@ def shortest_way(rules: GridWorld) -> int:
     while GOAL not in reached:
         steps += 1
         actions = range(len(rules.moves))
-        edge = {rules.move(at, action, Chance(0)).state for at in edge for action in actions}
+        edge = {rules.move(at, action, Rng(0)).state for at in edge for action in actions}
         edge -= reached
         reached |= edge
     return steps
@@ -56,7 +56,7 @@ def test_the_books_trajectory_ends_at_the_goal() -> None:
 def test_a_move_is_blown_upwards_and_stays_on_the_grid(
     place: Place, action: int, then: Place
 ) -> None:
-    assert GridWorld().move(place, action, Chance(0)).state == then
+    assert GridWorld().move(place, action, Rng(0)).state == then
 
 
 def test_the_observation_is_the_number_of_the_cell() -> None:
@@ -65,12 +65,12 @@ def test_the_observation_is_the_number_of_the_cell() -> None:
 
 
 def test_stochastic_wind_blows_a_cell_more_or_less_in_a_third_of_the_steps_each() -> None:
-    rules, chance = GridWorld(stochastic_wind=True), Chance(1)
+    rules, chance = GridWorld(stochastic_wind=True), Rng(1)
     rows = Counter(rules.move(Place(4, 6), LEFT, chance).state.row for _ in range(3000))
     assert rows.keys() == {1, 2, 3}
     assert all(900 < count < 1100 for count in rows.values())
 
 
 def test_where_no_wind_blows_it_is_not_stochastic() -> None:
-    rules, chance = GridWorld(stochastic_wind=True), Chance(1)
+    rules, chance = GridWorld(stochastic_wind=True), Rng(1)
     assert {rules.move(Place(4, 0), UP, chance).state for _ in range(100)} == {Place(3, 0)}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from env_adapters.classic.mountain_car import Car, MountainCar, cosine_of_triple
-from reglue.rng import Chance
+from reglue.rng import Rng
 from tests.env_adapters.classic.playing import cell_of, play
 
 REVERSE, COAST, FORWARD = range(3)
@@ -18,7 +18,7 @@ positions, velocities = st.floats(-1.2, 0.5), st.floats(-0.07, 0.07)
 
 
 def move(position: float, velocity: float, action: int) -> tuple[float, float, bool]:
-    moved = MountainCar().move(Car(position, velocity), action, Chance(0))
+    moved = MountainCar().move(Car(position, velocity), action, Rng(0))
     assert moved.terminated == moved.success
     return (*moved.state, moved.terminated)
 

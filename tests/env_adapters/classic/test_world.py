@@ -22,7 +22,7 @@ from env_adapters.suites import suite_name
 from reglue.environments.world import Seeded
 from reglue.errors import UnknownName, UsageError
 from reglue.messages.agent import Phase
-from reglue.rng import Chance
+from reglue.rng import Rng
 from reglue.spec import Box, Discrete, MultiDiscrete
 from tests.env_adapters.classic.playing import SUITES, cell_of, play, random_actions, world
 
@@ -143,7 +143,7 @@ out_of_episode: dict[str, Callable[[Any], object]] = {
     "step": _step,
     "get_state": lambda player: player.get_state(),
     "get_random_seed": lambda player: player.get_random_seed(),
-    "set_random_seed": lambda player: player.set_random_seed(Chance(1).to_bytes()),
+    "set_random_seed": lambda player: player.set_random_seed(Rng(1).to_bytes()),
 }
 
 
@@ -306,7 +306,7 @@ def test_a_state_past_the_horizon_is_refused() -> None:
 def _forged(state: bytes, numbers: bytes, steps: int = 0) -> bytes:
     """`state` with other numbers and a checksum that fits."""
     mark = state[: state.index(b"\n") + 1]
-    body = steps.to_bytes(8, "little") + Chance(1).to_bytes() + numbers
+    body = steps.to_bytes(8, "little") + Rng(1).to_bytes() + numbers
     return mark + hashlib.sha256(body).digest() + body
 
 
@@ -322,7 +322,7 @@ def test_the_same_state_seed_and_actions_give_the_same_bits(name: str) -> None:
     runs = []
     for _ in range(2):
         player.set_state(state)
-        player.set_random_seed(Chance(77, 5, drawn=3).to_bytes())
+        player.set_random_seed(Rng(77, 5, drawn=3).to_bytes())
         runs.append(play(player, actions))
         player.start(cell_of(name, seed=12))
     assert runs[0] == runs[1]
@@ -335,7 +335,7 @@ def test_another_seed_changes_what_chance_decides(name: str) -> None:
     state = player.get_state()
     expected = play(player, actions)
     player.set_state(state)
-    player.set_random_seed(Chance(77).to_bytes())
+    player.set_random_seed(Rng(77).to_bytes())
     assert play(player, actions) != expected
 
 
@@ -346,7 +346,7 @@ def test_a_seed_that_is_put_back_goes_on_as_before(name: str) -> None:
     state, seed = player.get_state(), player.get_random_seed()
     expected = play(player, actions)
     player.set_state(state)
-    player.set_random_seed(Chance(77).to_bytes())
+    player.set_random_seed(Rng(77).to_bytes())
     player.set_random_seed(seed)
     assert player.get_random_seed() == seed
     assert play(player, actions) == expected
@@ -357,7 +357,7 @@ def test_the_chance_of_an_episode_is_its_cells(name: str) -> None:
     player = world(name)
     player.start(cell_of(name, seed=2**63 - 1, repeat=6))
     play(player, random_actions(name, 5))
-    assert player.get_random_seed()[:16] == Chance(2**63 - 1, 6).to_bytes()[:16]
+    assert player.get_random_seed()[:16] == Rng(2**63 - 1, 6).to_bytes()[:16]
 
 
 @every_environment

@@ -13,7 +13,7 @@ from env_adapters.gymnasium import Gymnasium
 from env_adapters.gymnasium.exact_world import ExactWorld
 from reglue.examples.random_agent import draw
 from reglue.messages.agent import Phase
-from reglue.rng import Chance
+from reglue.rng import Rng
 from reglue.spec import Array, Box
 
 Bits: TypeAlias = tuple[str, str, bool, bool]  # observation and reward in hex, the two flags
@@ -61,7 +61,7 @@ def cell(task: str, *, seed: int = 1, repeat: int = 4) -> Cell:
 def actions(suite: Suite, count: int, *, stretch: float = 1.0) -> list[Array]:
     """By chance; those of a Box as much larger than it is, or smaller."""
     (tensor,) = suite.spec.actions
-    generator = np.random.Generator(Chance(0).bits)
+    generator = np.random.Generator(Rng(0).bits)
     factor = stretch if isinstance(tensor.domain, Box) else 1
     return [np.asarray(factor * draw(tensor, generator), tensor.dtype) for _ in range(count)]
 

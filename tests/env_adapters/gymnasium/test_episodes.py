@@ -20,7 +20,7 @@ from env_adapters.admission import admit
 from env_adapters.gymnasium import Gymnasium
 from reglue.environments.world import Seeded
 from reglue.errors import UnknownName, UsageError
-from reglue.rng import Chance
+from reglue.rng import Rng
 from reglue.spec import Array
 from tests.env_adapters.gymnasium.playing import (
     CLASSIC_CONTROL,
@@ -50,7 +50,7 @@ def plain_episode(name: str, options: dict[str, Any], chosen: list[Array]) -> li
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of v4
         env: Any = gymnasium.make(name, disable_env_checker=True, **options)
-    env.unwrapped.np_random = np.random.Generator(Chance(1, 4).bits)
+    env.unwrapped.np_random = np.random.Generator(Rng(1, 4).bits)
     taken = [(np.asarray(env.reset()[0]).tobytes().hex(), "", False, False)]
     for action in chosen:
         observation, reward, terminated, truncated, _ = env.step(action[()])
@@ -99,7 +99,7 @@ def test_an_episode_is_the_same_in_another_process() -> None:
 def test_a_start_draws_the_numbers_that_the_rule_of_chance_gives() -> None:
     """So a cart-pole in another language can begin in the same place."""
     first = Gymnasium("CartPole-v1").world().start(cell("CartPole-v1"))["observation"]
-    chance = Chance(1, 4)
+    chance = Rng(1, 4)
     drawn = [chance.uniform(-0.05, 0.05) for _ in range(4)]
     assert first.tolist() == np.array(drawn, np.float32).tolist()
 

@@ -14,13 +14,13 @@ import pytest
 
 from env_adapters.metaworld import ALL_TASKS, proof
 from env_adapters.metaworld.fast import arithmetic, rotation, stand_in
-from env_adapters.metaworld.fast.proof import step_is_proved
+from env_adapters.metaworld.fast.proof import step_is_verified
 from env_adapters.metaworld.library import metaworld
 from env_adapters.metaworld.pool import SimulatorPool
-from env_adapters.metaworld.proof import PROVED, is_proved
+from env_adapters.metaworld.proof import VERIFIED, is_verified
 
 proved_here = pytest.mark.skipif(
-    not is_proved(), reason="other versions than those it was proved for"
+    not is_verified(), reason="other versions than those it was proved for"
 )
 
 
@@ -77,7 +77,7 @@ def test_steps_have_the_types_and_bits_of_plain_metaworld(
 def test_it_was_proved_for_the_versions_that_make_installs() -> None:
     """So that nothing here is skipped where constraints.txt is obeyed, as by `make check`."""
     constraints = Path(__file__).parents[3] / "constraints.txt"
-    assert {f"{name}=={version}" for name, version in PROVED.items()} <= {
+    assert {f"{name}=={version}" for name, version in VERIFIED.items()} <= {
         *constraints.read_text().splitlines()
     }
 
@@ -91,10 +91,10 @@ def test_it_is_on_where_it_was_proved(plain: Any) -> None:
 @pytest.fixture
 def unproved(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(proof, "SOURCES", "of other sources")
-    for answer in (is_proved, step_is_proved):
+    for answer in (is_verified, step_is_verified):
         answer.cache_clear()
     yield
-    for answer in (is_proved, step_is_proved):
+    for answer in (is_verified, step_is_verified):
         answer.cache_clear()
 
 

@@ -33,7 +33,7 @@ def test_goals_drawn_without_physics_are_those_of_resets(
     task: str, five_goals: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn = draw_goals(task_set(f"MT1:{task}"), 11)
-    monkeypatch.setattr(goals, "is_proved", lambda: False)
+    monkeypatch.setattr(goals, "is_verified", lambda: False)
     assert bits(drawn) == bits(draw_goals(task_set(f"MT1:{task}"), 11))
 
 

@@ -15,7 +15,7 @@ from env_adapters.metaworld import fingerprint, models
 from env_adapters.metaworld.library import metaworld, mujoco
 from env_adapters.metaworld.models import Models
 from env_adapters.metaworld.resets import Resets
-from env_adapters.metaworld.rests import Rests
+from env_adapters.metaworld.rests import SettledStates
 
 TASK = "window-close-v3"  # shares its model with window-open-v3
 
@@ -92,7 +92,7 @@ def test_who_comes_later_finds_the_model_as_compiled(
     first, shared = models.environment(task)
     as_compiled = content(first)
     shared.put(places := shared.as_read())
-    resets = Resets(first, IntegrationState(first), Rests(DiskCache(None)))
+    resets = Resets(first, IntegrationState(first), SettledStates(DiskCache(None)))
     resets.start(draw_two(task)[0], goal_visible=True)
     left = content(first)
     assert left != as_compiled

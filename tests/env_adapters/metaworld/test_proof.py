@@ -19,7 +19,7 @@ from env_adapters.cache import DiskCache
 from env_adapters.integration_state import IntegrationState
 from env_adapters.metaworld.models import Models
 from env_adapters.metaworld.resets import Resets
-from env_adapters.metaworld.rests import Rests
+from env_adapters.metaworld.rests import SettledStates
 
 PROGRAM = """
 import hashlib, json
@@ -126,16 +126,16 @@ def test_a_hand_that_settles_otherwise_does_not_come_to_rest_where_others_do(
     """Within the process and on disk."""
     goal = draw_two("push-v3")[0]
     cache = DiskCache(tmp_path)
-    rests, models = Rests(cache), Models(cache)
+    rests, models = SettledStates(cache), Models(cache)
 
-    def start(rests: Rests, **attributes: Any) -> Any:
+    def start(rests: SettledStates, **attributes: Any) -> Any:
         env, _ = models.environment("push-v3")
         vars(env).update(attributes)
         return Resets(env, IntegrationState(env), rests).start(goal, goal_visible=True)
 
     usual = start(rests)
-    wanted = start(Rests(DiskCache(None)), **{name: value})
+    wanted = start(SettledStates(DiskCache(None)), **{name: value})
     assert wanted.tobytes() != usual.tobytes()
     assert start(rests, **{name: value}).tobytes() == wanted.tobytes()
-    assert start(Rests(cache), **{name: value}).tobytes() == wanted.tobytes()
-    assert start(Rests(cache)).tobytes() == usual.tobytes()
+    assert start(SettledStates(cache), **{name: value}).tobytes() == wanted.tobytes()
+    assert start(SettledStates(cache)).tobytes() == usual.tobytes()

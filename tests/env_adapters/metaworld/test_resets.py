@@ -17,7 +17,7 @@ from env_adapters.cache import DiskCache
 from env_adapters.metaworld import ALL_TASKS, resets
 from env_adapters.metaworld.library import mujoco
 from env_adapters.metaworld.models import Models
-from env_adapters.metaworld.rests import Rests
+from env_adapters.metaworld.rests import SettledStates
 from env_adapters.metaworld.shared_env import SharedEnvs
 from env_adapters.metaworld.simulator import Simulator
 
@@ -44,8 +44,8 @@ def make(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Simulator]:
     """Makes simulators that share compiled models; where the hand rests, only if asked to."""
     models = Models(DiskCache(tmp_path_factory.mktemp("models")))
 
-    def give(task: str, rests: Rests | None = None) -> Simulator:
-        return Simulator(task, SharedEnvs(models, rests or Rests(DiskCache(None))))
+    def give(task: str, rests: SettledStates | None = None) -> Simulator:
+        return Simulator(task, SharedEnvs(models, rests or SettledStates(DiskCache(None))))
 
     return give
 
@@ -163,7 +163,7 @@ def test_goals_that_move_no_body_share_where_the_hand_rests(
 def test_simulators_share_where_the_hand_rests(
     draw_two: Any, make: Any, settled: list[int]
 ) -> None:
-    rests, (goal, _) = Rests(DiskCache(None)), draw_two("window-open-v3")
+    rests, (goal, _) = SettledStates(DiskCache(None)), draw_two("window-open-v3")
     settled.clear()
     frames = [make("window-open-v3", rests).start(goal, goal_visible=True) for _ in range(2)]
     assert len(settled) == 1
@@ -191,9 +191,9 @@ def test_few_starts_are_kept(draw_two: Any, make: Any, monkeypatch: pytest.Monke
 def test_in_other_versions_resets_are_plain(
     draw_two: Any, make: Any, start_plain: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(resets, "is_proved", lambda: False)
+    monkeypatch.setattr(resets, "is_verified", lambda: False)
     simulator, (goal, _) = make("push-v3"), draw_two("push-v3")
-    monkeypatch.setattr(Rests, "settle", lambda *_: pytest.fail("settled by us"))
+    monkeypatch.setattr(SettledStates, "settle", lambda *_: pytest.fail("settled by us"))
     for _ in range(2):
         expected = start_plain("push-v3", goal)[1]
         assert bits(simulator.start(goal, goal_visible=True)) == bits(expected)
@@ -204,7 +204,7 @@ def test_another_process_starts_without_physics(
     task: str, draw_two: Any, start_plain: Any, make: Any, tmp_path: Path
 ) -> None:
     goal = draw_two(task)[0]
-    make(task, Rests(DiskCache(tmp_path))).start(goal, goal_visible=True)
+    make(task, SettledStates(DiskCache(tmp_path))).start(goal, goal_visible=True)
     paths = {
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
         "REGLUE_CACHE_DIR": str(tmp_path),
@@ -234,7 +234,7 @@ def test_what_cannot_be_a_state_is_computed_anew(
         def get(self, key: Any) -> bytes | None:
             return value if super().get(key) is not None else None
 
-    make("reach-v3", Rests(cache)).start(goal, goal_visible=True)
+    make("reach-v3", SettledStates(cache)).start(goal, goal_visible=True)
     settled.clear()
-    frames = make("reach-v3", Rests(Strange(tmp_path))).start(goal, goal_visible=True)
+    frames = make("reach-v3", SettledStates(Strange(tmp_path))).start(goal, goal_visible=True)
     assert (bits(frames), len(settled)) == (expected, 1)

@@ -10,7 +10,7 @@ import pytest
 from env_adapters.cache import DiskCache
 from env_adapters.metaworld import ALL_TASKS
 from env_adapters.metaworld.models import Models
-from env_adapters.metaworld.rests import Rests
+from env_adapters.metaworld.rests import SettledStates
 from env_adapters.metaworld.shared_env import SharedEnvs
 from env_adapters.metaworld.simulator import Simulator
 
@@ -21,7 +21,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Models:
 
 
 def envs(models: Models) -> SharedEnvs:
-    return SharedEnvs(models, Rests(DiskCache(None)))
+    return SharedEnvs(models, SettledStates(DiskCache(None)))
 
 
 def bits(frames: Any, reward: Any, success: bool) -> tuple[object, ...]:

@@ -159,7 +159,7 @@ def test_goals_that_cannot_be_played_are_refused(goals: Any) -> None:
 
 
 def test_without_metaworld_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(task_sets, "is_proved", lambda: False)
+    monkeypatch.setattr(task_sets, "is_verified", lambda: False)
     monkeypatch.setitem(sys.modules, "metaworld", None)
     monkeypatch.setitem(sys.modules, "metaworld.env_dict", None)
     with pytest.raises(MissingExtra, match=r"pip install 'reglue\[metaworld\]'"):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from glue_server.conformance.harness import Stage
+from glue_server.conformance.harness import Harness
 from glue_server.conformance.runner import checks_of, run_checks
-from glue_server.conformance.tcp_proxy import Road
+from glue_server.conformance.tcp_proxy import TcpProxy
 from glue_server.conformance.verdicts import Verdict
 from tests.glue_server.conformance.thread_clients import Play, ThreadClients
 from tests.leftovers import nothing_left
@@ -15,8 +15,8 @@ PATIENCE_S = 1.0
 def verdicts(role: str, play: Play, *names: str) -> dict[str, Verdict]:
     """What becomes of these checks."""
     checks = [check for name in names for check in checks_of(role, name)]
-    with nothing_left(), Road() as road:
-        stage = Stage(role, ThreadClients(play), road, patience_s=PATIENCE_S)
+    with nothing_left(), TcpProxy() as road:
+        stage = Harness(role, ThreadClients(play), road, patience_s=PATIENCE_S)
         return {each.name: each for each in run_checks(checks, [stage], lambda _: None)}
 
 

@@ -13,16 +13,18 @@ from reglue.conformance.experiment import ConformanceExperiment
 from reglue.errors import OutOfDomain, RoutineRefused, SessionLost
 from reglue.experiments.experiment import Experiment
 from reglue.messages.experiment import ExperimentCall, Stepped
-from reglue.net.experiment_session import Asking
-from reglue.net.join_string import Invitation
+from reglue.net.experiment_session import ExperimentSession
+from reglue.net.join_string import JoinString
 from tests.glue_server.conformance.findings import found, verdicts
 from tests.glue_server.conformance.thread_clients import Play
 
 
-def program(kind: type[Experiment] = Experiment, asking: type[Asking] | None = None) -> Play:
+def program(
+    kind: type[Experiment] = Experiment, asking: type[ExperimentSession] | None = None
+) -> Play:
     """Plays with routines that a test may have bent."""
 
-    def play(where: Invitation) -> None:
+    def play(where: JoinString) -> None:
         with kind(str(where)) as rl:
             if asking is not None:
                 rl._asking.__class__ = asking
@@ -93,7 +95,7 @@ class Single(Experiment):
         return super().agent_step(np.float32(rewards), observations, slots)
 
 
-class Renumbering(Asking):
+class Renumbering(ExperimentSession):
     """Sends a call again under a new number."""
 
     _message: Any = None
@@ -107,7 +109,7 @@ class Renumbering(Asking):
         return super()._hello()
 
 
-class Giving(Asking):
+class Giving(ExperimentSession):
     """Does not come back."""
 
     def _hello(self) -> Any:

@@ -15,9 +15,9 @@ import pytest
 
 from glue_server.conformance.checks import CHECKS
 from glue_server.conformance.clients import AwaitedClients, StartedClients
-from glue_server.conformance.harness import Stage
+from glue_server.conformance.harness import Harness
 from glue_server.conformance.runner import checks_of, run_checks
-from glue_server.conformance.tcp_proxy import Road
+from glue_server.conformance.tcp_proxy import TcpProxy
 from glue_server.conformance.verdicts import Check, Verdict
 from reglue import connect
 from reglue.conformance import ConformanceAgent
@@ -47,13 +47,13 @@ reglue.connect(Dying())
 
 
 @pytest.fixture
-def road() -> Iterator[Road]:
-    with nothing_left(), Road() as road:
+def road() -> Iterator[TcpProxy]:
+    with nothing_left(), TcpProxy() as road:
         yield road
 
 
-def run(road: Road, clients: ThreadClients | StartedClients, *checks: Check) -> list[Verdict]:
-    stage = Stage("agent", clients, road, patience_s=PATIENCE_S)
+def run(road: TcpProxy, clients: ThreadClients | StartedClients, *checks: Check) -> list[Verdict]:
+    stage = Harness("agent", clients, road, patience_s=PATIENCE_S)
     return run_checks(checks, [stage], lambda _: None)
 
 
@@ -63,7 +63,7 @@ def check(name: str) -> Check:
 
 
 def test_a_client_that_dies_fails_its_check_and_the_next_gets_a_new_one(
-    road: Road, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    road: TcpProxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
     (tmp_path / "dying.py").write_text(DYING)
@@ -77,22 +77,22 @@ def test_a_client_that_dies_fails_its_check_and_the_next_gets_a_new_one(
     assert then.passed, then.detail
 
 
-def test_a_client_that_is_well_stays_for_the_next_check(road: Road) -> None:
+def test_a_client_that_is_well_stays_for_the_next_check(road: TcpProxy) -> None:
     clients = ThreadClients(GOOD)
     names = ("talk.one-slot", "talk.texts", "tensors.bool", "refusals.taken")
     assert all(verdict.passed for verdict in run(road, clients, *map(check, names)))
     assert clients.started == 1
 
 
-def test_a_check_that_ends_the_session_is_followed_by_a_new_client(road: Road) -> None:
+def test_a_check_that_ends_the_session_is_followed_by_a_new_client(road: TcpProxy) -> None:
     clients = ThreadClients(GOOD)
     names = ("farewell.in-mid-episode", "talk.one-slot")
     assert all(verdict.passed for verdict in run(road, clients, *map(check, names)))
     assert clients.started == 2
 
 
-def test_an_error_of_a_check_is_a_verdict(road: Road, caplog: pytest.LogCaptureFixture) -> None:
-    def stumble(stage: Stage) -> None:
+def test_an_error_of_a_check_is_a_verdict(road: TcpProxy, caplog: pytest.LogCaptureFixture) -> None:
+    def stumble(stage: Harness) -> None:
         raise ZeroDivisionError("no slope")
 
     with caplog.at_level(logging.CRITICAL, "reglue"):
@@ -103,16 +103,16 @@ def test_an_error_of_a_check_is_a_verdict(road: Road, caplog: pytest.LogCaptureF
 def test_verdicts_are_told_in_order_whichever_stage_is_first() -> None:
     names = ["reconnect.under-way", *(f"tensors.{dtype}" for dtype in ("bool", "int8", "axes"))]
     told: list[str] = []
-    with nothing_left(), Road() as one, Road() as other:
+    with nothing_left(), TcpProxy() as one, TcpProxy() as other:
         stages = [
-            Stage("agent", ThreadClients(GOOD), road, patience_s=PATIENCE_S)
+            Harness("agent", ThreadClients(GOOD), road, patience_s=PATIENCE_S)
             for road in (one, other)
         ]
         run_checks([check(name) for name in names], stages, lambda each: told.append(each.name))
     assert told == names
 
 
-def test_a_program_that_cannot_be_started_is_wrong_usage(road: Road, tmp_path: Path) -> None:
+def test_a_program_that_cannot_be_started_is_wrong_usage(road: TcpProxy, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be started"):
         run(road, StartedClients("/nowhere/at-all", tmp_path / "log"), check("talk.texts"))
 
@@ -134,7 +134,7 @@ def test_every_check_has_a_name_of_its_own(role: str) -> None:
     assert len(set(names)) == len(names)
 
 
-def test_who_dials_in_is_told_when(road: Road) -> None:
+def test_who_dials_in_is_told_when(road: TcpProxy) -> None:
     """Nobody sees the end of such a client: it has left when it stays away."""
     threads: list[threading.Thread] = []
 
@@ -146,15 +146,15 @@ def test_who_dials_in_is_told_when(road: Road) -> None:
         threads.append(threading.Thread(target=play))
         threads[-1].start()
 
-    stage = Stage("agent", AwaitedClients(start), road, token="t", patience_s=PATIENCE_S)
+    stage = Harness("agent", AwaitedClients(start), road, token="t", patience_s=PATIENCE_S)
     names = ("talk.one-slot", "reconnect.no-grace", "farewell.at-once")
     verdicts = run_checks([check(name) for name in names], [stage], lambda _: None)
     assert [verdict.detail for verdict in verdicts] == ["", "", ""]
     assert len(threads) == 3
 
 
-def test_what_differs_is_told_by_row(road: Road) -> None:
-    def differ(stage: Stage) -> None:
+def test_what_differs_is_told_by_row(road: TcpProxy) -> None:
+    def differ(stage: Harness) -> None:
         talk = stage.talk()
         talk.port.send(Message("sleep 0"))  # its twin does not hear of it
         talk.port.receive(PATIENCE_S)

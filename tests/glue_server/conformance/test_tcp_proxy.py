@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from glue_server.conformance.tcp_proxy import Road
+from glue_server.conformance.tcp_proxy import TcpProxy
 from tests.leftovers import nothing_left
 
 PATIENCE_S = 10.0
@@ -26,13 +26,13 @@ def address(of: socket.socket) -> str:
     return f"{host}:{port}"
 
 
-def dial(road: Road) -> socket.socket:
+def dial(road: TcpProxy) -> socket.socket:
     host, _, port = road.address.rpartition(":")
     return socket.create_connection((host, int(port)), timeout=PATIENCE_S)
 
 
 def test_bytes_go_both_ways(target: socket.socket) -> None:
-    with Road(address(target)) as road, dial(road) as near, target.accept()[0] as far:
+    with TcpProxy(address(target)) as road, dial(road) as near, target.accept()[0] as far:
         near.sendall(b"there")
         assert far.recv(5, socket.MSG_WAITALL) == b"there"
         far.sendall(b"and back")
@@ -41,7 +41,7 @@ def test_bytes_go_both_ways(target: socket.socket) -> None:
 
 
 def test_a_cut_ends_what_is_connected_and_nothing_later(target: socket.socket) -> None:
-    with Road(address(target)) as road:
+    with TcpProxy(address(target)) as road:
         with dial(road) as near, target.accept()[0] as far:
             near.sendall(b"x")
             far.recv(1)
@@ -54,20 +54,20 @@ def test_a_cut_ends_what_is_connected_and_nothing_later(target: socket.socket) -
 
 
 def test_who_hangs_up_is_heard_at_the_other_end(target: socket.socket) -> None:
-    with Road(address(target)) as road, dial(road) as near, target.accept()[0] as far:
+    with TcpProxy(address(target)) as road, dial(road) as near, target.accept()[0] as far:
         far.shutdown(socket.SHUT_RDWR)
         assert near.recv(1) == b""
 
 
 @pytest.mark.parametrize("nowhere", ["", "127.0.0.1:1"])
 def test_who_comes_while_nobody_listens_is_turned_away(nowhere: str) -> None:
-    with nothing_left(), Road(nowhere) as road, dial(road) as near:
+    with nothing_left(), TcpProxy(nowhere) as road, dial(road) as near:
         assert near.recv(1) == b""
         assert (road.turned_away, road.journeys) == (1, 0)
 
 
 def test_a_road_that_is_closed_ends_what_is_connected(target: socket.socket) -> None:
-    road = Road(address(target))
+    road = TcpProxy(address(target))
     with dial(road) as near, target.accept()[0]:
         near.sendall(b"x")
         road.close()

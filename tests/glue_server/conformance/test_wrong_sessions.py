@@ -10,7 +10,7 @@ import pytest
 from reglue.conformance import ConformanceAgent
 from reglue.errors import Refused
 from reglue.messages.agent import Done, Farewell, Numbered, Refusal
-from reglue.net.roles import AgentPart
+from reglue.net.roles import AgentAdapter
 from reglue.net.session import Session
 from reglue.net.streams import Stream
 from reglue.v1 import agent_pb2
@@ -115,7 +115,7 @@ def test_a_wrong_session_is_found_out(what: str) -> None:
 # Messages.
 
 
-class Polite(AgentPart):
+class Polite(AgentAdapter):
     """Answers refusals."""
 
     def answer(self, seq: int, call: Any) -> Any | None:
@@ -124,7 +124,7 @@ class Polite(AgentPart):
         return super().answer(seq, call)
 
 
-class Guessing(AgentPart):
+class Guessing(AgentAdapter):
     """Takes what it does not know for a call that returns nothing."""
 
     def read(self, message: Any) -> Numbered:
@@ -133,21 +133,21 @@ class Guessing(AgentPart):
         return super().read(message)
 
 
-class Speechless(AgentPart):
+class Speechless(AgentAdapter):
     """Does not say why it fails."""
 
     def fault(self, seq: int, what: str) -> Any:
         return super().fault(seq, "")
 
 
-class Misnumbered(AgentPart):
+class Misnumbered(AgentAdapter):
     """Answers under another number at times."""
 
     def answer(self, seq: int, call: Any) -> Any | None:
         return super().answer(seq + (seq == 9), call)
 
 
-class Strict(AgentPart):
+class Strict(AgentAdapter):
     """Refuses what a later minor version adds."""
 
     def read(self, message: Any) -> Numbered:
@@ -157,7 +157,7 @@ class Strict(AgentPart):
         return super().read(message)
 
 
-PARTS: Mapping[str, tuple[type[AgentPart], str]] = {
+PARTS: Mapping[str, tuple[type[AgentAdapter], str]] = {
     "refusals are answered": (Polite, "refusals.taken"),
     "an unknown call is answered": (Guessing, "broken.unknown-call"),
     "a fault without words": (Speechless, "faults.in-turn"),

@@ -7,28 +7,28 @@ from collections.abc import Callable
 
 from reglue.agents.agent import Agent
 from reglue.environments.environment import Environment
-from reglue.net.join_string import Invitation, invitation
-from reglue.net.roles import AgentPart, EnvironmentPart, Part
+from reglue.net.join_string import JoinString, join_string
+from reglue.net.roles import AgentAdapter, EnvironmentAdapter, RoleAdapter
 from reglue.net.session import Session
 
-Play = Callable[[Invitation], object]
+Play = Callable[[JoinString], object]
 
 
 def session_of(
     make: Callable[[], Agent | Environment],
     *,
     session: type[Session] = Session,
-    part: type[AgentPart] = AgentPart,
+    part: type[AgentAdapter] = AgentAdapter,
 ) -> Play:
     """Plays a session with what `make` makes, of kinds that a test may have bent."""
 
-    def play(where: Invitation) -> object:
-        partner = make()
-        whole: Part
-        if isinstance(partner, Environment):
-            whole = EnvironmentPart(partner, "bent")
+    def play(where: JoinString) -> object:
+        peer = make()
+        whole: RoleAdapter
+        if isinstance(peer, Environment):
+            whole = EnvironmentAdapter(peer, "bent")
         else:
-            whole = part(partner, "bent")
+            whole = part(peer, "bent")
         return session(where, whole, patience_s=20.0, transport="auto").play()
 
     return play
@@ -44,7 +44,7 @@ class ThreadClients:
     def start(self, address: str, token: str) -> ThreadClient:
         """A new one."""
         self.started += 1
-        return ThreadClient(self._play, invitation(address, token))
+        return ThreadClient(self._play, join_string(address, token))
 
 
 class ThreadClient:
@@ -52,7 +52,7 @@ class ThreadClient:
 
     is_watched = True
 
-    def __init__(self, play: Play, where: Invitation) -> None:
+    def __init__(self, play: Play, where: JoinString) -> None:
         self._code: int | None = None
         self._words = ""
         self._play = play
@@ -68,7 +68,7 @@ class ThreadClient:
     def close(self) -> None:
         """It leaves with its session."""
 
-    def _run(self, where: Invitation) -> None:
+    def _run(self, where: JoinString) -> None:
         try:
             self._play(where)
             self._code = 0

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from glue_server import LocalPool, LocalPort, SlotGlue
+from glue_server import EpisodeRunner, LocalPool, LocalPort
 from reglue import Phase, Turn
 from reglue.errors import AgentFault
 from reglue.messages.environment import Play
@@ -36,7 +36,7 @@ def test_an_agent_that_plays_fewer_slots_is_refused() -> None:
         max_slots = 2
 
     port = Told(Small())
-    glue = SlotGlue(port, corridor_pool(3), timeouts=PATIENT)
+    glue = EpisodeRunner(port, corridor_pool(3), timeouts=PATIENT)
     with pytest.raises(AgentFault, match="at most 2 slots, wanted 3: run it with --slots 2"):
         glue.init()
     assert port.refusals == ["NOT_CAPABLE"]
@@ -108,7 +108,7 @@ def test_time_is_booked_to_whoever_was_waited_for() -> None:
     """Two turns, a start and a step."""
     clock, pool = Clock(), SlowPool(Corridor(solved=SOLVED), 1)
     pool.clock = clock
-    glue = SlotGlue(LocalPort(SlowAgent(clock), "slow"), pool, timeouts=PATIENT, clock=clock)
+    glue = EpisodeRunner(LocalPort(SlowAgent(clock), "slow"), pool, timeouts=PATIENT, clock=clock)
     glue.init()
     list(glue.play(in_turn([cell(variant=0)]), Phase.EVALUATE))
     assert (glue.spent.agent_s, glue.spent.environment_s) == (200.0, 2.0)

@@ -36,7 +36,7 @@ from reglue.net.transport import Transport
 from reglue.spec import Arrays
 from tests.glue_server.hubs import PATIENCE_S, Start, a_hub, corridor
 from tests.glue_server.playing import SOLVED, Follower, Scripted, still
-from tests.glue_server.rpc.partners import RawAgent
+from tests.glue_server.rpc.peers import RawAgent
 from tests.glue_server.rpc.roads import TRANSPORTS, road_to
 from tests.waiting import until
 from tests.worlds import Corridor, Faulty, Walk
@@ -126,7 +126,7 @@ def test_a_faulty_agent_is_told_of_and_the_others_play_on(start: Start) -> None:
             assert rl.episode()
 
 
-def test_partners_need_no_name() -> None:
+def test_peers_need_no_name() -> None:
     with a_hub() as (server, said), grpc.insecure_channel(server.address) as channel:
         agent = RawAgent(channel, server.tokens["agent"], agent="")
         here = "waiting for an environment and an experiment; here: agent without a name"
@@ -167,7 +167,10 @@ def test_who_vanishes_while_waiting_is_forgotten(
 ) -> None:
     """Those who come afterwards find no lane where their ticket says, and use gRPC."""
     offered: Transport = "auto" if transport == "unix" else "grpc"
-    with a_hub(grace_s=0.2, transport=offered) as (server, said), road_to(server, role) as way:
+    with (
+        a_hub(reconnect_window_s=0.2, transport=offered) as (server, said),
+        road_to(server, role) as way,
+    ):
         if role == "experiment":
             gone: Any = Experiment(
                 way.address, server.tokens["experiment"], name="ghost", timeout_s=0.1
@@ -175,8 +178,8 @@ def test_who_vanishes_while_waiting_is_forgotten(
             with pytest.raises(SessionLost):
                 gone.init()
         else:
-            partner = Follower() if role == "agent" else corridor()
-            gone = start(partner, way.address, server.tokens[role], name="ghost")
+            peer = Follower() if role == "agent" else corridor()
+            gone = start(peer, way.address, server.tokens[role], name="ghost")
         until(lambda: any(f"{role} ghost" in words for words in said), "it has come")
         way.close()
         until(lambda: f"{role} ghost" not in said[-1], "it is forgotten")
@@ -197,7 +200,7 @@ def test_a_program_comes_back_and_every_routine_is_carried_out_once(
     start: Start, transport: Transport
 ) -> None:
     with (
-        a_hub(grace_s=PATIENCE_S, transport=transport) as (server, _),
+        a_hub(reconnect_window_s=PATIENCE_S, transport=transport) as (server, _),
         road_to(server, "experiment") as way,
     ):
         start(Follower(), server.address, server.tokens["agent"])
@@ -226,7 +229,7 @@ class Endless(Corridor):
 
 
 def test_an_episode_without_end_ends_with_its_program(start: Start) -> None:
-    with a_hub(grace_s=PATIENCE_S) as (server, said):
+    with a_hub(reconnect_window_s=PATIENCE_S) as (server, said):
         agent = start(Follower(), server.address, server.tokens["agent"])
         start(Worlds(Endless()), server.address, server.tokens["environment"])
         rl = Experiment(server.address, server.tokens["experiment"], timeout_s=0.3)
@@ -246,7 +249,7 @@ def test_an_episode_without_end_does_not_keep_the_hub(start: Start) -> None:
             self.has_stepped.set()
             return super().agent_step(rewards, observations, steps)
 
-    with a_hub(grace_s=PATIENCE_S) as (server, _):
+    with a_hub(reconnect_window_s=PATIENCE_S) as (server, _):
         agent = start(Stepping(), server.address, server.tokens["agent"])
         start(Worlds(Endless()), server.address, server.tokens["environment"])
         rl = Experiment(server.address, server.tokens["experiment"])
@@ -272,7 +275,7 @@ def test_after_a_routine_that_was_broken_off_nothing_more_is_asked(start: Start)
             has_answered.set()
             return f"answer to {message}"
 
-    with a_hub(grace_s=PATIENCE_S) as (server, _):
+    with a_hub(reconnect_window_s=PATIENCE_S) as (server, _):
         start(Slow(), server.address, server.tokens["agent"])
         start(corridor(), server.address, server.tokens["environment"])
         with Experiment(server.address, server.tokens["experiment"], timeout_s=0.1) as rl:
@@ -358,7 +361,7 @@ def test_a_secret_that_can_be_tried_out_is_refused_and_not_repeated() -> None:
         glue(["--listen", "127.0.0.1:0", "--secret", "a short word"])
 
 
-def test_a_hub_that_is_interrupted_does_not_wait_for_a_partner_that_thinks(
+def test_a_hub_that_is_interrupted_does_not_wait_for_a_peer_that_thinks(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its time limit is 30 s here, and the program's call ends with it."""
@@ -376,7 +379,10 @@ def test_a_hub_that_is_interrupted_does_not_wait_for_a_partner_that_thinks(
             rl.episode(0)
 
     with ThreadPoolExecutor(1) as threads:
-        with uninterrupted(then_raise=False), a_hub(grace_s=PATIENCE_S) as (server, said):
+        with (
+            uninterrupted(then_raise=False),
+            a_hub(reconnect_window_s=PATIENCE_S) as (server, said),
+        ):
             start(Thinker(), server.address, server.tokens["agent"])
             start(corridor(), server.address, server.tokens["environment"])
             told = threads.submit(program, server.address, server.tokens["experiment"])
@@ -390,8 +396,8 @@ def test_a_hub_that_is_interrupted_does_not_wait_for_a_partner_that_thinks(
     assert "run 1 is over: the hub has closed" in said
 
 
-def test_a_run_that_begins_while_the_hub_closes_lets_its_partners_go(start: Start) -> None:
-    """It has its partners by then, and the hub does not know of it yet."""
+def test_a_run_that_begins_while_the_hub_closes_lets_its_peers_go(start: Start) -> None:
+    """It has its peers by then, and the hub does not know of it yet."""
     said: list[str] = []
 
     def announce(words: str) -> None:
@@ -401,7 +407,7 @@ def test_a_run_that_begins_while_the_hub_closes_lets_its_partners_go(start: Star
 
     with GlueServer(places=dict.fromkeys(ROLES, 1)) as server:
         closing = Hub(server, timeouts=Timeouts(), announce=announce)
-        partners = [
+        peers = [
             start(Follower(), server.address, server.tokens["agent"]),
             start(corridor(), server.address, server.tokens["environment"]),
         ]
@@ -412,7 +418,7 @@ def test_a_run_that_begins_while_the_hub_closes_lets_its_partners_go(start: Star
             joining = threads.submit(rl.init)
             closing.serve()
             assert said[-1] == "run 1 is over: the hub has closed"
-            for partner in partners:
-                assert "the hub has closed" in partner.result(PATIENCE_S)
+            for peer in peers:
+                assert "the hub has closed" in peer.result(PATIENCE_S)
             with pytest.raises(SessionLost, match="the hub has closed"):
                 joining.result(PATIENCE_S)

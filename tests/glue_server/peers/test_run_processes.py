@@ -25,7 +25,7 @@ from reglue.examples.random_agent import RandomAgent
 from reglue.experiments.experiment import Experiment
 from reglue.net.grpc_settings import grpc
 from tests.glue_server.hubs import PATIENCE_S, TOKENS
-from tests.glue_server.rpc.partners import RawAgent
+from tests.glue_server.rpc.peers import RawAgent
 from tests.leftovers import nothing_left
 from tests.waiting import until
 
@@ -75,14 +75,14 @@ def program_of(pid: str) -> str:
 @pytest.fixture
 def start() -> Iterator[Connect]:
     with nothing_left():
-        threads = ThreadPoolExecutor(8, thread_name_prefix="partner")
+        threads = ThreadPoolExecutor(8, thread_name_prefix="peer")
         yield lambda *arguments, **more: threads.submit(connect, *arguments, **more)
         threads.shutdown()
 
 
 @pytest.fixture
 def hub(start: Connect) -> Iterator[Callable[..., Hub]]:
-    """Ended last but for the partners' threads."""
+    """Ended last but for the peers' threads."""
     with ExitStack() as closing:
 
         def hub(*flags: str) -> Hub:
@@ -128,7 +128,7 @@ def play(address: str, seed: int = 0) -> list[float]:
 
 
 @pytest.mark.parametrize("how", ["--run-processes", "--run-ports", "--tls"])
-def test_three_partners_meet_in_a_process_of_their_own(
+def test_three_peers_meet_in_a_process_of_their_own(
     start: Connect, hub: Callable[..., Hub], how: str
 ) -> None:
     flags = {
@@ -141,8 +141,8 @@ def test_three_partners_meet_in_a_process_of_their_own(
     environment = start(GridWorld(), glue.address, "secret of the environment")
     returns = play(glue.address)
     assert len(returns) == 2
-    for partner in (agent, environment):
-        assert "the experiment has left" in partner.result(PATIENCE_S)
+    for peer in (agent, environment):
+        assert "the experiment has left" in peer.result(PATIENCE_S)
     assert glue.end() == 130
 
 
@@ -155,7 +155,7 @@ def test_who_is_seated_hears_so_through_the_hub(hub: Callable[..., Hub]) -> None
 
 
 def test_a_run_that_crashes_hurts_nobody_else(start: Connect, hub: Callable[..., Hub]) -> None:
-    glue = hub("--run-processes", "--grace", "0")
+    glue = hub("--run-processes", "--reconnect-window", "0")
     start(RandomAgent(), glue.address, "secret of the agent")
     start(GridWorld(), glue.address, "secret of the environment")
     with Experiment(glue.address, "secret of the experiment") as first:
@@ -176,7 +176,7 @@ def test_a_run_that_crashes_hurts_nobody_else(start: Connect, hub: Callable[...,
         assert "the experiment has left" in environment.result(PATIENCE_S)
 
 
-def test_partners_of_a_run_that_was_killed_join_the_next_one(
+def test_peers_of_a_run_that_was_killed_join_the_next_one(
     start: Connect, hub: Callable[..., Hub]
 ) -> None:
     glue = hub("--run-processes")
@@ -189,12 +189,12 @@ def test_partners_of_a_run_that_was_killed_join_the_next_one(
         with pytest.raises(SessionLost):
             first.start()
     assert len(play(glue.address)) == 2
-    for partner in (agent, environment):
-        assert "the experiment has left" in partner.result(PATIENCE_S)
+    for peer in (agent, environment):
+        assert "the experiment has left" in peer.result(PATIENCE_S)
 
 
 def test_a_run_that_hangs_keeps_nobody_out(start: Connect, hub: Callable[..., Hub]) -> None:
-    glue = hub("--run-processes", "--grace", "0")
+    glue = hub("--run-processes", "--reconnect-window", "0")
     start(RandomAgent(), glue.address, "secret of the agent")
     start(GridWorld(), glue.address, "secret of the environment")
     with Experiment(glue.address, "secret of the experiment", timeout_s=1.0) as first:
@@ -204,8 +204,8 @@ def test_a_run_that_hangs_keeps_nobody_out(start: Connect, hub: Callable[..., Hu
         agent = start(RandomAgent(), glue.address, "secret of the agent")
         environment = start(GridWorld(), glue.address, "secret of the environment")
         assert len(play(glue.address)) == 2
-        for partner in (agent, environment):
-            assert "the experiment has left" in partner.result(PATIENCE_S)
+        for peer in (agent, environment):
+            assert "the experiment has left" in peer.result(PATIENCE_S)
         os.kill(run, signal.SIGKILL)
 
 
@@ -221,7 +221,7 @@ def test_the_token_is_checked_at_the_front(hub: Callable[..., Hub], token: str) 
 def test_a_run_ends_when_its_hub_is_killed(
     start: Connect, hub: Callable[..., Hub], stopped: bool
 ) -> None:
-    glue = hub("--run-processes", "--grace", "0")
+    glue = hub("--run-processes", "--reconnect-window", "0")
     left = start(RandomAgent(), glue.address, "secret of the agent", patience_s=10.0)
     assert glue.process.stdout is not None
     assert any("here: agent" in line for line in glue.process.stdout)  # waits for it
@@ -247,7 +247,7 @@ def test_ports_that_make_no_sense_are_refused(text: str) -> None:
 
 def test_runs_that_hang_are_ended_all_at_once(hub: Callable[..., Hub], start: Connect) -> None:
     front = hub("--run-processes")
-    partners = [
+    peers = [
         start(RandomAgent(), front.address, "secret of the agent", patience_s=10.0)
         for _ in range(3)
     ]
@@ -266,6 +266,6 @@ def test_runs_that_hang_are_ended_all_at_once(hub: Callable[..., Hub], start: Co
         for run in runs:
             with suppress(ProcessLookupError):
                 os.kill(run, signal.SIGKILL)
-    for partner in partners:
+    for peer in peers:
         with pytest.raises(ReglueError):
-            partner.result(PATIENCE_S)
+            peer.result(PATIENCE_S)

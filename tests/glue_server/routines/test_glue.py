@@ -1,4 +1,4 @@
-"""Glue: RL-Glue in a Python program, with partners of every kind."""
+"""Glue: RL-Glue in a Python program, with peers of every kind."""
 
 from __future__ import annotations
 

@@ -113,12 +113,12 @@ def test_a_continuing_environment_takes_an_agent_that_takes_no_end() -> None:
 @pytest.mark.parametrize("whose", ["lab", "actor"])
 def test_after_an_init_that_failed_init_comes_again(whose: str) -> None:
     bench = started()
-    partner, routine = (bench.lab, "env_init") if whose == "lab" else (bench.actor, "init")
-    partner.broken = routine
+    peer, routine = (bench.lab, "env_init") if whose == "lab" else (bench.actor, "init")
+    peer.broken = routine
     with pytest.raises((AgentFault, EnvironmentFault), match=f"{routine} is broken"):
         bench.init()
     refused(bench, bench.step, OutOfOrder, "RL_init first")
-    partner.broken = ""
+    peer.broken = ""
     bench.init()
     bench.start()
 

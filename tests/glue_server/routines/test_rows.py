@@ -1,4 +1,4 @@
-"""A program names slots in its own order; partners are asked in ascending order."""
+"""A program names slots in its own order; peers are asked in ascending order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from glue_server.routines.rows import Asked
 
 
 @given(st.permutations([0, 2, 3, 7]))
-def test_rows_go_to_partners_by_slot_and_come_back_as_asked(slots: list[int]) -> None:
+def test_rows_go_to_peers_by_slot_and_come_back_as_asked(slots: list[int]) -> None:
     asked = Asked.of(slots)
     assert asked.places.tolist() == [0, 2, 3, 7]
     named = np.array(slots) * 10  # each row tells its slot
@@ -18,7 +18,7 @@ def test_rows_go_to_partners_by_slot_and_come_back_as_asked(slots: list[int]) ->
     assert asked.copied(asked.ascending(named)).tolist() == named.tolist()
 
 
-def test_nobody_can_write_to_the_slots_that_partners_are_told() -> None:
+def test_nobody_can_write_to_the_slots_that_peers_are_told() -> None:
     """They serve turn after turn."""
     asked = Asked.of([1, 0])
     assert not any(array.flags.writeable for array in (asked.places, asked.numbers))

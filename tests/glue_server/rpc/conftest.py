@@ -1,4 +1,4 @@
-"""A real server on loopback, and partners that dial in."""
+"""A real server on loopback, and peers that dial in."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from glue_server.rpc import GlueServer
 from reglue import connect
 from reglue.net.grpc_settings import grpc
-from tests.glue_server.rpc.partners import RawAgent
+from tests.glue_server.rpc.peers import RawAgent
 
 Join = Callable[..., "Future[str]"]
 Dial = Callable[..., RawAgent]

@@ -8,30 +8,30 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from glue_server.conformance.fault_injection import lead_over
-from glue_server.conformance.tcp_proxy import Road
-from glue_server.conformance.unix_proxy import LaneRoad
+from glue_server.conformance.tcp_proxy import TcpProxy
+from glue_server.conformance.unix_proxy import UnixProxy
 from glue_server.rpc import GlueServer
 
 TRANSPORTS = ("grpc", "unix")
 
 
 @contextmanager
-def road_to(server: GlueServer, role: str = "agent") -> Iterator[Road]:
+def road_to(server: GlueServer, role: str = "agent") -> Iterator[TcpProxy]:
     """To a glue that has no lane, or beside its lane for that role."""
     if not server._lobby._places[role].terms.lane_path:
-        with Road(server.address) as road:
+        with TcpProxy(server.address) as road:
             yield road
         return
     with (
         TemporaryDirectory(prefix="reglue-road-") as folder,
-        LaneRoad(str(Path(folder, role)), server.address) as road,
+        UnixProxy(str(Path(folder, role)), server.address) as road,
     ):
         lead_over(server, road, role)
         yield road
 
 
-def redirect(road: Road, server: GlueServer, role: str = "agent") -> None:
+def redirect(road: TcpProxy, server: GlueServer, role: str = "agent") -> None:
     """Let it lead to another glue."""
-    if isinstance(road, LaneRoad):
+    if isinstance(road, UnixProxy):
         lead_over(server, road, role)
     road.target = server.address

@@ -11,7 +11,7 @@ import pytest
 from glue_server.peers.hub import ROLES
 from glue_server.rpc import GlueServer
 from glue_server.rpc.admission import Lobby, Places, Terms
-from glue_server.rpc.connection import Seat, StreamLine
+from glue_server.rpc.connection import GrpcConnection, SessionPort
 from reglue.errors import Busy, UsageError
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.net.lobby import hello_proof
@@ -19,7 +19,7 @@ from reglue.v1 import agent_pb2 as pb
 from reglue.v1 import lobby_pb2, session_pb2
 from tests.glue_server.playing import Follower
 from tests.glue_server.rpc.conftest import Dial, Join
-from tests.glue_server.rpc.partners import PATIENCE_S, ask, refusal
+from tests.glue_server.rpc.peers import PATIENCE_S, ask, refusal
 
 
 def test_a_ticket_holds_what_the_stream_needs(server: GlueServer, channel: grpc.Channel) -> None:
@@ -198,13 +198,13 @@ def test_a_look_at_who_waits_keeps_nobody_else_waiting() -> None:
         def attach(self, answered: int, line: object) -> None:
             """It is in."""
 
-    places = Places(2, "token", Terms(1024), lambda hello: cast(Seat, Waiting()))
+    places = Places(2, "token", Terms(1024), lambda hello: cast(SessionPort, Waiting()))
     lobby = Lobby({"agent": places})
     request = lobby_pb2.JoinRequest(major=1, role=lobby_pb2.ROLE_AGENT, token="token")
     ticket = lobby.join(request)
     proof = hello_proof(ticket.secret, ticket.session, 0)
     hello = pb.Hello(major=1, session=ticket.session, proof=proof)
-    lobby.seat(ticket.session, "agent", hello, StreamLine())
+    lobby.seat(ticket.session, "agent", hello, GrpcConnection())
     with ThreadPoolExecutor(1) as threads:
         joining = threads.submit(lobby.join, request)
         assert looking.wait(PATIENCE_S)

@@ -37,7 +37,7 @@ def test_its_certificate_is_made_out_to_reglue_this_machine_and_what_is_dialled(
     assert addresses == {"127.0.0.1", "::1", "2001:db8::1"}
 
 
-def test_its_certificate_is_signed_by_the_authority_that_partners_are_told() -> None:
+def test_its_certificate_is_signed_by_the_authority_that_peers_are_told() -> None:
     tls = private_authority()
     leaf(tls).verify_directly_issued_by(x509.load_der_x509_certificate(tls.authority))
 
@@ -130,7 +130,7 @@ def test_an_authority_behind_others_is_found(root: Paper, tmp_path: Path) -> Non
         (("2001:db8::1",), str(ipaddress.ip_address("2001:db8::1"))),
     ],
 )
-def test_partners_are_told_a_name_that_it_is_made_out_to(
+def test_peers_are_told_a_name_that_it_is_made_out_to(
     tmp_path: Path, hosts: tuple[str, ...], name: str
 ) -> None:
     alone = paper("alone", hosts=hosts)

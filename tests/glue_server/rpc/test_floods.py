@@ -1,4 +1,4 @@
-"""Partners that send without being asked, or do not read, are a burden to nobody else."""
+"""Peers that send without being asked, or do not read, are a burden to nobody else."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from reglue.net.lobby import hello_proof
 from reglue.v1 import agent_pb2 as pb
 from reglue.v1 import experiment_pb2, experiment_pb2_grpc, lobby_pb2, session_pb2
 from tests.glue_server.rpc.conftest import Dial
-from tests.glue_server.rpc.partners import PATIENCE_S, RawLane, ask, frame, seated, ticket_of
+from tests.glue_server.rpc.peers import PATIENCE_S, RawLane, ask, frame, seated, ticket_of
 from tests.waiting import until
 
 AGAIN = experiment_pb2.ExperimentCall(seq=7)
@@ -163,7 +163,7 @@ def test_a_look_at_a_program_takes_in_a_few_of_its_messages(closing: ExitStack) 
     until(lambda: port.is_gone, "all was taken in")
 
 
-def test_the_end_of_a_session_waits_for_no_partner_that_reads_nothing(
+def test_the_end_of_a_session_waits_for_no_peer_that_reads_nothing(
     server: GlueServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lane_line, "_LAST_S", 1000.0)

@@ -14,9 +14,9 @@ from glue_server.peers.hub import ROLES
 from glue_server.processes.interrupts import CLOSING_S, uninterrupted
 from glue_server.rpc import GlueServer
 from glue_server.rpc.denied import Denied
-from glue_server.rpc.gateway import Front
+from glue_server.rpc.gateway import Gateway
 from reglue.net.grpc_settings import grpc
-from reglue.net.join_string import Invitation
+from reglue.net.join_string import JoinString
 from reglue.v1 import lobby_pb2
 
 WANTED = lobby_pb2.JoinRequest(major=1, role=lobby_pb2.ROLE_AGENT, name="raw", token="mine")
@@ -28,8 +28,8 @@ class Run:
     public_address = ""
     ended_within_s = math.inf
 
-    def __init__(self, invitation: Invitation) -> None:
-        self.invitation = invitation
+    def __init__(self, join_string: JoinString) -> None:
+        self.join_string = join_string
 
     def is_alive(self) -> bool:
         return True
@@ -58,8 +58,8 @@ def run() -> Iterator[Callable[..., Run]]:
 
         def run(token: str | None = None) -> Run:
             server = servers.enter_context(GlueServer(places=dict.fromkeys(ROLES, 1)))
-            own = server.local_invitation("agent")
-            return Run(own if token is None else Invitation(own.address, token))
+            own = server.local_join_string("agent")
+            return Run(own if token is None else JoinString(own.address, token))
 
         yield run
 
@@ -70,7 +70,7 @@ def test_a_run_that_denies_a_join_is_no_reason_to_begin_another(
     """It is our own failure, and is logged as one."""
     begin = Begin([run(token="another"), run()])
     with (
-        closing(Front({"agent": "mine"}, begin=begin, most=2)) as front,
+        closing(Gateway({"agent": "mine"}, begin=begin, most=2)) as front,
         caplog.at_level(logging.ERROR, "reglue"),
         pytest.raises(Denied) as denied,
     ):
@@ -84,7 +84,7 @@ def test_runs_have_what_time_ctrl_c_leaves(run: Callable[..., Run]) -> None:
     begun = run()
     with (
         uninterrupted(then_raise=False),
-        closing(Front({"agent": "mine"}, begin=Begin([begun]), most=2)) as front,
+        closing(Gateway({"agent": "mine"}, begin=Begin([begun]), most=2)) as front,
     ):
         front.join(WANTED)
         signal.raise_signal(signal.SIGINT)

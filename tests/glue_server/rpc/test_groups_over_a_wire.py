@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from env_adapters import SuiteName
-from glue_server import SlotGlue, WorkerPool
+from glue_server import EpisodeRunner, WorkerPool
 from glue_server.rpc import GlueServer
 from reglue import Phase
 from reglue.errors import AgentFault
@@ -46,10 +46,10 @@ class Punctual(Partial):
         return super().turn(turn)
 
 
-def glue_with(server: GlueServer, pool: WorkerPool) -> SlotGlue:
+def glue_with(server: GlueServer, pool: WorkerPool) -> EpisodeRunner:
     agent = server.agent(timeout_s=20)
     assert agent is not None
-    glue = SlotGlue(agent, pool, timeouts=PATIENT)
+    glue = EpisodeRunner(agent, pool, timeouts=PATIENT)
     glue.init()
     return glue
 
@@ -116,7 +116,7 @@ def test_an_agents_words_are_kept_where_it_fails_before_it_is_asked_again(
     failing = join(Forgetful(), transport="grpc")  # of which the glue reads ahead
     agent = server.agent(timeout_s=20)
     assert agent is not None
-    glue = SlotGlue(agent, corridor_pool(2), timeouts=PATIENT)
+    glue = EpisodeRunner(agent, corridor_pool(2), timeouts=PATIENT)
     glue.init()
     rows = glue.play(in_turn([cell(variant=0)] * 4), Phase.EVALUATE)
     assert next(rows).status == "ok"  # of the first group, when the second has been asked

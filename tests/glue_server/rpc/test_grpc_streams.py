@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from glue_server import LocalPool, SlotGlue, Timeouts
+from glue_server import EpisodeRunner, LocalPool, Timeouts
 from glue_server.agent.port import AgentPort
 from glue_server.rpc import GlueServer
 from reglue import Phase, TaskSpec, TensorSpec
@@ -35,7 +35,7 @@ from tests.glue_server.playing import (
     played,
 )
 from tests.glue_server.rpc.conftest import Dial, Join
-from tests.glue_server.rpc.partners import PATIENCE_S, RawAgent
+from tests.glue_server.rpc.peers import PATIENCE_S, RawAgent
 
 SPEC = corridor_pool().spec
 WALK = [cell(variant=2)]  # five steps
@@ -47,8 +47,8 @@ def seated(server: GlueServer) -> AgentPort:
     return port
 
 
-def glue_over(server: GlueServer, pool: LocalPool, timeouts: Timeouts = PATIENT) -> SlotGlue:
-    return SlotGlue(seated(server), pool, timeouts=timeouts)
+def glue_over(server: GlueServer, pool: LocalPool, timeouts: Timeouts = PATIENT) -> EpisodeRunner:
+    return EpisodeRunner(seated(server), pool, timeouts=timeouts)
 
 
 # Good agents.
@@ -118,7 +118,7 @@ def test_the_farewells_reason_is_what_connect_returns(server: GlueServer, join: 
 
 
 def in_thread(task: Callable[[], Any]) -> Future[Any]:
-    threads = ThreadPoolExecutor(1, thread_name_prefix="partner")
+    threads = ThreadPoolExecutor(1, thread_name_prefix="peer")
     future = threads.submit(task)
     threads.shutdown(wait=False)
     return future
@@ -127,7 +127,7 @@ def in_thread(task: Callable[[], Any]) -> Future[Any]:
 def test_garbage_in_actions_ends_the_episode_and_play_goes_on(
     server: GlueServer, dial: Dial
 ) -> None:
-    def partner(agent: RawAgent) -> list[str]:
+    def peer(agent: RawAgent) -> list[str]:
         agent.done()  # init
         agent.act(b"xyz")
         heard = [agent.hear(), *(agent.act(bytes(4)) for _ in range(5))]
@@ -135,7 +135,7 @@ def test_garbage_in_actions_ends_the_episode_and_play_goes_on(
         return [str(call.WhichOneof("call")) for call in heard]
 
     agent = dial()
-    calls = in_thread(lambda: partner(agent))
+    calls = in_thread(lambda: peer(agent))
     glue = glue_over(server, corridor_pool())
     glue.init()
     rows = by_k(glue.play(in_turn(WALK * 2), Phase.EVALUATE))
@@ -168,13 +168,13 @@ def test_an_answer_of_another_kind_is_refused(
 ) -> None:
     agent = dial()
 
-    def partner() -> pb.AgentCall:
+    def peer() -> pb.AgentCall:
         agent.done()
         reply.seq = agent.hear().seq
         agent.send(reply)
         return agent.hear()
 
-    told = in_thread(partner)
+    told = in_thread(peer)
     glue = glue_over(server, corridor_pool())
     glue.init()
     [row] = list(glue.play(in_turn(WALK), Phase.EVALUATE))
@@ -188,19 +188,19 @@ def test_an_answer_of_another_kind_is_refused(
 def test_a_fault_reply_ends_the_play_with_its_words(server: GlueServer, dial: Dial) -> None:
     agent = dial()
 
-    def partner() -> None:
+    def peer() -> None:
         agent.done()
         agent.hear()
         agent.send(pb.AgentReply(fault=session_pb2.Fault(what="out of memory")))
 
-    in_thread(partner)
+    in_thread(peer)
     assert lost(glue_over(server, corridor_pool()), AgentFault) == (
         "agent_error",
         "out of memory",
     )
 
 
-def lost(glue: SlotGlue, kind: type[AgentFault]) -> tuple[str, str]:
+def lost(glue: EpisodeRunner, kind: type[AgentFault]) -> tuple[str, str]:
     """The status of the episode in which the agent was lost, and what was raised then."""
     glue.init()
     play_on = glue.play(in_turn(WALK), Phase.EVALUATE)
@@ -224,12 +224,12 @@ def test_an_agent_that_raises_is_its_own_fault(server: GlueServer, join: Join) -
 def test_an_agent_that_vanishes_in_mid_turn_is_disconnected(server: GlueServer, dial: Dial) -> None:
     agent = dial()
 
-    def partner() -> None:
+    def peer() -> None:
         agent.done()
         agent.hear()
         agent.vanish()
 
-    in_thread(partner)
+    in_thread(peer)
     status, words = lost(glue_over(server, corridor_pool()), AgentDisconnected)
     assert status == "agent_disconnected"
     assert "connection is gone" in words
@@ -308,14 +308,14 @@ def test_a_late_answer_is_dropped(server: GlueServer, dial: Dial) -> None:
 def test_an_answer_that_was_refused_cannot_be_given_again(server: GlueServer, dial: Dial) -> None:
     agent = dial()
 
-    def partner() -> None:
+    def peer() -> None:
         agent.done()
         turn = agent.act(b"xyz")
         agent.send(pb.AgentReply(seq=turn.seq, actions=pb.Actions(action=[bytes(4)])))
         agent.hear()  # the refusal
         agent.done()
 
-    in_thread(partner)
+    in_thread(peer)
     glue = glue_over(server, corridor_pool())
     glue.init()
     list(glue.play(in_turn(WALK), Phase.EVALUATE))

@@ -21,7 +21,7 @@ from reglue.net.unix_socket import HELLO_BYTES
 from reglue.v1 import agent_pb2 as pb
 from reglue.v1 import session_pb2
 from tests.glue_server.playing import Follower, corridor_pool
-from tests.glue_server.rpc.partners import PATIENCE_S, RawLane, frame, seated, ticket_of
+from tests.glue_server.rpc.peers import PATIENCE_S, RawLane, frame, seated, ticket_of
 from tests.leftovers import nothing_left
 
 SPEC = corridor_pool().spec
@@ -163,7 +163,7 @@ def test_what_is_no_message_ends_the_session(server: GlueServer) -> None:
             port.receive(PATIENCE_S)
 
 
-def test_a_partner_that_does_not_read_holds_nobody_up(server: GlueServer) -> None:
+def test_a_peer_that_does_not_read_holds_nobody_up(server: GlueServer) -> None:
     """What does not fit into the socket waits, and comes in order when it reads again."""
     texts = [f"{number}" * 2**20 for number in range(6)]
     with RawLane(ticket_of(server)) as lane:
@@ -177,14 +177,14 @@ def test_a_partner_that_does_not_read_holds_nobody_up(server: GlueServer) -> Non
         assert port.receive(PATIENCE_S) == Done()
 
 
-def test_a_partner_that_never_reads_does_not_keep_the_glue_from_closing() -> None:
+def test_a_peer_that_never_reads_does_not_keep_the_glue_from_closing() -> None:
     with nothing_left(), GlueServer() as server, RawLane(ticket_of(server)) as lane:
         lane.enter()
         seated(server).send(Message("x" * 2**22))
 
 
 def test_a_newer_lane_takes_over() -> None:
-    with GlueServer(grace_s=PATIENCE_S) as server, RawLane(ticket_of(server)) as old:
+    with GlueServer(reconnect_window_s=PATIENCE_S) as server, RawLane(ticket_of(server)) as old:
         old.enter()
         port = seated(server)
         port.send(Init(SPEC))

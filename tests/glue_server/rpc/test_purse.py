@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from glue_server import LocalPort, SlotGlue
+from glue_server import EpisodeRunner, LocalPort
 from glue_server.agent.calls import AgentCalls
-from glue_server.agent.time_budget import Purse
+from glue_server.agent.time_budget import TimeBudget
 from glue_server.agent.turns import no_rows, turn_of
 from glue_server.rpc import GlueServer
 from glue_server.timeouts import Timeouts
@@ -19,15 +19,15 @@ from reglue.errors import AgentTimeout
 from reglue.messages.agent import UNLIMITED, Adapt, AdaptBegin, Budget, Freeze, Init, Turn
 from tests.glue_server.playing import Follower, cell, corridor_pool, in_turn
 from tests.glue_server.rpc.conftest import Dial, Join
-from tests.glue_server.rpc.partners import PATIENCE_S, seated
+from tests.glue_server.rpc.peers import PATIENCE_S, seated
 
 SPEC = corridor_pool().spec
 LIMITS = Timeouts(first_step_s=10.0, step_s=2.0, bank_s=5.0, adapt_s=8.0, run_s=100.0)
 
 
 @pytest.fixture
-def purse() -> Purse:
-    return Purse(LIMITS)
+def purse() -> TimeBudget:
+    return TimeBudget(LIMITS)
 
 
 def a_turn(phase: Phase = Phase.EVALUATE) -> Turn:
@@ -35,14 +35,14 @@ def a_turn(phase: Phase = Phase.EVALUATE) -> Turn:
     return turn_of(SPEC, phase, ends=none, steps=none, starts=none)
 
 
-def take(purse: Purse, call: Any, seconds: float) -> Budget:
+def take(purse: TimeBudget, call: Any, seconds: float) -> Budget:
     """What the call was told, before it took so long."""
     told = purse.budget(call)
     purse.spend(call, seconds)
     return told
 
 
-def test_the_first_turn_may_take_longer_than_others(purse: Purse) -> None:
+def test_the_first_turn_may_take_longer_than_others(purse: TimeBudget) -> None:
     assert take(purse, Init(SPEC), 0.0).step_us == 10_000_000
     assert take(purse, a_turn(), 0.0).step_us == 10_000_000
     assert take(purse, a_turn(), 0.0).step_us == 2_000_000
@@ -50,7 +50,7 @@ def test_the_first_turn_may_take_longer_than_others(purse: Purse) -> None:
     assert take(purse, a_turn(), 0.0).step_us == 2_000_000
 
 
-def test_what_a_call_takes_beyond_its_time_is_drawn_from_the_bank(purse: Purse) -> None:
+def test_what_a_call_takes_beyond_its_time_is_drawn_from_the_bank(purse: TimeBudget) -> None:
     take(purse, a_turn(), 10.0)
     assert purse.wait_s(a_turn()) == 7.0
     take(purse, a_turn(), 5.0)
@@ -60,7 +60,7 @@ def test_what_a_call_takes_beyond_its_time_is_drawn_from_the_bank(purse: Purse) 
     assert purse.budget(a_turn()).bank_us == 2_000_000
 
 
-def test_adaptation_calls_share_what_their_wave_has(purse: Purse) -> None:
+def test_adaptation_calls_share_what_their_wave_has(purse: TimeBudget) -> None:
     take(purse, AdaptBegin(), 1.0)
     take(purse, a_turn(Phase.ADAPT), 3.0)
     assert take(purse, a_turn(Phase.EVALUATE), 2.0).adapt_us == 4_000_000
@@ -72,7 +72,7 @@ def test_adaptation_calls_share_what_their_wave_has(purse: Purse) -> None:
     assert take(purse, AdaptBegin(), 0.0).adapt_us == 8_000_000
 
 
-def test_all_calls_of_a_run_share_what_it_has(purse: Purse) -> None:
+def test_all_calls_of_a_run_share_what_it_has(purse: TimeBudget) -> None:
     take(purse, a_turn(), 97.0)
     assert purse.wait_s(a_turn()) == 2.0
     assert take(purse, a_turn(), 1.0).run_us == 3_000_000
@@ -84,7 +84,7 @@ def test_all_calls_of_a_run_share_what_it_has(purse: Purse) -> None:
 
 
 def test_what_is_not_limited_is_not_told() -> None:
-    told = Purse(Timeouts(first_step_s=3.0)).budget(Init(SPEC))
+    told = TimeBudget(Timeouts(first_step_s=3.0)).budget(Init(SPEC))
     assert told == Budget(step_us=3_000_000)
 
 
@@ -98,7 +98,7 @@ class Asked(Follower):
 
 
 def play(port: Any, timeouts: Timeouts) -> None:
-    glue = SlotGlue(port, corridor_pool(), timeouts=timeouts)
+    glue = EpisodeRunner(port, corridor_pool(), timeouts=timeouts)
     glue.init()
     list(glue.play(in_turn([cell(variant=2)]), Phase.EVALUATE))
 
@@ -142,7 +142,7 @@ def test_an_agent_that_has_used_up_its_run_is_timed_out(server: GlueServer, join
 
     join(Slow())
     port: Any = server.agent(30.0)
-    glue = SlotGlue(port, corridor_pool(), timeouts=Timeouts(run_s=0.25))
+    glue = EpisodeRunner(port, corridor_pool(), timeouts=Timeouts(run_s=0.25))
     glue.init()
     with pytest.raises(AgentTimeout):
         list(glue.play(in_turn([cell(variant=2)] * 3), Phase.EVALUATE))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from glue_server.agent.port import AgentPort
-from glue_server.conformance.tcp_proxy import Road
+from glue_server.conformance.tcp_proxy import TcpProxy
 from glue_server.rpc import GlueServer
 from reglue import Agent, Experiment, Phase, Turn, connect
 from reglue.environments.environment import Worlds
@@ -21,7 +21,7 @@ from reglue.messages.agent import Done, Init, Message
 from reglue.messages.environment import EnvironmentInit, Play, Played, Ready
 from reglue.net.transport import Transport
 from tests.glue_server.playing import SOLVED, corridor_pool
-from tests.glue_server.rpc.partners import PATIENCE_S
+from tests.glue_server.rpc.peers import PATIENCE_S
 from tests.glue_server.rpc.roads import TRANSPORTS, redirect, road_to
 from tests.leftovers import nothing_left
 from tests.worlds import Corridor
@@ -54,19 +54,19 @@ def transport(request: pytest.FixtureRequest) -> Transport:
 @pytest.fixture
 def start() -> Iterator[Play_]:
     with nothing_left():
-        threads = ThreadPoolExecutor(1, thread_name_prefix="partner")
+        threads = ThreadPoolExecutor(1, thread_name_prefix="peer")
         yield lambda *arguments, **more: threads.submit(connect, *arguments, **more)
         threads.shutdown()
 
 
 @pytest.fixture
 def server(start: Play_, transport: Transport) -> Iterator[GlueServer]:
-    with GlueServer(grace_s=PATIENCE_S, transport=transport, places=PLACES) as server:
+    with GlueServer(reconnect_window_s=PATIENCE_S, transport=transport, places=PLACES) as server:
         yield server
 
 
 @pytest.fixture
-def way(server: GlueServer) -> Iterator[Road]:
+def way(server: GlueServer) -> Iterator[TcpProxy]:
     with road_to(server) as way:
         yield way
 
@@ -78,7 +78,7 @@ def seated(server: GlueServer) -> AgentPort:
 
 
 def test_ten_thousand_calls_through_a_hundred_cuts_are_each_carried_out_once(
-    server: GlueServer, way: Road, start: Play_, caplog: pytest.LogCaptureFixture
+    server: GlueServer, way: TcpProxy, start: Play_, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.ERROR, "reglue")
     agent = Counting()
@@ -99,7 +99,7 @@ def test_ten_thousand_calls_through_a_hundred_cuts_are_each_carried_out_once(
 
 @pytest.mark.parametrize("window", [2, 4, 8])
 def test_several_calls_under_way_are_answered_in_their_order(
-    server: GlueServer, way: Road, start: Play_, window: int
+    server: GlueServer, way: TcpProxy, start: Play_, window: int
 ) -> None:
     agent = Counting()
     left = start(agent, way.address, server.tokens["agent"])
@@ -125,7 +125,7 @@ def test_an_environment_comes_back_too_and_steps_once(server: GlueServer, start:
         _play_through_cuts(server, way, start)
 
 
-def _play_through_cuts(server: GlueServer, way: Road, start: Play_) -> None:
+def _play_through_cuts(server: GlueServer, way: TcpProxy, start: Play_) -> None:
     left = start(
         Worlds(Corridor(solved=SOLVED, horizon=500)), way.address, server.tokens["environment"]
     )
@@ -149,8 +149,8 @@ def _play_through_cuts(server: GlueServer, way: Road, start: Play_) -> None:
     assert way.cuts >= 5
 
 
-def test_a_farewell_that_was_cut_off_is_heard_when_the_partner_is_back(
-    server: GlueServer, way: Road, start: Play_
+def test_a_farewell_that_was_cut_off_is_heard_when_the_peer_is_back(
+    server: GlueServer, way: TcpProxy, start: Play_
 ) -> None:
     left = start(Counting(), way.address, server.tokens["agent"])
     port = seated(server)
@@ -160,7 +160,7 @@ def test_a_farewell_that_was_cut_off_is_heard_when_the_partner_is_back(
 
 
 def test_who_does_not_come_back_in_time_is_lost(start: Play_, transport: Transport) -> None:
-    with GlueServer(grace_s=0.3, transport=transport) as server, road_to(server) as way:
+    with GlueServer(reconnect_window_s=0.3, transport=transport) as server, road_to(server) as way:
         left = start(Counting(), way.address, server.tokens["agent"])
         port = seated(server)
         port.send(Init(SPEC))
@@ -179,7 +179,7 @@ def test_who_has_less_patience_than_the_glue_leaves_sooner(
     start: Play_, transport: Transport
 ) -> None:
     """A glue that was killed does not come back, however long its grace is."""
-    with GlueServer(grace_s=1e6, transport=transport) as server, road_to(server) as way:
+    with GlueServer(reconnect_window_s=1e6, transport=transport) as server, road_to(server) as way:
         left = start(Counting(), way.address, server.tokens["agent"], patience_s=0.3)
         seated(server)
         way.close()
@@ -188,7 +188,7 @@ def test_who_has_less_patience_than_the_glue_leaves_sooner(
 
 
 def test_a_program_has_its_own_patience_too(start: Play_, transport: Transport) -> None:
-    asked: Any = {"grace_s": 1e6, "transport": transport, "places": {"experiment": 1}}
+    asked: Any = {"reconnect_window_s": 1e6, "transport": transport, "places": {"experiment": 1}}
     with GlueServer(**asked) as server, road_to(server, "experiment") as way:
         program = Experiment(way.address, server.tokens["experiment"], patience_s=0.3)
         with ThreadPoolExecutor(1) as threads:
@@ -199,12 +199,12 @@ def test_a_program_has_its_own_patience_too(start: Play_, transport: Transport) 
                 said.result(PATIENCE_S)
 
 
-def test_a_partner_joins_anew_where_its_session_is_forgotten(
+def test_a_peer_joins_anew_where_its_session_is_forgotten(
     start: Play_, transport: Transport
 ) -> None:
     """The run's process died and was begun again at the same address."""
     agent = Counting()
-    asked: Any = {"grace_s": PATIENCE_S, "transport": transport}
+    asked: Any = {"reconnect_window_s": PATIENCE_S, "transport": transport}
     with GlueServer(token="t", **asked) as first, road_to(first) as way:
         left = start(agent, way.address, "t")
         port = seated(first)
@@ -223,7 +223,7 @@ def test_a_partner_joins_anew_where_its_session_is_forgotten(
 def test_who_joins_anew_with_a_token_that_is_no_longer_right_is_told(
     start: Play_, transport: Transport
 ) -> None:
-    asked: Any = {"grace_s": PATIENCE_S, "transport": transport}
+    asked: Any = {"reconnect_window_s": PATIENCE_S, "transport": transport}
     with GlueServer(token="t", **asked) as first, road_to(first) as way:
         left = start(Counting(), way.address, "t")
         seated(first)

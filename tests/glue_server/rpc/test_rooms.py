@@ -10,10 +10,10 @@ from glue_server.rpc import GlueServer
 from reglue import connect
 from reglue.errors import Busy, UsageError, WrongToken
 from reglue.net.grpc_settings import grpc
-from reglue.net.join_string import Invitation
+from reglue.net.join_string import JoinString
 from reglue.net.transport import Transport
 from tests.glue_server.playing import Follower
-from tests.glue_server.rpc.partners import PATIENCE_S, RawAgent, ask
+from tests.glue_server.rpc.peers import PATIENCE_S, RawAgent, ask
 
 
 @pytest.mark.parametrize("transport", ["grpc", "unix"])
@@ -48,12 +48,12 @@ def test_two_rooms_have_two_tokens(server: GlueServer) -> None:
 
 def test_a_room_tells_only_a_token_that_was_made_for_it(server: GlueServer) -> None:
     made, given = server.room("agent"), server.room("agent", token="one")
-    assert made.invitation("agent") == Invitation(
-        server.address, made.local_invitation("agent").token
+    assert made.join_string("agent") == JoinString(
+        server.address, made.local_join_string("agent").token
     )
-    assert made.invitation("agent").token
-    assert given.invitation("agent") == Invitation(server.address)
-    assert given.local_invitation("agent").token == "one"
+    assert made.join_string("agent").token
+    assert given.join_string("agent") == JoinString(server.address)
+    assert given.local_join_string("agent").token == "one"
 
 
 def test_a_room_that_is_closed_says_so(server: GlueServer, channel: grpc.Channel) -> None:

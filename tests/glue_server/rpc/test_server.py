@@ -17,7 +17,7 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from glue_server.rpc import GlueServer, handlers, listener
-from glue_server.rpc.rooms import Rooms
+from glue_server.rpc.rooms import Lobbies
 from reglue import connect
 from reglue.errors import UsageError
 from reglue.net.grpc_settings import grpc
@@ -25,7 +25,7 @@ from reglue.net.join_string import split_address
 from reglue.v1 import agent_pb2_grpc
 from tests.glue_server.playing import Follower
 from tests.glue_server.rpc.conftest import Dial, Join
-from tests.glue_server.rpc.partners import PATIENCE_S, ask
+from tests.glue_server.rpc.peers import PATIENCE_S, ask
 from tests.waiting import until
 
 PLACES = 64
@@ -250,7 +250,7 @@ def test_a_caller_that_speaks_another_protocol_is_told_of(
     assert "'/dm_env_rpc.v1.Environment/Process'" in record.message
 
 
-def test_our_own_failure_is_logged_with_its_lines_and_a_partner_that_leaves_is_not(
+def test_our_own_failure_is_logged_with_its_lines_and_a_peer_that_leaves_is_not(
     server: GlueServer,
     dial: Dial,
     caplog: pytest.LogCaptureFixture,
@@ -266,7 +266,7 @@ def test_our_own_failure_is_logged_with_its_lines_and_a_partner_that_leaves_is_n
     def seat(*_: object) -> None:
         raise RuntimeError("ours")
 
-    monkeypatch.setattr(Rooms, "seat", seat)
+    monkeypatch.setattr(Lobbies, "seat", seat)
     with pytest.raises(grpc.RpcError, match="ended before its hello"):
         dial().hear()
     until(lambda: bool(caplog.records), "it is logged")

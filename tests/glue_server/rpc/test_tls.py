@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from glue_server import SlotGlue
-from glue_server.conformance.tcp_proxy import Road
+from glue_server import EpisodeRunner
+from glue_server.conformance.tcp_proxy import TcpProxy
 from glue_server.rpc import GlueServer
 from glue_server.rpc.own_certificate import own_certificate
 from glue_server.rpc.tls import ServerTls, private_authority
@@ -22,7 +22,7 @@ from reglue import Phase, connect
 from reglue.errors import UsageError, WrongTls, WrongToken
 from reglue.messages.agent import Message
 from reglue.net.certificates import to_pem
-from reglue.net.join_string import Invitation
+from reglue.net.join_string import JoinString
 from tests.glue_server.playing import (
     PATIENT,
     Follower,
@@ -33,7 +33,7 @@ from tests.glue_server.playing import (
     played,
 )
 from tests.glue_server.rpc.papers import DAY, paper, shown, written
-from tests.glue_server.rpc.partners import PATIENCE_S
+from tests.glue_server.rpc.peers import PATIENCE_S
 
 Start = Callable[..., "Future[str]"]
 
@@ -41,7 +41,7 @@ Start = Callable[..., "Future[str]"]
 @pytest.fixture
 def start() -> Iterator[Start]:
     """Calls `connect` from a thread."""
-    threads = ThreadPoolExecutor(1, thread_name_prefix="partner")
+    threads = ThreadPoolExecutor(1, thread_name_prefix="peer")
     yield lambda *arguments, **more: threads.submit(connect, *arguments, **more)
     threads.shutdown(wait=False, cancel_futures=True)
 
@@ -68,10 +68,10 @@ def welcomed(server: GlueServer, agent: Future[str]) -> bool:
 
 
 def test_a_join_string_is_all_that_an_agent_needs(server: GlueServer, start: Start) -> None:
-    start(Follower(), str(server.invitation("agent")))
+    start(Follower(), str(server.join_string("agent")))
     port = server.agent(PATIENCE_S)
     assert port is not None
-    glue = SlotGlue(port, corridor_pool(3), timeouts=PATIENT)
+    glue = EpisodeRunner(port, corridor_pool(3), timeouts=PATIENT)
     glue.init()
     rows = by_k(glue.play(in_turn(cells()), Phase.EVALUATE))
     assert rows == played(Follower(), corridor_pool(1), cells())
@@ -80,7 +80,7 @@ def test_a_join_string_is_all_that_an_agent_needs(server: GlueServer, start: Sta
 def test_a_join_string_may_come_from_the_environment(
     server: GlueServer, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("REGLUE_ADDRESS", str(server.invitation("agent")))
+    monkeypatch.setenv("REGLUE_ADDRESS", str(server.join_string("agent")))
     assert welcomed(server, start(Follower()))
 
 
@@ -101,7 +101,7 @@ def test_an_own_certificate_is_checked_by_its_name_at_any_address(
     files = written(tmp_path, cert=leaf.pem + between.pem, key=leaf.key_pem(), ca=root.pem)
     tls = own_certificate(files["cert"], files["key"], files["ca"])
     with GlueServer(tls=tls) as server:
-        assert welcomed(server, start(Follower(), str(server.invitation("agent"))))
+        assert welcomed(server, start(Follower(), str(server.join_string("agent"))))
 
 
 @pytest.mark.parametrize("hosts", [("10.0.0.1",), ("*.example.org",)])
@@ -111,14 +111,14 @@ def test_a_certificate_for_an_address_or_for_many_hosts_will_do(
     alone = paper("alone", hosts=hosts)
     files = written(tmp_path, cert=alone.pem, key=alone.key_pem())
     with GlueServer(tls=own_certificate(files["cert"], files["key"])) as server:
-        assert welcomed(server, start(Follower(), str(server.invitation("agent"))))
+        assert welcomed(server, start(Follower(), str(server.join_string("agent"))))
 
 
 def test_of_several_authorities_one_is_enough(
     server: GlueServer, start: Start, tls: ServerTls
 ) -> None:
     several = paper("a").pem + to_pem(tls.authority) + paper("b").pem
-    assert welcomed(server, start(Follower(), str(server.invitation("agent")), ca=several))
+    assert welcomed(server, start(Follower(), str(server.join_string("agent")), ca=several))
 
 
 def test_a_glue_with_tls_that_comes_up_later_is_waited_for(start: Start, tls: ServerTls) -> None:
@@ -126,7 +126,7 @@ def test_a_glue_with_tls_that_comes_up_later_is_waited_for(start: Start, tls: Se
         holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         holder.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{holder.getsockname()[1]}"
-        where = Invitation(address, "secret", tls.authority, tls.name)
+        where = JoinString(address, "secret", tls.authority, tls.name)
         agent = start(Follower(), str(where), patience_s=PATIENCE_S)
         holder.listen()
         holder.accept()[0].close()  # it has dialled
@@ -140,7 +140,7 @@ def test_the_environment_may_name_other_roots(
     """They are given to gRPC explicitly; `test_join_tls` asks a fresh process the same."""
     other = written(tmp_path, other=paper("other").pem)["other"]
     monkeypatch.setenv("GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", str(other))
-    assert welcomed(server, start(Follower(), str(server.invitation("agent"))))
+    assert welcomed(server, start(Follower(), str(server.join_string("agent"))))
 
 
 def test_calls_through_cuts_are_each_carried_out_once(start: Start, tls: ServerTls) -> None:
@@ -152,10 +152,10 @@ def test_calls_through_cuts_are_each_carried_out_once(start: Start, tls: ServerT
             return f"{self.heard}: {message}"
 
     with (
-        GlueServer(tls=tls, grace_s=PATIENCE_S, transport="grpc") as server,
-        Road(server.address) as way,
+        GlueServer(tls=tls, reconnect_window_s=PATIENCE_S, transport="grpc") as server,
+        TcpProxy(server.address) as way,
     ):
-        left = start(Counting(), str(replace(server.invitation("agent"), address=way.address)))
+        left = start(Counting(), str(replace(server.join_string("agent"), address=way.address)))
         port = server.agent(PATIENCE_S)
         assert port is not None
         for call in range(300):
@@ -182,10 +182,10 @@ def told(*arguments: Any, kind: type[Exception] = WrongTls, **more: Any) -> str:
 
 def test_the_token_is_wanted_under_tls_too(server: GlueServer) -> None:
     assert "wrong token" in told(
-        str(replace(server.invitation("agent"), token="guess")), kind=WrongToken
+        str(replace(server.join_string("agent"), token="guess")), kind=WrongToken
     )
     assert "no token was given" in told(
-        str(replace(server.invitation("agent"), token="")), kind=WrongToken
+        str(replace(server.join_string("agent"), token="")), kind=WrongToken
     )
 
 
@@ -198,7 +198,7 @@ def test_without_an_authority_one_is_told_to_give_it(server: GlueServer) -> None
 
 def test_a_glue_without_tls_is_not_spoken_to_without_it(tls: ServerTls) -> None:
     with GlueServer() as server:
-        words = told(str(replace(server.invitation("agent"), authority=tls.authority)))
+        words = told(str(replace(server.join_string("agent"), authority=tls.authority)))
         assert f"what answers at {server.address} does not speak TLS" in words
         assert server.agent(0.0) is None
 
@@ -220,7 +220,7 @@ def test_no_token_is_sent_to_who_answers_without_tls(tls: ServerTls) -> None:
         thread = threading.Thread(target=listen)
         thread.start()
         address = f"127.0.0.1:{thief.getsockname()[1]}"
-        told(str(Invitation(address, "SECRET", tls.authority, tls.name)))
+        told(str(JoinString(address, "SECRET", tls.authority, tls.name)))
         thief.shutdown(socket.SHUT_RDWR)
         thread.join()
     assert heard
@@ -229,7 +229,7 @@ def test_no_token_is_sent_to_who_answers_without_tls(tls: ServerTls) -> None:
 
 def test_an_authority_of_another_glue_is_told(server: GlueServer) -> None:
     other = private_authority().authority
-    words = told(str(replace(server.invitation("agent"), authority=other)))
+    words = told(str(replace(server.join_string("agent"), authority=other)))
     assert "is not signed by the authority that you trust" in words
 
 
@@ -237,12 +237,12 @@ def test_an_authority_of_the_same_name_is_told_too() -> None:
     leaf = paper("leaf", by=paper("root"), hosts=("reglue",))
     with GlueServer(tls=shown(leaf, paper("root"), "reglue")) as server:
         assert "is not signed by the authority that you trust" in told(
-            str(server.invitation("agent"))
+            str(server.join_string("agent"))
         )
 
 
 def test_a_name_that_the_certificate_lacks_is_told(server: GlueServer) -> None:
-    words = told(str(replace(server.invitation("agent"), tls_name="other.example.org")))
+    words = told(str(replace(server.join_string("agent"), tls_name="other.example.org")))
     assert "is not made out to 'other.example.org': give the name" in words
 
 
@@ -250,7 +250,7 @@ def test_an_address_that_the_certificate_lacks_is_told() -> None:
     root = paper("root")
     with GlueServer(tls=shown(paper("leaf", by=root, hosts=("hub",)), root, "")) as server:
         assert "is not made out to '127.0.0.1': give the name" in told(
-            str(server.invitation("agent"))
+            str(server.join_string("agent"))
         )
 
 
@@ -262,12 +262,12 @@ def test_a_certificate_out_of_date_is_told(begins: Any, ends: Any, words: str) -
     root = paper("root")
     leaf = paper("leaf", by=root, hosts=("reglue",), begins=begins, ends=ends)
     with GlueServer(tls=shown(leaf, root, "reglue")) as server:
-        assert f"{words}: the host must renew it" in told(str(server.invitation("agent")))
+        assert f"{words}: the host must renew it" in told(str(server.join_string("agent")))
 
 
 def test_what_is_given_goes_before_the_join_string(server: GlueServer, start: Start) -> None:
-    wrong = replace(server.invitation("agent"), authority=paper("other").der, tls_name="other")
-    right = server.invitation("agent")
+    wrong = replace(server.join_string("agent"), authority=paper("other").der, tls_name="other")
+    right = server.join_string("agent")
     agent = start(Follower(), str(wrong), ca=right.authority, tls_name=right.tls_name)
     assert welcomed(server, agent)
 
@@ -277,25 +277,25 @@ def test_a_name_without_an_authority_is_wrong_usage(server: GlueServer) -> None:
         connect(Follower(), server.address, server.token, tls_name="reglue")
 
 
-# What partners are told.
+# What peers are told.
 
 
 def test_without_tls_a_join_string_holds_address_and_token() -> None:
     with GlueServer(token="t") as server:
-        assert str(server.invitation("agent")) == f"reglue://{server.address}?token=t"
+        assert str(server.join_string("agent")) == f"reglue://{server.address}?token=t"
 
 
 def test_an_invitation_is_to_the_advertised_address() -> None:
     with GlueServer(token="t", advertise="hub.example.org:80") as server:
-        assert server.invitation("agent") == Invitation("hub.example.org:80", "t")
-        assert server.local_invitation("agent") == Invitation(server.address, "t")
+        assert server.join_string("agent") == JoinString("hub.example.org:80", "t")
+        assert server.local_join_string("agent") == JoinString(server.address, "t")
 
 
 def test_who_listens_everywhere_invites_to_the_machines_name() -> None:
     with GlueServer("0.0.0.0:0", token="t") as server:
         port = server.address.rpartition(":")[2]
-        assert server.invitation("agent") == Invitation(f"{socket.gethostname()}:{port}", "t")
-        assert server.local_invitation("agent") == Invitation(f"127.0.0.1:{port}", "t")
+        assert server.join_string("agent") == JoinString(f"{socket.gethostname()}:{port}", "t")
+        assert server.local_join_string("agent") == JoinString(f"127.0.0.1:{port}", "t")
 
 
 @pytest.mark.parametrize("address", ["hub", "hub:0", "0.0.0.0:80", "[::]:80", "http://hub:80"])

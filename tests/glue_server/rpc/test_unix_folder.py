@@ -18,12 +18,12 @@ from typing import Any
 import pytest
 
 from glue_server.rpc import GlueServer
-from glue_server.rpc.unix_folder import LaneFolder
+from glue_server.rpc.unix_folder import UnixSocketFolder
 from reglue import connect
 from reglue.errors import UsageError
 from reglue.net.unix_socket_path import LONGEST
 from tests.glue_server.playing import Follower
-from tests.glue_server.rpc.partners import PATIENCE_S, seated, ticket_of
+from tests.glue_server.rpc.peers import PATIENCE_S, seated, ticket_of
 
 
 def test_only_the_glues_user_enters_its_folder(server: GlueServer) -> None:
@@ -62,7 +62,7 @@ def test_a_glue_that_cannot_listen_leaves_no_folder(short_path: Path, monkeypatc
 
 
 def test_a_volume_may_be_mounted_at_two_places(short_path: Path, monkeypatch: Any) -> None:
-    """The glue's path does not exist for the partner; its own REGLUE_LANE_DIR says where."""
+    """The glue's path does not exist for the peer; its own REGLUE_LANE_DIR says where."""
     there, here = short_path / "a", short_path / "b"
     there.mkdir()
     monkeypatch.setenv("REGLUE_LANE_DIR", str(there))
@@ -81,7 +81,7 @@ def test_a_folder_too_long_for_a_socket_is_refused(tmp_path: Path, monkeypatch: 
         GlueServer()
 
 
-def test_where_there_is_no_folder_partners_use_grpc(monkeypatch: Any) -> None:
+def test_where_there_is_no_folder_peers_use_grpc(monkeypatch: Any) -> None:
     """A temporary folder with a long name is no reason not to play."""
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
     monkeypatch.delenv("REGLUE_LANE_DIR", raising=False)
@@ -135,7 +135,7 @@ def left(place: Path) -> Path:
 
 
 def abandoned(*roles: str) -> Path:
-    folder = LaneFolder(roles)
+    folder = UnixSocketFolder(roles)
     for listener in folder.sockets.values():
         listener.close()
     return Path(folder.path(roles[0])).parent
@@ -269,9 +269,9 @@ def test_glues_that_start_at_the_same_moment_do_not_hurt_each_other(place: Path)
         aged(abandoned(*roles))
     together = threading.Barrier(8)
 
-    def begin() -> LaneFolder:
+    def begin() -> UnixSocketFolder:
         together.wait(PATIENCE_S)
-        return LaneFolder(roles)
+        return UnixSocketFolder(roles)
 
     with ThreadPoolExecutor(8) as threads:
         began = [each.result() for each in [threads.submit(begin) for _ in range(8)]]

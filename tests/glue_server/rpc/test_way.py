@@ -1,4 +1,4 @@
-"""The way in that a partner takes: over a lane or over gRPC."""
+"""The way in that a peer takes: over a lane or over gRPC."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from reglue.messages.agent import Message
 from reglue.net.unix_socket import HELLO_BYTES
 from reglue.v1 import lobby_pb2
 from tests.glue_server.playing import Follower
-from tests.glue_server.rpc.partners import PATIENCE_S, frame, seated, ticket_of
+from tests.glue_server.rpc.peers import PATIENCE_S, frame, seated, ticket_of
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_a_path_that_is_not_there_leads_to_grpc() -> None:
         ("reglue-1/agent", 0o777, "others than its owner can put files"),
     ],
 )
-def test_a_glue_cannot_make_a_partner_speak_to_another_service(
+def test_a_glue_cannot_make_a_peer_speak_to_another_service(
     short_path: Path, name: str, mode: int, why: str
 ) -> None:
     path = short_path / name
@@ -106,12 +106,12 @@ def test_an_impostor_is_not_played_with(mute: str) -> None:
         assert left.result(PATIENCE_S) == "over gRPC"
 
 
-@pytest.fixture(params=["partner", "program"])
+@pytest.fixture(params=["peer", "program"])
 def over_the_lane_alone(request: pytest.FixtureRequest) -> Callable[[GlueServer], object]:
-    """Joins as a partner, or as a program, which says hello when it first asks."""
+    """Joins as a peer, or as a program, which says hello when it first asks."""
 
     def join(server: GlueServer) -> object:
-        if request.param == "partner":
+        if request.param == "peer":
             return connect(Follower(), server.address, server.tokens["agent"], transport="unix")
         with Experiment(server.address, server.tokens["experiment"], transport="unix") as rl:
             return rl.init()
@@ -127,7 +127,7 @@ def test_who_wants_the_lane_alone_is_told_at_once_that_there_is_none(
 ) -> None:
     """The grace is for sessions that broke: trying again would make no lane."""
     with (
-        GlueServer(transport="grpc", places=PLACES, grace_s=1e6) as server,
+        GlueServer(transport="grpc", places=PLACES, reconnect_window_s=1e6) as server,
         pytest.raises(
             UsageError, match="got transport unix, wanted auto or grpc: the glue offers no Unix"
         ),
@@ -138,7 +138,7 @@ def test_who_wants_the_lane_alone_is_told_at_once_that_there_is_none(
 def test_who_wants_a_lane_that_is_not_there_is_told_at_once(
     over_the_lane_alone: Callable[[GlueServer], object],
 ) -> None:
-    with GlueServer(places=PLACES, grace_s=1e6) as server:
+    with GlueServer(places=PLACES, reconnect_window_s=1e6) as server:
         misled(server, "/nowhere/reglue-0/agent")
         with pytest.raises(UsageError, match=r"cannot be opened: no such file.*REGLUE_LANE_DIR"):
             over_the_lane_alone(server)
@@ -149,7 +149,7 @@ def test_who_wants_the_lane_alone_waits_for_a_glue_that_does_not_listen_now(
 ) -> None:
     """It may be about to be started again."""
     path = str(short_path / "agent")
-    with GlueServer(grace_s=PATIENCE_S) as server, ThreadPoolExecutor(1) as threads:
+    with GlueServer(reconnect_window_s=PATIENCE_S) as server, ThreadPoolExecutor(1) as threads:
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(path)
         lane = ticket_of(server).lane_path

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from reglue.errors import UsageError
 from reglue.net.certificates import read_authority, split_der, to_pem
-from reglue.net.join_string import Invitation, invitation, split_address
+from reglue.net.join_string import JoinString, join_string, split_address
 
 # Of a certificate that was made for this test: EC P-256, self-signed, valid to 2126.
 CA = base64.b64decode(
@@ -54,18 +54,18 @@ addresses = st.builds("{}:{}".format, hosts, st.integers(1, 65535))
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 
 invitations = st.one_of(
-    st.builds(Invitation, addresses, words),
-    st.builds(Invitation, addresses, words, st.sampled_from([CA, OTHER, CA + OTHER]), words),
+    st.builds(JoinString, addresses, words),
+    st.builds(JoinString, addresses, words, st.sampled_from([CA, OTHER, CA + OTHER]), words),
 )
 
 
 @given(invitations)
-def test_a_join_string_says_all_of_an_invitation(invited: Invitation) -> None:
-    assert invitation(str(invited)) == invited
+def test_a_join_string_says_all_of_an_invitation(invited: JoinString) -> None:
+    assert join_string(str(invited)) == invited
 
 
 @given(invitations)
-def test_a_join_string_is_plain_ascii_without_spaces(invited: Invitation) -> None:
+def test_a_join_string_is_plain_ascii_without_spaces(invited: JoinString) -> None:
     """It survives a mail, a shell's quotes and an environment variable."""
     assert str(invited).isascii()
     assert not set(str(invited)) & set(" '\"\\\t\n")
@@ -73,48 +73,48 @@ def test_a_join_string_is_plain_ascii_without_spaces(invited: Invitation) -> Non
 
 @given(invitations.filter(lambda invited: bool(invited.authority)), st.data())
 def test_half_a_join_string_never_invites_to_go_without_tls(
-    invited: Invitation, data: st.DataObject
+    invited: JoinString, data: st.DataObject
 ) -> None:
     text = str(invited)
     half = text[: data.draw(st.integers(text.index("?") + 1, len(text) - 1))]
     with contextlib.suppress(UsageError):
-        assert invitation(half).authority
+        assert join_string(half).authority
 
 
 # What goes before what.
 
 
 def test_host_and_port_are_an_invitation_without_tls() -> None:
-    assert invitation("hub:80", "t") == Invitation("hub:80", "t")
+    assert join_string("hub:80", "t") == JoinString("hub:80", "t")
 
 
 def test_what_is_given_goes_before_the_join_string() -> None:
-    text = str(Invitation("hub:80", "said", CA, "said"))
-    given_ = invitation(text, "given", ca=OTHER, tls_name="given")
-    assert given_ == Invitation("hub:80", "given", OTHER, "given")
+    text = str(JoinString("hub:80", "said", CA, "said"))
+    given_ = join_string(text, "given", ca=OTHER, tls_name="given")
+    assert given_ == JoinString("hub:80", "given", OTHER, "given")
 
 
 def test_the_join_string_goes_before_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REGLUE_TOKEN", "environment")
-    assert invitation("reglue://hub:80?token=said").token == "said"
-    assert invitation("reglue://hub:80").token == "environment"
-    assert invitation("hub:80").token == "environment"
-    assert invitation("hub:80", "").token == ""
+    assert join_string("reglue://hub:80?token=said").token == "said"
+    assert join_string("reglue://hub:80").token == "environment"
+    assert join_string("hub:80").token == "environment"
+    assert join_string("hub:80", "").token == ""
 
 
 def test_a_join_string_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    invited = Invitation("hub:80", "t", CA, "reglue")
+    invited = JoinString("hub:80", "t", CA, "reglue")
     monkeypatch.setenv("REGLUE_ADDRESS", f" {invited}\n")
-    assert invitation() == invited
+    assert join_string() == invited
 
 
 def test_an_authority_makes_an_address_an_invitation_with_tls() -> None:
-    assert invitation("hub:80", "t", ca=CA) == Invitation("hub:80", "t", CA)
+    assert join_string("hub:80", "t", ca=CA) == JoinString("hub:80", "t", CA)
 
 
 # Strings that are none.
 
-CA_TEXT = str(Invitation("hub:80", authority=CA)).partition("=")[2]
+CA_TEXT = str(JoinString("hub:80", authority=CA)).partition("=")[2]
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ CA_TEXT = str(Invitation("hub:80", authority=CA)).partition("=")[2]
 )
 def test_a_bad_string_is_told(text: str, told: str) -> None:
     with pytest.raises(UsageError) as error:
-        invitation(text)
+        join_string(text)
     assert told in str(error.value)
 
 
@@ -160,7 +160,7 @@ def test_a_bad_string_is_told(text: str, told: str) -> None:
 def test_no_string_brings_another_error(text: str) -> None:
     for before in ("", "reglue://", "reglue://hub:80?", "reglue://hub:80?ca="):
         with contextlib.suppress(UsageError):
-            invitation(before + text)
+            join_string(before + text)
 
 
 TOKEN = "nv0FQqLDsyS1ze8dM3xkXIw7TQGfZ4Jb"
@@ -186,14 +186,14 @@ TOKEN = "nv0FQqLDsyS1ze8dM3xkXIw7TQGfZ4Jb"
 def test_no_message_repeats_a_token(text: str) -> None:
     """Logs are read by others."""
     with pytest.raises(UsageError) as error:
-        invitation(text)
+        join_string(text)
     told = "".join(traceback.format_exception(error.value))
     assert TOKEN[:8] not in told
 
 
 def test_a_wrong_string_is_not_repeated_at_length() -> None:
     with pytest.raises(UsageError) as error:
-        invitation("http://" + "x" * 10_000)
+        join_string("http://" + "x" * 10_000)
     assert len(str(error.value)) < 300
 
 
@@ -249,5 +249,5 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
 
 
 def test_an_invitation_keeps_its_authority_when_its_address_changes() -> None:
-    invited = replace(Invitation("hub:80", "t", CA), address="other:80")
-    assert invitation(str(invited)).authority == CA
+    invited = replace(JoinString("hub:80", "t", CA), address="other:80")
+    assert join_string(str(invited)).authority == CA

@@ -1,13 +1,13 @@
-"""How long a partner whose stream broke tries to come back."""
+"""How long a peer whose stream broke tries to come back."""
 
 from __future__ import annotations
 
 import time
 
-from reglue.net.reconnect import Absence
+from reglue.net.reconnect import ReconnectWait
 
 
-def pauses(absence: Absence, *, stood_s: float = 0.0, has_heard: bool = False) -> list[float]:
+def pauses(absence: ReconnectWait, *, stood_s: float = 0.0, has_heard: bool = False) -> list[float]:
     """Before each stream, until it gives up; ten mean that it would go on for ever."""
     found: list[float] = []
     while len(found) < 10:
@@ -20,18 +20,18 @@ def pauses(absence: Absence, *, stood_s: float = 0.0, has_heard: bool = False) -
 
 
 def test_streams_that_break_at_once_end_it() -> None:
-    found = pauses(Absence(0.5), stood_s=0.9)
+    found = pauses(ReconnectWait(0.5), stood_s=0.9)
     assert 1 <= len(found) < 10
     assert sum(found) <= 0.5
 
 
 def test_a_stream_that_stood_begins_it_anew() -> None:
-    assert len(pauses(Absence(0.2), stood_s=1.0)) == 10
+    assert len(pauses(ReconnectWait(0.2), stood_s=1.0)) == 10
 
 
 def test_a_call_that_was_heard_begins_it_anew() -> None:
-    assert len(pauses(Absence(0.2), has_heard=True)) == 10
+    assert len(pauses(ReconnectWait(0.2), has_heard=True)) == 10
 
 
 def test_who_may_not_come_back_does_not_try() -> None:
-    assert pauses(Absence(0.0), stood_s=1000.0) == []
+    assert pauses(ReconnectWait(0.0), stood_s=1000.0) == []

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from reglue.net.unix_socket import Lane, LaneEnded
+from reglue.net.unix_socket import UnixSocket, UnixSocketEnded
 
 PATIENCE_S = 20.0
 MOST = 1 << 22
@@ -18,12 +18,12 @@ TINY = 4608  # bytes that a socket's buffer is asked to hold: about the least th
 
 
 @pytest.fixture
-def ends() -> Iterator[tuple[Lane, socket.socket]]:
+def ends() -> Iterator[tuple[UnixSocket, socket.socket]]:
     """A lane whose socket holds next to nothing, and the bare other end, which blocks."""
     ours, theirs = socket.socketpair()
     ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, TINY)
     theirs.settimeout(PATIENCE_S)
-    lane = Lane(ours, MOST)
+    lane = UnixSocket(ours, MOST)
     with theirs:
         yield lane, theirs
     lane.close()
@@ -48,7 +48,7 @@ def read(end: socket.socket, size: int, at_once: int = MOST) -> bytes:
 
 
 def test_messages_larger_than_the_socket_arrive_whole_and_in_order(
-    ends: tuple[Lane, socket.socket],
+    ends: tuple[UnixSocket, socket.socket],
 ) -> None:
     """Whoever reads takes a few bytes at a time."""
     lane, end = ends
@@ -61,7 +61,7 @@ def test_messages_larger_than_the_socket_arrive_whole_and_in_order(
         assert reading.result(PATIENCE_S) == wanted
 
 
-def test_what_was_not_sent_in_time_is_sent_later(ends: tuple[Lane, socket.socket]) -> None:
+def test_what_was_not_sent_in_time_is_sent_later(ends: tuple[UnixSocket, socket.socket]) -> None:
     lane, end = ends
     message = noise(100_000)
     rest = lane.send(message, 0.0)
@@ -75,7 +75,9 @@ def test_what_was_not_sent_in_time_is_sent_later(ends: tuple[Lane, socket.socket
         assert before + reading.result(PATIENCE_S) == frame(message)
 
 
-def test_a_frame_of_which_nothing_fits_is_kept_whole(ends: tuple[Lane, socket.socket]) -> None:
+def test_a_frame_of_which_nothing_fits_is_kept_whole(
+    ends: tuple[UnixSocket, socket.socket],
+) -> None:
     lane, _ = ends
     while not lane.send(b"", 0.0):  # until the socket holds no header more
         pass
@@ -83,19 +85,19 @@ def test_a_frame_of_which_nothing_fits_is_kept_whole(ends: tuple[Lane, socket.so
         assert bytes(lane.send(message, 0.0)) == frame(message)
 
 
-def test_who_reads_no_more_ends_the_sending(ends: tuple[Lane, socket.socket]) -> None:
+def test_who_reads_no_more_ends_the_sending(ends: tuple[UnixSocket, socket.socket]) -> None:
     lane, end = ends
     rest = lane.send(noise(100_000), 0.0)
     assert rest
     end.close()
-    with pytest.raises(LaneEnded):
+    with pytest.raises(UnixSocketEnded):
         lane.send_rest(rest)
-    with pytest.raises(LaneEnded):
+    with pytest.raises(UnixSocketEnded):
         lane.send(b"more")
 
 
 def test_two_lanes_pass_large_messages_both_ways() -> None:
-    ours, theirs = (Lane(end, MOST) for end in socket.socketpair())
+    ours, theirs = (UnixSocket(end, MOST) for end in socket.socketpair())
     message = noise(MOST)
     with ThreadPoolExecutor(1) as threads:
         sending = threads.submit(ours.send, message)
@@ -109,7 +111,7 @@ def test_two_lanes_pass_large_messages_both_ways() -> None:
 
 
 def test_who_waits_looks_up_now_and_then_and_keeps_the_time(
-    ends: tuple[Lane, socket.socket], monkeypatch: pytest.MonkeyPatch
+    ends: tuple[UnixSocket, socket.socket], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Or a Ctrl-C that comes right before a poll would not be heard until something comes."""
     monkeypatch.setattr("reglue.net.unix_socket._LOOK_UP_MS", 20.0)

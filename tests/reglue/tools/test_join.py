@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from glue_server import SlotGlue
+from glue_server import EpisodeRunner
 from glue_server.rpc import GlueServer
 from reglue import Phase
 from reglue.errors import AgentFault
@@ -40,7 +40,7 @@ def test_address_and_token_can_be_options(server: GlueServer, join: Join) -> Non
 def test_the_agent_gets_its_arguments_and_its_name(server: GlueServer, join: Join) -> None:
     join("agents.py:Still", "--agent-arg", "word=a=b", "--name", "Sir Still")
     port = seated(server)
-    glue = SlotGlue(port, corridor_pool(), timeouts=PATIENT)
+    glue = EpisodeRunner(port, corridor_pool(), timeouts=PATIENT)
     glue.init()
     assert (port.hello.agent, glue.message("?")) == ("Sir Still", "a=b")
 
@@ -53,7 +53,7 @@ def test_an_agent_that_raises_is_exit_code_1_with_its_traceback(
 ) -> None:
     process = join("agents.py:Falling")
     port = seated(server)
-    glue = SlotGlue(port, corridor_pool(), timeouts=PATIENT)
+    glue = EpisodeRunner(port, corridor_pool(), timeouts=PATIENT)
     glue.init()
     with pytest.raises(AgentFault, match="ZeroDivisionError"):
         list(glue.play(in_turn([cell(variant=2)]), Phase.EVALUATE))
@@ -104,7 +104,7 @@ def test_a_glue_that_goes_away_is_exit_code_1(server: GlueServer, join: Join) ->
         (["agents.py:Still", "--ca", "agents.py"], "agents.py is no certificate"),
         (["agents.py:Still", "--tls-name", "hub"], "no authority to trust"),
         (["agents.py:Still", "--patience", "long"], "invalid float value"),
-        ([], "the following arguments are required: partner"),
+        ([], "the following arguments are required: peer"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

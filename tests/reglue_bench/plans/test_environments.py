@@ -15,7 +15,7 @@ from reglue_bench.plans.plan import Plan
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.run import Request, begin, check_same
 from reglue_bench.settings import read_settings
-from reglue_bench.terminal.observer import Unwatched
+from reglue_bench.terminal.observer import NullObserver
 from tests.reglue_bench.toys import AGENTS, Learner, Seeded
 
 CORRIDOR: dict[str, Any] = {"solved": {"a": [1, 0], "b": [0]}}
@@ -34,7 +34,7 @@ def test_online_plays_thirty_runs_of_two_hundred_episodes_by_default() -> None:
         "runs": 30,
         "episodes": 200,
         "episode_limit": 10_000_000,
-        "measure": "all",
+        "metric": "all",
     }
     assert plan.variants == {"a": 2, "b": 1}
 
@@ -106,8 +106,8 @@ def test_a_goal_of_meta_world_with_less_time_is_another_goal() -> None:
         ("online:tests.worlds:Corridor", {"episodes": 5, "steps": 5}, "counted in one of them"),
         ("online:tests.worlds:Corridor", {"slots": 2}, "one episode after another"),
         ("online:tests.worlds:Corridor", {"num_evals": 2}, "belongs to meta-learning"),
-        ("online:tests.worlds:Corridor", {"measure": "best"}, "wanted all, or final:N"),
-        ("online:tests.worlds:Corridor", {"measure": "final:201"}, "give final:200"),
+        ("online:tests.worlds:Corridor", {"metric": "best"}, "wanted all, or final:N"),
+        ("online:tests.worlds:Corridor", {"metric": "final:201"}, "give final:200"),
         ("online:tests.worlds:Corridor", {"runs": 0}, "--runs"),
         ("online:tests.worlds:Corridor", {"one_hot": True}, "--one-hot is for Meta-World's"),
         ("online:tests.worlds:Corridor", {"episode_horizon": 50}, "--episode-horizon is for"),
@@ -117,7 +117,7 @@ def test_a_goal_of_meta_world_with_less_time_is_another_goal() -> None:
         ("online:tests.reglue_bench.worlds:Treadmill", {}, "give --steps N"),
         ("multi-task:tests.reglue_bench.worlds:Treadmill", {}, "continuing task"),
         ("multi-task:tests.worlds:Corridor", {"runs": 3}, "--runs belongs to online"),
-        ("MT1:reach-v3", {"measure": "all"}, "--measure belongs to online"),
+        ("MT1:reach-v3", {"metric": "all"}, "--metric belongs to online"),
         ("MT1:reach-v3", {"environment_args": {"x": 1}}, "--environment-arg is for"),
     ],
 )
@@ -144,7 +144,7 @@ def test_a_file_of_ones_own_is_found_from_anywhere(
     with Ledger(tmp_path / "run") as ledger:
         assert Plan.from_json(ledger.about["plan"]).suite.factory == "mine.py:Mine"
     monkeypatch.chdir(elsewhere)
-    assert resume(tmp_path / "run", Unwatched()).complete
+    assert resume(tmp_path / "run", NullObserver()).complete
 
 
 def test_a_changed_environment_file_does_not_finish_a_run(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from reglue_bench.plans.plan import Plan
 from reglue_bench.plans.suites import build, suite_of
 from reglue_bench.runs.rehearsal import RUN, shorten
 from reglue_bench.settings import read_settings
-from reglue_bench.terminal.observer import Unwatched
+from reglue_bench.terminal.observer import NullObserver
 
 FILE = """\
 procedure = "multi-task"
@@ -164,10 +164,10 @@ def test_a_run_of_a_file_that_was_edited_is_not_continued(
     run = begun(str(file), tmp_path)
     text = file.read_text().replace('"0-6"', '"0-5"')  # another split's: nothing changes
     file.write_text(f"# a remark\n{text}")
-    assert resume(run, Unwatched()).complete
+    assert resume(run, NullObserver()).complete
     file.write_text(text.replace(before, after, 1))
     with pytest.raises(PlanDiffers, match=f"begun otherwise; .*{words}"):
-        resume(run, Unwatched())
+        resume(run, NullObserver())
 
 
 def test_the_order_of_tasks_means_something(file: Path, tmp_path: Path) -> None:
@@ -176,14 +176,14 @@ def test_the_order_of_tasks_means_something(file: Path, tmp_path: Path) -> None:
     table = FILE.index("[tasks.table]")
     file.write_text(FILE[:slow] + FILE[fast:table] + FILE[slow:fast] + FILE[table:])
     with pytest.raises(PlanDiffers, match=r'order of tasks: \["slow", "fast", "table"\] before'):
-        resume(run, Unwatched())
+        resume(run, NullObserver())
 
 
 def test_code_that_was_edited_is_another_environment(file: Path, tmp_path: Path) -> None:
     run = begun(str(file), tmp_path)
     (file.parent / "suite.py").write_text(SUITE + "# another\n")
     with pytest.raises(PlanDiffers, match="version environment: "):
-        resume(run, Unwatched())
+        resume(run, NullObserver())
 
 
 def test_a_schedule_that_was_edited_is_another_plan(tmp_path: Path) -> None:
@@ -191,10 +191,10 @@ def test_a_schedule_that_was_edited_is_another_plan(tmp_path: Path) -> None:
     schedule.write_text('schedule = [["gymnasium:CartPole-v1", 2]]\n')
     options: Any = {"runs": 1, "episodes": 2, "episode_limit": 5, "workers": 0}
     evaluate(f"online:{schedule}", agent="random", out=tmp_path / "run", **options)
-    assert resume(tmp_path / "run", Unwatched()).complete
+    assert resume(tmp_path / "run", NullObserver()).complete
     schedule.write_text('schedule = [["gymnasium:CartPole-v1", 3]]\n')
     with pytest.raises(PlanDiffers, match=r"schedule\[0\]\[1\]: 2 before, 3 now"):
-        resume(tmp_path / "run", Unwatched())
+        resume(tmp_path / "run", NullObserver())
 
 
 def test_an_online_file_is_rehearsed(tmp_path: Path) -> None:
@@ -268,10 +268,10 @@ def test_flags_are_told_as_flags_and_keys_as_keys(file: Path, tmp_path: Path) ->
         plan_of(tmp_path / "it.toml", split="train")
     with pytest.raises(UsageError, match=r"--runs belongs to online .*takes num_episodes"):
         plan_of(file, runs=2)
-    (tmp_path / "it.toml").write_text(MINE + 'measure = "final:9"\n')
-    with pytest.raises(UsageError, match=r"^/.*it.toml: got measure final:9, but a run has 4"):
+    (tmp_path / "it.toml").write_text(MINE + 'metric = "final:9"\n')
+    with pytest.raises(UsageError, match=r"^/.*it.toml: got metric final:9, but a run has 4"):
         plan_of(tmp_path / "it.toml")
-    with pytest.raises(UsageError, match=r"^got --measure final:8, but a run has 4"):
-        plan_of(tmp_path / "it.toml", measure="final:8")
+    with pytest.raises(UsageError, match=r"^got --metric final:8, but a run has 4"):
+        plan_of(tmp_path / "it.toml", metric="final:8")
     with pytest.raises(UsageError, match=r"--environment-arg: .* holds them, as `arguments`"):
         plan_of(file, environment_args={"x": 1})

@@ -113,7 +113,7 @@ def test_nothing_played_has_no_performance() -> None:
 
 
 def test_a_run_of_steps_is_measured_by_its_rewards() -> None:
-    plan = online_plan(runs=1, steps=200, measure="final:50")
+    plan = online_plan(runs=1, steps=200, metric="final:50")
     rewards = np.repeat([1.0, 2.0, 3.0, 4.0], 50)
     found = online(plan, [row(0, 0, steps=150), row(0, 1, steps=50)], rewards)
     assert found.performance == 4.0

@@ -26,10 +26,10 @@ def test_all_measures_the_whole_run_and_final_its_end() -> None:
     assert measured("final:200", 200) == 200
 
 
-@pytest.mark.parametrize("measure", ["final", "final:", "final:0", "final:-1", "final:x", "last:3"])
-def test_another_measure_is_refused(measure: str) -> None:
+@pytest.mark.parametrize("metric", ["final", "final:", "final:0", "final:-1", "final:x", "last:3"])
+def test_another_measure_is_refused(metric: str) -> None:
     with pytest.raises(UsageError, match="wanted all, or final:N"):
-        measured(measure, 200)
+        measured(metric, 200)
 
 
 def test_more_than_a_run_has_cannot_be_measured() -> None:

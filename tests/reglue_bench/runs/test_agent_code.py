@@ -10,7 +10,7 @@ from reglue.errors import PlanDiffers
 from reglue_bench.evaluation import resume
 from reglue_bench.runs.run import Request, begin
 from reglue_bench.settings import Settings
-from reglue_bench.terminal.observer import Unwatched
+from reglue_bench.terminal.observer import NullObserver
 from tests.reglue_bench.toys import corridor_plan
 
 
@@ -33,7 +33,7 @@ def test_an_agent_whose_file_was_changed_does_not_go_on(
     begin(tmp_path / "run", Request(settings, corridor_plan())).close()
     (tmp_path / file).write_text("pass")
     with pytest.raises(PlanDiffers, match=r"agent file .*before, .*now .*a run of its own"):
-        resume(tmp_path / "run", Unwatched())
+        resume(tmp_path / "run", NullObserver())
 
 
 def test_what_a_program_writes_meanwhile_is_not_its_code(tmp_path: Path) -> None:

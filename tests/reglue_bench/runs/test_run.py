@@ -16,10 +16,10 @@ from reglue_bench.evaluation import resume, start
 from reglue_bench.plans.names import make_plan
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import FILE, Ledger
-from reglue_bench.runs.peers import Partners
+from reglue_bench.runs.peers import Peers
 from reglue_bench.runs.run import Request, begin, carry_out, check_same
 from reglue_bench.settings import Settings, read_settings
-from reglue_bench.terminal.observer import Unwatched
+from reglue_bench.terminal.observer import NullObserver
 from tests.reglue_bench.ledgers import change_fact
 from tests.reglue_bench.toys import Interrupts, Seeded, corridor_plan, joining, play, rows
 
@@ -98,10 +98,10 @@ def test_an_interrupted_run_resumes_to_the_same_rows(tmp_path: Path, procedure: 
 def continued(folder: Path, request: Request) -> Result:
     with Ledger(folder) as ledger:
         check_same(ledger, request)
-        return carry_out(folder, ledger, request, Unwatched())
+        return carry_out(folder, ledger, request, NullObserver())
 
 
-class Lingering(Partners):
+class Lingering(Peers):
     """Closes when the result is there; it notes whether it was."""
 
     def __init__(self, settings: Settings, result: Path) -> None:
@@ -115,13 +115,13 @@ class Lingering(Partners):
 
 
 def test_the_result_is_written_before_anybody_is_let_go(tmp_path: Path) -> None:
-    """A partner, or a stranger, that does not leave keeps no result back."""
+    """A peer, or a stranger, that does not leave keeps no result back."""
     plan = corridor_plan()
     settings = Settings(benchmark="corridor", workers=0)
-    partners = Lingering(settings, tmp_path / "result.json")
-    request = Request(settings, plan, agent=Seeded(), partners=partners)
-    assert start(tmp_path, request, Unwatched()).complete
-    assert partners.has_seen_it
+    peers = Lingering(settings, tmp_path / "result.json")
+    request = Request(settings, plan, agent=Seeded(), peers=peers)
+    assert start(tmp_path, request, NullObserver()).complete
+    assert peers.has_seen_it
 
 
 def test_a_finished_run_plays_nothing_more(tmp_path: Path) -> None:
@@ -144,9 +144,9 @@ def test_a_run_killed_in_the_middle_resumes_to_the_same_rows(tmp_path: Path) -> 
         "from reglue_bench.plans.plan import Plan\n"
         "from reglue_bench.runs.run import Request\n"
         "from reglue_bench.settings import Settings\n"
-        "from reglue_bench.terminal.observer import Unwatched\n"
+        "from reglue_bench.terminal.observer import NullObserver\n"
         "from tests.reglue_bench.toys import Seeded\n"
-        "class Kills(Unwatched):\n"
+        "class Kills(NullObserver):\n"
         "    seen = 0\n"
         "    def outcome(self, outcome, phase):\n"
         "        self.seen += 1\n"
@@ -171,10 +171,10 @@ def test_a_run_is_continued_from_the_command_lines_settings(tmp_path: Path) -> N
     fault.touch()
     command = joining(f"Mendable --agent-arg fault={fault} --agent-arg how=exit")
     settings = Settings(benchmark="corridor", agent_cmd=command, workers=0)
-    broken = start(tmp_path / "run", Request(settings, plan), Unwatched())
+    broken = start(tmp_path / "run", Request(settings, plan), NullObserver())
     assert broken.status_counts == {"agent_disconnected": 2, "missing": 3, "ok": 1}
     fault.unlink()
-    mended = resume(tmp_path / "run", Unwatched())
+    mended = resume(tmp_path / "run", NullObserver())
     assert mended.status_counts == {"agent_disconnected": 2, "ok": 4}
 
 
@@ -183,10 +183,10 @@ def test_faults_are_final_unless_they_are_to_be_retried(tmp_path: Path) -> None:
     fault.touch()
     command = joining(f"Mendable --agent-arg fault={fault} --agent-arg how=nan")
     settings = Settings(benchmark="corridor", agent_cmd=command, workers=0)
-    broken = start(tmp_path / "run", Request(settings, plan), Unwatched())
+    broken = start(tmp_path / "run", Request(settings, plan), NullObserver())
     fault.unlink()
-    assert rows(resume(tmp_path / "run", Unwatched())) == rows(broken)
-    mended = resume(tmp_path / "run", Unwatched(), retry_faults=True)
+    assert rows(resume(tmp_path / "run", NullObserver())) == rows(broken)
+    mended = resume(tmp_path / "run", NullObserver(), retry_faults=True)
     assert rows(mended) == rows(play(tmp_path / "whole", plan, Seeded()))
     tries = {e.attempt for e in mended.episodes if e.steps > 1}
     assert tries == {1}
@@ -271,11 +271,11 @@ def test_a_stranger_that_dials_in_does_not_finish_a_run(tmp_path: Path) -> None:
 def test_a_run_that_cannot_be_played_as_asked_leaves_no_folder(tmp_path: Path) -> None:
     settings = Settings(benchmark="corridor", agent="exprt", workers=0)
     with pytest.raises(UsageError, match="did you mean expert"):
-        start(tmp_path / "run", Request(settings, corridor_plan()), Unwatched())
+        start(tmp_path / "run", Request(settings, corridor_plan()), NullObserver())
     assert not (tmp_path / "run" / FILE).exists()
 
 
-class Refuses(Unwatched):
+class Refuses(NullObserver):
     """Finds at the third outcome that something cannot be done as asked."""
 
     seen = 0
@@ -303,4 +303,4 @@ def test_time_spent_waiting_for_an_agent_is_the_agents(tmp_path: Path) -> None:
 def test_a_run_that_is_being_written_is_not_resumed(tmp_path: Path) -> None:
     request = Request(Settings(benchmark="corridor", agent="random"), corridor_plan())
     with begin(tmp_path, request), pytest.raises(RunBusy):
-        resume(tmp_path, Unwatched())
+        resume(tmp_path, NullObserver())

@@ -18,7 +18,7 @@ from reglue_bench.cli.report import main as report
 from reglue_bench.cli.watch import main as watch
 from reglue_bench.evaluation import plan_and_start
 from reglue_bench.settings import read_settings
-from reglue_bench.terminal.observer import Unwatched
+from reglue_bench.terminal.observer import NullObserver
 from tests.reglue_bench.replay.recordings import with_suite
 from tests.reglue_bench.toys import Interrupts
 
@@ -178,7 +178,7 @@ def test_a_stranger_s_agent_is_not_started(
     program = f"{sys.executable} -m reglue join made:Agent"
     asked = {"agent": agent} if what == "agent" else {"agent_cmd": program}
     settings = read_settings(benchmark="online:mountain-car", **asked, **SHORT)
-    plan_and_start(folder, settings, Unwatched())
+    plan_and_start(folder, settings, NullObserver())
     (tmp_path / "made").unlink()
     elsewhere()
     code, told = say("bench", folder)

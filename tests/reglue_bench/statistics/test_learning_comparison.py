@@ -65,7 +65,7 @@ def test_agents_that_are_alike_differ_alike_from_a_third() -> None:
     "other",
     [
         Learned(episodes=50),
-        Learned(measure="final:10"),
+        Learned(metric="final:10"),
         Learned(steps=60),
         Learned(config={"horizon": 7}),
         Learned(missing=1),

@@ -12,7 +12,7 @@ from env_adapters import Cell
 from glue_server import Order, Outcome
 from reglue.messages.agent import Phase
 from reglue_bench.plans.plan import Plan
-from reglue_bench.terminal.observer import Begun, Watcher
+from reglue_bench.terminal.observer import Observer, RunStarted
 from reglue_bench.terminal.progress import Display, Lines, watcher
 from reglue_bench.terminal.words import time_left
 from tests.reglue_bench.toys import corridor_plan, online_plan
@@ -29,14 +29,14 @@ class Clock:
 
 
 def shown(
-    make: Callable[[Console, Clock], Watcher], *, terminal: bool, plan: Plan | None = None
+    make: Callable[[Console, Clock], Observer], *, terminal: bool, plan: Plan | None = None
 ) -> str:
     """What a watcher prints of a run that played 4 of 6 episodes in 20 s, one with a fault."""
     clock, text = Clock(), io.StringIO()
     console = Console(file=text, force_terminal=terminal, width=100, color_system=None)
     looking = make(console, clock)
     looking.drawing(2, 2)
-    looking.begin(Begun(plan or corridor_plan(), left=range(1, 6), executed=lambda: 500))
+    looking.begin(RunStarted(plan or corridor_plan(), left=range(1, 6), executed=lambda: 500))
     for task, status, success in (
         ("a", "ok", True),
         ("a", "ok", False),
@@ -87,12 +87,12 @@ def test_the_display_shows_the_same_and_success_of_each_task() -> None:
     assert len(bar) > 80
 
 
-def learning(make: Callable[[Console, Clock], Watcher], *, terminal: bool, **plan: int) -> str:
+def learning(make: Callable[[Console, Clock], Observer], *, terminal: bool, **plan: int) -> str:
     """What a watcher prints of 3 runs: the first was played before, the second is half-way."""
     clock, text = Clock(), io.StringIO()
     console = Console(file=text, force_terminal=terminal, width=120, color_system=None)
     looking, executed = make(console, clock), 0
-    looking.begin(Begun(online_plan(runs=3, **plan), left=[1, 2], executed=lambda: executed))
+    looking.begin(RunStarted(online_plan(runs=3, **plan), left=[1, 2], executed=lambda: executed))
     for k, return_ in enumerate([-1100.0, -300.0, -100.0]):
         clock.now += 10
         executed += 50

@@ -1,7 +1,7 @@
 // Every error that Reglue throws, on one page.
 //
 // Whose fault it is decides the branch: the caller's (UsageError), the door's answer to a
-// partner (Refused), a reply that fits no call (BadReply), or the connection's (SessionLost,
+// peer (Refused), a reply that fits no call (BadReply), or the connection's (SessionLost,
 // Unreachable). A message says what was got, what was wanted, and what to do next.
 #pragma once
 
@@ -83,7 +83,7 @@ class EnvironmentFault : public Error {
 
 // The door's.
 
-/// The glue did not let the partner in.
+/// The glue did not let the peer in.
 class Refused : public Error {
   using Error::Error;
 };
@@ -98,7 +98,7 @@ class WrongVersion : public Refused {
   using Refused::Refused;
 };
 
-/// Only one side speaks TLS, or the glue's certificate is none that the partner trusts.
+/// Only one side speaks TLS, or the glue's certificate is none that the peer trusts.
 class WrongTls : public Refused {
   using Refused::Refused;
 };

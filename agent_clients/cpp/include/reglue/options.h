@@ -1,4 +1,4 @@
-// How a partner comes in, whatever its role.
+// How a peer comes in, whatever its role.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ struct Options {
   std::string token;    // empty: the join string's, or REGLUE_TOKEN
   std::string ca;       // a file, PEM or DER, of the authority to trust; empty: the join string's
   std::string tls_name;  // in the glue's certificate; empty: the join string's or the address's
-  std::string name;      // what the partner calls itself; empty: what it says of itself
+  std::string name;      // what the peer calls itself; empty: what it says of itself
 
   /// How long a glue that is not up yet, or is gone, is waited for.
   std::chrono::milliseconds patience{60'000};

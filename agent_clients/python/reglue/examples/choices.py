@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reglue.errors import NotAnAgent
-from reglue.rng import Chance
+from reglue.rng import Rng
 from reglue.spec import Discrete, TaskSpec
 
 
@@ -19,7 +19,7 @@ def discrete_action(spec: TaskSpec, agent: str) -> Discrete:
             raise NotAnAgent(f"{agent} needs one discrete action; this task has {got}")
 
 
-def epsilon_greedy(values: Sequence[float], chance: Chance, epsilon: float) -> int:
+def epsilon_greedy(values: Sequence[float], chance: Rng, epsilon: float) -> int:
     """The place of a highest of `values`, each of them as likely; of any with chance `epsilon`.
 
     Sutton & Barto 2018, section 2.2. It draws no more words than it needs.

@@ -21,7 +21,7 @@ from reglue.errors import NotAnAgent, UsageError
 from reglue.examples.choices import discrete_action, epsilon_greedy
 from reglue.examples.tiles import Bounds, features
 from reglue.messages.agent import EndKind, Ends, Starts, Steps
-from reglue.rng import Chance
+from reglue.rng import Rng
 from reglue.spec import Arrays, TaskSpec
 
 FAINTEST = 0.01  # a trace below it is forgotten: it would cost more than it teaches
@@ -32,7 +32,7 @@ _Weights: TypeAlias = defaultdict[int, float]
 
 @dataclass(slots=True)
 class _Episode:
-    chance: Chance
+    chance: Rng
     active: list[int]  # features of the present state
     action: int
     traces: list[dict[int, float]]  # by action: feature -> how much it is to blame
@@ -126,7 +126,7 @@ class Sarsa(Agent):
         return self._values(self._features.active(numbers))
 
     def _begin(self, slot: int, seed: int, numbers: list[float]) -> int:
-        chance = Chance(seed)
+        chance = Rng(seed)
         active = self._features.active(numbers)
         action = self._choose(self._values(active), chance)
         self._episodes[slot] = _Episode(chance, active, action, [{} for _ in self._weights])
@@ -142,7 +142,7 @@ class Sarsa(Agent):
         episode.active, episode.action = active, action
         return self._first + action
 
-    def _choose(self, values: list[float], chance: Chance) -> int:
+    def _choose(self, values: list[float], chance: Rng) -> int:
         return epsilon_greedy(values, chance, 0.0 if self._frozen else self.epsilon)
 
     def _values(self, active: list[int]) -> list[float]:

@@ -15,13 +15,13 @@ from reglue.agents.agent import Agent
 from reglue.errors import NotAnAgent, UsageError
 from reglue.examples.choices import discrete_action, epsilon_greedy
 from reglue.messages.agent import EndKind, Ends, Starts, Steps
-from reglue.rng import Chance
+from reglue.rng import Rng
 from reglue.spec import Arrays, Discrete, TaskSpec
 
 
 @dataclass(slots=True)
 class _Episode:
-    chance: Chance
+    chance: Rng
     state: int
     action: int
 
@@ -63,7 +63,7 @@ class TabularQ(Agent):
         for slot, seed, state in zip(
             starts.slots.tolist(), starts.seeds.tolist(), _states(observations), strict=True
         ):
-            self._episodes[slot] = _Episode(Chance(seed), state, 0)
+            self._episodes[slot] = _Episode(Rng(seed), state, 0)
             actions.append(self._act(self._episodes[slot]))
         return actions
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Self
 
 from reglue.experiments.routines import Routines
 from reglue.messages.experiment import ExperimentCall
-from reglue.net.join_string import invitation
+from reglue.net.join_string import join_string
 from reglue.net.transport import Transport
 
 if TYPE_CHECKING:
-    from reglue.net.experiment_session import Asking
+    from reglue.net.experiment_session import ExperimentSession
 
 
 class Experiment(Routines):
@@ -50,10 +50,10 @@ class Experiment(Routines):
         transport: Transport = "auto",
     ) -> None:
         super().__init__(slots=slots, seed=seed, task=task, variant=variant)
-        where = invitation(address, token, ca=ca, tls_name=tls_name)
-        from reglue.net.experiment_session import Asking
+        where = join_string(address, token, ca=ca, tls_name=tls_name)
+        from reglue.net.experiment_session import ExperimentSession
 
-        self._asking: Asking = Asking(
+        self._asking: ExperimentSession = ExperimentSession(
             where, name, patience_s=patience_s, timeout_s=timeout_s, transport=transport
         )
 

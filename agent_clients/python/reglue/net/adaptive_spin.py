@@ -10,12 +10,12 @@ SPIN_S = 200e-6
 _MOST_RESTS = 1024
 
 
-class Spin:
+class AdaptiveSpin:
     """Whether looking pays, learnt from how it went.
 
     Looking keeps a core busy. It is done only where this process may run on two cores or
     more, and only as long as answers come within SPIN_S: an answer that came too late
-    (the partner thinks for long, or others need the cores) makes the next waits sleep at
+    (the peer thinks for long, or others need the cores) makes the next waits sleep at
     once, twice as many each time that it happens again.
     """
 

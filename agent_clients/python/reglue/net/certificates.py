@@ -29,7 +29,7 @@ def read_authority(source: str | Path | bytes) -> bytes:
 
 def checked_authority(der: bytes, what: str) -> bytes:
     """`der`, if it is one certificate or more; `what` is what holds it. Raises UsageError."""
-    import ssl  # costs more than the rest of this module; not every partner needs it
+    import ssl  # costs more than the rest of this module; not every peer needs it
 
     try:
         split_der(der)

@@ -1,4 +1,4 @@
-"""The session of a partner that asks: a benchmark program, one call at a time."""
+"""The session of a peer that asks: a benchmark program, one call at a time."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from reglue.errors import (
     WrongToken,
 )
 from reglue.messages.experiment import Answer, ExperimentCall
-from reglue.net.join_string import Invitation
+from reglue.net.join_string import JoinString
 from reglue.net.lobby import hello_proof, join
-from reglue.net.reconnect import Absence
-from reglue.net.streams import GrpcStream, Stream, StreamEnded, Way
+from reglue.net.reconnect import ReconnectWait
+from reglue.net.streams import GrpcStream, Route, Stream, StreamEnded
 from reglue.net.transport import Transport
 from reglue.spec import TaskSpec
 from reglue.v1 import experiment_pb2 as pb
@@ -33,12 +33,12 @@ log = logging.getLogger("reglue")
 _FAREWELL_S = 5.0  # how long the glue is given to let everybody go
 
 
-class Asking:
+class ExperimentSession:
     """Numbers calls and asks each until it is answered, over as many streams as it takes."""
 
     def __init__(
         self,
-        invitation: Invitation,
+        join_string: JoinString,
         name: str,
         *,
         patience_s: float,
@@ -47,9 +47,11 @@ class Asking:
     ) -> None:
         self._name = name
         self._patience_s, self._timeout_s = patience_s, timeout_s
-        self._ticket = join(invitation, lobby_pb2.ROLE_EXPERIMENT, name=name, patience_s=patience_s)
-        self._way = Way(
-            invitation,
+        self._ticket = join(
+            join_string, lobby_pb2.ROLE_EXPERIMENT, name=name, patience_s=patience_s
+        )
+        self._way = Route(
+            join_string,
             self._ticket,
             transport,
             connect=lambda channel: experiment_pb2_grpc.ExperimentServiceStub(channel).Connect,
@@ -124,7 +126,7 @@ class Asking:
     def _send(self, seq: int, message: pb.ExperimentCall) -> pb.ExperimentReply:
         """Send until an answer comes. Raises SessionLost, Refused."""
         deadline = time.monotonic() + self._timeout_s
-        absence = Absence(min(self._ticket.grace_ms / 1000, self._patience_s))
+        absence = ReconnectWait(min(self._ticket.grace_ms / 1000, self._patience_s))
         while True:
             try:
                 stream = self._opened()

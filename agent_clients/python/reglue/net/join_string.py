@@ -1,4 +1,4 @@
-"""What a partner needs to come in: address, token, and whom to trust, in one string."""
+"""What a peer needs to come in: address, token, and whom to trust, in one string."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LAST_PORT = 65535  # grpc would take a larger number modulo 65536
 
 
 @dataclass(frozen=True, slots=True)
-class Invitation:
+class JoinString:
     """Where a glue listens and how to get in.
 
     As a string, the join string, it is `reglue://HOST:PORT?token=…`, with `ca=…` where the
@@ -50,13 +50,13 @@ class Invitation:
         return f"{SCHEME}://{self.address}" + (f"?{query}" if query else "")
 
 
-def invitation(
+def join_string(
     address: str | None = None,
     token: str | None = None,
     *,
     ca: str | Path | bytes | None = None,
     tls_name: str | None = None,
-) -> Invitation:
+) -> JoinString:
     """The invitation of a join string or of `host:port`, and of what is given beside it.
 
     Address and token default to REGLUE_ADDRESS and REGLUE_TOKEN of the environment. What
@@ -66,7 +66,7 @@ def invitation(
     address = (address or os.environ.get("REGLUE_ADDRESS") or "").strip()
     if not address:
         raise BadArgument("no address: give host:port or a join string, or set REGLUE_ADDRESS")
-    said = _parsed(address) if "://" in address else Invitation(_dialled(address))
+    said = _parsed(address) if "://" in address else JoinString(_dialled(address))
     whole = replace(
         said,
         token=(said.token or os.environ.get("REGLUE_TOKEN", "")) if token is None else token,
@@ -110,7 +110,7 @@ def _dialled(address: str) -> str:
     return address
 
 
-def _parsed(text: str) -> Invitation:
+def _parsed(text: str) -> JoinString:
     """A join string. What is not understood is refused: it may be about whom to trust."""
     try:
         parts = urlsplit(text)
@@ -124,7 +124,7 @@ def _parsed(text: str) -> Invitation:
     if len(entries) < len(pairs) or not entries.keys() <= {"ca", "name", "token"}:
         got = ", ".join(map(_part, (name for name, _ in pairs)))
         raise BadArgument(f"got a join string with {got}, wanted ca, name and token, each once")
-    return Invitation(
+    return JoinString(
         address=_dialled(parts.netloc),
         token=entries.get("token", ""),
         authority=_decoded(entries["ca"]) if "ca" in entries else b"",

@@ -19,7 +19,7 @@ from reglue.errors import (
 )
 from reglue.net.certificates import to_pem
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, channel_options, grpc
-from reglue.net.join_string import Invitation
+from reglue.net.join_string import JoinString
 from reglue.net.tls_diagnosis import tls_trouble
 from reglue.v1 import lobby_pb2, lobby_pb2_grpc
 from reglue.version import PROTOCOL_MAJOR, PROTOCOL_MINOR
@@ -53,22 +53,22 @@ def lane_proof(secret: bytes, session: str, answered: int) -> bytes:
     return hmac.digest(secret, text.encode(), hashlib.sha256)
 
 
-def open_channel(invitation: Invitation, max_message_bytes: int) -> grpc.Channel:
+def open_channel(join_string: JoinString, max_message_bytes: int) -> grpc.Channel:
     """A channel to where the invitation says, with TLS where it names an authority."""
     options: list[tuple[str, int | str]] = [*channel_options(max_message_bytes)]
-    if invitation.address.rpartition(":")[0] in _LOOPBACK:  # `http_proxy` is not meant for those
+    if join_string.address.rpartition(":")[0] in _LOOPBACK:  # `http_proxy` is not meant for those
         options.append(("grpc.enable_http_proxy", 0))
-    if not invitation.authority:
-        return grpc.insecure_channel(invitation.address, options)
-    if invitation.tls_name:
-        options.append(("grpc.ssl_target_name_override", invitation.tls_name))
+    if not join_string.authority:
+        return grpc.insecure_channel(join_string.address, options)
+    if join_string.tls_name:
+        options.append(("grpc.ssl_target_name_override", join_string.tls_name))
     # Given explicitly: the environment may name other roots.
-    roots = grpc.ssl_channel_credentials(root_certificates=to_pem(invitation.authority))
-    return grpc.secure_channel(invitation.address, roots, options)
+    roots = grpc.ssl_channel_credentials(root_certificates=to_pem(join_string.authority))
+    return grpc.secure_channel(join_string.address, roots, options)
 
 
 def join(
-    invitation: Invitation, role: lobby_pb2.Role, *, name: str, patience_s: float
+    join_string: JoinString, role: lobby_pb2.Role, *, name: str, patience_s: float
 ) -> lobby_pb2.Ticket:
     """A ticket; waits up to `patience_s` for a glue that is not up yet.
 
@@ -78,14 +78,14 @@ def join(
         major=PROTOCOL_MAJOR,
         minor=PROTOCOL_MINOR,
         role=role,
-        token=invitation.token,
+        token=join_string.token,
         name=name[:200],
     )
     deadline = time.monotonic() + patience_s
     say_at = time.monotonic() + _QUIET_S
     for pause_s in backoff():
         # A channel each try: one that failed waits longer than we mean to.
-        with open_channel(invitation, HUB_MESSAGE_BYTES) as channel:
+        with open_channel(join_string, HUB_MESSAGE_BYTES) as channel:
             left_s = max(deadline - time.monotonic(), 0.1)
             try:
                 ticket: lobby_pb2.Ticket = lobby_pb2_grpc.LobbyServiceStub(channel).Join(
@@ -96,14 +96,14 @@ def join(
                 if error.code() in REFUSALS:
                     raise REFUSALS[error.code()](error.details()) from error
                 if error.code() is grpc.StatusCode.UNAVAILABLE:
-                    trouble = tls_trouble(invitation, min(left_s, _HANDSHAKE_S))
+                    trouble = tls_trouble(join_string, min(left_s, _HANDSHAKE_S))
                     if trouble is not None:  # waiting mends none
                         raise trouble from error
                 if time.monotonic() + pause_s > deadline:
-                    raise _unreachable(error, invitation, patience_s) from error
+                    raise _unreachable(error, join_string, patience_s) from error
         if time.monotonic() >= say_at:
             say_at = math.inf
-            log.warning("waiting for a glue at %s, up to %g s", invitation.address, patience_s)
+            log.warning("waiting for a glue at %s, up to %g s", join_string.address, patience_s)
         time.sleep(pause_s)
     raise AssertionError("unreachable")
 
@@ -116,13 +116,13 @@ def backoff() -> Iterator[float]:
         pause_s = min(pause_s * 1.6, 5.0)
 
 
-def _unreachable(error: grpc.RpcError, invitation: Invitation, patience_s: float) -> ReglueError:
+def _unreachable(error: grpc.RpcError, join_string: JoinString, patience_s: float) -> ReglueError:
     if error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED:
         return Busy(
-            f"the glue at {invitation.address} had no connection to spare within "
+            f"the glue at {join_string.address} had no connection to spare within "
             f"{patience_s:g} s; try again later"
         )
     return Unreachable(
-        f"no glue answered at {invitation.address} within {patience_s:g} s; is it running, "
+        f"no glue answered at {join_string.address} within {patience_s:g} s; is it running, "
         "and is the address right?"
     )

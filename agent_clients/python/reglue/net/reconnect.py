@@ -1,4 +1,4 @@
-"""How long a partner whose stream broke tries to come back."""
+"""How long a peer whose stream broke tries to come back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from reglue.net.lobby import backoff
 _STOOD_S = 1.0
 
 
-class Absence:
+class ReconnectWait:
     """From the last stream that was any good, until nobody waits any more."""
 
     def __init__(self, most_s: float) -> None:
@@ -21,7 +21,7 @@ class Absence:
         """How long to wait before the next stream, in seconds; None if it is too late for one.
 
         The last stream was good, and the absence begins with its end, if something new was
-        heard on it (`has_heard`) or it stood for a second with this partner seated
+        heard on it (`has_heard`) or it stood for a second with this peer seated
         (`stood_s`). Less proves nothing: a call may break every stream that it comes over.
         """
         now = time.monotonic()

@@ -26,7 +26,7 @@ from reglue.wire.agent import decode_call, encode_reply
 from reglue.wire.environment import decode_environment_call, encode_environment_reply
 
 
-class Part(Protocol):
+class RoleAdapter(Protocol):
     """Who answers the calls of a session."""
 
     role: lobby_pb2.Role
@@ -43,13 +43,13 @@ class Part(Protocol):
         """The call in a message. Raises BadReply and SpecError."""
 
     def answer(self, seq: int, call: Any) -> Any | None:
-        """Carry a call out; the message that answers it. Raises what the partner raises."""
+        """Carry a call out; the message that answers it. Raises what the peer raises."""
 
     def fault(self, seq: int, what: str) -> Any:
-        """The message that says that the partner cannot go on."""
+        """The message that says that the peer cannot go on."""
 
 
-class AgentPart:
+class AgentAdapter:
     """An agent."""
 
     role = lobby_pb2.ROLE_AGENT
@@ -102,7 +102,7 @@ class AgentPart:
         return encode_reply(seq, Fault(what), None)
 
 
-class EnvironmentPart:
+class EnvironmentAdapter:
     """An environment."""
 
     role = lobby_pb2.ROLE_ENVIRONMENT

@@ -12,11 +12,11 @@ from typing import Any
 from reglue.errors import BadReply, ReglueError, SessionLost, SpecError, UsageError, printable
 from reglue.messages.agent import Farewell, Numbered, Refusal
 from reglue.net.grpc_settings import grpc
-from reglue.net.join_string import Invitation
+from reglue.net.join_string import JoinString
 from reglue.net.lobby import backoff, join
-from reglue.net.reconnect import Absence
-from reglue.net.roles import Part
-from reglue.net.streams import Stream, StreamEnded, Way
+from reglue.net.reconnect import ReconnectWait
+from reglue.net.roles import RoleAdapter
+from reglue.net.streams import Route, Stream, StreamEnded
 from reglue.net.transport import Transport
 
 log = logging.getLogger("reglue")
@@ -24,7 +24,7 @@ log = logging.getLogger("reglue")
 WINDOW = 8
 """Answers that are remembered: as many calls may be under way at once."""
 
-_FAREWELL_S = 5.0  # how long a faulted partner waits for the glue's last word
+_FAREWELL_S = 5.0  # how long a faulted peer waits for the glue's last word
 _END_S = 2.0  # and for one that was interrupted
 
 
@@ -33,12 +33,12 @@ class _Broken(Exception):
 
 
 class Session:
-    """A partner's end of one session: every call is carried out once, whatever breaks."""
+    """A peer's end of one session: every call is carried out once, whatever breaks."""
 
     def __init__(
-        self, invitation: Invitation, part: Part, *, patience_s: float, transport: Transport
+        self, join_string: JoinString, part: RoleAdapter, *, patience_s: float, transport: Transport
     ) -> None:
-        self._invitation = invitation
+        self._invitation = join_string
         self._part = part
         self._patience_s = patience_s
         self._transport = transport
@@ -52,7 +52,7 @@ class Session:
                 name=self._part.name,
                 patience_s=self._patience_s,
             )
-            self._way = Way(
+            self._way = Route(
                 self._invitation,
                 self._ticket,
                 self._transport,
@@ -74,7 +74,7 @@ class Session:
 
     def _play(self) -> str:
         """Stream after stream. Raises _Broken if the glue does not know the session any more."""
-        absence = Absence(min(self._ticket.grace_ms / 1000, self._patience_s))
+        absence = ReconnectWait(min(self._ticket.grace_ms / 1000, self._patience_s))
         while True:
             heard = self._taken
             self._stood_s = 0.0
@@ -138,7 +138,7 @@ class Session:
                 if answer is not None:
                     self._check_size(answer.ByteSize())
             except Exception as error:
-                log.exception("the partner failed")  # first: whoever started us reads it now
+                log.exception("the peer failed")  # first: whoever started us reads it now
                 what = printable(f"{type(error).__name__}: {error}")
                 stream.send(self._part.fault(seq, what))
                 _wait_for_farewell(stream, _FAREWELL_S)
@@ -151,8 +151,8 @@ class Session:
     def _next(self, stream: Stream) -> tuple[int, Any]:
         """What the glue says for the first time. Raises SessionLost, Refused.
 
-        Errors are translated here and nowhere else: a partner may have a gRPC client or
-        specs of its own, and what those raise is the partner's.
+        Errors are translated here and nowhere else: a peer may have a gRPC client or
+        specs of its own, and what those raise is the peer's.
         """
         try:
             while True:
@@ -180,7 +180,7 @@ class Session:
 def _wait_for_farewell(stream: Stream, timeout_s: float) -> None:
     """Give the glue a moment to close the session."""
     until = time.monotonic() + timeout_s
-    # A glue that is gone as well says less than the partner's own error.
+    # A glue that is gone as well says less than the peer's own error.
     with contextlib.suppress(StreamEnded):
         while (left_s := until - time.monotonic()) > 0:
             message = stream.receive(left_s)

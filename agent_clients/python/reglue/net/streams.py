@@ -1,4 +1,4 @@
-"""One stream of a session, as the partner's thread uses it: gRPC's, or a lane."""
+"""One stream of a session, as the peer's thread uses it: gRPC's, or a lane."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from google.protobuf.message import DecodeError
 
 from reglue.errors import ReglueError, SessionLost, UsageError
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
-from reglue.net.join_string import Invitation
+from reglue.net.join_string import JoinString
 from reglue.net.lobby import REFUSALS, lane_proof, open_channel
 from reglue.net.transport import Transport
-from reglue.net.unix_socket import HELLO_BYTES, Lane, LaneEnded
+from reglue.net.unix_socket import HELLO_BYTES, UnixSocket, UnixSocketEnded
 from reglue.net.unix_socket_path import foreign, path_here
 from reglue.v1 import lobby_pb2
 
@@ -61,14 +61,14 @@ class Stream(Protocol):
 
     @property
     def stood_s(self) -> float:
-        """For how many seconds the glue has had this partner seated on it; 0 if never."""
+        """For how many seconds the glue has had this peer seated on it; 0 if never."""
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Route:
     """How a session's streams are opened."""
 
-    invitation: Invitation
+    join_string: JoinString
     ticket: lobby_pb2.Ticket
     transport: Transport
     connect: Callable[[grpc.Channel], Any]  # the method that opens a stream of gRPC
@@ -99,19 +99,19 @@ class Way:
         return min(self.ticket.max_message_bytes or HUB_MESSAGE_BYTES, _MOST_BYTES)
 
     @property
-    def where(self) -> Invitation:
+    def where(self) -> JoinString:
         """Where the ticket says that gRPC's streams are opened."""
         return replace(
-            self.invitation,
-            address=self.ticket.address or self.invitation.address,
-            tls_name=self.ticket.tls_name or self.invitation.tls_name,
+            self.join_string,
+            address=self.ticket.address or self.join_string.address,
+            tls_name=self.ticket.tls_name or self.join_string.tls_name,
         )
 
 
 class GrpcStream:
     """A stream of gRPC. It waits without end: a timeout ends it."""
 
-    def __init__(self, way: Way, hello: Any) -> None:
+    def __init__(self, way: Route, hello: Any) -> None:
         self._outbox: SimpleQueue[Any | None] = SimpleQueue()
         self._outbox.put(hello)
         self._channel = open_channel(way.where, way.max_message_bytes)
@@ -169,10 +169,10 @@ class GrpcStream:
         return 0.0 if self._seated_at is None else time.monotonic() - self._seated_at
 
 
-class LaneStream:
+class UnixStream:
     """A lane whose welcome was good."""
 
-    def __init__(self, lane: Lane, kind: Any) -> None:
+    def __init__(self, lane: UnixSocket, kind: Any) -> None:
         self._lane = lane
         self._kind = kind
         self._seated_at = time.monotonic()
@@ -181,7 +181,7 @@ class LaneStream:
         """Write it to the socket."""
         try:
             self._lane.send(message.SerializeToString())
-        except LaneEnded as error:  # what came in before is still to be read
+        except UnixSocketEnded as error:  # what came in before is still to be read
             log.debug("an answer was not sent: %s", error)
 
     def receive(self, timeout_s: float | None = None) -> Any | None:
@@ -189,7 +189,7 @@ class LaneStream:
         try:
             message = self._lane.receive(timeout_s)
             return None if message is None else self._kind.FromString(message)
-        except LaneEnded as error:
+        except UnixSocketEnded as error:
             raise StreamEnded(f"the glue went away: {error}") from error
         except DecodeError as error:
             raise StreamEnded(f"the glue sent what this client cannot read: {error}") from error
@@ -221,7 +221,7 @@ _NOT_OURS: Mapping[type[OSError], str] = {
 """Why a fresh ticket's socket is none for this process."""
 
 
-def _open_lane(ticket: lobby_pb2.Ticket, hello: Any, kind: Any, most: int) -> LaneStream:
+def _open_lane(ticket: lobby_pb2.Ticket, hello: Any, kind: Any, most: int) -> UnixStream:
     """Raises _NoLane, and StreamEnded where the glue does not let us in."""
     if not ticket.lane_path:
         raise _NoLane("the glue offers no Unix socket", is_lasting=True)
@@ -236,14 +236,14 @@ def _open_lane(ticket: lobby_pb2.Ticket, hello: Any, kind: Any, most: int) -> La
     except OSError as error:
         connection.close()
         raise _cannot_open(path, error) from error
-    lane = Lane(connection, HELLO_BYTES)
+    lane = UnixSocket(connection, HELLO_BYTES)
     try:
         _enter(lane, ticket, hello)
     except BaseException:
         lane.close()
         raise
     lane.allow(most)
-    return LaneStream(lane, kind)
+    return UnixStream(lane, kind)
 
 
 def _check_lane(path: str) -> None:
@@ -261,13 +261,13 @@ def _cannot_open(path: str, error: OSError) -> _NoLane:
     return _NoLane(f"{path} cannot be opened: {why or error}", is_lasting=why is not None)
 
 
-def _enter(lane: Lane, ticket: lobby_pb2.Ticket, hello: Any) -> None:
+def _enter(lane: UnixSocket, ticket: lobby_pb2.Ticket, hello: Any) -> None:
     """Say hello, and see that it is the ticket's glue that answers."""
     try:
         lane.send(hello.SerializeToString(), _WELCOME_S)
         answer = lane.receive(_WELCOME_S)
         welcome = lobby_pb2.LaneWelcome.FromString(answer or b"")
-    except LaneEnded as error:
+    except UnixSocketEnded as error:
         raise StreamEnded(f"the glue went away: {error}") from error
     except DecodeError as error:
         raise _NoLane(f"no welcome at the Unix socket: {error}") from error

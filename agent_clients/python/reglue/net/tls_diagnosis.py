@@ -10,7 +10,7 @@ import socket
 import ssl
 
 from reglue.errors import WrongTls
-from reglue.net.join_string import Invitation, split_address
+from reglue.net.join_string import JoinString, split_address
 
 # Of OpenSSL's x509_vfy.h; Python gives the numbers and not the names.
 _NOT_YET_VALID, _EXPIRED = 9, 10
@@ -25,26 +25,26 @@ _OTHER_AUTHORITY = (
 )
 
 
-def tls_trouble(invitation: Invitation, timeout_s: float) -> WrongTls | None:
-    """What is wrong with TLS between this partner and whoever answers; None if nothing is.
+def tls_trouble(join_string: JoinString, timeout_s: float) -> WrongTls | None:
+    """What is wrong with TLS between this peer and whoever answers; None if nothing is.
 
     Also None where nobody answers, or not within `timeout_s` seconds.
     """
-    host, port = split_address(invitation.address)
+    host, port = split_address(join_string.address)
     host = host.strip("[]")
     try:
         with socket.create_connection((host, port), timeout=timeout_s) as connection:
-            context = _context(invitation.authority)
-            name = invitation.tls_name or host
+            context = _context(join_string.authority)
+            name = join_string.tls_name or host
             context.wrap_socket(connection, server_hostname=name).close()
     except ssl.SSLError as error:
-        return _told(error, invitation)
+        return _told(error, join_string)
     except (OSError, ValueError):  # ValueError: a name that cannot be one
         return None
-    if invitation.authority:
+    if join_string.authority:
         return None
     return WrongTls(
-        f"the glue at {invitation.address} speaks TLS: give its whole join string, or the "
+        f"the glue at {join_string.address} speaks TLS: give its whole join string, or the "
         "certificate of its authority (--ca FILE)"
     )
 
@@ -62,17 +62,17 @@ def _context(authority: bytes) -> ssl.SSLContext:
     return context
 
 
-def _told(error: ssl.SSLError, invitation: Invitation) -> WrongTls | None:
+def _told(error: ssl.SSLError, join_string: JoinString) -> WrongTls | None:
     """The words for a handshake that failed."""
-    where = invitation.address
+    where = join_string.address
     if isinstance(error, ssl.SSLCertVerificationError):
-        return WrongTls(_of_certificate(error, invitation))
+        return WrongTls(_of_certificate(error, join_string))
     if isinstance(error, (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)):
         return None  # cut off: whoever was there may come back
     reason = error.reason or str(error)
     if "ALERT" in reason:  # words of TLS, from the other end
         return WrongTls(f"the glue at {where} broke the TLS handshake off: {reason}")
-    if not invitation.authority:
+    if not join_string.authority:
         return None
     return WrongTls(
         f"what answers at {where} does not speak TLS, as the invitation to it does: ask the "
@@ -80,8 +80,8 @@ def _told(error: ssl.SSLError, invitation: Invitation) -> WrongTls | None:
     )
 
 
-def _of_certificate(error: ssl.SSLCertVerificationError, invitation: Invitation) -> str:
-    whose = f"the certificate of the glue at {invitation.address}"
+def _of_certificate(error: ssl.SSLCertVerificationError, join_string: JoinString) -> str:
+    whose = f"the certificate of the glue at {join_string.address}"
     match error.verify_code:
         case code if code in _OTHER_AUTHORITY:
             return (
@@ -89,7 +89,7 @@ def _of_certificate(error: ssl.SSLCertVerificationError, invitation: Invitation)
                 "present join string (or --ca FILE), or somebody else answers there"
             )
         case code if code in _OTHER_NAME:
-            name = invitation.tls_name or split_address(invitation.address)[0]
+            name = join_string.tls_name or split_address(join_string.address)[0]
             return (
                 f"{whose} is not made out to {name!r}: give the name that it is made out to "
                 "(--tls-name NAME), or use the host's join string"

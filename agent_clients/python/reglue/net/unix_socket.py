@@ -1,4 +1,4 @@
-"""A lane: messages over a Unix socket, for partners on one host.
+"""A lane: messages over a Unix socket, for peers on one host.
 
 Each message is preceded by its length, four bytes, little-endian.
 """
@@ -13,7 +13,7 @@ import struct
 import sys
 import time
 
-from reglue.net.adaptive_spin import SPIN_S, Spin
+from reglue.net.adaptive_spin import SPIN_S, AdaptiveSpin
 
 HELLO_BYTES = 8192
 """Largest hello: nothing more is read before its proof has been checked."""
@@ -24,11 +24,11 @@ _ROOM = 1 << 16  # bytes that are read at once
 _LOOK_UP_MS = 1000.0  # Python hears of a signal that came right before a poll only after it
 
 
-class LaneEnded(Exception):
+class UnixSocketEnded(Exception):
     """Nothing more comes over a lane, or can be sent: why, in words."""
 
 
-class Lane:
+class UnixSocket:
     """One connection, used by one thread at a time. It owns the socket."""
 
     def __init__(self, connection: socket.socket, max_message_bytes: int) -> None:
@@ -37,7 +37,7 @@ class Lane:
         self._most = max_message_bytes
         self._buffer = memoryview(bytearray(min(_ROOM, _HEADER + max_message_bytes)))
         self._held = 0  # bytes at the buffer's beginning that were read and not taken
-        self._spin = Spin()
+        self._spin = AdaptiveSpin()
         self._readable, self._writable = select.poll(), select.poll()
         self._readable.register(connection, select.POLLIN)
         self._writable.register(connection, select.POLLOUT)
@@ -63,7 +63,7 @@ class Lane:
     def send(self, message: bytes, timeout_s: float | None = None) -> memoryview:
         """What of the frame could not be sent in time; nothing of it if `timeout_s` is None.
 
-        Raises LaneEnded.
+        Raises UnixSocketEnded.
         """
         header = _LENGTH.pack(len(message))
         try:
@@ -71,7 +71,7 @@ class Lane:
         except BlockingIOError:
             sent = 0
         except OSError as error:
-            raise LaneEnded(str(error)) from error
+            raise UnixSocketEnded(str(error)) from error
         if sent < _HEADER:
             return self.send_rest(memoryview(header + message)[sent:], timeout_s)
         rest = memoryview(message)[sent - _HEADER :]
@@ -86,7 +86,7 @@ class Lane:
             except BlockingIOError:
                 pass
             except OSError as error:
-                raise LaneEnded(str(error)) from error
+                raise UnixSocketEnded(str(error)) from error
             if not rest:
                 return rest
             if until is None and timeout_s is not None:
@@ -95,7 +95,7 @@ class Lane:
                 return rest
 
     def receive(self, timeout_s: float | None = None) -> bytes | None:
-        """The next message; None if it has not come whole in time. Raises LaneEnded."""
+        """The next message; None if it has not come whole in time. Raises UnixSocketEnded."""
         until: float | None = None
         while (message := self._taken()) is None:
             if not self._readable.poll(0):
@@ -106,9 +106,9 @@ class Lane:
             try:
                 count = self._socket.recv_into(self._buffer[self._held :])
             except OSError as error:
-                raise LaneEnded(str(error)) from error
+                raise UnixSocketEnded(str(error)) from error
             if not count:
-                raise LaneEnded("its end of the lane is closed")
+                raise UnixSocketEnded("its end of the lane is closed")
             self._held += count
         return message
 
@@ -122,12 +122,14 @@ class Lane:
         self._socket.close()
 
     def _taken(self) -> bytes | None:
-        """The first message that is held whole. Raises LaneEnded for one that is too large."""
+        """The first message that is held whole. Raises UnixSocketEnded if one is too large."""
         if self._held < _HEADER:
             return None
         end = _HEADER + _LENGTH.unpack_from(self._buffer)[0]
         if end > _HEADER + self._most:
-            raise LaneEnded(f"got a message of {end - _HEADER} bytes, wanted at most {self._most}")
+            raise UnixSocketEnded(
+                f"got a message of {end - _HEADER} bytes, wanted at most {self._most}"
+            )
         if self._held < end:
             self._make_room(end)
             return None

@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 
 LANE_DIR = "REGLUE_LANE_DIR"
-"""The folder of folders; a glue's and a partner's may be mounted at different places."""
+"""The folder of folders; a glue's and a peer's may be mounted at different places."""
 
 LONGEST = 107
 """Bytes of a Unix socket's path (sun_path holds 108, with the zero behind it)."""

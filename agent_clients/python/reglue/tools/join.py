@@ -19,7 +19,7 @@ log = logging.getLogger("reglue")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Exit codes: 0 farewell, 1 the partner failed or the glue went away, 2 wrong usage."""
+    """Exit codes: 0 farewell, 1 the peer failed or the glue went away, 2 wrong usage."""
     options = _parser().parse_args(argv)
     logging.basicConfig(level=logging.INFO, format="reglue: %(message)s", stream=sys.stderr)
     try:
@@ -38,15 +38,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _join(options: argparse.Namespace) -> int:
     try:
-        partner, name = _made(options.partner, pairs(options.arguments, "--arg"))
+        peer, name = _made(options.peer, pairs(options.arguments, "--arg"))
     except ReglueError:
         raise
-    except Exception:  # of the partner's constructor
-        log.exception("%s could not be made", options.partner)
+    except Exception:  # of the peer's constructor
+        log.exception("%s could not be made", options.peer)
         return 1
     try:
         reason = connect(
-            partner,
+            peer,
             options.address,
             options.token,
             ca=options.ca,
@@ -57,7 +57,7 @@ def _join(options: argparse.Namespace) -> int:
         )
     except ReglueError:
         raise
-    except Exception:  # noqa: BLE001 - the partner's own; the session has logged it
+    except Exception:  # noqa: BLE001 - the peer's own; the session has logged it
         return 1
     print(f"reglue join: {reason}", file=sys.stderr)
     return 0
@@ -69,8 +69,8 @@ def _made(name: str, arguments: Mapping[str, str]) -> tuple[object, str]:
         suite = known.load()(name, {key: parsed(value) for key, value in arguments.items()})
         if suite is not None:
             return suite.build(), name
-    partner = load(name, arguments)
-    return partner, agent_name(partner)
+    peer = load(name, arguments)
+    return peer, agent_name(peer)
 
 
 def pairs(arguments: Sequence[str], option: str = "--agent-arg") -> dict[str, str]:
@@ -88,7 +88,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog="example: reglue join my_agent.py:MyAgent --address 127.0.0.1:4096 --token SECRET",
     )
     parser.add_argument(
-        "partner",
+        "peer",
         help="the agent or environment: file.py:Class or package.module:Class; an example "
         f"agent ({', '.join(example_names())}); or an environment by its name, as in "
         "online:NAME: mountain-car, gymnasium:ID, arcade:GAME, MT1:reach-v3, a schedule's file",

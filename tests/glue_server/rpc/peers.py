@@ -104,7 +104,7 @@ def frame(message: bytes) -> bytes:
 
 
 class RawLane:
-    """A partner on a Unix socket, byte by byte."""
+    """A peer on a Unix socket, byte by byte."""
 
     def __init__(self, ticket: lobby_pb2.Ticket) -> None:
         self.ticket = ticket

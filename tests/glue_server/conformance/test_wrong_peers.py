@@ -1,4 +1,4 @@
-"""A partner that breaks a rule is found out by the check of that rule, and passes another."""
+"""A peer that breaks a rule is found out by the check of that rule, and passes another."""
 
 from __future__ import annotations
 
