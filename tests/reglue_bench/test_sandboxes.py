@@ -171,7 +171,8 @@ def test_a_killed_driver_leaves_no_program(tmp_path: Path, sandbox: str) -> None
 @pytest.mark.parametrize("sandbox", SANDBOXES)
 def test_what_a_program_leaves_behind_ends_with_it(tmp_path: Path, sandbox: str) -> None:
     """Also what left its group."""
-    leaves = "setsid sleep 7654321 & until ps -eo args | grep -q ^sleep.7654321; do :; done"
+    seconds = f"{10**6 + secrets.randbelow(10**9)}"  # of this test alone
+    leaves = f"setsid sleep {seconds} & until ps -eo args | grep -q ^sleep.{seconds}; do :; done"
     play(
         tmp_path / "run",
         corridor_plan(),
@@ -180,7 +181,7 @@ def test_what_a_program_leaves_behind_ends_with_it(tmp_path: Path, sandbox: str)
         directory="/",
     )
     assert "it was there" in (tmp_path / "run" / "agent.log").read_text(encoding="utf-8")
-    assert "sleep 7654321" not in commands()
+    assert f"sleep {seconds}" not in commands()
 
 
 @pytest.mark.parametrize("sandbox", ["none", *SANDBOXES])

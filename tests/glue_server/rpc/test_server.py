@@ -159,7 +159,9 @@ def test_a_call_without_a_message_is_ended(open_calls: OpenCalls, method: str) -
 def test_an_address_has_so_many_calls_at_a_time(open_calls: OpenCalls) -> None:
     calls = open_calls(CHECK, 4 * PLACES)
     codes = {call.exception(PATIENCE_S).code() for call in calls}
-    assert codes == {grpc.StatusCode.CANCELLED, grpc.StatusCode.RESOURCE_EXHAUSTED}
+    assert grpc.StatusCode.RESOURCE_EXHAUSTED in codes
+    ended = {grpc.StatusCode.CANCELLED, grpc.StatusCode.UNAVAILABLE}  # by us, or by grpc itself
+    assert codes <= ended | {grpc.StatusCode.RESOURCE_EXHAUSTED}
 
 
 def test_streams_that_never_say_hello_lock_nobody_out(
