@@ -14,7 +14,7 @@ DEMO := runs/demo-$(shell date +%Y%m%d-%H%M%S)
 ENV := .env
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo env chaos test fuzz test-clients test-containers check conformance coverage speed format proto \
+.PHONY: help setup demo docs env chaos test fuzz test-clients test-containers check conformance coverage speed format proto \
 	proto-image constraints clean clients cpp c julia typescript \
 	check-style check-types check-layers check-proto check-stubs
 
@@ -26,6 +26,9 @@ setup: .venv/dev-is-installed ## make .venv with everything a developer needs
 demo: .venv/is-installed ## evaluate an agent process on Meta-World and name its report
 	$(BIN)/reglue bench MT10 --agent expert --num-episodes 5 --seed 42 --out $(DEMO)
 	$(BIN)/reglue report $(DEMO)
+
+docs: .venv/dev-is-installed ## build the documentation into site/, or fail at a broken link
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
 
 test: .venv/dev-is-installed ## run every test but those of other languages and of containers
 	.ci/gl
@@ -92,7 +95,7 @@ chaos: .venv/dev-is-installed ## disturb runs for MINUTES (5): kills, hangs, cut
 speed: .venv-speed/is-installed ## measure Reglue beside its peers; ONLY=turns: one section
 	.venv-speed/bin/python benchmarks/speed/run.py $(addprefix --only ,$(ONLY)) $(FLAGS)
 
-check: check-style check-types check-layers check-proto check-stubs test test-clients test-containers ## what CI runs
+check: check-style check-types check-layers check-proto check-stubs docs test test-clients test-containers ## what CI runs
 
 check-style: .venv/dev-is-installed
 	$(BIN)/ruff format --check .
@@ -129,7 +132,7 @@ constraints: .venv-uv/is-installed ## take up the newest versions that pyproject
 		--custom-compile-command "make constraints" --output-file constraints.txt pyproject.toml
 
 clean: ## remove all that the other targets made, except runs/
-	rm -rf .venv .venv-proto .venv-speed .venv-uv node_modules build dist .*_cache .hypothesis \
+	rm -rf .venv .venv-proto .venv-speed .venv-uv node_modules build dist site .*_cache .hypothesis \
 		$(addprefix $(TYPESCRIPT)/,node_modules dist src/gen)
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -142,7 +145,7 @@ clean: ## remove all that the other targets made, except runs/
 
 .venv/dev-is-installed: .venv/is-installed
 	$(BIN)/python -m pip install -c constraints.txt \
-		-e '.[server,metaworld,gymnasium,robotics,atari,dm-control,video,dev]'
+		-e '.[server,metaworld,gymnasium,robotics,atari,dm-control,video,docs,dev]'
 	touch $@
 
 .venv-proto/is-installed: .ci/stubs-requirements.txt

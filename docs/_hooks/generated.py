@@ -1,0 +1,201 @@
+"""What pages say from the sources: commands, keys of files, tables, messages.
+
+A line `<!-- generated: WHAT ARGUMENT -->` of a page is replaced by what the function of that name
+below returns.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any, Literal, get_args, get_origin
+from unittest import mock
+
+import typer
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+ROOT = Path(__file__).parents[2]
+
+_MARK = re.compile(r"^<!-- generated: (\w+)(?: (\S+))? -->$", re.MULTILINE)
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Fill in what is generated."""
+
+    def filled(found: re.Match[str]) -> str:
+        what, argument = found.groups()
+        return GENERATORS[what](*([argument] if argument else []))
+
+    return _MARK.sub(filled, markdown)
+
+
+def commands() -> str:
+    """Every `reglue` command, with its flags by panel."""
+    points = sorted(entry_points(group="reglue.commands"), key=lambda point: point.name)
+    return "\n\n".join(f"## reglue {point.name}\n\n{_command(point)}" for point in points)
+
+
+def fields(name: str) -> str:
+    """A table of a pydantic model's fields: `module:Class`."""
+    model: type[BaseModel] = resolve_name(name)
+    said = _comments(model)
+    rows = (
+        (f"`{field.alias or key}`", _type(field), _default(field), _about(field, said.get(key, "")))
+        for key, field in model.model_fields.items()
+    )
+    return _table(("key", "type", "default", "meaning"), rows)
+
+
+def tables(name: str) -> str:
+    """The tables of a SQLAlchemy MetaData: `module:NAME`."""
+    found = resolve_name(name).sorted_tables
+    return "\n\n".join(
+        f"### `{table.name}`\n\n"
+        + _table(
+            ("column", "type", "key"),
+            ((f"`{c.name}`", f"`{c.type}`", "yes" if c.primary_key else "") for c in table.columns),
+        )
+        for table in found
+    )
+
+
+def source(path: str) -> str:
+    """A file of the repository, as it is."""
+    text = (ROOT / path).read_text(encoding="utf-8").rstrip()
+    return f"```protobuf\n{text}\n```"
+
+
+def output(command: str) -> str:
+    """What `reglue COMMAND` prints."""
+    shown = subprocess.run(
+        [sys.executable, "-m", "reglue", command],
+        env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1"},
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    return f"```text\n{shown.stdout.rstrip()}\n```"
+
+
+GENERATORS: dict[str, Callable[..., str]] = {
+    each.__name__: each for each in (commands, fields, tables, source, output)
+}
+
+
+def _command(point: EntryPoint) -> str:
+    """A command's page. The SDK's commands are argparse's, all others Typer's."""
+    command = click_command(point)
+    if command is None:
+        help_ = subprocess.run(
+            [sys.executable, "-m", "reglue", point.name, "--help"],
+            env={**os.environ, "COLUMNS": "90"},
+            capture_output=True,
+            check=True,
+            text=True,
+        )
+        return f"```text\n{help_.stdout.rstrip()}\n```"
+    panels: dict[str, list[tuple[str, ...]]] = {}
+    for parameter in command.params:
+        if parameter.name == "help" or getattr(parameter, "hidden", False):
+            continue
+        panel = getattr(parameter, "rich_help_panel", None) or "Arguments and options"
+        panels.setdefault(panel, []).append(_flag(parameter))
+    parts = [_help_text(command.help or "")]
+    for panel, rows in panels.items():
+        parts.append(f"**{panel}**\n\n{_table(('flag', 'value', 'meaning'), rows)}")
+    return "\n\n".join(parts)
+
+
+def click_command(point: EntryPoint) -> Any | None:
+    """The command behind an entry point of Typer's; None for one of argparse's."""
+    made: list[Any] = []
+
+    def called(app: typer.Typer, *_: Any, **__: Any) -> None:
+        made.append(typer.main.get_command(app))
+
+    if "reglue.tools" in point.value:
+        return None
+    replaced = mock.patch.object(typer.Typer, "__call__", called)
+    with replaced, mock.patch("signal.signal"), suppress(SystemExit):
+        point.load()([])
+    return made[0]
+
+
+def _flag(parameter: Any) -> tuple[str, str, str]:
+    """A row of a command's table: name, value, meaning."""
+    names = [*parameter.opts, *parameter.secondary_opts]
+    if not names[0].startswith("-"):
+        return f"`{parameter.metavar or parameter.name}`", "", parameter.help or ""
+    value = "" if parameter.is_flag else f"`{parameter.metavar or _value(parameter)}`"
+    text = parameter.help or ""
+    if parameter.default not in (None, False, "") and "default" not in text:
+        text += f" (default `{parameter.default}`)"
+    return ", ".join(f"`{each}`" for each in names), value, text
+
+
+def _value(parameter: Any) -> str:
+    """What a flag takes, where it does not say so itself."""
+    kind = parameter.type_descriptor.annotation
+    if get_origin(kind) is Literal:
+        return "|".join(get_args(kind))
+    return {int: "INTEGER", float: "NUMBER", Path: "PATH"}.get(kind, "TEXT")
+
+
+def _help_text(text: str) -> str:
+    """A docstring; paragraphs that are commands become code."""
+    text = inspect.cleandoc(text).replace("\b\n", "")
+    return re.sub(
+        r"(?m)(?<=\n\n)((?:[A-Z_]+=\S+ )?reglue \w+ .*)$(?=\n\n|\Z)", r"```sh\n\1\n```", text
+    )
+
+
+def _type(field: FieldInfo) -> str:
+    kind = field.annotation
+    text = kind.__name__ if isinstance(kind, type) and not hasattr(kind, "__args__") else str(kind)
+    text = re.sub(r"\b(?:[a-z_]\w*\.)+(?=\w)", "", text)
+    text = re.sub(r"Annotated\[(\w+), .*\]", r"\1", text)
+    return f"`{text}`"
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    value = field.get_default()
+    return "" if value in (None, PydanticUndefined, {}, [], "") else f"`{value!r}`"
+
+
+def _about(field: FieldInfo, comment: str) -> str:
+    return field.description or comment
+
+
+def _comments(model: type[BaseModel]) -> dict[str, str]:
+    """Field -> what stands behind it in the source, or below it as a docstring."""
+    text = inspect.getsource(model)
+    said = dict(re.findall(r"^    (\w+): .*?  # (.*)$", text, re.MULTILINE))
+    below = re.findall(r'^    (\w+): [^\n]*\n    """(.*?)"""', text, re.MULTILINE | re.DOTALL)
+    return said | {key: " ".join(words.split()) for key, words in below}
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    return "\n".join(_lines(head, rows))
+
+
+def _lines(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    for row in (head, ("---",) * len(head), *rows):
+        yield f"| {' | '.join(map(_cell, row))} |"
+
+
+def _cell(text: str) -> str:
+    """One line, with bars escaped but in code."""
+    parts = " ".join(text.split()).split("`")
+    return "`".join(part if n % 2 else part.replace("|", "\\|") for n, part in enumerate(parts))
