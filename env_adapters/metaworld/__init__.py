@@ -8,7 +8,7 @@ from env_adapters.metaworld.draws import Goal
 from env_adapters.metaworld.goals import draw_goals
 from env_adapters.metaworld.suite import MetaWorld
 from env_adapters.metaworld.task_sets import Stream, TaskSet, catalogue, task_set
-from reglue.agents.metaworld_names import ALL_TASKS
+from reglue.agents.metaworld import ALL_TASKS
 
 __all__ = [
     "ALL_TASKS",

@@ -6,7 +6,7 @@ second; a test compares with the package.
 
 from __future__ import annotations
 
-from reglue.agents.metaworld_names import MT10, MT25, MT50
+from reglue.agents.metaworld import MT10, MT25, MT50
 
 BUILT_IN: dict[tuple[str, str], tuple[str, ...]] = {
     ("MT10", "train"): MT10,

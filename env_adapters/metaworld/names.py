@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reglue.agents.metaworld_names import ALL_TASKS
+from reglue.agents.metaworld import ALL_TASKS
 from reglue.errors import UnknownName
 
 

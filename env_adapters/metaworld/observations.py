@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from reglue.agents.metaworld_names import ALL_TASKS
+from reglue.agents.metaworld import ALL_TASKS
 from reglue.spec import Arrays, Discrete, TensorSpec
 
 FRAME_STACK = 39

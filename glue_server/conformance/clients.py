@@ -7,8 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
-from glue_server.processes.program import ProgramProcess
-from glue_server.processes.program_environment import agent_environment
+from glue_server.processes.program import ProgramProcess, agent_environment
 from reglue.errors import UsageError
 
 

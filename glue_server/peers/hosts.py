@@ -18,8 +18,7 @@ from typing import Any, Protocol
 from glue_server.agent.port import AgentPort, LocalPort
 from glue_server.environment.port import EnvironmentPort
 from glue_server.processes.interrupts import hurried
-from glue_server.processes.program import ProgramProcess
-from glue_server.processes.program_environment import agent_environment
+from glue_server.processes.program import ProgramProcess, agent_environment
 from glue_server.processes.sandbox import Launch, SandboxName, choose_sandbox
 from reglue.agents.metaworld import wrap
 from reglue.errors import AgentDisconnected, AgentFault, EnvironmentFault, ReglueError, UsageError

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from glue_server.processes.program_log import ProgramLog
-from reglue.errors import UsageError
+from reglue.errors import UsageError, printable
 
 _KILL_S = 5.0  # how long the kernel may take to end what was killed
 
@@ -97,3 +98,121 @@ def _as_a_shell_has_it(code: int) -> str:
     if code - 128 not in set(signal.Signals):
         return ""
     return f" ({signal.Signals(code - 128).name})"
+
+
+_NAMES = frozenset(
+    "PATH HOME USER LOGNAME SHELL LANG LANGUAGE TZ TERM TMPDIR LD_LIBRARY_PATH LD_PRELOAD "
+    "DYLD_LIBRARY_PATH VIRTUAL_ENV CONDA_PREFIX DISPLAY PYOPENGL_PLATFORM NODE_PATH SSL_CERT_FILE "
+    "SSL_CERT_DIR REGLUE_LIBRARY REGLUE_LANE_DIR".split()
+)
+_BEGINNINGS = tuple(
+    "LC_ XDG_ PYTHON CUDA NVIDIA_ NCCL_ HIP_ ROCR_ HSA_ OMP_ KMP_ GOMP_ MKL_ OPENBLAS_ NUMEXPR_ "
+    "VECLIB_ BLIS_ MALLOC_ MUJOCO_ EGL_ MESA_ LIBGL_ GALLIUM_ TORCH_ PYTORCH_ TF_ XLA_ JAX_ "
+    "JULIA_ GRPC_".split()
+)
+_SECRET = ("TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "KEY", "AUTH")
+
+
+def agent_environment(passed: Iterable[str] = ()) -> dict[str, str]:
+    """What of ours an agent's program is given: how the machine is set up, and `passed`.
+
+    Never the host's secrets: variables go by a list of what programs need. Raises UsageError
+    for a name in `passed` that is not set, or is the benchmark's own.
+    """
+    given = {name: value for name, value in os.environ.items() if _is_needed(name)}
+    for name in passed:
+        if name.startswith("REGLUE_"):
+            raise UsageError(f"--agent-env {name}: that is the benchmark's own, wanted another")
+        if name not in os.environ:
+            raise UsageError(f"--agent-env {name}: that variable is not set")
+        given[name] = os.environ[name]
+    return given
+
+
+def _is_needed(name: str) -> bool:
+    if name in _NAMES:
+        return True
+    return name.startswith(_BEGINNINGS) and not any(word in name for word in _SECRET)
+
+
+LIMIT_BYTES = 64 * 2**20
+"""Of a log; what is printed beyond it is read and thrown away."""
+
+_PIPE_BYTES = 2**20  # at most in a pipe, so that one read empties it (pipe-max-size)
+_TAIL_BYTES = 8000  # kept at hand, to be told
+
+
+class ProgramLog:
+    """Copies into `file` what comes through `writer`, which is handed to a program.
+
+    A program has no descriptor of the file, as that would lead it to the run's folder.
+    """
+
+    def __init__(self, file: Path) -> None:
+        """Raises OSError if the file cannot be written to."""
+        self._file = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self._left = LIMIT_BYTES - os.fstat(self._file).st_size
+        self._tail = b""
+        self._reading = threading.Lock()  # around the pipe's read, and what follows from it
+        self._reader, self.writer = os.pipe()
+        os.set_blocking(self._reader, False)
+        self._stop, self._rope = os.pipe()
+        self._thread = threading.Thread(target=self._copy, name="reglue-agent-log", daemon=True)
+        self._thread.start()
+
+    def last_lines(self, count: int = 20) -> str:
+        """The end of what was printed so far, as it may be printed again."""
+        self._drain()
+        lines = self._tail.decode(errors="replace").rstrip().splitlines()
+        return printable("\n".join(lines[-count:]))
+
+    def close_writer(self) -> None:
+        """The program has its own by now."""
+        os.close(self.writer)
+
+    def close(self) -> None:
+        """Copy what is there, and wait for no more: its children may have the pipe still."""
+        if self._reader < 0:
+            return
+        os.close(self._rope)
+        self._thread.join()
+        self._drain()
+        with self._reading:
+            for descriptor in (self._reader, self._stop, self._file):
+                os.close(descriptor)
+            self._reader = -1
+
+    def _copy(self) -> None:
+        poll = select.poll()
+        poll.register(self._reader, select.POLLIN)
+        poll.register(self._stop)
+        while not any(found == self._stop for found, _ in poll.poll()):
+            if not self._drain():
+                return
+
+    def _drain(self) -> bool:
+        """Copy what the pipe holds now; whether there may be more."""
+        with self._reading:
+            if self._reader < 0:
+                return False
+            try:
+                printed = os.read(self._reader, _PIPE_BYTES)
+            except BlockingIOError:
+                return True
+            self._tail = (self._tail + printed)[-_TAIL_BYTES:]
+            self._keep(printed)
+            return bool(printed)
+
+    def _keep(self, printed: bytes) -> None:
+        if self._left <= 0 or not printed:
+            return
+        kept = printed[: self._left]
+        self._left -= len(printed)
+        if self._left <= 0:
+            kept += b"\nreglue: this log is full (%d MiB); what follows is not kept\n" % (
+                LIMIT_BYTES // 2**20
+            )
+        try:
+            os.write(self._file, kept)
+        except OSError:  # a full disk: the program is not to blame
+            self._left = 0

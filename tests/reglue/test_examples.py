@@ -16,7 +16,7 @@ from metaworld.env_dict import MT10_V3, MT25_V3, MT50_V3
 from metaworld.policies import ENV_POLICY_MAP
 
 from reglue.agents.agent import Agent
-from reglue.agents.metaworld_names import MT10, MT25, MT50
+from reglue.agents.metaworld import MT10, MT25, MT50
 from reglue.errors import MissingExtra, NotAnAgent, UnknownName
 from reglue.examples import EXAMPLES
 from reglue.examples.expert import ExpertAgent
@@ -221,7 +221,7 @@ def test_the_expert_loads_no_simulator_and_leaves_no_trace() -> None:
     program = """
 import sys
 from reglue.examples.expert import ExpertAgent
-from reglue.agents.metaworld_names import ALL_TASKS
+from reglue.agents.metaworld import ALL_TASKS
 assert {*ExpertAgent()._policies} == {*ALL_TASKS}
 assert not {"mujoco", "gymnasium", "metaworld", "metaworld.policies"} & {*sys.modules}
 import metaworld, metaworld.policies

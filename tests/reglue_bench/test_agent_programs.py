@@ -88,7 +88,7 @@ def test_what_a_program_prints_is_kept_up_to_a_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It may print on for as long as it likes: it is not blocked, and its last words are told."""
-    monkeypatch.setattr("glue_server.processes.program_log.LIMIT_BYTES", 100_000)
+    monkeypatch.setattr("glue_server.processes.program.LIMIT_BYTES", 100_000)
     code = "for k in range(100_000): print('line', k)\nprint('the last word')"
     with nothing_left():
         printed, result = looks(tmp_path, code)

@@ -16,7 +16,7 @@ from glue_server.peers.hosts import (
     ServedAgent,
     join_command,
 )
-from glue_server.processes.program_environment import agent_environment
+from glue_server.processes.program import agent_environment
 from reglue.errors import UsageError
 from reglue_bench.runs.ledger import FILE as LEDGER
 from reglue_bench.settings import AGENT_WAIT, Settings

@@ -8,8 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from reglue.agents.agent import Agent
-from reglue.agents.goals import shown_goals
+from reglue.agents.agent import Agent, shown_goals
 from reglue.errors import NotAnAgent
 from reglue.messages.agent import (
     Actions,

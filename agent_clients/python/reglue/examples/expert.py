@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reglue.agents.agent import Agent
-from reglue.agents.metaworld_names import ALL_TASKS, MT10, MT25, MT50
+from reglue.agents.metaworld import ALL_TASKS, MT10, MT25, MT50
 from reglue.errors import NotAnAgent, UnknownName
 from reglue.examples.policies import policies
 from reglue.messages.agent import Starts, Steps
