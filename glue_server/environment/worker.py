@@ -16,9 +16,9 @@ from env_adapters import SuiteName
 from glue_server.environment.shared_memory import SharedArrays
 from glue_server.processes.children import die_with, leave_after
 from glue_server.processes.frames import read_frame, read_play, write_frame
-from reglue.collecting import starting
 from reglue.environments.environment import Environment, Worlds
 from reglue.errors import UsageError
+from reglue.process_tuning import collecting_seldom
 from reglue.wire.specs import spec_to_bytes
 
 
@@ -32,7 +32,7 @@ def main() -> None:
     with contextlib.suppress(EOFError, OSError):
         head, _ = read_frame(channel)
         suite = SuiteName(head["factory"], head["config"])
-        with starting():
+        with collecting_seldom():
             try:
                 environment = _build(suite, head["slots"])
                 spec = spec_to_bytes(environment.spec)

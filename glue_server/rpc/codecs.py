@@ -15,7 +15,6 @@ from reglue.errors import (
     SpecError,
     UsageError,
 )
-from reglue.malloc import keep_blocks_for
 from reglue.messages.agent import (
     Budget,
     Call,
@@ -28,6 +27,7 @@ from reglue.messages.agent import (
     Turn,
 )
 from reglue.messages.environment import EnvironmentCall, EnvironmentReply, Play, Ready
+from reglue.process_tuning import keep_blocks_for
 from reglue.spec import TaskSpec, TensorSpec
 from reglue.wire.agent import decode_reply, encode_call
 from reglue.wire.environment import decode_environment_reply, encode_environment_call

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points, version
 
-from reglue import collecting
+from reglue import process_tuning
 from reglue.errors import MissingExtra
 from reglue_script import hear_ctrl_c, leave_at_ctrl_c
 
@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parser(commands).parse_args(arguments[:1])
     point = commands[options.command]
     try:
-        with collecting.starting(), _told(point.name):
+        with process_tuning.collecting_seldom(), _told(point.name):
             command = point.load()
     except (ModuleNotFoundError, MissingExtra) as error:
         extra = ",".join(point.extras) or "server"
@@ -89,7 +89,7 @@ def script() -> None:
         sys.stdout.flush()
         leave_at_ctrl_c()  # what is left to do is Python's own
         atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)  # which drops handlers
-        collecting.ending()
+        process_tuning.exit_without_collecting()
 
 
 if __name__ == "__main__":

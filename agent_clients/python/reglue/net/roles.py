@@ -8,11 +8,11 @@ from reglue.agents.agent import Agent
 from reglue.agents.dispatch import hello, play
 from reglue.environments.dispatch import environment_hello, play_environment
 from reglue.environments.environment import Environment
-from reglue.malloc import keep_blocks_for
 from reglue.messages.agent import Fault, Init, Numbered
 from reglue.messages.environment import EnvironmentInit, Ready
 from reglue.net.grpc_settings import grpc
 from reglue.net.lobby import hello_proof
+from reglue.process_tuning import keep_blocks_for
 from reglue.spec import TaskSpec
 from reglue.v1 import (
     agent_pb2,
