@@ -17,7 +17,6 @@ import numpy as np
 
 from reglue.environments.world import Cell, Restorable, Seeded, Step, Suite, World
 from reglue.errors import NotAdmitted
-from reglue.examples.random_agent import draw
 from reglue.messages.agent import Phase
 from reglue.rng import Rng
 from reglue.spec import Arrays, TaskSpec
@@ -193,9 +192,7 @@ def _drawn(suite: Suite, chance: Rng, steps: int) -> _Play:
 
 
 def _action(spec: TaskSpec, generator: np.random.Generator) -> Arrays:
-    return {
-        tensor.name: np.asarray(draw(tensor, generator), tensor.dtype) for tensor in spec.actions
-    }
+    return {tensor.name: tensor.sample(generator) for tensor in spec.actions}
 
 
 def _seen(observation: Arrays) -> Frame:

@@ -1,4 +1,4 @@
-"""Reglue for agents, environments and benchmark programs: write one, connect it to a glue.
+"""Reglue for agents, environments and benchmark programs: write one and connect it to a glue.
 
 import reglue
 
@@ -12,7 +12,7 @@ class Still(reglue.Agent):
 reglue.connect(Still(), "127.0.0.1:4096", token="…")
 """
 
-from reglue.agents.agent import Agent
+from reglue.agents.agent import Agent, Policy
 from reglue.client import connect
 from reglue.environments.environment import Earned, Environment, Worlds
 from reglue.environments.world import Cell, Step, Suite, World
@@ -43,6 +43,7 @@ __all__ = [
     "MultiBinary",
     "MultiDiscrete",
     "Phase",
+    "Policy",
     "ReglueError",
     "Rng",
     "Starts",

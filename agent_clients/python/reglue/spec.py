@@ -140,6 +140,41 @@ class TensorSpec:
         """Zeros of shape `(rows, *shape)`."""
         return np.zeros((rows, *self.shape), self.numpy_dtype)
 
+    def sample(self, rng: np.random.Generator) -> Array:
+        """One value of the domain, shape `shape`; uniform where the domain is bounded.
+
+        Where a Box has no bound it is a normal deviate, where it has one an exponential
+        deviate from that. Source: Gymnasium's `Box.sample`.
+
+        >>> import numpy as np
+        >>> tensor = TensorSpec("action", "int64", (3,), Discrete(5))
+        >>> tensor.sample(np.random.default_rng(0))
+        array([4, 3, 2])
+        """
+        match self.domain:
+            case Discrete(n, start):
+                drawn = rng.integers(start, start + n, self.shape)
+            case MultiDiscrete(n):
+                drawn = rng.integers(0, np.reshape(n, self.shape))
+            case MultiBinary():
+                drawn = rng.integers(0, 2, self.shape)
+            case Box():
+                drawn = self._sample_box(rng)
+        return np.asarray(drawn, self.numpy_dtype)
+
+    def _sample_box(self, rng: np.random.Generator) -> Array:
+        low, high = self.low(), self.high()
+        is_integer = self.numpy_dtype.kind in "uib"
+        top = high + 1 if is_integer else high  # both bounds belong to a Box
+        below, above = np.isfinite(low), np.isfinite(high)
+        bounded = rng.uniform(np.where(below & above, low, 0), np.where(below & above, top, 1))
+        tail = rng.exponential(size=self.shape)
+        free = np.where(
+            below, low + tail, np.where(above, high - tail, rng.normal(size=self.shape))
+        )
+        drawn = np.where(below & above, bounded, free)
+        return np.floor(drawn) if is_integer else drawn
+
     def _bound(self, values: Sequence[float], missing: float) -> npt.NDArray[np.float64]:
         if len(values) == self.size:
             return np.array(values, np.float64).reshape(self.shape)

@@ -11,7 +11,6 @@ import numpy as np
 from env_adapters import Cell, Suite, World
 from env_adapters.gymnasium import Gymnasium
 from env_adapters.gymnasium.exact_world import ExactWorld
-from reglue.examples.random_agent import draw
 from reglue.messages.agent import Phase
 from reglue.rng import Rng
 from reglue.spec import Array, Box
@@ -63,7 +62,7 @@ def actions(suite: Suite, count: int, *, stretch: float = 1.0) -> list[Array]:
     (tensor,) = suite.spec.actions
     generator = np.random.Generator(Rng(0).bits)
     factor = stretch if isinstance(tensor.domain, Box) else 1
-    return [np.asarray(factor * draw(tensor, generator), tensor.dtype) for _ in range(count)]
+    return [np.asarray(factor * tensor.sample(generator), tensor.dtype) for _ in range(count)]
 
 
 def run(world: World, chosen: Sequence[Array]) -> list[Bits]:

@@ -1,4 +1,4 @@
-"""What an agent has seen of goals."""
+"""An agent of one function, and what an agent has seen of goals."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reglue.agents.agent import Agent
+from reglue.agents.agent import Agent, Policy
 from reglue.agents.dispatch import play
 from reglue.errors import UsageError
 from reglue.messages.agent import (
@@ -127,3 +127,46 @@ def test_a_new_task_forgets_the_goals_of_the_last_one() -> None:
     play(agent, Init(TaskSpec(observations=(STATE, GOAL), actions=(ACTION,), slots=1)))
     with pytest.raises(UsageError, match="nothing was seen"):
         agent.get_goal(0)
+
+
+# Policy.
+
+
+def policy(*tensors: TensorSpec) -> tuple[Policy, list[Any]]:
+    """A policy for three slots, and what its function was called with."""
+    seen: list[Any] = []
+
+    def act(observations: Any) -> Any:
+        seen.append(observations)
+        rows = next(iter(observations.values())) if isinstance(observations, dict) else observations
+        return rows[:, :1]
+
+    agent = Policy(act)
+    play(agent, Init(TaskSpec(observations=tensors, actions=(ACTION,), slots=3)))
+    return agent, seen
+
+
+def test_a_policy_gets_no_row_of_an_episode_that_ended() -> None:
+    agent, seen = policy(GOAL)
+    ends = Ends(slots(0), np.ones(1, np.uint8))
+    rows = {"desired_goal": np.array([[1.0, 0], [2, 0], [3, 0]])}
+    parts = (ends, going_on(1), starting(0))
+    answer: Any = play(agent, Turn(Phase.TRAIN, *parts, rewards=np.zeros(2), observations=rows))
+    assert seen[0].tolist() == [[2, 0], [3, 0]]
+    assert answer.arrays["action"].tolist() == [[2], [3]]
+
+
+def test_a_policy_is_not_called_when_every_episode_ended() -> None:
+    agent, seen = policy(GOAL)
+    ends = Ends(slots(0), np.ones(1, np.uint8))
+    parts = (ends, NO_STEPS, NO_STARTS)
+    rows = {"desired_goal": np.ones((1, 2))}
+    answer: Any = play(agent, Turn(Phase.TRAIN, *parts, rewards=np.zeros(1), observations=rows))
+    assert answer.arrays["action"].shape == (0, 1)
+    assert not seen
+
+
+def test_a_policy_gets_several_tensors_by_name() -> None:
+    agent, seen = policy(STATE, GOAL)
+    play(agent, turn([[1, 1], [2, 2]], starts=starting(0, 1)))
+    assert sorted(seen[0]) == ["desired_goal", "observation"]

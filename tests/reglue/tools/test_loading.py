@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from reglue.agents.agent import Policy
 from reglue.agents.metaworld import wrap
 from reglue.errors import CannotLoad
 from reglue.examples.random_agent import RandomAgent
@@ -246,6 +247,10 @@ def test_a_file_that_fails_leaves_no_module_behind(write: Write) -> None:
 
 def test_an_agent_is_called_by_its_class() -> None:
     assert agent_name(RandomAgent()) == "RandomAgent"
+
+
+def test_a_policy_is_called_by_its_function() -> None:
+    assert agent_name(Policy(sorted)) == "sorted"
 
 
 def test_a_wrapped_object_is_called_by_its_own_class(write: Write) -> None:

@@ -7,7 +7,7 @@ routines that people write, `agent_start`, `agent_step` and `agent_end`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -114,6 +114,41 @@ class Agent:
         if len(turn.starts):
             parts.append(self.agent_start(_rows(turn, stepped, None), turn.starts))
         return _stack(parts)
+
+
+class Policy(Agent):
+    """An agent of one function, which maps a batch of observations to a batch of actions.
+
+    Args:
+        function: takes the observations of all episodes that go on or begin, `(rows, *shape)`:
+            an array if the task has one observation tensor, else a dict of arrays by name.
+            Returns actions, `(rows, *shape)`: an array if the task has one action tensor, else
+            a dict. It gets no row for an episode that ended. The arrays are its own.
+
+    >>> import numpy as np
+    >>> import reglue
+    >>> from glue_server import Glue
+    >>> def pump(observations):  # (rows, 2): position and velocity
+    ...     return np.where(observations[:, 1] < 0, 0, 2)
+    >>> with Glue(environment="mountain-car", agent=reglue.Policy(pump)) as rl:
+    ...     spec = rl.init()
+    ...     ended = rl.episode()
+    ...     print(ended, rl.return_())
+    True -121.0
+    """
+
+    def __init__(self, function: Callable[[Any], Chosen]) -> None:
+        self.function = function
+
+    def turn(self, turn: Turn) -> Chosen:
+        """Call the function, unless every episode of this turn ended."""
+        if not len(turn.steps) + len(turn.starts):
+            return {}
+        observations = _rows(turn, len(turn.ends), None)
+        if len(observations) == 1:
+            [only] = observations.values()
+            return self.function(only)
+        return self.function(observations)
 
 
 def check_agent(agent: Agent) -> None:

@@ -1,7 +1,7 @@
-"""Acts by chance: the floor that every agent should beat.
+"""Acts at random: every agent should do better.
 
-Each episode's chance comes from its start seed alone, so that its actions are
-the same in whatever slot, order or process it is played.
+The seed of an episode's start alone decides its actions, so that they are the same in
+any slot, order and process.
 """
 
 from __future__ import annotations
@@ -11,75 +11,35 @@ import numpy.typing as npt
 
 from reglue.agents.agent import Agent
 from reglue.messages.agent import Starts, Steps
-from reglue.spec import (
-    Array,
-    Arrays,
-    Box,
-    Discrete,
-    MultiBinary,
-    MultiDiscrete,
-    TaskSpec,
-    TensorSpec,
-)
+from reglue.spec import Arrays, TaskSpec
 
 
 class RandomAgent(Agent):
-    """Draws every action from the domain of its tensor, as `draw` says."""
+    """Draws every action by `TensorSpec.sample`."""
 
-    adapts = True  # as a baseline: to nothing
+    adapts = True  # it learns nothing, but meta-learning benchmarks may judge it
 
     partial_turns = True
 
     def agent_init(self, spec: TaskSpec) -> None:
-        """No episode has begun: there is no chance to draw from yet."""
-        self._chance: dict[int, np.random.Generator] = {}
+        """Forget the generators of all episodes."""
+        self._rngs: dict[int, np.random.Generator] = {}
 
     def agent_start(self, observations: Arrays, starts: Starts) -> Arrays:
-        """Seed the chance of each episode, then act."""
+        """Seed a generator for each episode, then act."""
         for slot, seed in zip(starts.slots.tolist(), starts.seeds.tolist(), strict=True):
-            self._chance[slot] = np.random.Generator(np.random.Philox(seed))
+            self._rngs[slot] = np.random.Generator(np.random.Philox(seed))
         return self._act(starts.slots)
 
     def agent_step(
         self, rewards: npt.NDArray[np.float64], observations: Arrays, steps: Steps
     ) -> Arrays:
-        """Act, whatever came of it."""
+        """Act again."""
         return self._act(steps.slots)
 
     def _act(self, slots: npt.NDArray[np.uint32]) -> Arrays:
         rows = {tensor.name: tensor.empty(len(slots)) for tensor in self.spec.actions}
         for row, slot in enumerate(slots.tolist()):
             for tensor in self.spec.actions:
-                rows[tensor.name][row] = draw(tensor, self._chance[slot])
+                rows[tensor.name][row] = tensor.sample(self._rngs[slot])
         return rows
-
-
-def draw(tensor: TensorSpec, chance: np.random.Generator) -> Array:
-    """One value of shape `tensor.shape`: uniform where the domain is bounded.
-
-    Where a Box is not: a normal deviate, or an exponential one from the bound
-    that there is. Gymnasium's `Box.sample` does the same.
-    """
-    match tensor.domain:
-        case Discrete(n, start):
-            return chance.integers(start, start + n, tensor.shape)
-        case MultiDiscrete(n):
-            return chance.integers(0, np.reshape(n, tensor.shape))
-        case MultiBinary():
-            return chance.integers(0, 2, tensor.shape)
-        case Box():
-            return _draw_box(tensor, chance)
-
-
-def _draw_box(tensor: TensorSpec, chance: np.random.Generator) -> Array:
-    low, high = tensor.low(), tensor.high()
-    whole = np.dtype(tensor.dtype).kind in "uib"
-    top = high + 1 if whole else high  # both bounds belong to a Box
-    below, above = np.isfinite(low), np.isfinite(high)
-    bounded = chance.uniform(np.where(below & above, low, 0), np.where(below & above, top, 1))
-    tail = chance.exponential(size=tensor.shape)
-    free = np.where(
-        below, low + tail, np.where(above, high - tail, chance.normal(size=tensor.shape))
-    )
-    drawn = np.where(below & above, bounded, free)
-    return np.floor(drawn) if whole else drawn

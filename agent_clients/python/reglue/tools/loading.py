@@ -20,6 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from reglue.agents.agent import Policy
 from reglue.agents.metaworld import MetaWorldAgent
 from reglue.errors import CannotLoad
 from reglue.examples import EXAMPLES
@@ -69,7 +70,9 @@ def check_arguments(name: str, make: Callable[..., object], keywords: Mapping[st
 
 
 def agent_name(agent: object) -> str:
-    """What reports call it: its class, or that of the Meta-World object within."""
+    """The name in reports: a Policy's function, a Meta-World object's class, else the class."""
+    if isinstance(agent, Policy):
+        return getattr(agent.function, "__name__", type(agent.function).__name__)
     return type(agent.inner if isinstance(agent, MetaWorldAgent) else agent).__name__
 
 
