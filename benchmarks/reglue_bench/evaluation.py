@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
 from reglue.errors import UsageError
 from reglue_bench.plans.declared import WAIT, Declared
 from reglue_bench.plans.names import make_plan, split_name
 from reglue_bench.plans.plan import Plan
+from reglue_bench.results.episodes import in_temporary_folder
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.peers import Peers
@@ -67,7 +67,7 @@ def evaluate(
     methods), or a name as on the command line (`"expert"`, `"file.py:Class"`,
     `"wait"`), which is started as a process of its own. The environment of
     `"online:wait"` dials in, as does the agent `"wait"`: `watcher.say` is told how.
-    `out` is the run's folder; without one nothing is kept but the result. `resume`
+    `out` is the run's folder; without one its ledger is deleted with the result. `resume`
     continues the run in `out`. An object in this process is not timed out. `options` are
     the flags of `reglue bench` with underscores: `seed`, `slots`, `workers`,
     `num_episodes`, `meta_batch_size`, `tls`, …, and `environment_args` as a dict (see
@@ -88,8 +88,9 @@ def evaluate(
     watcher = watcher or NullObserver()
     there = None if isinstance(agent, str) else agent
     if out is None:
-        with tempfile.TemporaryDirectory(prefix="reglue-") as temporary:
-            return plan_and_start(Path(temporary), settings, watcher, agent=there)
+        return in_temporary_folder(
+            lambda folder: plan_and_start(folder, settings, watcher, agent=there)
+        )
     folder = Path(out)
     if not resume:
         return plan_and_start(folder, settings, watcher, agent=there)

@@ -12,6 +12,7 @@ from reglue.errors import UsageError
 from reglue_bench.evaluation import start
 from reglue_bench.plans.declared import WAIT
 from reglue_bench.plans.names import make_plan, split_name
+from reglue_bench.results.episodes import in_temporary_folder
 from reglue_bench.results.result import Result
 from reglue_bench.runs.run import WORKER_LOG, Request, pool_of
 from reglue_bench.settings import read_settings
@@ -67,8 +68,9 @@ class Evaluator:
             if out is not None:
                 result = start(Path(out), request, watcher or NullObserver())
             else:
-                with tempfile.TemporaryDirectory(dir=self._folder.name) as folder:
-                    result = start(Path(folder), request, watcher or NullObserver())
+                result = in_temporary_folder(
+                    lambda folder: start(folder, request, watcher or NullObserver())
+                )
             ended_early = result.ended_early is not None
         finally:
             if ended_early:  # in the midst of something: the next evaluation has new ones

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from reglue_bench.results.episodes import EpisodeRow, Episodes
+from reglue_bench.results.episodes import EpisodeRow
 from reglue_bench.results.result import (
     AgentIdentity,
     Coverage,
@@ -81,13 +81,13 @@ def make_result(play: Play | None = None) -> Result:
         mean_returns=float(np.mean(everything)) if everything else None,
         success_rate_per_task=rates,
         returns_per_task={t: float(np.mean(r)) if r else None for t, r in returns.items()},
-        episode_returns_per_task=returns,
         intervals95=intervals95(won),
         completed_only=_completed_only(play, episodes),
         before_adaptation=_rates(play, _success(play, before)) if before else None,
         coverage=Coverage(
             cells_planned=planned,
             cells_completed=sum(row.status == "ok" for row in episodes),
+            cells_succeeded=sum(row.success for row in episodes if row.status == "ok"),
             goals_planned=len(play.tasks) * play.goals,
             goals_total=len(play.tasks) * 50,
             episodes_planned={
@@ -100,8 +100,8 @@ def make_result(play: Play | None = None) -> Result:
         steps=StepCounts(counted=counted, executed=counted + counted // 9),
         seconds=Seconds(wall=41.5, agent=12.25, environment=25.0, glue=3.5),
         versions={"reglue": "0.1.0", "metaworld": "3.1.1", "mujoco": "3.3.0", "numpy": "2.4.6"},
-        episodes=Episodes([*before, *episodes]),
-    )
+        episodes_succeeded=sum(row.success for row in [*before, *episodes]),
+    ).with_episodes([*before, *episodes])
 
 
 def _planned(play: Play) -> int:
@@ -143,6 +143,8 @@ def _rows(play: Play, *, rate: float, phase: str, seed: int) -> list[EpisodeRow]
                     "success": success,
                     "return_": round(float(rng.normal(4, 0.5)) * min(steps, 500), 3),
                     "steps": min(steps, 500),
+                    "clipped": 0,
+                    "detail": "",
                 }
                 rows.append(EpisodeRow(**row))
     return rows

@@ -178,7 +178,7 @@ def test_a_file_of_one_s_own_is_played_as_it_says_and_its_first_frames_are_shown
     for caption in ("pong, variant 0", "maze, variant 0"):
         assert page.count(f'alt="{caption}"') == 2
     result = read_result(tmp_path / "out" / "still")
-    assert (result.benchmark, result.slots, len(result.episodes)) == ("games", 2, 2)
+    assert (result.benchmark, result.slots, len(rows(result))) == ("games", 2, 2)
 
 
 @pytest.mark.parametrize(

@@ -122,12 +122,13 @@ def test_an_interrupted_bakeoff_leaves_with_130_and_goes_on(
     before = read_result(out / "first")
     assert before.ended_early is not None
     assert before.ended_early.status == "interrupted"
+    rows_before = rows(before)
     gate.touch()
     go_on(path, *more)
     first, second = (read_result(out / name) for name in ("first", "second"))
     assert first.complete
     assert second.complete
-    assert {*rows(before)} < {*rows(first)}
+    assert {*rows_before} < {*rows(first)}
 
 
 def test_nothing_is_left_running_after_a_kill(tmp_path: Path) -> None:

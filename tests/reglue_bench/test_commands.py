@@ -14,8 +14,8 @@ import pytest
 from reglue_bench.results.result import read_result
 from reglue_bench.runs.ledger import Ledger
 from tests.reglue_bench.benching import commanded
-from tests.reglue_bench.made_results import Play, make_result
-from tests.reglue_bench.toys import AGENTS
+from tests.reglue_bench.made_results import make_result
+from tests.reglue_bench.toys import AGENTS, Seeded, corridor_plan, play
 
 REACH = ["MT1:reach-v3", "--num-episodes", "2", "--episode-horizon", "20", "--workers", "1"]
 EXPERT = ["--agent", "expert", "--agent-arg", "task=reach-v3"]
@@ -40,7 +40,11 @@ def test_bench_plays_a_plan_and_writes_a_result(tmp_path: Path) -> None:
     result = json.loads((tmp_path / "run" / "result.json").read_text())
     assert result["seed"] == 3
     assert result["agent"]["name"] == "ExpertAgent"
-    assert {(e["k"], e["try"], e["steps"]) for e in result["episodes"]} == {(0, 0, 20)}
+    played = read_result(tmp_path / "run").episodes
+    assert [(row.unit, row.k, row.attempt, row.steps) for row in played] == [
+        (0, 0, 0, 20),
+        (1, 0, 0, 20),
+    ]
 
 
 def test_bench_begins_a_folder_of_its_own_in_runs(tmp_path: Path) -> None:
@@ -289,8 +293,7 @@ def test_try_plays_a_meta_learner_through_a_wave() -> None:
 
 def test_report_draws_runs_and_names_the_page(tmp_path: Path) -> None:
     for name in ("first", "second"):
-        (tmp_path / name).mkdir()
-        make_result(Play(label=name)).write(tmp_path / name)
+        play(tmp_path / name, corridor_plan(), Seeded())
     done = reglue("report", "first", "second", "--out", "both.html", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "both.html"

@@ -44,7 +44,7 @@ def test_scoring_a_run_holds_few_bytes_an_episode(tmp_path: Path) -> None:
     def score(size: int) -> object:
         result = carry_out(tmp_path / str(size), ledgers[size], asked(plans[size]), NullObserver())
         assert result.complete
-        assert len(result.episodes) == size
+        assert sum(1 for _ in result.episodes) == size
         return result
 
     assert bytes_each(score) < ALLOWED

@@ -16,7 +16,6 @@ from reglue_bench import evaluate
 from reglue_bench.report.compare_view import comparison_view
 from reglue_bench.results.result import Result, read_result
 from reglue_bench.statistics.comparison import compare
-from reglue_bench.statistics.differences import of_returns
 from reglue_bench.terminal.summary import print_summary
 from reglue_bench.terminal.words import number
 from tests.reglue_bench.test_report import read
@@ -64,10 +63,11 @@ def test_it_has_a_mean_return_and_no_success(good: Result, tmp_path: Path) -> No
 
 
 def test_the_interval_is_students_over_episodes(poor: Result) -> None:
-    returns = list(poor.episode_returns_per_task["CartPole-v1"])
+    returns = [row.return_ for row in poor.episodes]
     half = stats.t.ppf(0.975, 7) * np.std(returns, ddof=1) / 8**0.5
     mean = np.mean(returns)
-    assert of_returns(poor).interval95 == pytest.approx((mean - half, mean + half))
+    assert poor.intervals95 is not None
+    assert poor.intervals95.mean == pytest.approx((mean - half, mean + half))
 
 
 def test_success_is_mentioned_nowhere(good: Result, tmp_path: Path) -> None:
@@ -88,13 +88,14 @@ def test_the_table_has_columns_of_returns_alone(poor: Result) -> None:
     [headings] = [line for line in out.getvalue().splitlines() if "┃" in line]
     columns = [column.strip() for column in headings.split("┃")[1:-1]]
     assert columns == ["task", "mean return", "95 % interval"]
-    low, high = of_returns(poor).interval95 or (0.0, 0.0)
+    assert poor.intervals95 is not None
+    low, high = poor.intervals95.mean or (0.0, 0.0)
     assert out.getvalue().count(f"{number(low)} – {number(high)}") == 2  # the task's and the mean
 
 
 def test_agents_are_compared_by_return_episode_by_episode(good: Result, poor: Result) -> None:
     found = compare(good, poor)
-    one, other = (list(each.episode_returns_per_task["CartPole-v1"]) for each in (good, poor))
+    one, other = ([row.return_ for row in each.episodes] for each in (good, poor))
     assert found.p_value == pytest.approx(stats.ttest_rel(one, other).pvalue)
     view = comparison_view([("poor", poor), ("good", good)], seed=0)
     assert view.verdict.startswith("good has the highest mean return: better than poor")

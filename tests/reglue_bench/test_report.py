@@ -60,7 +60,7 @@ def read(folder: Path, *results: Result, names: Sequence[str] = ()) -> Page:
 def test_one_run_is_told_by_its_score_interval_and_what_was_run(tmp_path: Path) -> None:
     result = make_result(Play(label="my_agent"))
     page = read(tmp_path, result)
-    low, high = result.success.intervals95.mean_success_rate
+    low, high = result.success.interval95
     for wanted in (
         "my_agent on MT10",
         f"{100 * result.success.rate:.1f} %",

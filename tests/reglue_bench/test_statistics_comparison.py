@@ -23,7 +23,7 @@ def with_success(won: dict[str, list[int]], *, plan: str = "5e" * 32) -> Result:
     goals = len(next(iter(won.values())))
     result = make_result(Play(tasks=list(won), goals=goals, plan=plan))
     rows = [replace(row, success=bool(won[row.task][row.variant])) for row in result.episodes]
-    return result.model_copy(update={"episodes": rows})
+    return result.with_episodes(rows)
 
 
 def test_the_difference_is_the_mean_over_tasks_of_goal_by_goal_differences() -> None:

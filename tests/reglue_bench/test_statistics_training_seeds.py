@@ -37,7 +37,7 @@ def test_seeds_that_differ_make_the_interval_wider_than_one_checkpoints() -> Non
     found = summary(0.4, 0.9, 0.7, 0.8, 0.6).mean_interval95
     assert found is not None
     low, high = found
-    one_low, one_high = runs(0.4, 0.9, 0.7)[2].success.intervals95.mean_success_rate
+    one_low, one_high = runs(0.4, 0.9, 0.7)[2].success.interval95
     assert high - low > one_high - one_low
 
 

@@ -36,7 +36,7 @@ def grouped_success(runs: Sequence[Named]) -> Plot:
             task,
             *(
                 f"{percent(run.success_rate_per_task[task])} "
-                f"({percents(run.success.intervals95.success_rate_per_task[task])})"
+                f"({percents(run.success.intervals95_per_task[task])})"
                 if task in run.success_rate_per_task
                 else "–"
                 for _, run in runs
@@ -182,7 +182,7 @@ def _tasks(runs: Sequence[Named]) -> list[str]:
 def _dots(name: str, run: Result, tasks: Sequence[str], place: int, runs: int) -> go.Scatter:
     played = [task for task in tasks if task in run.success_rate_per_task]
     rates = [run.success_rate_per_task[task] for task in played]
-    intervals = [run.success.intervals95.success_rate_per_task[task] for task in played]
+    intervals = [run.success.intervals95_per_task[task] for task in played]
     offset = (place - (runs - 1) / 2) * 0.72 / max(runs, 2)
     return go.Scatter(
         x=rates,

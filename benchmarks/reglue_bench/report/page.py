@@ -24,7 +24,7 @@ from reglue_bench.report.online_view import online_comparison, online_view
 from reglue_bench.report.run_view import run_view
 from reglue_bench.report.views import ComparisonView, Frame
 from reglue_bench.results.result import Result
-from reglue_bench.results.whole_file import write_whole
+from reglue_bench.results.whole_file import whole_file
 from reglue_bench.statistics.intervals import METHOD
 
 FOLDER = Path(__file__).parent
@@ -44,7 +44,8 @@ class Page:
         """
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(path, [self.html.encode()])
+            with whole_file(path) as file:
+                file.write(self.html.encode())
         except OSError as error:
             raise UsageError(
                 f"{path} cannot be written: {error.strerror}; the runs are kept, and "

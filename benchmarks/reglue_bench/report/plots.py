@@ -30,8 +30,10 @@ def run_plots(result: Result, *, prefix: str) -> list[Plot]:
     plots = [success_per_task(result, plot_id=f"{prefix}-tasks")]
     if result.before_adaptation is not None:
         plots.append(adaptation(result, result.before_adaptation, plot_id=f"{prefix}-adaptation"))
+    if not result.has_episodes:
+        return plots
     plots.append(goal_map(result, plot_id=f"{prefix}-goals"))
-    if any(row.success for row in result.episodes if row.phase == "evaluate"):
+    if result.coverage.cells_succeeded:
         plots.append(steps_to_success(result, plot_id=f"{prefix}-steps"))
     return plots
 
@@ -40,7 +42,7 @@ def success_per_task(result: Result, *, plot_id: str) -> Plot:
     """One dot a task with its interval."""
     tasks = list(result.success_rate_per_task)
     rates = [result.success_rate_per_task[task] for task in tasks]
-    intervals = [result.success.intervals95.success_rate_per_task[task] for task in tasks]
+    intervals = [result.success.intervals95_per_task[task] for task in tasks]
     goals = {task: count(number) for task, number in goals_per_task(result).items()}
     dots = go.Scatter(
         x=rates,

@@ -22,7 +22,6 @@ from reglue_bench.report.words import (
     values,
 )
 from reglue_bench.results.result import Result
-from reglue_bench.statistics.differences import of_returns
 from reglue_bench.terminal.summary import ended, success_never_told
 from reglue_bench.terminal.words import isolation_words
 
@@ -61,8 +60,8 @@ def run_view(name: str, result: Result, *, run_id: str) -> Run:
 def score_and_interval(result: Result) -> tuple[str, str]:
     """What it is judged by, in words; the interval may be empty."""
     if not result.is_by_return:
-        return percent(result.success.rate), percents(result.success.intervals95.mean_success_rate)
-    interval = of_returns(result).interval95
+        return percent(result.success.rate), percents(result.success.interval95)
+    interval = result.intervals95.mean if result.intervals95 else None
     score = "no score" if result.mean_returns is None else value(result.mean_returns)
     return score, values(interval) if interval else ""
 
@@ -71,8 +70,8 @@ def success_track(result: Result, *, ends: Sequence[str] = ()) -> Track | None:
     """Its success on a line; None where it is judged by returns."""
     if result.is_by_return:
         return None
-    rate, intervals, _ = result.success
-    return rate_track(rate, intervals.mean_success_rate, ends=ends)
+    success = result.success
+    return rate_track(success.rate, success.interval95, ends=ends)
 
 
 def what_it_took(result: Result) -> dict[str, Any]:
@@ -192,8 +191,7 @@ def _facts(result: Result) -> list[tuple[str, str]]:
 
 def _statuses(result: Result) -> list[Share]:
     """Evaluation episodes by outcome, those that were completed by success."""
-    played = [row for row in result.episodes if row.phase == "evaluate"]
-    won = sum(row.success for row in played if row.status == "ok")
+    won = result.coverage.cells_succeeded
     counts = {"success": won, "failure": result.status_counts.get("ok", 0) - won}
     if result.is_by_return:
         counts = {"played": result.status_counts.get("ok", 0)}

@@ -11,7 +11,6 @@ import numpy as np
 
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import Online, procedure_of
-from reglue_bench.results.episodes import Episodes
 from reglue_bench.results.metrics import (
     FloatArray,
     binned,
@@ -66,14 +65,12 @@ def score_online(
         mean_returns=None,
         success_rate_per_task={},
         returns_per_task={},
-        episode_returns_per_task={},
         intervals95=None,
         completed_only=None,
         before_adaptation=None,
         online=online,
         coverage=_coverage(procedure, online),
         status_counts=dict(sorted(Counter(run.status for run in runs).items())),
-        episodes=Episodes(),
     )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from reglue_bench.plans.plan import Plan
+from reglue_bench.results.episodes import Episodes
 from reglue_bench.results.learning import score_online
 from reglue_bench.results.result import AgentIdentity, Ending, Isolation, Result, read_result
 from reglue_bench.results.score import score
@@ -45,6 +46,7 @@ def score_of(ledger: LedgerReader) -> Result:
         result = score_online(plan, ledger.rows(), ledger.rewards, fresh=fresh, **known)
     else:
         result = score(plan, ledger.rows(), **known)
+    result = result.with_episodes(Episodes(ledger.folder))
     if not about.get(ENDED_EARLY):
         return result
     ending = Ending.model_validate_json(about[ENDED_EARLY])

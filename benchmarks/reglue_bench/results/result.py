@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, Self
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    PlainSerializer,
-    SerializationInfo,
-    TypeAdapter,
-    ValidationError,
-    ValidatorFunctionWrapHandler,
-    WrapValidator,
-)
-from pydantic_core import to_json
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from reglue.errors import StorageFailed, UsageError
 from reglue_bench.results.episodes import EpisodeRow, Episodes
-from reglue_bench.results.whole_file import write_whole
+from reglue_bench.results.whole_file import whole_file
+from reglue_bench.runs.ledger import FILE as LEDGER
 
 Interval = tuple[float, float]
 
@@ -32,22 +21,6 @@ Isolation = Literal["in process", "none", "remote", "user", "bubblewrap", "conta
 `in process`: an object in the driver's own process. `none`: a program with the driver's
 rights. `remote`: it dialled in by itself, so its host knows. Else a sandbox.
 """
-
-_AT_ONCE = 100  # episodes that are made into text
-
-
-def _packed(given: Any, read: ValidatorFunctionWrapHandler) -> array[float]:
-    return given if isinstance(given, array) and given.typecode == "d" else array("d", read(given))
-
-
-def _unpacked(numbers: array[float], info: SerializationInfo) -> Any:
-    return (each for each in numbers) if info.mode_is_json() else numbers.tolist()
-
-
-Numbers: TypeAlias = Annotated[
-    Sequence[float], WrapValidator(_packed), PlainSerializer(_unpacked, return_type=Any)
-]
-"""Kept as an array of float64: there may be one for each episode of a run."""
 
 
 class _Record(BaseModel):
@@ -65,11 +38,11 @@ class AgentIdentity(_Record):
 
 
 class Intervals(_Record):
-    """95 % confidence intervals of success rates, 0 to 1."""
+    """95 % confidence intervals of what a run is judged by; None: there is too little to tell."""
 
     method: str
-    mean_success_rate: Interval
-    success_rate_per_task: dict[str, Interval]
+    mean: Interval | None  # of the mean over tasks
+    per_task: dict[str, Interval | None]
 
 
 class Rates(_Record):
@@ -92,6 +65,7 @@ class Coverage(_Record):
 
     cells_planned: int  # evaluation episodes; runs of an online benchmark
     cells_completed: int
+    cells_succeeded: int = 0  # of the completed
     goals_planned: int  # distinct (task, variant)
     goals_total: int  # what the benchmark has
     episodes_planned: dict[str, dict[int, int]] = {}  # of each task's variants; empty online
@@ -185,7 +159,8 @@ class Success(NamedTuple):
     """What a benchmark that judges a frozen agent comes to; rates are 0 to 1."""
 
     rate: float  # mean over tasks, of planned episodes
-    intervals95: Intervals
+    interval95: Interval
+    intervals95_per_task: Mapping[str, Interval]
     completed_only: Rates
 
 
@@ -193,7 +168,7 @@ class Result(_Record):
     """A run's score. Denominators are planned cells: a missing one is a failure.
 
     An online benchmark is scored in `online`: the figures of success and of returns of
-    judged episodes are None or empty, and its episodes are in the ledger alone.
+    judged episodes are None or empty. Rows are in the run's ledger: see `episodes`.
     """
 
     benchmark: str
@@ -213,8 +188,7 @@ class Result(_Record):
     returns_per_task: dict[str, float | None]
     """Over planned episodes: one that was not played to its end is worth the plan's worst
     performance; None where there is such an episode and no worst one is known."""
-    episode_returns_per_task: dict[str, Numbers]  # of the episodes that were played to their end
-    intervals95: Intervals | None
+    intervals95: Intervals | None  # of success, or of returns if judged by them; None online
     completed_only: Rates | None
     before_adaptation: Rates | None
     online: OnlineScore | None = None
@@ -222,11 +196,37 @@ class Result(_Record):
     coverage: Coverage
     status_counts: dict[str, int]  # of evaluation cells (online: runs), `missing` among them
     faults: list[FaultCount] = []  # of all phases, the commonest first
+    episodes_succeeded: int = 0  # of all phases
+    episodes_retried: int = 0  # of all phases: their row is of a second or later try
     clipped_steps: int
     steps: StepCounts
     seconds: Seconds
     versions: dict[str, str]
-    episodes: Episodes
+    _episodes: Iterable[EpisodeRow] | None = PrivateAttr(None)
+
+    @property
+    def episodes(self) -> Iterable[EpisodeRow]:
+        """A row for each episode, in the order of units and cells; iterate as often as you like.
+
+        Raises UsageError if there is no ledger to read them from.
+        """
+        if self._episodes is None:
+            raise UsageError(
+                f"{self.agent.label} on {self.benchmark}: this needs the run's episodes, which are "
+                "in its ledger.sqlite; got result.json alone, which holds the score"
+            )
+        return self._episodes
+
+    @property
+    def has_episodes(self) -> bool:
+        """Whether there is a ledger to read them from."""
+        return self._episodes is not None
+
+    def with_episodes(self, episodes: Iterable[EpisodeRow]) -> Self:
+        """The same result, with these rows."""
+        found = self.model_copy()
+        found._episodes = episodes
+        return found
 
     @property
     def is_by_return(self) -> bool:
@@ -236,15 +236,19 @@ class Result(_Record):
     @property
     def success(self) -> Success:
         """The figures of success, which are all there. Raises UsageError where there are none."""
-        if self.mean_success_rate is None or self.intervals95 is None or not self.completed_only:
+        rate, intervals, completed = self.mean_success_rate, self.intervals95, self.completed_only
+        if rate is None or intervals is None or intervals.mean is None or completed is None:
             raise UsageError(f"{self.benchmark} is scored by returns, not by success")
-        return Success(self.mean_success_rate, self.intervals95, self.completed_only)
+        per_task = {task: each for task, each in intervals.per_task.items() if each is not None}
+        return Success(rate, intervals.mean, per_task, completed)
 
     def write(self, folder: Path) -> Path:
         """Write `result.json` into a run's folder, whole or not at all. Raises StorageFailed."""
         path = folder / "result.json"
+        text = self.model_dump_json(by_alias=True, indent=1) + "\n"
         try:
-            write_whole(path, self._json(), mode=0o600)
+            with whole_file(path, mode=0o600) as file:
+                file.write(text.encode())
         except OSError as error:
             raise StorageFailed(
                 f"{path} cannot be written: {error.strerror}; what was committed is kept: "
@@ -252,24 +256,17 @@ class Result(_Record):
             ) from error
         return path
 
-    def _json(self) -> Iterator[bytes | memoryview]:
-        """As `model_dump_json`, but the episodes, which come last, some at a time."""
-        head = to_json(self, indent=1, exclude={"episodes"}, inf_nan_mode="null")
-        yield memoryview(head)[: -len("\n}")]
-        yield b',\n "episodes": ['
-        rows = TypeAdapter(list[EpisodeRow])
-        for first in range(0, len(self.episodes), _AT_ONCE):
-            some = self.episodes[first : first + _AT_ONCE]
-            text = rows.dump_json(some, by_alias=True, indent=1)
-            yield b"," * (first > 0) + text[1:-2].replace(b"\n", b"\n ")
-        yield b"\n ]\n}\n" if self.episodes else b"]\n}\n"
-
 
 def read_result(folder: Path) -> Result:
-    """The result of a run's folder. Raises UsageError where there is none or it is broken."""
+    """The score in a run's folder, or in a result.json, with the rows of the ledger beside it.
+
+    Raises UsageError where there is none or it is broken.
+    """
     path = folder / "result.json" if folder.is_dir() else folder
     try:
-        return Result.model_validate_json(path.read_bytes())
+        result = Result.model_validate_json(path.read_bytes())
+        has_ledger = (path.parent / LEDGER).is_file()
+        return result.with_episodes(Episodes(path.parent)) if has_ledger else result
     except OSError as error:
         if not folder.exists():
             raise UsageError(f"there is no folder {folder}") from error

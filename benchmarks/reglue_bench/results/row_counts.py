@@ -15,6 +15,8 @@ class RowCounts:
     def __init__(self) -> None:
         self.steps = 0
         self.clipped_steps = 0
+        self.succeeded = 0  # episodes
+        self.retried = 0  # episodes of a second or later try
         self._faults: Counter[tuple[str, str]] = Counter()
 
     def over(self, rows: Iterable[Row]) -> Iterator[Row]:
@@ -22,6 +24,8 @@ class RowCounts:
         for row in rows:
             self.steps += row.steps
             self.clipped_steps += row.clipped
+            self.succeeded += row.success
+            self.retried += row.attempt > 0
             if row.status != "ok":
                 self._faults[row.status, _brief(row.detail)] += 1
             yield row

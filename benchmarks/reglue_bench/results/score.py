@@ -10,15 +10,15 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from reglue_bench.plans.plan import Plan, PlanCell
 from reglue_bench.procedures import Procedure, procedure_of
-from reglue_bench.results.episodes import EpisodePhase, EpisodeRow, Episodes, EpisodeStatus
 from reglue_bench.results.goal_counts import GoalCounts
 from reglue_bench.results.result import (
     AgentIdentity,
     Coverage,
+    Intervals,
     Result,
     Seconds,
     StepCounts,
@@ -27,6 +27,7 @@ from reglue_bench.results.result import (
 from reglue_bench.results.row_counts import RowCounts
 from reglue_bench.results.upstream import Judged, upstream_score
 from reglue_bench.runs.ledger import Row, Totals
+from reglue_bench.statistics.differences import averaged_by_goal, return_intervals95
 from reglue_bench.statistics.intervals import intervals95
 
 
@@ -56,20 +57,19 @@ def score(
         success_rate_per_task={} if by_return else rates.success_rate_per_task,
         mean_returns=_mean(known) if len(known) == len(means) else None,
         returns_per_task=means,
-        episode_returns_per_task=folded.returns,
-        intervals95=None if by_return else intervals95(judged.success),
+        intervals95=folded.return_intervals95 if by_return else intervals95(judged.success),
         completed_only=None if by_return else folded.played.rates,
         before_adaptation=folded.before.rates if len(folded.before) and not by_return else None,
         upstream=folded.upstream(),
         coverage=Coverage(
             cells_planned=len(judged),
             cells_completed=len(folded.played),
+            cells_succeeded=folded.succeeded,
             goals_planned=sum(len(variants) for variants in judged.cells.values()),
             goals_total=procedure.goals,
             episodes_planned=judged.cells,
         ),
         status_counts=dict(sorted(folded.statuses.items())),
-        episodes=folded.episodes,
     )
 
 
@@ -98,6 +98,8 @@ def what_was_run(
         "agent": agent,
         "baseline": list(plan.baseline),
         "faults": counts.faults,
+        "episodes_succeeded": counts.succeeded,
+        "episodes_retried": counts.retried,
         "clipped_steps": counts.clipped_steps,
         "steps": StepCounts(counted=counts.steps, executed=totals.executed),
         "seconds": Seconds(
@@ -132,11 +134,11 @@ class _Folded:
         self.judged = GoalCounts()
         self.played = GoalCounts()  # judged cells that nobody spoiled
         self.before = GoalCounts()
-        self.returns: dict[str, array[float]] = {}  # of the played, by task
+        self.returns: dict[str, dict[int, array[float]]] = {}  # of the played, by task, variant
         self.lost: Counter[str] = Counter()  # judged cells without a return, by task
         self.statuses: Counter[str] = Counter()  # of the judged
         self.is_complete = True
-        self.episodes = Episodes()
+        self.succeeded = 0  # of the played
         self._plan = plan
         self._by_evaluation: dict[int, list[Judged]] = {}  # by evaluation, for upstream's estimator
 
@@ -144,8 +146,6 @@ class _Folded:
         """The next cell."""
         if row is None:
             self.is_complete = False
-        else:
-            self.episodes.add(_episode(cell, row))
         success = row is not None and row.success
         if cell.phase == "evaluate":
             self._judge(unit, cell, row, success=success)
@@ -157,13 +157,21 @@ class _Folded:
 
         None where that is not known: nobody gains by leaving episodes that go badly.
         """
-        returns, lost = self.returns[task], self.lost[task]
+        returns = [each for of_goal in self.returns[task].values() for each in of_goal]
+        lost = self.lost[task]
         worst = self._plan.parameters.get("worst_performance")
         if not lost:
             return _mean(returns)
         if worst is None:
             return None
         return _mean([*returns, *[min([float(worst), *returns])] * lost])
+
+    @property
+    def return_intervals95(self) -> Intervals | None:
+        """None where an episode was not played to its end: what it is worth was not drawn."""
+        if self.statuses.keys() != {"ok"}:
+            return None
+        return return_intervals95(averaged_by_goal(self.returns))
 
     def upstream(self) -> UpstreamScore | None:
         """The score of a plan of upstream's draws."""
@@ -174,12 +182,13 @@ class _Folded:
         return upstream_score(list(self._by_evaluation.values()), int(self._plan.parameters[quota]))
 
     def _judge(self, unit: int, cell: PlanCell, row: Row | None, *, success: bool) -> None:
-        returns = self.returns.setdefault(cell.task, array("d"))
+        returns = self.returns.setdefault(cell.task, {})
         self.judged.add(cell, success=success)
         self.statuses[row.status if row else "missing"] += 1
         if row is not None and row.status == "ok":
             self.played.add(cell, success=success)
-            returns.append(row.return_)
+            self.succeeded += success
+            returns.setdefault(cell.variant, array("d")).append(row.return_)
         else:
             self.lost[cell.task] += 1
         if self._plan.estimator == "metaworld":
@@ -192,22 +201,6 @@ class _Folded:
         else:
             evaluation, env = unit, cell.k % self._plan.slots
         self._by_evaluation.setdefault(evaluation, []).append(Judged(env, cell, row))
-
-
-def _episode(cell: PlanCell, row: Row) -> EpisodeRow:
-    return EpisodeRow(
-        unit=row.unit,
-        k=row.k,
-        attempt=row.attempt,
-        task=cell.task,
-        variant=cell.variant,
-        repeat=cell.repeat,
-        phase=cast(EpisodePhase, cell.phase),
-        status=cast(EpisodeStatus, row.status),
-        success=row.success,
-        return_=row.return_,
-        steps=row.steps,
-    )
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 
-def write_whole(path: Path, parts: Iterable[bytes | memoryview], *, mode: int = 0o666) -> None:
-    """Write a file in place of what was there. Raises OSError, and leaves nothing behind then.
+@contextmanager
+def whole_file(path: Path, *, mode: int = 0o666) -> Iterator[BinaryIO]:
+    """A file to write to, which takes the place of `path` at the end, unless something is raised.
 
-    `mode` are its permissions, less the process's umask.
+    `mode` are its permissions, less the process's umask. Raises OSError.
     """
     draft = path.with_name(path.name + ".tmp")
     try:
         with open(draft, "wb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
-            file.writelines(parts)
+            yield file
         draft.replace(path)
-    except OSError:
+    except BaseException:
         with suppress(OSError):
             draft.unlink()
         raise

@@ -76,5 +76,10 @@ def _by_return(run: Result, reference: Result) -> Comparison:
 
 
 def compare_all(results: Sequence[Result]) -> dict[tuple[int, int], Comparison]:
-    """Every later run minus every earlier one, see `over_pairs`."""
+    """Every later run minus every earlier one, see `over_pairs`.
+
+    Raises UsageError for a result without its ledger.
+    """
+    for result in results:
+        iter(result.episodes)
     return over_pairs(results, compare)

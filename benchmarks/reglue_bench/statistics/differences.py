@@ -5,13 +5,13 @@ an interval of 95 % leaves 0 out if and only if p < 0.05.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
 
-from reglue_bench.results.result import Interval, Result
+from reglue_bench.results.result import Interval, Intervals, Result
 from reglue_bench.statistics.intervals import LEAST_IN_STRATUM, Z95, weight_of_all
 from reglue_bench.statistics.success import FloatArray
 
@@ -57,28 +57,33 @@ def of_mean(mean: float, *, error: float, degrees: float) -> Inference:
     return Inference((mean - half, mean + half), p_value)
 
 
-def of_returns(result: Result, task: str | None = None) -> Inference:
-    """Of the mean return over tasks, or of one task; episodes of one goal are one value.
-
-    Nothing where an episode was not played to its end: what it is worth was not drawn.
-    """
-    if any(status != "ok" for status in result.status_counts):
-        return Inference()
-    values = returns_by_goal(result)
-    return student(values if task is None else {task: values[task]})
+def return_intervals95(returns: Mapping[str, FloatArray]) -> Intervals:
+    """Of mean returns over tasks, and of each task, from `averaged_by_goal`."""
+    per_task = {task: student({task: values}).interval95 for task, values in returns.items()}
+    return Intervals(method="Student", mean=student(returns).interval95, per_task=per_task)
 
 
 def returns_by_goal(result: Result) -> dict[str, FloatArray]:
-    """Each task's mean return by goal, shape (goals,); of a task with one goal by episode."""
+    """The returns of a run's evaluation episodes, see `averaged_by_goal`."""
     goals: dict[str, dict[int, list[float]]] = {}
     for row in result.episodes:
         if row.phase == "evaluate":
             goals.setdefault(row.task, {}).setdefault(row.variant, []).append(row.return_)
+    return averaged_by_goal(goals)
+
+
+def averaged_by_goal(
+    returns: Mapping[str, Mapping[int, Sequence[float]]],
+) -> dict[str, FloatArray]:
+    """Each task's mean return by goal, shape (goals,); of a task with one goal by episode.
+
+    `returns` are those of the episodes, by task and variant.
+    """
     return {
         task: np.array(
             [np.mean(each) for each in of.values()] if len(of) > 1 else next(iter(of.values()))
         )
-        for task, of in goals.items()
+        for task, of in returns.items()
     }
 
 

@@ -38,11 +38,11 @@ def intervals95(planned_success: Mapping[str, Sequence[float]]) -> Intervals:
     }
     return Intervals(
         method=METHOD,
-        mean_success_rate=over_tasks(
+        mean=over_tasks(
             [float(np.sum(each)) for each in planned_success.values()],
             [len(each) for each in planned_success.values()],
         ),
-        success_rate_per_task=per_task,
+        per_task=dict(per_task),
     )
 
 

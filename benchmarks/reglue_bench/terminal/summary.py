@@ -7,7 +7,6 @@ from rich.table import Table
 from rich.text import Text
 
 from reglue_bench.results.result import Ending, Interval, Result
-from reglue_bench.statistics.differences import of_returns
 from reglue_bench.terminal.learning_summary import learning_notes, learning_table
 from reglue_bench.terminal.words import isolation_words, number
 
@@ -30,17 +29,17 @@ def _table(result: Result) -> Table:
         return table
     for column in ("success", "95 % interval", "mean return"):
         table.add_column(column, justify="right")
-    success, intervals, _ = result.success
+    success = result.success
     for task, rate in result.success_rate_per_task.items():
         returns = result.returns_per_task[task]
         mean = "–" if returns is None else f"{returns:.1f}"
-        table.add_row(task, f"{rate:.3f}", _interval(intervals.success_rate_per_task[task]), mean)
+        table.add_row(task, f"{rate:.3f}", _interval(success.intervals95_per_task[task]), mean)
     table.add_section()
     total = result.mean_returns
     table.add_row(
         "mean over tasks",
-        f"{success:.3f}",
-        _interval(intervals.mean_success_rate),
+        f"{success.rate:.3f}",
+        _interval(success.interval95),
         "–" if total is None else f"{total:.1f}",
         style="bold",
     )
@@ -50,12 +49,18 @@ def _table(result: Result) -> Table:
 def _add_returns(table: Table, result: Result) -> None:
     for column in ("mean return", "95 % interval"):
         table.add_column(column, justify="right")
+    intervals = result.intervals95.per_task if result.intervals95 else {}
     for task, mean in result.returns_per_task.items():
         words = "–" if mean is None else number(mean)
-        table.add_row(task, words, _values(of_returns(result, task).interval95))
+        table.add_row(task, words, _values(intervals.get(task)))
     table.add_section()
     total = "withheld" if result.mean_returns is None else number(result.mean_returns)
-    table.add_row("mean over tasks", total, _values(of_returns(result).interval95), style="bold")
+    table.add_row(
+        "mean over tasks",
+        total,
+        _values(result.intervals95.mean if result.intervals95 else None),
+        style="bold",
+    )
 
 
 def notes(result: Result) -> list[str]:
@@ -86,8 +91,8 @@ def notes(result: Result) -> list[str]:
     else:
         lines += _missing(result)
     lines += [f"{fault.count} × {fault.status}: {fault.detail}" for fault in result.faults[:5]]
-    if retried := sum(episode.attempt > 0 for episode in result.episodes):
-        lines.append(f"{retried} episodes are of a second or later try")
+    if result.episodes_retried and result.online is None:
+        lines.append(f"{result.episodes_retried} episodes are of a second or later try")
     if result.ended_early is not None:
         lines.append(f"ended early, {ended(result.ended_early)}")
     return lines
@@ -98,7 +103,7 @@ def success_never_told(result: Result) -> list[str]:
     is_metaworlds = "goal_visible" in result.parameters  # its environments do tell
     if result.online is not None or result.is_by_return or is_metaworlds:
         return []
-    if not result.coverage.cells_completed or any(row.success for row in result.episodes):
+    if not result.coverage.cells_completed or result.episodes_succeeded:
         return []
     return [
         "no episode told of success; if this environment never does, say tells_success = False, "

@@ -1,80 +1,134 @@
-"""Episodes of a result: packed in memory, and rows again when they are asked for."""
+"""A run's episodes are read from its ledger; its score is in result.json."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import gc
+import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from reglue.errors import UsageError
-from reglue_bench.results.episodes import EpisodeRow, Episodes
-from reglue_bench.results.result import read_result
+from reglue_bench import Evaluator, evaluate
+from reglue_bench.report import draw_report
+from reglue_bench.results.episodes import Episodes, in_temporary_folder
+from reglue_bench.results.read_run import read_run
+from reglue_bench.results.result import Result, read_result
+from reglue_bench.runs.ledger import Ledger
 from tests.reglue_bench.made_results import Play, make_result
+from tests.reglue_bench.toys import Seeded, corridor_plan, online_plan, play, rows
 
-ROW = EpisodeRow(
-    unit=0,
-    k=0,
-    attempt=0,
-    task="a",
-    variant=0,
-    repeat=0,
-    phase="evaluate",
-    status="ok",
-    success=True,
-    return_=0.1 + 0.2,
-    steps=5,
-)
-ROWS = [
-    ROW,
-    replace(ROW, unit=255, task="b", status="agent_error", success=False, return_=float("-inf")),
-    replace(ROW, unit=256, phase="adapt", steps=70_000),
-    replace(ROW, unit=2**40, variant=2**32, attempt=3, return_=-0.0),
-]
+WORLD = "tests.worlds:Corridor"
+CONFIG = {"solved": {"a": [1, 3, 0]}}
 
 
-def test_rows_come_back_as_they_were_however_large_their_numbers() -> None:
-    assert list(Episodes(ROWS)) == ROWS
-    assert [type(row.success) for row in Episodes(ROWS)] == [bool] * 4
+@pytest.mark.parametrize("procedure", ["multi-task", "meta-learning"])
+def test_rows_are_in_the_order_of_units_and_cells(tmp_path: Path, procedure: str) -> None:
+    result = play(tmp_path, corridor_plan(procedure), Seeded())
+    found = [(row.unit, row.k) for row in result.episodes]
+    assert found == sorted(set(found))
+    assert len(found) > 0
 
 
-def test_a_row_is_found_by_its_place_from_either_end() -> None:
-    episodes = Episodes(ROWS)
-    assert len(episodes) == 4
-    assert episodes[1] == ROWS[1]
-    assert episodes[-1] == ROWS[-1]
-    assert episodes[1:3] == ROWS[1:3]
-    with pytest.raises(IndexError):
-        episodes[4]
+def test_rows_say_what_was_played_and_what_came_of_it(tmp_path: Path) -> None:
+    first, *_ = play(tmp_path, corridor_plan(), Seeded()).episodes
+    assert (first.task, first.variant, first.repeat, first.phase) == ("a", 0, 0, "evaluate")
+    assert (first.status, first.attempt, first.clipped, first.detail) == ("ok", 0, 0, "")
 
 
-def test_episodes_are_equal_where_all_of_their_rows_are() -> None:
-    assert Episodes(ROWS) == Episodes(iter(ROWS))
-    assert Episodes(ROWS) != Episodes([*ROWS[:3], replace(ROWS[3], steps=6)])
-    assert Episodes(ROWS) != Episodes(ROWS[:3])
+def test_episodes_of_a_run_that_learns_are_there_too(tmp_path: Path) -> None:
+    by_episodes = play(tmp_path / "a", online_plan(runs=2, episodes=3), Seeded())
+    assert [(row.unit, row.k, row.repeat) for row in by_episodes.episodes] == [
+        (unit, k, k) for unit in range(2) for k in range(3)
+    ]
+    by_steps = play(tmp_path / "b", online_plan(runs=1, steps=12), Seeded())
+    assert {row.phase for row in by_steps.episodes} == {"train"}
+    assert sum(row.steps for row in by_steps.episodes) == 12
 
 
-@pytest.mark.parametrize("goals", [0, 1, 10, 25])
-def test_a_result_is_written_in_pieces_as_in_one(tmp_path: Path, goals: int) -> None:
-    """Of no episodes, of fewer than are written at a time, of as many and of more."""
-    result = make_result(Play(goals=25, missing=10 * (25 - goals), faulty=0.1))
-    text = result.write(tmp_path).read_text(encoding="utf-8")
-    assert text == result.model_dump_json(by_alias=True, indent=1) + "\n"
-    assert text.count('"unit"') == 10 * goals
-    assert read_result(tmp_path) == result
+def test_result_json_holds_no_row(tmp_path: Path) -> None:
+    result = play(tmp_path, corridor_plan(num_episodes=50), Seeded())
+    few = play(tmp_path / "few", corridor_plan(num_episodes=3), Seeded())
+    assert "episodes" not in json.loads((tmp_path / "result.json").read_text())
+    sizes = [len(each.model_dump_json()) for each in (few, result)]
+    assert sizes[1] < sizes[0] + 100  # of longer numbers
 
 
-@pytest.mark.parametrize(
-    ("was", "is_now", "named"),
-    [
-        ('"unit": 0,', '"unit": -1,', "episodes.0.unit"),
-        ('"unit": 0,', '"unit": 1e30,', "episodes.0.unit"),
-        ('"phase": "evaluate"', '"phase": "rest"', "episodes.0.phase"),
-        ('"try": 0,', '"try": 0, "more": 1,', "episodes.0.more"),
-    ],
-)
-def test_a_broken_row_is_named(tmp_path: Path, was: str, is_now: str, named: str) -> None:
-    path = make_result(Play(goals=1)).write(tmp_path)
-    path.write_text(path.read_text(encoding="utf-8").replace(was, is_now, 1), encoding="utf-8")
-    with pytest.raises(UsageError, match=named):
-        read_result(tmp_path)
+def test_a_result_has_its_rows_back_where_its_ledger_is_beside_it(tmp_path: Path) -> None:
+    result = play(tmp_path, corridor_plan(), Seeded())
+    assert read_result(tmp_path) == read_run(tmp_path) == result
+    assert rows(read_result(tmp_path / "result.json")) == rows(result)
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Path:
+    """A result.json without its ledger."""
+    return make_result(Play(tasks=["t"], goals=3)).write(tmp_path)
+
+
+def test_a_result_without_its_ledger_shows_its_score(alone: Path) -> None:
+    page = draw_report([("", read_result(alone))]).html
+    assert "run-0-tasks" in page
+    assert "run-0-goals" not in page
+
+
+def test_what_needs_the_rows_says_that_the_ledger_is_missing(alone: Path) -> None:
+    result = read_result(alone)
+    with pytest.raises(UsageError, match=r"needs the run's episodes, .* in its ledger.sqlite"):
+        rows(result)
+    with pytest.raises(UsageError, match=r"expert on MT10: this needs the run's episodes"):
+        draw_report([("one", result), ("other", make_result())])
+
+
+def test_rows_outlast_the_evaluator_and_go_with_the_result() -> None:
+    plan = f"multi-task:{WORLD}"
+    with Evaluator(plan, workers=0, num_episodes=1, slots=1, environment_args=CONFIG) as evaluator:
+        result = evaluator(Seeded())
+    assert len(rows(result)) == 1
+    folder = folder_of(result)
+    assert folder.is_dir()
+    copy = result.model_copy()
+    del result
+    gc.collect()
+    assert len(rows(copy)) == 1
+    del copy
+    gc.collect()
+    assert not folder.exists()
+
+
+def test_a_run_without_a_folder_that_fails_leaves_nothing() -> None:
+    folders: list[Path] = []
+
+    def fails(folder: Path) -> Result:
+        folders.append(folder)
+        raise UsageError("no such agent")
+
+    with pytest.raises(UsageError, match="no such agent"):
+        in_temporary_folder(fails)
+    assert not folders[0].exists()
+
+
+def test_rows_are_read_while_the_run_goes_on(tmp_path: Path) -> None:
+    result = play(tmp_path, corridor_plan(), Seeded())
+    with Ledger(tmp_path):
+        assert rows(result) == rows(read_run(tmp_path))
+
+
+def test_rows_are_read_one_after_another(tmp_path: Path) -> None:
+    episodes = play(tmp_path, corridor_plan(), Seeded()).episodes
+    assert isinstance(iter(episodes), Iterator)
+    assert next(iter(episodes)) == next(iter(episodes))
+
+
+def folder_of(result: Result) -> Path:
+    assert isinstance(result.episodes, Episodes)
+    return result.episodes.folder
+
+
+def test_evaluate_keeps_rows_where_it_is_told_to(tmp_path: Path) -> None:
+    plan, out = f"multi-task:{WORLD}", tmp_path / "run"
+    result = evaluate(
+        plan, agent=Seeded(), out=out, workers=0, num_episodes=1, slots=1, environment_args=CONFIG
+    )
+    assert folder_of(result) == tmp_path / "run"

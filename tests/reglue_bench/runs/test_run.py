@@ -84,7 +84,7 @@ def test_an_interrupted_run_resumes_to_the_same_rows(tmp_path: Path, procedure: 
     plan = corridor_plan(procedure, slots=1)
     whole = play(tmp_path / "whole", plan, Seeded())
     request = Request(Settings(benchmark="corridor", workers=0), plan, agent=Seeded())
-    broken = start(tmp_path / "broken", request, Interrupts(len(whole.episodes) // 2))
+    broken = start(tmp_path / "broken", request, Interrupts(len(rows(whole)) // 2))
     assert broken.ended_early is not None
     assert broken.ended_early.status == "interrupted"
     assert not broken.complete
@@ -185,7 +185,8 @@ def test_faults_are_final_unless_they_are_to_be_retried(tmp_path: Path) -> None:
     settings = Settings(benchmark="corridor", agent_cmd=command, workers=0)
     broken = start(tmp_path / "run", Request(settings, plan), NullObserver())
     fault.unlink()
-    assert rows(resume(tmp_path / "run", NullObserver())) == rows(broken)
+    before = rows(broken)
+    assert rows(resume(tmp_path / "run", NullObserver())) == before
     mended = resume(tmp_path / "run", NullObserver(), retry_faults=True)
     assert rows(mended) == rows(play(tmp_path / "whole", plan, Seeded()))
     tries = {e.attempt for e in mended.episodes if e.steps > 1}
@@ -262,10 +263,10 @@ def test_a_stranger_that_dials_in_does_not_finish_a_run(tmp_path: Path) -> None:
 
     plan = corridor_plan(slots=1)
     request = Request(Settings(benchmark="corridor", workers=0), plan, agent=Seeded())
-    broken = start(tmp_path, request, Interrupts(2))
+    before = rows(start(tmp_path, request, Interrupts(2)))
     with pytest.raises(PlanDiffers, match="this run is Seeded's; Stranger needs one"):
         continued(tmp_path, replace(request, agent=Stranger()))
-    assert rows(continued(tmp_path, replace(request, agent=Seeded())))[:1] == rows(broken)
+    assert rows(continued(tmp_path, replace(request, agent=Seeded())))[:1] == before
 
 
 def test_a_run_that_cannot_be_played_as_asked_leaves_no_folder(tmp_path: Path) -> None:

@@ -102,6 +102,11 @@ class LedgerReader:
         self._closing.close()
 
     @property
+    def folder(self) -> Path:
+        """The run's."""
+        return self._folder
+
+    @property
     def about(self) -> dict[str, str]:
         """What the run was begun with."""
         with self._reading() as connection:

@@ -1,0 +1,75 @@
+"""`reglue export`: a run's episodes as a table."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from glue_server.commands.command import run_command, say
+from reglue.errors import UsageError
+from reglue_bench.results.episodes import Episodes
+from reglue_bench.results.export import Format, write_table
+from reglue_bench.results.whole_file import whole_file
+from reglue_bench.runs.ledger import LedgerReader
+
+
+def export(
+    run: Annotated[Path, Argument(metavar="RUN", help="folder of a run")],
+    form: Annotated[Format, Option("--format", help="how to write it")] = "csv",
+    out: Annotated[
+        Path | None, Option(metavar="FILE", help="where to write it (default: standard output)")
+    ] = None,
+) -> None:
+    """Write a run's episodes as a table, one row for each, in the order of units and cells.
+
+    reglue export runs/mine > mine.csv
+
+    reglue export runs/mine --format parquet --out mine.parquet
+
+    The columns:
+
+    - `unit`, `k` (integers): the episode's place in the plan: the k-th of its unit.
+
+    - `try` (integer): how often the unit was played before; rows are of its last try.
+
+    - `task` (text), `variant`, `repeat` (integers): what was played, and how often before.
+
+    - `phase` (text): evaluate, evaluate_before, adapt or train.
+
+    - `status` (text): ok, or what ended the episode: agent_error, agent_timeout,
+    agent_disconnected, agent_abandoned or environment_error.
+
+    - `success` (true or false): the task's flag was up at some step.
+
+    - `return` (64-bit float): the sum of rewards. `null` in JSON lines if it is not finite.
+
+    - `steps`, `clipped` (integers): actions, and those of them that were out of bounds.
+
+    - `detail` (text): what happened, where the status is not ok.
+
+    A run that still goes on is written as far as it has come. Parquet needs PyArrow:
+    `pip install 'reglue[parquet]'`.
+
+    Exit codes: 0 written; 1 a damaged run or a full disk; 2 wrong usage; 130 interrupted.
+    """
+    LedgerReader(run).close()  # before a file is made
+    if out is None:
+        if form == "parquet" and sys.stdout.isatty():
+            raise UsageError("Parquet is no text for a terminal: give --out FILE")
+        write_table(Episodes(run), sys.stdout.buffer, form)
+        return
+    try:
+        with whole_file(out) as file:
+            write_table(Episodes(run), file, form)
+    except OSError as error:
+        raise UsageError(f"{out} cannot be written: {error.strerror}") from error
+    say(str(out))
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """The command."""
+    run_command(export, sys.argv[1:] if argv is None else argv)

@@ -1,0 +1,90 @@
+"""Episodes as tables for other programs: CSV, JSON lines and Parquet."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator
+from io import TextIOWrapper
+from itertools import islice
+from typing import BinaryIO, Literal
+
+from reglue.errors import MissingExtra
+from reglue_bench.results.episodes import EpisodeRow
+
+Format = Literal["csv", "jsonl", "parquet"]
+
+COLUMNS: dict[str, tuple[str, type]] = {
+    "unit": ("unit", int),
+    "try": ("attempt", int),
+    "k": ("k", int),
+    "task": ("task", str),
+    "variant": ("variant", int),
+    "repeat": ("repeat", int),
+    "phase": ("phase", str),
+    "status": ("status", str),
+    "success": ("success", bool),
+    "return": ("return_", float),
+    "steps": ("steps", int),
+    "clipped": ("clipped", int),
+    "detail": ("detail", str),
+}
+"""Each column's field of EpisodeRow, and its type: int64, UTF-8, boolean or float64."""
+
+_AT_ONCE = 10_000  # rows of a Parquet row group
+
+
+def write_table(episodes: Iterable[EpisodeRow], file: BinaryIO, form: Format) -> None:
+    """Write one row for each episode, in any number with the same memory.
+
+    Raises MissingExtra where Parquet is asked for and PyArrow is not installed.
+    """
+    _WRITERS[form](episodes, file)
+
+
+def _values(row: EpisodeRow) -> Iterator[int | str | float]:
+    return (getattr(row, field) for field, _ in COLUMNS.values())
+
+
+def _csv(episodes: Iterable[EpisodeRow], file: BinaryIO) -> None:
+    """Floats with all their digits, booleans as `True` and `False`."""
+    text = TextIOWrapper(file, "utf-8", errors="backslashreplace", newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(_values(row) for row in episodes)
+    text.detach()
+
+
+def _jsonl(episodes: Iterable[EpisodeRow], file: BinaryIO) -> None:
+    """An object a line; null for a return that is not finite, which JSON has no word for."""
+    for row in episodes:
+        values: dict[str, object] = dict(zip(COLUMNS, _values(row), strict=True))
+        if not math.isfinite(row.return_):
+            values["return"] = None
+        file.write(json.dumps(values, allow_nan=False).encode() + b"\n")
+
+
+def _parquet(episodes: Iterable[EpisodeRow], file: BinaryIO) -> None:
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ModuleNotFoundError as error:
+        raise MissingExtra("reglue export --format parquet", "parquet", "pyarrow") from error
+
+    types = {int: pa.int64(), str: pa.string(), bool: pa.bool_(), float: pa.float64()}
+    schema = pa.schema(
+        [pa.field(n, types[kind], nullable=False) for n, (_, kind) in COLUMNS.items()]
+    )
+    with parquet.ParquetWriter(file, schema) as writer:
+        rows = iter(episodes)
+        while some := list(islice(rows, _AT_ONCE)):
+            columns = zip(*map(_values, some), strict=True)
+            writer.write_table(pa.table(dict(zip(COLUMNS, columns, strict=True)), schema))
+
+
+_WRITERS: dict[Format, Callable[[Iterable[EpisodeRow], BinaryIO], None]] = {
+    "csv": _csv,
+    "jsonl": _jsonl,
+    "parquet": _parquet,
+}
