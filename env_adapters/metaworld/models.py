@@ -38,20 +38,21 @@ class Models:
             env = task_class(reward_function_version="v2")
             return env, SharedModel(env.model)
 
-        def initialize(env: Any) -> tuple[Any, Any]:
-            shared = self._model(Path(env.fullpath))
-            shared.put(shared.as_read())
-            # As Gymnasium: a renderer needs room for its pictures.
-            room = shared.model.vis.global_
-            room.offwidth = max(room.offwidth, env.width)
-            room.offheight = max(room.offheight, env.height)
-            return shared.model, mujoco().MjData(shared.model)
-
-        # Under the same name, since upstream keeps it in an attribute.
-        members = {"_initialize_simulation": initialize}
-        env = type(task_class.__name__, (task_class,), members)(reward_function_version="v2")
-        env.__class__ = task_class
+        env = task_class.__new__(task_class)
+        env._initialize_simulation = lambda: self._initialize(env)  # in place of the class's
+        env.__init__(reward_function_version="v2")
+        # It holds the environment and all models: a cycle, which nobody frees soon.
+        del env._initialize_simulation
         return env, self._model(Path(env.fullpath))
+
+    def _initialize(self, env: Any) -> tuple[Any, Any]:
+        shared = self._model(Path(env.fullpath))
+        shared.put(shared.as_read())
+        # As Gymnasium: a renderer needs room for its pictures.
+        room = shared.model.vis.global_
+        room.offwidth = max(room.offwidth, env.width)
+        room.offheight = max(room.offheight, env.height)
+        return shared.model, mujoco().MjData(shared.model)
 
     def _model(self, xml: Path) -> SharedModel:
         if xml.name not in self._shared:

@@ -8,6 +8,8 @@ the processor's cache, and took a third longer.
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +26,7 @@ from env_adapters.metaworld.rests import SettledStates
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Share:
     """What one simulator's episode changes, kept here while others play."""
 
@@ -69,7 +71,8 @@ class SharedEnv:
         self._model = model
         self._first = self.physics.read()
         self._attributes = _own(vars(env))
-        self._present: Share | None = None
+        # Weakly: a share keeps us, and nobody wants what is left of one that is gone.
+        self._present: Callable[[], Share | None] = lambda: None
 
     def new_share(self) -> Share:
         """As the environment was made."""
@@ -78,7 +81,7 @@ class SharedEnv:
     def put(self, share: Share) -> None:
         """Make everything that share's, and keep what is there for whose it was."""
         self._model.put(share.places)
-        left = self._present
+        left = self._present()
         if left is share:
             return
         if left is not None:
@@ -87,7 +90,7 @@ class SharedEnv:
         self.env.__dict__ = share.attributes
         if self.double is not None:
             self.double.__dict__ = share.attributes
-        self._present = share
+        self._present = weakref.ref(share)
 
 
 def _own(attributes: dict[str, Any]) -> dict[str, Any]:

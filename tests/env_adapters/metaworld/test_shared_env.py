@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 import numpy as np
@@ -70,3 +72,21 @@ def test_one_that_is_new_starts_from_what_was_made(models: Models, draw_two: Any
     assert late.steps == 0
     assert late.start(goal, goal_visible=True).tobytes() == first.tobytes()
     assert early.steps == 5
+
+
+def test_models_are_freed_with_the_last_simulator(draw_two: Any) -> None:
+    """A model takes 21 MB, and the garbage collector may not look for minutes."""
+    goal = draw_two("reach-v3")[0]
+    gc.disable()
+    try:
+        own = Models(DiskCache(None))
+        shared = envs(own)
+        simulators = [Simulator(task, shared, fast=True) for task in ("reach-v3", "push-v3")]
+        simulators[0].start(goal, goal_visible=True)
+        kept = [weakref.ref(simulator._env) for simulator in simulators]
+        kept += [weakref.ref(model) for model in own._shared.values()]
+        assert len(kept) == 4
+        del own, shared, simulators
+        assert [each() for each in kept] == [None] * 4
+    finally:
+        gc.enable()
