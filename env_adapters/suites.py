@@ -24,10 +24,15 @@ class SuiteName:
     config: Mapping[str, Any]
 
     def build(self) -> Suite:
-        """Call the factory with the config's entries as keywords. Raises UsageError."""
+        """Call the factory with the config's entries as keywords. Raises UsageError.
+
+        A factory may be a class of `gymnasium.Env`, or a function that makes one.
+        """
+        from env_adapters.gymnasium.env_objects import suite_made_by
+
         make = find(self.factory)
         check_arguments(self.factory, make, self.config)
-        suite: Suite = make(**self.config)
+        suite: Suite = suite_made_by(make, self.config)
         return suite
 
 

@@ -4,6 +4,7 @@ Importing this does not load gymnasium; a suite does, and raises
 reglue.errors.MissingExtra where it is not installed.
 """
 
+from env_adapters.gymnasium.env_objects import suite_of
 from env_adapters.gymnasium.suite import Gymnasium
 
-__all__ = ["Gymnasium"]
+__all__ = ["Gymnasium", "suite_of"]

@@ -31,6 +31,7 @@ from glue_server.processes.interrupts import uninterrupted
 from glue_server.routines.machine import Machine
 from glue_server.routines.seeds import check_secret
 from glue_server.timeouts import Timeouts
+from reglue.environments.adaptation import environment_of
 from reglue.environments.environment import Environment, Worlds
 from reglue.errors import AgentFault, BadReply, NotAnEnvironment, UsageError
 from reglue.experiments.routines import Routines
@@ -48,8 +49,9 @@ class Glue(Routines):
         rl.episode(10_000)
         print(rl.num_steps(), rl.return_())
 
-    `environment` is a name (see env_adapters.suites), a suite of worlds, or a
-    `reglue.Environment`, played in this process. `agent` is an object, played in this
+    `environment` is a name (see env_adapters.suites), a suite of worlds, a
+    `reglue.Environment`, or a class of `gymnasium.Env` or an object (which plays in one slot);
+    it is played in this process. `agent` is an object, played in this
     process, or a name as for `reglue join`, which is started as a process of its own.
     `task` and `variant` say what of the environment is played: its first by default.
     Either may be an address, `host:port`: the glue listens there, and whoever shows
@@ -187,18 +189,16 @@ def _local(environment: object, arguments: Mapping[str, Any]) -> tuple[Environme
     """An environment to be played in this process, and what it is called."""
     if isinstance(environment, str):
         return Worlds(suite_name(environment, arguments).build()), environment
-    _check_no_args("environment", arguments)
-    if isinstance(environment, type):
-        raise NotAnEnvironment(f"got the class {environment.__name__}, wanted an object of it")
-    name = type(environment).__name__
-    if isinstance(environment, Environment):
-        return environment, name
-    if hasattr(environment, "world") and hasattr(environment, "spec"):
-        suite: Any = environment
-        return Worlds(suite), name
-    raise NotAnEnvironment(
-        f"got {environment!r}, wanted a name, a suite of worlds or a reglue.Environment"
-    )
+    if not isinstance(environment, type):
+        _check_no_args("environment", arguments)
+    made = environment_of(environment, arguments)
+    if made is None:
+        raise NotAnEnvironment(
+            f"got {environment!r}, wanted a name, a reglue.Environment, a suite of worlds or a "
+            "gymnasium.Env"
+        )
+    name = environment.__name__ if isinstance(environment, type) else type(environment).__name__
+    return made, name
 
 
 def _check_no_args(what: str, arguments: Mapping[str, Any]) -> None:

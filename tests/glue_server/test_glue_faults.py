@@ -36,7 +36,11 @@ PATIENCE_S = 60.0
     ("peers", "kind", "words"),
     [
         ({"environment": "mountain-cart"}, UnknownName, "did you mean mountain-car"),
-        ({"environment": object()}, NotAnEnvironment, "wanted a name, a suite of worlds or"),
+        (
+            {"environment": object()},
+            NotAnEnvironment,
+            "wanted a name, a reglue.Env",
+        ),
         ({"environment": Corridor}, NotAnEnvironment, "got the class Corridor, wanted an object"),
         ({"environment": Lab}, NotAnEnvironment, "got the class Lab, wanted an object of it"),
         (

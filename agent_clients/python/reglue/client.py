@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from reglue.agents.agent import Agent
 from reglue.agents.metaworld import wrap
-from reglue.environments.environment import Environment, Worlds
-from reglue.environments.world import Suite
-from reglue.errors import BadArgument, NotAnEnvironment
+from reglue.environments.adaptation import environment_of
+from reglue.errors import BadArgument
 from reglue.net.join_string import join_string
 from reglue.net.transport import TRANSPORTS, Transport
 
@@ -28,72 +26,49 @@ def connect(  # noqa: PLR0913 - all that a peer may say of how it comes in
     patience_s: float = 60.0,
     transport: Transport = "auto",
 ) -> str:
-    """Play a session at the glue at `address` until it says farewell; returns its words.
+    """Play a session at a glue until it says farewell; returns the glue's reason.
 
-    `peer` is a `reglue.Agent`, or an object with the methods of Meta-World's `Agent`
-    or `MetaLearningAgent`; or a `reglue.Environment`, or a suite of worlds. `address` is
-    `host:port` or a join string, which holds the token and whom to trust as well; they
-    default to REGLUE_ADDRESS and REGLUE_TOKEN of the environment. `ca` is the certificate
-    of the authority to trust, a file or bytes, PEM or DER: the connection is made with TLS,
-    and never without it. `tls_name` is the name in the glue's certificate, where it is not
-    the address's. A glue that is not up yet is waited for, up to `patience_s` seconds. A
-    connection that breaks is made again, as long as the glue allows and at most as long as
-    that, and every call is carried out once. On the glue's own host `transport` may be a
-    Unix socket: `unix` wants one, `grpc` none, `auto` takes it where it can be opened.
+    A glue that is not up yet is waited for. A connection that breaks is made again, as long
+    as the glue allows, and every call is carried out once.
 
-    Raises NotAnAgent and NotAnEnvironment (a method is missing), Unreachable, Refused
-    (wrong token, wrong version, WrongTls, busy), SessionLost (the glue went away),
-    UsageError (no address, no authority, no such transport here), and whatever the peer
-    itself raises, after telling the glue.
+    Args:
+        peer: an agent: a `reglue.Agent`, or an object with the methods of Meta-World's `Agent`
+            or `MetaLearningAgent`. Or an environment: a `reglue.Environment`, a suite of
+            worlds, or a class of `gymnasium.Env` or an object (which plays in one slot).
+        address: `host:port`, or a join string, which also holds the token and the certificate;
+            by default the environment variable REGLUE_ADDRESS.
+        token: the glue's secret for this role; by default REGLUE_TOKEN.
+        ca: certificate of the authority to trust, a file or bytes, PEM or DER. The connection
+            then uses TLS, and never goes on without it.
+        tls_name: name in the glue's certificate, if it differs from the address.
+        name: what the peer calls itself; by default its class.
+        patience_s: seconds to wait for a glue that is not up, or is gone.
+        transport: on the glue's own host, `unix` demands a Unix socket, `grpc` uses none, and
+            `auto` uses one that can be opened.
+
+    Raises:
+        NotAnAgent, NotAnEnvironment: a method is missing.
+        Unreachable: no glue answered.
+        Refused: wrong token, wrong version, WrongTls, or Busy.
+        SessionLost: the glue went away.
+        UsageError: no address, no authority, or no such transport here.
+        Exception: whatever the peer itself raises, after the glue was told.
     """
     where = join_string(address, token, ca=ca, tls_name=tls_name)
     if transport not in TRANSPORTS:
         raise BadArgument(f"got transport {transport!r}, wanted {', '.join(TRANSPORTS)}")
-    part = _part(peer, name or type(peer).__name__)
+    adapter = _adapter(peer, name or type(peer).__name__)
     from reglue.net.session import Session
 
-    session = Session(where, part, patience_s=patience_s, transport=transport)
+    session = Session(where, adapter, patience_s=patience_s, transport=transport)
     return session.play()
 
 
-def _part(peer: object, name: str) -> RoleAdapter:
-    """Raises NotAnAgent and NotAnEnvironment."""
+def _adapter(peer: object, name: str) -> RoleAdapter:
+    """The end of the session. Raises NotAnAgent and NotAnEnvironment."""
     from reglue.net.roles import AgentAdapter, EnvironmentAdapter
 
-    if isinstance(peer, type) and (issubclass(peer, Environment) or _is_suite(peer)):
-        raise NotAnEnvironment(f"got the class {peer.__name__}, wanted an object of it")
-    if isinstance(peer, Environment):
-        _check_environment(peer)
-        return EnvironmentAdapter(peer, name)
-    if _is_suite(peer):
-        return EnvironmentAdapter(Worlds(_checked_suite(peer)), name)
+    environment = environment_of(peer)
+    if environment is not None:
+        return EnvironmentAdapter(environment, name)
     return AgentAdapter(wrap(peer), name)
-
-
-def _is_suite(peer: object) -> bool:
-    """Agents may have a `world` of their own, a model of it."""
-    cls = peer if isinstance(peer, type) else type(peer)
-    is_agent = issubclass(cls, Agent) or hasattr(peer, "eval_action")
-    return not is_agent and callable(getattr(peer, "world", None))
-
-
-def _checked_suite(peer: Any) -> Suite:
-    for name in ("spec", "variants", "standardizes"):
-        if not hasattr(peer, name):
-            raise NotAnEnvironment(
-                f"{type(peer).__name__} lacks {name}; a suite has spec, variants, "
-                "standardizes and world()"
-            )
-    suite: Suite = peer
-    return suite
-
-
-def _check_environment(environment: Environment) -> None:
-    cls = type(environment)
-    plays = cls.play is not Environment.play
-    for name in ("env_init",) if plays else ("env_init", "env_start", "env_step"):
-        if getattr(cls, name) is getattr(Environment, name):
-            raise NotAnEnvironment(
-                f"{cls.__name__} lacks {name}(); write env_init(), and env_start() and "
-                "env_step(), or play()"
-            )

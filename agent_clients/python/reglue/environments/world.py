@@ -91,8 +91,8 @@ class Rendered(Protocol):
 class Suite(Protocol):
     """Makes the worlds of one process, which may share what is costly to build.
 
-    A suite whose episodes never tell of success says so with `tells_success = False`, and is
-    judged by its mean return.
+    A suite whose episodes never tell of success sets `tells_success = False`; its mean return
+    is then its score. One that can make only so many worlds sets `max_slots`.
     """
 
     @property

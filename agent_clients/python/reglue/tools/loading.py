@@ -22,6 +22,7 @@ from typing import Any
 
 from reglue.agents.agent import Policy
 from reglue.agents.metaworld import MetaWorldAgent
+from reglue.environments.adaptation import adapted_suite
 from reglue.errors import CannotLoad
 from reglue.examples import EXAMPLES
 
@@ -34,6 +35,8 @@ def example_names() -> list[str]:
 def load(name: str, arguments: Mapping[str, str] | None = None) -> object:
     """Make what is called `name`, with `arguments` as its constructor's keywords.
 
+    A class of `gymnasium.Env` is made a suite that plays it.
+
     An argument that reads as JSON is passed as that (`3`, `0.5`, `true`, `null`,
     `[1, 2]`, `"3"`), any other as the string it is. Folders of files, and the
     working directory for modules, go to the front of `sys.path`; a file is
@@ -45,7 +48,7 @@ def load(name: str, arguments: Mapping[str, str] | None = None) -> object:
     make = find(EXAMPLES.get(name, name))
     keywords = {key: parsed(value) for key, value in (arguments or {}).items()}
     check_arguments(name, make, keywords)
-    return make(**keywords)
+    return adapted_suite(make, keywords) or make(**keywords)
 
 
 def find(name: str) -> Callable[..., Any]:
