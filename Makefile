@@ -14,7 +14,7 @@ DEMO := runs/demo-$(shell date +%Y%m%d-%H%M%S)
 ENV := .env
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo docs env chaos test fuzz test-clients test-containers check conformance coverage speed format proto \
+.PHONY: help setup demo docs picture env chaos test fuzz test-clients test-containers check conformance coverage speed format proto \
 	proto-image constraints clean clients cpp c julia typescript \
 	check-style check-types check-layers check-proto check-stubs
 
@@ -28,7 +28,10 @@ demo: .venv/is-installed ## evaluate an agent process on Meta-World and name its
 	$(BIN)/reglue report $(DEMO)
 
 docs: .venv/dev-is-installed ## build the documentation into site/, or fail at a broken link
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
+picture: .venv/dev-is-installed ## draw docs/assets/report.png; needs chromium
+	PATH="$(CURDIR)/$(BIN):$$PATH" .ci/picture
 
 test: .venv/dev-is-installed ## run every test but those of other languages and of containers
 	.ci/gl

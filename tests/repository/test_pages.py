@@ -1,0 +1,34 @@
+"""What the examples of the pages come to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reglue_bench import evaluate
+from tests.repository.pages import blocks
+
+
+def write(page: str, title: str, folder: Path) -> Path:
+    """The block of that title, as a file."""
+    (text,) = (block.text for block in blocks(page) if block.title == title)
+    path = folder / title
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_the_benchmark_of_ones_own_has_its_tasks(tmp_path: Path) -> None:
+    file = write("docs/how-to/own-benchmark.md", "mine.toml", tmp_path)
+    result = evaluate(str(file), agent="random")
+    assert result.complete
+    assert set(result.success_rate_per_task) == {"easy", "hard"}
+
+
+def test_the_agent_of_the_readme_reaches_every_goal(tmp_path: Path) -> None:
+    file = write("README.md", "my_agent.py", tmp_path)
+    result = evaluate("MT1:reach-v3", agent=f"{file}:MyAgent", num_episodes=2)
+    assert result.mean_success_rate == 1.0
+
+
+def test_the_readme_is_short() -> None:
+    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 150
