@@ -1,9 +1,9 @@
 """The glue: joins an agent and environments, in one process or many."""
 
 from glue_server.agent.port import AgentPort, LocalPort
-from glue_server.environment.pool import LocalPool, Pool, PortPool
+from glue_server.environment.calls import EnvironmentCalls
 from glue_server.environment.port import EnvironmentPort, LocalEnvironmentPort
-from glue_server.environment.workers import WorkerPool
+from glue_server.environment.workers import WorkersPort
 from glue_server.episodes.loop import NextOrder, Spent
 from glue_server.episodes.order import Order, Outcome
 from glue_server.episodes.runner import EpisodeRunner
@@ -13,19 +13,17 @@ from glue_server.timeouts import Timeouts
 
 __all__ = [
     "AgentPort",
+    "EnvironmentCalls",
     "EnvironmentPort",
     "EpisodeRunner",
     "Glue",
     "LocalEnvironmentPort",
-    "LocalPool",
     "LocalPort",
     "Machine",
     "NextOrder",
     "Order",
     "Outcome",
-    "Pool",
-    "PortPool",
     "Spent",
     "Timeouts",
-    "WorkerPool",
+    "WorkersPort",
 ]

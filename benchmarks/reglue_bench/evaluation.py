@@ -113,9 +113,7 @@ def plan_and_start(
     if remote:
         Ledger.check_vacant(folder)
     with Peers(settings, watcher.say, environment=remote) as peers:
-        plan = make_plan(
-            settings, watcher.drawing, lambda slots: peers.pool(slots, procedure).declared
-        )
+        plan = make_plan(settings, watcher.drawing, lambda slots: peers.declared(slots, procedure))
         return start(folder, Request(settings, plan, agent=agent, peers=peers), watcher)
 
 

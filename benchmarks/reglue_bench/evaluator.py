@@ -7,14 +7,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from glue_server import Pool
+from glue_server import EnvironmentCalls
 from reglue.errors import UsageError
 from reglue_bench.evaluation import start
 from reglue_bench.plans.declared import WAIT
 from reglue_bench.plans.names import make_plan, split_name
 from reglue_bench.results.episodes import in_temporary_folder
 from reglue_bench.results.result import Result
-from reglue_bench.runs.run import WORKER_LOG, Request, pool_of
+from reglue_bench.runs.run import WORKER_LOG, Request, environment_of
 from reglue_bench.settings import read_settings
 from reglue_bench.terminal.observer import NullObserver, Observer
 
@@ -44,7 +44,7 @@ class Evaluator:
             raise UsageError(f"{benchmark} waits for an environment to dial in: use evaluate")
         self.plan = make_plan(self._settings)
         self._folder = tempfile.TemporaryDirectory(prefix="reglue-")
-        self._pool: Pool | None = None
+        self._environment: EnvironmentCalls | None = None
         self._is_closed = False
 
     def __call__(
@@ -60,9 +60,10 @@ class Evaluator:
             )
         if isinstance(agent, str):
             raise UsageError(f"got the name {agent!r}, wanted an object: evaluate starts agents")
-        if self._pool is None:
-            self._pool = pool_of(self.plan, self._settings, Path(self._folder.name) / WORKER_LOG)
-        request = Request(self._settings, self.plan, agent=agent, pool=self._pool)
+        if self._environment is None:
+            log_file = Path(self._folder.name) / WORKER_LOG
+            self._environment = environment_of(self.plan, self._settings, log_file)
+        request = Request(self._settings, self.plan, agent=agent, environment=self._environment)
         ended_early = True
         try:
             if out is not None:
@@ -74,13 +75,13 @@ class Evaluator:
             ended_early = result.ended_early is not None
         finally:
             if ended_early:  # in the midst of something: the next evaluation has new ones
-                self._close_pool()
+                self._close_environment()
         return result
 
     def close(self) -> None:
         """End its environments, for good."""
         self._is_closed = True
-        self._close_pool()
+        self._close_environment()
         self._folder.cleanup()
 
     def __enter__(self) -> Self:
@@ -94,7 +95,7 @@ class Evaluator:
     ) -> None:
         self.close()
 
-    def _close_pool(self) -> None:
-        if self._pool is not None:
-            self._pool.close()
-            self._pool = None
+    def _close_environment(self) -> None:
+        if self._environment is not None:
+            self._environment.close()
+            self._environment = None

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+import select
+import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from glue_server.agent.port import AgentPort
 from glue_server.agent.time_budget import TimeBudget
+from glue_server.processes.interrupts import check_stop, wait_or_stop
 from glue_server.timeouts import Timeouts
-from reglue.errors import AgentDisconnected, AgentFault, BadReply
-from reglue.messages.agent import Call, Done, Hello, Init, Message, Reply, Turn
+from reglue.errors import AgentDisconnected, AgentFault, AgentTimeout, BadReply
+from reglue.messages.agent import Call, Done, Hello, Init, Message, Reply
 from reglue.spec import TaskSpec
 
 
@@ -25,10 +28,13 @@ class AgentCalls:
         timeouts: Timeouts,
         *,
         clock: Callable[[], float] = time.monotonic,
+        stop: threading.Event | None = None,
     ) -> None:
+        """Once `stop` is set, calls raise KeyboardInterrupt, also one that is waited for."""
         self._port = port
         self._purse = TimeBudget(timeouts)
         self._clock = clock
+        self._stop = stop
         self._under_way: deque[tuple[Call, float]] = deque()  # and when each was sent
         self._free_since = -math.inf  # when the agent gave its last answer
 
@@ -43,14 +49,9 @@ class AgentCalls:
             self.give_up("an agent that takes no end of an episode", "one that does, for this task")
         self.call(Init(spec))
 
-    def fileno(self) -> int | None:
-        """Readable when an answer waits; None where it is there once `send` has returned."""
-        return self._port.fileno()
-
-    def turn(self, turn: Turn) -> Reply:
-        """The agent's answer to a turn, whatever it is. Raises BadReply."""
-        self.send(turn)
-        return self.receive()
+    def filenos(self) -> Sequence[int]:
+        """One is readable when an answer waits; none where it is there after `send`."""
+        return self._port.filenos()
 
     def call(self, call: Call) -> Reply:
         """A routine other than a turn. Raises BadReply after telling the agent."""
@@ -68,6 +69,7 @@ class AgentCalls:
 
     def send(self, call: Call) -> None:
         """Hand a call over. Several may be under way; they are answered in their order."""
+        check_stop(self._stop)
         budget = self._purse.budget(call)
         since = self._clock()
         try:
@@ -75,6 +77,7 @@ class AgentCalls:
         except AgentDisconnected:
             while self._under_way:  # what it said before it left tells more
                 self.receive()
+            check_stop(self._stop)
             raise
         self._under_way.append((call, since))
 
@@ -83,10 +86,31 @@ class AgentCalls:
         call, since = self._under_way.popleft()
         since = max(since, self._free_since)
         try:
-            return self._port.receive(self._purse.wait_s(call))
+            return self._answer(self._purse.wait_s(call))
         finally:
             self._free_since = self._clock() - self._port.waited_s
             self._purse.spend(call, self._free_since - since)
+
+    def _answer(self, timeout_s: float) -> Reply:
+        if self._stop is None:
+            return self._port.receive(timeout_s)
+        until = time.monotonic() + timeout_s
+        wait_or_stop(lambda: self._is_ready(until), self.filenos, self._stop)
+        try:
+            return self._port.receive(max(0.0, until - time.monotonic()))
+        except AgentTimeout as late:
+            check_stop(self._stop)
+            raise AgentTimeout.after(timeout_s) from late
+        except AgentFault:  # no fault of an agent that hears the same Ctrl-C
+            check_stop(self._stop)
+            raise
+
+    def _is_ready(self, until: float) -> bool:
+        """Whether an answer, or its beginning, is there, or its time is up."""
+        filenos = self.filenos()
+        if not filenos or time.monotonic() >= until:
+            return True
+        return bool(select.select(filenos, (), (), 0)[0])
 
     def refuse(self, refused: BadReply) -> None:
         """Tell the agent why its last answer was not taken."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
+from collections.abc import Sequence
 from typing import Protocol
 
 from reglue.agents.agent import Agent
@@ -39,9 +40,10 @@ class AgentPort(Protocol):
         failed) and BadReply (an answer that does not fit; the session goes on).
         """
 
-    def fileno(self) -> int | None:
-        """Readable when an answer, or the beginning of one, or a loss waits; None where the
-        answer is there once `send` has returned.
+    def filenos(self) -> Sequence[int]:
+        """One is readable when an answer, or the beginning of one, or a loss waits.
+
+        Empty where the answer is there once `send` has returned.
         """
 
     def refuse(self, refused: BadReply) -> None:
@@ -75,8 +77,9 @@ class LocalPort:
         """The answer to the oldest call; it is there already."""
         return self._replies.popleft()
 
-    def fileno(self) -> None:
+    def filenos(self) -> Sequence[int]:
         """None: the answer is there."""
+        return ()
 
     def refuse(self, refused: BadReply) -> None:
         """Log it: the agent's author reads along."""

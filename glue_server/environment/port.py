@@ -1,21 +1,18 @@
-"""Where the glue meets an environment: the seam between it and every transport."""
+"""Where the glue meets an environment: the protocol, and an environment of this process."""
 
 from __future__ import annotations
 
 import logging
 from collections import deque
-from typing import Protocol, TypeVar
+from collections.abc import Sequence
+from typing import Any, Protocol
 
-from glue_server.environment.checks import check_played
+import numpy as np
+
 from reglue.environments.dispatch import environment_hello, play_environment
-from reglue.environments.environment import Environment, words
-from reglue.errors import (
-    ROUTINE_REFUSALS,
-    BadReply,
-    EnvironmentFault,
-    RoutineRefused,
-)
-from reglue.messages.agent import Cleanup, Done, Message, Refusal
+from reglue.environments.environment import Environment, Worlds, words
+from reglue.errors import BadReply, EnvironmentFault
+from reglue.messages.agent import Cleanup, Done, Message
 from reglue.messages.environment import (
     EnvironmentCall,
     EnvironmentHello,
@@ -29,30 +26,43 @@ from reglue.spec import TaskSpec
 
 log = logging.getLogger("reglue")
 
-_Kind = TypeVar("_Kind")
+_NUMBERS, _FLAGS = np.dtype(np.float64), np.dtype(np.bool_)
 
 
 class EnvironmentPort(Protocol):
-    """An environment at the other end of a transport."""
+    """An environment: in this process, in workers, or at the other end of a stream.
+
+    Calls are answered in their order. Plays that are under way are of different slots.
+    """
 
     @property
     def hello(self) -> EnvironmentHello:
         """What the environment said of itself."""
 
+    @property
+    def replayed(self) -> int:
+        """Steps simulated a second time, because a process died."""
+
     def send(self, call: EnvironmentCall) -> None:
         """Hand over a call that is answered. Raises EnvironmentFault."""
 
     def receive(self, timeout_s: float) -> EnvironmentReply:
-        """The answer to the oldest call; a Played has the rows and dtypes of its Play.
+        """Wait for the answer to the oldest call.
 
-        Its arrays are the caller's: nobody else writes to them.
+        A Played has the rows and dtypes of its Play. Its arrays belong to the caller.
 
-        Raises EnvironmentFault (it is gone, too slow, or said that it failed) and
-        BadReply (an answer that does not fit; the session goes on).
+        Raises EnvironmentFault (the environment is gone, too slow, or said that it failed) and
+        BadReply (the answer does not fit; the session goes on).
         """
 
-    def fileno(self) -> int | None:
-        """Readable when an answer waits; None where it is there once `send` has returned."""
+    def filenos(self) -> Sequence[int]:
+        """One of them is readable when a part of the next answer waits.
+
+        Empty where the answer is there once `send` has returned.
+        """
+
+    def is_ready(self) -> bool:
+        """Whether the whole next answer has come, or the environment is lost."""
 
     def refuse(self, refused: BadReply) -> None:
         """Tell the environment why its last answer was not taken."""
@@ -61,70 +71,26 @@ class EnvironmentPort(Protocol):
         """Say farewell and let the environment go."""
 
 
-def ask_environment(
-    port: EnvironmentPort, call: EnvironmentCall, kind: type[_Kind], *, timeout_s: float
-) -> _Kind:
-    """Send a call other than a Play and wait for its answer, which is to be a `kind`.
-
-    Raises RoutineRefused (or the kind of it that the environment named), after which
-    nothing has changed, and EnvironmentFault for anything else.
-    """
-    port.send(call)
-    try:
-        reply = port.receive(timeout_s)
-        if isinstance(reply, Refusal):
-            kind_of = ROUTINE_REFUSALS.get(reply.code, RoutineRefused)
-            raise kind_of(got=reply.got, wanted=reply.wanted)
-        if not isinstance(reply, kind):
-            raise BadReply("WRONG_KIND", got=type(reply).__name__, wanted=kind.__name__)
-    except BadReply as refused:
-        port.refuse(refused)
-        raise EnvironmentFault(f"the environment's answer does not fit: {refused}") from refused
-    return reply
-
-
-def receive_played(
-    port: EnvironmentPort, spec: TaskSpec, play: Play, *, timeout_s: float
-) -> Played:
-    """Wait for the answer to `play`. One that does not fit is the fault of all its slots.
-
-    Raises EnvironmentFault when the environment is lost.
-    """
-    try:
-        played = port.receive(timeout_s)
-        if not isinstance(played, Played):
-            raise BadReply("WRONG_KIND", got=type(played).__name__, wanted="Played")
-    except BadReply as refused:
-        port.refuse(refused)
-        what = f"the environment's answer does not fit: {refused}"
-        return Played.blank(spec, play, dict.fromkeys((*play.slots.tolist(), *play.starts), what))
-    return played
-
-
-def check_ready(ready: Ready, slots: int) -> None:
-    """Raise EnvironmentFault for a promise that cannot be played."""
-    if ready.spec.slots != slots:
-        raise EnvironmentFault(f"env_init: got a TaskSpec of {ready.spec.slots} slots, not {slots}")
-    if not ready.variants or min(ready.variants.values()) < 1:
-        raise EnvironmentFault(
-            f"env_init: got tasks {dict(ready.variants)}, wanted at least one, with variants"
-        )
-
-
 class LocalEnvironmentPort:
-    """An environment object in this process."""
+    """An environment object in this process. Nothing limits the time that it takes."""
+
+    replayed = 0
 
     def __init__(self, environment: Environment, name: str) -> None:
         self._environment = environment
+        self._is_checked = False  # worlds check each row as they take it: nobody looks again
         self._replies: deque[EnvironmentReply | BadReply] = deque()
         self._owes_cleanup = False
         self.hello = environment_hello(environment, name)
 
     def send(self, call: EnvironmentCall) -> None:
-        """Let the environment answer at once; `receive` hands its answer out.
+        """Let the environment answer at once; `receive` returns the answer.
 
-        Raises EnvironmentFault, with the lines, for whatever the environment raises.
+        Raises EnvironmentFault, with the traceback, for whatever the environment raises.
         """
+        if self._is_checked and isinstance(call, Play):
+            self._replies.append(self._environment.play(call))
+            return
         try:
             reply = play_environment(self._environment, call)
             self._replies.append(self._checked(call, reply))
@@ -135,21 +101,26 @@ class LocalEnvironmentPort:
             raise EnvironmentFault(words(error)) from error
 
     def receive(self, timeout_s: float) -> EnvironmentReply:
-        """The answer to the oldest call; it is there already. Raises BadReply."""
+        """Return the answer to the oldest call; it is there already. Raises BadReply."""
         reply = self._replies.popleft()
         if isinstance(reply, BadReply):
             raise reply
         return reply
 
-    def fileno(self) -> None:
+    def filenos(self) -> Sequence[int]:
         """None: the answer is there."""
+        return ()
+
+    def is_ready(self) -> bool:
+        """Always."""
+        return True
 
     def refuse(self, refused: BadReply) -> None:
-        """Log it: the environment's author reads along."""
+        """Log it for the environment's author."""
         log.warning("an answer was refused: %s", refused)
 
     def close(self, reason: str) -> None:
-        """Release what env_init took, if nobody has; an object needs no farewell."""
+        """Call env_cleanup if it is still owed; an object needs no farewell."""
         if not self._owes_cleanup:
             return
         self._owes_cleanup = False
@@ -159,7 +130,7 @@ class LocalEnvironmentPort:
             log.exception("the environment could not be cleaned up")
 
     def _checked(self, call: EnvironmentCall, reply: EnvironmentReply | None) -> EnvironmentReply:
-        """What decoding does for answers that come over a wire. Raises BadReply."""
+        """Check what decoding checks for answers that come over a wire. Raises BadReply."""
         match reply:
             case Played() if isinstance(call, Play):
                 check_played(self._environment.spec, call, reply)
@@ -172,13 +143,43 @@ class LocalEnvironmentPort:
                 raise BadReply("WRONG_KIND", got=type(text).__name__, wanted="a string")
             case Ready():
                 self._owes_cleanup = True
+                self._is_checked = type(self._environment).play is Worlds.play
             case Done() if isinstance(call, Cleanup):
                 self._owes_cleanup = False
         return reply
 
 
+def check_played(spec: TaskSpec, play: Play, played: Played) -> None:
+    """Raise BadReply unless `played` has the rows of `play`, in the spec's dtypes."""
+    steps, rows = len(play.slots), len(play.slots) + len(play.starts)
+    for tensor in spec.observations:
+        seen = played.observations.get(tensor.name)
+        _check_rows(tensor.name, seen, (rows, *tensor.shape), tensor.numpy_dtype)
+    _check_rows("rewards", played.rewards, (steps,), _NUMBERS)
+    _check_rows("terminated", played.terminated, (steps,), _FLAGS)
+    _check_rows("truncated", played.truncated, (steps,), _FLAGS)
+    _check_rows("success", played.success, (steps,), _FLAGS)
+    if played.faults and not {*play.slots.tolist(), *play.starts}.issuperset(played.faults):
+        got = f"faults of slots {list(played.faults)}"
+        raise BadReply("OUT_OF_DOMAIN", got=got, wanted="slots that were asked")
+    finite = np.isfinite(played.rewards)
+    if 0 in finite.tobytes():
+        for row in (~finite).nonzero()[0].tolist():
+            if (slot := int(play.slots[row])) not in played.faults:
+                got = f"reward {played.rewards[row]} in slot {slot}"
+                raise BadReply("NOT_FINITE", got=got, wanted="a finite number")
+
+
+def _check_rows(name: str, values: object, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    if not isinstance(values, np.ndarray):
+        raise BadReply("WRONG_KIND", got=f"{name} = {values!r}", wanted="an array")
+    if values.shape != shape or values.dtype != dtype:
+        got = f"{name!r} of shape {values.shape}, {values.dtype}"
+        raise BadReply("WRONG_SIZE", got=got, wanted=f"shape {shape}, {dtype}")
+
+
 def _copied(spec: TaskSpec, played: Played) -> Played:
-    """An environment may write to its own arrays again, and so may others to theirs."""
+    """Copy each array: the environment may write to its own again, and the caller to these."""
     return Played(
         played.rewards.copy(),
         {tensor.name: played.observations[tensor.name].copy() for tensor in spec.observations},

@@ -1,8 +1,9 @@
-"""The memory that a pool shares with its workers: one row a slot for all that a step moves.
+"""What the glue and its workers exchange: memory that they share, and frames that say when.
 
-The pool writes a slot's action and reads what came of it after the worker said so; the
-worker the other way round. A slot is asked once at a time, so nobody waits for a lock, and
-what a worker wrote is there after it died.
+The memory has one row a slot for all that a step moves. The glue writes a slot's action and
+reads the result after the worker said that it is there; the worker does the reverse. A slot
+is asked once at a time, so nobody waits for a lock, and what a worker wrote outlives it.
+Rewards and observations are in no frame, so that no float loses a bit.
 """
 
 from __future__ import annotations
@@ -10,12 +11,17 @@ from __future__ import annotations
 import math
 import mmap
 import os
+import socket
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from env_adapters import Cell
+from glue_server.processes.frames import write_frame
+from reglue.messages.agent import Phase
 from reglue.messages.environment import Play, Played, Slots
 from reglue.spec import Array, TaskSpec
 
@@ -90,6 +96,25 @@ class SharedArrays:
         )
 
 
+def write_play(channel: socket.socket, play: Play) -> None:
+    """Ask for a Play whose actions are in the shared arrays. Raises OSError: it is gone."""
+    starts = [
+        (slot, cell.task, cell.variant, cell.seed, cell.repeat, int(cell.phase), cell.steps)
+        for slot, cell in play.starts.items()
+    ]
+    write_frame(channel, {"starts": starts} if starts else {}, play.slots.tobytes())
+
+
+def play_of(head: Mapping[str, Any], body: memoryview, shared: SharedArrays) -> Play:
+    """The Play that a frame asks for."""
+    slots = np.frombuffer(body, np.uint32)
+    starts = {
+        slot: Cell(task, variant, seed, repeat, Phase(phase), steps)
+        for slot, task, variant, seed, repeat, phase, steps in head.get("starts", ())
+    }
+    return Play(slots, shared.actions(slots), starts)
+
+
 def _places(spec: TaskSpec) -> list[_Place]:
     slots = spec.slots
     arrays = [("action", each.name, each.dtype, (slots, *each.shape)) for each in spec.actions]
@@ -107,7 +132,7 @@ def _places(spec: TaskSpec) -> list[_Place]:
 def new_memory() -> int:
     """A descriptor of memory that is gone when its last process is."""
     if hasattr(os, "memfd_create"):
-        return os.memfd_create("reglue-board")
+        return os.memfd_create("reglue-slots")
     with tempfile.TemporaryFile() as file:
         return os.dup(file.fileno())
 

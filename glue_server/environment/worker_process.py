@@ -9,14 +9,16 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from env_adapters import SuiteName
+from glue_server.environment.shared_memory import write_play
 from glue_server.processes.children import end_all, parent_to_die_with
-from glue_server.processes.frames import read_frame, write_frame, write_play
+from glue_server.processes.frames import read_frame, write_frame
 from reglue.errors import EnvironmentFault, UsageError
-from reglue.messages.environment import Play
-from reglue.spec import TaskSpec
+from reglue.messages.environment import Play, Ready
 from reglue.wire.specs import spec_from_bytes
 
 _STDERR = 2
@@ -24,32 +26,35 @@ _MOST_S = 1e8  # three years: sockets know no longer limit
 
 
 class WorkerProcess:
-    """Started at once; `built` waits until it has its suite, `share` lets it play.
+    """Started at once; `ready` waits until it has its suite, `share` lets it play.
 
     Each answer may take `timeout_s` seconds; a worker that takes longer raises
     TimeoutError, an OSError.
     """
 
-    def __init__(
-        self, suite: SuiteName, slots: int, log_file: Path | None, *, timeout_s: float
-    ) -> None:
+    def __init__(self, suite: SuiteName, log_file: Path | None, *, timeout_s: float) -> None:
         self._timeout_s = min(timeout_s, _MOST_S)
         self._owes = 0  # answers
         self._until = math.inf  # when the oldest of them is late, monotonic seconds
         self.channel, theirs = socket.socketpair()
         with theirs:
             self.process = _spawn(theirs.fileno(), log_file)
-        with contextlib.suppress(ConnectionError):  # dead already: built() says so
-            config = dict(suite.config)
-            write_frame(self.channel, {"factory": suite.factory, "config": config, "slots": slots})
+        self._ask({"factory": suite.factory, "config": dict(suite.config)})
 
     @property
     def left_s(self) -> float:
         """How long its oldest answer may still take; 0: it is late."""
         return max(0.0, self._until - time.monotonic())
 
-    def built(self, timeout_s: float) -> TaskSpec:
-        """What the worker says of its suite. Raises UsageError, EnvironmentFault."""
+    def init(self, slots: int) -> None:
+        """Ask for env_init; `ready` waits for it, `share` comes next."""
+        self._ask({"slots": slots})
+
+    def ready(self, timeout_s: float) -> Ready:
+        """The answer to `init`. Raises UsageError, EnvironmentFault.
+
+        States and random seeds stay where they are: a worker may be replaced by another.
+        """
         self.channel.settimeout(timeout_s)
         try:
             head, body = read_frame(self.channel)
@@ -61,21 +66,27 @@ class WorkerProcess:
         self.channel.settimeout(self._timeout_s)
         if "refused" in head:
             raise UsageError(head["refused"])
-        return spec_from_bytes(bytes(body))
+        return Ready(
+            spec_from_bytes(bytes(body)),
+            head["variants"],
+            standardizes=head["standardizes"],
+            tells_success=head["tells_success"],
+        )
 
     def share(self, memory: int) -> None:
-        """Hand over the board, by its descriptor. Raises OSError if the worker is gone."""
-        socket.send_fds(self.channel, [b"\0"], [memory])
+        """Hand over the shared memory, by its descriptor."""
+        with contextlib.suppress(OSError):  # dead already: a Play finds out
+            socket.send_fds(self.channel, [b"\0"], [memory])
 
     def send(self, play: Play) -> None:
-        """Ask for a Play, whose actions are on the board. Raises OSError if it is gone."""
+        """Ask for a Play, whose actions are in the shared arrays. Raises OSError: it is gone."""
         if not self._owes:
             self._until = time.monotonic() + self._timeout_s
         self._owes += 1
         write_play(self.channel, play)
 
     def receive(self) -> dict[int, str]:
-        """The faults of the oldest Play; the rest is on the board.
+        """The faults of the oldest Play; the rest is in the shared arrays.
 
         Raises EOFError or OSError if the worker is gone.
         """
@@ -84,10 +95,18 @@ class WorkerProcess:
         self._until = time.monotonic() + self._timeout_s if self._owes else math.inf
         return dict(head.get("faults", ()))
 
+    def cleanup(self) -> None:
+        """Let it close its environments; nobody waits for that."""
+        self._ask({"cleanup": True})
+
     def kill(self) -> None:
         """End it, whatever it does."""
         self.channel.close()
         end_all([self.process], within_s=0.0)
+
+    def _ask(self, head: Mapping[str, Any]) -> None:
+        with contextlib.suppress(OSError):  # dead already: `ready` says so
+            write_frame(self.channel, head)
 
 
 def _spawn(descriptor: int, log_file: Path | None) -> subprocess.Popen[bytes]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import math
 import os
 import select
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from env_adapters import SuiteName
@@ -19,9 +18,19 @@ from glue_server.environment.worker_process import WorkerProcess
 from glue_server.processes.children import end_all
 from glue_server.processes.interrupts import hurried
 from glue_server.timeouts import Timeouts
-from reglue.errors import EnvironmentFault, UsageError
-from reglue.messages.environment import Play, Played
-from reglue.spec import TaskSpec
+from reglue.errors import BadReply, EnvironmentFault, NotSupported, UsageError
+from reglue.messages.agent import Cleanup, Done, Message, Refusal
+from reglue.messages.environment import (
+    EnvironmentCall,
+    EnvironmentHello,
+    EnvironmentInit,
+    EnvironmentReply,
+    Play,
+    Played,
+    Ready,
+    StandardizeRandomness,
+)
+from reglue.version import sdk
 
 log = logging.getLogger("reglue")
 
@@ -45,72 +54,77 @@ class _UnderWay:
     faults: dict[int, str] = field(default_factory=dict)
 
 
-class WorkerPool:
-    """`workers` processes that share `slots` slots; slot s lives in worker s mod workers.
+class WorkersPort:
+    """A suite's worlds in at most `workers` processes; slot s lives in worker s mod their number.
 
     A worker that dies, or takes longer than `timeout_s` for an answer, is replaced; its live
-    episodes are played again from their recorded actions, and whoever waits for an answer
-    gets the same one. To build its suite it may take `start_s`.
+    episodes are played again from their recorded actions, and the caller gets the same answer.
+    To build its suite a worker may take `start_s`. States and random seeds cannot be kept.
     """
 
     def __init__(
         self,
         suite: SuiteName,
-        slots: int,
         *,
         workers: int,
+        name: str = "",
         log_file: Path | None = None,
         timeout_s: float = Timeouts.environment_s,
         start_s: float = START_S,
     ) -> None:
-        """Raises UsageError for what cannot be built, EnvironmentFault: no worker comes up."""
-        self.executed = 0
+        self.hello = EnvironmentHello(name or suite.factory, sdk())
+        self.replayed = 0
         self._suite = suite
-        self._slots = slots
+        self._most = workers
         self._log_file = log_file
         self._timeout_s, self._start_s = timeout_s, start_s
-        self._history = ReplayLog()
+        self._log = ReplayLog()
+        self._call: EnvironmentCall | None = None  # other than a Play, to be answered
         self._under_way: deque[_UnderWay] = deque()
         self._workers: list[WorkerProcess] = []
-        self._memory = new_memory()
-        try:
-            for _ in range(min(workers, slots)):
-                self._workers.append(self._started())
-            specs = [self._built(place) for place in range(len(self._workers))]  # all must be up
-            self.spec = specs[0]
-            self._board = SharedArrays(self.spec, self._memory)
-            for worker in self._workers:
-                with contextlib.suppress(OSError):  # dead already: who asks it finds out
-                    worker.share(self._memory)
-        except BaseException:
-            self.close()
-            raise
+        self._slots = 0
+        self._memory = -1
+        self._shared: SharedArrays
+        self._standard: tuple[int, int] | None = None  # seed, starts so far
 
     @property
     def processes(self) -> list[int]:
         """Process ids of the workers, in the order of slots."""
         return [worker.process.pid for worker in self._workers]
 
-    def send(self, play: Play) -> None:
-        """Record the work and hand it to the workers of its slots."""
-        self._history.add(play)
-        self.executed += len(play.slots)
-        self._board.put_actions(play)
-        under_way = _UnderWay(play)
-        self._under_way.append(under_way)
-        for place, part in self._parts(play):
-            under_way.places.add(place)
-            self._hand_over(place, part)
+    def send(self, call: EnvironmentCall) -> None:
+        """Hand a Play to the workers of its slots; start them at env_init."""
+        if isinstance(call, Play):
+            self._send(call)
+            return
+        self._call = call
+        match call:
+            case EnvironmentInit(slots):
+                self._init(slots)
+            case StandardizeRandomness(seed):
+                self._standard = (seed, 0)
+            case Cleanup():
+                for worker in self._workers:
+                    worker.cleanup()
 
-    def receive(self) -> Played:
-        """The oldest Play's answer; a dead or late worker is replaced on the way."""
-        while not self._is_answered():
-            self._take(waits=True)
-        done = self._under_way.popleft()
-        played = self._board.played(done.play, done.faults)
-        over = done.play.slots[played.terminated | played.truncated].tolist()
-        self._history.forget([*over, *done.faults])
-        return played
+    def receive(self, timeout_s: float) -> EnvironmentReply:
+        """Wait for the answer; a dead or late worker is replaced on the way.
+
+        Raises UsageError for a suite that cannot be built, EnvironmentFault: no worker starts.
+        """
+        call, self._call = self._call, None
+        match call:
+            case None:
+                return self._played()
+            case EnvironmentInit():
+                return self._ready()
+            case Cleanup() | StandardizeRandomness():
+                return Done()
+            case Message():
+                return Message("")  # as of any worlds
+            case _:
+                wanted = "an environment that is not played by workers"
+                return Refusal(0, NotSupported.code, type(call).__name__, wanted)
 
     def filenos(self) -> Sequence[int]:
         """The channels of the workers that owe a part of the oldest Play's answer."""
@@ -123,18 +137,90 @@ class WorkerPool:
             self._take(waits=False)
         return self._is_answered()
 
-    def close(self) -> None:
+    def refuse(self, refused: BadReply) -> None:
+        """Log it for the suite's author."""
+        log.warning("an answer was refused: %s", refused)
+
+    def close(self, reason: str) -> None:
         """End the workers: they leave when their channel closes."""
+        self._end()
+
+    def _init(self, slots: int) -> None:
+        """Ask workers for env_init; those that are up keep what they have built."""
+        if self._under_way:  # a fault left them: nobody knows which answers are still to come
+            self._under_way.clear()
+            self._end()
+        self._slots, self._standard, self._log = slots, None, ReplayLog()
+        count = min(self._most, slots)
+        for worker in self._workers[count:]:
+            worker.kill()
+        self._workers = self._workers[:count]
+        for worker in self._workers:
+            worker.init(slots)
+        try:
+            while len(self._workers) < count:
+                self._workers.append(self._started())
+        except BaseException:
+            self._end()
+            raise
+
+    def _ready(self) -> Ready:
+        """What they promise, once all have started, and the memory that they share."""
+        try:
+            ready, *_ = [self._built(place) for place in range(len(self._workers))]
+            self._free()
+            self._memory = new_memory()
+            self._shared = SharedArrays(ready.spec, self._memory)
+            for worker in self._workers:
+                worker.share(self._memory)
+        except BaseException:
+            self._end()
+            raise
+        return ready
+
+    def _end(self) -> None:
         for worker in self._workers:
             worker.channel.close()
         end_all([worker.process for worker in self._workers], within_s=hurried(_LEAVE_S))
         self._workers = []
+        self._free()
+
+    def _free(self) -> None:
         if self._memory >= 0:
             os.close(self._memory)
             self._memory = -1
 
+    def _send(self, play: Play) -> None:
+        play = self._numbered(play)
+        self._log.add(play)
+        self._shared.put_actions(play)
+        under_way = _UnderWay(play)
+        self._under_way.append(under_way)
+        for place, part in self._parts(play):
+            under_way.places.add(place)
+            self._hand_over(place, part)
+
+    def _numbered(self, play: Play) -> Play:
+        """With standardized randomness, the n-th start has the chance (seed, n): see Worlds."""
+        if self._standard is None or not play.starts:
+            return play
+        seed, count = self._standard
+        self._standard = (seed, count + len(play.starts))
+        numbered = enumerate(play.starts.items(), count)
+        starts = {slot: replace(cell, seed=seed, repeat=n) for n, (slot, cell) in numbered}
+        return Play(play.slots, play.actions, starts)
+
+    def _played(self) -> Played:
+        while not self._is_answered():
+            self._take(waits=True)
+        done = self._under_way.popleft()
+        played = self._shared.played(done.play, done.faults)
+        over = done.play.slots[played.terminated | played.truncated].tolist()
+        self._log.forget([*over, *done.faults])
+        return played
+
     def _parts(self, play: Play) -> Iterator[tuple[int, Play]]:
-        """Each worker's part of a Play; its actions are on the board."""
+        """Each worker's part of a Play; its actions are in the shared arrays."""
         count = len(self._workers)
         if count == 1:
             yield 0, play
@@ -154,7 +240,7 @@ class WorkerPool:
             # Its channel reads as closed: _take() finds and replaces it.
 
     def _is_answered(self) -> bool:
-        return not self._under_way[0].places
+        return not (self._under_way and self._under_way[0].places)
 
     def _take(self, *, waits: bool) -> None:
         """Take in what workers say, for the oldest Play of theirs; replace who is late."""
@@ -183,7 +269,7 @@ class WorkerPool:
         how = "did not answer" if isinstance(error, TimeoutError) else "died"
         log.warning("worker %d %s; its episodes are rebuilt", self.processes[place], how)
         count = len(self._workers)
-        mine = [slot for slot in self._history.slots if slot % count == place]
+        mine = [slot for slot in self._log.slots if slot % count == place]
         while True:
             self._renew(place)
             faults: dict[int, str] = {}
@@ -191,7 +277,7 @@ class WorkerPool:
                 try:
                     faults |= self._replay(place, slot)
                 except (EOFError, OSError):
-                    self._history.deaths[slot] += 1
+                    self._log.deaths[slot] += 1
                     break
             else:
                 break
@@ -202,17 +288,17 @@ class WorkerPool:
                 under_way.places.remove(place)
 
     def _replay(self, place: int, slot: int) -> dict[int, str]:
-        """Its fault, if there is one; the last answer stands on the board."""
-        worker, deaths = self._workers[place], self._history.deaths[slot]
+        """Its fault, if there is one; the last answer is in the shared arrays."""
+        worker, deaths = self._workers[place], self._log.deaths[slot]
         if deaths >= MAX_REBUILDS:
             return {slot: f"{deaths} workers died, or hung, while they played this episode"}
-        for play in self._history.of(slot):
-            self._board.put_actions(play)
+        for play in self._log.of(slot):
+            self._shared.put_actions(play)
             worker.send(play)
             faults = worker.receive()
             if faults:
                 return faults
-            self.executed += len(play.slots)
+            self.replayed += len(play.slots)
         return {}
 
     def _renew(self, place: int) -> None:
@@ -222,17 +308,18 @@ class WorkerPool:
             self._built(place)
         except UsageError as error:  # it could be built before: nobody asked for anything wrong
             raise EnvironmentFault(f"a worker cannot be replaced: {error}") from error
-        with contextlib.suppress(OSError):  # dead already: who asks it finds out
-            self._workers[place].share(self._memory)
+        self._workers[place].share(self._memory)
 
     def _started(self) -> WorkerProcess:
-        return WorkerProcess(self._suite, self._slots, self._log_file, timeout_s=self._timeout_s)
+        worker = WorkerProcess(self._suite, self._log_file, timeout_s=self._timeout_s)
+        worker.init(self._slots)
+        return worker
 
-    def _built(self, place: int) -> TaskSpec:
-        """The spec of a worker that is up; one that dies or hangs before is started again."""
+    def _built(self, place: int) -> Ready:
+        """What a worker promises; one that dies or hangs before that is started again."""
         for left in reversed(range(MAX_REBUILDS)):
             try:
-                return self._workers[place].built(self._start_s)
+                return self._workers[place].ready(self._start_s)
             except EnvironmentFault as fault:
                 if not left:
                     raise

@@ -21,7 +21,7 @@ from glue_server.agent.actions import ActionChecks, Checked, given_up
 from glue_server.agent.calls import AgentCalls
 from glue_server.agent.turn_rows import ends_and_steps
 from glue_server.agent.turns import Rows, no_rows, turn_of
-from glue_server.environment.pool import Pool
+from glue_server.environment.calls import EnvironmentCalls
 from glue_server.episodes.order import Order, Outcome
 from glue_server.episodes.recording import EpisodeRecording
 from reglue.errors import AgentFault, BadReply, EnvironmentFault
@@ -53,7 +53,7 @@ class _Group:
         self.slots = slots
         self.waits = False  # for the agent's answer
         self.asked = _NO_SLOTS  # the slots that the answer is about
-        self.stepping: Play | None = None  # with the pool
+        self.stepping: Play | None = None  # with the environment
         self.starting: Play | None = None
 
     @property
@@ -71,7 +71,7 @@ class EpisodeLoop:
     def __init__(
         self,
         agent: AgentCalls,
-        pool: Pool,
+        environment: EnvironmentCalls,
         phase: Phase,
         next_order: NextOrder,
         *,
@@ -79,15 +79,15 @@ class EpisodeLoop:
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._agent = agent
-        self._pool = pool
-        self._spec = pool.spec
+        self._environment = environment
+        self._spec = environment.spec
         self._phase = phase
         self._next_order = next_order
         self._spent = spent
         self._clock = clock
-        self._checks = ActionChecks(pool.spec)
-        self._in_play = EpisodeRecording(pool.spec)
-        self._none = no_rows(pool.spec)
+        self._checks = ActionChecks(environment.spec)
+        self._in_play = EpisodeRecording(environment.spec)
+        self._none = no_rows(environment.spec)
         self._has_failed = False  # an episode could not begin: its slot is asked again
         self._groups = [_Group(slots) for slots in self._divided()]
 
@@ -164,15 +164,15 @@ class EpisodeLoop:
 
     def _environment_is_first(self, asked: _Group, group: _Group) -> bool:
         """Wait for either; whether the environments have answered and the agent has not."""
-        agent = self._agent.fileno()
-        if agent is None or not (asked.waits and group.stepping):
+        agents = self._agent.filenos()
+        if not (agents and asked.waits and group.stepping):
             return False
         began = self._clock()
-        while not self._pool.is_ready():  # which it is, too, when its time is up
+        while not self._environment.is_ready():  # which it is, too, when its time is up
             poll = select.poll()
-            for descriptor in (agent, *self._pool.filenos()):
+            for descriptor in (*agents, *self._environment.filenos()):
                 poll.register(descriptor, select.POLLIN)
-            if agent in dict(poll.poll(_LOOK_MS)):
+            if not {*agents}.isdisjoint(dict(poll.poll(_LOOK_MS))):
                 self._spent.agent_s += self._clock() - began
                 return False
         self._spent.environment_s += self._clock() - began
@@ -308,11 +308,11 @@ class EpisodeLoop:
 
     def _send(self, play: Play) -> None:
         began = self._clock()
-        self._pool.send(play)
+        self._environment.send(play)
         self._spent.environment_s += self._clock() - began
 
     def _drain(self) -> None:
-        """Take what the pool still owes: another agent may play in it."""
+        """Take what the environment still owes: another agent may play there."""
         for group in self._groups:
             for play in (group.starting, group.stepping):
                 if play is not None:
@@ -320,6 +320,6 @@ class EpisodeLoop:
 
     def _receive(self) -> Played:
         began = self._clock()
-        played = self._pool.receive()
+        played = self._environment.receive()
         self._spent.environment_s += self._clock() - began
         return played

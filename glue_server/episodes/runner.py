@@ -1,14 +1,15 @@
-"""The glue: joins an agent and a pool of slots, and plays episodes through them."""
+"""The glue: joins an agent and an environment, and plays episodes through them."""
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from glue_server.agent.calls import AgentCalls
 from glue_server.agent.port import AgentPort
-from glue_server.environment.pool import Pool
+from glue_server.environment.calls import EnvironmentCalls
 from glue_server.episodes.loop import EpisodeLoop, NextOrder, Spent
 from glue_server.episodes.order import Outcome
 from glue_server.timeouts import Timeouts
@@ -26,7 +27,7 @@ from reglue.spec import TaskSpec
 
 
 class EpisodeRunner:
-    """One agent, one pool. Every call waits for its answer.
+    """One agent and one environment, after its `init`. Every call waits for its answer.
 
     All raise AgentFault (or AgentTimeout, AgentDisconnected) when the agent is
     lost; no call after that makes sense.
@@ -35,20 +36,21 @@ class EpisodeRunner:
     def __init__(
         self,
         agent: AgentPort,
-        pool: Pool,
+        environment: EnvironmentCalls,
         *,
         timeouts: Timeouts,
         clock: Callable[[], float] = time.perf_counter,
+        stop: threading.Event | None = None,
     ) -> None:
         self.spent = Spent()
-        self._agent = AgentCalls(agent, timeouts, clock=clock)
-        self._pool = pool
+        self._agent = AgentCalls(agent, timeouts, clock=clock, stop=stop)
+        self._environment = environment
         self._clock = clock
 
     @property
     def spec(self) -> TaskSpec:
         """The task that the agent is told."""
-        return self._pool.spec
+        return self._environment.spec
 
     def init(self) -> None:
         """agent_init(env_init()): the agent becomes naive."""
@@ -96,7 +98,7 @@ class EpisodeRunner:
         told of an end, the outcome is `ok`.
         """
         loop = EpisodeLoop(
-            self._agent, self._pool, phase, next_order, spent=self.spent, clock=self._clock
+            self._agent, self._environment, phase, next_order, spent=self.spent, clock=self._clock
         )
         return loop.run()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -162,14 +163,17 @@ class _Served:
         announce: Callable[[str], None] | None = None,
         *,
         server: PeerSource | None = None,
+        stop: threading.Event | None = None,
     ) -> None:
         """Listen, and start the program if there is one. Raises UsageError.
 
-        With a `server`, peers come in there; it stays open when this closes.
+        With a `server`, peers come in there; it stays open when this closes. Once `stop` is
+        set, waiting for the peer raises KeyboardInterrupt.
         """
         from glue_server.rpc import GlueServer
 
         self._timeout_s = door.timeout_s
+        self._stop = stop
         self._program = program
         self._process: ProgramProcess | None = None
         self._port: Any = None
@@ -234,6 +238,8 @@ class _Served:
         """The peer's port. Raises `lost` if it leaves first or never comes."""
         deadline = time.monotonic() + self._timeout_s
         while self._port is None:
+            if self._stop is not None and self._stop.is_set():
+                raise KeyboardInterrupt
             if self._has_come(_POLL_S):
                 break
             if self._process and (how := self._process.ended()):

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+import select
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 CLOSING_S = 1.4
 """How long all that closes after Ctrl-C may take together."""
+
+_LOOK_MS = 200  # how often a wait in a thread looks whether it is to stop
 
 
 @contextmanager
@@ -62,6 +65,27 @@ def interruptible(function: Callable[[], None]) -> bool:
     if held.heard is None:
         held.until = math.inf  # also where it swallowed one
     return False
+
+
+def check_stop(stop: threading.Event | None) -> None:
+    """Raise KeyboardInterrupt once `stop` is set: threads hear no Ctrl-C."""
+    if stop is not None and stop.is_set():
+        raise KeyboardInterrupt
+
+
+def wait_or_stop(
+    is_ready: Callable[[], bool], filenos: Callable[[], Iterable[int]], stop: threading.Event
+) -> None:
+    """Wait until `is_ready()`, which changes when a descriptor is readable, or with time.
+
+    Raises KeyboardInterrupt once `stop` is set.
+    """
+    while not is_ready():
+        check_stop(stop)
+        poll = select.poll()
+        for fileno in filenos():
+            poll.register(fileno, select.POLLIN)
+        poll.poll(_LOOK_MS)
 
 
 def hurried(most_s: float) -> float:

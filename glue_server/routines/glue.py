@@ -17,6 +17,7 @@ import numpy.random  # noqa: F401
 
 from env_adapters.suites import suite_name
 from glue_server.environment.port import EnvironmentPort, LocalEnvironmentPort
+from glue_server.environment.workers import WorkersPort
 from glue_server.peers.hosts import (
     AgentPeer,
     ListenOptions,
@@ -33,7 +34,7 @@ from glue_server.routines.seeds import check_secret
 from glue_server.timeouts import Timeouts
 from reglue.environments.adaptation import environment_of
 from reglue.environments.environment import Environment, Worlds
-from reglue.errors import AgentFault, BadReply, NotAnEnvironment, UsageError
+from reglue.errors import AgentFault, BadArgument, BadReply, NotAnEnvironment, UsageError
 from reglue.experiments.routines import Routines
 from reglue.messages.experiment import Answer, ExperimentCall
 from reglue.net.transport import Transport
@@ -51,7 +52,9 @@ class Glue(Routines):
 
     `environment` is a name (see env_adapters.suites), a suite of worlds, a
     `reglue.Environment`, or a class of `gymnasium.Env` or an object (which plays in one slot);
-    it is played in this process. `agent` is an object, played in this
+    it is played in this process. With `workers`, the slots are shared out among so many
+    processes, at most one a slot: then it must be a name, `init` says what cannot be built, and
+    states and random seeds cannot be kept. `agent` is an object, played in this
     process, or a name as for `reglue join`, which is started as a process of its own.
     `task` and `variant` say what of the environment is played: its first by default.
     Either may be an address, `host:port`: the glue listens there, and whoever shows
@@ -71,6 +74,7 @@ class Glue(Routines):
         environment: object,
         agent: object,
         slots: int = 1,
+        workers: int = 0,
         seed: int = 0,
         task: str = "",
         variant: int = 0,
@@ -86,6 +90,9 @@ class Glue(Routines):
     ) -> None:
         super().__init__(slots=slots, seed=seed, task=task, variant=variant)
         self._environment = environment
+        if workers < 0:
+            raise BadArgument(f"workers: got {workers}, wanted 0 (none) or more")
+        self._workers = workers
         self._environment_args = dict(environment_args or {})
         self._agent = agent
         self._agent_args = dict(agent_args or {})
@@ -161,15 +168,28 @@ class Glue(Routines):
         return ServedAgent(self._door(), program)
 
     def _environment_port(self) -> EnvironmentPort:
-        port: EnvironmentPort
-        if isinstance(self._environment, str) and is_address(self._environment):
-            _check_no_args("environment", self._environment_args)
-            host = ServedEnvironment(self._door(self._environment), announce=self._announce)
+        named, arguments = self._environment, self._environment_args
+        if isinstance(named, str) and is_address(named):
+            _check_no_args("environment", arguments)
+            self._check_no_workers("an environment that dials in")
+            host = ServedEnvironment(self._door(named), announce=self._announce)
             self._closing.callback(lambda: host.close(self._farewell))
             return host.port()
-        port = LocalEnvironmentPort(*_local(self._environment, self._environment_args))
+        port: EnvironmentPort
+        if isinstance(named, str) and self._workers:
+            suite, timeout_s = suite_name(named, arguments), self._timeouts.environment_s
+            port = WorkersPort(suite, workers=self._workers, name=named, timeout_s=timeout_s)
+        else:
+            self._check_no_workers("an object")
+            port = LocalEnvironmentPort(*_local(named, arguments))
         self._closing.callback(lambda: port.close(self._farewell))
         return port
+
+    def _check_no_workers(self, what: str) -> None:
+        if self._workers:
+            raise UsageError(
+                f"workers: got {self._workers} for {what}, wanted an environment's name"
+            )
 
     def _door(self, address: str = "127.0.0.1:0") -> ListenOptions:
         return ListenOptions(

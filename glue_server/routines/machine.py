@@ -15,8 +15,8 @@ from typing import TypeAlias
 from glue_server.agent.calls import AgentCalls
 from glue_server.agent.port import AgentPort
 from glue_server.agent.slots import SlotAgent
-from glue_server.environment.half import EnvironmentHalf
-from glue_server.environment.port import EnvironmentPort, ask_environment
+from glue_server.environment.calls import EnvironmentCalls
+from glue_server.environment.port import EnvironmentPort
 from glue_server.routines.arguments import check_seed, check_slot
 from glue_server.routines.counts import SlotCounts
 from glue_server.routines.half_steps import agent_end, agent_start, agent_step, env_start, env_step
@@ -33,6 +33,7 @@ from reglue.errors import (
     OutOfDomain,
     OutOfOrder,
     ReglueError,
+    RoutineRefused,
 )
 from reglue.messages.agent import Call, Cleanup, Done, Freeze, Message, Phase, Reply
 from reglue.messages.environment import GetRandomSeed, GetState, StandardizeRandomness
@@ -83,8 +84,7 @@ class Machine:
         self._nonce = "" if secret is None else secrets.token_hex(16)
         self._goes_on = goes_on
         self._agent = AgentCalls(agent, timeouts)
-        self._environment = environment
-        self._timeout_s = timeouts.environment_s
+        self._environment = EnvironmentCalls(environment, timeout_s=timeouts.environment_s)
         self._keys = SnapshotKeys()
         self._counts = SlotCounts()
         self._inits = 0
@@ -160,12 +160,13 @@ class Machine:
         if self._joined is not None:  # else what there is is known when the environment has begun
             _check_task(call, self._joined.ready.variants)
         try:
-            environment = EnvironmentHalf(self._environment, call.slots, timeout_s=self._timeout_s)
-        except EnvironmentFault:
+            ready = self._environment.init(call.slots)
+        except RoutineRefused:
+            raise
+        except ReglueError:
             self._joined = None
             raise
         self._joined = None
-        ready = environment.ready
         _check_task(call, ready.variants)
         self._counts = SlotCounts(call.slots)
         self._agent.init(ready.spec)
@@ -178,7 +179,9 @@ class Machine:
             nonce=self._nonce,
         )
         half = SlotAgent(self._agent, ready.spec)
-        self._joined = JoinedSlots(half, environment, cells, self._counts, goes_on=self._goes_on)
+        self._joined = JoinedSlots(
+            half, self._environment, cells, self._counts, goes_on=self._goes_on
+        )
         self._inits += 1
         return ready.spec
 
@@ -198,7 +201,7 @@ class Machine:
         """env_cleanup, then agent_cleanup, which comes also when the first went wrong."""
         broken: EnvironmentFault | None = None
         try:
-            ask_environment(self._environment, Cleanup(), Done, timeout_s=self._timeout_s)
+            self._environment.ask(Cleanup(), Done)
         except EnvironmentFault as fault:
             broken = fault
         self._joined = None
@@ -221,8 +224,7 @@ class Machine:
     def _env_message(self, text: str) -> Message:
         if self._joined is not None:
             return self._joined.ask(Message(text), Message)
-        timeout_s = self._timeout_s
-        return ask_environment(self._environment, Message(text), Message, timeout_s=timeout_s)
+        return self._environment.ask(Message(text), Message)
 
     def _ask_agent(self, call: Call) -> Reply:
         try:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from glue_server.agent.slots import SlotAgent
 from glue_server.agent.turns import Rows
-from glue_server.environment.half import EnvironmentHalf
+from glue_server.environment.calls import EnvironmentCalls
 from glue_server.routines.arguments import check_slots
 from glue_server.routines.counts import SlotCounts
 from glue_server.routines.rows import Asked, Places
@@ -33,7 +33,7 @@ class JoinedSlots:
     def __init__(
         self,
         agent: SlotAgent,
-        environment: EnvironmentHalf,
+        environment: EnvironmentCalls,
         cells: Cells,
         counts: SlotCounts,
         *,

@@ -61,10 +61,7 @@ class AgentCodec:
 
     def timed_out(self, timeout_s: float) -> ReglueError:
         """AgentTimeout."""
-        return AgentTimeout(
-            f"the agent did not answer within {timeout_s:g} s; "
-            "--step-timeout and --first-step-timeout set how long it may take"
-        )
+        return AgentTimeout.after(timeout_s)
 
     def lost(self) -> ReglueError:
         """AgentDisconnected."""

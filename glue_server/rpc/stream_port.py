@@ -8,9 +8,11 @@ call is carried out once.
 
 from __future__ import annotations
 
+import select
 import threading
 import time
 from collections import deque
+from collections.abc import Sequence
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -54,6 +56,8 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
     gRPC's streams have threads of their own, which fill and drain it; a lane is read by
     whoever waits in `receive`.
     """
+
+    replayed = 0  # steps: a remote environment simulates none twice
 
     def __init__(
         self, hello: HelloT, dialect: Codec[CallT, ReplyT], *, reconnect_window_s: float = 0.0
@@ -114,12 +118,16 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
         with self._lock:
             self._post(message)
 
-    def fileno(self) -> int:
+    def filenos(self) -> Sequence[int]:
         """Readable when an answer has come, or the beginning of one, or the stream broke."""
         with self._lock:
             if self._watch is None:
                 self._watch = Wakeup(self._line)
-            return self._watch.fileno()
+            return (self._watch.fileno(),)
+
+    def is_ready(self) -> bool:
+        """Whether something waits."""
+        return bool(select.select(self.filenos(), (), (), 0)[0])
 
     def close(self, reason: str) -> None:
         """Send the farewell, and end the stream behind it."""

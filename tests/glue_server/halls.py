@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from env_adapters import Cell
-from glue_server import LocalEnvironmentPort, Pool, PortPool
-from glue_server.environment.port import ask_environment
+from glue_server import EnvironmentCalls, LocalEnvironmentPort
 from reglue import TaskSpec
 from reglue.environments.environment import Earned, Environment
 from reglue.messages.environment import (
@@ -18,7 +17,7 @@ from reglue.messages.environment import (
     Played,
 )
 from reglue.spec import Array, Arrays
-from tests.glue_server.playing import SOLVED, cell
+from tests.glue_server.playing import SOLVED, calls_of, cell
 from tests.worlds import Corridor
 
 SPEC = Corridor(solved=SOLVED).spec
@@ -46,11 +45,13 @@ class Hall(Environment):
         self.cleaned += 1
 
 
-def pool_over(environment: Environment, slots: int = 2) -> PortPool:
-    return PortPool(LocalEnvironmentPort(environment, "ours"), slots)
+def pool_over(environment: Environment, slots: int = 2) -> EnvironmentCalls:
+    return calls_of(LocalEnvironmentPort(environment, "ours"), slots)
 
 
-def exchange(pool: Pool, *, steps: Sequence[int] = (), starts: Sequence[int] = ()) -> Played:
+def exchange(
+    pool: EnvironmentCalls, *, steps: Sequence[int] = (), starts: Sequence[int] = ()
+) -> Played:
     """A step of zero in some slots, an episode's start in others."""
     actions = {"action": np.zeros((len(steps), 1), np.float32)} if steps else {}
     pool.send(Play(np.array(steps, np.uint32), actions, {slot: cell() for slot in starts}))
@@ -58,4 +59,6 @@ def exchange(pool: Pool, *, steps: Sequence[int] = (), starts: Sequence[int] = (
 
 
 def ask(environment: Environment, call: EnvironmentCall, kind: type[Any]) -> Any:
-    return ask_environment(LocalEnvironmentPort(environment, "ours"), call, kind, timeout_s=1.0)
+    return EnvironmentCalls(LocalEnvironmentPort(environment, "ours"), timeout_s=1.0).ask(
+        call, kind
+    )

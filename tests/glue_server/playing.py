@@ -8,18 +8,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from env_adapters import Cell
+from env_adapters import Cell, Suite, SuiteName
 from glue_server import (
+    EnvironmentCalls,
+    EnvironmentPort,
     EpisodeRunner,
-    LocalPool,
+    LocalEnvironmentPort,
     LocalPort,
     NextOrder,
     Order,
     Outcome,
-    Pool,
     Timeouts,
+    WorkersPort,
 )
 from reglue import Agent, Ends, Phase, Starts, Steps, TaskSpec
+from reglue.environments.environment import Worlds
 from reglue.messages.environment import Play
 from reglue.spec import Arrays
 from tests.worlds import Corridor
@@ -116,7 +119,31 @@ def step() -> Play:
     return Play(np.zeros(1, np.uint32), {"action": np.zeros((1, 1), np.float32)}, {})
 
 
-def glue_of(agent: Agent, pool: Pool) -> tuple[EpisodeRunner, Told]:
+def calls_of(port: EnvironmentPort, slots: int) -> EnvironmentCalls:
+    """An environment that is ready to play; it is let go where that goes wrong."""
+    calls = EnvironmentCalls(port)
+    try:
+        calls.init(slots)
+    except BaseException:
+        calls.close()
+        raise
+    return calls
+
+
+def local(suite: Suite, slots: int = 1) -> EnvironmentCalls:
+    """A suite's worlds in this process."""
+    return calls_of(LocalEnvironmentPort(Worlds(suite), "local"), slots)
+
+
+def in_workers(
+    suite: SuiteName, slots: int, *, workers: int, **more: Any
+) -> tuple[EnvironmentCalls, WorkersPort]:
+    """A suite's worlds in processes, and those."""
+    port = WorkersPort(suite, workers=workers, **more)
+    return calls_of(port, slots), port
+
+
+def glue_of(agent: Agent, pool: EnvironmentCalls) -> tuple[EpisodeRunner, Told]:
     """An agent in this process, ready to play."""
     port = Told(agent)
     glue = EpisodeRunner(port, pool, timeouts=PATIENT)
@@ -124,12 +151,12 @@ def glue_of(agent: Agent, pool: Pool) -> tuple[EpisodeRunner, Told]:
     return glue, port
 
 
-def corridor_pool(slots: int = 1, **config: Any) -> LocalPool:
-    return LocalPool(Corridor(**{"solved": SOLVED} | config), slots)
+def corridor_pool(slots: int = 1, **config: Any) -> EnvironmentCalls:
+    return local(Corridor(**{"solved": SOLVED} | config), slots)
 
 
 def played(
-    agent: Agent, pool: Pool, wanted: Sequence[Cell], phase: Phase = Phase.EVALUATE
+    agent: Agent, pool: EnvironmentCalls, wanted: Sequence[Cell], phase: Phase = Phase.EVALUATE
 ) -> list[Outcome]:
     """The outcomes of all cells, in the order of the plan."""
     glue, _ = glue_of(agent, pool)

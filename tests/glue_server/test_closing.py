@@ -14,14 +14,13 @@ from typing import Any
 import pytest
 
 from env_adapters import SuiteName
-from glue_server import WorkerPool
 from glue_server.environment import workers
 from glue_server.peers import hosts
 from glue_server.peers.hosts import ListenOptions, Program, ServedAgent
 from glue_server.processes.interrupts import uninterrupted
 from glue_server.rpc import GlueServer, handlers, listener
 from reglue.net.grpc_settings import grpc
-from tests.glue_server.playing import SOLVED
+from tests.glue_server.playing import SOLVED, in_workers
 from tests.glue_server.rpc.peers import ask
 from tests.waiting import until
 
@@ -41,8 +40,8 @@ def opened() -> Iterator[ExitStack]:
 
 
 def stopped_workers(opened: ExitStack, folder: Path) -> Callable[[], None]:
-    pool = WorkerPool(SuiteName("tests.worlds:Corridor", {"solved": SOLVED}), 2, workers=2)
-    for pid in pool.processes:
+    pool, port = in_workers(SuiteName("tests.worlds:Corridor", {"solved": SOLVED}), 2, workers=2)
+    for pid in port.processes:
         os.kill(pid, signal.SIGSTOP)
     return pool.close
 

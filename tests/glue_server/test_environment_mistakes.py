@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from env_adapters import Cell, Step
-from glue_server import LocalEnvironmentPort, PortPool
-from glue_server.environment.port import ask_environment
+from glue_server import EnvironmentCalls, LocalEnvironmentPort
 from reglue import TaskSpec, TensorSpec
 from reglue.environments.environment import Earned, Environment, Worlds
 from reglue.errors import BadReply, EnvironmentFault, NotSupported, OutOfDomain, OutOfOrder
@@ -127,6 +126,7 @@ class Promising:
     """A port whose environment promises `ready`, and hears what was refused."""
 
     hello = LocalEnvironmentPort(Hall(), "hall").hello
+    replayed = 0
 
     def __init__(self, reply: EnvironmentReply | BadReply) -> None:
         self._reply = reply
@@ -135,8 +135,11 @@ class Promising:
     def send(self, call: EnvironmentCall) -> None:
         pass
 
-    def fileno(self) -> None:
-        pass
+    def filenos(self) -> Sequence[int]:
+        return ()
+
+    def is_ready(self) -> bool:
+        return True
 
     def receive(self, timeout_s: float) -> EnvironmentReply:
         if isinstance(self._reply, BadReply):
@@ -161,13 +164,13 @@ class Promising:
 )
 def test_a_promise_that_cannot_be_played_is_a_fault(ready: EnvironmentReply, words: str) -> None:
     with pytest.raises(EnvironmentFault, match=words):
-        PortPool(Promising(ready), 2)
+        EnvironmentCalls(Promising(ready)).init(2)
 
 
 def test_an_environment_is_told_why_its_answer_was_not_taken() -> None:
     port = Promising(BadReply("WRONG_SIZE", got="3 bytes", wanted="4"))
     with pytest.raises(EnvironmentFault, match="does not fit: got 3 bytes, wanted 4"):
-        ask_environment(port, Message("hi"), Message, timeout_s=1.0)
+        EnvironmentCalls(port).ask(Message("hi"), Message)
     assert port.refusals == ["WRONG_SIZE"]
 
 
@@ -177,7 +180,7 @@ def test_an_environment_is_told_why_its_answer_was_not_taken() -> None:
 )
 def test_a_refusal_is_raised_as_the_error_of_its_code(code: str, kind: type[Exception]) -> None:
     with pytest.raises(kind, match="got this, wanted that"):
-        ask_environment(Promising(Refusal(0, code, "this", "that")), Cleanup(), Done, timeout_s=1.0)
+        EnvironmentCalls(Promising(Refusal(0, code, "this", "that"))).ask(Cleanup(), Done)
 
 
 def test_a_state_that_is_not_bytes_is_a_fault() -> None:
@@ -187,9 +190,9 @@ def test_a_state_that_is_not_bytes_is_a_fault() -> None:
 
     environment = Pickler()
     port = LocalEnvironmentPort(environment, "pickler")
-    ask_environment(port, EnvironmentInit(1), Ready, timeout_s=1.0)
+    EnvironmentCalls(port).ask(EnvironmentInit(1), Ready)
     with pytest.raises(EnvironmentFault, match="got dict, wanted bytes"):
-        ask_environment(port, GetState(0), Snapshot, timeout_s=1.0)
+        EnvironmentCalls(port).ask(GetState(0), Snapshot)
 
 
 def test_a_message_that_is_not_answered_is_answered_by_nothing() -> None:

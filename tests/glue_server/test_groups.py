@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from env_adapters import SuiteName
-from glue_server import Outcome, WorkerPool
+from glue_server import Outcome
 from reglue import Phase
 from reglue.errors import AgentFault
 from tests.glue_server.playing import (
@@ -21,6 +21,7 @@ from tests.glue_server.playing import (
     corridor_pool,
     glue_of,
     in_turn,
+    in_workers,
     played,
     still,
 )
@@ -92,7 +93,7 @@ def test_rows_are_those_of_one_slot(slots: int) -> None:
 
 @pytest.mark.parametrize(("slots", "workers"), [(2, 2), (5, 1), (5, 3), (110, 2)])
 def test_rows_are_those_of_one_slot_from_workers_too(slots: int, workers: int) -> None:
-    pool = WorkerPool(CORRIDOR, slots, workers=workers)
+    pool, _ = in_workers(CORRIDOR, slots, workers=workers)
     try:
         assert played(Partial(), pool, cells()) == played(Follower(), corridor_pool(1), cells())
     finally:
@@ -106,7 +107,7 @@ def test_when_the_agent_is_lost_all_episodes_are_and_the_pool_is_of_use() -> Non
                 raise OSError("gone")
             return super().turn(turn)
 
-    pool = WorkerPool(CORRIDOR, 4, workers=2)
+    pool, _ = in_workers(CORRIDOR, 4, workers=2)
     try:
         glue, _ = glue_of(Lost(still), pool)
         rows: list[Outcome] = []

@@ -19,12 +19,12 @@ from env_adapters import Cell, Suite
 from env_adapters.classic.access_control import AccessControl
 from env_adapters.classic.gridworld import GridWorld
 from env_adapters.classic.mountain_car import MountainCar
-from glue_server import EpisodeRunner, LocalPool, Order, Outcome
+from glue_server import EpisodeRunner, Order, Outcome
 from reglue import Agent, Phase
 from reglue.examples.sarsa import Sarsa
 from reglue.examples.tabular_q import TabularQ
 from tests.env_adapters.classic.queuing import accept_all, at_random, average_reward, best
-from tests.glue_server.playing import glue_of
+from tests.glue_server.playing import glue_of, local
 
 
 def play(
@@ -42,7 +42,7 @@ def play(
 
 def learned(agent: Agent, suite: Suite, episodes: int, slots: int = 1) -> EpisodeRunner:
     """The glue of an agent that has learned, and is frozen."""
-    glue, _ = glue_of(agent, LocalPool(suite, slots))
+    glue, _ = glue_of(agent, local(suite, slots))
     play(glue, suite, episodes)
     glue.freeze()
     return glue
@@ -65,7 +65,7 @@ def curves(agent: Agent, runs: int, episodes: int) -> npt.NDArray[np.int64]:
     """Steps of each episode, shape (runs, episodes); each run begins naive."""
     suite, rows = MountainCar(), []
     for run in range(runs):
-        glue, _ = glue_of(agent, LocalPool(suite, 1))
+        glue, _ = glue_of(agent, local(suite, 1))
         rows.append([outcome.steps for outcome in play(glue, suite, episodes, run=run)])
     return np.array(rows)
 
@@ -104,7 +104,7 @@ def test_traces_learn_as_fast_as_in_figure_12_10() -> None:
 def test_a_run_repeats_to_the_bit_when_the_agent_is_naive_again() -> None:
     agent, suite, runs = Sarsa(), MountainCar(horizon=400), []
     for _ in range(2):
-        glue, _ = glue_of(agent, LocalPool(suite, 2))
+        glue, _ = glue_of(agent, local(suite, 2))
         runs.append([outcome.actions for outcome in play(glue, suite, 6)])
         glue.freeze()
     assert runs[0] == runs[1]
@@ -128,7 +128,7 @@ def test_sarsa_crosses_the_gridworld_as_often_as_in_example_6_5() -> None:
     Of 60 runs of ours, 95 % had 141 to 178.
     """
     suite = GridWorld()
-    glue, _ = glue_of(Sarsa(alpha=0.5, lambda_=0.0, epsilon=0.1), LocalPool(suite, 1))
+    glue, _ = glue_of(Sarsa(alpha=0.5, lambda_=0.0, epsilon=0.1), local(suite, 1))
     steps = np.cumsum([outcome.steps for outcome in play(glue, suite, 200)])
     assert 141 <= np.searchsorted(steps, 8000) <= 178
 
@@ -139,7 +139,7 @@ def test_sarsa_crosses_the_gridworld_as_often_as_in_example_6_5() -> None:
 def test_differential_sarsa_earns_nearly_all_that_access_control_can_give() -> None:
     """After 6000 steps; 6000 more that are judged have a standard error of about 0.04."""
     suite, agent = AccessControl(), Sarsa(alpha=0.05, lambda_=0.0, beta=0.01)
-    glue, _ = glue_of(agent, LocalPool(AccessControl(horizon=6_000), 1))
+    glue, _ = glue_of(agent, local(AccessControl(horizon=6_000), 1))
     (trained,) = play(glue, suite, 1)
     assert agent.average_reward == pytest.approx(trained.return_ / trained.steps, abs=0.3)
     glue.freeze()

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from env_adapters import Cell, Step
-from glue_server import LocalEnvironmentPort, LocalPool
-from glue_server.environment.port import ask_environment
+from glue_server import EnvironmentCalls, LocalEnvironmentPort
 from reglue import TaskSpec, TensorSpec
 from reglue.environments.environment import Earned, Environment, Worlds
 from reglue.errors import EnvironmentFault
@@ -24,7 +23,7 @@ from reglue.messages.environment import (
 )
 from reglue.spec import Array, Arrays
 from tests.glue_server.halls import SPEC, Hall, ask, exchange, pool_over
-from tests.glue_server.playing import SOLVED, Follower, cell, cells, corridor_pool, played
+from tests.glue_server.playing import SOLVED, Follower, cell, cells, corridor_pool, local, played
 from tests.worlds import Corridor, Faulty, Houseless
 
 # What is promised.
@@ -38,7 +37,7 @@ def test_a_pool_over_a_port_plays_the_rows_of_plain_worlds() -> None:
 
 
 def test_a_pool_over_a_port_knows_the_tasks() -> None:
-    assert pool_over(Worlds(Corridor(solved=SOLVED))).variants == {"walk": 5, "run": 5}
+    assert pool_over(Worlds(Corridor(solved=SOLVED))).ready.variants == {"walk": 5, "run": 5}
 
 
 def test_rows_come_in_the_order_of_the_play() -> None:
@@ -178,7 +177,7 @@ def test_closing_a_pool_cleans_its_environment_up_once() -> None:
 def test_a_port_that_is_closed_cleans_up_what_nobody_has() -> None:
     hall = Hall()
     port = LocalEnvironmentPort(hall, "hall")
-    ask_environment(port, EnvironmentInit(1), Ready, timeout_s=1.0)
+    EnvironmentCalls(port).ask(EnvironmentInit(1), Ready)
     port.close("enough")
     port.close("enough")
     assert hall.cleaned == 1
@@ -205,9 +204,10 @@ def test_whatever_it_raises_is_its_fault_with_the_lines() -> None:
         ask(Broken(), Message("hi"), Message)
 
 
-def test_worlds_that_cannot_be_made_are_a_fault() -> None:
-    with pytest.raises(EnvironmentFault, match="OSError: no bricks"):
-        pool_over(Worlds(Houseless(solved=SOLVED)))
+def test_worlds_that_cannot_be_made_are_the_fault_of_their_slots() -> None:
+    """As in workers."""
+    pool = pool_over(Worlds(Houseless(solved=SOLVED)))
+    assert "OSError: no bricks" in exchange(pool, starts=[1]).faults[1]
 
 
 def test_an_environment_that_raises_in_play_fails_in_every_slot_that_was_asked() -> None:
@@ -227,7 +227,7 @@ def test_a_worlds_fault_is_its_own_slots_and_as_in_a_local_pool(fault: str) -> N
     said = []
     for pool in (
         pool_over(Worlds(Faulty(faults=[fault, ""]))),
-        LocalPool(Faulty(faults=[fault, ""]), 2),
+        local(Faulty(faults=[fault, ""]), 2),
     ):
         cells = {0: cell(variant=0), 1: cell(variant=1)}
         pool.send(Play(np.zeros(0, np.uint32), {}, cells))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from glue_server import EpisodeRunner, LocalPool, Outcome
+from glue_server import EpisodeRunner, Outcome
 from reglue import Agent, EndKind, Phase
 from reglue.errors import AgentFault, AgentTimeout
 from reglue.messages.agent import UNLIMITED, Actions, Budget, Done, Reply, Turn
@@ -22,6 +22,7 @@ from tests.glue_server.playing import (
     corridor_pool,
     glue_of,
     in_turn,
+    local,
     still,
 )
 from tests.worlds import Faulty
@@ -166,7 +167,7 @@ def test_rows_say_how_the_agent_was_lost() -> None:
 def faulty(*faults: str, slots: int = 2) -> tuple[list[Outcome], Scripted]:
     """One episode a fault."""
     agent = Scripted(still)
-    glue, _ = glue_of(agent, LocalPool(Faulty(faults=faults), slots))
+    glue, _ = glue_of(agent, local(Faulty(faults=faults), slots))
     wanted = [cell(variant=variant) for variant in range(len(faults))]
     return by_k(glue.play(in_turn(wanted), Phase.EVALUATE)), agent
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pytest
 
 from env_adapters import Cell
-from glue_server import EpisodeRunner, LocalPool, NextOrder, Order, Timeouts
+from glue_server import EpisodeRunner, NextOrder, Order, Timeouts
 from glue_server.rpc.codecs import AgentCodec
 from glue_server.rpc.connection import GrpcConnection
 from glue_server.rpc.stream_port import StreamPort
@@ -23,7 +23,7 @@ from reglue.errors import BadReply
 from reglue.messages.agent import UNLIMITED, Budget, Call, Hello, Init, Reply
 from reglue.v1 import agent_pb2 as pb
 from reglue.wire.agent import decode_call, encode_reply
-from tests.glue_server.playing import Follower
+from tests.glue_server.playing import Follower, local
 from tests.worlds import Corridor
 
 
@@ -87,8 +87,9 @@ class Tap:
     def receive(self, timeout_s: float) -> Reply:
         return self._port.receive(timeout_s)
 
-    def fileno(self) -> None:
+    def filenos(self) -> Sequence[int]:
         """The answer is there."""
+        return ()
 
     def refuse(self, refused: BadReply) -> None:
         self._port.refuse(refused)
@@ -117,7 +118,7 @@ class Refused(Follower):
 def sent_under(secrets: Secrets, *, show: bool) -> list[bytes]:
     """A whole run in three slots: a wave that adapts, then an evaluation."""
     tap = Tap(Refused())
-    pool = LocalPool(Corridor(solved=secrets.solved, show=show), 3)
+    pool = local(Corridor(solved=secrets.solved, show=show), 3)
     timeouts = Timeouts(first_step_s=1.0, step_s=1.0)
     clock = itertools.count()
     glue = EpisodeRunner(tap, pool, timeouts=timeouts, clock=lambda: float(next(clock)))
@@ -190,7 +191,7 @@ def test_a_different_start_seed_is_a_different_byte() -> None:
     spec = Corridor(solved={"a": (1,)}).spec
     tap = Tap(Follower())
     tap.send(Init(spec))
-    glue = EpisodeRunner(tap, LocalPool(Corridor(solved={"a": (1,)}), 1), timeouts=Timeouts())
+    glue = EpisodeRunner(tap, local(Corridor(solved={"a": (1,)}), 1), timeouts=Timeouts())
     for seed in (1, 2):
         order = iter([Order(0, 0, Cell("a", 0, 0, 0, Phase.EVALUATE), seed)])
         list(glue.play(lambda slot, order=order: next(order, None), Phase.EVALUATE))  # type: ignore[misc]

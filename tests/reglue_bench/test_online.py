@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from env_adapters import Cell, SuiteName
-from glue_server import EpisodeRunner, LocalPool, LocalPort, Order, Outcome, Timeouts
+from glue_server import EpisodeRunner, LocalPort, Order, Outcome, Timeouts
 from reglue import Phase
 from reglue_bench import evaluate
 from reglue_bench.evaluation import start
@@ -22,6 +22,7 @@ from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.run import Request, carry_out, check_same
 from reglue_bench.settings import Settings
 from reglue_bench.terminal.observer import NullObserver
+from tests.glue_server.playing import local
 from tests.reglue_bench.toys import Interrupts, Learner, Seeded, online_plan, play
 
 
@@ -167,7 +168,7 @@ def test_performance_is_rl_benchmarks_to_the_bit() -> None:
     )
     plan = online_plan(runs=runs, episodes=episodes, seed=seed)
     procedure, secret = procedure_of(plan), run_secret(seed)
-    pool = LocalPool(SuiteName("tests.worlds:Corridor", {"solved": solved}).build(), 1)
+    pool = local(SuiteName("tests.worlds:Corridor", {"solved": solved}).build(), 1)
     glue = EpisodeRunner(LocalPort(Seeded(), "by hand"), pool, timeouts=Timeouts())
     performance = 0.0
     for run in range(runs):

@@ -8,13 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from glue_server import EpisodeRunner, LocalPool, Order, Timeouts
+from glue_server import EpisodeRunner, Order, Timeouts
 from reglue import Agent
 from reglue.errors import AgentFault
 from reglue.v1 import agent_pb2 as pb
 from reglue_bench.plans.keys import Submission, cell_key
 from reglue_bench.plans.plan import PlanCell
 from reglue_bench.procedures import Todo, procedure_of
+from tests.glue_server.playing import local
 from tests.glue_server.test_secrets import Tap
 from tests.reglue_bench.toys import corridor_plan
 from tests.worlds import Corridor
@@ -57,7 +58,7 @@ def played_under(secret: str, procedure: str, names: str) -> tuple[list[bytes], 
     tap, clock, tasks = Tap(Still()), itertools.count(), list[str]()
     glue = EpisodeRunner(
         tap,
-        LocalPool(Corridor(solved=solved), 4),
+        local(Corridor(solved=solved), 4),
         timeouts=Timeouts(first_step_s=1.0, step_s=1.0),
         clock=lambda: float(next(clock)),
     )

@@ -201,6 +201,14 @@ class AgentTimeout(AgentFault):
 
     status = "agent_timeout"
 
+    @classmethod
+    def after(cls, timeout_s: float) -> AgentTimeout:
+        """No answer within `timeout_s` seconds."""
+        return cls(
+            f"the agent did not answer within {timeout_s:g} s; "
+            "--step-timeout and --first-step-timeout set how long it may take"
+        )
+
 
 class AgentDisconnected(AgentFault):
     """The agent's process or connection is gone, or never came."""

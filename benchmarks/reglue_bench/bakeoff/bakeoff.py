@@ -5,9 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
@@ -16,28 +15,23 @@ from glue_server.peers.hosts import PeerSource, how_to_join
 from glue_server.processes.interrupts import interruptible, uninterrupted
 from reglue.errors import PlanDiffers, RunExists, UsageError
 from reglue_bench.bakeoff.file import Entrant
-from reglue_bench.bakeoff.stopping import StoppablePool, StoppableRoom
 from reglue_bench.plans.declared import WAIT
 from reglue_bench.plans.names import make_plan, split_name
 from reglue_bench.results.result import Ending, Result
+from reglue_bench.runs.environments import cores
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.peers import Peers, listen
-from reglue_bench.runs.pools import cores
 from reglue_bench.runs.run import (
-    WORKER_LOG,
     Request,
     begin,
     carry_out,
     check_same,
     conclude,
-    pool_of,
 )
 from reglue_bench.terminal.observer import Observer
 
 if TYPE_CHECKING:
     from glue_server.rpc import PrivateLobby
-
-_ANSWER_S = 0.5  # how long agents that play at once may take to answer after Ctrl-C
 
 
 class Audience(Protocol):
@@ -74,7 +68,6 @@ class Bakeoff:
         self._entrants = [_sharing(each, self._at_once) for each in entrants]
         self._folder = folder
         self._say = say
-        self._stoppable: list[StoppableRoom] = []
         asked = entrants[0].settings
         if split_name(asked.benchmark)[1] == WAIT:
             raise UsageError(
@@ -145,9 +138,6 @@ class Bakeoff:
             if interruptible(lambda: _wait(runs)):
                 stop.set()
                 threads.shutdown(wait=False, cancel_futures=True)
-                _wait(runs, timeout_s=_ANSWER_S)
-                for room in self._stoppable:
-                    room.cut()
             threads.shutdown()
         each = zip(self._entrants, runs, strict=True)
         return [(entrant, run.result()) for entrant, run in each if not run.cancelled()]
@@ -166,16 +156,10 @@ class Bakeoff:
     ) -> Result:
         folder, settings = self._folder / entrant.name, entrant.settings
         room: PeerSource = self._rooms[entrant.name]
-        pool: StoppablePool | None = None
         with ExitStack() as leaving:
             leaving.callback(room.close)
-            if stop is not None:
-                make_pool = partial(pool_of, self._plan, settings, folder / WORKER_LOG)
-                pool = leaving.enter_context(closing(StoppablePool(make_pool, stop)))
-                room = StoppableRoom(room, stop)
-                self._stoppable.append(room)
             peers = Peers(settings, watcher.say, environment=False, room=room)
-            request = Request(settings, self._plan, peers=peers, pool=pool)
+            request = Request(settings, self._plan, peers=peers, stop=stop)
             ledger = leaving.enter_context(Ledger(folder))
             try:
                 return carry_out(folder, ledger, request, watcher)
@@ -218,8 +202,8 @@ def is_interrupted(result: Result) -> bool:
     return result.ended_early is not None and result.ended_early.status == "interrupted"
 
 
-def _wait(runs: Sequence[Future[Result]], timeout_s: float | None = None) -> None:
-    wait(runs, timeout=timeout_s)
+def _wait(runs: Sequence[Future[Result]]) -> None:
+    wait(runs)
 
 
 def _sharing(entrant: Entrant, runs: int) -> Entrant:

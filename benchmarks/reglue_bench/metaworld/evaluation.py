@@ -34,7 +34,7 @@ from reglue.environments.world import Cell
 from reglue.errors import AgentFault, EnvironmentFault, NotAnAgent, UsageError
 from reglue.messages.agent import Phase
 from reglue.tools.loading import agent_name
-from reglue_bench.metaworld.kept_pool import playing
+from reglue_bench.metaworld.kept_workers import playing
 from reglue_bench.metaworld.scoring import Evaluation, averaged, scored
 from reglue_bench.metaworld.seat import MetaWorldAdapter
 from reglue_bench.metaworld.vector_envs import Unreadable, VectorEnvironment, leave, read
@@ -202,9 +202,9 @@ def _glue(
     seat: MetaWorldAdapter, eval_envs: Any, plan: VectorEnvironment, workers: int | None
 ) -> Iterator[EpisodeRunner]:
     """The agent at the environment's workers; what it raises comes out as it was."""
-    with playing(eval_envs, plan.suite, len(plan.names), workers) as pool:
+    with playing(eval_envs, plan.suite, len(plan.names), workers) as environment:
         try:
-            glue = EpisodeRunner(LocalPort(seat, "agent"), pool, timeouts=Timeouts())
+            glue = EpisodeRunner(LocalPort(seat, "agent"), environment, timeouts=Timeouts())
             glue.init()
             yield glue
         except AgentFault as fault:

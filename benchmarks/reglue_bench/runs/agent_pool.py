@@ -1,13 +1,14 @@
-"""Where units are played: a pool of slots, and the agents that come to it one after another."""
+"""Where units are played: an environment, and the agents that come to it one after another."""
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from glue_server import AgentPort, EpisodeRunner, Pool, Spent, Timeouts
+from glue_server import AgentPort, EnvironmentCalls, EpisodeRunner, Spent, Timeouts
 from glue_server.processes.interrupts import uninterrupted
 from reglue.errors import AgentDisconnected, AgentFault, UsageError
 from reglue_bench.runs.agents import AgentPeer
@@ -17,28 +18,34 @@ MOST_ALIKE = 3
 
 
 class AgentPool:
-    """The agents of one session (see procedures.Agents), and the pool that they share.
+    """The agents of one session (see procedures.Agents), and the environment that they share.
 
-    `admit` is told what each agent calls itself, and raises for one that must not play.
+    `admit` is told what each agent calls itself, and raises for one that must not play. An
+    environment that is `lent` is not closed. Once `stop` is set, play is interrupted.
     """
 
     def __init__(
         self,
         make_host: Callable[[], AgentPeer],
-        make_pool: Callable[[], Pool],
+        make_environment: Callable[[], EnvironmentCalls],
         *,
+        lent: EnvironmentCalls | None = None,
+        stop: threading.Event | None = None,
         admit: Callable[[str], None],
         timeouts: Timeouts,
         say: Callable[[str], None],
     ) -> None:
         self.spent = Spent()  # over all agents, with the time that it took them to come
         self._make_host = make_host
-        self._make_pool = make_pool
+        self._make_environment = make_environment
+        self._stop = stop
         self._admit = admit
         self._timeouts = timeouts
         self._say = say
         self._host: AgentPeer | None = None
-        self._pool: Pool | None = None
+        self._environment = lent
+        self._owns = lent is None
+        self._before = lent.executed if lent else 0  # steps of others
         self._waiting: AgentPort | None = None  # has come, and was given nothing yet
         self._playing: AgentPort | None = None
         self._given = 0  # agents, one a run or fewer
@@ -47,26 +54,28 @@ class AgentPool:
     @property
     def executed(self) -> int:
         """Environment steps simulated so far."""
-        return self._pool.executed if self._pool else 0
+        return self._environment.executed - self._before if self._environment else 0
 
     def open(self) -> None:
-        """Make the pool and wait for the first agent. Raises AgentFault, UsageError."""
+        """Make the environment and wait for the first agent. Raises AgentFault, UsageError."""
         with uninterrupted():  # or a program might be left behind
             self._host = self._make_host()  # first, as its program takes a while to come
-        self._pool = self._make_pool()
+        self._environment = self._environment or self._make_environment()
         self._waiting = self._wait_for(self._host)
 
     def fresh(self) -> EpisodeRunner:
         """The glue with the next agent. Raises AgentFault if it does not come."""
         assert self._host is not None, "open() comes first"
-        assert self._pool is not None, "open() comes first"
+        assert self._environment is not None, "open() comes first"
         if self._waiting is None and self._host.renews:
             self._renew()
         self._given += self._waiting is not None
         self._playing = self._waiting or self._playing
         self._waiting = None
         assert self._playing is not None
-        glue = EpisodeRunner(self._playing, self._pool, timeouts=self._timeouts)
+        glue = EpisodeRunner(
+            self._playing, self._environment, timeouts=self._timeouts, stop=self._stop
+        )
         glue.spent = self.spent
         return glue
 
@@ -97,8 +106,8 @@ class AgentPool:
         """Let the agent and the environments go, at the same time."""
         with ThreadPoolExecutor(1, thread_name_prefix="reglue-dismiss") as beside:
             dismissed = beside.submit(self._dismiss, reason)
-            if self._pool is not None:
-                self._pool.close()
+            if self._environment is not None and self._owns:
+                self._environment.close()
         dismissed.result()
 
     def _renew(self) -> None:

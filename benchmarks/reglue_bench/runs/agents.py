@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -33,6 +34,7 @@ def served_host(
     server: Callable[[], PeerSource],
     announce: Callable[[str], None],
     invited: bool,
+    stop: threading.Event | None = None,
 ) -> ServedAgent:
     """An agent that dials in at `server`, as settings have it.
 
@@ -41,7 +43,7 @@ def served_host(
     """
     door = ListenOptions(timeout_s=settings.connect_timeout, invited=invited)
     program = _program(settings, folder / AGENT_LOG)  # before there is a server to close
-    return ServedAgent(door, program, announce, server=server())
+    return ServedAgent(door, program, announce, server=server(), stop=stop)
 
 
 def _program(settings: Settings, log_file: Path) -> Program | None:

@@ -7,14 +7,11 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from glue_server import PortPool
+from glue_server import EnvironmentCalls
 from glue_server.commands.options import server_tls
-from glue_server.environment.pool import faulty
-from glue_server.environment.port import EnvironmentPort
 from glue_server.peers.hosts import ListenOptions, PeerSource, ServedEnvironment, how_to_join
 from glue_server.processes.interrupts import uninterrupted
-from reglue.errors import EnvironmentTimeout, UsageError
-from reglue.messages.environment import Played
+from reglue.errors import UsageError
 from reglue_bench.plans.declared import Declared
 from reglue_bench.procedures.procedure import MAX_TRIES
 from reglue_bench.settings import AGENT_WAIT, Settings, flag
@@ -48,8 +45,8 @@ class Peers:
         self._announce = announce
         self._roles = ["agent", *(["environment"] if environment else [])]
         self._server: PeerSource | None = room
-        self._environment: ServedEnvironment | None = None
-        self._pool: RemotePool | None = None
+        self._host: ServedEnvironment | None = None
+        self._environment: EnvironmentCalls | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -69,34 +66,43 @@ class Peers:
             self._server = self._listen()
         return self._server
 
-    def pool(self, slots: int, procedure: str) -> RemotePool:
-        """The slots of the environment that dials in, which is waited for once.
+    def environment(self, slots: int, procedure: str) -> EnvironmentCalls:
+        """The environment that dials in, with `slots` slots; it is waited for once.
+
+        A call that it does not answer in time is the fault of every slot that was asked, and
+        play goes on; after MAX_TRIES such calls one after another it is lost.
 
         Raises EnvironmentFault if it does not come or fails at once, and UsageError if it
         does not play so many slots.
         """
-        if self._pool is None:
-            port = self._wait_for_environment()
-            name, most = port.hello.environment, port.hello.max_slots
+        if self._environment is None:
+            environment = self._wait_for_environment()
+            name, most = environment.hello.environment, environment.hello.max_slots
             if most and slots > most:
                 raise UsageError(
                     f"the environment {name} plays at most {most} slots at once, got {slots}: "
                     f"give {flag(_SLOTS[procedure])} {most}"
                 )
-            self._pool = RemotePool(port, slots, timeout_s=self._settings.environment_timeout)
-        return self._pool
+            environment.init(slots)
+            self._environment = environment
+        return self._environment
+
+    def declared(self, slots: int, procedure: str) -> Declared:
+        """What that environment says of itself. Raises as `environment`."""
+        environment = self.environment(slots, procedure)
+        return Declared.of(environment.hello, environment.ready)
 
     def close(self) -> None:
         """Let the environment go, and stop listening."""
         try:
-            if self._pool is not None:
-                self._pool.close()
             if self._environment is not None:
-                self._environment.close("the run is over, thank you")
+                self._environment.close()
+            if self._host is not None:
+                self._host.close("the run is over, thank you")
         finally:
             if self._server is not None:
                 self._server.close()
-            self._pool = self._environment = self._server = None
+            self._environment = self._host = self._server = None
 
     def _listen(self) -> GlueServer:
         # A program that we started and that died is not waited for: it cannot come back.
@@ -114,14 +120,16 @@ class Peers:
     def _agent_waits(self) -> bool:
         return self._settings.agent == AGENT_WAIT
 
-    def _wait_for_environment(self) -> EnvironmentPort:
+    def _wait_for_environment(self) -> EnvironmentCalls:
         with uninterrupted():
             server = self.server()
             door = ListenOptions(timeout_s=self._settings.connect_timeout)
-            self._environment = ServedEnvironment(door, announce=self._say, server=server)
-        port = self._environment.port()
+            self._host = ServedEnvironment(door, announce=self._say, server=server)
+        port = self._host.port()
         self._announce(f"the environment {port.hello.environment} has come")
-        return port
+        return EnvironmentCalls(
+            port, timeout_s=self._settings.environment_timeout, most_late=MAX_TRIES
+        )
 
     def _say(self, words: str) -> None:
         """What the environment is told, and the agent as well: they may come in any order."""
@@ -162,31 +170,3 @@ def listen(
 def _is_another_user(settings: Settings) -> bool:
     """Whether an agent's program may be; it must show its token as well."""
     return settings.chosen_sandbox != "none" and os.getuid() == 0
-
-
-class RemotePool(PortPool):
-    """The slots of an environment that dialled in, and that may be late.
-
-    A call that it does not answer in time is the fault of every slot that was asked, and
-    play goes on; after MAX_TRIES such calls one after another it is given up, by
-    EnvironmentTimeout.
-    """
-
-    def __init__(self, port: EnvironmentPort, slots: int, *, timeout_s: float) -> None:
-        """Raises as PortPool."""
-        super().__init__(port, slots, timeout_s=timeout_s)
-        self.declared = Declared.of(port.hello, self.ready)
-        self._late = 0  # calls in a row
-
-    def receive(self) -> Played:
-        """All answers."""
-        play = self._under_way[0]
-        try:
-            played = super().receive()
-        except EnvironmentTimeout as late:
-            self._late += 1
-            if self._late == MAX_TRIES:
-                raise
-            return faulty(self.spec, play, str(late))
-        self._late = 0
-        return played

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import threading
 import time
 from array import array
 from collections.abc import Mapping, Sequence
@@ -11,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from glue_server import Outcome, Pool
+from glue_server import EnvironmentCalls, Outcome
 from glue_server.processes.interrupts import interruptible, uninterrupted
 from reglue.errors import AgentFault, EnvironmentFault, PlanDiffers
 from reglue.tools.loading import checkpoint_sha256
@@ -25,9 +26,9 @@ from reglue_bench.results.result import Ending, Result
 from reglue_bench.runs.agent_code import agent_code
 from reglue_bench.runs.agent_pool import AgentPool
 from reglue_bench.runs.agents import AgentPeer, ObjectPeer, served_host
+from reglue_bench.runs.environments import make_environment
 from reglue_bench.runs.ledger import AGENT_NAME, ISOLATION, Ledger, Totals
 from reglue_bench.runs.peers import Peers
-from reglue_bench.runs.pools import LentPool, make_pool
 from reglue_bench.runs.recorder import Recorder
 from reglue_bench.runs.trust import SIGNATURE, signature
 from reglue_bench.runs.versions import versions
@@ -45,7 +46,8 @@ class Request:
 
     `entrant` is the name of its agent in a bake-off, in which each has a chance of its own.
     `peers` are those that have come already; they are let go when the run is over.
-    `pool` has the plan's environments, and is left to whom it belongs.
+    `environment` plays the plan's slots; it is lent, so the run does not close it. Once `stop`
+    is set, a run in a thread is interrupted, as by Ctrl-C.
     """
 
     settings: Settings
@@ -54,7 +56,8 @@ class Request:
     entrant: str = ""
     retry_faults: bool = False
     peers: Peers | None = None
-    pool: Pool | None = None
+    environment: EnvironmentCalls | None = None
+    stop: threading.Event | None = None
 
 
 def begin(folder: Path, request: Request) -> Ledger:
@@ -158,7 +161,9 @@ class _Session:
         )
         self._stage = AgentPool(
             self._make_host,
-            self._make_pool,
+            self._make_environment,
+            lent=request.environment,
+            stop=request.stop,
             admit=self._admit,
             timeouts=request.settings.timeouts,
             say=watcher.say,
@@ -207,17 +212,15 @@ class _Session:
             server=self._peers.server,
             announce=self._watcher.say,
             invited=self._peers.invited,
+            stop=self._request.stop,
         )
 
-    def _make_pool(self) -> Pool:
+    def _make_environment(self) -> EnvironmentCalls:
         plan, settings = self._request.plan, self._request.settings
         if is_remote(plan):
-            remote = self._peers.pool(plan.slots, plan.procedure)
-            check_declared(plan, remote.declared)
-            return remote
-        if self._request.pool is not None:
-            return LentPool(self._request.pool)
-        return pool_of(plan, settings, self._folder / WORKER_LOG)
+            check_declared(plan, self._peers.declared(plan.slots, plan.procedure))
+            return self._peers.environment(plan.slots, plan.procedure)
+        return environment_of(plan, settings, self._folder / WORKER_LOG, self._request.stop)
 
     def _admit(self, name: str) -> None:
         if (named := self._ledger.name_agent(name)) != name:
@@ -258,18 +261,21 @@ class _Session:
         )
 
 
-def pool_of(plan: Plan, settings: Settings, log_file: Path) -> Pool:
+def environment_of(
+    plan: Plan, settings: Settings, log_file: Path, stop: threading.Event | None = None
+) -> EnvironmentCalls:
     """New environments of a plan, made here. Raises UsageError."""
     workers = settings.workers
     if workers is None and plan.procedure == "online":
         workers = 0  # a run's only episode gains nothing elsewhere but a hop a step
     suite = suite_of(plan, settings)
-    return make_pool(
+    return make_environment(
         suite,
         plan.slots,
         workers=workers,
         log_file=log_file,
         timeout_s=settings.environment_timeout,
+        stop=stop,
     )
 
 

@@ -9,15 +9,25 @@ from typing import Any
 import pytest
 
 from env_adapters import SuiteName
-from glue_server import LocalPool, Outcome, WorkerPool
-from glue_server.environment.pool import PortPool
+from glue_server import Outcome
 from glue_server.environment.port import LocalEnvironmentPort
 from glue_server.processes.interrupts import CLOSING_S, uninterrupted
 from reglue.environments.environment import Worlds
 from reglue.errors import EnvironmentTimeout, UsageError
 from reglue.messages.agent import Cleanup
 from reglue.messages.environment import EnvironmentCall, EnvironmentReply
-from tests.glue_server.playing import SOLVED, Follower, cell, cells, corridor_pool, played, start
+from tests.glue_server.playing import (
+    SOLVED,
+    Follower,
+    calls_of,
+    cell,
+    cells,
+    corridor_pool,
+    in_workers,
+    local,
+    played,
+    start,
+)
 from tests.worlds import Corridor, Faulty
 
 CORRIDOR = SuiteName("tests.worlds:Corridor", {"solved": SOLVED})
@@ -26,7 +36,7 @@ CORRIDOR = SuiteName("tests.worlds:Corridor", {"solved": SOLVED})
 @pytest.mark.parametrize("workers", [1, 2, 3])
 def test_rows_do_not_depend_on_the_number_of_workers(workers: int) -> None:
     alone = played(Follower(), corridor_pool(1), cells())
-    pool = WorkerPool(CORRIDOR, 4, workers=workers)
+    pool, _ = in_workers(CORRIDOR, 4, workers=workers)
     try:
         assert played(Follower(), pool, cells()) == alone
     finally:
@@ -34,7 +44,7 @@ def test_rows_do_not_depend_on_the_number_of_workers(workers: int) -> None:
 
 
 def test_workers_count_the_steps_that_they_simulate() -> None:
-    pool = WorkerPool(CORRIDOR, 3, workers=2)
+    pool, _ = in_workers(CORRIDOR, 3, workers=2)
     try:
         rows = played(Follower(), pool, cells())
         assert pool.executed == sum(row.steps for row in rows)
@@ -48,10 +58,10 @@ FAULTS = ["raises at start", "raises", "nan", "wrong shape", "no observation", "
 def test_faults_and_odd_rewards_are_the_same_in_a_worker() -> None:
     """A float32 reward must not be summed as float32 in one and float64 in the other."""
     wanted = [cell(variant=variant) for variant in range(len(FAULTS))]
-    pool = WorkerPool(SuiteName("tests.worlds:Faulty", {"faults": FAULTS}), 2, workers=2)
+    pool, _ = in_workers(SuiteName("tests.worlds:Faulty", {"faults": FAULTS}), 2, workers=2)
     try:
         assert shown(played(Follower(), pool, wanted)) == shown(
-            played(Follower(), LocalPool(Faulty(faults=FAULTS), 2), wanted)
+            played(Follower(), local(Faulty(faults=FAULTS), 2), wanted)
         )
     finally:
         pool.close()
@@ -70,9 +80,9 @@ def shown(rows: list[Outcome]) -> list[Any]:
 
 
 def test_a_pool_uses_no_more_workers_than_slots() -> None:
-    pool = WorkerPool(CORRIDOR, 2, workers=5)
+    pool, port = in_workers(CORRIDOR, 2, workers=5)
     try:
-        assert len(pool.processes) == 2
+        assert len(port.processes) == 2
     finally:
         pool.close()
 
@@ -98,18 +108,18 @@ def test_a_suite_that_cannot_be_built_says_why(
     factory: str, config: dict[str, Any], words: str, tmp_path: Path
 ) -> None:
     with pytest.raises(UsageError, match=words):
-        WorkerPool(SuiteName(factory, config), 2, workers=2, log_file=tmp_path / "log")
+        in_workers(SuiteName(factory, config), 2, workers=2, log_file=tmp_path / "log")
 
 
 def test_a_suite_whose_environments_cannot_be_made_is_at_fault() -> None:
     """Each time that a slot is used; its worker, which tried before it was asked, lives on."""
-    pool = WorkerPool(SuiteName("tests.worlds:Houseless", {"solved": SOLVED}), 1, workers=1)
+    pool, port = in_workers(SuiteName("tests.worlds:Houseless", {"solved": SOLVED}), 1, workers=1)
     try:
-        workers = list(pool.processes)
+        workers = list(port.processes)
         for _ in range(2):
             pool.send(start(cell()))
             assert "OSError: no bricks" in pool.receive().faults[0]
-        assert list(pool.processes) == workers
+        assert list(port.processes) == workers
     finally:
         pool.close()
 
@@ -135,7 +145,7 @@ class Silent(LocalEnvironmentPort):
 
 def test_the_environment_of_an_interrupted_run_is_not_waited_for_long() -> None:
     port, other = Silent(), Silent()
-    hurried, calm = PortPool(port, 2), PortPool(other, 2)
+    hurried, calm = calls_of(port, 2), calls_of(other, 2)
     with uninterrupted(then_raise=False):
         signal.raise_signal(signal.SIGINT)
         hurried.close()

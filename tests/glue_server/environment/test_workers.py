@@ -17,13 +17,14 @@ from typing import Any
 import pytest
 
 from env_adapters import SuiteName
-from glue_server import Outcome, WorkerPool
+from glue_server import EnvironmentCalls, Outcome, WorkersPort
 from reglue import Phase
 from reglue.errors import EnvironmentFault
 from tests.glue_server.playing import (
     SOLVED,
     Follower,
     by_k,
+    calls_of,
     cell,
     cells,
     corridor_pool,
@@ -39,13 +40,13 @@ from tests.waiting import until
 PATIENCE_MS = 20_000
 ROOT = Path(__file__).parents[3]
 
-MakePool = Callable[..., WorkerPool]
+MakePool = Callable[..., tuple[EnvironmentCalls, WorkersPort]]
 
 
 @pytest.fixture
 def make_pool() -> Iterator[MakePool]:
     """Makes pools of corridors, and closes them."""
-    pools: list[WorkerPool] = []
+    ports: list[WorkersPort] = []
 
     def make(
         world: str = "Corridor",
@@ -54,14 +55,14 @@ def make_pool() -> Iterator[MakePool]:
         workers: int = 2,
         waits: dict[str, Any] | None = None,
         **more: Any,
-    ) -> WorkerPool:
+    ) -> tuple[EnvironmentCalls, WorkersPort]:
         name = SuiteName(f"tests.worlds:{world}", {"solved": SOLVED} | more)
-        pools.append(WorkerPool(name, slots, workers=workers, **waits or {}))
-        return pools[-1]
+        ports.append(WorkersPort(name, workers=workers, **waits or {}))
+        return calls_of(ports[-1], slots), ports[-1]
 
     yield make
-    for pool in pools:
-        pool.close()
+    for port in ports:
+        port.close("enough")
 
 
 def wait_until_gone(descriptors: Sequence[int]) -> None:
@@ -92,8 +93,8 @@ def alone() -> list[Outcome]:
 def test_a_worker_killed_while_idle_goes_unnoticed(
     make_pool: MakePool, alone: list[Outcome], place: int
 ) -> None:
-    pool = make_pool()
-    kill(pool.processes[place])
+    pool, port = make_pool()
+    kill(port.processes[place])
     assert played(Follower(), pool, cells()) == alone
 
 
@@ -101,21 +102,21 @@ def test_a_worker_killed_between_turns_goes_unnoticed(
     make_pool: MakePool,
 ) -> None:
     """Once an episode, with others in mid-flight."""
-    pool = make_pool()
+    pool, port = make_pool()
     glue, _ = glue_of(Follower(), pool)
     rows = []
     for count, outcome in enumerate(glue.play(in_turn(cells(2)), Phase.EVALUATE)):
         rows.append(outcome)
-        kill(pool.processes[count % 2])
+        kill(port.processes[count % 2])
     assert by_k(iter(rows)) == played(Follower(), corridor_pool(1), cells(2))
 
 
 def test_all_workers_killed_at_once_go_unnoticed(make_pool: MakePool, alone: list[Outcome]) -> None:
-    pool = make_pool()
+    pool, port = make_pool()
     glue, _ = glue_of(Follower(), pool)
     play_on = glue.play(in_turn(cells()), Phase.EVALUATE)
     first = next(play_on)
-    for pid in pool.processes:
+    for pid in port.processes:
         kill(pid)
     assert by_k(iter([first, *play_on])) == alone
 
@@ -126,7 +127,7 @@ def test_a_worker_killed_while_it_steps_goes_unnoticed(
     bell, door = tmp_path / "bell", tmp_path / "door"
     bell.touch()
     os.mkfifo(door)
-    pool = make_pool("Doorbell", bell=str(bell), door=str(door))
+    pool, _ = make_pool("Doorbell", bell=str(bell), door=str(door))
     visitor = threading.Thread(target=lambda: os.kill(int(door.read_text()), signal.SIGKILL))
     visitor.start()
     assert played(Follower(), pool, cells()) == alone
@@ -135,17 +136,17 @@ def test_a_worker_killed_while_it_steps_goes_unnoticed(
 
 
 def test_a_dead_worker_is_replaced_by_another_process(make_pool: MakePool) -> None:
-    pool = make_pool()
-    before = pool.processes
+    pool, port = make_pool()
+    before = port.processes
     kill(before[0])
     played(Follower(), pool, cells(1))
-    assert pool.processes[0] != before[0]
-    assert pool.processes[1] == before[1]
+    assert port.processes[0] != before[0]
+    assert port.processes[1] == before[1]
 
 
 def test_a_replaced_worker_is_logged(make_pool: MakePool, caplog: pytest.LogCaptureFixture) -> None:
-    pool = make_pool()
-    dead = pool.processes[0]
+    pool, port = make_pool()
+    dead = port.processes[0]
     kill(dead)
     with caplog.at_level(logging.WARNING, logger="reglue"):
         played(Follower(), pool, cells(1))
@@ -154,12 +155,12 @@ def test_a_replaced_worker_is_logged(make_pool: MakePool, caplog: pytest.LogCapt
 
 def test_replayed_steps_are_counted_as_executed(make_pool: MakePool) -> None:
     """One episode of five steps, whose worker dies after two: two steps more."""
-    pool = make_pool(slots=1, workers=1)
+    pool, port = make_pool(slots=1, workers=1)
     pool.send(start(cell(variant=2)))
     pool.receive()
     for place in range(5):
         if place == 2:
-            kill(pool.processes[0])
+            kill(port.processes[0])
         pool.send(step())
         pool.receive()
     assert pool.executed == 5 + 3  # the two before, and the third that was sent into the void
@@ -168,9 +169,10 @@ def test_replayed_steps_are_counted_as_executed(make_pool: MakePool) -> None:
 # Worlds that kill their worker.
 
 
-def trapdoor(make_pool: MakePool, fuse: Path, *, deaths: int, **more: Any) -> WorkerPool:
+def trapdoor(make_pool: MakePool, fuse: Path, *, deaths: int, **more: Any) -> EnvironmentCalls:
     fuse.write_bytes(bytes(deaths))
-    return make_pool("Trapdoor", fuse=str(fuse), **more)
+    pool, _ = make_pool("Trapdoor", fuse=str(fuse), **more)
+    return pool
 
 
 @pytest.mark.parametrize("deaths", [1, 2, 3])
@@ -208,8 +210,8 @@ def test_a_suite_that_can_be_built_no_more_is_the_environments_fault(
 ) -> None:
     """Whoever waits for its answer is told, rather than left waiting."""
     (once := tmp_path / "once").touch()
-    pool = make_pool("Once", permit=str(once), slots=1, workers=1)
-    kill(pool.processes[0])
+    pool, port = make_pool("Once", permit=str(once), slots=1, workers=1)
+    kill(port.processes[0])
     with pytest.raises(EnvironmentFault, match=r"cannot be replaced: .* the permit is used up"):
         played(Follower(), pool, [cell()])
 
@@ -221,7 +223,7 @@ def test_a_worker_that_hangs_is_replaced_and_goes_unnoticed(
     make_pool: MakePool, alone: list[Outcome], tmp_path: Path
 ) -> None:
     (fuse := tmp_path / "fuse").write_bytes(bytes(1))
-    pool = make_pool("Hanging", waits={"timeout_s": 3.0}, fuse=str(fuse))
+    pool, _ = make_pool("Hanging", waits={"timeout_s": 3.0}, fuse=str(fuse))
     assert played(Follower(), pool, cells()) == alone
     assert not fuse.stat().st_size
 
@@ -229,8 +231,8 @@ def test_a_worker_that_hangs_is_replaced_and_goes_unnoticed(
 def test_a_worker_that_is_stopped_is_replaced_and_goes_unnoticed(
     make_pool: MakePool, alone: list[Outcome]
 ) -> None:
-    pool = make_pool(waits={"timeout_s": 3.0})
-    os.kill(pool.processes[1], signal.SIGSTOP)
+    pool, port = make_pool(waits={"timeout_s": 3.0})
+    os.kill(port.processes[1], signal.SIGSTOP)
     assert played(Follower(), pool, cells()) == alone
 
 
@@ -238,7 +240,7 @@ def test_an_episode_that_always_hangs_is_given_up_alone(
     make_pool: MakePool, tmp_path: Path
 ) -> None:
     (fuse := tmp_path / "fuse").write_bytes(bytes(4))
-    pool = make_pool("Hanging", slots=1, workers=1, waits={"timeout_s": 1.0}, fuse=str(fuse))
+    pool, _ = make_pool("Hanging", slots=1, workers=1, waits={"timeout_s": 1.0}, fuse=str(fuse))
     rows = played(Follower(), pool, [cell("walk", 2), cell("walk", 0), cell("walk", 2)])
     assert [row.status for row in rows] == ["environment_error", "ok", "ok"]
     assert "3 workers died, or hung," in rows[0].detail
@@ -248,21 +250,21 @@ def test_an_agent_that_thinks_for_long_makes_no_worker_late(
     make_pool: MakePool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its answer has come, and nobody has looked."""
-    pool = make_pool(slots=1, workers=1, waits={"timeout_s": 100.0})
-    before = pool.processes
+    pool, port = make_pool(slots=1, workers=1, waits={"timeout_s": 100.0})
+    before = port.processes
     pool.send(start(cell()))
     (channel,) = pool.filenos()
     assert select.select([channel], [], [], 60.0)[0]
     later = time.monotonic() + 1000.0
     monkeypatch.setattr(
-        "glue_server.environment.pool.time", SimpleNamespace(monotonic=lambda: later)
+        "glue_server.environment.calls.time", SimpleNamespace(monotonic=lambda: later)
     )
     assert pool.is_ready()
-    assert pool.processes == before
+    assert port.processes == before
 
 
 def test_a_limit_may_be_as_long_as_one_likes(make_pool: MakePool) -> None:
-    pool = make_pool(slots=1, workers=1, waits={"timeout_s": 1e300})
+    pool, _ = make_pool(slots=1, workers=1, waits={"timeout_s": 1e300})
     assert played(Follower(), pool, [cell()])[0].status == "ok"
 
 
@@ -275,7 +277,7 @@ def test_a_worker_that_does_not_come_up_is_started_again(
 ) -> None:
     (fuse := tmp_path / "fuse").write_bytes(bytes(1))
     waits = {"start_s": 10.0} if hangs else {}
-    pool = make_pool("Frail", waits=waits, fuse=str(fuse), hangs=hangs)
+    pool, _ = make_pool("Frail", waits=waits, fuse=str(fuse), hangs=hangs)
     assert played(Follower(), pool, cells()) == alone
 
 
@@ -283,9 +285,9 @@ def test_a_replacement_that_does_not_come_up_is_started_again(
     make_pool: MakePool, alone: list[Outcome], tmp_path: Path
 ) -> None:
     (fuse := tmp_path / "fuse").touch()
-    pool = make_pool("Frail", fuse=str(fuse))
+    pool, port = make_pool("Frail", fuse=str(fuse))
     fuse.write_bytes(bytes(2))
-    kill(pool.processes[0])
+    kill(port.processes[0])
     assert played(Follower(), pool, cells()) == alone
 
 
@@ -302,8 +304,8 @@ def test_workers_that_never_come_up_are_the_environments_fault(
 
 
 def test_workers_that_do_not_listen_are_ended_all_at_once(make_pool: MakePool) -> None:
-    pool = make_pool(slots=6, workers=6)
-    for pid in pool.processes:
+    pool, port = make_pool(slots=6, workers=6)
+    for pid in port.processes:
         os.kill(pid, signal.SIGSTOP)
     began = time.monotonic()
     pool.close()
@@ -311,14 +313,14 @@ def test_workers_that_do_not_listen_are_ended_all_at_once(make_pool: MakePool) -
 
 
 def test_workers_end_when_their_pool_is_closed(make_pool: MakePool) -> None:
-    pool = make_pool()
-    descriptors = [os.pidfd_open(pid) for pid in pool.processes]
+    pool, port = make_pool()
+    descriptors = [os.pidfd_open(pid) for pid in port.processes]
     pool.close()
     wait_until_gone(descriptors)
 
 
 def test_a_pool_can_be_closed_twice(make_pool: MakePool) -> None:
-    pool = make_pool()
+    pool, _ = make_pool()
     pool.close()
     pool.close()
 
@@ -326,16 +328,16 @@ def test_a_pool_can_be_closed_twice(make_pool: MakePool) -> None:
 HOST = f"""
 import sys
 from env_adapters import SuiteName
-from glue_server import WorkerPool
-from tests.glue_server.playing import Follower, cells, played
+from tests.glue_server.playing import Follower, cells, in_workers, played
 
-pool = WorkerPool(SuiteName("tests.worlds:Corridor", {{"solved": {SOLVED!r}}}), 4, workers=2)
+suite = SuiteName("tests.worlds:Corridor", {{"solved": {SOLVED!r}}})
+pool, port = in_workers(suite, 4, workers=2)
 try:
-    print(*pool.processes, flush=True)
+    print(*port.processes, flush=True)
     sys.stdin.read()
 except KeyboardInterrupt:
     rows = played(Follower(), pool, cells())
-    print(*pool.processes, *(row.status for row in rows), flush=True)
+    print(*port.processes, *(row.status for row in rows), flush=True)
 finally:
     pool.close()
 """
@@ -344,18 +346,17 @@ finally:
 HOST_OF_A_THREAD = """
 import threading
 from env_adapters import SuiteName
-from glue_server import WorkerPool
-from tests.glue_server.playing import SOLVED, Follower, cells, played
+from tests.glue_server.playing import SOLVED, Follower, cells, in_workers, played
 
 pools = []
 def make():
     config = {"solved": SOLVED, "fuse": "FUSE"}
-    pools.append(WorkerPool(SuiteName("tests.worlds:Hanging", config), 1, workers=1))
+    pools.append(in_workers(SuiteName("tests.worlds:Hanging", config), 1, workers=1))
 thread = threading.Thread(target=make)
 thread.start()
 thread.join()
-print(*pools[0].processes, flush=True)
-played(Follower(), pools[0], cells())
+print(*pools[0][1].processes, flush=True)
+played(Follower(), pools[0][0], cells())
 """
 
 

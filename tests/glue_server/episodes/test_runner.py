@@ -6,16 +6,18 @@ from typing import Any
 
 import pytest
 
-from glue_server import EpisodeRunner, LocalPool, LocalPort
+from glue_server import EpisodeRunner, LocalEnvironmentPort, LocalPort
 from reglue import Phase, Turn
+from reglue.environments.environment import Worlds
 from reglue.errors import AgentFault
-from reglue.messages.environment import Play
+from reglue.messages.environment import EnvironmentCall, Play
 from tests.glue_server.playing import (
     PATIENT,
     SOLVED,
     Follower,
     Scripted,
     Told,
+    calls_of,
     cell,
     corridor_pool,
     glue_of,
@@ -96,18 +98,20 @@ class SlowAgent(Follower):
         return super().turn(turn)
 
 
-class SlowPool(LocalPool):
-    clock: Clock
+class SlowEnvironment(LocalEnvironmentPort):
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(Worlds(Corridor(solved=SOLVED)), "slow")
+        self.clock = clock
 
-    def send(self, play: Play) -> None:
-        self.clock.now += 1.0
-        super().send(play)
+    def send(self, call: EnvironmentCall) -> None:
+        self.clock.now += isinstance(call, Play)
+        super().send(call)
 
 
 def test_time_is_booked_to_whoever_was_waited_for() -> None:
     """Two turns, a start and a step."""
-    clock, pool = Clock(), SlowPool(Corridor(solved=SOLVED), 1)
-    pool.clock = clock
+    clock = Clock()
+    pool = calls_of(SlowEnvironment(clock), 1)
     glue = EpisodeRunner(LocalPort(SlowAgent(clock), "slow"), pool, timeouts=PATIENT, clock=clock)
     glue.init()
     list(glue.play(in_turn([cell(variant=0)]), Phase.EVALUATE))

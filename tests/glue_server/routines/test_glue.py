@@ -17,6 +17,7 @@ from env_adapters.suites import suite_name
 from glue_server import Glue
 from reglue import connect
 from reglue.errors import (
+    NotSupported,
     UnknownKey,
     UsageError,
 )
@@ -180,6 +181,58 @@ def test_arguments_reach_an_environment() -> None:
         environment="tests.worlds:Corridor", agent=Follower(), environment_args=arguments
     ) as rl:
         assert rl.init().horizon == 2
+
+
+@pytest.mark.parametrize("name", ["mountain-car", "access-control"])
+def test_environments_in_workers_play_the_same_bits(name: str) -> None:
+    """Whole steps, half steps, numbered chance, and a second run."""
+    told = []
+    for workers in (0, 2):
+        with Glue(environment=name, agent=Drifter(), slots=3, workers=workers, seed=5) as rl:
+            told.append([*_played(rl), *_played(rl, standard=7)])
+    assert told[0] == told[1]
+
+
+def _played(rl: Glue, standard: int | None = None) -> list[Any]:
+    """Everything that a program is told, as bytes."""
+    told: list[Any] = [rl.init()]
+    if standard is not None:
+        rl.standardize_randomness(standard)
+    steps: list[Any] = [rl.start(), *(rl.step() for _ in range(5))]
+    steps.append(rl.env_step(steps[-1].actions, slots=[0, 1, 2]))
+    for step in steps:
+        told += [rows.tobytes() for rows in step.observations.values()]
+        told.append(getattr(step, "rewards", np.zeros(0)).tobytes())
+    rl.episode(20)
+    told += [float(rl.return_(slot=slot)).hex() for slot in range(3)]
+    rl.cleanup()
+    return told
+
+
+def test_workers_keep_no_states() -> None:
+    with Glue(environment="gridworld", agent=Drifter(), workers=1) as rl:
+        rl.init()
+        rl.start()
+        with pytest.raises(NotSupported, match="wanted an environment that keeps its states"):
+            rl.get_state()
+        assert rl.step().rewards.shape == (1,)
+
+
+def test_what_workers_cannot_build_is_said_by_init() -> None:
+    with (
+        Glue(environment="tests.worlds:Unbuildable", agent=Drifter(), workers=1) as rl,
+        pytest.raises(UsageError, match="OSError: the plans are lost"),
+    ):
+        rl.init()
+
+
+def test_workers_play_what_has_a_name() -> None:
+    for made in (Lab(), "127.0.0.1:0"):
+        with (
+            pytest.raises(UsageError, match=r"workers: got 2 for an .*, wanted an environment's"),
+            Glue(environment=made, agent=Actor(), workers=2),
+        ):
+            pass
 
 
 def test_slots_are_as_many_as_were_asked_for() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from env_adapters import SuiteName
-from glue_server import EpisodeRunner, WorkerPool
+from glue_server import EnvironmentCalls, EpisodeRunner
 from glue_server.rpc import GlueServer
 from reglue import Phase
 from reglue.errors import AgentFault
@@ -21,6 +21,7 @@ from tests.glue_server.playing import (
     cells,
     corridor_pool,
     in_turn,
+    in_workers,
     played,
 )
 from tests.glue_server.rpc.conftest import Join
@@ -46,7 +47,7 @@ class Punctual(Partial):
         return super().turn(turn)
 
 
-def glue_with(server: GlueServer, pool: WorkerPool) -> EpisodeRunner:
+def glue_with(server: GlueServer, pool: EnvironmentCalls) -> EpisodeRunner:
     agent = server.agent(timeout_s=20)
     assert agent is not None
     glue = EpisodeRunner(agent, pool, timeouts=PATIENT)
@@ -60,7 +61,7 @@ def test_agent_and_environment_meet_in_their_work(
     """Each waits for the other to begin: one after the other they would wait forever."""
     join(Punctual(tmp_path))
     config = {"solved": SOLVED, "folder": str(tmp_path)}
-    pool = WorkerPool(SuiteName("tests.worlds:Rendezvous", config), 2, workers=1)
+    pool, _ = in_workers(SuiteName("tests.worlds:Rendezvous", config), 2, workers=1)
     try:
         glue = glue_with(server, pool)
         rows = list(glue.play(in_turn([cell(variant=2)] * 2), Phase.EVALUATE))
@@ -71,7 +72,7 @@ def test_agent_and_environment_meet_in_their_work(
 
 def test_rows_are_those_of_one_slot(server: GlueServer, join: Join) -> None:
     join(Partial())
-    pool = WorkerPool(SuiteName("tests.worlds:Corridor", {"solved": SOLVED}), 5, workers=2)
+    pool, _ = in_workers(SuiteName("tests.worlds:Corridor", {"solved": SOLVED}), 5, workers=2)
     try:
         rows = by_k(glue_with(server, pool).play(in_turn(cells()), Phase.EVALUATE))
     finally:
@@ -98,7 +99,7 @@ def test_an_agents_words_are_kept_where_environments_answer_after_it_failed(
     """What they answer is not told to an agent that is gone, whose loss would be a second fault."""
     failing = join(Forgetful())
     config = {"solved": SOLVED, "pause_s": 1.0}
-    pool = WorkerPool(SuiteName("tests.worlds:Slow", config), 2, workers=1)
+    pool, _ = in_workers(SuiteName("tests.worlds:Slow", config), 2, workers=1)
     try:
         rows = glue_with(server, pool).play(in_turn([cell(variant=2)] * 2), Phase.EVALUATE)
         with pytest.raises(AgentFault, match="coffee"):

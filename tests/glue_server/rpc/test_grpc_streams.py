@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from glue_server import EpisodeRunner, LocalPool, Timeouts
+from glue_server import EnvironmentCalls, EpisodeRunner, Timeouts
 from glue_server.agent.port import AgentPort
 from glue_server.rpc import GlueServer
 from reglue import Phase, TaskSpec, TensorSpec
@@ -32,6 +32,7 @@ from tests.glue_server.playing import (
     cells,
     corridor_pool,
     in_turn,
+    local,
     played,
 )
 from tests.glue_server.rpc.conftest import Dial, Join
@@ -47,7 +48,9 @@ def seated(server: GlueServer) -> AgentPort:
     return port
 
 
-def glue_over(server: GlueServer, pool: LocalPool, timeouts: Timeouts = PATIENT) -> EpisodeRunner:
+def glue_over(
+    server: GlueServer, pool: EnvironmentCalls, timeouts: Timeouts = PATIENT
+) -> EpisodeRunner:
     return EpisodeRunner(seated(server), pool, timeouts=timeouts)
 
 
@@ -390,7 +393,7 @@ def test_a_task_just_small_enough_for_a_message_is_played(server: GlueServer, jo
             return Step(0.0, self.start(None), False, True, False)
 
     join(Still())
-    glue = glue_over(server, LocalPool(Wide(), 1))
+    glue = glue_over(server, local(Wide(), 1))
     glue.init()
     rows = list(glue.play(in_turn([cell(), cell()]), Phase.EVALUATE))
     assert [row.status for row in rows] == ["ok", "ok"]

@@ -209,14 +209,14 @@ def test_the_descriptor_is_readable_when_an_answer_or_a_loss_waits(transport: An
         agent = Thoughtful()
         left = threads.submit(connect, agent, server.address, server.token)
         port: Any = seated(server)
-        number = port.fileno()
+        (number,) = port.filenos()
         for text in ("one", "two", "three"):
             port.send(Message(text))
             assert not readable(number, 0.0)
             agent.knows.set()
             assert readable(number, PATIENCE_S)
             assert port.receive(PATIENCE_S) == Message(text)
-            assert port.fileno() == number
+            assert port.filenos() == (number,)
         port.send(Message("fail"))
         assert readable(number, PATIENCE_S)
         with pytest.raises(Exception, match="told to"):

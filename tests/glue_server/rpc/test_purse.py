@@ -120,8 +120,7 @@ def test_an_answer_that_lies_here_costs_the_agent_nothing(server: GlueServer, di
     """Whoever drives is busy elsewhere: only what the agent took is charged."""
     agent = dial()
     calls = AgentCalls(seated(server), Timeouts(run_s=100.0))
-    readable = calls.fileno()
-    assert readable is not None
+    (readable,) = calls.filenos()
     began = time.monotonic()
     calls.send(Freeze())
     agent.done()

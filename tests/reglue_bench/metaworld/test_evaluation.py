@@ -74,12 +74,12 @@ def test_what_cannot_count_is_not_played() -> None:
         wanted = metaworld.evaluation.evaluation(Experts(theirs), theirs, EPISODES)
         counted = {name: len(returns) for name, returns in wanted[3].items()}
         assert evaluation(Experts(ours), ours, EPISODES, workers=2) == wanted
-        executed = ours._reglue_pool.pool.executed
+        executed = ours._reglue_environment.environment.executed
     assert counted == dict.fromkeys(wanted[3], EPISODES)
     slow = multi_task()
     with closed(slow):
         assert evaluation(Experts(slow), slow, EPISODES, workers=2, surplus=True) == wanted
-        assert executed < slow._reglue_pool.pool.executed
+        assert executed < slow._reglue_environment.environment.executed
 
 
 def test_workers_live_as_long_as_the_vector_environment() -> None:

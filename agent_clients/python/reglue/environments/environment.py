@@ -181,12 +181,12 @@ class Worlds(Environment):
     @property
     def restores(self) -> bool:
         """True if its worlds are Restorable."""
-        return isinstance(self._world_of(0), Restorable)
+        return self._are(Restorable)
 
     @property
     def seeds(self) -> bool:
         """True if its worlds are Seeded."""
-        return isinstance(self._world_of(0), Seeded)
+        return self._are(Seeded)
 
     @property
     def standardizes(self) -> bool:
@@ -298,6 +298,13 @@ class Worlds(Environment):
         for world in self._worlds.values():
             world.close()
         self._worlds = {}
+
+    def _are(self, kind: type) -> bool:
+        """Whether its worlds are of a kind; not, where none can be made: its slot says why."""
+        try:
+            return isinstance(self._world_of(0), kind)
+        except Exception:  # noqa: BLE001 - the edge of somebody's world
+            return False
 
     def _world_of(self, slot: int) -> World:
         if slot not in self._worlds:

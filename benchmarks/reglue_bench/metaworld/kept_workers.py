@@ -9,34 +9,36 @@ from dataclasses import dataclass
 from typing import Any
 
 from env_adapters import SuiteName
-from glue_server import Pool
-from reglue_bench.runs.pools import make_pool
+from glue_server import EnvironmentCalls
+from reglue_bench.runs.environments import make_environment
 
-_KEPT = "_reglue_pool"  # the attribute of a vector environment that holds its pool
+_KEPT = "_reglue_environment"  # the attribute of a vector environment that holds its workers
 
 
 @dataclass(frozen=True, slots=True)
-class _KeptPool:
+class _Kept:
     made_for: tuple[SuiteName, int | None]
-    pool: Pool
+    environment: EnvironmentCalls
     close: weakref.finalize[Any, Any]  # once: now, with the vector environment, or at exit
 
 
 @contextmanager
-def playing(envs: Any, suite: SuiteName, slots: int, workers: int | None) -> Iterator[Pool]:
-    """The pool that plays `suite` for `envs`; it is kept if nothing goes wrong.
+def playing(
+    envs: Any, suite: SuiteName, slots: int, workers: int | None
+) -> Iterator[EnvironmentCalls]:
+    """The environment that plays `suite` for `envs`; it is kept if nothing goes wrong.
 
     Starting workers costs seconds, and a training loop evaluates again and again.
     """
-    kept: _KeptPool | None = getattr(envs, _KEPT, None)
+    kept: _Kept | None = getattr(envs, _KEPT, None)
     if kept is None or kept.made_for != (suite, workers):
         if kept is not None:
             kept.close()
-        pool = make_pool(suite, slots, workers=workers)
-        kept = _KeptPool((suite, workers), pool, weakref.finalize(envs, pool.close))
+        environment = make_environment(suite, slots, workers=workers)
+        kept = _Kept((suite, workers), environment, weakref.finalize(envs, environment.close))
         setattr(envs, _KEPT, kept)
     try:
-        yield kept.pool
+        yield kept.environment
     except BaseException:
         delattr(envs, _KEPT)
         kept.close()

@@ -1,0 +1,55 @@
+"""Environments that are made here: in this process, or in workers."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+from env_adapters import SuiteName
+from glue_server import EnvironmentCalls, EnvironmentPort, LocalEnvironmentPort, WorkersPort
+from glue_server.timeouts import Timeouts
+from reglue.environments.environment import Worlds
+
+
+def make_environment(
+    suite: SuiteName,
+    slots: int,
+    *,
+    workers: int | None,
+    log_file: Path | None = None,
+    timeout_s: float = Timeouts.environment_s,
+    stop: threading.Event | None = None,
+) -> EnvironmentCalls:
+    """Make `slots` environments of a suite, ready to play. Whoever asks for them closes them.
+
+    Args:
+        workers: Number of processes, one a core by default; 0 keeps them in this one.
+        timeout_s: A worker that takes longer for an answer is replaced, seconds. An
+            environment in this process is waited for without end.
+        stop: See EnvironmentCalls.
+
+    Raises:
+        UsageError: The suite cannot be built.
+        EnvironmentFault: No worker starts.
+    """
+    chosen = cores() if workers is None else workers
+    port: EnvironmentPort
+    if chosen == 0:
+        port = LocalEnvironmentPort(Worlds(suite.build()), suite.factory)
+    else:
+        port = WorkersPort(suite, workers=chosen, log_file=log_file, timeout_s=timeout_s)
+    environment = EnvironmentCalls(port, timeout_s=timeout_s, stop=stop)
+    try:
+        environment.init(slots)
+    except BaseException:
+        environment.close()
+        raise
+    return environment
+
+
+def cores() -> int:
+    """How many processes may run at once here."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

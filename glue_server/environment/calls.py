@@ -1,0 +1,193 @@
+"""The environment's routines, each called and waited for."""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from typing import TypeVar
+
+from glue_server.environment.port import EnvironmentPort
+from glue_server.processes.interrupts import check_stop, hurried, wait_or_stop
+from glue_server.timeouts import Timeouts
+from reglue.errors import (
+    ROUTINE_REFUSALS,
+    BadReply,
+    EnvironmentFault,
+    EnvironmentTimeout,
+    RoutineRefused,
+)
+from reglue.messages.agent import Cleanup, Done, Refusal
+from reglue.messages.environment import (
+    EnvironmentCall,
+    EnvironmentHello,
+    EnvironmentInit,
+    Play,
+    Played,
+    Ready,
+)
+from reglue.spec import TaskSpec
+
+log = logging.getLogger("reglue")
+
+_CLEANUP_S = 10.0  # how long `close` waits for env_cleanup
+
+_Kind = TypeVar("_Kind")
+
+
+class EnvironmentCalls:
+    """Calls an environment through its port. All raise EnvironmentFault when it is lost.
+
+    Whoever made it closes it. A user that was lent one does not.
+    """
+
+    ready: Ready
+
+    def __init__(
+        self,
+        port: EnvironmentPort,
+        *,
+        timeout_s: float = Timeouts.environment_s,
+        most_late: int = 1,
+        stop: threading.Event | None = None,
+    ) -> None:
+        """Args:
+        timeout_s: How long each answer may take, seconds.
+        most_late: The environment is lost after so many late answers to Plays in a row. The
+            slots of an earlier one are at fault, and play goes on.
+        stop: Once set, Plays raise KeyboardInterrupt, also one that is waited for.
+        """
+        self._port = port
+        self._timeout_s = timeout_s
+        self._most_late = most_late
+        self._stop = stop
+        self._under_way: deque[Play] = deque()
+        self._since = -math.inf  # when it could begin with the oldest Play, monotonic seconds
+        self._late = 0  # answers in a row
+        self._steps = 0  # that were sent
+        self._is_lost = False
+        self._is_closed = False
+
+    @property
+    def hello(self) -> EnvironmentHello:
+        """What the environment said of itself."""
+        return self._port.hello
+
+    @property
+    def spec(self) -> TaskSpec:
+        """The task, with S slots; `init` comes first."""
+        return self.ready.spec
+
+    @property
+    def executed(self) -> int:
+        """Steps simulated so far, replayed ones too."""
+        return self._steps + self._port.replayed
+
+    def init(self, slots: int) -> Ready:
+        """env_init. Raises RoutineRefused, too, and EnvironmentFault for an unplayable promise."""
+        ready = self.ask(EnvironmentInit(slots), Ready)
+        _check_ready(ready, slots)
+        self.ready = ready
+        return ready
+
+    def play(self, play: Play) -> Played:
+        """Send a Play and wait for its answer."""
+        self.send(play)
+        return self.receive()
+
+    def send(self, play: Play) -> None:
+        """Hand a Play over. Several may be under way; they are answered in their order."""
+        if self._stop is not None:
+            check_stop(self._stop)
+        if not self._under_way:
+            self._since = time.monotonic()
+        self._under_way.append(play)
+        self._port.send(play)
+        self._steps += len(play.slots)
+
+    def receive(self) -> Played:
+        """Wait for the answer to the oldest Play.
+
+        The faults of single slots are in it. An answer that does not fit is the fault of
+        every slot that was asked.
+        """
+        if self._stop is not None:
+            wait_or_stop(self.is_ready, self.filenos, self._stop)
+        play = self._under_way.popleft()
+        self._is_lost = True  # unless it answers
+        try:
+            played = self._port.receive(self._timeout_s)
+            if not isinstance(played, Played):
+                raise BadReply("WRONG_KIND", got=type(played).__name__, wanted="Played")
+        except BadReply as refused:
+            self._port.refuse(refused)
+            played = self._faulty(play, f"the environment's answer does not fit: {refused}")
+        except EnvironmentTimeout as late:
+            self._late += 1
+            if self._late == self._most_late:
+                raise
+            return self._faulty(play, str(late))
+        self._late = 0
+        self._is_lost = False
+        self._since = time.monotonic()
+        return played
+
+    def filenos(self) -> Sequence[int]:
+        """One of them is readable when a part of the next answer waits; see the port."""
+        return self._port.filenos()
+
+    def is_ready(self) -> bool:
+        """Whether the next answer has come, or its time is up."""
+        return self._port.is_ready() or time.monotonic() >= self._since + self._timeout_s
+
+    def ask(
+        self, call: EnvironmentCall, kind: type[_Kind], *, timeout_s: float | None = None
+    ) -> _Kind:
+        """Send a call other than a Play and wait for its answer, a `kind`.
+
+        Raises RoutineRefused (or the kind of it that the environment named), after which
+        nothing has changed, and EnvironmentFault for anything else.
+        """
+        self._port.send(call)
+        try:
+            reply = self._port.receive(self._timeout_s if timeout_s is None else timeout_s)
+            if isinstance(reply, Refusal):
+                refusal = ROUTINE_REFUSALS.get(reply.code, RoutineRefused)
+                raise refusal(got=reply.got, wanted=reply.wanted)
+            if not isinstance(reply, kind):
+                raise BadReply("WRONG_KIND", got=type(reply).__name__, wanted=kind.__name__)
+        except BadReply as refused:
+            self._port.refuse(refused)
+            what = f"the environment's answer does not fit: {refused}"
+            raise EnvironmentFault(what) from refused
+        return reply
+
+    def close(self) -> None:
+        """Call env_cleanup, unless the environment is lost already, and let it go."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        try:
+            if not (self._is_lost or self._under_way):
+                self.ask(Cleanup(), Done, timeout_s=min(self._timeout_s, hurried(_CLEANUP_S)))
+        except (EnvironmentFault, RoutineRefused) as error:
+            log.debug("the environment was not cleaned up: %s", error)
+        self._port.close("the run is over, thank you")
+
+    def _faulty(self, play: Play, what: str) -> Played:
+        """An answer in which every slot that was asked is at fault."""
+        faults = dict.fromkeys((*play.slots.tolist(), *play.starts), what)
+        return Played.blank(self.spec, play, faults)
+
+
+def _check_ready(ready: Ready, slots: int) -> None:
+    """Raise EnvironmentFault for a promise that cannot be played."""
+    if ready.spec.slots != slots:
+        raise EnvironmentFault(f"env_init: got a TaskSpec of {ready.spec.slots} slots, not {slots}")
+    if not ready.variants or min(ready.variants.values()) < 1:
+        raise EnvironmentFault(
+            f"env_init: got tasks {dict(ready.variants)}, wanted at least one, with variants"
+        )
