@@ -1,19 +1,165 @@
-"""The picture of an episode: what stands is drawn when it changes, what moves in each frame."""
+"""Small pictures that are painted into a frame."""
 
 from __future__ import annotations
 
+import colorsys
+import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
-from env_adapters.arcade.backdrop import backdrop, draw_score, pixels_within
-from env_adapters.arcade.body import Body
-from env_adapters.arcade.colors import tinted
 from env_adapters.arcade.play import Play
-from env_adapters.arcade.scene import Scene
-from env_adapters.arcade.sprites import SIDE, Sprite, crossed, disc, plain
+from env_adapters.arcade.scene import BOTTOM, TOP, Body, Rect, Scene
+from env_adapters.arcade.sections import Game, ImageSettings
 from reglue.spec import Array
+
+SIDE = 84
+"""Pixels of a frame's side."""
+
+SHOWN = slice(6, 78)
+"""Rows of a frame that the bars above and below leave free."""
+
+_FIRST, _LAST = SHOWN.start, SHOWN.stop
+
+
+@dataclass(frozen=True, slots=True)
+class Sprite:
+    """Pixels (h, w, 3) uint8, and which of them there are, (h, w, 1) bool; None is all."""
+
+    pixels: Array
+    mask: Array | None = None
+
+    def paint(self, frame: Array, x: float, y: float) -> None:
+        """Into `frame` (84, 84, 3), its top left at (x, y) in sides of the screen, -2 or more."""
+        left, top = pixels_of(x + 2.0) - 2 * SIDE, pixels_of(y + 2.0) - 2 * SIDE
+        pixels, mask = self.pixels, self.mask
+        height, width, _ = pixels.shape
+        right, bottom = left + width, top + height
+        if left < 0 or right > SIDE or top < _FIRST or bottom > _LAST:
+            l, t = max(left, 0), max(top, _FIRST)  # noqa: E741
+            r, b = min(right, SIDE), min(bottom, _LAST)
+            if l >= r or t >= b:
+                return
+            part = (slice(t - top, b - top), slice(l - left, r - left))
+            pixels, mask = pixels[part], None if mask is None else mask[part]
+            left, top, right, bottom = l, t, r, b
+        if mask is None:
+            frame[top:bottom, left:right] = pixels
+        else:
+            np.copyto(frame[top:bottom, left:right], pixels, where=mask)
+
+
+def pixels_of(length: float) -> int:
+    """The nearest number of pixels; 0 or more."""
+    return int(length * SIDE + 0.5)
+
+
+def plain(width: float, height: float, color: Array) -> Sprite:
+    """A filled rectangle, in sides of the screen, of a pixel at least."""
+    shape = (max(1, pixels_of(height)), max(1, pixels_of(width)), 3)
+    return Sprite(np.full(shape, color, np.uint8))
+
+
+def crossed(width: float, height: float, color: Array, ground: Array) -> Sprite:
+    """A rectangle's outline and diagonals; where these leave nothing free, the outline."""
+    pixels = plain(width, height, color).pixels
+    rows, cols, _ = pixels.shape
+    row, col = np.mgrid[:rows, :cols]
+    # Both diagonals, as thick as a pixel of the longer side: whole numbers alone.
+    falling = abs(row * (cols - 1) - col * (rows - 1))
+    rising = abs((rows - 1 - row) * (cols - 1) - col * (rows - 1))
+    free = (2 * np.minimum(falling, rising) >= max(rows, cols))[1:-1, 1:-1]
+    pixels[1:-1, 1:-1][free if free.any() else ...] = ground
+    return Sprite(pixels)
+
+
+def disc(size: float, color: Array, *, ring: bool) -> Sprite:
+    """A ball: filled, or its outline of a pixel and a half, which has a hole from 3 pixels on."""
+    pixels = plain(size, size, color).pixels
+    n = len(pixels)
+    row, col = np.mgrid[:n, :n]
+    twice = (2 * row + 1 - n) ** 2 + (2 * col + 1 - n) ** 2  # squared distance from the middle
+    mask = twice <= n * n
+    if ring and n > 2:
+        mask &= twice >= max((n - 3) ** 2, 3)
+    return Sprite(pixels, mask[:, :, None])
+
+
+def tinted(color: tuple[int, int, int], settings: ImageSettings) -> Array:
+    """(3,) uint8: shifted in hue, saturation and value, then perhaps inverted."""
+    red, green, blue = (channel / 255.0 for channel in color)
+    hue, saturation, value = colorsys.rgb_to_hsv(red, green, blue)
+    shifted = colorsys.hsv_to_rgb(
+        (hue + settings.hue_shift) % 1.0,
+        min(max(saturation + settings.saturation_shift, 0.0), 1.0),
+        min(max(value + settings.value_shift, 0.0), 1.0),
+    )
+    channels = np.array([int(255.0 * part + 0.5) for part in shifted], np.uint8)
+    return 255 - channels if settings.color_inversion else channels
+
+
+_STRIPES = 4  # pixels from one to the next
+_METER = slice(2, 4), slice(1, 83)  # rows and columns of the score
+_LAMPS = slice(80, 82)  # rows of the actions' lamps
+_LAMP_WIDTH, _LAMP_PITCH = 12, 16
+
+
+def backdrop(scene: Scene) -> Array:
+    """(84, 84, 3) uint8, with a score of 0."""
+    game = scene.game
+    ground = tinted(game.display_settings.background_color, game.image_settings)
+    wall = tinted(game.static_barrier_settings.color, game.image_settings)
+    line = np.arange(SIDE)
+    striped = np.full((SIDE, SIDE, 3), wall)
+    striped[np.add.outer(line, line) % _STRIPES == 0] = ground
+    frame = np.full((SIDE, SIDE, 3), ground)
+    for rect in [*_rims(scene), *scene.walls]:
+        area = pixels_within(rect)
+        frame[area] = striped[area]
+    _draw_bars(frame, game)
+    return frame
+
+
+def draw_score(frame: Array, score: float, game: Game) -> None:
+    """From the left, full at 100; nothing below 0."""
+    rows, columns = _METER
+    width = int((columns.stop - columns.start) * min(max(score, 0.0), 100.0) / 100.0)
+    color = tinted(game.display_settings.indicator_color_1, game.image_settings)
+    frame[rows, columns.start : columns.start + width] = color
+
+
+def pixels_within(rect: Rect) -> tuple[slice, slice]:
+    """Rows and columns, one at least."""
+    left, top, right, bottom = (pixels_of(max(edge, 0.0)) for edge in rect)
+    return slice(top, max(bottom, top + 1)), slice(left, max(right, left + 1))
+
+
+def _rims(scene: Scene) -> list[Rect]:
+    """The walls at the edges."""
+    left, top, right, bottom = scene.edges
+    rims = [(0.0, TOP, left, BOTTOM), (right, TOP, 1.0, BOTTOM)]
+    if top > 0:
+        rims.append((0.0, TOP, 1.0, top))
+    if math.isfinite(bottom):
+        rims.append((0.0, bottom, 1.0, BOTTOM))
+    return rims
+
+
+def _draw_bars(frame: Array, game: Game) -> None:
+    display, actions = game.display_settings, game.actions
+    bar, bright, dark = (
+        tinted(color, game.image_settings)
+        for color in (display.ui_color, display.indicator_color_1, display.indicator_color_2)
+    )
+    frame[: SHOWN.start] = frame[SHOWN.stop :] = bar
+    frame[_METER] = dark
+    lamps = (actions.up, actions.down, actions.left, actions.right, actions.fire)
+    for place, lit in enumerate(lamps):
+        start = 4 + place * _LAMP_PITCH
+        frame[_LAMPS, start : start + _LAMP_WIDTH] = bright if lit else dark
+
 
 Actor: TypeAlias = tuple[Sprite, Body, float, float]
 """A sprite, the body that it follows, and how far right and down of its top left it is."""

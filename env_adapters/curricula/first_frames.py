@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from env_adapters.configs.values import is_whole
-from env_adapters.gymnasium.window import without_window
+from env_adapters.gymnasium.world import without_window
 from reglue.errors import UsageError
 
 

@@ -1,6 +1,6 @@
 """The inside of whichever environment a curriculum is playing: read, and set.
 
-Known are those of `env_adapters.gymnasium.insides`, and suites whose worlds are Restorable.
+Known are those of `env_adapters.gymnasium.state_codec`, and suites whose worlds are Restorable.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from env_adapters.curricula.named_env import NamedEnv
-from env_adapters.gymnasium.insides import StateCodec, insides
+from env_adapters.gymnasium.state_codec import StateCodec, insides
 from env_adapters.gymnasium.suite_env import SuiteEnv
 from reglue.environments.world import Restorable
 from reglue.errors import UsageError

@@ -14,14 +14,12 @@ try:
     import gymnasium
 
     from env_adapters.goals.diagnostics import get_generic_path_information
-    from env_adapters.goals.flat_goal_env import FlatGoalEnv
-    from env_adapters.goals.forwarding import GoalMethods
-    from env_adapters.goals.goal_environment import GoalEnvironment
-    from env_adapters.goals.goal_wrapper import GoalWrapper
+    from env_adapters.goals.goal_environment import GoalEnvironment, GoalMethods
     from env_adapters.goals.image_env import ImageEnv
     from env_adapters.goals.point2d import Point2D
     from env_adapters.goals.robotics import goal_environment
     from env_adapters.goals.walls import HorizontalWall, VerticalWall
+    from env_adapters.goals.wrappers import FlatGoalEnv, GoalWrapper
 except ModuleNotFoundError as error:
     if error.name != "gymnasium":
         raise

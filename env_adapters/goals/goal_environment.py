@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import gymnasium
 import numpy as np
+from gymnasium.utils import RecordConstructorArgs
 
 from env_adapters.goals.diagnostics import (
     Rollout,
@@ -177,3 +178,66 @@ def _batch_of_one(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _batch_of_one(inner) for name, inner in value.items()}
     return np.asarray(value)[None]
+
+
+class Forwarding(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """What it does not have itself is looked for in what it wraps."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name == "env":
+            raise AttributeError(f"{type(self).__name__} has no {name}")
+        return self.env.get_wrapper_attr(name)
+
+
+class GoalMethods(Forwarding, RecordConstructorArgs):
+    """Changes nothing; it lets `compute_reward` and the like through Gymnasium's own wrappers.
+
+    `gymnasium.make` puts it around what is registered with it.
+    """
+
+    changes_nothing = True  # so that what it wraps can be kept in mid-episode
+
+    def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
+        """Wrap `env`."""
+        RecordConstructorArgs.__init__(self)
+        super().__init__(env)
+
+
+def found_in(env: Any) -> GoalEnvironment:
+    """The outermost goal environment of `env` and what it wraps. Raises LookupError."""
+    while not isinstance(env, GoalEnvironment):
+        if env is env.unwrapped:
+            raise LookupError(f"{env} wraps no goal environment")
+        env = env.env
+    return env
+
+
+class GoalVariants:
+    """`number` goals of an environment, drawn once: the same for the same seed everywhere."""
+
+    def __init__(self, env: Any, number: int, seed: int) -> None:
+        """`env` is or wraps a GoalEnvironment; it is reset. Raises UsageError if it has no
+        set_goal, or a goal that is fixed.
+        """
+        if seed >= 2**128:
+            raise UsageError(f"got goal_seed {seed}, wanted 0 to 2**128 - 1")
+        # As Chance(seed), but with all of Philox's key: what is hidden must not be guessed.
+        bits = np.random.Philox(key=seed, counter=2**256 - 1)
+        env.unwrapped.np_random = np.random.Generator(bits)
+        env.reset()
+        goals = found_in(env)
+        if goals.fixed_goal is not None:
+            raise UsageError(f"got {number} goals and a fixed_goal, wanted one of the two")
+        self._goals = [goals.check_goal(goal) for goal in _rows(goals, number)]
+
+    def __len__(self) -> int:
+        return len(self._goals)
+
+    def aim(self, env: Any, variant: int) -> None:
+        """Have the next reset's goal be that of `variant`."""
+        found_in(env).fixed_goal = self._goals[variant]
+
+
+def _rows(goals: GoalEnvironment, number: int) -> Any:
+    drawn = goals.sample_goals(number)
+    return drawn.get("state_desired_goal", drawn["desired_goal"])

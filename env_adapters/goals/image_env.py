@@ -12,7 +12,7 @@ from gymnasium.utils import RecordConstructorArgs
 
 from env_adapters.arguments import check_positive, check_whole
 from env_adapters.goals.goal_environment import PLAIN, Observation
-from env_adapters.goals.goal_wrapper import GoalWrapper
+from env_adapters.goals.wrappers import GoalWrapper
 from reglue.errors import UnknownName, UsageError
 from reglue.spec import Array
 

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from env_adapters.gymnasium.library import mujoco
-from env_adapters.integration_state import Floats, IntegrationState
-from env_adapters.renderer import make_renderer
+from env_adapters.mujoco import Floats, IntegrationState, make_renderer
 from reglue.spec import Array
 
 Arrange = Callable[[Any], None]

@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from env_adapters.renderer import how_to_draw
+from env_adapters.mujoco import how_to_draw
 from reglue.errors import CannotLoad, MissingExtra, UnknownName, UsageError
 
 # Modules and environments as Any: we set what is no part of Gymnasium's interface. Tests

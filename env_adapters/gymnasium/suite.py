@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 
 from env_adapters.arguments import check_whole
-from env_adapters.gymnasium.exact_world import ExactWorld
-from env_adapters.gymnasium.horizon import horizon_of
-from env_adapters.gymnasium.insides import insides
 from env_adapters.gymnasium.library import gymnasium, make
-from env_adapters.gymnasium.rewards import reward_range, tells_success
 from env_adapters.gymnasium.spaces import Tensors
-from env_adapters.gymnasium.world import Goals, World
+from env_adapters.gymnasium.state_codec import insides
+from env_adapters.gymnasium.task_spec import horizon_of, reward_range, tells_success
+from env_adapters.gymnasium.world import ExactWorld, Goals, World
 from reglue.errors import UsageError
 from reglue.spec import TaskSpec
 
@@ -169,6 +167,6 @@ def _with_goals(make: Callable[[], Any]) -> Callable[[], Any]:
 
 
 def _drawn(env: Any, goals: int, seed: int) -> Goals:
-    from env_adapters.goals.variants import GoalVariants
+    from env_adapters.goals.goal_environment import GoalVariants
 
     return GoalVariants(env, goals, seed)

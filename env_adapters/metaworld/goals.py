@@ -9,16 +9,137 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import count, repeat
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from env_adapters.metaworld.draws import DRAWS, Goal
-from env_adapters.metaworld.library import metaworld
-from env_adapters.metaworld.proof import is_verified
+from env_adapters.metaworld.library import is_verified, metaworld
 from env_adapters.metaworld.task_sets import TaskSet
 from reglue.errors import UsageError
+
+Goal: TypeAlias = tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """One task's box of goals, in metres, and which of them are drawn again."""
+
+    low: Sequence[float]  # (3,) or (6,): `_random_reset_space`
+    high: Sequence[float]
+    apart: float = 0.0  # least distance in x and y of the object (the first 3) from…
+    target: Sequence[float] | None = None  # … this, (2,), or else the last 3 of the goal
+
+    def goal(self, chance: np.random.RandomState) -> Goal:
+        """The next goal: that of the second of the two `reset_model` of a reset."""
+        self._vector(chance)
+        return tuple(self._vector(chance).tolist())
+
+    def _vector(self, chance: np.random.RandomState) -> npt.NDArray[np.float64]:
+        while True:
+            vector = chance.uniform(self.low, self.high)
+            target = vector[3:5] if self.target is None else self.target
+            if not self.apart or np.linalg.norm(vector[:2] - target) >= self.apart:
+                return vector
+
+
+DRAWS = {
+    "assembly-v3": Draw((0, 0.6, 0.02, -0.1, 0.75, 0.1), (0, 0.6, 0.02, 0.1, 0.85, 0.1), 0.1),
+    "basketball-v3": Draw(
+        (-0.1, 0.6, 0.0299, -0.1, 0.85, 0), (0.1, 0.7, 0.0301, 0.1, 0.9000001, 0), 0.15
+    ),
+    "bin-picking-v3": Draw(
+        (-0.21, 0.65, 0.02, 0.1199, 0.699, -0.001), (-0.03, 0.75, 0.02, 0.1201, 0.701, 0.001)
+    ),
+    "box-close-v3": Draw(
+        (-0.05, 0.5, 0.02, -0.1, 0.7, 0.133), (0.05, 0.55, 0.02, 0.1, 0.8, 0.133), 0.25
+    ),
+    "button-press-topdown-v3": Draw((-0.1, 0.8, 0.115), (0.1, 0.9, 0.115)),
+    "button-press-topdown-wall-v3": Draw((-0.1, 0.8, 0.115), (0.1, 0.9, 0.115)),
+    "button-press-v3": Draw((-0.1, 0.85, 0.115), (0.1, 0.9, 0.115)),
+    "button-press-wall-v3": Draw((-0.05, 0.85, 0.1149), (0.05, 0.9, 0.1151)),
+    "coffee-button-v3": Draw((-0.1, 0.8, -0.001), (0.1, 0.9, 0.001)),
+    "coffee-pull-v3": Draw(
+        (-0.05, 0.7, -0.001, -0.1, 0.55, -0.001), (0.05, 0.75, 0.001, 0.1, 0.65, 0.001), 0.15
+    ),
+    "coffee-push-v3": Draw(
+        (-0.1, 0.55, -0.001, -0.05, 0.7, -0.001), (0.1, 0.65, 0.001, 0.05, 0.75, 0.001), 0.15
+    ),
+    "dial-turn-v3": Draw((-0.1, 0.7, 0), (0.1, 0.8, 0)),
+    "disassemble-v3": Draw(
+        (0, 0.6, 0.025, -0.1, 0.6, 0.1699), (0.1, 0.75, 0.02501, 0.1, 0.75, 0.1701), 0.1
+    ),
+    "door-close-v3": Draw((0, 0.85, 0.15), (0.1, 0.95, 0.15)),
+    "door-lock-v3": Draw((-0.1, 0.8, 0.15), (0.1, 0.85, 0.15)),
+    "door-open-v3": Draw((0, 0.85, 0.15), (0.1, 0.95, 0.15)),
+    "door-unlock-v3": Draw((-0.1, 0.8, 0.15), (0.1, 0.85, 0.15)),
+    "drawer-close-v3": Draw((-0.1, 0.9, 0), (0.1, 0.9, 0)),
+    "drawer-open-v3": Draw((-0.1, 0.9, 0), (0.1, 0.9, 0)),
+    "faucet-close-v3": Draw((-0.1, 0.8, 0), (0.1, 0.85, 0)),
+    "faucet-open-v3": Draw((-0.05, 0.8, 0), (0.05, 0.85, 0)),
+    "hammer-v3": Draw((-0.1, 0.4, 0), (0.1, 0.5, 0)),
+    "hand-insert-v3": Draw(
+        (-0.1, 0.6, 0.05, -0.04, 0.8, -0.0201), (0.1, 0.7, 0.05, 0.04, 0.88, -0.0199), 0.15
+    ),
+    "handle-press-side-v3": Draw((-0.35, 0.65, -0.001), (-0.25, 0.75, 0.001)),
+    "handle-press-v3": Draw((-0.1, 0.8, -0.001), (0.1, 0.9, 0.001)),
+    "handle-pull-side-v3": Draw((-0.35, 0.65, 0), (-0.25, 0.75, 0)),
+    "handle-pull-v3": Draw((-0.1, 0.8, -0.001), (0.1, 0.9, 0.001)),
+    "lever-pull-v3": Draw((-0.1, 0.7, 0), (0.1, 0.8, 0)),
+    "peg-insert-side-v3": Draw(
+        (0, 0.5, 0.02, -0.35, 0.4, -0.001), (0.2, 0.7, 0.02, -0.25, 0.7, 0.001), 0.1
+    ),
+    "peg-unplug-side-v3": Draw((-0.25, 0.6, -0.001), (-0.15, 0.8, 0.001)),
+    "pick-out-of-hole-v3": Draw(
+        (0, 0.75, 0.02, -0.1, 0.5, 0.15), (0, 0.75, 0.02, 0.1, 0.6, 0.3), 0.15
+    ),
+    "pick-place-v3": Draw(
+        (-0.1, 0.6, 0.02, -0.1, 0.8, 0.05), (0.1, 0.7, 0.02, 0.1, 0.9, 0.3), 0.15
+    ),
+    "pick-place-wall-v3": Draw(
+        (-0.05, 0.6, 0.015, -0.05, 0.85, 0.05), (0.05, 0.65, 0.015, 0.05, 0.9, 0.3), 0.15
+    ),
+    "plate-slide-back-side-v3": Draw(
+        (-0.25, 0.6, 0, -0.05, 0.6, 0.015), (-0.25, 0.6, 0, 0.15, 0.6, 0.015)
+    ),
+    "plate-slide-back-v3": Draw((0, 0.85, 0, -0.1, 0.6, 0.015), (0, 0.85, 0, 0.1, 0.6, 0.015)),
+    "plate-slide-side-v3": Draw((0, 0.6, 0, -0.3, 0.54, 0), (0, 0.6, 0, -0.25, 0.66, 0)),
+    "plate-slide-v3": Draw((0, 0.6, 0, -0.1, 0.85, 0), (0, 0.6, 0, 0.1, 0.9, 0)),
+    "push-back-v3": Draw(
+        (-0.1, 0.8, 0.02, -0.1, 0.6, 0.0199), (0.1, 0.85, 0.02, 0.1, 0.7, 0.0201), 0.15
+    ),
+    "push-v3": Draw((-0.1, 0.6, 0.02, -0.1, 0.8, 0.01), (0.1, 0.7, 0.02, 0.1, 0.9, 0.02), 0.15),
+    "push-wall-v3": Draw(
+        (-0.05, 0.6, 0.015, -0.05, 0.85, 0.01), (0.05, 0.65, 0.015, 0.05, 0.9, 0.02), 0.15
+    ),
+    "reach-v3": Draw((-0.1, 0.6, 0.02, -0.1, 0.8, 0.05), (0.1, 0.7, 0.02, 0.1, 0.9, 0.3), 0.15),
+    "reach-wall-v3": Draw(
+        (-0.05, 0.6, 0.015, -0.05, 0.85, 0.05), (0.05, 0.65, 0.015, 0.05, 0.9, 0.3), 0.15
+    ),
+    "shelf-place-v3": Draw(
+        (-0.1, 0.5, 0.019, -0.1, 0.8, 0.299), (0.1, 0.6, 0.021, 0.1, 0.9, 0.301), 0.1
+    ),
+    "soccer-v3": Draw((-0.1, 0.6, 0.03, -0.1, 0.8, 0), (0.1, 0.7, 0.03, 0.1, 0.9, 0), 0.15),
+    "stick-pull-v3": Draw(
+        (-0.1, 0.55, 0, 0.35, 0.45, 0.0199), (0, 0.65, 0.001, 0.45, 0.55, 0.0201), 0.1
+    ),
+    "stick-push-v3": Draw(
+        (-0.08, 0.58, 0, 0.399, 0.55, 0.1319), (-0.03, 0.62, 0.001, 0.401, 0.6, 0.1321), 0.1
+    ),
+    "sweep-into-v3": Draw(
+        (-0.1, 0.6, 0.02, -0.001, 0.8399, 0.0199),
+        (0.1, 0.7, 0.02, 0.001, 0.8401, 0.0201),
+        0.15,
+        (0, 0.84),
+    ),
+    "sweep-v3": Draw((-0.1, 0.6, 0.02), (0.1, 0.7, 0.02)),
+    "window-close-v3": Draw((0, 0.75, 0.2), (0, 0.9, 0.2)),
+    "window-open-v3": Draw((-0.1, 0.7, 0.16), (0.1, 0.9, 0.16)),
+}
+
 
 VARIANTS = 50
 """Goals of a task (`metaworld._N_GOALS`)."""

@@ -1,13 +1,19 @@
-"""The metaworld package, loaded when it is first needed: it takes a second or two."""
+"""The metaworld package: loaded when it is first needed, and compared with what was tested."""
 
 from __future__ import annotations
 
+import hashlib
 import importlib
+import logging
+from collections.abc import Iterator
 from functools import cache
 from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
-from env_adapters.renderer import how_to_draw
+from env_adapters.machine import machine
+from env_adapters.mujoco import how_to_draw
 from reglue.errors import MissingExtra, UsageError
 
 # Modules as Any: several of the names we need are private to metaworld. The version is
@@ -42,3 +48,73 @@ def _load(package: str, submodule: str = "") -> Any:
     except ModuleNotFoundError as error:
         missing = f"the package {error.name or package}"
         raise MissingExtra("Meta-World", "metaworld", missing) from error
+
+
+_PACKAGES = ("metaworld", "mujoco", "gymnasium", "numpy", "scipy")
+
+
+@cache
+def fingerprint() -> str:
+    """The same where the bits are the same. Changed files of metaworld are noticed."""
+    folder = Path(metaworld().__file__).parent
+    files = sorted(path for path in folder.rglob("*") if path.suffix not in {"", ".pyc"})
+    states = [(str(path.relative_to(folder)), path.stat()) for path in files]
+    told = [(name, status.st_size, status.st_mtime_ns) for name, status in states]
+    versions = [(package, version(package)) for package in _PACKAGES]
+    text = repr([sorted(machine().items()), versions, told])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+VERIFIED = {"metaworld": "3.1.1", "mujoco": "3.3.0"}
+
+SOURCES = "5d30f400ef6afd1c4fffe8b41bd149b3010688acc8a0d6cf47c18bed1e885210"
+"""SHA-256 of what `sources` lists; see `digest`."""
+
+_log = logging.getLogger("reglue")
+
+
+@cache
+def is_verified() -> bool:
+    """Whether the installed versions and sources are the proved ones.
+
+    Loads neither metaworld nor MuJoCo. Takes about 15 ms, once a process. Raises MissingExtra
+    where a package is listed as installed and cannot be found.
+    """
+    if {package: version(package) for package in VERIFIED} != VERIFIED:
+        return False
+    return digest() == SOURCES
+
+
+@cache
+def warn_if_unverified() -> None:
+    """Say once that everything is played plainly, where it is: it takes longer."""
+    if version("metaworld") != "none" and not is_verified():
+        _log.warning(
+            "Meta-World is played without shortcuts: the same numbers, but slower. Installed: "
+            "metaworld %s, mujoco %s; the shortcuts were tested with metaworld %s, mujoco %s and "
+            "Gymnasium 1.4.0, their files unchanged",
+            *map(version, VERIFIED),
+            *VERIFIED.values(),
+        )
+
+
+def digest() -> str:
+    """Of the content of all that `sources` lists."""
+    found = hashlib.sha256()
+    for path in sources():
+        found.update(hashlib.sha256(path.read_bytes()).digest())
+    return found.hexdigest()
+
+
+def sources() -> Iterator[Path]:
+    """Metaworld's programs and models, and the class of Gymnasium's that they derive from."""
+    root = _folder("metaworld")
+    yield from sorted(path for path in root.rglob("*") if path.suffix in (".py", ".xml"))
+    yield _folder("gymnasium") / "envs" / "mujoco" / "mujoco_env.py"
+
+
+def _folder(package: str) -> Path:
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
+        raise MissingExtra("Meta-World", "metaworld", f"the package {package}")
+    return Path(spec.origin).parent

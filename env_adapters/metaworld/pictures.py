@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from env_adapters.integration_state import IntegrationState
 from env_adapters.metaworld.library import mujoco
-from env_adapters.renderer import make_renderer
+from env_adapters.mujoco import IntegrationState, make_renderer
 from reglue.spec import Array
 
 _SIZE = 480  # pixels: as many as Meta-World's models make room for

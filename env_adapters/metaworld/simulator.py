@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from env_adapters.metaworld.shared_env import SharedEnvs
+from env_adapters.cache import DiskCache, cache_folder
+from env_adapters.metaworld.resets import SettledStates
+from env_adapters.metaworld.shared_env import Models, SharedEnvs
 from reglue.errors import UsageError
 
 MAX_HORIZON = 500
@@ -116,3 +118,30 @@ class Simulator:
 def _plain_step(env: Any, action: npt.NDArray[Any]) -> tuple[Floats, Any, Any]:
     observation, reward, _, _, info = env.step(action)
     return observation, reward, info["success"]
+
+
+class SimulatorPool:
+    """Lends simulators, and keeps those that come back for whoever wants their task next.
+
+    Of idle ones at most `most_idle` are kept; the one that has been idle longest is
+    dropped. Environments and models stay, so that all 50 tasks take 1.2 GB. For one thread.
+    """
+
+    def __init__(self, most_idle: int = 64) -> None:
+        self._most_idle = most_idle
+        cache = DiskCache(cache_folder())
+        self._envs = SharedEnvs(Models(cache), SettledStates(cache))
+        self._idle: list[Simulator] = []  # the longest idle first
+
+    def take(self, task: str) -> Simulator:
+        """A simulator of `task`, to be given back."""
+        for place in reversed(range(len(self._idle))):
+            if self._idle[place].task == task:
+                return self._idle.pop(place)
+        return Simulator(task, self._envs)
+
+    def give_back(self, simulator: Simulator) -> None:
+        """Its episode is over or abandoned."""
+        self._idle.append(simulator)
+        if len(self._idle) > self._most_idle:
+            self._idle.pop(0)

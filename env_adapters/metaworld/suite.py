@@ -11,11 +11,9 @@ from functools import cached_property
 from typing import Literal
 
 from env_adapters.metaworld.library import metaworld, mujoco, version
-from env_adapters.metaworld.names import check_task
-from env_adapters.metaworld.observations import ACTION, Observations
-from env_adapters.metaworld.pool import SimulatorPool
-from env_adapters.metaworld.simulator import MAX_HORIZON
-from env_adapters.metaworld.world import Rules, World
+from env_adapters.metaworld.simulator import MAX_HORIZON, SimulatorPool
+from env_adapters.metaworld.task_sets import check_task
+from env_adapters.metaworld.world import ACTION, Observations, Rules, World
 from reglue.errors import UsageError
 from reglue.spec import Box, TaskSpec, TensorSpec
 

@@ -15,11 +15,60 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast
 
-from env_adapters.metaworld.built_in import BUILT_IN
-from env_adapters.metaworld.library import metaworld
-from env_adapters.metaworld.names import check_task
-from env_adapters.metaworld.proof import is_verified, warn_if_unverified
+from env_adapters.metaworld.library import is_verified, metaworld, warn_if_unverified
+from reglue.agents.metaworld import ALL_TASKS, MT10, MT25, MT50
 from reglue.errors import UnknownName, UsageError
+
+BUILT_IN: dict[tuple[str, str], tuple[str, ...]] = {
+    ("MT10", "train"): MT10,
+    ("MT25", "train"): MT25,
+    ("MT50", "train"): MT50,
+    ("ML10", "train"): tuple(
+        """
+        reach-v3 push-v3 pick-place-v3 door-open-v3 drawer-close-v3
+        button-press-topdown-v3 peg-insert-side-v3 window-open-v3 sweep-v3 basketball-v3
+        """.split()
+    ),
+    ("ML10", "test"): tuple(
+        """
+        drawer-open-v3 door-close-v3 shelf-place-v3 sweep-into-v3 lever-pull-v3
+        """.split()
+    ),
+    ("ML25", "train"): MT25,
+    ("ML25", "test"): tuple(
+        """
+        basketball-v3 door-close-v3 shelf-place-v3 sweep-v3 button-press-v3
+        """.split()
+    ),
+    ("ML45", "train"): tuple(
+        """
+        assembly-v3 basketball-v3 button-press-topdown-v3 button-press-topdown-wall-v3
+        button-press-v3 button-press-wall-v3 coffee-button-v3 coffee-pull-v3
+        coffee-push-v3 dial-turn-v3 disassemble-v3 door-close-v3 door-open-v3
+        drawer-close-v3 drawer-open-v3 faucet-open-v3 faucet-close-v3 hammer-v3
+        handle-press-side-v3 handle-press-v3 handle-pull-side-v3 handle-pull-v3
+        lever-pull-v3 pick-place-wall-v3 pick-out-of-hole-v3 push-back-v3 pick-place-v3
+        plate-slide-v3 plate-slide-side-v3 plate-slide-back-v3 plate-slide-back-side-v3
+        peg-insert-side-v3 peg-unplug-side-v3 soccer-v3 stick-push-v3 stick-pull-v3
+        push-wall-v3 push-v3 reach-wall-v3 reach-v3 shelf-place-v3 sweep-into-v3 sweep-v3
+        window-open-v3 window-close-v3
+        """.split()
+    ),
+    ("ML45", "test"): tuple(
+        """
+        bin-picking-v3 box-close-v3 hand-insert-v3 door-lock-v3 door-unlock-v3
+        """.split()
+    ),
+}
+"""By name and split; multi-task sets have "train" only."""
+
+
+def check_task(name: str) -> str:
+    """`name` itself. Raises UnknownName, with the near ones, if there is no such task."""
+    if name not in ALL_TASKS:
+        raise UnknownName("Meta-World task", name, ALL_TASKS)
+    return name
+
 
 Family: TypeAlias = Literal["MT", "ML"]
 Split: TypeAlias = Literal["train", "test"]

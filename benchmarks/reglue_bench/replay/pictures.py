@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from env_adapters import World
-from env_adapters.renderer import how_to_draw
+from env_adapters.mujoco import how_to_draw
 from reglue.environments.world import Rendered
 from reglue.errors import ReglueError, UsageError
 from reglue.spec import Arrays, TaskSpec, TensorSpec

@@ -8,7 +8,7 @@ from contextlib import suppress
 from importlib import metadata
 
 from env_adapters import SuiteName
-from env_adapters.metaworld.proof import digest
+from env_adapters.metaworld.library import digest
 from reglue_bench.plans.parameters import METAWORLD
 from reglue_bench.plans.suites import files, texts
 

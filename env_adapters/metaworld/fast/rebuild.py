@@ -7,8 +7,12 @@ from functools import cache
 from types import FunctionType, ModuleType
 from typing import Any
 
-from env_adapters.metaworld.fast.arithmetic import lengths_here, numpy_like, tolerance_like
-from env_adapters.metaworld.fast.rotation import rotation_like
+from env_adapters.metaworld.fast.arithmetic import (
+    lengths_here,
+    numpy_like,
+    rotation_like,
+    tolerance_like,
+)
 from env_adapters.metaworld.library import metaworld
 
 

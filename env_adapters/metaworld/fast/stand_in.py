@@ -1,4 +1,4 @@
-"""Steps in an environment's place, on the environment's own attributes."""
+"""MuJoCo's data by name, each name looked up once."""
 
 from __future__ import annotations
 
@@ -10,14 +10,117 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from env_adapters.metaworld.fast.caging import caging_reward
-from env_adapters.metaworld.fast.proof import step_is_verified
+from env_adapters.metaworld.fast.arithmetic import step_is_verified
 from env_adapters.metaworld.fast.rebuild import rebuilt
-from env_adapters.metaworld.fast.touch import touches_both
-from env_adapters.metaworld.fast.views import Views
 from env_adapters.metaworld.library import mujoco
 
+
+class Views:
+    """`body(name)`, `geom(name)`, `joint(name)` and `site(name)` of an MjData.
+
+    What they give has MjData's own arrays: MuJoCo writes them, nobody else copies.
+    """
+
+    def __init__(self, data: Any) -> None:
+        # A dict's own look-up: a hit calls no Python.
+        self.body: Callable[[str], Any] = _ByName(data.body).__getitem__
+        self.geom: Callable[[str], Any] = _ByName(data.geom).__getitem__
+        self.joint: Callable[[str], Any] = _ByName(data.joint).__getitem__
+        self.site: Callable[[str], Any] = _ByName(data.site).__getitem__
+
+
+class _ByName(dict[str, Any]):
+    def __init__(self, find: Callable[[str], Any]) -> None:
+        super().__init__()
+        self._find = find
+
+    def __missing__(self, name: str) -> Any:
+        self[name] = view = _View(self._find(name))
+        return view
+
+
+class _View:
+    def __init__(self, named: Any) -> None:
+        self._named = named
+
+    def __getattr__(self, field: str) -> Any:
+        value = getattr(self._named, field)
+        if isinstance(value, np.ndarray):  # of MjData's memory, which never moves
+            setattr(self, field, value)
+        return value
+
+
+def touches_both(data: Any, pads: tuple[int, int], thing: int) -> bool:
+    """`SawyerXYZEnv.touching_object`: both pads press on the geom `thing`.
+
+    `data` is an MjData, pads and thing are ids of geoms.
+    """
+    contact = data.contact
+    pairs, places = contact.geom.tolist(), contact.efc_address.tolist()
+    return all(
+        sum(
+            data.efc_force[place]
+            for pair, place in zip(pairs, places, strict=True)
+            if pad in pair and thing in pair
+        )
+        > 0
+        for pad in pads
+    )
+
+
 Floats = npt.NDArray[np.float64]
+
+
+def caging_reward(  # noqa: PLR0913, PLR0917 - upstream's arguments
+    env: Any,
+    action: npt.NDArray[np.float32],
+    obj_pos: Floats,
+    obj_radius: float,
+    pad_success_thresh: float,
+    object_reach_radius: float,
+    xz_thresh: float,
+    desired_gripper_effort: float = 1.0,
+    high_density: bool = False,
+    medium_density: bool = False,
+) -> Any:
+    """`SawyerXYZEnv._gripper_caging_reward`, which explains what it is for.
+
+    (4,) action, (3,) position of the object; lengths in metres.
+    """
+    rewards = env.rewards
+    tolerance, product, length = (
+        rewards.tolerance,
+        rewards.hamacher_product,
+        rewards.lengths.of_two,
+    )
+    x, y, z = obj_pos.tolist()
+    start_x, start_y, start_z = env.obj_init_pos.tolist()
+    hand_x, _, hand_z = env.tcp_center.tolist()
+    first_x, _, first_z = env.init_tcp.tolist()
+    pad = obj_radius, pad_success_thresh
+    left_y, right_y = env.get_body_com("leftpad").item(1), env.get_body_com("rightpad").item(1)
+    left_margin = abs(abs(left_y - start_y) - pad_success_thresh)
+    right_margin = abs(abs(right_y - start_y) - pad_success_thresh)
+    left = tolerance(abs(left_y - y), pad, left_margin, "long_tail")
+    right = tolerance(abs(right_y - y), pad, right_margin, "long_tail")
+    margin = length(start_x - first_x, start_z - first_z) - xz_thresh
+    near = tolerance(length(hand_x - x, hand_z - z), (0, xz_thresh), margin, "long_tail")
+    caging = product(product(left, right), near)
+    # Here upstream computes in float32 or float64 by how far the gripper closes.
+    closed = min(max(0, action[-1]), desired_gripper_effort) / desired_gripper_effort
+    reward = product(caging, closed if caging > 0.97 else 0.0)
+    if high_density:
+        reward = (reward + caging) / 2
+    if medium_density:
+        reward = (reward + _reach(env, obj_pos, object_reach_radius)) / 2
+    return reward
+
+
+def _reach(env: Any, obj_pos: Floats, radius: float) -> Any:
+    tolerance, length = env.rewards.tolerance, env.rewards.lengths.of
+    margin = abs(length(env.obj_init_pos - env.init_tcp) - radius)
+    return tolerance(length(obj_pos - env.tcp_center), (0, radius), margin, "long_tail")
+
 
 _FRAME = 18  # hand 3, gripper 1, objects 14
 _FLOAT32 = np.dtype(np.float32)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from env_adapters.arcade import Arcade
-from env_adapters.arcade.body import Body, blocked
+from env_adapters.arcade.scene import Body, blocked
 
 NOOP, UP, DOWN, LEFT, RIGHT, FIRE = range(6)
 

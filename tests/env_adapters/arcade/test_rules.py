@@ -7,14 +7,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from env_adapters.arcade.balls import move_balls
-from env_adapters.arcade.blocks import drop_blocks, touch_blocks, weave_blocks
-from env_adapters.arcade.body import Body
 from env_adapters.arcade.config import episode_config
 from env_adapters.arcade.layout import lay_out
-from env_adapters.arcade.player import command, move_player
-from env_adapters.arcade.scene import Events, Scene
-from env_adapters.arcade.shots import fire, move_return_shot, move_shot
+from env_adapters.arcade.rules import (
+    command,
+    drop_blocks,
+    fire,
+    move_balls,
+    move_player,
+    move_return_shot,
+    move_shot,
+    touch_blocks,
+    weave_blocks,
+)
+from env_adapters.arcade.scene import Body, Events, Scene
 
 CHANCE = np.random.default_rng(0)
 

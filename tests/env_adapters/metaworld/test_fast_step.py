@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from env_adapters.metaworld import ALL_TASKS, proof
-from env_adapters.metaworld.fast import arithmetic, rotation, stand_in
-from env_adapters.metaworld.fast.proof import step_is_verified
-from env_adapters.metaworld.library import metaworld
-from env_adapters.metaworld.pool import SimulatorPool
-from env_adapters.metaworld.proof import VERIFIED, is_verified
+from env_adapters.metaworld import ALL_TASKS, library
+from env_adapters.metaworld.fast import arithmetic, stand_in
+from env_adapters.metaworld.fast.arithmetic import step_is_verified
+from env_adapters.metaworld.library import VERIFIED, is_verified, metaworld
+from env_adapters.metaworld.simulator import SimulatorPool
 
 proved_here = pytest.mark.skipif(
     not is_verified(), reason="other versions than those it was proved for"
@@ -84,13 +83,13 @@ def test_it_was_proved_for_the_versions_that_make_installs() -> None:
 
 @proved_here
 def test_it_is_on_where_it_was_proved(plain: Any) -> None:
-    assert proof.digest() == proof.SOURCES, "check metaworld's sources, then note their digest"
+    assert library.digest() == library.SOURCES, "check metaworld's sources, then note their digest"
     assert stand_in(plain("push-v3")) is not None
 
 
 @pytest.fixture
 def unproved(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(proof, "SOURCES", "of other sources")
+    monkeypatch.setattr(library, "SOURCES", "of other sources")
     for answer in (is_verified, step_is_verified):
         answer.cache_clear()
     yield
@@ -230,10 +229,10 @@ def right_angled() -> Iterator[Any]:
 
 def test_quaternions_are_scipys() -> None:
     original = metaworld("envs.sawyer_push_v3").Rotation
-    ours = rotation.rotation_like(original)
+    ours = arithmetic.rotation_like(original)
     tilted = np.array([[0.8, 0.6, 0.0], [-0.6, 0.8, 0.0], [0.0, 0.0, 1.0]])
     skewed = tilted + 1e-3  # SciPy straightens it
     matrices = list(right_angled())
     for matrix in [*matrices, *(tilted @ each for each in matrices), skewed]:
         assert same(ours.from_matrix(matrix).as_quat(), original.from_matrix(matrix).as_quat())
-    assert rotation.quaternion(skewed) is None
+    assert arithmetic.quaternion(skewed) is None

@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 from env_adapters.cache import DiskCache
-from env_adapters.integration_state import IntegrationState
-from env_adapters.metaworld import fingerprint, models
-from env_adapters.metaworld.library import metaworld, mujoco
-from env_adapters.metaworld.models import Models
-from env_adapters.metaworld.resets import Resets
-from env_adapters.metaworld.rests import SettledStates
+from env_adapters.metaworld import shared_env
+from env_adapters.metaworld.library import fingerprint, metaworld, mujoco
+from env_adapters.metaworld.resets import Resets, SettledStates
+from env_adapters.metaworld.shared_env import Models
+from env_adapters.mujoco import IntegrationState
 
 TASK = "window-close-v3"  # shares its model with window-open-v3
 
@@ -66,7 +65,7 @@ def test_a_damaged_model_is_compiled_and_kept_anew(tmp_path: Path, compiled: byt
 
 def test_another_version_compiles_its_own(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = DiskCache(folder).usage().entries
-    monkeypatch.setattr(models, "fingerprint", lambda: "of other versions")
+    monkeypatch.setattr(shared_env, "fingerprint", lambda: "of other versions")
     Models(DiskCache(folder)).environment(TASK)
     assert DiskCache(folder).usage().entries == before + 1
 
@@ -79,7 +78,7 @@ def test_a_changed_file_of_metaworld_is_noticed(
     marks = []
     for text in ("", "x = 1"):
         (tmp_path / "env.xml").write_text(text)
-        marks.append(fingerprint.fingerprint.__wrapped__())
+        marks.append(fingerprint.__wrapped__())
     assert marks[0] != marks[1]
 
 

@@ -16,9 +16,8 @@ import pytest
 from env_adapters.cache import DiskCache
 from env_adapters.metaworld import ALL_TASKS, resets
 from env_adapters.metaworld.library import mujoco
-from env_adapters.metaworld.models import Models
-from env_adapters.metaworld.rests import SettledStates
-from env_adapters.metaworld.shared_env import SharedEnvs
+from env_adapters.metaworld.resets import SettledStates
+from env_adapters.metaworld.shared_env import Models, SharedEnvs
 from env_adapters.metaworld.simulator import Simulator
 
 ACTIONS = np.random.default_rng(2).uniform(-1, 1, (12, 4)).astype(np.float32)
@@ -26,7 +25,7 @@ SETTLING = 249  # substeps at once; an episode takes 5 at a time
 OTHER_PROCESS = """
 import json, sys
 import mujoco
-from env_adapters.metaworld.pool import SimulatorPool
+from env_adapters.metaworld.simulator import SimulatorPool
 
 substeps, step = [], mujoco.mj_step
 def count(model, data, nstep=1):

@@ -11,9 +11,8 @@ import pytest
 
 from env_adapters.cache import DiskCache
 from env_adapters.metaworld import ALL_TASKS
-from env_adapters.metaworld.models import Models
-from env_adapters.metaworld.rests import SettledStates
-from env_adapters.metaworld.shared_env import SharedEnvs
+from env_adapters.metaworld.resets import SettledStates
+from env_adapters.metaworld.shared_env import Models, SharedEnvs
 from env_adapters.metaworld.simulator import Simulator
 
 

@@ -93,7 +93,7 @@ def test_no_file_is_executed_and_no_run_is_needed(tmp_path: Path) -> None:
     "called",
     [
         SuiteName("os:mkdir", {}),
-        SuiteName("env_adapters.renderer:import_module", {"name": "made"}),
+        SuiteName("env_adapters.mujoco:import_module", {"name": "made"}),
         SuiteName("env_adapters.curricula.suite:Schedule", {"schedule": [["os:mkdir", 1]]}),
         SuiteName(
             "env_adapters.composed:Composed",

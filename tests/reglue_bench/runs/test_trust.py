@@ -125,7 +125,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     "named",
     [
         SuiteName("os:system", {"command": "touch made"}),
-        SuiteName("env_adapters.renderer:import_module", {"name": "made"}),
+        SuiteName("env_adapters.mujoco:import_module", {"name": "made"}),
         SuiteName("MT1:Made", {}),
         SuiteName("gymnasium:make", {"id": "Acrobot-v1"}),
         SuiteName("env_adapters.gymnasium:Gymnasium", {"id": "made:Made-v0"}),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from env_adapters.metaworld.pool import SimulatorPool
+from env_adapters.metaworld.simulator import SimulatorPool
 
 
 def test_a_simulator_that_came_back_is_lent_again() -> None:

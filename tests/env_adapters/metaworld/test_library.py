@@ -16,10 +16,9 @@ import numpy as np
 import pytest
 
 from env_adapters.cache import DiskCache
-from env_adapters.integration_state import IntegrationState
-from env_adapters.metaworld.models import Models
-from env_adapters.metaworld.resets import Resets
-from env_adapters.metaworld.rests import SettledStates
+from env_adapters.metaworld.resets import Resets, SettledStates
+from env_adapters.metaworld.shared_env import Models
+from env_adapters.mujoco import IntegrationState
 
 PROGRAM = """
 import hashlib, json

@@ -9,7 +9,7 @@ import pytest
 
 from env_adapters.arcade import GAMES, Arcade, make_config
 from env_adapters.arcade.config import episode_config
-from env_adapters.arcade.pace import parts_of_a_tick
+from env_adapters.arcade.scene import parts_of_a_tick
 from tests.env_adapters.arcade import policies
 
 _FAST = 0.2  # sides of the screen a tick, the most that a config may say

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from env_adapters.arcade import GAMES, Arcade, make_config
-from env_adapters.arcade.body import WALL
+from env_adapters.arcade.scene import WALL
 from reglue.errors import UsageError
 from reglue.spec import Array
 from tests.env_adapters.arcade import policies

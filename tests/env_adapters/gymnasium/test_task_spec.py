@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from env_adapters.gymnasium import Gymnasium
-from env_adapters.gymnasium.horizon import _steps_until
+from env_adapters.gymnasium.task_spec import _steps_until
 from reglue.environments.world import Cell
 from reglue.messages.agent import Phase
 
