@@ -1,11 +1,19 @@
-"""Figures, what is claimed of them, and how contenders take turns to be measured."""
+"""Figures, what is claimed of them, and the programs that are measured in turn."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from statistics import median
-from typing import Literal, Protocol
+from types import TracebackType
+from typing import IO, Any, Literal, Protocol, Self
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +104,201 @@ def interleave(
     """A B C, A B C, …: what drifts meanwhile meets all alike."""
     samples: dict[str, list[float]] = {name: [] for name in contenders}
     for turn in range(1, rounds + 1):
-        for name, metric in contenders.items():
+        for name, measure in contenders.items():
             watch(f"{name}, {turn} of {rounds}")
-            samples[name].append(metric())
+            samples[name].append(measure())
     return tuple(Series(name, unit, tuple(found)) for name, found in samples.items())
+
+
+_END_S = 20.0  # how long a program may take to leave
+
+
+class ContenderFailed(Exception):
+    """It could not be started, or left before its time; its last words."""
+
+
+class _Program:
+    """`speed.contenders.module` run by this Python; it leaves when its input ends.
+
+    A context manager.
+    """
+
+    def __init__(
+        self,
+        module: str,
+        arguments: tuple[str, ...],
+        *,
+        stderr: IO[bytes] | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", f"speed.contenders.{module}", *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            env={**os.environ, **(environment or {})},
+            text=True,
+        )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._in, self._out = self._process.stdin, self._process.stdout
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with ExitStack() as closing:
+            closing.callback(self._out.close)
+            closing.callback(self._leave)
+            self._in.close()
+
+    def _leave(self) -> None:
+        try:
+            self._process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+class Contender(_Program):
+    """A program of ours or a peer's, kept from round to round; it calls `serve`."""
+
+    def __init__(
+        self, module: str, *arguments: str, environment: Mapping[str, str] | None = None
+    ) -> None:
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
+        super().__init__(module, arguments, stderr=self._said, environment=environment)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with self._said:
+            super().__exit__(kind, error, trace)
+
+    def measure(self, **asked: object) -> dict[str, Any]:
+        """One repetition. Raises ContenderFailed."""
+        try:
+            self._in.write(json.dumps(asked) + "\n")
+            self._in.flush()
+        except BrokenPipeError:
+            raise self._failed() from None
+        if not (line := self._out.readline()):
+            raise self._failed()
+        found: dict[str, Any] = json.loads(line)
+        return found
+
+    def _failed(self) -> ContenderFailed:
+        self._leave()
+        self._said.seek(0)
+        words = self._said.read().decode(errors="replace").strip().splitlines()
+        return ContenderFailed("\n".join(words[-20:]) or "it left without a word")
+
+
+class Helper(_Program):
+    """The other process of a contender."""
+
+    def __init__(self, module: str, *arguments: str) -> None:
+        super().__init__(module, arguments)
+
+    def line(self) -> str:
+        """What it says of itself: where it listens."""
+        return self._out.readline().strip()
+
+
+def serve(measure: Callable[..., Mapping[str, Any]]) -> None:
+    """Answer each line of keywords with what `measure` finds."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what else is printed goes to the errors
+    for line in sys.stdin:
+        answers.write(json.dumps(dict(measure(**json.loads(line)))) + "\n")
+        answers.flush()
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What a program took and said."""
+
+    seconds: float  # of the whole process
+    said: str
+
+    @property
+    def found(self) -> dict[str, Any]:
+        """What it wrote as JSON."""
+        read: dict[str, Any] = json.loads(self.said)
+        return read
+
+
+def run(module: str, *arguments: str, environment: Mapping[str, str] | None = None) -> Ran:
+    """`python -m module arguments`. Raises ContenderFailed."""
+    began = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-m", module, *arguments],
+        env={**os.environ, **(environment or {})},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    seconds = time.perf_counter() - began
+    if done.returncode:
+        words = (done.stdout + done.stderr).strip().splitlines()
+        raise ContenderFailed("\n".join(words[-20:]))
+    return Ran(seconds, done.stdout)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A contender, and how much of it is a repetition."""
+
+    name: str
+    module: str
+    arguments: tuple[str, ...]
+    steps: int  # each of all its slots
+    asked: Mapping[str, object] = field(default_factory=dict)
+
+
+def rates(
+    programs: Sequence[Program],
+    unit: str,
+    *,
+    rounds: int,
+    scale: Scale,
+    watch: Watch,
+    per: float = 1.0,
+) -> tuple[tuple[Series, ...], tuple[str, ...]]:
+    """Steps a second (times `per`) of each, and who could not be measured."""
+    notes: list[str] = []
+    with ExitStack() as closing:
+        ready: dict[str, Measure] = {}
+        for program in programs:
+            watch(f"start {program.name}")
+            contender = closing.enter_context(Contender(program.module, *program.arguments))
+            measure = _rate_of(contender, program, scale, per)
+            try:
+                measure()  # warms it up
+            except ContenderFailed as failed:
+                notes.append(
+                    f"{program.name} could not be measured: {str(failed).splitlines()[-1]}"
+                )
+            else:
+                ready[program.name] = measure
+        return interleave(ready, unit, rounds=rounds, watch=watch), tuple(notes)
+
+
+def _rate_of(
+    contender: Contender, program: Program, scale: Scale, per: float
+) -> Callable[[], float]:
+    steps = scale.of(program.steps, max(20, program.steps // 20))
+
+    def measure() -> float:
+        found = contender.measure(steps=steps, **program.asked)
+        return per * float(found["steps"]) / float(found["seconds"])
+
+    return measure

@@ -1,4 +1,4 @@
-"""The light environment, of which every contender gets the same: what is left is the talk."""
+"""The environment, agent and meta-learner that cost next to nothing: what is left is the talk."""
 
 from __future__ import annotations
 
@@ -101,3 +101,29 @@ class Still(Agent):
     def turn(self, turn: Turn) -> Actions | Any:
         """Zeros, a row for each step and start."""
         return np.zeros(len(turn.steps) + len(turn.starts), np.int64)
+
+
+class Learner:
+    """Waves about as its observations have it, and learns nothing."""
+
+    def init(self) -> None:
+        """A new trial."""
+
+    def adapt_action(
+        self, observations: npt.NDArray[np.float64]
+    ) -> tuple[npt.NDArray[np.float32], dict[str, npt.NDArray[Any]]]:
+        """Actions `(rows, 4)`, and nothing beside."""
+        return self.eval_action(observations), {}
+
+    def step(self, timestep: Any) -> None:
+        """Nothing is learned."""
+
+    def adapt(self) -> None:
+        """Nothing is learned."""
+
+    def eval_action(self, observations: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
+        """Actions `(rows, 4)`."""
+        return np.sin(40.0 * observations[:, :4]).astype(np.float32)
+
+    def reset(self, env_mask: npt.NDArray[np.bool_]) -> None:
+        """Nothing is remembered."""

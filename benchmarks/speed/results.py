@@ -1,16 +1,67 @@
-"""All that was measured, as `results.json` keeps it."""
+"""What was measured: kept in results.json, shown in RESULTS.md and results.svg."""
 
 from __future__ import annotations
 
 import json
+import os
+import platform
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from speed.harness import Claim, Section, Series
-from speed.machine import machine, versions
+
+PACKAGES = (
+    *("reglue", "grpcio", "protobuf", "numpy", "metaworld", "mujoco", "gymnasium"),
+    *("rlglue", "dm-env-rpc", "openenv-core"),
+)
+_CODEC = "2.02, converted to Python 3"
+
+
+def machine() -> dict[str, str]:
+    """Processor, cores, memory, system and Python."""
+    gigabytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
+    return {
+        "processor": _processor(),
+        "cores": str(len(os.sched_getaffinity(0))),
+        "memory": f"{gigabytes:.0f} GB",
+        "system": _system(),
+        "Python": platform.python_version(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Of Reglue, what it stands on, and its peers."""
+    return {name: _version_of(name) for name in PACKAGES}
+
+
+def _version_of(name: str) -> str:
+    if name == "rlglue":
+        return _CODEC
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _processor() -> str:
+    facts = Path("/proc/cpuinfo")
+    if facts.exists():
+        for line in facts.read_text(encoding="utf-8").splitlines():
+            name, _, value = line.partition(":")
+            if name.strip() == "model name":
+                return value.strip()
+    return platform.processor() or platform.machine()
+
+
+def _system() -> str:
+    try:
+        return f"{platform.freedesktop_os_release()['PRETTY_NAME']}, {platform.machine()}"
+    except OSError:
+        return f"{platform.system()} {platform.release()}, {platform.machine()}"
 
 
 @dataclass(slots=True)
@@ -58,3 +109,118 @@ def _section(kept: Mapping[str, Any]) -> Section:
         claims=tuple(Claim(**each) for each in kept["claims"]),
         notes=tuple(kept["notes"]),
     )
+
+
+COMMAND = "make speed"
+
+_INTRODUCTION = f"""# Speed
+
+Written by `{COMMAND}`, which measures all of it again; `make speed ONLY=turns` one section,
+`.venv-speed/bin/python benchmarks/speed/run.py --help` says what else there is. Contenders take
+turns (A B A B …), a figure is the median of its rounds, and what counts are the ratios in one run
+on one machine. `results.json` has every sample.
+
+![Each claim over its goal](results.svg)
+"""
+
+
+def page(results: Results) -> str:
+    """The whole page."""
+    return "\n".join([_INTRODUCTION, *_goals(results), *_sections(results), *_stood_on(results)])
+
+
+def number(value: float | None) -> str:
+    """With three digits that say something."""
+    if value is None:
+        return "–"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def _goals(results: Results) -> Iterator[str]:
+    yield "## Goals\n"
+    yield "| goal | what | is | wanted | |"
+    yield "| --- | --- | --: | --: | --- |"
+    for section in results.sections.values():
+        for claim in section.claims:
+            yield _goal(section, claim)
+    yield ""
+
+
+def _goal(section: Section, claim: Claim) -> str:
+    times = "×" if claim.theirs else ""
+    value = section.value(claim)
+    verdict = {True: "met", False: "**missed**", None: ""}[section.holds(claim)]
+    sign = "≥" if claim.sense == "at least" else "≤"
+    wanted = "" if claim.wanted is None else f"{sign} {number(claim.wanted)}{times}"
+    is_ = number(value) + (times if value is not None else "")
+    return f"| {claim.goal} | {claim.what} | {is_} | {wanted} | {verdict} |"
+
+
+def _sections(results: Results) -> Iterator[str]:
+    for name, section in results.sections.items():
+        yield f"## {section.title}\n"
+        yield f"`make speed ONLY={name}`, {results.dates[name]}. {section.about}\n"
+        yield "| | median | lowest | highest | rounds |"
+        yield "| --- | --: | --: | --: | --: |"
+        yield from map(_series, section.series)
+        yield ""
+        yield from (f"- {note}" for note in section.notes)
+        if section.notes:
+            yield ""
+
+
+def _series(series: Series) -> str:
+    low, high = min(series.samples), max(series.samples)
+    figure = f"{number(series.median)} {series.unit}".strip()
+    return f"| {series.name} | {figure} | {number(low)} | {number(high)} | {len(series.samples)} |"
+
+
+def _stood_on(results: Results) -> Iterator[str]:
+    yield "## Machine and versions\n"
+    yield "| | |"
+    yield "| --- | --- |"
+    for name, value in {**results.machine, **results.versions}.items():
+        yield f"| {name} | {value} |"
+    yield ""
+
+
+MET, MISSED = "#2a7f62", "#c8553d"
+
+
+def draw(results: Results, path: Path) -> None:
+    """Bars on a logarithmic axis; 1 is the goal, to the right of it is better."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
+
+    rows = [
+        (f"{claim.goal}  {claim.what}", value, claim.wanted, claim.sense == "at least")
+        for section in results.sections.values()
+        for claim in section.claims
+        if (value := section.value(claim)) and claim.wanted
+    ]
+    mpl.rcParams["svg.hashsalt"] = "speed"  # the same figures make the same file
+    figure = Figure(figsize=(9, 1.2 + 0.34 * len(rows)), layout="constrained")
+    axes = figure.add_subplot()
+    for place, (_, value, wanted, more) in enumerate(rows):
+        score = value / wanted if more else wanted / value
+        axes.barh(place, score - 1, left=1, color=MET if score >= 1 else MISSED, height=0.6)
+        sign = "≥" if more else "≤"
+        axes.annotate(
+            f" {number(value)} ({sign} {number(wanted)}) ",
+            (score, place),
+            ha="left" if score >= 1 else "right",
+            va="center",
+            fontsize=8,
+        )
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(FixedLocator([0.1, 0.2, 0.5, 1, 2, 5, 10]))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}×"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.margins(x=0.25)
+    axes.axvline(1, color="black", linewidth=1)
+    axes.set_yticks(range(len(rows)), [name for name, *_ in rows], fontsize=8)
+    axes.invert_yaxis()
+    axes.set_xlabel("of the goal: right of the line is better than it asks")
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path, metadata={"Date": None})

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-import importlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -14,21 +14,20 @@ from rich.console import Console
 from rich.progress import Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from speed.harness import Scale, Section
-from speed.page import number, page
-from speed.plot import draw
-from speed.results import Results, begun, read
+from speed.harness import Scale, Section, Watch
+from speed.results import Results, begun, draw, number, page, read
+from speed.sections import evaluation, growth, steps, turns
 
-SECTIONS = (
-    "evaluation",
-    "meta_learning",
-    "steps",
-    "turns",
-    "streams",
-    "pieces",
-    "growth",
-    "arcade",
-)
+SECTIONS: dict[str, Callable[[Scale, Watch], Section]] = {
+    "evaluation": evaluation.evaluation,
+    "meta_learning": evaluation.meta_learning,
+    "steps": steps.steps,
+    "turns": turns.turns,
+    "streams": turns.streams,
+    "pieces": turns.pieces,
+    "growth": growth.growth,
+    "arcade": steps.arcade,
+}
 HERE = Path(__file__).parent
 
 
@@ -71,14 +70,12 @@ def main(
 
 def _measured(name: str, scale: Scale, console: Console) -> Section:
     """A section, with a display of how far it is."""
-    module = importlib.import_module(f"speed.sections.{name}")
     columns = TextColumn("{task.description}"), TimeElapsedColumn()
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task(name, total=None)
-        section: Section = module.metric(
+        return SECTIONS[name](
             scale, lambda what: progress.update(task, description=f"{name}: {what}")
         )
-    return section
 
 
 def _print(section: Section, console: Console) -> None:

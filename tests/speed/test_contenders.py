@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from speed.contender import Contender, ContenderFailed
-from speed.harness import Scale
-from speed.program import run
-from speed.rates import Program, rates
+from speed.harness import Contender, ContenderFailed, Program, Scale, rates, run
 
 
 @pytest.mark.parametrize(
     ("module", "arguments", "steps"),
     [
-        ("raw_socket", (), 20),
-        ("plain_stream", (), 20),
+        ("plain_transports", ("socket",), 20),
+        ("plain_transports", ("stream",), 20),
         ("reglue_turns", ("grpc", "light", "1"), 20),
         ("reglue_turns", ("auto", "image", "2"), 40),
         ("vector_env", ("sync", "3"), 60),
@@ -25,15 +22,15 @@ def test_a_contender_measures_as_often_as_it_is_asked(
 ) -> None:
     with Contender(module, *arguments) as contender:
         for _ in range(2):
-            found = contender.metric(steps=20)
+            found = contender.measure(steps=20)
             assert found["steps"] == steps
             assert found["seconds"] > 0
 
 
 def test_as_many_agents_play_as_are_asked_for() -> None:
-    with Contender("reglue_agents", "2") as contender:
-        assert contender.metric(count=1, seconds=0.05)["steps"] > 0
-        assert contender.metric(count=2, seconds=0.05)["steps"] > 0
+    with Contender("reglue_turns", "agents", "2") as contender:
+        assert contender.measure(count=1, seconds=0.05)["steps"] > 0
+        assert contender.measure(count=2, seconds=0.05)["steps"] > 0
 
 
 def test_a_contender_that_fails_is_heard() -> None:
@@ -41,16 +38,16 @@ def test_a_contender_that_fails_is_heard() -> None:
         Contender("vector_env", "sync", "many") as contender,
         pytest.raises(ContenderFailed, match="invalid literal for int"),
     ):
-        contender.metric(steps=1)
+        contender.measure(steps=1)
 
 
 def test_a_program_that_fails_is_heard() -> None:
     with pytest.raises(ContenderFailed, match="invalid literal for int"):
-        run("speed.contenders.reglue_episodes", "many")
+        run("speed.contenders.reglue_evaluation", "many")
 
 
 def test_many_episodes_are_played_to_the_last() -> None:
-    found = run("speed.contenders.reglue_episodes", "10").found
+    found = run("speed.contenders.reglue_evaluation", "10").found
     assert found["seconds"] > 0
     assert found["peak_bytes"] > 10**7
 
@@ -58,7 +55,7 @@ def test_many_episodes_are_played_to_the_last() -> None:
 def test_who_cannot_be_measured_is_noted_and_the_others_are_measured() -> None:
     programs = (
         Program("broken", "vector_env", ("sync", "many"), 20),
-        Program("socket", "raw_socket", (), 20),
+        Program("socket", "plain_transports", ("socket",), 20),
     )
     series, notes = rates(programs, "steps/s", rounds=2, scale=Scale(), watch=lambda _: None)
     assert [(each.name, len(each.samples)) for each in series] == [("socket", 2)]

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from speed.harness import Claim, Scale, Section, Series, interleave
-from speed.page import page
-from speed.results import Results, read
+from speed.results import Results, page, read
 
 OURS, THEIRS = Series("ours", "s", (2.0, 9.0, 3.0)), Series("theirs", "s", (30.0, 29.0, 31.0))
 

@@ -13,7 +13,7 @@ import numpy as np
 from dm_env_rpc.v1 import connection, dm_env_adaptor, dm_env_rpc_pb2_grpc, tensor_utils
 from dm_env_rpc.v1 import dm_env_rpc_pb2 as pb
 
-from speed.contender import Helper, serve
+from speed.harness import Helper, serve
 from speed.light import NUMBERS, Light
 
 OBSERVATION, REWARD, ACTION = 1, 2, 1
@@ -26,7 +26,7 @@ def main() -> None:
         environment, _ = dm_env_adaptor.create_and_join_world(channel, {}, {})
         action = {"action": np.int64(0)}
 
-        def metric(steps: int) -> dict[str, float]:
+        def measure(steps: int) -> dict[str, float]:
             """Seconds for so many steps."""
             environment.reset()
             began = time.perf_counter()
@@ -34,7 +34,7 @@ def main() -> None:
                 environment.step(action)
             return {"seconds": time.perf_counter() - began, "steps": steps}
 
-        serve(metric)
+        serve(measure)
         environment.close()
         channel.close()
 

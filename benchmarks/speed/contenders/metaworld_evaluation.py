@@ -6,17 +6,21 @@ program by itself: the whole command is measured as well.
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 import time
 import warnings
+from pathlib import Path
 from typing import Any, cast
 
 import gymnasium
-import metaworld  # noqa: F401 - registers the environments
+import metaworld
 import numpy as np
 from metaworld.evaluation import _get_task_names, evaluation
 from metaworld.policies import ENV_POLICY_MAP
+
+from speed.light import Learner
 
 
 class Experts:
@@ -43,7 +47,7 @@ class Experts:
         self._lengths[env_mask] = 0
 
 
-def main(episodes: int, seed: int) -> None:
+def evaluate_experts(episodes: int, seed: int) -> None:
     """Evaluate, and say how long it took from the first reset to the score."""
     warnings.simplefilter("ignore")  # the experts' own: "Constant(s) may be too high"
     environments: Any = gymnasium.make_vec("Meta-World/MT10", vector_strategy="sync", seed=seed)
@@ -60,5 +64,72 @@ def main(episodes: int, seed: int) -> None:
     environments.close()
 
 
+class Counting(Learner):
+    """Counts the steps of all environments."""
+
+    executed = 0
+
+    def eval_action(self, observations: Any) -> Any:
+        """As the Learner."""
+        self.executed += len(observations)
+        return super().eval_action(observations)
+
+
+def evaluate_learner(module: str, evaluations: int, seed: int) -> None:
+    """Evaluate, and say how long it took from the first reset to the score."""
+    environments: Any = gymnasium.make_vec(
+        "Meta-World/ML10-test",
+        vector_strategy="sync",
+        seed=seed,
+        meta_batch_size=20,
+        total_tasks_per_cls=40,  # the documentation's 40 goals; with the default it fails
+    )
+    learner, evaluate = Counting(), importlib.import_module(module).metalearning_evaluation
+    began = time.perf_counter()
+    evaluate(learner, environments, num_evals=evaluations)
+    found = {"seconds": time.perf_counter() - began, "executed": learner.executed}
+    sys.stdout.write(json.dumps(found))
+    environments.close()
+
+
+def compare_rows(folder: str, each: int) -> None:
+    """The first `each` goals of every task of MT10."""
+    warnings.simplefilter("ignore")  # the experts' own: "Constant(s) may be too high"
+    result = json.loads(Path(folder, "result.json").read_text(encoding="utf-8"))
+    rows = {(row["task"], row["variant"]): row for row in result["episodes"]}
+    benchmark = cast(Any, metaworld).MT10(seed=result["seed"])
+    equal = compared = 0
+    for name, cls in benchmark.train_classes.items():
+        environment = cls(reward_function_version="v2")
+        goals = [task for task in benchmark.train_tasks if task.env_name == name]
+        for variant in range(each):
+            environment.set_task(goals[variant])
+            row = rows[name, variant]
+            played = _play(environment, cast(Any, ENV_POLICY_MAP)[name]())
+            equal += played == (row["success"], row["steps"], row["return"])
+            compared += 1
+        environment.close()
+    sys.stdout.write(json.dumps({"equal": equal, "compared": compared}))
+
+
+def _play(environment: Any, policy: Any) -> tuple[bool, int, float]:
+    """Success, steps and return of an episode that ends at its first success."""
+    observation, _ = environment.reset()
+    total = 0.0
+    for step in range(1, 501):
+        action = policy.get_action(observation.copy()).astype(np.float32)
+        observation, reward, _, _, info = environment.step(action)
+        total += float(reward)
+        if info["success"] == 1:
+            return True, step, total
+    return False, 500, total
+
+
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]))
+    match sys.argv[1:]:
+        case ["experts", episodes, seed]:
+            evaluate_experts(int(episodes), int(seed))
+        case ["learner", module, evaluations, seed]:
+            evaluate_learner(module, int(evaluations), int(seed))
+        case ["rows", folder, each]:
+            compare_rows(folder, int(each))

@@ -8,19 +8,37 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 import pyperf
 
+from glue_server import Glue
 from glue_server.agent.actions import ActionChecks
 from glue_server.agent.turns import Rows, turn_of
-from reglue import Actions, Phase, TaskSpec, Worlds
+from reglue import Actions, Agent, Phase, TaskSpec, Worlds
+from reglue.agents.dispatch import play
 from reglue.environments.world import Cell
-from reglue.messages.agent import Budget, Numbered
+from reglue.messages.agent import Budget, Numbered, Starts, Steps
 from reglue.messages.environment import Play
+from reglue.spec import Arrays
 from reglue.v1 import agent_pb2 as pb
 from reglue.wire.agent import decode_call, decode_reply, encode_call, encode_reply
 from speed.light import Suite
 
 SLOTS = (1, 32)
+
+
+class Stepping(Agent):
+    """Does nothing, written with the two routines that most agents have."""
+
+    def agent_start(self, observations: Arrays, starts: Starts) -> npt.NDArray[np.int64]:
+        """Zeros."""
+        return np.zeros(len(starts), np.int64)
+
+    def agent_step(
+        self, rewards: npt.NDArray[np.float64], observations: Arrays, steps: Steps
+    ) -> npt.NDArray[np.int64]:
+        """Zeros."""
+        return np.zeros(len(steps), np.int64)
 
 
 def main() -> None:
@@ -36,23 +54,30 @@ def _measure(runner: pyperf.Runner, slots: int) -> None:
     numbers = np.arange(slots, dtype=np.uint32)
     cell = Cell("light", 0, seed=0, repeat=0, phase=Phase.TRAIN)
     worlds.play(Play(numbers[:0], {}, dict.fromkeys(range(slots), cell)))
-    play = Play(numbers, {"action": np.zeros(slots, np.int64)}, {})
-    played = worlds.play(play)
+    step = Play(numbers, {"action": np.zeros(slots, np.int64)}, {})
+    played = worlds.play(step)
     rows = Rows(numbers, np.zeros(slots, np.uint8), played.observations, played.rewards)
-    call = Numbered(10_000, turn_of(spec, Phase.TRAIN, steps=rows), Budget(step_us=60_000_000))
-    reply = Actions(play.actions)
+    turn = turn_of(spec, Phase.TRAIN, steps=rows)
+    call = Numbered(10_000, turn, Budget(step_us=60_000_000))
+    reply = Actions(step.actions)
     sent, answered = _write_turn(call, spec), _write_actions(reply, spec)
-    checks = ActionChecks(spec)
+    checks, agent = ActionChecks(spec), Stepping()
+    agent.spec = spec
     for name, function, *arguments in (
-        ("step worlds", worlds.play, play),
+        ("step worlds", worlds.play, step),
         ("make a turn of rows", partial(turn_of, spec, Phase.TRAIN, steps=rows)),
         ("write a turn", _write_turn, call, spec),
         ("read a turn", _read_turn, sent, spec),
+        ("play a turn", play, agent, turn),
         ("write actions", _write_actions, reply, spec),
         ("read actions", _read_actions, answered, spec, slots),
         ("check actions", checks.check, reply.arrays, slots),
     ):
         runner.bench_func(f"{name}, {slots}", function, *arguments)
+    with Glue(environment=Suite(), agent=Stepping(), slots=slots) as rl:
+        rl.init()
+        rl.start()
+        runner.bench_func(f"RL_step in process, {slots}", rl.step)
 
 
 def _write_turn(call: Numbered, spec: TaskSpec) -> bytes:

@@ -7,11 +7,13 @@
 from __future__ import annotations
 
 import json
+import resource
 import sys
 import time
 
 from reglue_bench.evaluation import evaluate
 from reglue_bench.terminal.observer import NullObserver, RunStarted
+from speed.light import Still
 
 
 class Stopwatch(NullObserver):
@@ -24,7 +26,7 @@ class Stopwatch(NullObserver):
         self.began = time.perf_counter()
 
 
-def main(benchmark: str, options: str) -> None:
+def evaluation(benchmark: str, options: str) -> None:
     """Evaluate."""
     watcher = Stopwatch()
     result = evaluate(benchmark, watcher=watcher, **json.loads(options))
@@ -33,5 +35,27 @@ def main(benchmark: str, options: str) -> None:
     sys.stdout.write(json.dumps({"seconds": seconds}))
 
 
+def episodes(cells: int) -> None:
+    """So many episodes of one step: seconds from the first reset to the score, and memory."""
+    watcher = Stopwatch()
+    result = evaluate(
+        "multi-task:speed.light:Suite",
+        agent=Still(),
+        num_episodes=cells,
+        slots=1,
+        workers=0,
+        environment_args={"horizon": 1},
+        watcher=watcher,
+    )
+    seconds = time.perf_counter() - watcher.began
+    assert result.complete
+    peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    sys.stdout.write(json.dumps({"seconds": seconds, "peak_bytes": peak}))
+
+
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2])
+    match sys.argv[1:]:
+        case [cells]:
+            episodes(int(cells))
+        case [benchmark, options]:
+            evaluation(benchmark, options)

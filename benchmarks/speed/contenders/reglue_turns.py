@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import cast
 
-from glue_server import Glue
+from glue_server import Glue, LocalEnvironmentPort, Machine, Timeouts
+from glue_server.rpc import GlueServer
+from reglue import Worlds
+from reglue.experiments.routines import Routines
+from reglue.messages.experiment import Answer, ExperimentCall
 from reglue.net.transport import Transport
-from speed.contender import serve
+from speed.harness import serve
 from speed.light import Suite
 
 AGENT = "speed.light:Still"
 
 
-def main(transport: Transport, shape: str, slots: int) -> None:
+def turns(transport: Transport, shape: str, slots: int) -> None:
     """`transport` as of a Glue; `shape` is light or image."""
     suite = Suite(image=shape == "image")
     with Glue(environment=suite, agent=AGENT, slots=slots, transport=transport) as rl:
         rl.init()
 
-        def metric(steps: int, routine: str = "step") -> dict[str, float]:
+        def measure(steps: int, routine: str = "step") -> dict[str, float]:
             """Seconds for so many steps of every slot."""
             play: Callable[[], object] = {
                 "step": lambda: [rl.step() for _ in range(steps)],
@@ -33,8 +40,76 @@ def main(transport: Transport, shape: str, slots: int) -> None:
             play()
             return {"seconds": time.perf_counter() - began, "steps": steps * slots}
 
-        serve(metric)
+        serve(measure)
+
+
+_JOIN_S = 120.0
+_JOINING = """
+import sys, reglue
+from speed.light import Still
+reglue.connect(Still(), sys.argv[1], sys.argv[2])
+"""
+
+
+class Run(Routines):
+    """One agent's RL_* routines, in this process."""
+
+    def __init__(self, server: GlueServer) -> None:
+        super().__init__(slots=1, seed=0)
+        agent = server.agent(_JOIN_S)
+        assert agent is not None, f"no agent within {_JOIN_S:g} s"
+        self.agent = agent
+        environment = LocalEnvironmentPort(Worlds(Suite()), "light")
+        self._machine = Machine(environment, agent, timeouts=Timeouts())
+
+    def _call(self, call: ExperimentCall) -> Answer:
+        return self._machine.run(call)
+
+
+def agents(most: int) -> None:
+    """Up to `most` agents."""
+    with ExitStack() as closing:
+        server = closing.enter_context(GlueServer(places={"agent": most}))
+        command = [sys.executable, "-c", _JOINING, server.address, server.token]
+        agents = [subprocess.Popen(command) for _ in range(most)]
+        for agent in agents:
+            closing.callback(agent.kill)
+        runs = [Run(server) for _ in agents]
+        for run in runs:
+            run.init()
+            run.start()
+        serve(lambda count, seconds: _measure(runs[:count], seconds))
+        for run in runs:
+            run.agent.close("it is over")
+        for agent in agents:
+            agent.wait()
+
+
+def _measure(runs: list[Run], seconds: float) -> dict[str, float]:
+    """Turns of all in so many seconds."""
+    taken = [0] * len(runs)
+    over = threading.Event()
+
+    def play(place: int) -> None:
+        while not over.is_set():
+            runs[place].step()
+            taken[place] += 1
+
+    threads = [threading.Thread(target=play, args=(place,)) for place in range(len(runs))]
+    began = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    time.sleep(seconds)
+    steps, passed_s = sum(taken), time.perf_counter() - began
+    over.set()
+    for thread in threads:
+        thread.join()
+    return {"steps": steps, "seconds": passed_s}
 
 
 if __name__ == "__main__":
-    main(cast(Transport, sys.argv[1]), sys.argv[2], int(sys.argv[3]))
+    match sys.argv[1:]:
+        case ["agents", most]:
+            agents(int(most))
+        case [transport, shape, slots]:
+            turns(cast(Transport, transport), shape, int(slots))

@@ -10,7 +10,7 @@ import gymnasium
 import numpy as np
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
-from speed.contender import serve
+from speed.harness import serve
 from speed.light import NUMBERS, Light
 
 
@@ -40,7 +40,7 @@ def main(kind: str, count: int) -> None:
     make: type[SyncVectorEnv | AsyncVectorEnv] = SyncVectorEnv if kind == "sync" else AsyncVectorEnv
     environments = make([Single] * count)
 
-    def metric(steps: int) -> dict[str, float]:
+    def measure(steps: int) -> dict[str, float]:
         """Seconds for so many steps of all."""
         environments.reset()
         began = time.perf_counter()
@@ -48,7 +48,7 @@ def main(kind: str, count: int) -> None:
             environments.step(np.zeros(count, np.int64))
         return {"seconds": time.perf_counter() - began, "steps": steps * count}
 
-    serve(metric)
+    serve(measure)
     environments.close()
 
 

@@ -1,1 +1,1 @@
-"""What is measured, a goal or two a module; each has `measure(scale, watch)`."""
+"""What is measured: functions of `(scale, watch)` that return a Section."""

@@ -1,4 +1,4 @@
-"""Goals 1 and 2: a whole evaluation of Meta-World, and the steps that it wastes."""
+"""Goals 1 and 2: whole evaluations of MT10 and ML10, and the steps that they waste."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from speed.harness import Claim, Scale, Section, Series, Watch, interleave
-from speed.program import Ran, run
+from speed.harness import Claim, Ran, Scale, Section, Series, Watch, interleave, run
 
 SEED = 42
 OPTIONS: Mapping[str, object] = {}
@@ -31,7 +30,7 @@ _ABOUT = (
 )
 
 
-def metric(scale: Scale, watch: Watch) -> Section:
+def evaluation(scale: Scale, watch: Watch) -> Section:
     """Whole commands, from the first reset to the score, steps, and some rows compared."""
     with tempfile.TemporaryDirectory(prefix="reglue-speed-") as folder:
         played = _Evaluations(Path(folder), scale.of(50, 2))
@@ -89,7 +88,7 @@ class _Evaluations:
     def theirs(self) -> Ran:
         """metaworld.evaluation."""
         module = "speed.contenders.metaworld_evaluation"
-        self.ran.append(run(module, str(self.episodes), str(SEED)))
+        self.ran.append(run(module, "experts", str(self.episodes), str(SEED)))
         return self.ran[-1]
 
     def their_score(self) -> Series:
@@ -137,9 +136,86 @@ class _Evaluations:
 
     def equal_rows(self, each: int) -> Series:
         """Share of compared rows that are plain Meta-World's."""
-        found = run("speed.contenders.plain_rows", str(self.out), str(each)).found
+        found = run("speed.contenders.metaworld_evaluation", "rows", str(self.out), str(each)).found
         return _ratio("rows that are equal", found["equal"], found["compared"])
 
 
 def _ratio(name: str, above: float, below: float) -> Series:
     return Series(name, "", (above / below,))
+
+
+WHOLE = 10  # evaluations, Meta-World's default: 1.1 million steps
+
+META_OURS, META_THEIRS = "reglue bench ML10", "metalearning_evaluation"
+DROP_IN = "the same, imported from reglue_bench.metaworld"
+
+_ABOUT_META = (
+    "ML10 test, 20 trials a wave, 1 × 10 episodes of adaptation of 500 steps and 3 of evaluation: "
+    "Meta-World's default parameters, {evaluations} of its {whole} evaluations; a learner that "
+    "costs next to nothing. Whole commands. Meta-World judges 3 episodes of each task name, "
+    "`reglue bench` 3 of each of the 20 trials, as the documentation wants it, and so plays more "
+    "steps; its learner has a process of its own. The function from reglue_bench.metaworld judges "
+    "as Meta-World's, with the learner in its process."
+)
+
+
+def meta_learning(scale: Scale, watch: Watch) -> Section:
+    """Whole commands; a tenth of it unless it may be long."""
+    evaluations = WHOLE if scale.long else 1
+    with tempfile.TemporaryDirectory(prefix="reglue-speed-") as folder:
+        played = _MetaLearning(Path(folder), evaluations)
+        series = interleave(
+            {META_THEIRS: played.theirs, DROP_IN: played.drop_in, META_OURS: played.ours},
+            "s",
+            rounds=1 if scale.long else scale.rounds(2),
+            watch=watch,
+        )
+    steps = (Series(f"{name}, steps", "", (count,)) for name, count in played.steps.items())
+    return Section(
+        title="Whole meta-learning evaluation of ML10",
+        about=_ABOUT_META.format(evaluations=evaluations, whole=WHOLE),
+        series=(*series, *steps),
+        claims=(
+            Claim("1", "ML10 test, whole command", META_OURS, META_THEIRS, "theirs/ours", 4.5),
+            Claim("1", "the same, one import line changed", DROP_IN, META_THEIRS, "theirs/ours"),
+        ),
+    )
+
+
+@dataclass(slots=True)
+class _MetaLearning:
+    """Runs of both, and the steps that they simulated."""
+
+    folder: Path
+    count: int
+    steps: dict[str, int] = field(default_factory=dict)
+
+    def theirs(self) -> float:
+        """Seconds of metalearning_evaluation."""
+        return self._function(META_THEIRS, "metaworld.evaluation")
+
+    def drop_in(self) -> float:
+        """Seconds of the function that takes its place."""
+        return self._function(DROP_IN, "reglue_bench.metaworld")
+
+    def _function(self, name: str, module: str) -> float:
+        program = "speed.contenders.metaworld_evaluation"
+        ran = run(program, "learner", module, str(self.count), str(SEED), environment=self._cache)
+        self.steps[name] = ran.found["executed"]
+        return ran.seconds
+
+    @property
+    def _cache(self) -> dict[str, str]:
+        return {"REGLUE_CACHE_DIR": str(self.folder / "cache")}
+
+    def ours(self) -> float:
+        """Seconds of reglue bench."""
+        out = Path(tempfile.mkdtemp(dir=self.folder), "run")
+        ran = run(
+            *("reglue", "bench", "ML10", "--agent", "speed.light:Learner", "--split", "test"),
+            *("--num-evals", str(self.count), "--seed", str(SEED), "--out", str(out)),
+            environment=self._cache,
+        )
+        result = json.loads((out / "result.json").read_text(encoding="utf-8"))
+        self.steps[META_OURS] = result["steps"]["executed"]
+        return ran.seconds

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from speed.contender import Contender, ContenderFailed
-from speed.harness import Claim, Scale, Section, Series, Watch, interleave
-from speed.program import run
+from speed.harness import (
+    Claim,
+    Contender,
+    ContenderFailed,
+    Scale,
+    Section,
+    Series,
+    Watch,
+    interleave,
+    run,
+)
 
 CELLS = (100, 1000, 10_000, 100_000)
 AGENTS = (1, 2, 4, 8, 16, 32, 64)
 
 
-def metric(scale: Scale, watch: Watch) -> Section:
+def growth(scale: Scale, watch: Watch) -> Section:
     """Cost of an episode by the number of episodes; turns by the number of agents."""
     sizes = CELLS[:2] if scale.quick else CELLS
     costs, peaks = _evaluations(sizes, scale, watch)
@@ -39,7 +47,7 @@ def _evaluations(
     peaks: dict[int, list[float]] = {cells: [] for cells in sizes}
 
     def cost(cells: int) -> float:
-        found = run("speed.contenders.reglue_episodes", str(cells)).found
+        found = run("speed.contenders.reglue_evaluation", str(cells)).found
         peaks[cells].append(found["peak_bytes"] / 1e6)
         return 1e6 * float(found["seconds"]) / cells
 
@@ -55,10 +63,10 @@ def _evaluations(
 def _agents(counts: tuple[int, ...], scale: Scale, watch: Watch) -> tuple[Series, ...]:
     """Turns a second of all agents together."""
     watch(f"start {counts[-1]} agents")
-    with Contender("reglue_agents", str(counts[-1])) as contender:
+    with Contender("reglue_turns", "agents", str(counts[-1])) as contender:
 
         def rate(count: int) -> float:
-            found = contender.metric(count=count, seconds=1.0)
+            found = contender.measure(count=count, seconds=1.0)
             return float(found["steps"]) / float(found["seconds"])
 
         rate(counts[-1])  # warms them up

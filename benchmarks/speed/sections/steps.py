@@ -1,9 +1,17 @@
-"""Goal 3: what a step of Meta-World costs over its physics, and what a reset costs."""
+"""Goals 3 and 8: what a step and a reset of Meta-World cost, and steps of the arcade's games."""
 
 from __future__ import annotations
 
-from speed.harness import Claim, Scale, Section, Series, Watch
-from speed.program import run
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from env_adapters.arcade import GAMES, Arcade
+from env_adapters.gymnasium.library import make
+from speed.harness import Claim, Measure, Scale, Section, Series, Watch, interleave, run
 
 WORLD, FAST, PLAIN = "reglue's World ÷ floor", "reglue's step ÷ floor", "metaworld's step ÷ floor"
 FLOOR, STEP = "floor", "a step of reglue's World"
@@ -18,7 +26,7 @@ CLAIMS = (
 )
 
 
-def metric(scale: Scale, watch: Watch) -> Section:
+def steps(scale: Scale, watch: Watch) -> Section:
     """Of all 50 tasks; a sample a task."""
     watch("all tasks, in a process of its own")
     tasks, repetitions = scale.of(50, 3), scale.of(7, 2)
@@ -45,3 +53,41 @@ def metric(scale: Scale, watch: Watch) -> Section:
         ),
         claims=CLAIMS,
     )
+
+
+PEER = "ALE/Pong-v5"
+SLOWEST_GAME = "the slowest game"
+
+
+def arcade(scale: Scale, watch: Watch) -> Section:
+    """Random actions; resets are within."""
+    steps = scale.of(8000, 200)
+    makers: dict[str, Callable[[], Any]] = {game: partial(Arcade, game) for game in GAMES}
+    # A frame a step, in colour, as the arcade's: the emulator skips none.
+    makers[PEER] = partial(make, PEER, {"frameskip": 1})
+    contenders = {name: _rate(maker(), steps) for name, maker in makers.items()}
+    series = interleave(contenders, "steps/s", rounds=scale.rounds(5), watch=watch)
+    ours = [each.samples for each in series if each.name != PEER]
+    return Section(
+        title="The arcade",
+        about="CPU time of one core, frames of (84, 84, 3) and (210, 160, 3), resets within.",
+        series=(*series, Series(SLOWEST_GAME, "steps/s", tuple(map(min, zip(*ours, strict=True))))),
+        claims=(
+            Claim("8", "the slowest game of the arcade, steps/s", SLOWEST_GAME, wanted=20_000.0),
+            Claim("8", "pong, of the Atari's", "pong", PEER),
+        ),
+    )
+
+
+def _rate(env: Any, steps: int) -> Measure:
+    def measured() -> float:
+        actions = np.random.default_rng(0).integers(6, size=steps).tolist()
+        env.reset(seed=0)
+        began = time.process_time()
+        for action in actions:
+            _, _, terminated, truncated, _ = env.step(action)
+            if terminated or truncated:
+                env.reset()
+        return steps / (time.process_time() - began)
+
+    return measured

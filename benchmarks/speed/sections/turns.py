@@ -1,9 +1,15 @@
-"""Goal 4: one Python agent in its own process, one light environment, one host."""
+"""Goals 4 and 5: turns of one agent on one host and over gRPC, and what their pieces cost."""
 
 from __future__ import annotations
 
-from speed.harness import Claim, Scale, Section, Watch
-from speed.rates import Program, rates
+import math
+import tempfile
+from pathlib import Path
+
+import pyperf
+
+from speed.harness import Claim, Program, Scale, Section, Series, Watch, rates, run
+from speed.light import IMAGE
 
 OURS, PLAYED = "Reglue, RL_step", "Reglue, RL_episode"
 CODEC, CODEC_ALONE = "RL-Glue 3 codec", "RL-Glue 3 codec, agent alone"
@@ -12,11 +18,11 @@ DM, PLAIN, RAW, OPENENV = "dm_env_rpc", "plain gRPC stream", "raw Unix socket", 
 PROGRAMS = (
     Program(OURS, "reglue_turns", ("auto", "light", "1"), 5000),
     Program(PLAYED, "reglue_turns", ("auto", "light", "1"), 5000, {"routine": "episode"}),
-    Program(CODEC, "rlglue_hub", ("served",), 5000),
-    Program(CODEC_ALONE, "rlglue_hub", ("here",), 10_000),
+    Program(CODEC, "rl_glue", ("served",), 5000),
+    Program(CODEC_ALONE, "rl_glue", ("here",), 10_000),
     Program(DM, "dm_env_rpc", (), 1000),
-    Program(PLAIN, "plain_stream", (), 2000),
-    Program(RAW, "raw_socket", (), 20_000),
+    Program(PLAIN, "plain_transports", ("stream",), 2000),
+    Program(RAW, "plain_transports", ("socket",), 20_000),
     Program(OPENENV, "openenv_turns", (), 1000),
 )
 
@@ -31,7 +37,7 @@ CLAIMS = (
 )
 
 
-def metric(scale: Scale, watch: Watch) -> Section:
+def turns(scale: Scale, watch: Watch) -> Section:
     """Steps a second."""
     series, notes = rates(PROGRAMS, "steps/s", rounds=scale.rounds(7), scale=scale, watch=watch)
     return Section(
@@ -44,4 +50,79 @@ def metric(scale: Scale, watch: Watch) -> Section:
         series=series,
         claims=CLAIMS,
         notes=notes,
+    )
+
+
+SLOTS = 32
+ONE = "Reglue over gRPC, 1 slot"
+MANY, HERE = f"Reglue over gRPC, {SLOTS} slots", f"Reglue on one host, {SLOTS} slots"
+ASYNC, SYNC = f"AsyncVectorEnv, {SLOTS}", f"SyncVectorEnv, {SLOTS}"
+OVER_GRPC, ON_HOST = "pictures over gRPC", "pictures on one host"
+
+STREAM_PROGRAMS = (
+    Program(ONE, "reglue_turns", ("grpc", "light", "1"), 2000),
+    Program(PLAIN, "plain_transports", ("stream",), 2000),
+    Program(MANY, "reglue_turns", ("grpc", "light", str(SLOTS)), 500, {"routine": "episode"}),
+    Program(HERE, "reglue_turns", ("auto", "light", str(SLOTS)), 500, {"routine": "episode"}),
+    Program(ASYNC, "vector_env", ("async", str(SLOTS)), 500),
+    Program(SYNC, "vector_env", ("sync", str(SLOTS)), 5000),
+    Program(DM, "dm_env_rpc", (), 1000),
+)
+
+PICTURES = (
+    Program(OVER_GRPC, "reglue_turns", ("grpc", "image", "1"), 500, {"routine": "episode"}),
+    Program(ON_HOST, "reglue_turns", ("auto", "image", "1"), 500, {"routine": "episode"}),
+)
+
+STREAM_CLAIMS = (
+    Claim("5", "1 slot: RL_step/s, of a plain gRPC stream's", ONE, PLAIN, wanted=1.0),
+    Claim("5", f"{SLOTS} slots: steps/s, of AsyncVectorEnv's", MANY, ASYNC, wanted=9.0),
+    Claim("5", f"{SLOTS} slots: steps/s, of dm_env_rpc's", MANY, DM, wanted=80.0),
+    Claim("5", f"{SLOTS} slots: steps/s, of SyncVectorEnv's", MANY, SYNC),
+    Claim("5", "480×480×3 pictures over gRPC, MB/s", OVER_GRPC, wanted=900.0),
+    Claim("5", "480×480×3 pictures on one host, MB/s", ON_HOST),
+)
+
+
+def streams(scale: Scale, watch: Watch) -> Section:
+    """Steps a second, and megabytes a second."""
+    steps, notes = rates(
+        STREAM_PROGRAMS, "steps/s", rounds=scale.rounds(5), scale=scale, watch=watch
+    )
+    megabytes = math.prod(IMAGE) / 1e6
+    pictures, more = rates(
+        PICTURES, "MB/s", rounds=scale.rounds(5), scale=scale, watch=watch, per=megabytes
+    )
+    return Section(
+        title="Over gRPC",
+        about="The same light environment. The plain stream is gRPC's tutorial with the same "
+        "messages: no deadlines, no validation. The vector environments have their agent in their "
+        "own process; AsyncVectorEnv has a process for each of its 32 environments. Pictures are "
+        "turns of 480×480×3 uint8, one slot.",
+        series=(*steps, *pictures),
+        claims=STREAM_CLAIMS,
+        notes=(*notes, *more),
+    )
+
+
+def pieces(scale: Scale, watch: Watch) -> Section:
+    """By pyperf, in processes of its own; a sample is a process's mean."""
+    watch("pieces of a turn")
+    with tempfile.TemporaryDirectory(prefix="reglue-speed-") as folder:
+        file = Path(folder, "pieces.json")
+        options = ("--processes", str(scale.of(5, 1)), "--values", "3", "--warmups", "1")
+        run(
+            *("speed.contenders.pieces", "--output", str(file), "--quiet", *options),
+            *("--inherit-environ", "PYTHONPATH"),
+        )
+        found = pyperf.BenchmarkSuite.load(str(file)).get_benchmarks()
+    return Section(
+        title="Pieces of a turn",
+        about="Of the light environment, with 1 slot and with 32; reading and writing is between "
+        "arrays and bytes, checks included. Measured by pyperf.",
+        series=tuple(
+            Series(each.get_name(), "µs", tuple(1e6 * value for value in each.get_values()))
+            for each in found
+        ),
+        claims=(),
     )

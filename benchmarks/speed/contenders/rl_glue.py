@@ -15,7 +15,11 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
-from speed.contender import Helper, serve
+from rlglue.agent.ClientAgent import ClientAgent
+from rlglue.environment.ClientEnvironment import ClientEnvironment
+from rlglue.types import Action, Observation, Reward_observation_terminal
+
+from speed.harness import Helper, serve
 from speed.light import NUMBERS, Light
 
 AGENT_CONNECTION, ENVIRONMENT_CONNECTION = 2, 3
@@ -30,7 +34,7 @@ _SIZES = struct.pack("!iii", 0, NUMBERS, 0)  # ints, doubles and chars of an obs
 _ACTION = struct.Struct("!iiii")  # sizes, and one int
 
 
-def main(environment: str) -> None:
+def hub(environment: str) -> None:
     """`environment` is here, in the hub's process, or served, by the codec."""
     with ExitStack() as closing:
         agent = closing.enter_context(Peer("agent", AGENT_CONNECTION))
@@ -41,7 +45,7 @@ def main(environment: str) -> None:
             served.ask(ENV_INIT, b"")
             step = served_steps(served)
 
-        def metric(steps: int) -> dict[str, float]:
+        def measure(steps: int) -> dict[str, float]:
             """Seconds for so many RL_step."""
             action = agent.ask(AGENT_START, step(b"")[_DOUBLE.size :])
             began = time.perf_counter()
@@ -49,7 +53,7 @@ def main(environment: str) -> None:
                 action = agent.ask(AGENT_STEP, step(action))
             return {"seconds": time.perf_counter() - began, "steps": steps}
 
-        serve(metric)
+        serve(measure)
 
 
 Step = Callable[[bytes], bytes]
@@ -83,7 +87,7 @@ class Peer:
 
     def __init__(self, role: str, connection: int) -> None:
         with socket.create_server(("127.0.0.1", 0)) as door:
-            self._helper = Helper("rlglue_peer", role, str(door.getsockname()[1]))
+            self._helper = Helper("rl_glue", role, str(door.getsockname()[1]))
             self._line, _ = door.accept()
         self._line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._receive(connection)
@@ -114,5 +118,74 @@ class Peer:
         return data
 
 
+class Still:
+    """The routines of the codec's Agent."""
+
+    def agent_init(self, task: str) -> None:
+        """Begin."""
+
+    def agent_start(self, observation: Any) -> Any:
+        """The first action."""
+        return _still()
+
+    def agent_step(self, reward: float, observation: Any) -> Any:
+        """The next action."""
+        return _still()
+
+    def agent_cleanup(self) -> None:
+        """The very end."""
+
+
+class Served:
+    """The routines of the codec's Environment."""
+
+    def __init__(self) -> None:
+        self._light = Light()
+
+    def env_init(self) -> str:
+        """The task."""
+        return "light"
+
+    def env_start(self) -> Any:
+        """The first observation."""
+        return _seen(self._light.reset())
+
+    def env_step(self, action: Any) -> Any:
+        """Take a step."""
+        reward, seen = self._light.step(int(action.intArray[0]))
+        return Reward_observation_terminal(reward, _seen(seen), False)
+
+    def env_cleanup(self) -> None:
+        """The very end."""
+
+
+def peer(role: str, port: int) -> None:
+    """Play `role` at the hub, until it ends."""
+    if role == "agent":
+        agent = ClientAgent(Still())
+        agent.connect("127.0.0.1", port, 2)
+        agent.runAgentEventLoop()
+    else:
+        environment = ClientEnvironment(Served())
+        environment.connect("127.0.0.1", port, 2)
+        environment.runEnvironmentEventLoop()
+
+
+def _still() -> Any:
+    action = Action()
+    action.intArray = [0]
+    return action
+
+
+def _seen(numbers: Any) -> Any:
+    observation = Observation()
+    observation.doubleArray = numbers.tolist()
+    return observation
+
+
 if __name__ == "__main__":
-    main(sys.argv[1])
+    match sys.argv[1:]:
+        case [environment]:
+            hub(environment)
+        case [role, port]:
+            peer(role, int(port))
