@@ -1,9 +1,9 @@
 """The admission test: does an environment play what its cells say, to the bit?
 
-RL-Glue 1.0's env_standardize_randomness wants chance that does not depend on what was
-played before. Here every episode is a function of its cell and its actions, so the same
-ones are played after different histories, and kept in their middle and taken up
-elsewhere, where the environment says that it can. Nothing may differ.
+RL-Glue 1.0's env_standardize_randomness asks for randomness that does not depend on earlier
+episodes. Here every episode is a function of its cell and its actions, so the test plays the
+same episodes after different histories; if the environment can save and restore its state or
+its random generator, it does that in the middle of episodes too. Nothing may differ.
 """
 
 from __future__ import annotations
@@ -22,17 +22,16 @@ from reglue.rng import Rng
 from reglue.spec import Arrays, TaskSpec
 
 Frame: TypeAlias = dict[str, tuple[str, bytes]]
-"""What a start or a step gave, by field: how it reads, and its bits."""
+"""The result of a start or a step, by field: its value as text, and its bits."""
 
 
 def admit(suite: Suite, *, episodes: int = 4, steps: int = 40, seed: int = 0) -> None:
     """Play `episodes` cells of at most `steps` random actions in every way that must agree.
 
-    Cells and actions follow from `seed`. That all worlds of a suite play a cell alike is
-    what `Cell` promises, and `standardizes` says so of its chance; worlds that are
-    Restorable or Seeded are held to that too. An admission is no proof: what it did not
-    play may differ. Raises NotAdmitted with the first difference; what the environment
-    itself raises is passed on.
+    Cells and actions follow from `seed`. All worlds of a suite must play a cell alike, as
+    `Cell` promises and `standardizes` says of its randomness; worlds that are Restorable or
+    Seeded must be that too. This is no proof: what was not played may still differ. Raises
+    NotAdmitted with the first difference; exceptions of the environment pass through.
     """
     plays = [_drawn(suite, Rng(seed, episode), steps) for episode in range(episodes)]
     for play in plays:
@@ -51,7 +50,7 @@ def admit(suite: Suite, *, episodes: int = 4, steps: int = 40, seed: int = 0) ->
 
 @dataclass(frozen=True, slots=True)
 class _Play:
-    """A cell, the actions that are tried, and what they gave in a fresh world."""
+    """A cell, the actions played in it, and their results in a fresh world."""
 
     cell: Cell
     actions: Sequence[Arrays]
@@ -59,12 +58,12 @@ class _Play:
 
     @property
     def middle(self) -> int:
-        """Steps to where it is interrupted; an episode of one step is at its start."""
+        """Steps until the interruption; 0 for an episode of one step."""
         return (len(self.wanted) - 1) // 2
 
 
 def _in_one_world(suite: Suite, plays: Sequence[_Play]) -> None:
-    """One after another, and each again: begun, left in its middle, begun anew."""
+    """Play all in one world, then start each, leave it in its middle and start it again."""
     with closing(suite.world()) as world:
         for play in plays:
             _compare("after other episodes", play, _frames(world, play))
@@ -74,14 +73,14 @@ def _in_one_world(suite: Suite, plays: Sequence[_Play]) -> None:
 
 
 def _beside(suite: Suite, play: _Play, other: _Play) -> None:
-    """While another world of the suite plays `other`, turn by turn."""
+    """Play while another world of the suite plays `other`, step by step in turn."""
     with closing(suite.world()) as world, closing(suite.world()) as neighbour:
         turns = zip(_frames(world, play), _endless(_frames(neighbour, other)), strict=False)
         _compare("beside another world", play, (frame for frame, _ in turns))
 
 
 def _restored(suite: Suite, play: _Play, other: _Play) -> None:
-    """Kept in its middle; taken up in a fresh world, and in one that was elsewhere."""
+    """Save in the middle; go on in the same world, a fresh one, and one in another episode."""
     with _in_the_middle(suite, play) as world:
         assert isinstance(world, Restorable)
         state = world.get_state()
@@ -99,7 +98,7 @@ def _restored(suite: Suite, play: _Play, other: _Play) -> None:
 
 
 def _seeded(suite: Suite, play: _Play, other: _Play) -> None:
-    """Given another episode's chance and then its own again, in a world that got there."""
+    """Set another episode's random generator and then the own one again; go on."""
     with _in_the_middle(suite, other) as world:
         assert isinstance(world, Seeded)
         foreign = world.get_random_seed()
@@ -125,7 +124,7 @@ def _in_the_middle(suite: Suite, play: _Play) -> Iterator[World]:
 
 
 def _walk(world: World, play: _Play) -> None:
-    """Begin, and go to the middle."""
+    """Start and play to the middle."""
     for _ in zip(range(play.middle + 1), _frames(world, play), strict=False):
         pass
 
@@ -156,7 +155,7 @@ def _endless(frames: Iterator[Frame]) -> Iterator[Frame | None]:
 
 
 def _compare(history: str, play: _Play, frames: Iterable[Frame], after: int = -1) -> None:
-    """Hold `frames` to what was played first, from the step that follows `after`."""
+    """Compare `frames` with what was played first, from the step after `after`."""
     told, step = _told(history, play.cell), after
     for step, frame in enumerate(frames, after + 1):
         _check(told, step, frame, play.wanted[step] if step < len(play.wanted) else {})
@@ -176,18 +175,18 @@ def _told(history: str, cell: Cell) -> str:
     return f"{cell} {history} is not what it was in a fresh world"
 
 
-def _drawn(suite: Suite, chance: Rng, steps: int) -> _Play:
-    """Any task, variant, seed and phase, and legal actions."""
-    task, variants = list(suite.variants.items())[chance.below(len(suite.variants))]
+def _drawn(suite: Suite, rng: Rng, steps: int) -> _Play:
+    """A random task, variant, seed and phase, with legal actions."""
+    task, variants = list(suite.variants.items())[rng.below(len(suite.variants))]
     phases = list(Phase)
     cell = Cell(
         task=task,
-        variant=chance.below(variants),
-        seed=chance.below(2**63),
-        repeat=chance.below(2**32),
-        phase=phases[chance.below(len(phases))],
+        variant=rng.below(variants),
+        seed=rng.below(2**63),
+        repeat=rng.below(2**32),
+        phase=phases[rng.below(len(phases))],
     )
-    generator = np.random.Generator(chance.bits)
+    generator = np.random.Generator(rng.bits)
     return _Play(cell, [_action(suite.spec, generator) for _ in range(steps)])
 
 
@@ -205,7 +204,7 @@ def _earned(step: Step) -> Frame:
 
 
 def _bits(value: object) -> tuple[str, bytes]:
-    """How it reads, at full precision, and its dtype, shape and bytes; a copy."""
+    """The value as text, at full precision, and its dtype, shape and bytes; a copy."""
     array = np.asarray(value)
     kind = f"{array.dtype.str} {array.shape} "
     return str(array.tolist()), kind.encode() + array.tobytes()

@@ -1,4 +1,4 @@
-"""Arguments that are refused where they are given, as they come from command lines and files."""
+"""Checks of arguments that come from command lines and files."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from numbers import Integral, Real
 from reglue.errors import UsageError
 
 
-def check_whole(name: str, given: object, least: int) -> None:
-    """Raises UsageError but for a whole number, from `least` on."""
+def check_integer(name: str, given: object, least: int) -> None:
+    """Raise UsageError unless `given` is an integer of at least `least`."""
     if isinstance(given, bool) or not isinstance(given, Integral) or int(given) < least:
-        raise UsageError(f"got {name} {given!r}, wanted a whole number from {least}")
+        raise UsageError(f"got {name} {given!r}, wanted an integer from {least}")
 
 
 def check_number(name: str, given: object) -> None:
-    """Raises UsageError but for a finite number."""
+    """Raise UsageError unless `given` is a finite number."""
     if isinstance(given, bool) or not isinstance(given, Real) or not math.isfinite(given):
         raise UsageError(f"got {name} {given!r}, wanted a number")
 
 
 def check_positive(name: str, given: object) -> None:
-    """Raises UsageError but for a finite number above 0."""
+    """Raise UsageError unless `given` is a finite number above 0."""
     check_number(name, given)
     if not given > 0:  # type: ignore[operator]
         raise UsageError(f"got {name} {given!r}, wanted a number above 0")
 
 
 def check_flag(name: str, given: object) -> None:
-    """Raises UsageError but for a bool: a word such as "no" would count as true."""
+    """Raise UsageError unless `given` is a bool: a word such as "no" would count as true."""
     if not isinstance(given, bool):
         raise UsageError(f"got {name} {given!r}, wanted true or false")

@@ -1,14 +1,14 @@
-"""A folder that keeps what is costly to make, from one process to the next.
+"""A folder that keeps expensive results from one process to the next.
 
-An entry is found by a key that says everything it depends on; a change of any of it is
-another key. Entries are written whole or not at all, by as many processes as like. One
-that is damaged, or of another key, is as if there were none: it is made and kept anew.
-A folder that cannot be written to only means that nothing is kept. There are no locks,
-so the folder may be on a network's file system.
+The key of an entry names everything that the entry depends on, so a change gives another
+key. Any number of processes may write; each entry is written whole or not at all. A damaged
+entry, or one of another key, counts as missing: it is computed and written again. If the
+folder cannot be written to, nothing is kept. There are no locks, so the folder may be on a
+network file system.
 
-What is kept decides what is simulated, and nothing in an entry proves who wrote it: a
-folder that other users may write to is neither read nor written. Programs of the same
-user can write to it, unless they run in a sandbox.
+Entries decide what is simulated, and nothing in an entry proves who wrote it: a folder that
+other users may write to is neither read nor written. Programs of the same user can write to
+it, unless they run in a sandbox.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 Key: TypeAlias = Mapping[str, Any]
-"""JSON that says what the entry is and all that it depends on."""
+"""JSON that names the entry and everything it depends on."""
 
 LIMIT_BYTES = 2**31
-"""What the folder holds at most, for a moment a few entries more."""
+"""The folder's largest size; it may exceed this by a few entries for a moment."""
 
 _FOLDER = "REGLUE_CACHE_DIR"
-_MAGIC = b"reglue.cache.1\n"  # in the names of files too: other formats are left alone
+_MAGIC = b"reglue.cache.1\n"  # part of file names too: entries of other formats stay untouched
 _DIGEST_BYTES = 32
 _LENGTH = struct.Struct("<I")  # bytes of the key
 _ENTRY, _FILE, _TEMPORARY = ".entry", ".file", ".tmp"
-_RECENT_S = 3600.0  # how exactly it is known when an entry was last used
+_RECENT_S = 3600.0  # resolution of the time at which an entry was last used
 
 _log = logging.getLogger(__name__)
 
@@ -61,36 +61,36 @@ class Usage:
 
 
 class DiskCache:
-    """Keeps bytes and files in `folder`; with None for a folder, nothing."""
+    """Keeps bytes and files in `folder`; keeps nothing if that is None."""
 
     def __init__(self, folder: Path | None, limit_bytes: int = LIMIT_BYTES) -> None:
         self.folder = folder
         self._is_kept = folder is not None and not _others_write(folder)
         self.limit_bytes = limit_bytes
-        self._unchecked_bytes = limit_bytes  # written since the size was looked at
+        self._unchecked_bytes = limit_bytes  # written since the last check of the size
 
     def get(self, key: Key) -> bytes | None:
-        """What was kept under this key, as it was kept, or None."""
+        """The bytes kept under this key, unchanged, or None."""
         path = self._path(key, _ENTRY)
         content = _read(path)
         if path is None or content is None:
             return None
         value = _open(content, _text(key))
         if value is None:
-            _log.debug("%s is damaged or of another key; it will be made anew", path)
+            _log.debug("%s is damaged or of another key; it will be computed again", path)
             return None
         _touch(path)
         return value
 
     def put(self, key: Key, value: bytes) -> None:
-        """Keep `value`, or where the folder does not let us, don't."""
+        """Keep `value`, if the folder can be written to."""
         text = _text(key)
         body = _LENGTH.pack(len(text)) + text + value
         content = _MAGIC + hashlib.sha256(body).digest() + body
         self._write(self._path(key, _ENTRY), lambda path: path.write_bytes(content))
 
     def get_file(self, key: Key) -> Path | None:
-        """The file that was kept under this key, its content as it was kept, or None."""
+        """The file kept under this key, its content unchanged, or None."""
         path, value = self._path(key, _FILE), self.get(key)
         if path is None or value is None or value != _file_digest(path):
             return None
@@ -98,21 +98,21 @@ class DiskCache:
         return path
 
     def put_file(self, key: Key, write: Callable[[Path], object]) -> None:
-        """Keep the file that `write` makes at the path it is given."""
+        """Keep the file that `write` makes at the path that it is called with."""
         path = self._path(key, _FILE)
         self._write(path, write)
-        # The entry comes last: a file without one is not used.
+        # The entry is written last: a file without an entry is not used.
         if path is not None and (digest := _file_digest(path)):
             self.put(key, digest)
 
     def usage(self) -> Usage:
-        """How much there is."""
+        """The number of entries and their size."""
         files = self._files()
         entries = sum(path.suffix == _ENTRY for path, _ in files)
         return Usage(entries, sum(status.st_size for _, status in files))
 
     def clear(self) -> Usage:
-        """Delete what the cache has written, and nothing else; what that was."""
+        """Delete what the cache has written, and nothing else; return what it held."""
         held = self.usage()
         for path, _ in self._files():
             _delete(path)
@@ -124,7 +124,7 @@ class DiskCache:
         return self.folder / (hashlib.sha256(_MAGIC + _text(key)).hexdigest() + suffix)
 
     def _write(self, path: Path | None, write: Callable[[Path], object]) -> None:
-        """Make the file beside its place, then move it there at once."""
+        """Write a temporary file in the same folder, then rename it: readers see all or nothing."""
         if path is None:
             return
         temporary = path.with_suffix(f".{os.urandom(8).hex()}{_TEMPORARY}")
@@ -137,12 +137,12 @@ class DiskCache:
             finally:
                 temporary.unlink(missing_ok=True)
         except OSError as error:
-            _log.debug("nothing is kept in %s: %s", path.parent, error)
+            _log.debug("cannot write to the cache in %s: %s", path.parent, error)
         else:
             self._trim()
 
     def _trim(self) -> None:
-        """Now and then delete what was not used for longest, if there is too much."""
+        """Now and then delete the least recently used files, if the folder is too large."""
         if self._unchecked_bytes < self.limit_bytes // 16:
             return
         self._unchecked_bytes = 0
@@ -156,7 +156,7 @@ class DiskCache:
                 excess -= status.st_size
 
     def _files(self) -> list[tuple[Path, os.stat_result]]:
-        """All that the cache has written, whatever wrote it, with their sizes and times."""
+        """All files that a cache has written, in this process or another, with their status."""
         files = []
         with suppress(OSError):
             for each in os.scandir(self.folder) if self.folder else ():
@@ -172,13 +172,13 @@ def _others_write(folder: Path) -> bool:
     """Whether another user owns the folder, or may write to it."""
     try:
         status = folder.stat()
-    except OSError:  # there is none yet
+    except OSError:  # the folder does not exist yet
         return False
     if status.st_uid == os.getuid() and not status.st_mode & 0o022:
         return False
     _log.warning(
-        "nothing is kept in %s, nor read from there, as other users may write to it: "
-        "`chmod go-w` it, or set %s to a folder of your own",
+        "the cache in %s is not used, since other users may write to it: "
+        "run `chmod go-w` on it, or set %s to a folder of your own",
         folder,
         _FOLDER,
     )
@@ -196,7 +196,7 @@ def _read(path: Path | None) -> bytes | None:
 
 
 def _open(content: bytes, text: bytes) -> bytes | None:
-    """The value in an entry; None unless it is whole and of the key `text`."""
+    """The value in an entry; None if it is damaged or not of the key `text`."""
     start = len(_MAGIC) + _DIGEST_BYTES
     body = content[start:]
     named = _LENGTH.pack(len(text)) + text
@@ -211,7 +211,7 @@ def _file_digest(path: Path) -> bytes | None:
 
 
 def _touch(path: Path) -> None:
-    """Remember that it was used."""
+    """Note that the file was used."""
     with suppress(OSError):
         if time.time() - path.stat().st_mtime > _RECENT_S:
             os.utime(path)

@@ -1,4 +1,4 @@
-"""What the bits of a floating-point result depend on, besides the program."""
+"""The machine's part in the bits of a floating-point result."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _SWITCHES = ("OPENBLAS_", "MKL_", "BLIS_", "OMP_", "NPY_", "GLIBC_TUNABLES")
 
 @cache
 def machine() -> dict[str, str]:
-    """The processor, the C library, and NumPy with its BLAS; the same words, the same bits.
+    """The processor, the C library, and NumPy with its BLAS: equal values mean equal bits.
 
-    Other processors with the same instructions count as others: libraries choose by
-    model, too.
+    Two processor models count as different even if their instructions agree, since libraries
+    also choose their code by model.
     """
     numpy = json.dumps([np.__version__, np.show_config(mode="dicts")], sort_keys=True, default=str)
     switches = sorted(each for each in os.environ.items() if each[0].startswith(_SWITCHES))
@@ -33,7 +33,7 @@ def machine() -> dict[str, str]:
 
 
 def _processor() -> str:
-    """Its model and a digest of its instruction sets."""
+    """The processor's model and a digest of its instruction sets."""
     try:
         first = Path("/proc/cpuinfo").read_text().split("\n\n")[0]
     except OSError:

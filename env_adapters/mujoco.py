@@ -1,4 +1,4 @@
-"""MuJoCo: the state that its next step depends on, and its renderer, or what that lacks here."""
+"""MuJoCo: the state that its next step depends on, and a renderer that says what it lacks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ Floats = npt.NDArray[np.float64]
 
 
 class IntegrationState:
-    """That of an environment with a `model` and `data`: (n,), n depends on the model."""
+    """MuJoCo's integration state, (n,) float64, of an environment with a `model` and `data`.
+
+    It is all that the next step depends on, besides the model; n depends on the model.
+    """
 
     def __init__(self, env: Any) -> None:
         self._mj: Any = import_module("mujoco")  # loaded: the environment holds its objects
@@ -25,38 +28,38 @@ class IntegrationState:
 
     @property
     def size(self) -> int:
-        """How many numbers it has."""
+        """n, the number of elements."""
         return int(self._mj.mj_stateSize(self._model, self._kind))
 
     def read(self) -> Floats:
-        """A copy."""
+        """A copy of the state."""
         state = np.empty(self.size)
         self.read_into(state)
         return state
 
     def read_into(self, state: Floats) -> None:
-        """Copy it to `state`, (n,)."""
+        """Copy the state to `state`, (n,)."""
         self._mj.mj_getState(self._model, self._data, state, self._kind)
 
     def write(self, state: Floats) -> None:
-        """Set it; what is computed from it, as positions, stays as it was until a step."""
+        """Set the state; positions and all else computed from it stay as they were until a step."""
         self._mj.mj_setState(self._model, self._data, state, self._kind)
 
     def restore(self, state: Floats) -> None:
-        """Set it, and compute what follows from it."""
+        """Set the state, and compute what follows from it."""
         self.write(state)
         self._mj.mj_forward(self._model, self._data)
-        # mj_forward computes the positions that are read, but also replaces the solver's
-        # warm start, which is part of the state: hence once more.
+        # mj_forward computes the positions, but also replaces the solver's warm start, which
+        # is part of the state: so set that again.
         self.write(state)
 
 
 def make_renderer(model: Any, height: int, width: int) -> Any:
-    """A mujoco.Renderer. Raises UsageError where MuJoCo cannot draw: what is missing."""
+    """A mujoco.Renderer. Raises UsageError, with what is missing, if MuJoCo cannot draw here."""
     mj: Any = import_module("mujoco")  # loaded: it made the model
 
     class Renderer(mj.Renderer):  # type: ignore[misc]
-        """One that can be thrown away half made, too."""
+        """Can also be deleted when its construction failed half way."""
 
         _gl_context = None
         _mjr_context = None
@@ -74,7 +77,7 @@ def make_renderer(model: Any, height: int, width: int) -> Any:
 
 
 def how_to_draw() -> str:
-    """What MuJoCo wants in order to draw where there is no display."""
+    """What to set and install so that MuJoCo draws without a display."""
     chosen = os.environ.get("MUJOCO_GL") or "not set"
     return (
         f"MUJOCO_GL is {chosen}, wanted MUJOCO_GL=egl or MUJOCO_GL=osmesa before Python starts, "
@@ -83,7 +86,7 @@ def how_to_draw() -> str:
 
 
 def _check_display() -> None:
-    """Raise RuntimeError where GLFW has none: MuJoCo finds out late, and then aborts."""
+    """Raise RuntimeError if GLFW has no display: MuJoCo itself would abort the process."""
     import glfw
 
     if not glfw.init():

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from env_adapters.arguments import check_whole
+from env_adapters.arguments import check_integer
 from reglue.environments.world import Suite
 from reglue.errors import UnknownName
 from reglue.tools.loading import check_arguments, find
@@ -127,7 +127,7 @@ def _meta_world(name: str, arguments: dict[str, Any], key: bytes | None = None) 
     from env_adapters.metaworld import draw_goals, task_set
 
     seed, split = arguments.pop("seed", 0), arguments.pop("split", None)
-    check_whole("seed", seed, 0)
+    check_integer("seed", seed, 0)
     tasks = task_set(name, split)
     goals = draw_goals(tasks, seed, key=key)
     config = {"goals": {task: [list(goal) for goal in of] for task, of in goals.items()}}

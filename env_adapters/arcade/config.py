@@ -26,10 +26,10 @@ GAMES = tuple(sorted(path.stem for path in _FOLDER.glob("*.json")))
 
 
 class Config(dict[str, JSON]):
-    """A dict whose `copy` shares nothing with it: Meta Arcade's examples change copies."""
+    """A dict whose `copy` is deep: Meta Arcade's examples change copies."""
 
     def copy(self) -> Config:
-        """Deep."""
+        """A deep copy."""
         return deepcopy(self)
 
 
@@ -51,7 +51,7 @@ def make_config(
 
 
 def episode_config(config: JSON) -> Game:
-    """An episode's own, out of which everything is drawn; what was drawn too far is cut back.
+    """The config of one episode, after all draws; draws beyond a bound are cut to it.
 
     Raises as `make_config`, also for a distribution.
     """
@@ -69,11 +69,11 @@ def _loaded(game: str | Path | JSON) -> JSON:
     try:
         return json.loads(Path(name).read_text())
     except (OSError, ValueError) as error:
-        raise CannotLoad(f"{name} is no game's JSON file: {error}") from error
+        raise CannotLoad(f"cannot read {name} as a game's JSON file: {error}") from error
 
 
 def _changed(config: JSON, changes: Mapping[str, JSON]) -> JSON:
-    """With the keys of `changes`; what is no table is left to the check."""
+    """`config` with the keys of `changes`; the check refuses what is not a table."""
     if not isinstance(changes, Mapping):
         raise ConfigError("changes", f"got {changes!r}, wanted a table of sections")
     if not isinstance(config, dict):
@@ -113,20 +113,22 @@ def _unknown_key(*path: str) -> UnknownName:
 def check_maze(game: Game) -> None:
     """Raise ConfigError for a maze that cannot be walked; if its size is drawn, see `walkable`.
 
-    Where the player cannot go up, a maze is walls to look at and shoot at.
+    If the player cannot go up, the maze is a set of walls and any maze will do.
     """
     if not _is_way(game):
         return
     actions, elements = game.actions, game.game_elements
     if not (actions.down and actions.left and actions.right):
-        raise ConfigError("actions", "a maze with a way up needs down, left and right too")
+        raise ConfigError("actions", "a maze with the action up needs down, left and right too")
     if elements.top_wall and not (elements.ball or elements.blocks or elements.opponent):
         raise ConfigError(
-            "game_elements.top_wall", "got true, wanted false, as a maze is left above"
+            "game_elements.top_wall", "got true, wanted false: the exit of a maze is at the top"
         )
     player, maze = game.player_settings, game.maze_settings
     if player.speed == 0.0:
-        raise ConfigError("player_settings.speed", "got 0.0, wanted more, as a maze is walked")
+        raise ConfigError(
+            "player_settings.speed", "got 0.0, wanted more: the player walks the maze"
+        )
     sizes = [player.width, player.height, player.speed, maze.rows, maze.cols, maze.thickness]
     area: Iterable[object] = maze.creation_area
     drawn = is_distribution(area) or any(map(is_distribution, [*sizes, *area]))
@@ -135,9 +137,9 @@ def check_maze(game: Game) -> None:
 
 
 def walkable(game: Game) -> Game:
-    """With so many rows and columns less that it can be walked, or else without the maze.
+    """The game with fewer rows and columns of maze until it can be walked, or without the maze.
 
-    No distribution is left in `game`.
+    `game` has no distributions left.
     """
     while _is_way(game) and _obstacle(game):
         maze = game.maze_settings
@@ -154,10 +156,10 @@ def _is_way(game: Game) -> bool:
 
 
 def _obstacle(game: Game) -> ConfigError | None:
-    """What is in the way.
+    """What makes the maze impossible, or None.
 
-    Corridors are as wide as the player and what it moves in a step, so that no opening is
-    passed by.
+    Corridors must be as wide as the player and its motion in a step, so that it cannot
+    overshoot an opening.
     """
     player, maze = game.player_settings, game.maze_settings
     aside, along = corridors(maze)
@@ -168,14 +170,14 @@ def _obstacle(game: Game) -> ConfigError | None:
         return ConfigError(
             "maze_settings",
             f"got corridors {wide:.3g} wide and {high:.3g} high, wanted "
-            f"{player.width + step:.3g} and {player.height + step:.3g}, the player and a step of "
-            "it; have fewer rows or cols, thinner walls, or a smaller or slower player",
+            f"{player.width + step:.3g} and {player.height + step:.3g} (the player and one step); "
+            "use fewer rows or cols, thinner walls, or a smaller or slower player",
         )
     _, y, _, height = maze.creation_area
     if y + height > STAND - player.height:
         return ConfigError(
             "maze_settings.creation_area",
-            f"got a maze down to {y + height:.3g}, wanted one that "
-            f"ends above the player, at {STAND - player.height:.3g}",
+            f"got a maze that ends at {y + height:.3g}, wanted it to end above the player, "
+            f"at {STAND - player.height:.3g} or less",
         )
     return None

@@ -27,20 +27,20 @@ class Arcade(gymnasium.Env[Array, Any]):
     """Plays a game: `config` is what `make_config` takes, such as the name of one.
 
     Observations are (84, 84, 3) uint8. Actions are noop, up, down, left, right and fire; or, if
-    `continuous`, [x, y, fire], each -1 to 1 or cut to that: x to the right, y downwards, a shot
-    above 0, and who shoots stands still. What the game does not let the player do is a noop.
+    `continuous`, [x, y, fire], each clipped to -1 to 1: x to the right, y downwards, a shot if
+    fire is above 0; a player that shoots stands still. An action that the game forbids is a noop.
 
-    Rewards are points. An episode terminates with a score of 100 or -100, or a single event
-    of as much, such as a lost ball; it is truncated after `max_episode_length` steps.
-    `info` has the `score` so far and `is_success`: the game is won, which 100 points are.
+    Rewards are points. An episode terminates with a score of 100 or -100, or with a single event
+    of as many points, such as a lost ball; it is truncated after `max_episode_length` steps.
+    `info` has the `score` so far and `is_success`: whether the score reached 100.
 
-    Distributions in the config are drawn at each reset from `np_random`, the source of all
-    chance. `reset(options={"config": ...})` plays that one instead, with nothing left to draw.
+    Distributions in the config are drawn at each reset from `np_random`, the only source of
+    randomness. `reset(options={"config": ...})` plays that config, without distributions, instead.
 
-    `headless` is Meta Arcade's word: it may be said.
+    `headless` is accepted since Meta Arcade has it; only True works.
 
-    Raises, at construction and there, as `make_config`; UsageError for an action that is none,
-    and where no episode is on.
+    Raises, at construction and at such a reset, as `make_config`; UsageError for an illegal
+    action, and if no episode is running.
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 30}  # noqa: RUF012 - as Gymnasium's
@@ -57,8 +57,8 @@ class Arcade(gymnasium.Env[Array, Any]):
             raise UsageError(f"got continuous {continuous!r}, wanted True or False")
         if headless is not True:
             raise UsageError(
-                f"got headless {headless!r}, wanted True: no window is opened; "
-                'render_mode="rgb_array" has render() give frames'
+                f"got headless {headless!r}, wanted True: the arcade opens no window; "
+                'with render_mode="rgb_array", render() returns frames'
             )
         if render_mode not in (None, "rgb_array"):
             raise UsageError(f"got render_mode {render_mode!r}, wanted None or 'rgb_array'")
@@ -71,7 +71,7 @@ class Arcade(gymnasium.Env[Array, Any]):
 
     @property
     def horizon(self) -> int:
-        """Steps after which an episode of the config is truncated; 0 where that is drawn."""
+        """Steps after which an episode is truncated; 0 if the config draws it."""
         steps = self._config["meta"]["max_episode_length"]
         return steps if isinstance(steps, int) else 0
 
@@ -89,28 +89,28 @@ class Arcade(gymnasium.Env[Array, Any]):
         return self._put_on(Play(lay_out(game, self.np_random)))
 
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        """Two ticks of the game: frame, points, whether it ended or was cut off, and info."""
+        """Play two ticks: frame, points, terminated, truncated and info."""
         play, screen = self._on()
         if play.over:
             raise UsageError("the episode is over; call reset first")
         right, down, fire = self._move(action)
-        points = play.step(right, down, shoot=fire > 0, chance=self.np_random)
+        points = play.step(right, down, shoot=fire > 0, rng=self.np_random)
         terminated = play.won or play.lost
         truncated = play.late and not terminated
         return screen.draw(), points, terminated, truncated, _info(play)
 
     def render(self) -> Array | None:
-        """The present frame; None where there is no render_mode."""
+        """The present frame; None without a render_mode."""
         return self._on()[1].draw() if self.render_mode else None
 
     def get_inside(self) -> Arrays:
-        """All that the rest of the episode depends on, except `np_random`; copies."""
+        """Copies of all that the rest of the episode depends on, except `np_random`."""
         return inside_of(self._on()[0])
 
     def set_inside(self, arrays: Arrays) -> None:
-        """Go on from what `get_inside` gave, here or elsewhere.
+        """Go on from what `get_inside` returned, in this process or another.
 
-        Raises UsageError, with nothing changed, for what is no such state.
+        Raises UsageError, with nothing changed, for anything else.
         """
         self._put_on(play_from(arrays))
 
@@ -121,7 +121,7 @@ class Arcade(gymnasium.Env[Array, Any]):
 
     def _on(self) -> tuple[Play, Screen]:
         if self._shown is None:
-            raise UsageError("no episode is on; call reset first")
+            raise UsageError("no episode is running; call reset first")
         return self._shown
 
 
@@ -132,7 +132,7 @@ def _info(play: Play) -> dict[str, Any]:
 def _discrete(action: Any) -> Move:
     number = _array(action)
     if number.shape != () or number.dtype.kind not in "iu" or not 0 <= number < len(_MOVES):
-        raise UsageError(f"got the action {action!r}, wanted a whole number of 0 to 5")
+        raise UsageError(f"got the action {action!r}, wanted an integer from 0 to 5")
     return _MOVES[int(number)]
 
 

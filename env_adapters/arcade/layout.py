@@ -1,7 +1,7 @@
-"""What an episode begins with: walls and bodies, placed as the config says and by chance.
+"""The start of an episode: walls, maze and bodies, placed as the config says and at random.
 
-All chance in the arcade is `Generator.random`: its bits are the same on every platform,
-while the rules by which NumPy draws anything else may change.
+The arcade draws by `Generator.random` alone: its bits are the same on every platform, while
+NumPy may change how it draws anything else.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from env_adapters.arcade.sections import (
 )
 
 
-def lay_out(game: Game, chance: np.random.Generator) -> Scene:
+def lay_out(game: Game, rng: np.random.Generator) -> Scene:
     """The beginning of an episode."""
     elements, player, rival = game.game_elements, game.player_settings, game.opponent_settings
     parts = parts_of_a_tick(game)
     walls = []
     if elements.static_barriers:
-        walls += [rect for _, rect in _grid(game.static_barrier_settings, chance)]
+        walls += [rect for _, rect in _grid(game.static_barrier_settings, rng)]
     if elements.maze:
-        walls += maze_walls(game.maze_settings, chance)
+        walls += maze_walls(game.maze_settings, rng)
     return Scene(
         game=game,
         walls=walls,
@@ -42,16 +42,16 @@ def lay_out(game: Game, chance: np.random.Generator) -> Scene:
         ),
         shot=unfired(),
         return_shot=unfired(),
-        balls=_balls(game.ball_settings, parts, chance) if elements.ball else [],
-        blocks=list(_blocks(game.blocks_settings, parts, chance)) if elements.blocks else [],
+        balls=_balls(game.ball_settings, parts, rng) if elements.ball else [],
+        blocks=list(_blocks(game.blocks_settings, parts, rng)) if elements.blocks else [],
     )
 
 
-def _balls(settings: BallSettings, parts: int, chance: np.random.Generator) -> list[Body]:
-    """One in the middle, more above, all on their way down at 46 to 74 degrees."""
+def _balls(settings: BallSettings, parts: int, rng: np.random.Generator) -> list[Body]:
+    """One ball in the middle, more above it, all moving down at 46 to 74 degrees."""
     size, speed = settings.size, settings.speed / parts
-    lean = 0.27 + 0.43 * chance.random()
-    vx = speed * (lean if chance.random() < 0.5 else -lean)
+    lean = 0.27 + 0.43 * rng.random()
+    vx = speed * (lean if rng.random() < 0.5 else -lean)
     vy = speed * math.sqrt(1.0 - lean * lean)
     middle = 0.5 - size / 2
     return [
@@ -60,21 +60,21 @@ def _balls(settings: BallSettings, parts: int, chance: np.random.Generator) -> l
     ]
 
 
-def _blocks(settings: BlocksSettings, parts: int, chance: np.random.Generator) -> Iterator[Body]:
+def _blocks(settings: BlocksSettings, parts: int, rng: np.random.Generator) -> Iterator[Body]:
     kind, speed = settings.static_weave_fall, settings.speed / parts
-    for row, (left, top, right, bottom) in _grid(settings, chance):
+    for row, (left, top, right, bottom) in _grid(settings, rng):
         vx = (speed if row % 2 == 0 else -speed) if kind == "weave" else 0.0
         vy = speed if kind == "fall" else 0.0
         yield Body(left, top, right - left, bottom - top, vx, vy)
 
 
-def _grid(settings: GridSettings, chance: np.random.Generator) -> Iterator[tuple[int, Rect]]:
-    """The grid's rectangles, each after its row."""
+def _grid(settings: GridSettings, rng: np.random.Generator) -> Iterator[tuple[int, Rect]]:
+    """Row and rectangle of each cell of the grid that is filled."""
     x, y, width, height = settings.creation_area
     w, h = width / settings.cols, height / settings.rows
     margin_x, margin_y = w * settings.spacing / 2, h * settings.spacing / 2
-    filled = [_filled(settings, chance) for _ in range(settings.rows)]
-    path = _path(settings, chance) if settings.clear_path else frozenset()
+    filled = [_filled(settings, rng) for _ in range(settings.rows)]
+    path = _path(settings, rng) if settings.clear_path else frozenset()
     for row, columns in enumerate(filled):
         top, bottom = y + row * h + margin_y, y + (row + 1) * h - margin_y
         for col in columns:
@@ -82,22 +82,22 @@ def _grid(settings: GridSettings, chance: np.random.Generator) -> Iterator[tuple
                 yield row, (x + col * w + margin_x, top, x + (col + 1) * w - margin_x, bottom)
 
 
-def _filled(settings: GridSettings, chance: np.random.Generator) -> list[int]:
-    """The columns of a row that have a rectangle."""
+def _filled(settings: GridSettings, rng: np.random.Generator) -> list[int]:
+    """The columns of a row that are filled."""
     columns = list(range(settings.cols))
     if not isinstance(settings.per_row, str):
         while len(columns) > settings.per_row:
-            columns.pop(int(chance.random() * len(columns)))
+            columns.pop(int(rng.random() * len(columns)))
     return columns
 
 
-def _path(settings: GridSettings, chance: np.random.Generator) -> frozenset[tuple[int, int]]:
-    """Cells of a way from below to above that goes aside by one column at most in a row."""
+def _path(settings: GridSettings, rng: np.random.Generator) -> frozenset[tuple[int, int]]:
+    """Cells of a path from bottom to top that shifts by at most one column a row."""
     path = []
-    col = int(chance.random() * settings.cols)
+    col = int(rng.random() * settings.cols)
     for row in reversed(range(settings.rows)):
         path.append((row, col))
-        col = min(max(col + int(chance.random() * 3) - 1, 0), settings.cols - 1)
+        col = min(max(col + int(rng.random() * 3) - 1, 0), settings.cols - 1)
         path.append((row, col))
     return frozenset(path)
 
@@ -109,11 +109,11 @@ Span: TypeAlias = tuple[float, float]
 """From, to."""
 
 
-def maze_walls(settings: MazeSettings, chance: np.random.Generator) -> list[Rect]:
+def maze_walls(settings: MazeSettings, rng: np.random.Generator) -> list[Rect]:
     """Rectangles that cover the walls; one cell above and one below is open."""
-    lattice = _carved(settings.rows, settings.cols, chance)
+    lattice = _carved(settings.rows, settings.cols, rng)
     for row in (0, -1):
-        lattice[row][2 * int(chance.random() * settings.cols) + 1] = False
+        lattice[row][2 * int(rng.random() * settings.cols) + 1] = False
     xs, ys = _edges(settings)
     across = [
         (xs[start], ys[row], xs[end], ys[row + 1])
@@ -134,7 +134,7 @@ def corridors(settings: MazeSettings) -> tuple[list[Span], list[Span]]:
     return list(pairwise(xs))[1::2], list(pairwise(ys))[1::2]
 
 
-def _carved(rows: int, cols: int, chance: np.random.Generator) -> Lattice:
+def _carved(rows: int, cols: int, rng: np.random.Generator) -> Lattice:
     lattice = [[True] * (2 * cols + 1) for _ in range(2 * rows + 1)]
     lattice[1][1] = False
     way = [(1, 1)]
@@ -150,7 +150,7 @@ def _carved(rows: int, cols: int, chance: np.random.Generator) -> Lattice:
         if not ahead:
             way.pop()
             continue
-        door = ahead[int(chance.random() * len(ahead))]
+        door = ahead[int(rng.random() * len(ahead))]
         cell = (2 * door[0] - row, 2 * door[1] - col)
         for open_row, open_col in (door, cell):
             lattice[open_row][open_col] = False

@@ -25,13 +25,13 @@ _Generators: TypeAlias = tuple[Any, Any]
 
 
 class MetaArcade(gymnasium.Env[Array, Any]):
-    """Plays the original's games, of which it has 24, and configs for it.
+    """Plays the 24 games of the original, and configs for it.
 
     `config` is a game's name, the path of a JSON file with a slash in it, or a dict. Frames are
-    (84, 84, 3) uint8; actions are those of `Arcade`, but for the continuous [y, x, fire].
+    (84, 84, 3) uint8; actions are those of `Arcade`, except for the continuous [y, x, fire].
 
-    Its chance is drawn from Python's and NumPy's global generators. While it plays they are
-    its own, seeded from `np_random` at each reset, and afterwards as they were.
+    The original draws from Python's and NumPy's global generators. While it plays, they hold
+    its own states, seeded from `np_random` at each reset; afterwards they are as they were.
 
     Raises, at construction, CannotLoad where the package `meta_arcade` or what it needs is not
     installed, or for a file; UnknownName for a game; SpecError for a config that it cannot play.
@@ -50,7 +50,7 @@ class MetaArcade(gymnasium.Env[Array, Any]):
         self.observation_space = Box(0, 255, (84, 84, 3), np.uint8)
         self.action_space = Box(-1.0, 1.0, (3,)) if continuous else Discrete(6)
         self._generators = _standing()
-        self._begin(self._config, 0)  # it checks no config but by playing it
+        self._begin(self._config, 0)  # the original checks a config only by playing it
         self._on = False
 
     def reset(
@@ -58,7 +58,7 @@ class MetaArcade(gymnasium.Env[Array, Any]):
     ) -> tuple[Array, dict[str, Any]]:
         """Begin an episode, of `options["config"]` if that is given.
 
-        No episode is on after a config that cannot be played.
+        After a config that cannot be played, no episode is running.
         """
         given = (options or {}).get("config")
         config = self._config if given is None else self._loaded(given)
@@ -66,11 +66,11 @@ class MetaArcade(gymnasium.Env[Array, Any]):
         return self._begin(config, int(self.np_random.integers(_SEEDS))), {}
 
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        """Two ticks. What ends without 100 points won or lost has taken too long."""
+        """Play two ticks. An episode that ends without 100 points won or lost is truncated."""
         if not self.action_space.contains(action):
             raise UsageError(f"got the action {action!r}, wanted one of {self.action_space}")
         if not self._on:
-            raise UsageError("no episode is on; call reset first")
+            raise UsageError("no episode is running; call reset first")
         with self._alone():
             frame, points, done, info = self._original.step(action)
         self._on = not done
@@ -105,7 +105,7 @@ class MetaArcade(gymnasium.Env[Array, Any]):
             return self._read(copy.deepcopy(config))  # it writes into what it is given
         except OSError as error:
             if "/" in str(config):
-                raise CannotLoad(f"{config} is no game's JSON file: {error}") from error
+                raise CannotLoad(f"cannot read {config} as a game's JSON file: {error}") from error
             raise UnknownName("game of Meta Arcade", str(config), _games(self._read)) from error
         except ValueError as error:
             raise SpecError(f"got the config {config!r}: {error}") from error
@@ -126,7 +126,7 @@ def _games(read: Any) -> list[str]:
 
 
 def _original() -> Any:
-    """The package. It imports `gym`, for which Gymnasium stands in where that is not installed."""
+    """The package. It imports `gym`; if that is not installed, it gets Gymnasium instead."""
     stand_ins = {}
     if importlib.util.find_spec("gym") is None:
         names = ("", ".spaces", ".envs", ".envs.registration")

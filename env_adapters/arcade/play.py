@@ -1,4 +1,4 @@
-"""An episode: its scene, its score and its rules; as arrays and back, to the bit."""
+"""An episode: its scene, score and rules, and its state as arrays and back, to the bit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from reglue.errors import UsageError
 from reglue.spec import Array, Arrays
 
 _FULL = 100.0 - 1e-9
-"""A score that ends the game; a part of 100, so many times, may be less by rounding."""
+"""A score that ends the game; 100 divided among blocks may add up to less by rounding."""
 
 Rule: TypeAlias = Callable[[Scene, np.random.Generator], Events]
 """Moves something for a part of a tick; an event of 100 or -100 points ends the game."""
@@ -41,12 +41,12 @@ class Play:
         self.won = self.lost = False
         self._rules = tuple(_rules(scene.game))
 
-    def step(self, right: float, down: float, *, shoot: bool, chance: np.random.Generator) -> float:
-        """The points of a step in which the player moves, -1 to 1 of its speed, or shoots."""
+    def step(self, right: float, down: float, *, shoot: bool, rng: np.random.Generator) -> float:
+        """Play one step, in which the player moves, -1 to 1 of its speed, or shoots; its points."""
         before = self.score
         command(self.scene, right, down, shoot=shoot)
         for _ in range(TICKS * self.scene.parts):
-            self._move(chance)
+            self._move(rng)
             if self.won or self.lost:
                 break
         self.steps += 1
@@ -54,17 +54,17 @@ class Play:
 
     @property
     def late(self) -> bool:
-        """As long as it may be."""
+        """Whether the episode has its maximum length."""
         return self.steps >= self.scene.game.meta.max_episode_length
 
     @property
     def over(self) -> bool:
-        """Won, lost or late."""
+        """Whether the episode is won, lost or late."""
         return self.won or self.lost or self.late
 
-    def _move(self, chance: np.random.Generator) -> None:
+    def _move(self, rng: np.random.Generator) -> None:
         for rule in self._rules:
-            for points in rule(self.scene, chance):
+            for points in rule(self.scene, rng):
                 self.score += points
                 self.won = max(points, self.score) >= _FULL
                 self.lost = not self.won and min(points, self.score) <= -_FULL
@@ -73,7 +73,7 @@ class Play:
 
 
 def _rules(game: Game) -> list[Rule]:
-    """Only those of what the game has."""
+    """The rules of what the game has, in order."""
     elements, rules = game.game_elements, list[Rule]()
     if elements.opponent:
         rules.append(move_opponent)
@@ -95,7 +95,7 @@ def _rules(game: Game) -> list[Rule]:
     return rules
 
 
-_FAR = 4.0  # sides of the screen; nothing of an episode is farther, larger or faster
+_FAR = 4.0  # sides of the screen; no position, size or speed of an episode is greater
 _ONE_EACH = 4  # player, opponent and their shots
 
 
@@ -113,7 +113,7 @@ def inside_of(play: Play) -> Arrays:
 
 
 def play_from(inside: Arrays) -> Play:
-    """The episode that goes on from there. Raises UsageError for what is none."""
+    """The episode that goes on from a state. Raises UsageError for anything else."""
     try:
         game = episode_config(json.loads(inside["config"].tobytes()))
         score, steps = _numbers(inside["progress"], (2,), 1e6)
@@ -122,12 +122,12 @@ def play_from(inside: Arrays) -> Play:
         walls = _numbers(inside["walls"], (-1, 4), _FAR)
         scene = _scene(game, walls, _numbers(inside["bodies"], (-1, 7), _FAR))
     except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        raise UsageError(f"got no inside of an arcade's episode: {error!r}") from error
+        raise UsageError(f"got arrays that are no state of an arcade episode: {error!r}") from error
     return Play(scene, score=score, steps=int(steps))
 
 
 def _numbers(array: Array, shape: tuple[int, ...], most: float) -> Any:
-    """As lists. Raises ValueError for another shape (-1: any length) or dtype, or beyond `most`."""
+    """As lists. Raises ValueError for another shape (-1: any length) or dtype, or above `most`."""
     fits = array.dtype == np.float64 and array.ndim == len(shape) and array.shape[-1] == shape[-1]
     if not fits or not (np.abs(array) <= most).all():
         raise ValueError(f"got {array.dtype} {array.shape}, wanted float64 {shape} up to {most}")

@@ -34,7 +34,7 @@ def fire(shot: Body, x: float, y: float) -> None:
 
 
 def move_shot(scene: Scene, _: np.random.Generator) -> Events:
-    """The player's: a block's points for a block, 100 for the opponent."""
+    """Move the player's shot: a block earns its points, the opponent 100."""
     shot, opponent = scene.shot, scene.opponent
     if not shot.alive:
         return ()
@@ -46,7 +46,7 @@ def move_shot(scene: Scene, _: np.random.Generator) -> Events:
 
 
 def move_return_shot(scene: Scene, _: np.random.Generator) -> Events:
-    """The opponent's: nothing for a block, -100 for the player."""
+    """Move the opponent's shot: a block earns nothing, the player costs 100."""
     shot = scene.return_shot
     if not shot.alive:
         return ()
@@ -59,7 +59,7 @@ def move_return_shot(scene: Scene, _: np.random.Generator) -> Events:
 
 
 def _takes_block(shot: Body, scene: Scene) -> bool:
-    """Whether it hit one, which is gone then, harmful or not; anything else stops it too."""
+    """Remove the block that the shot hits, if any, harmful or not; anything else stops the shot."""
     _, top, _, bottom = scene.edges
     if hit := touched(shot.rect, scene.blocks):
         hit[0].alive = shot.alive = False
@@ -71,7 +71,7 @@ def _takes_block(shot: Body, scene: Scene) -> bool:
 
 
 def command(scene: Scene, right: float, down: float, *, shoot: bool) -> None:
-    """What the player does in the coming ticks: move, -1 to 1 of its speed, or shoot."""
+    """Set what the player does in the coming ticks: move, -1 to 1 of its speed, or shoot."""
     can, player = scene.game.actions, scene.player
     speed = scene.game.player_settings.speed / scene.parts
     if shoot and can.fire:
@@ -83,7 +83,7 @@ def command(scene: Scene, right: float, down: float, *, shoot: bool) -> None:
 
 
 def move_player(scene: Scene, _: np.random.Generator) -> Events:
-    """Move; 100 points for leaving above, -100 below."""
+    """Move the player: leaving at the top earns 100 points, at the bottom -100."""
     player = scene.player
     if player.vx:
         move_aside(player, scene)
@@ -99,45 +99,45 @@ def move_player(scene: Scene, _: np.random.Generator) -> Events:
 
 
 def move_aside(body: Body, scene: Scene) -> None:
-    """By its `vx`, up to the edge; not at all where a wall is in the way."""
+    """Move a body by its `vx`, up to the edge; it stays if a wall is in the way."""
     least, _, most, _ = scene.edges
     x = min(max(body.x + body.vx, least), most - body.w)
     if not blocked((x, body.y, x + body.w, body.y + body.h), scene.walls):
         body.x = x
 
 
-_WANDERS = 0.05  # how likely it decides anew in a tick, where it follows no ball
-_FIRES = 0.005  # how likely it shoots in a tick, if it can
-_CARE = 0.03  # sides of the screen that it likes to be away from a shot
+_WANDERS = 0.05  # probability of a new decision in a tick, if it follows no ball
+_FIRES = 0.005  # probability of a shot in a tick, if it can shoot
+_CARE = 0.03  # distance that it keeps from a shot, sides of the screen
 
 
-def move_opponent(scene: Scene, chance: np.random.Generator) -> Events:
-    """Decide, move, and perhaps shoot; no points."""
+def move_opponent(scene: Scene, rng: np.random.Generator) -> Events:
+    """Let the opponent decide, move, and perhaps shoot; no points."""
     opponent, settings = scene.opponent, scene.game.opponent_settings
-    if settings.tracks_ball or chance.random() < _WANDERS / scene.parts:
-        opponent.vx = settings.speed / scene.parts * _direction(scene, chance)
+    if settings.tracks_ball or rng.random() < _WANDERS / scene.parts:
+        opponent.vx = settings.speed / scene.parts * _direction(scene, rng)
     if opponent.vx:
         move_aside(opponent, scene)
     may_shoot = settings.can_shoot and not scene.return_shot.alive
-    if may_shoot and chance.random() < _FIRES / scene.parts:
+    if may_shoot and rng.random() < _FIRES / scene.parts:
         fire(scene.return_shot, opponent.x + opponent.w / 2, opponent.y + opponent.h)
     return ()
 
 
-def _direction(scene: Scene, chance: np.random.Generator) -> float:
-    """-1, 0 or 1: what is wise, if it has the skill this time; else by chance."""
+def _direction(scene: Scene, rng: np.random.Generator) -> float:
+    """-1, 0 or 1: the best direction with probability `skill_level`, else a random one."""
     wise = _evading(scene)
     if wise is None:
         wise = _following(scene)
-    if wise is not None and chance.random() < scene.game.opponent_settings.skill_level:
+    if wise is not None and rng.random() < scene.game.opponent_settings.skill_level:
         return wise
     if scene.game.opponent_settings.tracks_ball:
-        return 1.0 if chance.random() < 0.5 else -1.0
-    return float(int(chance.random() * 3) - 1)
+        return 1.0 if rng.random() < 0.5 else -1.0
+    return float(int(rng.random() * 3) - 1)
 
 
 def _evading(scene: Scene) -> float | None:
-    """Away from the player's shot if that would hit, or nearly."""
+    """Away from the player's shot, if that would hit or nearly hit."""
     shot, opponent = scene.shot, scene.opponent
     if not shot.alive or shot.y < opponent.y:
         return None
@@ -147,7 +147,7 @@ def _evading(scene: Scene) -> float | None:
 
 
 def _following(scene: Scene) -> float | None:
-    """Towards the ball that is next to it."""
+    """Towards the highest ball."""
     balls = [ball for ball in scene.balls if ball.alive]
     if not scene.game.opponent_settings.tracks_ball or not balls:
         return None
@@ -156,7 +156,7 @@ def _following(scene: Scene) -> float | None:
 
 
 def weave_blocks(scene: Scene, _: np.random.Generator) -> Events:
-    """Aside; who leaves comes back at the other side, also if it was taken. No points."""
+    """Move blocks sideways; one that leaves returns at the other side, even if it was taken."""
     for block in scene.blocks:
         block.x += block.vx
         if block.x > 1.0 or block.x + block.w < 0.0:
@@ -166,7 +166,7 @@ def weave_blocks(scene: Scene, _: np.random.Generator) -> Events:
 
 
 def drop_blocks(scene: Scene, _: np.random.Generator) -> Events:
-    """Down; who leaves comes back above. Points for each that fell out."""
+    """Move blocks down; one that leaves returns at the top and earns `fall_points`."""
     fell = 0
     for block in scene.blocks:
         block.y += block.vy
@@ -178,7 +178,7 @@ def drop_blocks(scene: Scene, _: np.random.Generator) -> Events:
 
 
 def touch_blocks(scene: Scene, _: np.random.Generator) -> Events:
-    """What the player touches: points and the block is gone, or -100."""
+    """Remove the blocks that the player touches, for points; a harmful one costs 100."""
     blocks = touched(scene.player.rect, scene.blocks)
     if blocks and scene.game.blocks_settings.harmful:
         return (-100.0,)
@@ -188,14 +188,14 @@ def touch_blocks(scene: Scene, _: np.random.Generator) -> Events:
 
 
 _LEAN = 0.81
-"""Sine of 54 degrees: how far aside the end of a player can send a ball."""
+"""Sine of 54 degrees: the end of a player sends a ball this far sideways."""
 
 
 def move_balls(scene: Scene, _: np.random.Generator) -> Events:
-    """100 points for a ball that leaves above, -100 below, and a block's for each it takes.
+    """Move the balls: leaving at the top earns 100 points, at the bottom -100, a block its own.
 
-    A harmful one takes none and leaves for good without points; it costs 100 where it
-    touches the player.
+    A harmful ball removes no blocks and leaves without points; it costs 100 if it touches
+    the player.
     """
     events: Events = ()
     for ball in scene.balls:
@@ -222,7 +222,7 @@ def _move(ball: Body, scene: Scene) -> Events:
 
 
 def _bounce_off_things(ball: Body, scene: Scene) -> Events:
-    """Off walls and blocks; points for what it takes. What it is inside of lets it out."""
+    """Bounce off walls and blocks, for the points of blocks; a ball inside a thing may leave it."""
     here, ahead = ball.rect, _ahead(ball, 1, 1)
     blocks = {block.rect: block for block in touched(ahead, scene.blocks)}
     things = [wall for wall in scene.walls if touch(ahead, wall)] + list(blocks)
@@ -247,7 +247,7 @@ def _bounce_off_things(ball: Body, scene: Scene) -> Events:
 
 
 def _next(things: list[Rect], speed: float, axis: int) -> Rect | None:
-    """The first in the way, so that none is hit through another."""
+    """The first thing in the ball's way, so that nothing is hit through another thing."""
     if speed > 0:
         return min(things, key=lambda thing: thing[axis], default=None)
     return max(things, key=lambda thing: thing[axis + 2], default=None)
@@ -264,7 +264,7 @@ def _bounce_off_paddles(ball: Body, scene: Scene) -> None:
 
 
 def _steer(ball: Body, scene: Scene) -> None:
-    """Upwards, between the mirrored direction and the one of the place where it hits."""
+    """Send the ball upwards, between its mirrored direction and that of the place it hits."""
     player, steering = scene.player, scene.game.player_settings.steering
     speed = math.sqrt(ball.vx * ball.vx + ball.vy * ball.vy)
     place = (ball.x + ball.w / 2 - player.x) / player.w
@@ -288,6 +288,6 @@ def _bounce_off_edges(ball: Body, edges: Rect) -> None:
 
 
 def _ahead(ball: Body, aside: int, along: int) -> Rect:
-    """Where it would be after a part of a tick in these directions, 0 or 1 each."""
+    """Where the ball will be after a part of a tick, moving in x if `aside`, in y if `along`."""
     x, y = ball.x + aside * ball.vx, ball.y + along * ball.vy
     return x, y, x + ball.w, y + ball.h

@@ -19,10 +19,10 @@ WALL = 0.03
 """How thick the walls are."""
 
 STAND = 0.88
-"""What the player stands on at first."""
+"""Lower edge of the player at the start."""
 
 SHOT_WIDTH, SHOT_HEIGHT = 0.02, 0.04
-"""Of all shots."""
+"""Size of every shot."""
 
 
 @dataclass(slots=True)
@@ -39,12 +39,12 @@ class Body:
 
     @property
     def rect(self) -> Rect:
-        """Where it is."""
+        """Left, top, right and bottom."""
         return self.x, self.y, self.x + self.w, self.y + self.h
 
 
 def touch(one: Rect, other: Rect) -> bool:
-    """Whether they overlap; sides that only meet do not."""
+    """Whether they overlap; sides that only meet do not count."""
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
@@ -58,7 +58,7 @@ def blocked(rect: Rect, walls: Iterable[Rect]) -> bool:
 
 
 def touched(rect: Rect, bodies: Iterable[Body]) -> list[Body]:
-    """Those in play that it touches."""
+    """The bodies in play that `rect` touches."""
     left, top, right, bottom = rect
     return [
         body
@@ -72,11 +72,11 @@ def touched(rect: Rect, bodies: Iterable[Body]) -> list[Body]:
 
 
 TICKS = 2
-"""In a step. Speeds in a config are sides of the screen a tick."""
+"""Ticks in a step. Speeds in a config are sides of the screen a tick."""
 
 
 def parts_of_a_tick(game: Game) -> int:
-    """1, unless the player, a ball or a shot could miss in one tick what it should meet."""
+    """1, or more if the player, a ball or a shot could jump over another thing in one tick."""
     elements, player, ball = game.game_elements, game.player_settings, game.ball_settings
     opponent = game.opponent_settings.speed if elements.opponent else 0.0
     moving = elements.blocks and game.blocks_settings.static_weave_fall != "static"
@@ -95,17 +95,17 @@ Events: TypeAlias = tuple[float, ...]
 
 @dataclass(slots=True)
 class Scene:
-    """A game's bodies and walls. An absent opponent is out of play, as a shot mostly is."""
+    """A game's bodies and walls. An absent opponent and an unfired shot are out of play."""
 
     game: Game
-    walls: list[Rect]  # barriers and maze; the edges are none
+    walls: list[Rect]  # barriers and maze, without the edges
     player: Body
     opponent: Body
     shot: Body  # the player's
     return_shot: Body  # the opponent's
     balls: list[Body]
     blocks: list[Body]
-    edges: Rect = field(init=False)  # nobody gets beyond; infinite where there is no wall
+    edges: Rect = field(init=False)  # bodies stay within; infinite where there is no wall
     worth: float = field(init=False)  # points for a block
     parts: int = field(init=False)  # of a tick
 
@@ -123,6 +123,6 @@ class Scene:
 
     @property
     def bodies(self) -> list[Body]:
-        """All, in a fixed order."""
+        """All bodies, in a fixed order."""
         one_each = (self.player, self.opponent, self.shot, self.return_shot)
         return [*one_each, *self.balls, *self.blocks]

@@ -26,13 +26,13 @@ _FIRST, _LAST = SHOWN.start, SHOWN.stop
 
 @dataclass(frozen=True, slots=True)
 class Sprite:
-    """Pixels (h, w, 3) uint8, and which of them there are, (h, w, 1) bool; None is all."""
+    """Pixels (h, w, 3) uint8, and which of them are painted, (h, w, 1) bool; None: all."""
 
     pixels: Array
     mask: Array | None = None
 
     def paint(self, frame: Array, x: float, y: float) -> None:
-        """Into `frame` (84, 84, 3), its top left at (x, y) in sides of the screen, -2 or more."""
+        """Paint into `frame` (84, 84, 3), top left at (x, y) in sides of the screen, -2 or more."""
         left, top = pixels_of(x + 2.0) - 2 * SIDE, pixels_of(y + 2.0) - 2 * SIDE
         pixels, mask = self.pixels, self.mask
         height, width, _ = pixels.shape
@@ -57,17 +57,17 @@ def pixels_of(length: float) -> int:
 
 
 def plain(width: float, height: float, color: Array) -> Sprite:
-    """A filled rectangle, in sides of the screen, of a pixel at least."""
+    """A filled rectangle of at least one pixel; lengths in sides of the screen."""
     shape = (max(1, pixels_of(height)), max(1, pixels_of(width)), 3)
     return Sprite(np.full(shape, color, np.uint8))
 
 
 def crossed(width: float, height: float, color: Array, ground: Array) -> Sprite:
-    """A rectangle's outline and diagonals; where these leave nothing free, the outline."""
+    """A rectangle's outline and diagonals; the outline alone if these leave no pixel free."""
     pixels = plain(width, height, color).pixels
     rows, cols, _ = pixels.shape
     row, col = np.mgrid[:rows, :cols]
-    # Both diagonals, as thick as a pixel of the longer side: whole numbers alone.
+    # Both diagonals, as thick as a pixel of the longer side, computed in integers.
     falling = abs(row * (cols - 1) - col * (rows - 1))
     rising = abs((rows - 1 - row) * (cols - 1) - col * (rows - 1))
     free = (2 * np.minimum(falling, rising) >= max(rows, cols))[1:-1, 1:-1]
@@ -76,7 +76,7 @@ def crossed(width: float, height: float, color: Array, ground: Array) -> Sprite:
 
 
 def disc(size: float, color: Array, *, ring: bool) -> Sprite:
-    """A ball: filled, or its outline of a pixel and a half, which has a hole from 3 pixels on."""
+    """A ball: filled, or an outline of 1.5 pixels, which has a hole from a size of 3 pixels."""
     pixels = plain(size, size, color).pixels
     n = len(pixels)
     row, col = np.mgrid[:n, :n]
@@ -107,7 +107,7 @@ _LAMP_WIDTH, _LAMP_PITCH = 12, 16
 
 
 def backdrop(scene: Scene) -> Array:
-    """(84, 84, 3) uint8, with a score of 0."""
+    """What does not move: ground, walls and bars, (84, 84, 3) uint8, with a score of 0."""
     game = scene.game
     ground = tinted(game.display_settings.background_color, game.image_settings)
     wall = tinted(game.static_barrier_settings.color, game.image_settings)
@@ -123,7 +123,7 @@ def backdrop(scene: Scene) -> Array:
 
 
 def draw_score(frame: Array, score: float, game: Game) -> None:
-    """From the left, full at 100; nothing below 0."""
+    """Draw the score as a bar from the left: empty up to 0, full from 100."""
     rows, columns = _METER
     width = int((columns.stop - columns.start) * min(max(score, 0.0), 100.0) / 100.0)
     color = tinted(game.display_settings.indicator_color_1, game.image_settings)
@@ -131,13 +131,13 @@ def draw_score(frame: Array, score: float, game: Game) -> None:
 
 
 def pixels_within(rect: Rect) -> tuple[slice, slice]:
-    """Rows and columns, one at least."""
+    """Rows and columns of a rectangle, at least one of each."""
     left, top, right, bottom = (pixels_of(max(edge, 0.0)) for edge in rect)
     return slice(top, max(bottom, top + 1)), slice(left, max(right, left + 1))
 
 
 def _rims(scene: Scene) -> list[Rect]:
-    """The walls at the edges."""
+    """The walls at the screen's edges."""
     left, top, right, bottom = scene.edges
     rims = [(0.0, TOP, left, BOTTOM), (right, TOP, 1.0, BOTTOM)]
     if top > 0:
@@ -162,7 +162,7 @@ def _draw_bars(frame: Array, game: Game) -> None:
 
 
 Actor: TypeAlias = tuple[Sprite, Body, float, float]
-"""A sprite, the body that it follows, and how far right and down of its top left it is."""
+"""A sprite, the body that it follows, and its offset right and down of the body's top left."""
 
 _TURRET_WIDTH, _TURRET_HEIGHT = 0.024, 0.036
 
@@ -174,30 +174,30 @@ class Screen:
         self._play = play
         blocks = _blocks(play.scene)
         static = play.scene.game.blocks_settings.static_weave_fall == "static"
-        self._standing = blocks if static else []
+        self._static = blocks if static else []
         self._moving = [*([] if static else blocks), *_actors(play.scene)]
         self._backdrop = backdrop(play.scene)
-        self._shown: tuple[float, int] | None = None  # score and standing blocks of the stage
-        self._stage = self._backdrop
+        self._shown: tuple[float, int] | None = None  # score and static blocks in `_still`
+        self._still = self._backdrop  # all that did not move since the last frame
         self._turns = play.scene.game.image_settings.rotation
 
     def draw(self) -> Array:
         """(84, 84, 3) uint8, new each time, turned as the config says."""
-        shown = self._play.score, sum(actor[1].alive for actor in self._standing)
+        shown = self._play.score, sum(actor[1].alive for actor in self._static)
         if shown != self._shown:
-            self._set_stage()
+            self._draw_still()
             self._shown = shown
-        frame = self._stage.copy()
+        frame = self._still.copy()
         _paint(np.rot90(frame, -self._turns) if self._turns else frame, self._moving)
         return frame
 
-    def _set_stage(self) -> None:
+    def _draw_still(self) -> None:
         frame = self._backdrop.copy()
-        _paint(frame, self._standing)
+        _paint(frame, self._static)
         for wall in map(pixels_within, self._play.scene.walls):
             frame[wall] = self._backdrop[wall]
         draw_score(frame, self._play.score, self._play.scene.game)
-        self._stage = np.ascontiguousarray(np.rot90(frame, self._turns))
+        self._still = np.ascontiguousarray(np.rot90(frame, self._turns))
 
 
 def _paint(frame: Array, actors: list[Actor]) -> None:
@@ -207,7 +207,7 @@ def _paint(frame: Array, actors: list[Actor]) -> None:
 
 
 def _blocks(scene: Scene) -> list[Actor]:
-    """All of one size, rounded so that gaps stay gaps, and what has none stays closed."""
+    """Sprites of one size, rounded so that gaps stay open and blocks without gaps stay closed."""
     if not scene.blocks:
         return []
     game, first = scene.game, scene.blocks[0]
@@ -221,7 +221,7 @@ def _blocks(scene: Scene) -> list[Actor]:
 
 
 def _actors(scene: Scene) -> Iterator[Actor]:
-    """From the hindmost."""
+    """All that moves, the farthest back first."""
     game, image = scene.game, scene.game.image_settings
     white = tinted(game.player_settings.color, image)
     red = tinted(game.opponent_settings.color, image)

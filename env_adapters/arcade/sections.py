@@ -27,18 +27,18 @@ from env_adapters.configs.distributions import is_distribution
 from env_adapters.configs.values import is_finite, is_number
 
 SAMPLED = "sampled"
-"""Context of a validation: the config is an episode's, so what was drawn beyond a bound is cut
-to it, what should be whole is rounded, and no distribution is left."""
+"""Validation context for the config of one episode: draws beyond a bound are cut to it, integers
+are rounded, and distributions are refused."""
 
-_BLACK = [0, 0, 0]  # stands for whatever a distribution of colours gives
+_BLACK = [0, 0, 0]  # a colour that is legal wherever a distribution of colours is
 _ENDS = {"uniform": ("low", "high"), "normal": ("mean",), "gaussian": ("mean",)}
 
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """Annotates a finite number of `low` to `high`, whole where `low` is an int.
+    """Annotates a finite number from `low` to `high`, an integer if `low` is an int.
 
-    `word` is what may stand in the number's place.
+    `word` is accepted in place of the number.
     """
 
     low: float
@@ -63,17 +63,17 @@ class Within:
         return int(value) if whole else float(value)
 
     def _refusal(self) -> PydanticCustomError:
-        kind = "a whole number" if isinstance(self.low, int) else "a number"
+        kind = "an integer" if isinstance(self.low, int) else "a number"
         word = f' or "{self.word}"' if self.word else ""
-        return PydanticCustomError("within", f"{kind} of {self.low} to {self.high}{word}")
+        return PydanticCustomError("within", f"{kind} from {self.low} to {self.high}{word}")
 
 
 def _or_drawn(value: JSON, check: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
-    """A distribution stays as it is, if what it is drawn around is legal."""
+    """Keep a distribution as it is, if the values that it is drawn from are legal."""
     if not is_distribution(value):
         return check(value)
     if info.context == SAMPLED:
-        raise PydanticCustomError("drawn", "what was drawn of it")
+        raise PydanticCustomError("drawn", "a value drawn from the distribution")
     name = value["distribution"]
     try:
         for end in [value[key] for key in _ENDS[name]] if name in _ENDS else [_BLACK]:
@@ -84,7 +84,7 @@ def _or_drawn(value: JSON, check: ValidatorFunctionWrapHandler, info: Validation
 
 
 def wanted(error: ErrorDetails) -> str:
-    """What a validation would have had."""
+    """What a validation wanted, in words."""
     match error["type"]:
         case "string_type":
             return "text"
@@ -184,13 +184,13 @@ class OpponentSettings(Section):
     height: Size = 0.03
     speed: Speed = 0.01
     color: Color = (240, 60, 120)
-    skill_level: Share = 0.5  # of its decisions that are not by chance
+    skill_level: Share = 0.5  # of its decisions that are not random
     can_shoot: bool = False
     tracks_ball: bool = False
 
 
 class BallSettings(Section):
-    """The balls; a harmful one is a ring, ends the game where it touches the player."""
+    """The balls; a harmful one is a ring, and ends the game if it touches the player."""
 
     size: Size = 0.05
     speed: Speed = 0.011
@@ -205,9 +205,11 @@ class GridSettings(Section):
     creation_area: Area = (0.036, 0.127, 0.929, 0.286)
     rows: Count = 4
     cols: Count = 6
-    per_row: Annotated[int | Literal["full"], Within(0, 30, "full"), OR_DRAWN] = "full"  # by chance
+    per_row: Annotated[int | Literal["full"], Within(0, 30, "full"), OR_DRAWN] = (
+        "full"  # chosen at random
+    )
     spacing: Annotated[float, Within(-0.1, 0.9), OR_DRAWN] = 0.15  # of a cell that stays free
-    clear_path: bool = False  # one from below to above, by chance
+    clear_path: bool = False  # leave a random path from bottom to top
 
 
 class BlocksSettings(GridSettings):
@@ -216,11 +218,11 @@ class BlocksSettings(GridSettings):
     color: Color = (220, 70, 60)
     static_weave_fall: Literal["static", "weave", "fall"] = "static"
     speed: Speed = 0.0
-    harmful: bool = False  # ends the game where it touches the player
+    harmful: bool = False  # ends the game if it touches the player
     points: Annotated[float | Literal["divide"], Within(-100.0, 100.0, "divide"), OR_DRAWN] = (
         "divide"  # 100 among all
     )
-    fall_points: Points = -100.0  # where one falls out of the screen
+    fall_points: Points = -100.0  # for each that falls out of the screen
 
 
 class StaticBarrierSettings(GridSettings):
@@ -234,7 +236,7 @@ class StaticBarrierSettings(GridSettings):
 
 
 class MazeSettings(Section):
-    """A maze with one way between any two cells, open somewhere below and above."""
+    """A maze with one path between any two cells, and one opening each at bottom and top."""
 
     creation_area: Area = (0.005, 0.1, 0.99, 0.68)
     rows: Annotated[int, Within(1, 12), OR_DRAWN] = 4
@@ -243,7 +245,7 @@ class MazeSettings(Section):
 
 
 class ImageSettings(Section):
-    """What is done to the finished picture, the bars included."""
+    """Changes to the finished picture, including the bars."""
 
     color_inversion: bool = False  # after the shifts
     rotation: Annotated[int, Within(0, 3), OR_DRAWN] = 0  # quarter turns, counter-clockwise

@@ -1,1 +1,1 @@
-"""Environments from textbooks: one file each, to learn from and to test on."""
+"""Environments from a textbook, one file each: to learn from and to test agents on."""

@@ -1,7 +1,7 @@
-"""Access-control queuing: let a customer in, or keep the server for a better one?
+"""Access-control queuing: admit a customer, or keep the server for a better one?
 
 Sutton & Barto 2018, "Reinforcement Learning: An Introduction", 2nd edition, section 10.3,
-example 10.2, pages 251 and 252. It goes on forever: what counts is the reward a step.
+example 10.2, pages 251 and 252. The task is continuing: its measure is the average reward.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from reglue.rng import Rng
 from reglue.spec import Arrays, Discrete, MultiDiscrete, TaskSpec, TensorSpec
 
 SERVERS = 10
-PRIORITIES = (1, 2, 4, 8)  # what a customer pays; each as likely
-FREED = 0.06  # chance of a busy server to be free at the next step
+PRIORITIES = (1, 2, 4, 8)  # what a customer pays; equally likely
+FREED = 0.06  # probability that a busy server is free at the next step
 
 
 class Queue(NamedTuple):
-    """The servers, and who stands first in line; the line never ends."""
+    """The servers, and the first customer of an endless queue."""
 
     free: int  # servers, 0 to SERVERS
-    first: int  # place of the customer's priority in PRIORITIES
+    first: int  # index of the customer's priority in PRIORITIES
 
 
 @dataclass(frozen=True, kw_only=True)
 class AccessControl:
-    """A Suite. The reward is the priority of a customer who was let in, or 0.
+    """A Suite. The reward is the priority of an accepted customer, else 0.
 
-    The observation is (free servers, place of the first customer's priority in 1, 2, 4, 8).
-    Actions are 0: reject, 1: accept; where no server is free, both reject.
+    The observation is (free servers, index of the first customer's priority in 1, 2, 4, 8).
+    Actions are 0: reject, 1: accept; if no server is free, both reject.
     """
 
     horizon: int = 0  # steps to truncation; 0 means no limit, as in the book
@@ -45,7 +45,7 @@ class AccessControl:
 
     @property
     def spec(self) -> TaskSpec:
-        """Two whole numbers in, a yes or a no out."""
+        """Two integers as observation, one of two actions."""
         sizes = MultiDiscrete((SERVERS + 1, len(PRIORITIES)))
         return TaskSpec(
             observations=(TensorSpec("observation", "int64", (2,), sizes),),
@@ -59,25 +59,25 @@ class AccessControl:
         """A queue for one more slot."""
         return ClassicWorld(self)
 
-    def begin(self, chance: Rng) -> Queue:
+    def begin(self, rng: Rng) -> Queue:
         """All servers are free."""
-        return Queue(SERVERS, chance.below(len(PRIORITIES)))
+        return Queue(SERVERS, rng.below(len(PRIORITIES)))
 
-    def move(self, state: Queue, action: int, chance: Rng) -> Moved[Queue]:
-        """Answer the first customer; then busy servers may become free, the new one too."""
+    def move(self, state: Queue, action: int, rng: Rng) -> Moved[Queue]:
+        """Serve or reject the customer; then each busy server may become free, a new one too."""
         accepted = bool(action and state.free)
         free = state.free - accepted
         for _ in range(SERVERS - free):
-            free += chance.uniform() < FREED
+            free += rng.uniform() < FREED
         reward = float(PRIORITIES[state.first]) if accepted else 0.0
-        return Moved(Queue(free, chance.below(len(PRIORITIES))), reward)
+        return Moved(Queue(free, rng.below(len(PRIORITIES))), reward)
 
     def observe(self, state: Queue) -> Arrays:
         """Free servers and the customer."""
         return {"observation": np.array(state, np.int64)}
 
     def recall(self, free: int, first: int) -> Queue:
-        """The queue that was kept."""
+        """The queue that was saved."""
         if not (0 <= free <= SERVERS and 0 <= first < len(PRIORITIES)):
             raise ValueError(f"{free} free servers, priority {first}")
         return Queue(free, first)

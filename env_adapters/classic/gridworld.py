@@ -27,7 +27,7 @@ from reglue.rng import Rng
 from reglue.spec import Arrays, Discrete, TaskSpec, TensorSpec
 
 ROWS, COLUMNS = 7, 10
-WIND = (0, 0, 0, 1, 1, 1, 2, 2, 1, 0)  # cells that a column blows one upwards
+WIND = (0, 0, 0, 1, 1, 1, 2, 2, 1, 0)  # cells that the wind of a column blows upwards
 
 MOVES = ((-1, 0), (1, 0), (0, 1), (0, -1))  # up, down, right, left: rows, columns
 DIAGONAL_MOVES = ((-1, 1), (1, 1), (1, -1), (-1, -1))
@@ -45,14 +45,14 @@ START, GOAL = Place(3, 0), Place(3, 7)
 
 @dataclass(frozen=True, kw_only=True)
 class GridWorld:
-    """A Suite. Each step costs 1, up to and with the one that reaches the goal.
+    """A Suite. Each step costs 1, including the one that reaches the goal.
 
     The observation is the number of the cell, row by row from the top left. Actions are
-    up, down, right, left. The shortest way takes 15 steps.
+    up, down, right, left. The shortest path takes 15 steps.
     """
 
-    kings_moves: bool = False  # the four diagonals too, as actions 4 to 7: 7 steps
-    stochastic_wind: bool = False  # where it blows: a cell more or less, a third each
+    kings_moves: bool = False  # also the four diagonals, as actions 4 to 7: 7 steps
+    stochastic_wind: bool = False  # a cell more, a cell less or neither, a third each
     horizon: int = 0  # steps to truncation; 0 means no limit
 
     variants: ClassVar[Mapping[str, int]] = MappingProxyType({"gridworld": 1})
@@ -61,7 +61,7 @@ class GridWorld:
 
     @property
     def spec(self) -> TaskSpec:
-        """One cell number in, one move out."""
+        """A cell's number as observation, one of four or eight moves as action."""
         return TaskSpec(
             observations=(TensorSpec("observation", "int64", (), Discrete(ROWS * COLUMNS)),),
             actions=(TensorSpec("action", "int64", (), Discrete(len(self.moves))),),
@@ -71,22 +71,22 @@ class GridWorld:
 
     @property
     def moves(self) -> tuple[tuple[int, int], ...]:
-        """What each action does without wind: rows, columns."""
+        """The motion of each action without wind: rows, columns."""
         return MOVES + DIAGONAL_MOVES if self.kings_moves else MOVES
 
     def world(self) -> ClassicWorld[Place]:
         """A gridworld for one more slot."""
         return ClassicWorld(self)
 
-    def begin(self, chance: Rng) -> Place:
+    def begin(self, rng: Rng) -> Place:
         """Always the same cell."""
         return START
 
-    def move(self, state: Place, action: int, chance: Rng) -> Moved[Place]:
-        """Move, and be blown by the wind of the column that one comes from."""
+    def move(self, state: Place, action: int, rng: Rng) -> Moved[Place]:
+        """Move, with the wind of the column that the move starts in."""
         wind = WIND[state.column]
         if wind and self.stochastic_wind:
-            wind += chance.below(3) - 1
+            wind += rng.below(3) - 1
         rows, columns = self.moves[action]
         place = Place(
             min(max(state.row + rows - wind, 0), ROWS - 1),
@@ -99,7 +99,7 @@ class GridWorld:
         return {"observation": np.array(state.row * COLUMNS + state.column, np.int64)}
 
     def recall(self, row: int, column: int) -> Place:
-        """The cell that was kept."""
+        """The cell that was saved."""
         if not (0 <= row < ROWS and 0 <= column < COLUMNS and (row, column) != GOAL):
             raise ValueError(f"row {row}, column {column}")
         return Place(row, column)

@@ -1,4 +1,4 @@
-"""Mountain car: its engine is weaker than gravity, so it has to swing out of the valley.
+"""Mountain car: the engine is weaker than gravity, so the car swings out of the valley.
 
 Sutton & Barto 2018, "Reinforcement Learning: An Introduction", 2nd edition, section 10.1,
 example 10.1, pages 244 to 246. (Gymnasium's MountainCar differs: it ends after 200 steps,
@@ -25,7 +25,7 @@ ENGINE, GRAVITY = 0.001, 0.0025
 
 
 class Car(NamedTuple):
-    """Where it is, and how fast."""
+    """Position and velocity."""
 
     position: float
     velocity: float  # position a step
@@ -33,7 +33,7 @@ class Car(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class MountainCar:
-    """A Suite. Each step costs 1, up to and with the one that reaches the goal.
+    """A Suite. Each step costs 1, including the one that reaches the goal.
 
     The observation is (position, velocity). Actions are 0: full throttle reverse,
     1: none, 2: full throttle forward.
@@ -47,7 +47,7 @@ class MountainCar:
 
     @property
     def spec(self) -> TaskSpec:
-        """Two numbers in, one of three throttles out."""
+        """Two numbers as observation, one of three throttles as action."""
         bounds = Box((LEFT, -FASTEST), (GOAL, FASTEST))
         return TaskSpec(
             observations=(TensorSpec("observation", "float64", (2,), bounds),),
@@ -60,11 +60,11 @@ class MountainCar:
         """A car for one more slot."""
         return ClassicWorld(self)
 
-    def begin(self, chance: Rng) -> Car:
+    def begin(self, rng: Rng) -> Car:
         """At rest, somewhere near the bottom."""
-        return Car(chance.uniform(*START), 0.0)
+        return Car(rng.uniform(*START), 0.0)
 
-    def move(self, state: Car, action: int, chance: Rng) -> Moved[Car]:
+    def move(self, state: Car, action: int, rng: Rng) -> Moved[Car]:
         """The book's two equations; the left wall stops the car."""
         pull = ENGINE * (action - 1) - GRAVITY * cosine_of_triple(state.position)
         velocity = min(max(state.velocity + pull, -FASTEST), FASTEST)
@@ -79,7 +79,7 @@ class MountainCar:
         return {"observation": np.array(state, np.float64)}
 
     def recall(self, position: float, velocity: float) -> Car:
-        """The car that was kept."""
+        """The car that was saved."""
         if not (LEFT <= position < GOAL and -FASTEST <= velocity <= FASTEST):
             raise ValueError(f"position {position}, velocity {velocity}")
         return Car(position, velocity)
@@ -88,9 +88,9 @@ class MountainCar:
 def cosine_of_triple(angle: float) -> float:
     """cos(3 × angle) for angles of at most 1.2, with the same bits on every platform.
 
-    The last bit of `math.cos` is the C library's to choose, and a car that climbs
-    for 1000 steps shows it. Here it is Taylor's series of the cosine, to its term of
-    degree 18 (the next is below 2⁻⁵³), and cos 3a = 4 cos³ a - 3 cos a.
+    The last bit of `math.cos` depends on the C library, and 1000 steps of climbing show it.
+    This is Taylor's series of the cosine up to degree 18 (the next term is below 2⁻⁵³), with
+    cos 3a = 4 cos³ a - 3 cos a.
     """
     square, cosine = angle * angle, 1.0
     for degree in range(18, 0, -2):

@@ -1,4 +1,4 @@
-"""One slot of a textbook's environment: plays it, keeps its state, brings it back."""
+"""Plays an environment that is given as a sample model; states can be saved and restored."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from reglue.rng import Rng
 from reglue.spec import Arrays, Discrete, TaskSpec
 
 State = TypeVar("State", bound=tuple[float, ...])
-"""What an environment remembers from step to step: a NamedTuple of numbers."""
+"""The state of an environment: a NamedTuple of numbers."""
 
 
 class Moved(NamedTuple, Generic[State]):
-    """What one action led to."""
+    """The result of one action."""
 
     state: State
     reward: float
@@ -28,15 +28,15 @@ class Moved(NamedTuple, Generic[State]):
     success: bool = False
 
 
-class Rules(Protocol[State]):
-    """An environment as functions of its state and of chance; they remember nothing.
+class SampleModel(Protocol[State]):
+    """An environment as pure functions of its state and a random generator.
 
-    Its `repr` tells it from every other one that plays differently.
+    Models that play differently must differ in their `repr`, which marks saved states.
     """
 
     @property
     def spec(self) -> TaskSpec:
-        """With one action tensor, `action`: whole numbers from 0."""
+        """Has one action tensor, `action`: integers from 0."""
 
     @property
     def variants(self) -> Mapping[str, int]:
@@ -44,24 +44,24 @@ class Rules(Protocol[State]):
 
     @property
     def state_format(self) -> str:
-        """The state's numbers for `struct`, little-endian."""
+        """The state's numbers as a format of `struct`, little-endian."""
 
-    def begin(self, chance: Rng) -> State:
+    def begin(self, rng: Rng) -> State:
         """The first state of an episode."""
 
-    def move(self, state: State, action: int, chance: Rng) -> Moved[State]:
-        """What a legal action leads to."""
+    def move(self, state: State, action: int, rng: Rng) -> Moved[State]:
+        """The result of a legal action."""
 
     def observe(self, state: State) -> Arrays:
-        """What an agent sees of it."""
+        """The observation of a state."""
 
     def recall(self, *numbers: Any) -> State:
-        """The state of these numbers. Raises ValueError if no episode can be in it."""
+        """The state of these numbers. Raises ValueError if no running episode can have it."""
 
 
 @dataclass(slots=True)
 class _Episode(Generic[State]):
-    chance: Rng
+    rng: Rng
     state: State
     steps: int = 0
 
@@ -69,49 +69,49 @@ class _Episode(Generic[State]):
 class ClassicWorld(Generic[State]):
     """A World that is Restorable and Seeded; see reglue.environments.world.
 
-    All chance of an episode is `Chance(cell.seed, cell.repeat)`.
+    An episode draws from `Rng(cell.seed, cell.repeat)` alone.
     """
 
-    def __init__(self, rules: Rules[State]) -> None:
-        self._rules = rules
-        self._horizon = rules.spec.horizon
-        domain = rules.spec.actions[0].domain
+    def __init__(self, model: SampleModel[State]) -> None:
+        self._model = model
+        self._horizon = model.spec.horizon
+        domain = model.spec.actions[0].domain
         assert isinstance(domain, Discrete)
         self._actions = domain.n
-        self._mark = f"reglue.classic.state.1 {rules!r}\n".encode()
-        self._numbers = struct.Struct(rules.state_format)
+        self._mark = f"reglue.classic.state.1 {model!r}\n".encode()
+        self._numbers = struct.Struct(model.state_format)
         self._episode: _Episode[State] | None = None
 
     def start(self, cell: Cell) -> Arrays:
-        """Begin the cell's episode. Raises UsageError; the one before then goes on."""
-        variants = self._rules.variants
+        """Begin the cell's episode. Raises UsageError; the previous episode then goes on."""
+        variants = self._model.variants
         if cell.task not in variants:
             raise UnknownName("task in this suite", cell.task, variants)
         if not 0 <= cell.variant < variants[cell.task]:
             wanted = f"0 to {variants[cell.task] - 1}"
             raise UsageError(f"{cell.task}: got variant {cell.variant}, wanted {wanted}")
-        chance = Rng(cell.seed, cell.repeat)
-        self._episode = _Episode(chance, self._rules.begin(chance))
-        return self._rules.observe(self._episode.state)
+        rng = Rng(cell.seed, cell.repeat)
+        self._episode = _Episode(rng, self._model.begin(rng))
+        return self._model.observe(self._episode.state)
 
     def step(self, action: Arrays) -> Step:
-        """Take one step. Raises UsageError, with nothing changed, where that cannot be."""
+        """Take one step. Raises UsageError, with nothing changed, for an illegal action."""
         episode = self._live()
         chosen = self._chosen(action)
-        moved = self._rules.move(episode.state, chosen, episode.chance)
+        moved = self._model.move(episode.state, chosen, episode.rng)
         episode.state = moved.state
         episode.steps += 1
         truncated = not moved.terminated and episode.steps == self._horizon
         if moved.terminated or truncated:
             self.close()
-        observation = self._rules.observe(moved.state)
+        observation = self._model.observe(moved.state)
         return Step(moved.reward, observation, moved.terminated, truncated, moved.success)
 
     def get_state(self) -> bytes:
-        """Mark, checksum, steps taken, where chance stands, and the state's numbers."""
+        """Mark, checksum, steps taken, the generator's state, and the state's numbers."""
         episode = self._live()
         steps = episode.steps.to_bytes(_STEPS, "little")
-        body = steps + episode.chance.to_bytes() + self._numbers.pack(*episode.state)
+        body = steps + episode.rng.to_bytes() + self._numbers.pack(*episode.state)
         return seal(self._mark, body)
 
     def set_state(self, state: bytes) -> None:
@@ -120,19 +120,19 @@ class ClassicWorld(Generic[State]):
         Raises UsageError, with nothing changed, for a damaged state or another
         environment's.
         """
-        body = unseal(self._mark, state, f"a state of {self._rules!r}")
+        body = unseal(self._mark, state, f"a state of {self._model!r}")
         try:
             self._episode = self._read(body)
         except (struct.error, ValueError) as error:
-            raise UsageError(f"got a state that cannot be of {self._rules!r}: {error}") from error
+            raise UsageError(f"got a state that cannot be of {self._model!r}: {error}") from error
 
     def get_random_seed(self) -> bytes:
-        """Where the episode's chance stands, as `Chance.to_bytes` has it."""
-        return self._live().chance.to_bytes()
+        """The state of the episode's generator, as from `Rng.to_bytes`."""
+        return self._live().rng.to_bytes()
 
     def set_random_seed(self, seed: bytes) -> None:
-        """Let chance go on from `seed`. Raises UsageError with nothing changed."""
-        self._live().chance = Rng.from_bytes(seed)
+        """Set the generator's state. Raises UsageError with nothing changed."""
+        self._live().rng = Rng.from_bytes(seed)
 
     def close(self) -> None:
         """End the episode; `start` may still be called."""
@@ -140,7 +140,7 @@ class ClassicWorld(Generic[State]):
 
     def _live(self) -> _Episode[State]:
         if self._episode is None:
-            raise UsageError("no episode is on; call start first")
+            raise UsageError("no episode is running; call start first")
         return self._episode
 
     def _chosen(self, action: Arrays) -> int:
@@ -151,12 +151,12 @@ class ClassicWorld(Generic[State]):
 
     def _read(self, body: bytes) -> _Episode[State]:
         taken, rest = _split(body, _STEPS)
-        chance, numbers = _split(rest, len(Rng(0).to_bytes()))
+        rng, numbers = _split(rest, len(Rng(0).to_bytes()))
         steps = int.from_bytes(taken, "little")
         if self._horizon and steps >= self._horizon:
             raise ValueError(f"{steps} steps of {self._horizon} are taken")
-        state = self._rules.recall(*self._numbers.unpack(numbers))
-        return _Episode(Rng.from_bytes(chance), state, steps)
+        state = self._model.recall(*self._numbers.unpack(numbers))
+        return _Episode(Rng.from_bytes(rng), state, steps)
 
 
 _STEPS = 8  # bytes

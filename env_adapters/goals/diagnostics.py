@@ -1,8 +1,8 @@
-"""Numbers to log of rollouts, named as in multiworld.
+"""Statistics of rollouts to log, named as in multiworld.
 
-A rollout is a dict; `env_infos` holds the infos of its steps, in order, or an array of each
-name's values (T, …); `observations` what was seen: a dict of arrays each, or arrays;
-`rewards` (T,) or (T, 1), `actions` (T, …).
+A rollout is a dict. `env_infos` holds the infos of its T steps, in order, or an array (T, …)
+for each name; `observations` holds dicts of arrays, or arrays; `rewards` are (T,) or (T, 1),
+`actions` (T, …).
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _STATE, _GOAL = "state_observation", "state_desired_goal"
 def get_diagnostics(
     rollouts: Sequence[Rollout], names: Sequence[str], prefix: str = ""
 ) -> OrderedDict[str, Any]:
-    """Of each name in the infos: statistics of all steps, then `Final …` of last steps.
+    """For each name in the infos: statistics over all steps, then `Final …` over last steps.
 
     `prefix` comes before each name: `<prefix><name> Mean`, `Final <prefix><name> Mean`.
-    Raises UsageError where an info lacks the name.
+    Raises UsageError if an info lacks the name.
     """
     found: OrderedDict[str, Any] = OrderedDict()
     for name in names:
@@ -41,11 +41,11 @@ def get_diagnostics(
 def get_generic_path_information(
     paths: Sequence[Rollout], stat_prefix: str = ""
 ) -> OrderedDict[str, Any]:
-    """Statistics of all rewards, of the returns and of all actions of rollouts, and `Num Paths`.
+    """Statistics of all rewards, returns and actions of rollouts, and `Num Paths`.
 
-    They are named `<stat_prefix> Rewards Mean` and so on, with the space also after an empty
-    prefix, as multiworld names them; `Num Paths` has no prefix. Raises UsageError where a
-    rollout lacks its rewards or actions.
+    They are named `<stat_prefix> Rewards Mean` and so on, with the space even after an empty
+    prefix, as in multiworld; `Num Paths` has no prefix. Raises UsageError if a rollout lacks
+    rewards or actions.
     """
     rewards, actions = (_numbers(paths, name) for name in ("rewards", "actions"))
     named = {
@@ -63,7 +63,7 @@ def get_generic_path_information(
 def goal_conditioned_diagnostics(
     rollouts: Sequence[Rollout], names: Sequence[str]
 ) -> OrderedDict[str, Any]:
-    """Of each name in the infos: statistics of all steps, of the last and of the first."""
+    """For each name in the infos: statistics over all steps, the last and the first."""
     found: OrderedDict[str, Any] = OrderedDict()
     for name in names:
         values = _values(rollouts, name)
@@ -77,9 +77,9 @@ def goal_conditioned_diagnostics(
 def get_contextual_diagnostics(
     rollouts: Sequence[Rollout], contexts: Sequence[Mapping[str, Any]]
 ) -> OrderedDict[str, Any]:
-    """Distances of each rollout's states to its context's goal: at the end, and at all steps.
+    """Distances of each rollout's states to its context's goal, at the end and at all steps.
 
-    Raises UsageError where a rollout has no context, or a state or goal is missing.
+    Raises UsageError if a rollout has no context, or a state or goal is missing.
     """
     if len(rollouts) != len(contexts):
         raise UsageError(f"got {len(contexts)} contexts, wanted one for each of {len(rollouts)}")
@@ -96,8 +96,8 @@ def statistics(
 ) -> OrderedDict[str, Any]:
     """`<name> Mean`, `Std` (ddof 0), `Max` and `Min` of numbers, arrays or lists of them.
 
-    A number is itself, and so is an array of one element unless `of_one`; nothing has no
-    statistics; a tuple's entries are `<name>_0` and so on.
+    A number is returned as it is, and so is an array of one element unless `of_one`. Empty data
+    have no statistics. The entries of a tuple are named `<name>_0` and so on.
     """
     if isinstance(data, Number):
         return OrderedDict({name: data})
@@ -117,7 +117,7 @@ def statistics(
 
 
 def _distances(rollout: Rollout, context: Mapping[str, Any]) -> list[Any]:
-    """Of each step's state to the context's goal."""
+    """The distance of each step's state to the context's goal."""
     try:
         return [np.linalg.norm(seen[_STATE] - context[_GOAL]) for seen in rollout["observations"]]
     except KeyError as error:
@@ -126,7 +126,7 @@ def _distances(rollout: Rollout, context: Mapping[str, Any]) -> list[Any]:
 
 
 def _values(rollouts: Sequence[Rollout], name: str) -> list[Array]:
-    """Of each rollout's steps."""
+    """The values of `name` at each rollout's steps."""
     wanted = f"env_infos with {name}"
     try:
         told = [each["env_infos"] for each in rollouts]
@@ -144,15 +144,15 @@ def _values(rollouts: Sequence[Rollout], name: str) -> list[Array]:
 
 
 def _column(values: Any) -> Array:
-    """One value a step. Raises TypeError for what are no numbers."""
+    """One value a step. Raises TypeError unless these are numbers."""
     column = np.asarray(values)
     if column.dtype.kind not in "biuf" or not column.ndim:
-        raise TypeError(f"{values!r} is no list of numbers")
+        raise TypeError(f"{values!r} is not a list of numbers")
     return column
 
 
 def _numbers(rollouts: Sequence[Rollout], name: str) -> list[Array]:
-    """All numbers of each rollout under this name, one behind the other."""
+    """All numbers of each rollout under this name, as a vector."""
     try:
         return [np.asarray(each[name], np.float64).ravel() for each in rollouts]
     except KeyError as error:
@@ -160,5 +160,5 @@ def _numbers(rollouts: Sequence[Rollout], name: str) -> list[Array]:
 
 
 def _at(values: Sequence[Any], step: int) -> list[Any]:
-    """Of rollouts that have steps."""
+    """The value at `step` of each rollout that has steps."""
     return [each[step] for each in values if len(each)]

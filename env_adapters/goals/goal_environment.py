@@ -1,4 +1,4 @@
-"""What goal environments have in common."""
+"""The interface of goal environments, and how goals become variants of a task."""
 
 from __future__ import annotations
 
@@ -20,33 +20,32 @@ from reglue.errors import UsageError
 from reglue.spec import Array
 
 Observation: TypeAlias = dict[str, Any]
-"""By name: an array each, or a dict of arrays where goals are of several parts."""
+"""Arrays by name, or dicts of arrays if goals have several parts."""
 
 PLAIN = ("observation", "desired_goal", "achieved_goal")
-"""What every observation has; `state_observation` and the like stand beside them."""
+"""Entries of every observation; `state_observation` and so on may accompany them."""
 
 
 class GoalEnvironment(gymnasium.Env[Observation, Any]):
     """A Gymnasium environment whose observations are a Dict with a desired and an achieved goal.
 
-    Derive from it and write `reset`, `step`, `get_goal`, `set_goal`, `sample_goals` and
-    `rewards`. Where `fixed_goal` is set, `reset` and `sample_goals` are to give it.
+    Subclasses implement `reset`, `step`, `get_goal`, `set_goal`, `sample_goals` and `rewards`.
+    If `fixed_goal` is set, `reset` and `sample_goals` must return it.
     """
 
     _fixed: Any = None
 
     diagnosed: tuple[str, ...] = ()
-    """Names in the infos of steps that `get_diagnostics` sums up."""
+    """Names in the infos of steps that `get_diagnostics` summarizes."""
 
     success: str = "is_success"
-    """The name of the flag in the infos of steps; empty where there is none."""
+    """The name of the success flag in the infos of steps; empty if there is none."""
 
     @property
     def fixed_goal(self) -> Any:
-        """The goal of every reset and of every sample; None draws them.
+        """The goal of every reset and every sample; None: they are drawn.
 
-        Setting it raises UsageError for what `check_goal` refuses; it counts from the next
-        reset on.
+        Takes effect at the next reset. Setting it raises UsageError as `check_goal` does.
         """
         return self._fixed
 
@@ -55,19 +54,19 @@ class GoalEnvironment(gymnasium.Env[Observation, Any]):
         self._fixed = None if goal is None else self.check_goal(goal)
 
     def check_goal(self, goal: Any) -> Any:
-        """`goal` as a value of its space, a copy. Raises UsageError, as `set_goal` does."""
+        """A copy of `goal` as a value of its space. Raises UsageError as `set_goal` does."""
         space: Any = self.observation_space
         return read_goal(goal, space["desired_goal"])
 
     def get_goal(self) -> Observation:
-        """The desired goal by name, as the environment has it now. Raises UsageError."""
+        """The present desired goal, by name. Raises UsageError before the first reset."""
         raise NotImplementedError
 
     def set_goal(self, goal: Any) -> None:
-        """Want another goal, until the next reset.
+        """Set the desired goal, until the next reset.
 
-        `goal` is what `get_goal` gives, one row of `sample_goals`, or the array alone.
-        Raises UsageError for a goal outside its space, and where none can be set.
+        `goal` is what `get_goal` returns, one row of `sample_goals`, or the array alone.
+        Raises UsageError for a goal outside its space, and if the goal cannot be set.
         """
         raise UsageError(f"{self} has no set_goal")
 
@@ -80,22 +79,22 @@ class GoalEnvironment(gymnasium.Env[Observation, Any]):
         raise NotImplementedError
 
     def check_images(self, size: int) -> None:
-        """Raise UsageError where `get_image` cannot draw, and say why."""
+        """Raise UsageError, with the reason, if `get_image` cannot draw."""
         raise UsageError(f"{self} draws no images of itself; wanted one that has get_image")
 
     def get_image(self, size: int, goal: Any = None) -> Array:
-        """How it looks now, or would look had it achieved `goal`; nothing changes by it.
+        """An image of the present state, or of the state that achieves `goal`.
 
-        Shape (size, size, 3), uint8; markers of goals are not in the picture. Raises
+        Shape (size, size, 3), uint8, without markers of goals. Changes nothing. Raises
         UsageError.
         """
         raise UsageError(f"{self} has no get_image")
 
     def compute_reward(self, *given: Any) -> Any:
-        """The reward by either convention, told apart by the number of arguments.
+        """The reward; the number of arguments selects the convention.
 
-        `(action, observation)`: multiworld's; of a batch of one.
-        `(achieved_goal, desired_goal, info)`: Gymnasium's; also of batches.
+        `(action, observation)`: multiworld's, for one step.
+        `(achieved_goal, desired_goal, info)`: Gymnasium's, also for batches.
         """
         match given:
             case [action, Mapping() as observation]:
@@ -106,8 +105,8 @@ class GoalEnvironment(gymnasium.Env[Observation, Any]):
     def compute_rewards(self, *given: Any) -> Any:
         """The rewards of a batch (n, …), by either convention; see `compute_reward`.
 
-        Of an observation, `state_achieved_goal` and `state_desired_goal` are read where
-        they are there. Raises UsageError.
+        Reads `state_achieved_goal` and `state_desired_goal` of an observation if it has them.
+        Raises UsageError.
         """
         match given:
             case [_, Mapping() as batch]:
@@ -133,7 +132,7 @@ class GoalEnvironment(gymnasium.Env[Observation, Any]):
     def get_diagnostics(
         self, rollouts: Sequence[Rollout], prefix: str = ""
     ) -> OrderedDict[str, Any]:
-        """Mean, Std, Max and Min of what is `diagnosed`, and of its last values.
+        """Mean, Std, Max and Min of each name in `diagnosed`, over all steps and last steps.
 
         `prefix` comes before each name.
         """
@@ -142,19 +141,19 @@ class GoalEnvironment(gymnasium.Env[Observation, Any]):
     def get_contextual_diagnostics(
         self, rollouts: Sequence[Rollout], contexts: Sequence[Mapping[str, Any]]
     ) -> OrderedDict[str, Any]:
-        """Distances of states to the goal in each rollout's context."""
+        """Distances of states to the goal of each rollout's context."""
         return get_contextual_diagnostics(rollouts, contexts)
 
     def goal_conditioned_diagnostics(self, rollouts: Sequence[Rollout]) -> OrderedDict[str, Any]:
-        """What is `diagnosed`, and success, over all steps, at the last and at the first."""
+        """Statistics of `diagnosed` and success, over all steps, the last and the first."""
         names = [name for name in dict.fromkeys((*self.diagnosed, self.success)) if name]
         return goal_conditioned_diagnostics(rollouts, names)
 
 
 def read_goal(goal: Any, space: Any) -> Array:
-    """`goal`, or what it holds by the name of a desired goal, as a value of a Box; a copy.
+    """A copy of `goal`, or of the desired goal that it contains, as a value of a Box.
 
-    Raises UsageError for what is none.
+    Raises UsageError if it is not a value of the Box.
     """
     if isinstance(goal, Mapping):
         goal = _state(goal, "desired_goal")
@@ -181,7 +180,7 @@ def _batch_of_one(value: Any) -> Any:
 
 
 class Forwarding(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """What it does not have itself is looked for in what it wraps."""
+    """A wrapper that looks up missing attributes in the environment that it wraps."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name == "env":
@@ -190,12 +189,12 @@ class Forwarding(gymnasium.Wrapper[Any, Any, Any, Any]):
 
 
 class GoalMethods(Forwarding, RecordConstructorArgs):
-    """Changes nothing; it lets `compute_reward` and the like through Gymnasium's own wrappers.
+    """Makes `compute_reward` and other goal methods visible through Gymnasium's own wrappers.
 
-    `gymnasium.make` puts it around what is registered with it.
+    It changes nothing else. `gymnasium.make` adds it to environments registered with it.
     """
 
-    changes_nothing = True  # so that what it wraps can be kept in mid-episode
+    changes_nothing = True  # so that an environment in it can be saved in mid-episode
 
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
         """Wrap `env`."""
@@ -204,7 +203,7 @@ class GoalMethods(Forwarding, RecordConstructorArgs):
 
 
 def found_in(env: Any) -> GoalEnvironment:
-    """The outermost goal environment of `env` and what it wraps. Raises LookupError."""
+    """The outermost goal environment in `env`. Raises LookupError if there is none."""
     while not isinstance(env, GoalEnvironment):
         if env is env.unwrapped:
             raise LookupError(f"{env} wraps no goal environment")
@@ -213,15 +212,16 @@ def found_in(env: Any) -> GoalEnvironment:
 
 
 class GoalVariants:
-    """`number` goals of an environment, drawn once: the same for the same seed everywhere."""
+    """`number` goals of an environment, drawn once; the seed determines them."""
 
     def __init__(self, env: Any, number: int, seed: int) -> None:
-        """`env` is or wraps a GoalEnvironment; it is reset. Raises UsageError if it has no
-        set_goal, or a goal that is fixed.
+        """`env` is or wraps a GoalEnvironment; it is reset.
+
+        Raises UsageError if it has no set_goal, or a fixed goal.
         """
         if seed >= 2**128:
             raise UsageError(f"got goal_seed {seed}, wanted 0 to 2**128 - 1")
-        # As Chance(seed), but with all of Philox's key: what is hidden must not be guessed.
+        # As Rng(seed), but with all of Philox's key: hidden goals must not be guessed.
         bits = np.random.Philox(key=seed, counter=2**256 - 1)
         env.unwrapped.np_random = np.random.Generator(bits)
         env.reset()
@@ -234,7 +234,7 @@ class GoalVariants:
         return len(self._goals)
 
     def aim(self, env: Any, variant: int) -> None:
-        """Have the next reset's goal be that of `variant`."""
+        """Make the goal of `variant` that of the next reset."""
         found_in(env).fixed_goal = self._goals[variant]
 
 

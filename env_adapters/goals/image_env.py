@@ -1,4 +1,4 @@
-"""Goal environments seen as images."""
+"""Goal environments with images as observations and goals."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
 
-from env_adapters.arguments import check_positive, check_whole
+from env_adapters.arguments import check_integer, check_positive
 from env_adapters.goals.goal_environment import PLAIN, Observation
 from env_adapters.goals.wrappers import GoalWrapper
 from reglue.errors import UnknownName, UsageError
@@ -20,21 +20,21 @@ _REWARDS = ("wrapped_env", "image_distance", "image_sparse")
 
 
 class ImageEnv(GoalWrapper, RecordConstructorArgs):
-    """Images of the observation, the desired and the achieved goal, beside the state.
+    """Adds images of the observation, the desired and the achieved goal to the state.
 
-    `image_observation`, `image_desired_goal` and `image_achieved_goal` are added and take the
-    places of `observation`, `desired_goal` and `achieved_goal`, whose arrays are
-    `state_observation` and so on. An image is `imsize` × `imsize` × 3: uint8, or float64 from
-    0 to 1 if `normalize`; channels come first if `transpose`; it is one vector if `flat`. The
-    desired goal's is drawn where the goal becomes another one, as it would look then.
+    `observation`, `desired_goal` and `achieved_goal` become images, which are also called
+    `image_observation` and so on; the former arrays are `state_observation` and so on. An image
+    is `imsize` × `imsize` × 3: uint8, or float64 from 0 to 1 if `normalize`; channels come first
+    if `transpose`; it is a vector if `flat`. The image of the desired goal shows the state at
+    which the goal was set, with the goal achieved.
 
     `info` has `image_dist`, the length of the difference of the images of both goals, and
     `image_success`, 0 where it is below `threshold`, else -1. Rewards are the wrapped
     environment's (`wrapped_env`), minus that distance (`image_distance`), or that success
     (`image_sparse`).
 
-    `presampled_goals`, as `sample_goals` gives them, are what resets and `sample_goals` then
-    choose from, unless there is a fixed goal: so that no image of a goal is drawn again.
+    Resets and `sample_goals` choose from `presampled_goals`, as `sample_goals` returns them,
+    unless there is a fixed goal: this saves drawing an image for each goal.
     """
 
     def __init__(  # noqa: PLR0913 - the original's
@@ -49,7 +49,7 @@ class ImageEnv(GoalWrapper, RecordConstructorArgs):
         threshold: float = 10.0,
         presampled_goals: Mapping[str, Any] | None = None,
     ) -> None:
-        """Raises UsageError where there are no goals, or they cannot be drawn."""
+        """Raises UsageError if there are no goals, or they cannot be drawn."""
         RecordConstructorArgs.__init__(
             self,
             imsize=imsize,
@@ -63,7 +63,7 @@ class ImageEnv(GoalWrapper, RecordConstructorArgs):
         super().__init__(env)
         if reward_type not in _REWARDS:
             raise UnknownName("reward_type", str(reward_type), _REWARDS)
-        check_whole("imsize", imsize, 1)
+        check_integer("imsize", imsize, 1)
         check_positive("threshold", threshold)
         self.check_images(imsize)
         self.diagnosed = (*self.diagnosed, "image_dist", "image_success")
@@ -79,7 +79,7 @@ class ImageEnv(GoalWrapper, RecordConstructorArgs):
         self.num_goals_presampled = len(self._presampled.get("state_desired_goal", ()))
 
     def observation(self, observation: Observation) -> Observation:
-        """With images, in place of the plain three and beside the rest."""
+        """Replace the three plain entries by images, and add the `image_…` entries."""
         seen = self._formed(self.goals.get_image(self._size))
         images = {"observation": seen, "desired_goal": self._desired(), "achieved_goal": seen}
         beside = {f"image_{name}": image.copy() for name, image in images.items()}
@@ -112,13 +112,13 @@ class ImageEnv(GoalWrapper, RecordConstructorArgs):
         return observation, reward, terminated, truncated, info
 
     def get_goal(self) -> Observation:
-        """Its state and its image."""
+        """The goal's state and image."""
         image = self._desired()
         images = {"desired_goal": image, "image_desired_goal": image.copy()}
         return {**_with_states(self.goals.get_goal()), **images}
 
     def check_goal(self, goal: Any) -> Any:
-        """Raises UsageError for an image, too: which state it shows cannot be told."""
+        """As wrapped, by state; raises UsageError for an image alone, whose state is unknown."""
         if isinstance(goal, Mapping):
             if "state_desired_goal" not in goal:
                 raise UsageError(f"got a goal of {sorted(goal)}, wanted state_desired_goal in it")
@@ -126,13 +126,13 @@ class ImageEnv(GoalWrapper, RecordConstructorArgs):
         return self.goals.check_goal(goal)
 
     def set_goal(self, goal: Any) -> None:
-        """By `state_desired_goal`, or its array alone."""
+        """Set the goal by `state_desired_goal`, or by its array alone."""
         self.goals.set_goal(self.check_goal(goal))
 
     def sample_goals(self, n: int) -> Observation:
-        """States and images: some of those presampled, or drawn as they would look now."""
+        """States and images of goals: from `presampled_goals`, or drawn at the present state."""
         if self._presampled and self.fixed_goal is None:
-            check_whole("n", n, 0)
+            check_integer("n", n, 0)
             chosen = self.np_random.integers(self.num_goals_presampled, size=n)
             return {name: rows[chosen] for name, rows in self._presampled.items()}
         goals = _with_states(self.goals.sample_goals(n))
@@ -143,7 +143,7 @@ class ImageEnv(GoalWrapper, RecordConstructorArgs):
         return {**goals, "desired_goal": images, "image_desired_goal": images.copy()}
 
     def compute_rewards(self, *given: Any) -> Any:
-        """As `reward_type` says, of states (wrapped_env) or of images."""
+        """Rewards by `reward_type`, from states (wrapped_env) or images."""
         if self._reward_type == "wrapped_env":
             return self.goals.compute_rewards(*given)
         match given:
@@ -153,13 +153,13 @@ class ImageEnv(GoalWrapper, RecordConstructorArgs):
                 return super().compute_rewards(*given)
 
     def rewards(self, achieved: Any, desired: Any, info: Any) -> Any:
-        """Of images, or of states where the rewards are the wrapped environment's."""
+        """Rewards from images, or from states if the wrapped environment's rewards are used."""
         if self._reward_type == "wrapped_env":
             return self.goals.rewards(achieved, desired, info)
         return self._reward(self._distance(achieved, desired))
 
     def _checked(self, goals: Mapping[str, Any]) -> Observation:
-        """The states and images of goals. Raises UsageError but for as many of each."""
+        """The states and images of goals. Raises UsageError unless their numbers are equal."""
         space: Any = self.observation_space
         found = {}
         for name in ("state_desired_goal", "image_desired_goal"):
@@ -184,7 +184,7 @@ class ImageEnv(GoalWrapper, RecordConstructorArgs):
         return -np.asarray(distance > self._threshold, np.float64)
 
     def _distance(self, one: Any, other: Any) -> Any:
-        """Of two images, or of each two of a batch; in float64, as uint8 would wrap."""
+        """Distance of two images, or of each pair of a batch; in float64, as uint8 would wrap."""
         space: Any = self.observation_space
         shape = space["desired_goal"].shape
         apart = np.subtract(one, other, dtype=np.float64)
@@ -193,7 +193,7 @@ class ImageEnv(GoalWrapper, RecordConstructorArgs):
         return np.sqrt(np.square(apart).sum(axis=tuple(range(-len(shape), 0))))
 
     def _desired(self) -> Array:
-        """The image of the goal that is wanted now; drawn where it is another than before."""
+        """The image of the present goal; drawn again only if the goal has changed."""
         goal = _with_states(self.goals.get_goal())["state_desired_goal"]
         if self._drawn is None or self._drawn[0] != goal.tobytes():
             self._drawn = goal.tobytes(), self._goal_image(goal)
@@ -209,6 +209,6 @@ class ImageEnv(GoalWrapper, RecordConstructorArgs):
 
 
 def _with_states(entries: Mapping[str, Any]) -> Observation:
-    """The plain three as `state_…` too, where those are not there."""
+    """Add the three plain entries as `state_…`, unless those exist."""
     states = {f"state_{name}": entries[name] for name in PLAIN if name in entries}
     return {**states, **entries}

@@ -1,4 +1,4 @@
-"""A point in a square that is to go to another."""
+"""Point2D: a point in a square moves to a goal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from env_adapters.arguments import check_flag, check_number, check_positive, check_whole
+from env_adapters.arguments import check_flag, check_integer, check_number, check_positive
 from env_adapters.goals.goal_environment import PLAIN, GoalEnvironment, Observation
 from env_adapters.goals.walls import Wall, free_share, walls_of
 from reglue.errors import UnknownName, UsageError
@@ -17,21 +17,21 @@ from reglue.spec import Array, Arrays
 
 _REWARDS = ("dense", "sparse", "vectorized_dense")
 _PAPER, _BALL, _GOAL, _WALL = (255, 255, 255), (0, 0, 255), (0, 170, 0), (0, 0, 0)
-_LEAST_FREE = 0.001  # of the square: goals and positions are drawn until they are in no wall
+_LEAST_FREE = 0.001  # of the square: goals and positions are drawn again if they are in a wall
 
 
 class Point2D(GoalEnvironment):
-    """An action moves the point by up to 1 along x and y, times `action_scale`; never done.
+    """An action moves the point by up to `action_scale` along x and y; no step terminates.
 
     Positions lie within ±`boundary_dist`. Success is a distance below `target_radius`. The
     reward is minus the distance (`dense`), -1 beyond the radius (`sparse`), or minus the
-    distance along each axis (`vectorized_dense`: two numbers, for scripts alone, as neither
-    Gymnasium nor the protocol takes them; `reward_space` says so).
+    distance along each axis (`vectorized_dense`: two numbers, as `reward_space` says; for
+    scripts only, since neither Gymnasium nor the protocol allows them).
 
-    `walls` are in the way: the name of a shape (`u`, `-`, `--`, `---`, `big-u`, `easy-u`,
-    `big-h`, `box`), drawn with `wall_thickness` and `inner_wall_max_dist`, or a list of walls
-    (see `env_adapters.goals.walls`). No episode starts in one and no drawn goal is in one;
-    `fixed_goal` and `set_goal` may say such a goal. Without `randomize_position_on_reset`
+    `walls` are obstacles: the name of a shape (`u`, `-`, `--`, `---`, `big-u`, `easy-u`,
+    `big-h`, `box`), sized by `wall_thickness` and `inner_wall_max_dist`, or a list of walls
+    (see `env_adapters.goals.walls`). No episode starts in a wall and no drawn goal lies in one;
+    `fixed_goal` and `set_goal` may set such a goal. Without `randomize_position_on_reset`
     episodes start at `fixed_init_position`.
 
     `render()` draws the point blue, walls black and, unless `show_goal` is false, the goal green.
@@ -68,7 +68,7 @@ class Point2D(GoalEnvironment):
         check_positive("boundary_dist", boundary_dist)
         check_positive("ball_radius", ball_radius)
         check_positive("inner_wall_max_dist", inner_wall_max_dist)
-        check_whole("render_size", render_size, 1)
+        check_integer("render_size", render_size, 1)
         check_flag("randomize_position_on_reset", randomize_position_on_reset)
         check_flag("show_goal", show_goal)
         square = spaces.Box(-boundary_dist, boundary_dist, (2,), np.float64)
@@ -80,7 +80,7 @@ class Point2D(GoalEnvironment):
         self._boundary, self._ball_radius = boundary_dist, ball_radius
         self._walls = walls_of(walls, ball_radius, wall_thickness, inner_wall_max_dist)
         if self._walls and free_share(self._walls, boundary_dist) < _LEAST_FREE:
-            raise UsageError(f"got walls {walls!r}, which leave no room; wanted some to move in")
+            raise UsageError(f"got walls {walls!r}, which fill the square; wanted room to move")
         self._first = self.check_goal(fixed_init_position)
         if not randomize_position_on_reset and self._walled(self._first):
             start = self._first.tolist()
@@ -102,7 +102,7 @@ class Point2D(GoalEnvironment):
         return self._seen(), {}
 
     def step(self, action: Any) -> tuple[Observation, Any, bool, bool, dict[str, Any]]:
-        """Move. Raises UsageError for what is no action."""
+        """Move. Raises UsageError for an illegal action."""
         goal = self._wanted()
         velocity = np.clip(_two_numbers(action), -1, 1) * self._scale
         position = self._collided(self._position + velocity)
@@ -119,20 +119,20 @@ class Point2D(GoalEnvironment):
         return self._seen(), self.rewards(self._position, goal, info), False, False, info
 
     def get_goal(self) -> Observation:
-        """Where to go, twice."""
+        """The goal, under both of its names."""
         return _named(self._wanted())
 
     def set_goal(self, goal: Any) -> None:
-        """Go elsewhere, until the next reset."""
+        """Set the goal until the next reset."""
         self._goal = self.check_goal(goal)
 
     def sample_goals(self, n: int) -> Observation:
-        """Anywhere in the square but in walls; (n, 2)."""
-        check_whole("n", n, 0)
+        """Goals in the square, outside walls; (n, 2)."""
+        check_integer("n", n, 0)
         return _named(self._goals(n))
 
     def rewards(self, achieved: Any, desired: Any, info: Any) -> Any:
-        """Of positions (…, 2); float64."""
+        """Rewards of positions (…, 2); float64."""
         try:
             apart = np.subtract(achieved, desired, dtype=np.float64)
         except (TypeError, ValueError) as error:
@@ -148,17 +148,17 @@ class Point2D(GoalEnvironment):
                 return -np.abs(apart)
 
     def render(self) -> Any:
-        """(render_size, render_size, 3) uint8 in the mode rgb_array, else nothing."""
+        """(render_size, render_size, 3) uint8 if `render_mode` is rgb_array, else None."""
         if self.render_mode is None:
             return None
         goal = self._goal if self._shows_goal else None
         return self._drawn(self._render_size, self._position, goal)
 
     def check_images(self, size: int) -> None:
-        """Any size will do."""
+        """Every size can be drawn."""
 
     def get_image(self, size: int, goal: Any = None) -> Array:
-        """The point where it is, or at `goal`."""
+        """The point at its position, or at `goal`."""
         place = self._position if goal is None else self.check_goal(goal)
         return self._drawn(size, place, None)
 
@@ -167,7 +167,7 @@ class Point2D(GoalEnvironment):
         return {"position": self._position.copy(), "goal": self._wanted().copy()}
 
     def set_inside(self, arrays: Arrays) -> None:
-        """Go on from there. Raises UsageError, with nothing changed, for what is none."""
+        """Go on from such a state. Raises UsageError, with nothing changed, for anything else."""
         if set(arrays) != {"position", "goal"}:
             raise UsageError(f"got {sorted(arrays)}, wanted position and goal")
         position, goal = (self.check_goal(arrays[name]) for name in ("position", "goal"))
@@ -194,7 +194,7 @@ class Point2D(GoalEnvironment):
         return any(wall.contains_point(place) for wall in self._walls)
 
     def _collided(self, wanted: Array) -> Array:
-        """Where the walls let it come to; if two of them stop it, the last is asked first."""
+        """The position after collisions; if walls stop both axes, they act in reverse order."""
         came = _after(self._walls, self._position, wanted)
         if (came != wanted).all():
             came = _after(self._walls[::-1], self._position, wanted)
@@ -206,14 +206,14 @@ class Point2D(GoalEnvironment):
         return {**place, **state, **self.get_goal()}
 
     def _drawn(self, size: int, place: Array, goal: Array | None) -> Array:
-        """Rows downwards, y upwards; a point is drawn whole at the boundary, too."""
+        """The picture: rows downwards, y upwards, with room for a whole point at the boundary."""
         half = self._boundary + self._ball_radius
         across = ((np.arange(size) + 0.5) / size * 2 - 1) * half
         x, y = across[None], -across[:, None]
         image = np.full((size, size, 3), _PAPER, np.uint8)
 
         def paint(inside: Array, middle: Any, colour: tuple[int, int, int]) -> None:
-            """What has its centre inside; the pixel of the middle at least."""
+            """Paint pixels whose centre is inside, and the pixel of the middle in any case."""
             column, row = (np.array((middle[0], -middle[1])) / half + 1) / 2 * size
             inside[min(int(row), size - 1), min(int(column), size - 1)] = True
             image[inside] = colour
@@ -251,5 +251,5 @@ def _named(goal: Array) -> Observation:
 
 
 def _length(vectors: Array) -> Any:
-    # Squares, a sum of two and a root: the same bits on every platform, as a norm's are not.
+    # Squares, a sum and a root have the same bits on every platform; np.linalg.norm has not.
     return np.sqrt(np.square(vectors).sum(axis=-1))

@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
 
-from env_adapters.arguments import check_whole
+from env_adapters.arguments import check_integer
 from env_adapters.goals.goal_environment import (
     PLAIN,
     Forwarding,
@@ -35,13 +35,13 @@ class Family:
     """Fetch and Hand: the goal is the attribute `goal`, drawn by `_sample_goal`."""
 
     success = "is_success"
-    """The flag's name in the infos of steps; empty where there is none."""
+    """The name of the success flag in the infos of steps; empty if there is none."""
 
     fixed_because = ""
-    """Why there is no set_goal, if so."""
+    """Why there is no set_goal; empty if there is."""
 
     unseen_because = ""
-    """Why there is no image of a goal, if so."""
+    """Why a goal cannot be drawn; empty if it can."""
 
     def __init__(self, env: Any) -> None:
         """`env` is unwrapped."""
@@ -59,24 +59,24 @@ class Family:
 
     @property
     def camera(self) -> Mapping[str, Any]:
-        """What is not the free camera's default, as Gymnasium draws it."""
+        """Attributes of Gymnasium's free camera that differ from the default."""
         found: Mapping[str, Any] = self.env.mujoco_renderer.default_cam_config or {}
         return found
 
     @contextmanager
     def starting(self, goal: Array) -> Iterator[None]:
-        """Around a reset that is to be for `goal`, where that makes a difference."""
+        """Encloses a reset that is for `goal`."""
         yield
 
     def get(self) -> Any:
-        """The goal; a copy. Raises UsageError before there is one."""
+        """A copy of the goal. Raises UsageError before the first reset."""
         goal = np.array(getattr(self.env, "goal", ()), np.float64).ravel()
         if not goal.size:
             raise UsageError("there is no goal yet; call reset first")
         return goal
 
     def set(self, goal: Array) -> None:
-        """Have another."""
+        """Set the goal."""
         self.env.goal = goal.copy()
 
     def draw(self) -> Array:
@@ -85,18 +85,18 @@ class Family:
         return goal
 
     def seen(self, observation: dict[str, Any]) -> dict[str, Any]:
-        """An observation that nothing changes later."""
+        """The observation, with arrays that the environment does not change later."""
         return observation
 
     def rewards(self, achieved: Any, desired: Any, info: Any) -> Any:
-        """Of goals, or of rows of them."""
+        """The reward of a pair of goals, or of each row of a batch."""
         return self.env.compute_reward(achieved, desired, info)
 
     def arrange(self, data: Any, goal: Array | None) -> None:
-        """Let a copy of the data be as if `goal` were achieved; None for how it is."""
+        """Change a copy of the data so that `goal` is achieved; None: leave it as it is."""
 
     def _place(self, data: Any, joint: str, values: Array) -> None:
-        """Set the first entries of a free joint's position, at rest."""
+        """Set the first entries of a free joint's position, and its velocity to 0."""
         data.joint(joint).qpos[: len(values)] = values
         data.joint(joint).qvel[:] = 0
 
@@ -113,7 +113,7 @@ class _Fetch(Family):
             self._reach(data, goal)
 
     def _reach(self, data: Any, goal: Array) -> None:
-        """The gripper follows a body that is moved by hand, and is let settle."""
+        """Move the mocap body that the gripper follows, and let the gripper settle."""
         for _ in range(20):
             hand = data.body("robot0:gripper_link").xpos
             data.mocap_pos[0] = hand + goal - data.site("robot0:grip").xpos
@@ -142,12 +142,12 @@ class _Maze(Family):
 
     @property
     def camera(self) -> Mapping[str, Any]:
-        """From above, where no wall hides what is behind it."""
+        """From above, where walls hide nothing."""
         return {"elevation": -90.0}
 
     @contextmanager
     def starting(self, goal: Array) -> Iterator[None]:
-        """The start is drawn away from the goal: that is drawn as this one, without noise."""
+        """Resets draw the start away from the goal, so this makes them draw `goal` itself."""
         env, noise = self.env, self.env.position_noise_range
 
         def generate_reset_pos() -> Any:
@@ -186,22 +186,22 @@ class _Kitchen(Family):
         return {task: goal.copy() for task, goal in self.env.goal.items()}
 
     def seen(self, observation: dict[str, Any]) -> dict[str, Any]:
-        return {**observation, "desired_goal": self.get()}  # it shows the one that it keeps
+        return {**observation, "desired_goal": self.get()}  # a copy: it returns its own dict
 
     def rewards(self, achieved: Any, desired: Any, info: Any) -> Any:
-        """How many of the tasks still wanted are complete; row by row."""
+        """The number of remaining tasks that are complete, for each row."""
         one = next(iter(self.env.goal))
         if np.ndim(achieved[one]) > 1:
             rows = range(len(achieved[one]))
             return np.array([self.rewards(_row(achieved, k), _row(desired, k), info) for k in rows])
-        kept = list(self.env.step_task_completions)  # the environment clears it
+        kept = list(self.env.step_task_completions)  # compute_reward clears it
         reward = self.env.compute_reward(achieved, desired, info)
         self.env.step_task_completions[:] = kept
         return reward
 
 
 def family_of(env: Any) -> Family:
-    """Raises UsageError for an environment that is of none."""
+    """The environment's family. Raises UsageError if it is of none."""
     inner = env.unwrapped
     if hasattr(inner, "generate_target_goal"):
         return _Maze(inner)
@@ -214,7 +214,7 @@ def family_of(env: Any) -> Family:
     if hasattr(inner, "_sample_goal"):
         return _HandReach(inner)
     raise UsageError(
-        f"it is not known where {env} keeps its goals; wanted one that is derived from "
+        f"Reglue does not know where {env} keeps its goals; wanted a subclass of "
         "env_adapters.goals.GoalEnvironment, or Fetch, Hand, a maze or the kitchen of "
         "gymnasium-robotics"
     )
@@ -227,8 +227,8 @@ def _row(goals: Mapping[str, Array], row: int) -> dict[str, Array]:
 def goal_environment(env: gymnasium.Env[Any, Any], *, fixed_goal: Any = None) -> Any:
     """`env` if it is or wraps a GoalEnvironment, else a GoalEnvironment around it.
 
-    `fixed_goal`, where there is one, is the goal of every episode. Raises UsageError for an
-    environment without goals, one that is not known, or a goal outside its space.
+    `fixed_goal`, if given, is the goal of every episode. Raises UsageError for an environment
+    without goals, one of an unknown family, or a goal outside its space.
     """
     if not isinstance(env, gymnasium.Env):
         raise UsageError(f"got {env!r}, wanted a Gymnasium environment")
@@ -278,24 +278,24 @@ class Robotics(Forwarding, GoalEnvironment, RecordConstructorArgs):
         return self._family.seen(observation), reward, terminated, truncated, info
 
     def check_goal(self, goal: Any) -> Any:
-        """Raises UsageError for the kitchen too, which has no set_goal."""
+        """As the base class; raises UsageError for the kitchen, whose goals are its tasks."""
         if self._family.fixed_because:
             raise UsageError(f"{self.env} has no set_goal: {self._family.fixed_because}")
         return super().check_goal(goal)
 
     def get_goal(self) -> Observation:
-        """As the environment keeps it. Raises UsageError where there is none yet."""
+        """A copy of the goal. Raises UsageError before the first reset."""
         return {"desired_goal": self._family.get()}
 
     def set_goal(self, goal: Any) -> None:
-        """Until the next reset, or until a maze sets another one, see its `reset_target`."""
+        """Set the goal until the next reset, or until a maze with `reset_target` changes it."""
         self._family.set(self.check_goal(goal))
 
     def sample_goals(self, n: int) -> Observation:
-        """Drawn as a reset draws them. Raises UsageError for the kitchen."""
+        """Draw goals as a reset draws them. Raises UsageError for the kitchen."""
         if self._family.fixed_because:
             raise UsageError(f"{self.env} has no goals to draw: {self._family.fixed_because}")
-        check_whole("n", n, 0)
+        check_integer("n", n, 0)
         fixed = self.fixed_goal
         goals = [self._family.draw() if fixed is None else fixed for _ in range(n)]
         space: Any = self.observation_space
@@ -303,7 +303,7 @@ class Robotics(Forwarding, GoalEnvironment, RecordConstructorArgs):
         return {"desired_goal": np.array(goals, np.float64).reshape(n, *shape)}
 
     def rewards(self, achieved: Any, desired: Any, info: Any) -> Any:
-        """As the environment computes them. Raises UsageError for goals of another shape."""
+        """Compute rewards as the environment does. Raises UsageError for goals of another shape."""
         space: Any = self.observation_space
         wanted = space["desired_goal"]
         if not isinstance(achieved, Mapping):
@@ -324,20 +324,20 @@ class Robotics(Forwarding, GoalEnvironment, RecordConstructorArgs):
         return bool(compute(achieved_goal, desired_goal, info))
 
     def check_images(self, size: int) -> None:
-        """Raises UsageError without a library to draw with, and for hands of fingers alone."""
+        """Raise UsageError if MuJoCo cannot draw here, and for families without goal images."""
         if self._family.unseen_because:
             raise UsageError(f"{self.env} has no image of goals: {self._family.unseen_because}")
         self._pictures_of(size)
 
     def get_image(self, size: int, goal: Any = None) -> Array:
-        """Drawn by MuJoCo, from a copy of the state."""
+        """Draw with MuJoCo, from a copy of the state."""
         family, pictures = self._family, self._pictures_of(size)
         state = IntegrationState(family).read()
         wanted = None if goal is None else self.check_goal(goal)
         return pictures.take(state, lambda data: family.arrange(data, wanted))
 
     def close(self) -> None:
-        """Close the environment and what draws."""
+        """Close the environment and the renderers."""
         for pictures in self._pictures.values():
             pictures.close()
         self._pictures = {}

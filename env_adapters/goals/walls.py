@@ -1,7 +1,7 @@
 """Walls of Point2D, with multiworld's names, sizes and collisions.
 
-A wall is a box that keeps the point's centre out: it reaches `min_dist`, the point's radius,
-farther than what is drawn. Sides are lengths in the square's unit.
+A wall is a box that keeps the point's centre out: it extends beyond the drawn wall by
+`min_dist`, the point's radius. Lengths are in the square's unit.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from reglue.errors import UnknownName, UsageError
 from reglue.spec import Array
 
 _OFF = 0.01
-"""How far from a wall a point comes to rest that ran into it."""
+"""Distance from a wall at which a point stops that ran into it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wall:
-    """The box that keeps centres out; what is drawn is `min_dist` smaller on each side."""
+    """The box that keeps centres out; the drawn wall is smaller by `min_dist` on each side."""
 
     min_x: float
     max_x: float
@@ -31,18 +31,18 @@ class Wall:
     min_dist: float
 
     def contains_point(self, point: Any) -> bool:
-        """Whether a point's centre cannot be there; at the edge it can."""
+        """Whether a point's centre is inside the box; its edge is outside."""
         x, y = point
         return bool(self.min_x < x < self.max_x and self.min_y < y < self.max_y)
 
     def handle_collision(self, start_point: Any, end_point: Any) -> Array:
-        """Where a point comes to that wants to go from the one to the other, (2,).
+        """Where a point stops that moves from `start_point` to `end_point`, (2,).
 
-        A side stops what comes from beyond it, if the box around the way touches it.
+        A side stops a point that comes from outside, if the bounding box of the motion touches it.
         """
         start, end = np.asarray(start_point, np.float64), np.array(end_point, np.float64)
         low, high = np.minimum(start, end), np.maximum(start, end)
-        over = low[0] <= self.max_x and high[0] >= self.min_x  # the way's shadow and the box's
+        over = low[0] <= self.max_x and high[0] >= self.min_x  # motion and box overlap in x
         beside = low[1] <= self.max_y and high[1] >= self.min_y
         if over and low[1] <= self.max_y <= high[1] and end[1] <= start[1] >= self.max_y:
             end[1] = self.max_y + _OFF
@@ -58,14 +58,14 @@ class Wall:
 def VerticalWall(  # noqa: N802 - multiworld's name, and its arguments
     min_dist: float, x_pos: float, bottom_y: float, top_y: float, thickness: float = 0.0
 ) -> Wall:
-    """From `bottom_y` to `top_y`, and `thickness` farther on each side. Raises UsageError."""
+    """A wall from `bottom_y` to `top_y`, `thickness` more on each side. Raises UsageError."""
     return _wall((x_pos, bottom_y), (x_pos, top_y), min_dist, thickness)
 
 
 def HorizontalWall(  # noqa: N802
     min_dist: float, y_pos: float, left_x: float, right_x: float, thickness: float = 0.0
 ) -> Wall:
-    """From `left_x` to `right_x`, and `thickness` farther on each side. Raises UsageError."""
+    """A wall from `left_x` to `right_x`, `thickness` more on each side. Raises UsageError."""
     return _wall((left_x, y_pos), (right_x, y_pos), min_dist, thickness)
 
 
@@ -90,7 +90,7 @@ def _wall(
 
 
 # By multiworld's names, in units of `inner_wall_max_dist`: ("v", x, bottom, top) or
-# ("h", y, left, right), and whether the wall has the thickness that is asked for.
+# ("h", y, left, right), and whether the wall has the given thickness.
 _SHAPES: Mapping[str, Sequence[tuple[str, float, float, float, bool]]] = {
     "none": (),
     "u": (("v", 1, -1, 1, False), ("v", -1, -1, 1, False), ("h", 1, -1, 1, False)),
@@ -106,11 +106,11 @@ _SHAPES: Mapping[str, Sequence[tuple[str, float, float, float, bool]]] = {
 
 
 def walls_of(walls: Any, ball_radius: float, thickness: float, unit: float) -> tuple[Wall, ...]:
-    """The walls that `walls` says: the name of a shape, or a list of walls.
+    """The walls of `walls`, which is the name of a shape or a list of walls.
 
-    A wall of a list is a Wall, or a dict of VerticalWall's or HorizontalWall's arguments;
-    `min_dist` is `ball_radius` unless it is said. `thickness` and `unit` are for shapes.
-    Raises UsageError.
+    A list holds Walls, or dicts of the arguments of VerticalWall or HorizontalWall, where
+    `min_dist` is `ball_radius` by default. `thickness` and `unit` are for shapes. Raises
+    UsageError.
     """
     if walls is None or walls == "":
         return ()
@@ -138,12 +138,12 @@ def _read(wall: Any, ball_radius: float) -> Wall:
                 return make(**{"min_dist": ball_radius, **wall})
     raise UsageError(
         f"got the wall {wall!r}, wanted a table with x_pos, bottom_y, top_y or with y_pos, "
-        "left_x, right_x; thickness and min_dist may be there"
+        "left_x, right_x, and optionally thickness and min_dist"
     )
 
 
 def free_share(walls: Sequence[Wall], boundary: float) -> float:
-    """How much of the square within ±`boundary` is in no wall, 0 to 1."""
+    """The share of the square within ±`boundary` that is free of walls, 0 to 1."""
     x = _edges([at for each in walls for at in (each.min_x, each.max_x)], boundary)
     y = _edges([at for each in walls for at in (each.min_y, each.max_y)], boundary)
     free = sum(

@@ -17,21 +17,21 @@ from reglue.spec import Array
 
 
 class GoalWrapper(Forwarding, GoalEnvironment):
-    """Derive a modality from it: it is the goal environment that it wraps, seen otherwise.
+    """Base class of wrappers that show a goal environment in another modality.
 
-    Write `observation`, which all observations go through, and `get_goal` where a goal is
-    added; set `observation_space`.
+    Override `observation`, which transforms every observation, and `get_goal` if the wrapper
+    adds forms of the goal; set `observation_space`.
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
-        """Raises UsageError where `env` is no goal environment."""
+        """Raises UsageError if `env` is not a goal environment."""
         super().__init__(goal_environment(env))
         self.goals = found_in(self.env)
-        """The goal environment next within."""
+        """The goal environment that is wrapped."""
         self.diagnosed, self.success = self.goals.diagnosed, self.goals.success
 
     def observation(self, observation: Observation) -> Observation:
-        """What is seen of what is seen within."""
+        """The wrapped environment's observation, transformed."""
         return observation
 
     def reset(
@@ -48,7 +48,7 @@ class GoalWrapper(Forwarding, GoalEnvironment):
 
     @property
     def fixed_goal(self) -> Any:
-        """That of the environment within."""
+        """The wrapped environment's fixed goal."""
         return self.goals.fixed_goal
 
     @fixed_goal.setter
@@ -93,7 +93,7 @@ class GoalWrapper(Forwarding, GoalEnvironment):
 
 
 class _Within(Forwarding):
-    """The base of what is flattened, without the methods that take goals of observations."""
+    """The flattened environment's base, without methods that take goals from observations."""
 
     def __getattr__(self, name: str) -> Any:
         if name == "env" or name.startswith("compute_"):
@@ -102,11 +102,11 @@ class _Within(Forwarding):
 
 
 class FlatGoalEnv(Forwarding, RecordConstructorArgs):
-    """Observations are the entries `obs_key` of the Dict, one behind the other.
+    """Observations are the entries `obs_key` of the Dict, concatenated to one vector.
 
-    The goal is no part of them unless one of the keys is it, or `append_goal_to_obs`;
-    `get_goal()` gives the entries `goal_key`, in `goal_space`. Keys are a name or several,
-    and may be spelled `obs_keys` and `goal_keys`.
+    They contain the goal only if it is one of these entries, or with `append_goal_to_obs`.
+    `get_goal()` returns the entries `goal_key`, in `goal_space`. A key is a name or a list of
+    names; the arguments may be called `obs_keys` and `goal_keys` too.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class FlatGoalEnv(Forwarding, RecordConstructorArgs):
         obs_keys: str | Sequence[str] | None = None,
         goal_keys: str | Sequence[str] | None = None,
     ) -> None:
-        """Raises UsageError for keys that there are not, and goals that would be seen twice."""
+        """Raises UsageError for unknown keys, and for a goal that would be observed twice."""
         RecordConstructorArgs.__init__(
             self,
             obs_key=obs_key,
@@ -135,7 +135,7 @@ class FlatGoalEnv(Forwarding, RecordConstructorArgs):
         twice = set(self._obs_keys) & set(self._goal_keys) if append_goal_to_obs else None
         if twice:
             raise UsageError(
-                f"got {sorted(twice)} in obs_key and append_goal_to_obs, which would be seen "
+                f"got {sorted(twice)} in obs_key and append_goal_to_obs, which would show it "
                 "twice; wanted one of the two"
             )
         self._seen_keys = [*self._obs_keys, *(self._goal_keys if append_goal_to_obs else ())]
@@ -146,9 +146,9 @@ class FlatGoalEnv(Forwarding, RecordConstructorArgs):
 
     @property
     def unwrapped(self) -> Any:
-        """What is within, but without `compute_reward`.
+        """The wrapped environment without `compute_reward`.
 
-        By that, Stable-Baselines3 tells environments whose observations are dicts with goals.
+        Stable-Baselines3 takes an environment with that method for one with Dict observations.
         """
         return self._within
 
@@ -165,7 +165,7 @@ class FlatGoalEnv(Forwarding, RecordConstructorArgs):
         return self._flat(observation, self._seen_keys), reward, terminated, truncated, info
 
     def get_goal(self) -> Array:
-        """The goal as the environment has it now. Raises UsageError where there is none yet."""
+        """The present goal, as a vector. Raises UsageError before the first reset."""
         goal = found_in(self.env).get_goal()
         for key in self._goal_keys:
             if key not in goal:

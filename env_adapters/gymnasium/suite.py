@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from env_adapters.arguments import check_whole
+from env_adapters.arguments import check_integer
 from env_adapters.gymnasium.library import gymnasium, make
 from env_adapters.gymnasium.spaces import Tensors
 from env_adapters.gymnasium.state_codec import insides
@@ -46,8 +46,8 @@ class OneEnvironment:
 
         Raises UsageError where a space has no tensors, or the environment no goals to set.
         """
-        check_whole("goals", goals, 0)
-        check_whole("goal_seed", goal_seed, 0)
+        check_integer("goals", goals, 0)
+        check_integer("goal_seed", goal_seed, 0)
         self._task, self._options = task, dict(options)
         self._make = make if goals == 0 else _with_goals(make)
         env = self._make()

@@ -38,7 +38,7 @@ def test_a_task_set_has_goals_of_a_seed_and_a_split() -> None:
     assert test is not None
     assert train is not None
     assert (len(test.config["goals"]), len(train.config["goals"])) == (5, 10)
-    with pytest.raises(UsageError, match="got seed 'x', wanted a whole number from 0"):
+    with pytest.raises(UsageError, match="got seed 'x', wanted an integer from 0"):
         known_suite("ML10", {"seed": "x"})
 
 

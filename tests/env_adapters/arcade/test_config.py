@@ -91,24 +91,24 @@ def test_distributions_stay_in_the_config() -> None:
         ({"ball_settings": {"sped": 1}}, "ball_settings 'sped'; did you mean speed"),
         ({"ball_settings": 3}, "ball_settings: got 3, wanted a table"),
         ({"ball_settings": {"speed": 1}}, "ball_settings.speed: got 1, wanted a number"),
-        ({"ball_settings": {"speed": float("nan")}}, "got nan, wanted a number of 0.0"),
-        ({"ball_settings": {"speed": "fast"}}, "got 'fast', wanted a number of 0.0"),
-        ({"ball_settings": {"speed": True}}, "got True, wanted a number of 0.0"),
-        ({"ball_settings": {"num_balls": 1.5}}, "wanted a whole number of 1 to 3"),
+        ({"ball_settings": {"speed": float("nan")}}, "got nan, wanted a number from 0.0"),
+        ({"ball_settings": {"speed": "fast"}}, "got 'fast', wanted a number from 0.0"),
+        ({"ball_settings": {"speed": True}}, "got True, wanted a number from 0.0"),
+        ({"ball_settings": {"num_balls": 1.5}}, "wanted an integer from 1 to 3"),
         (
             {"ball_settings": {"color": [1, 2]}},
             "ball_settings.color: got [1, 2], wanted",
         ),
-        ({"ball_settings": {"color": [1, 2, 256]}}, "color[2]: got 256, wanted a whole"),
+        ({"ball_settings": {"color": [1, 2, 256]}}, "color[2]: got 256, wanted an integer"),
         ({"ball_settings": {"color": "red"}}, "got 'red', wanted a list of numbers"),
-        ({"ball_settings": {"num_balls": 10**400}}, "wanted a whole number of 1 to 3"),
+        ({"ball_settings": {"num_balls": 10**400}}, "wanted an integer from 1 to 3"),
         ({"ball_settings": {1: 2}}, "ball_settings[1]: got 1, wanted keys that are text"),
         ([1], "changes: got [1], wanted a table of sections"),
         ({"actions": {"up": 1}}, "actions.up: got 1, wanted true or false"),
         ({"meta": {"description": 1}}, "meta.description: got 1, wanted text"),
         (
             {"blocks_settings": {"per_row": "ful"}},
-            'wanted a whole number of 0 to 30 or "f',
+            'wanted an integer from 0 to 30 or "f',
         ),
         (
             {"blocks_settings": {"static_weave_fall": "up"}},
@@ -131,10 +131,13 @@ def test_what_is_wrong_is_said_with_its_place(changes: Any, message: str) -> Non
     [
         ({"distribution": "unform", "low": 0, "high": 1}, "did you mean uniform"),
         ({"distribution": "uniform", "low": 0.1}, "ball_settings.speed: a uniform"),
-        ({"distribution": "uniform", "low": 0.1, "high": 0.3}, "draws that are a number of 0.0 to"),
+        (
+            {"distribution": "uniform", "low": 0.1, "high": 0.3},
+            "draws that are a number from 0.0 to",
+        ),
         (
             {"distribution": "normal", "mean": 9.0, "std": 0.1},
-            "draws that are a number of 0.0 to 0.2",
+            "draws that are a number from 0.0 to 0.2",
         ),
         (
             {"distribution": "color", "hrange": [0, 1], "srange": [0, 1], "lrange": [0, 1]},

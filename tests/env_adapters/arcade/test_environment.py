@@ -129,11 +129,11 @@ def test_what_should_be_whole_is_rounded_where_it_was_drawn() -> None:
 def test_a_refused_config_leaves_the_episode_as_it_was() -> None:
     env = Arcade("pong")
     env.reset(seed=1)
-    before, chance = env.get_inside(), env.np_random.bit_generator.state
+    before, rng = env.get_inside(), env.np_random.bit_generator.state
     for config in ({"player_settings": {"width": _WIDTHS}}, {"player_settings": {"wide": 0.1}}):
         with pytest.raises(UsageError):
             env.reset(seed=2, options={"config": config})
-    assert env.np_random.bit_generator.state == chance
+    assert env.np_random.bit_generator.state == rng
     assert np.array_equal(env.get_inside()["bodies"], before["bodies"])
 
 
@@ -201,7 +201,7 @@ def test_what_is_no_discrete_action_is_refused(action: Any) -> None:
     env = Arcade("pong")
     env.reset(seed=1)
     before = env.get_inside()["bodies"]
-    with pytest.raises(UsageError, match="whole number of 0 to 5"):
+    with pytest.raises(UsageError, match="integer from 0 to 5"):
         env.step(action)
     assert np.array_equal(env.get_inside()["bodies"], before)
 

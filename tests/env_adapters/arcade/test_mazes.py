@@ -48,9 +48,9 @@ def test_mazes_differ_between_their_doors() -> None:
         ({"maze_settings": {"creation_area": [-0.5, 0.1, 1.5, 0.6]}}, "corridors -0.235 wide"),
         (
             {"maze_settings": {"creation_area": [0, 0.1, 1, 0.8]}},
-            "creation_area: got a maze down to 0.9, wanted one that ends above the player, at 0.83",
+            "creation_area: got a maze that ends at 0.9, wanted it to end above the player, at 0.8",
         ),
-        ({"actions": {"left": False}}, "actions: a maze with a way up needs down, left and right"),
+        ({"actions": {"left": False}}, "actions: a maze with the action up needs down, left"),
         ({"game_elements": {"top_wall": True}}, "game_elements.top_wall: got true, wanted false"),
     ],
 )

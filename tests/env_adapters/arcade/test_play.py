@@ -35,15 +35,15 @@ def test_it_goes_on_to_the_bit(game: str) -> None:
         alive = all(not any(env.step(action)[2:4]) for action in actions[:kept_after])
         if not alive:
             continue
-        inside, chance = env.get_inside(), copy.deepcopy(env.np_random)
+        inside, rng = env.get_inside(), copy.deepcopy(env.np_random)
         wanted = _rest(env, actions[kept_after:])
         fresh = Arcade(config)
         fresh.set_inside(inside)
-        fresh.np_random = copy.deepcopy(chance)
+        fresh.np_random = copy.deepcopy(rng)
         assert _rest(fresh, actions[kept_after:]) == wanted
         env.reset()
         env.set_inside(inside)
-        env.np_random = chance
+        env.np_random = rng
         assert _rest(env, actions[kept_after:]) == wanted
 
 

@@ -42,8 +42,8 @@ def cell_of(name: str, seed: int = 3, repeat: int = 4) -> Cell:
 
 def random_actions(name: str, count: int, seed: int = 0) -> list[int]:
     domain: Any = SUITES[name].build().spec.actions[0].domain
-    chance = Rng(seed)
-    return [chance.below(domain.n) for _ in range(count)]
+    rng = Rng(seed)
+    return [rng.below(domain.n) for _ in range(count)]
 
 
 def play(player: ClassicWorld[Any], actions: Iterable[int]) -> list[Bits]:

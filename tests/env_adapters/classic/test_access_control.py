@@ -36,19 +36,19 @@ def test_without_a_free_server_everybody_is_rejected() -> None:
 
 
 def test_each_busy_server_is_freed_with_chance_6_in_100() -> None:
-    rules, chance = AccessControl(), Rng(2)
-    freed = [rules.move(Queue(0, 0), REJECT, chance).state.free for _ in range(4000)]
+    rules, rng = AccessControl(), Rng(2)
+    freed = [rules.move(Queue(0, 0), REJECT, rng).state.free for _ in range(4000)]
     assert sum(freed) / 40_000 == pytest.approx(0.06, abs=0.004)
 
 
 def test_free_servers_stay_free() -> None:
-    rules, chance = AccessControl(), Rng(2)
-    assert {rules.move(Queue(10, 0), REJECT, chance).state.free for _ in range(100)} == {10}
+    rules, rng = AccessControl(), Rng(2)
+    assert {rules.move(Queue(10, 0), REJECT, rng).state.free for _ in range(100)} == {10}
 
 
 def test_every_priority_is_as_likely() -> None:
-    rules, chance = AccessControl(), Rng(2)
-    firsts = Counter(rules.move(Queue(9, 0), REJECT, chance).state.first for _ in range(4000))
+    rules, rng = AccessControl(), Rng(2)
+    firsts = Counter(rules.move(Queue(9, 0), REJECT, rng).state.first for _ in range(4000))
     assert firsts.keys() == {0, 1, 2, 3}
     assert all(900 < count < 1100 for count in firsts.values())
 

@@ -65,12 +65,12 @@ def test_the_observation_is_the_number_of_the_cell() -> None:
 
 
 def test_stochastic_wind_blows_a_cell_more_or_less_in_a_third_of_the_steps_each() -> None:
-    rules, chance = GridWorld(stochastic_wind=True), Rng(1)
-    rows = Counter(rules.move(Place(4, 6), LEFT, chance).state.row for _ in range(3000))
+    rules, rng = GridWorld(stochastic_wind=True), Rng(1)
+    rows = Counter(rules.move(Place(4, 6), LEFT, rng).state.row for _ in range(3000))
     assert rows.keys() == {1, 2, 3}
     assert all(900 < count < 1100 for count in rows.values())
 
 
 def test_where_no_wind_blows_it_is_not_stochastic() -> None:
-    rules, chance = GridWorld(stochastic_wind=True), Rng(1)
-    assert {rules.move(Place(4, 0), UP, chance).state for _ in range(100)} == {Place(3, 0)}
+    rules, rng = GridWorld(stochastic_wind=True), Rng(1)
+    assert {rules.move(Place(4, 0), UP, rng).state for _ in range(100)} == {Place(3, 0)}

@@ -154,7 +154,7 @@ def test_out_of_an_episode_there_is_nothing_to_step_or_keep(name: str, routine: 
     closed.start(cell_of(name))
     closed.close()
     for player in (never, closed):
-        with pytest.raises(UsageError, match="no episode is on; call start first"):
+        with pytest.raises(UsageError, match="no episode is running; call start first"):
             out_of_episode[routine](player)
 
 

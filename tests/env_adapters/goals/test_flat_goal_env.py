@@ -62,7 +62,7 @@ def test_keys_go_by_place_too_as_in_multiworld() -> None:
 
 
 def test_a_goal_that_would_be_seen_twice_is_refused() -> None:
-    with pytest.raises(UsageError, match="which would be seen twice"):
+    with pytest.raises(UsageError, match="which would show it twice"):
         flat(obs_key=["observation", "desired_goal"], append_goal_to_obs=True)
 
 

@@ -158,7 +158,7 @@ def test_states_are_no_images_and_images_no_states() -> None:
 def test_what_cannot_be_is_refused_at_construction() -> None:
     with pytest.raises(UnknownName, match="did you mean image_sparse"):
         ImageEnv(Point2D(), reward_type="image_sparce")
-    with pytest.raises(UsageError, match="got imsize 0, wanted a whole number from 1"):
+    with pytest.raises(UsageError, match="got imsize 0, wanted an integer from 1"):
         ImageEnv(Point2D(), 0)
     with pytest.raises(UsageError, match="got threshold nan, wanted a number"):
         ImageEnv(Point2D(), threshold=np.nan)

@@ -179,7 +179,7 @@ def test_numbers_of_numpy_are_numbers() -> None:
 
 @pytest.mark.parametrize("n", [-1, 1.5, "2", True])
 def test_so_many_goals_cannot_be_drawn(n: Any) -> None:
-    with pytest.raises(UsageError, match="wanted a whole number from 0"):
+    with pytest.raises(UsageError, match="wanted an integer from 0"):
         point().sample_goals(n)
 
 

@@ -101,7 +101,7 @@ def test_the_shape_none_is_no_walls() -> None:
         ({"walls": [SIDES[0] | {"x_pos": "1"}]}, "got a wall's end '1'"),
         ({"walls": [SIDES[0] | {"thickness": -1}]}, "got thickness -1, wanted 0 or more"),
         ({"walls": [SIDES[0] | {"top_y": -2}]}, "wanted the lower end first"),
-        ({"walls": "box", "wall_thickness": 4.0}, "which leave no room"),
+        ({"walls": "box", "wall_thickness": 4.0}, "which fill the square"),
         ({"walls": "box", "randomize_position_on_reset": False}, r"\[0.0, 0.0\], which is in a"),
         ({"fixed_init_position": (9, 9)}, "got the goal"),
         ({"ball_radius": 0}, "got ball_radius 0"),
