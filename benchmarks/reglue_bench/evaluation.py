@@ -47,7 +47,7 @@ _PLAN_FIELDS = frozenset(Settings.model_fields) - {
     "ca",
     "reconnect_window",
     "transport",
-    "open_lane",
+    "open_unix_socket",
 }
 
 

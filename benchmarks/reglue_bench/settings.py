@@ -103,7 +103,7 @@ class Settings(BaseModel):
         RECONNECT_WINDOW_S  # seconds
     )
     transport: Transport = "auto"
-    open_lane: bool = False  # other users of this host may open the Unix socket
+    open_unix_socket: bool = False  # other users of this host may open the Unix socket
 
     @model_validator(mode="after")
     def _one_agent(self) -> Self:

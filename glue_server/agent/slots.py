@@ -11,7 +11,7 @@ from glue_server.agent.calls import AgentCalls
 from glue_server.agent.turns import Rows, no_rows, turn_of
 from glue_server.routines.rows import Places
 from reglue.errors import AgentFault, BadReply, OutOfOrder
-from reglue.messages.agent import Actions, EndKind, Phase, Reply, StepFlag
+from reglue.messages.agent import ActionFlag, Actions, EndKind, Phase, Reply
 from reglue.messages.environment import Slots
 from reglue.spec import Array, TaskSpec
 
@@ -29,7 +29,7 @@ class SlotAgent:
         self._spec = spec
         self._none = no_rows(spec)
         self._actions = {tensor.name: tensor.empty(spec.slots) for tensor in spec.actions}
-        self._flags = np.zeros(spec.slots, np.uint8)  # StepFlag bits of those actions
+        self._flags = np.zeros(spec.slots, np.uint8)  # ActionFlag bits of those actions
         self._asked: Slots | None = None  # whom the answer is about that is under way
 
     def check_whole(self, routine: str, places: Places) -> None:
@@ -58,7 +58,7 @@ class SlotAgent:
         return actions
 
     def flags(self, places: Places) -> Array:
-        """StepFlag bits of the steps that those bring about, (rows,)."""
+        """ActionFlag bits of the steps that those bring about, (rows,)."""
         return self._flags[places]
 
     def void(self, places: Places) -> Rows:
@@ -125,7 +125,7 @@ class SlotAgent:
             self._actions[name][at] = rows
         self._flags[at] = 0
         if 1 in checked.clipped.tobytes():
-            self._flags[asked[checked.clipped]] = StepFlag.CLIPPED
+            self._flags[asked[checked.clipped]] = ActionFlag.CLIPPED
         self.acts[at] = True
         if abandon or checked.refused:
             return self._part(asked, checked.refused, abandon)

@@ -16,7 +16,7 @@ def ends_and_steps(
 ) -> tuple[Rows | None, Rows]:
     """Of a Play of steps alone: which episodes are over, and which go on.
 
-    `flags` are StepFlag bits; where `void`, (rows,), the environment has failed.
+    `flags` are ActionFlag bits; where `void`, (rows,), the environment has failed.
     """
     rows = Rows(slots, flags, played.observations, played.rewards)
     over = played.terminated | played.truncated

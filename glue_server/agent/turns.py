@@ -18,7 +18,7 @@ class Rows:
     """One part of a turn: its ends, its steps or its starts."""
 
     slots: Slots  # (n,)
-    marks: Array  # (n,): EndKind or StepFlag bits, uint8, or seeds of starts, uint64
+    marks: Array  # (n,): EndKind or ActionFlag bits, uint8, or seeds of starts, uint64
     observations: Arrays  # name -> (n, *shape), in the spec's order
     rewards: npt.NDArray[np.float64]  # (n,), of starts not looked at
 

@@ -97,7 +97,9 @@ def conformance(
                 stack.enter_context(
                     _road(
                         listen if number == 0 else f"{listen.rpartition(':')[0]}:0",
-                        _lane(folder / f"reglue-{number}", role) if transport == "unix" else "",
+                        _socket_path(folder / f"reglue-{number}", role)
+                        if transport == "unix"
+                        else "",
                     )
                 ),
                 token=token,
@@ -119,15 +121,19 @@ def main(argv: Sequence[str] | None = None) -> None:
     run_command(conformance, sys.argv[1:] if argv is None else argv)
 
 
-def _lane(folder: Path, role: str) -> str:
+def _socket_path(folder: Path, role: str) -> str:
     folder.mkdir(mode=0o700)
     return str(folder / role)
 
 
-def _road(listen: str, lane_path: str) -> TcpProxy:
+def _road(listen: str, unix_socket_path: str) -> TcpProxy:
     """Clients that are started learn where they go: further roads take any port."""
     try:
-        return UnixProxy(lane_path, listen=listen) if lane_path else TcpProxy(listen=listen)
+        return (
+            UnixProxy(unix_socket_path, listen=listen)
+            if unix_socket_path
+            else TcpProxy(listen=listen)
+        )
     except (OSError, ValueError, OverflowError) as error:
         raise UsageError(
             f"got --listen {listen}, wanted host:port that is free: {error}"

@@ -18,7 +18,7 @@ from glue_server.commands.options import (
     EnvironmentToken,
     ExperimentToken,
     Insecure,
-    OpenLane,
+    OpenUnixSocket,
     ReconnectWindow,
     Secret,
     Tls,
@@ -59,7 +59,7 @@ def glue(
     ca: Ca = None,
     reconnect_window: ReconnectWindow = None,
     transport: TransportOption = None,
-    open_lane: OpenLane = None,
+    open_unix_socket: OpenUnixSocket = None,
     secret: Secret = None,
     run_ports: Annotated[
         str | None,
@@ -145,7 +145,7 @@ def glue(
             tls=secure,
             reconnect_window_s=reconnect_window_s,
             transport=transport or "auto",
-            open_lane=bool(open_lane),
+            open_unix_socket=bool(open_unix_socket),
             timeouts=timeouts,
             secret=secret,
         )
@@ -171,7 +171,7 @@ def glue(
         places=dict.fromkeys(ROLES, _PLACES),
         reconnect_window_s=reconnect_window_s,
         transport=transport or "auto",
-        open_lane=bool(open_lane),
+        open_unix_socket=bool(open_unix_socket),
     )
     hub = Hub(server, timeouts=timeouts, announce=say, secret=secret)
     try:

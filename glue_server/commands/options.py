@@ -96,10 +96,10 @@ TransportOption: TypeAlias = Annotated[
         rich_help_panel=_WHO,
     ),
 ]
-OpenLane: TypeAlias = Annotated[
+OpenUnixSocket: TypeAlias = Annotated[
     bool | None,
     Option(
-        "--open-lane",
+        "--open-unix-socket",
         help="let other users of this host open the Unix socket too; they need the token anyway",
         rich_help_panel=_WHO,
     ),

@@ -98,16 +98,16 @@ def deny_joins(server: GlueServer, code: str, why: str, *, times: int | None = N
 
 
 def send_on(server: GlueServer, address: str) -> None:
-    """Tickets name another address for the stream, and no lane."""
+    """Tickets name another address for the stream, and no Unix socket."""
     for places in server._lobby._places.values():
-        places.terms = replace(places.terms, address=address, lane_path="")
+        places.terms = replace(places.terms, address=address, unix_socket_path="")
 
 
 def lead_over(server: GlueServer, road: UnixProxy, role: str) -> None:
-    """Tickets of that role name the lane beside `road`, which leads to the server's own."""
+    """Tickets of that role name the Unix socket beside `road`, which leads to the server's own."""
     places = server._lobby._places[role]
-    road.lane_target = places.terms.lane_path
-    places.terms = replace(places.terms, lane_path=road.lane.address)
+    road.unix_socket_target = places.terms.unix_socket_path
+    places.terms = replace(places.terms, unix_socket_path=road.unix_socket.address)
 
 
 @dataclass(frozen=True)

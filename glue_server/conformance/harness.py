@@ -41,7 +41,7 @@ class Harness:
         token: str | None = None,
         patience_s: float = 30.0,
     ) -> None:
-        """Clients dial in at the end of `road`, and play over its lane if it has one. Within
+        """Clients dial in at the end of `road`, and play over its Unix socket if it has one. Within
         `patience_s` seconds each is to join, to answer, to come back and to leave.
         """
         self.role = role

@@ -1,4 +1,4 @@
-"""A road beside which a lane runs, that is cut with it."""
+"""A road beside which a Unix socket runs, that is cut with it."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ class UnixProxy(TcpProxy):
 
     def __init__(self, path: str, target: str = "", listen: str = "127.0.0.1:0") -> None:
         """Raises OSError if nobody can listen there."""
-        self.lane = _Lane(self, path)
-        self.lane_target = ""  # the glue's socket
+        self.unix_socket = _UnixSocketProxy(self, path)
+        self.unix_socket_target = ""  # the glue's socket
         try:
             super().__init__(target, listen)
         except BaseException:
-            self.lane.close()
+            self.unix_socket.close()
             raise
 
     def cut(self) -> None:
         """Break what is connected now, with what is under way."""
-        self.lane.cut()
+        self.unix_socket.cut()
         super().cut()
-        self.cuts = max(self.cuts, self.lane.cuts)
+        self.cuts = max(self.cuts, self.unix_socket.cuts)
 
     def close(self) -> None:
         """End the threads and every socket, once."""
-        self.lane.close()
+        self.unix_socket.close()
         super().close()
 
 
-class _Lane(TcpProxy):
+class _UnixSocketProxy(TcpProxy):
     """The Unix socket, which leads where its road leads."""
 
     def __init__(self, road: UnixProxy, path: str) -> None:
@@ -41,7 +41,7 @@ class _Lane(TcpProxy):
         super().__init__("", path)
 
     def _to(self) -> str:
-        return self._road.lane_target if self._road.target else ""
+        return self._road.unix_socket_target if self._road.target else ""
 
     def _note_turned_away(self) -> None:
         self._road.turned_away += 1

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glue_server.episodes.order import Order, Outcome
-from reglue.messages.agent import StepFlag
+from reglue.messages.agent import ActionFlag
 from reglue.messages.environment import Slots
 from reglue.spec import Array, TaskSpec
 
@@ -21,7 +21,7 @@ class EpisodeRecording:
         slots = spec.slots
         row_bytes = sum(tensor.row_bytes for tensor in spec.actions)
         self.orders: dict[int, Order] = {}  # of the slots whose episode is on
-        self.flags = np.zeros(slots, np.uint8)  # StepFlag bits of the action that is played
+        self.flags = np.zeros(slots, np.uint8)  # ActionFlag bits of the action that is played
         self._returns = np.zeros(slots)
         self._steps = np.zeros(slots, np.int64)
         self._acted = np.zeros(slots, np.int64)  # actions taken down
@@ -55,7 +55,7 @@ class EpisodeRecording:
         self.flags[at] = 0
         if np.count_nonzero(clipped):
             self._clipped[at] += clipped
-            self.flags[at[clipped]] = StepFlag.CLIPPED
+            self.flags[at[clipped]] = ActionFlag.CLIPPED
 
     def land(
         self, slots: Slots, rewards: npt.NDArray[np.float64], success: npt.NDArray[np.bool_]

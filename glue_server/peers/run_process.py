@@ -44,7 +44,7 @@ class RunSettings:
     token: str  # the front's, which has checked the peer's own
     reconnect_window_s: float
     transport: Transport
-    open_lane: bool
+    open_unix_socket: bool
     timeouts: Mapping[str, Any]
     secret: str | None
     tls: Mapping[str, str] | None  # the fields of a ServerTls, bytes in base64
@@ -71,7 +71,7 @@ def _serve(channel: socket.socket, settings: RunSettings) -> None:
             places=dict.fromkeys(ROLES, 1),
             reconnect_window_s=settings.reconnect_window_s,
             transport=settings.transport,
-            open_lane=settings.open_lane,
+            open_unix_socket=settings.open_unix_socket,
         )
     except UsageError as error:
         write_frame(channel, {"refused": str(error)})

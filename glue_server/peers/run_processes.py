@@ -46,7 +46,7 @@ class RunProcesses:
         tls: ServerTls | None,
         reconnect_window_s: float,
         transport: Transport = "auto",
-        open_lane: bool = False,
+        open_unix_socket: bool = False,
         timeouts: Timeouts,
         secret: str | None,
     ) -> None:
@@ -55,7 +55,7 @@ class RunProcesses:
         self._ports = ports
         self._tls = tls
         self._reconnect_window_s = reconnect_window_s
-        self._transport, self._open_lane = transport, open_lane
+        self._transport, self._open_unix_socket = transport, open_unix_socket
         self._timeouts = timeouts
         self._secret = secret
         # Stays as long as we do: by its end the kernel tells runs, also stopped ones, of ours.
@@ -101,7 +101,7 @@ class RunProcesses:
             token=secrets.token_hex(24),  # between the front and the run
             reconnect_window_s=self._reconnect_window_s,
             transport=self._transport,
-            open_lane=self._open_lane,
+            open_unix_socket=self._open_unix_socket,
             timeouts=asdict(self._timeouts),
             secret=self._secret,
             tls=_told(self._tls) if direct and self._tls else None,

@@ -253,7 +253,7 @@ def _engine() -> str | None:
 
 def _in_image(environment: Mapping[str, str]) -> dict[str, str]:
     """What makes sense there: an image has its own paths."""
-    kept = ("REGLUE_ADDRESS", "REGLUE_TOKEN", "REGLUE_LANE_DIR")
+    kept = ("REGLUE_ADDRESS", "REGLUE_TOKEN", "REGLUE_UNIX_SOCKET_DIR")
     return {name: environment[name] for name in kept if name in environment} | {"HOME": "/tmp"}
 
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from glue_server.rpc.connection import Connection, SessionPort
 from glue_server.rpc.denied import NO_TICKET, Denied, check_version
 from reglue.net.grpc_settings import grpc
-from reglue.net.lobby import hello_proof, lane_proof
+from reglue.net.lobby import hello_proof, unix_socket_proof
 from reglue.v1 import lobby_pb2
 
 _TICKETS = 256  # of a role, handed out, and not in use now; the oldest are forgotten
@@ -44,7 +44,7 @@ class Terms:
     reconnect_window_s: float = 0.0  # how long a broken stream may take to come back
     address: str = ""  # where to open the stream; empty: where one joined
     tls_name: str = ""  # the name in the server's certificate
-    lane_path: str = ""  # of a Unix socket; empty: there is none
+    unix_socket_path: str = ""  # of a Unix socket; empty: there is none
 
 
 @dataclass(slots=True)
@@ -115,10 +115,10 @@ class Lobby:
             session=session,
             secret=secret,
             max_message_bytes=terms.max_message_bytes,
-            grace_ms=round(1000 * terms.reconnect_window_s),
+            reconnect_window_us=round(1e6 * terms.reconnect_window_s),
             address=terms.address,
             tls_name=terms.tls_name,
-            lane_path=terms.lane_path,
+            unix_socket_path=terms.unix_socket_path,
         )
 
     def check_ticket(self, session: str, role: str) -> None:
@@ -154,11 +154,11 @@ class Lobby:
             self._arrived.notify_all()
         return seat
 
-    def lane_proof(self, hello: Greeting) -> bytes:
-        """What shows to who was seated over a lane that it leads to this glue."""
+    def unix_socket_proof(self, hello: Greeting) -> bytes:
+        """What shows to who was seated over a Unix socket that it leads to this glue."""
         with self._lock:
             secret = self._tickets[hello.session].secret
-        return lane_proof(secret, hello.session, hello.answered)
+        return unix_socket_proof(secret, hello.session, hello.answered)
 
     def next(self, role: str, timeout_s: float) -> Any | None:
         """Whoever has taken a place of `role`, once; None if nobody has within `timeout_s`."""

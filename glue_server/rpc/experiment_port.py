@@ -1,4 +1,4 @@
-"""A benchmark program at the other end of streams, gRPC's or lanes: it asks, we answer.
+"""A benchmark program at the other end of streams, gRPC's or Unix sockets: it asks, we answer.
 
 The program asks one thing at a time and numbers it. A call that comes again after a
 stream broke is not carried out again: it gets the answer that was made.
@@ -130,7 +130,7 @@ class ExperimentPort:
                 self._repeat(self._reply)
 
     def broke(self, line: Connection) -> None:
-        """The stream is over; the program may come back within the grace time."""
+        """The stream is over; the program may come back within the reconnect window."""
         line.end()
         with self._lock:
             if line is not self._line:

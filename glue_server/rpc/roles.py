@@ -40,10 +40,10 @@ class Service:
     @property
     def method(self) -> str:
         """Full name of what opens a stream."""
-        return f"/{self.name}/Connect"
+        return f"/{self.name}/Session"
 
 
-def _agent(hello: agent_pb2.Hello, terms: Terms) -> SessionPort:
+def _agent(hello: agent_pb2.AgentHello, terms: Terms) -> SessionPort:
     who = Hello(
         agent=_name(hello.agent),
         sdk=_name(hello.sdk),

@@ -40,9 +40,9 @@ class Lobbies:
         """As of the session's lobby. Raises Denied."""
         return self._of(session).seat(session, role, hello, line)
 
-    def lane_proof(self, hello: Greeting) -> bytes:
+    def unix_socket_proof(self, hello: Greeting) -> bytes:
         """As of the session's lobby."""
-        return self._of(hello.session).lane_proof(hello)
+        return self._of(hello.session).unix_socket_proof(hello)
 
     def close(self) -> None:
         """Bid farewell to those whom nobody else has."""

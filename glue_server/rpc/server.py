@@ -23,7 +23,7 @@ from glue_server.rpc.unix_listener import UnixListener
 from reglue.errors import UsageError
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES
 from reglue.net.transport import Transport
-from reglue.net.unix_socket_path import LANE_DIR
+from reglue.net.unix_socket_path import UNIX_SOCKET_DIR
 
 if TYPE_CHECKING:
     from glue_server.rpc.tls import ServerTls
@@ -38,7 +38,7 @@ class GlueServer(Listener):
     show, one for each role if there are several. A peer whose stream breaks
     may come back within `grace_s` seconds, which may differ by role. Peers on this host
     come over a Unix socket, unless `transport` is `grpc`; if it is `unix`, nobody comes
-    otherwise. `open_lane` lets other users of this host use it. The rest is as of a
+    otherwise. `open_unix_socket` lets other users of this host use it. The rest is as of a
     Listener.
     """
 
@@ -52,23 +52,23 @@ class GlueServer(Listener):
         places: Mapping[str, int] | None = None,
         reconnect_window_s: float | Mapping[str, float] = 0.0,
         transport: Transport = "auto",
-        open_lane: bool = False,
+        open_unix_socket: bool = False,
     ) -> None:
         counts = {"agent": 1} if places is None else places
         tokens = _by_role(token, counts)
         super().__init__(listen, roles=counts, tokens=tokens, tls=tls, advertise=advertise)
-        grace = (
+        windows = (
             reconnect_window_s
             if isinstance(reconnect_window_s, Mapping)
             else dict.fromkeys(counts, reconnect_window_s)
         )
-        folder = _folder(counts, transport, for_all=open_lane)
+        folder = _folder(counts, transport, for_all=open_unix_socket)
         self.sockets = folder.folder if folder else None
-        self._lane_paths = {role: folder.path(role) if folder else "" for role in counts}
-        self._lobby = Lobby(self._places(counts, self.tokens, grace))
+        self._unix_socket_paths = {role: folder.path(role) if folder else "" for role in counts}
+        self._lobby = Lobby(self._places(counts, self.tokens, windows))
         self._rooms = Lobbies(self._lobby)
         kinds = {role: SERVICES[role].heard for role in counts}
-        self._lanes = UnixListener(self._rooms, folder, kinds) if folder else None
+        self._unix_listener = UnixListener(self._rooms, folder, kinds) if folder else None
         streams = {
             SERVICES[role].method: Streams(self._rooms, role, takes_any=transport != "unix")
             for role in counts
@@ -76,7 +76,7 @@ class GlueServer(Listener):
         try:
             self._serve(self._rooms.join, streams)
         except UsageError:
-            self._close_lanes()
+            self._close_unix_listener()
             raise
 
     def room(
@@ -127,7 +127,7 @@ class GlueServer(Listener):
     def close(self) -> None:
         """Say farewell to whom nobody has, let streams finish their last words, then stop."""
         self._rooms.close()
-        self._close_lanes()
+        self._close_unix_listener()
         super().close()
 
     def _places(
@@ -140,17 +140,19 @@ class GlueServer(Listener):
         found = {}
         for role, count in counts.items():
             terms = Terms(
-                HUB_MESSAGE_BYTES, reconnect_window_s[role], lane_path=self._lane_paths[role]
+                HUB_MESSAGE_BYTES,
+                reconnect_window_s[role],
+                unix_socket_path=self._unix_socket_paths[role],
             )
             found[role] = Places(
                 count, tokens[role], terms, partial(_make_seat, SERVICES[role], terms)
             )
         return found
 
-    def _close_lanes(self) -> None:
-        if self._lanes is not None:
-            self._lanes.close()
-            self._lanes = None
+    def _close_unix_listener(self) -> None:
+        if self._unix_listener is not None:
+            self._unix_listener.close()
+            self._unix_listener = None
 
 
 def _by_role(token: str | Mapping[str, str] | None, roles: Iterable[str]) -> Mapping[str, str]:
@@ -168,13 +170,13 @@ def _by_role(token: str | Mapping[str, str] | None, roles: Iterable[str]) -> Map
 def _folder(
     roles: Iterable[str], transport: Transport, *, for_all: bool
 ) -> UnixSocketFolder | None:
-    """None where there are to be no lanes. Raises UsageError where there can be none."""
+    """None where there are to be no Unix sockets. Raises UsageError where there can be none."""
     if transport == "grpc":
         return None
     try:
         return UnixSocketFolder(roles, for_all=for_all)
     except (UsageError, AttributeError) as error:  # AttributeError: no Unix sockets here
-        if transport == "unix" or LANE_DIR in os.environ:
+        if transport == "unix" or UNIX_SOCKET_DIR in os.environ:
             raise
         log.debug("peers on this host use gRPC: %s", error)
         return None

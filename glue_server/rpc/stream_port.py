@@ -1,7 +1,7 @@
-"""A peer that answers calls, at the other end of streams: gRPC's, or lanes.
+"""A peer that answers calls, at the other end of streams: gRPC's, or Unix sockets.
 
 The port numbers calls and keeps each until its answer has come. A stream that breaks
-may be replaced within the grace time: the new one says what its side has taken in, gets
+may be replaced within the reconnect window: the new one says what its side has taken in, gets
 everything else again, and the peer answers repeats from its memory, so that every
 call is carried out once.
 """
@@ -53,7 +53,7 @@ class Codec(Protocol[CallT_contra, ReplyT_co]):
 class StreamPort(Generic[HelloT, CallT, ReplyT]):
     """The driver's end of one session.
 
-    gRPC's streams have threads of their own, which fill and drain it; a lane is read by
+    gRPC's streams have threads of their own, which fill and drain it; a Unix socket is read by
     whoever waits in `receive`.
     """
 
@@ -192,7 +192,7 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
         self._come(message)
 
     def broke(self, line: Connection) -> None:
-        """The stream is over; its peer may come back within the grace time."""
+        """The stream is over; its peer may come back within the reconnect window."""
         with self._lock:
             if line is self._line:
                 self._change(None)

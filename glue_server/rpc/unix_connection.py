@@ -1,4 +1,4 @@
-"""A lane as the driver's thread uses it: it reads and writes the socket itself."""
+"""A Unix socket as the driver's thread uses it: it reads and writes the socket itself."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ _LAST_S = 2.0  # how long what is left to send may take once the line has ended
 
 
 class UnixConnection:
-    """What goes out over a lane, and what comes in.
+    """What goes out over a Unix socket, and what comes in.
 
     Until `begin` messages are kept. What a peer does not take in at once is sent by a
     thread that is started then, so that the driver never hangs on a peer's reading.
     """
 
-    def __init__(self, lane: UnixSocket, kind: Any, role: str) -> None:
+    def __init__(self, unix_socket: UnixSocket, kind: Any, role: str) -> None:
         """`kind` is the class of the messages that come in."""
-        self._lane = lane
+        self._unix_socket = unix_socket
         self._kind = kind
         self._sending, self._reading = threading.Lock(), threading.Lock()
         self._kept: list[bytes] | None = []
         self._pusher: _Pusher | None = None
         self._has_ended = False
         self._role = role
-        self._pid = lane.peer()
+        self._pid = unix_socket.peer()
         self._look_at = 0.0  # monotonic seconds, when the peer's process is looked at again
         self._stopped_since: float | None = None
 
@@ -64,7 +64,7 @@ class UnixConnection:
                 self._kept.append(frame)
 
     def end(self) -> None:
-        """End the lane behind what was put; whoever reads it sees it ended."""
+        """End the Unix socket behind what was put; whoever reads it sees it ended."""
         with self._sending:
             if self._has_ended:
                 return
@@ -78,7 +78,7 @@ class UnixConnection:
             try:
                 if self._has_ended:
                     raise UnixSocketEnded("it was ended here")
-                message = self._lane.receive(min(timeout_s, _LOOK_S))
+                message = self._unix_socket.receive(min(timeout_s, _LOOK_S))
                 if message is not None:
                     return self._kind.FromString(message)
                 self._check_runs()
@@ -88,12 +88,12 @@ class UnixConnection:
 
     def fileno(self) -> int:
         """Readable when something has come."""
-        return self._lane.fileno()
+        return self._unix_socket.fileno()
 
     def _check_runs(self) -> None:
         """Raise UnixSocketEnded if the peer's program has been stopped for long.
 
-        A stopped program keeps its lane open, and one that thinks is as silent.
+        A stopped program keeps its Unix socket open, and one that thinks is as silent.
         """
         now = time.monotonic()
         if now < self._look_at:
@@ -113,11 +113,11 @@ class UnixConnection:
             self._pusher.put(message)
             return
         try:
-            rest = self._lane.send(message, _SEND_S)
+            rest = self._unix_socket.send(message, _SEND_S)
         except UnixSocketEnded:
             return  # who reads sees it too
         if rest:
-            self._pusher = _Pusher(self._lane, rest)
+            self._pusher = _Pusher(self._unix_socket, rest)
 
     def _finish(self) -> None:
         if self._pusher is not None:
@@ -126,9 +126,9 @@ class UnixConnection:
             self._close()
 
     def _close(self) -> None:
-        self._lane.shut()  # wakes who reads
+        self._unix_socket.shut()  # wakes who reads
         with self._reading:
-            self._lane.close()
+            self._unix_socket.close()
 
 
 def _is_stopped(pid: int) -> bool:
@@ -143,8 +143,8 @@ def _is_stopped(pid: int) -> bool:
 class _Pusher:
     """Sends what did not fit into the socket, and from then on everything."""
 
-    def __init__(self, lane: UnixSocket, rest: memoryview) -> None:
-        self._lane = lane
+    def __init__(self, unix_socket: UnixSocket, rest: memoryview) -> None:
+        self._unix_socket = unix_socket
         self._queue: SimpleQueue[bytes | None] = SimpleQueue()
         self._thread = threading.Thread(
             target=self._push, args=(rest,), name="reglue-pusher", daemon=True
@@ -157,7 +157,7 @@ class _Pusher:
     def finish(self, then: Callable[[], None]) -> None:
         """Have what is left sent, for a moment, and `then` called; waits for neither."""
         self._then = then
-        self._last = threading.Timer(_LAST_S, self._lane.shut)  # wakes a send that hangs
+        self._last = threading.Timer(_LAST_S, self._unix_socket.shut)  # wakes a send that hangs
         self._last.daemon = True
         self._last.start()
         self._queue.put(None)
@@ -165,9 +165,9 @@ class _Pusher:
     def _push(self, rest: memoryview) -> None:
         messages = iter(self._queue.get, None)
         try:
-            self._lane.send_rest(rest)
+            self._unix_socket.send_rest(rest)
             for message in messages:
-                self._lane.send(message)
+                self._unix_socket.send(message)
         except UnixSocketEnded:
             for _ in messages:  # nobody takes them any more
                 pass

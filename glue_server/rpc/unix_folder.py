@@ -1,4 +1,4 @@
-"""The folder of a glue's lanes: short, its own, and gone when the glue closes."""
+"""The folder of a glue's Unix sockets: short, its own, and gone when the glue closes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from reglue.errors import UsageError
-from reglue.net.unix_socket_path import FOLDER_PREFIX, LANE_DIR, LONGEST
+from reglue.net.unix_socket_path import FOLDER_PREFIX, LONGEST, UNIX_SOCKET_DIR
 
 _BACKLOG = 64
 _YOUNG_S = 60.0  # a folder as young as that may be of a glue that is about to listen
@@ -48,11 +48,11 @@ class UnixSocketFolder:
 
 
 def _new_folder(name_length: int, mode: int) -> Path:
-    """In REGLUE_LANE_DIR; else in the user's folder for such things, or a temporary one.
+    """In REGLUE_UNIX_SOCKET_DIR; else in the user's folder for such things, or a temporary one.
 
     Other users do not enter the user's.
     """
-    if asked := os.environ.get(LANE_DIR):
+    if asked := os.environ.get(UNIX_SOCKET_DIR):
         return _made(Path(asked).absolute(), name_length, mode)
     own = None if mode & stat.S_IXOTH else os.environ.get("XDG_RUNTIME_DIR")
     places = (own, tempfile.gettempdir(), "/tmp")
@@ -71,7 +71,7 @@ def _made(place: Path, name_length: int, mode: int) -> Path:
         most = LONGEST - len(os.fsencode(folder)) - 1 - name_length + len(os.fsencode(place))
         raise UsageError(
             f"a socket's path may have {LONGEST} bytes, and {place} is too long for that: "
-            f"set {LANE_DIR} to a folder of at most {most}"
+            f"set {UNIX_SOCKET_DIR} to a folder of at most {most}"
         )
     try:
         folder.mkdir(mode=0o700)
@@ -79,7 +79,7 @@ def _made(place: Path, name_length: int, mode: int) -> Path:
     except OSError as error:
         raise UsageError(
             f"no folder for Unix sockets can be made in {place} ({error.strerror}): set "
-            f"{LANE_DIR}, or --transport grpc"
+            f"{UNIX_SOCKET_DIR}, or --transport grpc"
         ) from error
     return folder
 

@@ -34,15 +34,15 @@ class _Visitor:
     """Who has come in and not said a whole hello yet."""
 
     role: str
-    lane: UnixSocket
+    unix_socket: UnixSocket
     until: float  # monotonic seconds
 
     def fileno(self) -> int:
-        return self.lane.fileno()
+        return self.unix_socket.fileno()
 
 
 class UnixListener:
-    """Accepts lanes and reads hellos; a line that was seated is read by its driver."""
+    """Accepts Unix sockets and reads hellos; a line that was seated is read by its driver."""
 
     def __init__(self, rooms: Lobbies, folder: UnixSocketFolder, kinds: Mapping[str, Any]) -> None:
         """`kinds` are the classes of what peers say, by role."""
@@ -55,7 +55,7 @@ class UnixListener:
         self._selector.register(self._bell, selectors.EVENT_READ)
         for role, listener in folder.sockets.items():
             self._selector.register(listener, selectors.EVENT_READ, role)
-        self._thread = threading.Thread(target=self._serve, name="reglue-lanes")
+        self._thread = threading.Thread(target=self._serve, name="reglue-unix-listener")
         self._thread.start()
 
     def close(self) -> None:
@@ -88,19 +88,19 @@ class UnixListener:
         except OSError:  # who knocked has left, or there is no descriptor to spare
             time.sleep(_PAUSE_S)
             return
-        lane = UnixSocket(connection, HELLO_BYTES)
+        unix_socket = UnixSocket(connection, HELLO_BYTES)
         if len(self._visitors) >= _MOST:
             full = grpc.StatusCode.RESOURCE_EXHAUSTED
-            _turn_away(lane, Denied(full, "too many are at the Unix socket"))
+            _turn_away(unix_socket, Denied(full, "too many are at the Unix socket"))
             return
-        visitor = _Visitor(role, lane, time.monotonic() + HELLO_S)
+        visitor = _Visitor(role, unix_socket, time.monotonic() + HELLO_S)
         self._visitors.add(visitor)
         self._selector.register(visitor, selectors.EVENT_READ)
 
     def _hear(self, visitor: _Visitor) -> None:
         """Read on; who has said a good hello is seated."""
         try:
-            message = visitor.lane.receive(0.0)
+            message = visitor.unix_socket.receive(0.0)
         except UnixSocketEnded:
             self._dismiss(visitor)
             return
@@ -110,10 +110,10 @@ class UnixListener:
         try:
             self._seat(visitor, message)
         except Denied as denied:
-            _turn_away(visitor.lane, denied)
+            _turn_away(visitor.unix_socket, denied)
         except Exception:
             log.exception("a peer could not be seated")
-            visitor.lane.close()
+            visitor.unix_socket.close()
 
     def _seat(self, visitor: _Visitor, message: bytes) -> None:
         kind = self._kinds[visitor.role]
@@ -124,23 +124,23 @@ class UnixListener:
         if not first.HasField("hello"):
             words = "a session begins with a hello"
             raise Denied(grpc.StatusCode.INVALID_ARGUMENT, words)
-        visitor.lane.allow(HUB_MESSAGE_BYTES)
-        line = UnixConnection(visitor.lane, kind, visitor.role)
+        visitor.unix_socket.allow(HUB_MESSAGE_BYTES)
+        line = UnixConnection(visitor.unix_socket, kind, visitor.role)
         self._rooms.seat(first.hello.session, visitor.role, first.hello, line)
-        welcome = lobby_pb2.LaneWelcome(proof=self._rooms.lane_proof(first.hello))
+        welcome = lobby_pb2.UnixSocketWelcome(proof=self._rooms.unix_socket_proof(first.hello))
         line.begin(welcome.SerializeToString())
 
     def _dismiss(self, visitor: _Visitor) -> None:
         self._forget(visitor)
-        visitor.lane.close()
+        visitor.unix_socket.close()
 
     def _forget(self, visitor: _Visitor) -> None:
         self._visitors.discard(visitor)
         self._selector.unregister(visitor)
 
 
-def _turn_away(lane: UnixSocket, denied: Denied) -> None:
-    welcome = lobby_pb2.LaneWelcome(code=denied.code.value[0], why=denied.why)
+def _turn_away(unix_socket: UnixSocket, denied: Denied) -> None:
+    welcome = lobby_pb2.UnixSocketWelcome(code=denied.code.value[0], why=denied.why)
     with contextlib.suppress(UnixSocketEnded):
-        lane.send(welcome.SerializeToString(), 0.0)
-    lane.close()
+        unix_socket.send(welcome.SerializeToString(), 0.0)
+    unix_socket.close()

@@ -13,7 +13,7 @@ from glue_server.rpc.unix_connection import UnixConnection
 
 
 class Wakeup:
-    """Readable while the bell has rung, or something has come over the lane that is watched."""
+    """Readable after `ring`, or when something has come over the watched Unix socket."""
 
     def __init__(self, line: Connection | None) -> None:
         self._selector = selectors.DefaultSelector()

@@ -112,13 +112,13 @@ def _experiment_answer(data: bytes) -> None:
 def _frames(data: bytes) -> None:
     """As they come over a Unix socket whose other end then closes."""
     ours, theirs = socket.socketpair()
-    with closing(UnixSocket(ours, 1024)) as lane:
+    with closing(UnixSocket(ours, 1024)) as unix_socket:
         with theirs:
             theirs.sendall(data)
-            while lane.receive(0.0) is not None:
+            while unix_socket.receive(0.0) is not None:
                 pass
         with suppress(UnixSocketEnded):
-            lane.receive(0.0)
+            unix_socket.receive(0.0)
 
 
 def _benchmark_file(data: bytes) -> None:

@@ -17,7 +17,7 @@ import pytest
 from env_adapters.classic.gridworld import GridWorld
 from glue_server import Glue
 from glue_server.peers.hub import ROLES
-from glue_server.rpc import unix_connection as lane_line
+from glue_server.rpc import unix_connection
 from reglue.errors import (
     AgentFault,
     EnvironmentFault,
@@ -129,7 +129,7 @@ def test_ctrl_c_lets_everybody_go() -> None:
 
 @pytest.mark.parametrize("role", ["agent", "environment"])
 def test_who_is_interrupted_is_missed_at_once(start: Start, tmp_path: Path, role: str) -> None:
-    """Not only when the grace time is over."""
+    """Not only when the reconnect window is over."""
     with a_hub(reconnect_window_s=10 * PATIENCE_S) as (server, _):
         words = peer(role, server.address, tmp_path)
         words = [word if "secret" not in word else server.tokens[role] for word in words]
@@ -161,8 +161,8 @@ with reglue.Experiment(sys.argv[1], sys.argv[2]) as rl:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lane_line, "STOPPED_S", 0.5)
-    monkeypatch.setattr(lane_line, "_LOOK_S", 0.1)
+    monkeypatch.setattr(unix_connection, "STOPPED_S", 0.5)
+    monkeypatch.setattr(unix_connection, "_LOOK_S", 0.1)
 
 
 @pytest.mark.usefixtures("impatient")

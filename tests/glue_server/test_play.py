@@ -9,7 +9,7 @@ import pytest
 
 from env_adapters import Cell
 from glue_server import Order, Outcome
-from reglue import Actions, EndKind, Phase, StepFlag
+from reglue import ActionFlag, Actions, EndKind, Phase
 from tests.glue_server.playing import (
     SOLVED,
     Follower,
@@ -138,7 +138,7 @@ def test_a_clipped_action_is_counted_and_told_at_the_next_turn() -> None:
     [row] = played(agent, corridor_pool(), [cell(variant=2)])
     flags = [turn.steps.flags.tolist() for turn in agent.turns]
     assert row.clipped == 1
-    assert flags == [[], [StepFlag.CLIPPED], [0], [0], [0], []]
+    assert flags == [[], [ActionFlag.CLIPPED], [0], [0], [0], []]
 
 
 # What comes next.

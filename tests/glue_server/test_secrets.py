@@ -174,7 +174,7 @@ def test_all_bytes_are_equal_up_to_the_first_observation_that_differs() -> None:
     )
     turn, other = (pb.AgentCall.FromString(sent[first]).turn for sent in (one, two))
     assert 2 in turn.start_slots  # the third cell is the first that lies elsewhere
-    assert turn.observation != other.observation
+    assert turn.observations != other.observations
 
 
 def test_the_first_turn_that_differs_differs_in_its_observation_alone() -> None:
@@ -182,7 +182,7 @@ def test_the_first_turn_that_differs_differs_in_its_observation_alone() -> None:
     differing = next(pair for pair in zip(one, two, strict=False) if len({*pair}) == 2)
     messages = [pb.AgentCall.FromString(each) for each in differing]
     for message in messages:
-        del message.turn.observation[:]
+        del message.turn.observations[:]
     assert messages[0] == messages[1]
 
 

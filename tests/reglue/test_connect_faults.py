@@ -174,7 +174,7 @@ def a_bad_turn(change: Callable[[pb.Turn], object]) -> pb.AgentCall:
         ([init(dtype=99)], "got dtype 99"),
         ([init(), a_bad_turn(lambda turn: setattr(turn, "phase", 9))], "got phase 9"),
         ([init(), a_bad_turn(lambda turn: turn.start_slots.__setitem__(0, 2))], "got slot 2"),
-        ([init(), a_bad_turn(lambda turn: turn.observation.pop())], "got 0 tensors"),
+        ([init(), a_bad_turn(lambda turn: turn.observations.pop())], "got 0 tensors"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -37,7 +37,7 @@ def test_no_message_to_an_agent_has_a_field_named_like_a_secret() -> None:
 def test_what_is_sent_to_agents_includes_every_call_and_the_spec() -> None:
     """Guards the test above: a walk that visits nothing finds nothing."""
     names = {message.name for message in sent_to_agents()}
-    assert names >= {"AgentCall", "Budget", "Init", "Turn", "Refusal", "TaskSpec", "Discrete"}
+    assert names >= {"AgentCall", "Budget", "AgentInit", "Turn", "Refusal", "TaskSpec", "Discrete"}
 
 
 def sent_to_agents() -> set[Descriptor]:

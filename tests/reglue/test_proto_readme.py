@@ -14,9 +14,9 @@ from google.protobuf.descriptor import FileDescriptor
 
 from glue_server.agent.actions import ActionChecks
 from glue_server.agent.turns import Rows, turn_of
-from reglue.messages.agent import Actions, EndKind, Numbered, Phase, StepFlag, Turn
+from reglue.messages.agent import ActionFlag, Actions, EndKind, Numbered, Phase, Turn
 from reglue.net.join_string import join_string
-from reglue.net.lobby import hello_proof, lane_proof
+from reglue.net.lobby import hello_proof, unix_socket_proof
 from reglue.spec import TaskSpec
 from reglue.v1 import (
     agent_pb2,
@@ -41,17 +41,17 @@ def test_the_hello_proof_is_the_clients() -> None:
     assert proof.hex() == told["proof"]
 
 
-def test_the_hello_proof_is_of_the_text_that_is_given() -> None:
+def test_the_hello_proof_is_that_of_the_text() -> None:
     told = hello_vector()
     text = told["text"].replace("<session>", told["session"]).replace("<answered>", "0")
     proof = hmac.digest(bytes.fromhex(told["secret"]), text.encode(), "sha256")
     assert proof.hex() == told["proof"]
 
 
-def test_the_lanes_proof_is_the_glues_of_the_text_that_is_given() -> None:
-    told = dict(line.split(maxsplit=1) for line in block("text lane").splitlines())
+def test_the_unix_socket_proof_is_that_of_the_text() -> None:
+    told = dict(line.split(maxsplit=1) for line in block("text unix socket").splitlines())
     secret, answered = bytes.fromhex(told["secret"]), told["answered"]
-    assert lane_proof(secret, told["session"], int(answered)).hex() == told["proof"]
+    assert unix_socket_proof(secret, told["session"], int(answered)).hex() == told["proof"]
     text = told["text"].replace("<session>", told["session"]).replace("<answered>", answered)
     assert hmac.digest(secret, text.encode(), "sha256").hex() == told["proof"]
 
@@ -69,12 +69,12 @@ def test_the_bytes_of_the_reply_are_what_the_client_sends() -> None:
 def test_the_rewards_and_observations_are_those_of_the_call() -> None:
     turn = agent_pb2.AgentCall.FromString(hex_block("call")).turn
     rows = [hex_block(f"observation {name}") for name in ("position", "door_open")]
-    assert [turn.reward, *turn.observation] == [hex_block("reward"), *rows]
+    assert [turn.rewards, *turn.observations] == [hex_block("rewards"), *rows]
 
 
 def test_the_actions_are_those_of_the_reply() -> None:
     actions = agent_pb2.AgentReply.FromString(hex_block("reply")).actions
-    assert list(actions.action) == [hex_block(f"action {name}") for name in ("force", "grip")]
+    assert list(actions.actions) == [hex_block(f"action {name}") for name in ("force", "grip")]
 
 
 def test_the_client_reads_the_call_as_the_turn_that_is_told() -> None:
@@ -94,7 +94,7 @@ def test_the_glue_reads_the_reply_and_finds_nothing_wrong() -> None:
 
 @pytest.mark.parametrize(
     ("name", "dtype"),
-    [("reward", "<f8"), ("observation position", "<f8"), ("action force", "<f4")],
+    [("rewards", "<f8"), ("observation position", "<f8"), ("action force", "<f4")],
 )
 def test_the_numbers_beside_the_bytes_are_theirs(name: str, dtype: str) -> None:
     beside = re.findall(r"slot \d (.*)", block(f"hex {name}"))
@@ -163,7 +163,7 @@ def example_turn() -> Turn:
         ends=rows([2], [EndKind.TRUNCATED], [(1.5, -2.0)], door_open=[True], rewards=[1.0]),
         steps=rows(
             [0, 3],
-            [0, StepFlag.CLIPPED],
+            [0, ActionFlag.CLIPPED],
             [(0.25, 3.0), (-0.5, 0.0)],
             door_open=[False, True],
             rewards=[-0.25, 0.5],

@@ -110,7 +110,7 @@ def test_rows_of_mountain_car_are_those_played_here_by_an_agent_in_a_process() -
 
 
 def test_rows_are_the_same_over_a_connection_that_is_cut() -> None:
-    """Within the grace time it comes back, and every call is carried out once."""
+    """Within the reconnect window it comes back, and every call is carried out once."""
     options: dict[str, Any] = {"num_episodes": 40, "slots": 2, "transport": "grpc"}
     with TcpProxy() as road:
         agent = Cutting(road)

@@ -110,7 +110,7 @@ enum reglue_dtype { /* of one element */
 
 enum reglue_domain {
     REGLUE_BOX = 1,            /* each element from its low to its high, both inclusive */
-    REGLUE_DISCRETE = 2,       /* one of n[0] whole numbers from `start` on */
+    REGLUE_DISCRETE = 2,       /* one of n[0] integers from `start` on */
     REGLUE_MULTI_DISCRETE = 3, /* element i is 0 to n[i] - 1 */
     REGLUE_MULTI_BINARY = 4    /* each element is 0 or 1 */
 };
@@ -429,7 +429,7 @@ REGLUE_API uint64_t reglue_chance_word(reglue_chance *chance);
 /* A number of `low` up to `high`, which itself is met only where rounding gives it. */
 REGLUE_API double reglue_chance_uniform(reglue_chance *chance, double low, double high);
 
-/* A whole number of 0 to n - 1, each as likely; n 0 stands for 2^64. */
+/* An integer of 0 to n - 1, each as likely; n 0 stands for 2^64. */
 REGLUE_API uint64_t reglue_chance_below(reglue_chance *chance, uint64_t n);
 
 #ifdef __cplusplus

@@ -6,7 +6,7 @@
 
 #include "environment_play.h"
 #include "experiment_answers.h"
-#include "invitation.h"
+#include "join_string.h"
 #include "reglue/errors.h"
 #include "reglue/v1/agent.pb.h"
 #include "reglue/v1/environment.pb.h"

@@ -8,7 +8,7 @@
 //     using Call = v1::AgentCall;
 //     using Reply = v1::AgentReply;
 //     static constexpr v1::Role role = v1::ROLE_AGENT;
-//     static constexpr const char* method = "/reglue.v1.AgentService/Connect";
+//     static constexpr const char* method = "/reglue.v1.AgentService/Session";
 //     /// Forgets the last call, but for memory that the next one can use again.
 //     static void reuse(Call& call);
 //   };
@@ -24,8 +24,8 @@
 #include <thread>
 #include <utility>
 
-#include "absence.h"
-#include "door.h"
+#include "reconnect_wait.h"
+#include "lobby.h"
 #include "reglue/errors.h"
 #include "remembered.h"
 #include "streams.h"
@@ -43,7 +43,7 @@ class Answering {
 
   /// Connects nothing yet. Throws UsageError for an address that is none.
   Answering(const Options& options, std::string name, Hello hello)
-      : invitation_(invitation_of(options)),
+      : join_string_(join_string_of(options)),
         transport_(options.transport),
         patience_(options.patience),
         log_(log_of(options)),
@@ -59,7 +59,7 @@ class Answering {
   const Log& log() const { return log_; }
   /// Of the glue, after next() has returned null.
   const std::string& farewell() const { return farewell_; }
-  std::size_t max_message_bytes() const { return way_->max_message_bytes(); }
+  std::size_t max_message_bytes() const { return route_->max_message_bytes(); }
 
   /// The next call that wants an answer; null after the farewell. Refusals are logged. Throws as
   /// connect(); the session is over then, and another next() throws SessionLost. The last call
@@ -104,21 +104,21 @@ class Answering {
     stream_.reset();
   }
 
-  Invitation invitation_;
+  JoinString join_string_;
   Transport transport_;
   std::chrono::milliseconds patience_;
   Log log_;
   std::string name_;
   Hello hello_;
 
-  std::optional<Way> way_;  // of the ticket, if there is one
+  std::optional<Route> route_;  // of the ticket, if there is one
   std::unique_ptr<Stream> stream_;
-  bool is_seated_ = false;      // at the glue, by an earlier stream
+  bool is_admitted_ = false;      // at the glue, by an earlier stream
   bool is_over_ = false;
   bool has_farewell_ = false;
   std::string farewell_;
   Backoff joins_;
-  Absence absence_;
+  ReconnectWait reconnect_wait_;
   std::uint64_t taken_ = 0;     // number of the last call that was answered
   std::uint64_t heard_ = 0;     // what was taken when the stream was opened
   Call call_;
@@ -147,20 +147,20 @@ typename Wire::Call* Answering<Wire>::next() {
 /// A ticket and a stream, where there is none. Throws StreamEnded, and as join().
 template <class Wire>
 void Answering<Wire>::enter() {
-  if (!way_) {
-    way_ = Way{invitation_, join(invitation_, Wire::role, name_, patience_, log_), transport_,
+  if (!route_) {
+    route_ = Route{join_string_, join(join_string_, Wire::role, name_, patience_, log_), transport_,
                Wire::method, log_};
-    is_seated_ = false;
+    is_admitted_ = false;
     taken_ = 0;
-    absence_ = Absence();
+    reconnect_wait_ = ReconnectWait();
     answers_.forget();
   }
   if (!stream_) {
     Reply hello;
-    hello_(hello, way_->ticket, taken_);
+    hello_(hello, route_->ticket, taken_);
     heard_ = taken_;
-    stream_ = way_->open(hello, taken_, is_seated_);
-    is_seated_ = true;
+    stream_ = route_->open(hello, taken_, is_admitted_);
+    is_admitted_ = true;
   }
 }
 
@@ -207,14 +207,15 @@ template <class Wire>
 void Answering<Wire>::come_back(const StreamEnded& end) {
   const Clock::duration stood = stream_ ? stream_->stood() : Clock::duration::zero();
   stream_.reset();
-  const std::chrono::milliseconds grace(way_->ticket.grace_ms());
+  const std::chrono::microseconds window(route_->ticket.reconnect_window_us());
   if (end.is_refusal()) {
-    if (grace.count() == 0 || end.code != grpc::StatusCode::UNAUTHENTICATED) end.throw_meaning();
+    if (window.count() == 0 || end.code != grpc::StatusCode::UNAUTHENTICATED) end.throw_meaning();
     return join_anew();
   }
-  const auto pause = absence_.pause(std::min(grace, patience_), stood, taken_ > heard_);
+  const auto most = std::min<std::chrono::microseconds>(window, patience_);  // no unit overflows
+  const auto pause = reconnect_wait_.pause(most, stood, taken_ > heard_);
   if (!pause) {
-    if (!way_->ticket.address().empty()) return join_anew();  // the run is gone, not its hub
+    if (!route_->ticket.address().empty()) return join_anew();  // the run is gone, not its hub
     end.throw_meaning();
   }
   log_("the connection broke, coming back: " + std::string(end.what()));
@@ -224,7 +225,7 @@ void Answering<Wire>::come_back(const StreamEnded& end) {
 template <class Wire>
 void Answering<Wire>::join_anew() {
   log_("the glue has forgotten this session; joining anew");
-  way_.reset();
+  route_.reset();
   std::this_thread::sleep_for(joins_.next());
 }
 

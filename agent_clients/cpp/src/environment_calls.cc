@@ -67,7 +67,7 @@ void EnvironmentCalls::init(std::uint32_t slots, v1::EnvironmentReply& reply) {
   ready.Clear();
   encode_spec(environment_.spec_, *ready.mutable_spec());
   for (const Task& task : traits.tasks) {
-    v1::Task& told = *ready.add_tasks();
+    v1::EnvironmentTask& told = *ready.add_tasks();
     told.set_name(task.name);
     told.set_variants(task.variants);
   }

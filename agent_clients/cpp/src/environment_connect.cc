@@ -12,7 +12,7 @@ struct EnvironmentWire {
   using Call = v1::EnvironmentCall;
   using Reply = v1::EnvironmentReply;
   static constexpr v1::Role role = v1::ROLE_ENVIRONMENT;
-  static constexpr const char* method = "/reglue.v1.EnvironmentService/Connect";
+  static constexpr const char* method = "/reglue.v1.EnvironmentService/Session";
   static void reuse(Call& call) { call.Clear(); }
 };
 using Session = Answering<EnvironmentWire>;

@@ -49,7 +49,7 @@ class Rows {
         played_(played),
         rewards_(play.step_slots.size()),
         flags_(play.rows()),
-        observations_(zeros(spec.observations, *played.mutable_observation(), play.rows())) {}
+        observations_(zeros(spec.observations, *played.mutable_observations(), play.rows())) {}
 
   void fill(Environment& environment) {
     const std::size_t steps = play_.step_slots.size(), starts = play_.cells.size();
@@ -74,7 +74,7 @@ class Rows {
   }
 
   void write() {
-    played_.mutable_reward()->assign(reinterpret_cast<const char*>(rewards_.data()),
+    played_.mutable_rewards()->assign(reinterpret_cast<const char*>(rewards_.data()),
                                      rewards_.size() * sizeof(double));
     played_.mutable_flags()->assign(flags_.begin(), flags_.end());
     played_.clear_faults();
@@ -104,7 +104,7 @@ Play::Play(v1::Play& message, const TaskSpec& spec)
                    std::to_string(message.start_slots_size()) + ": one for each start");
   }
   if (!step_slots.empty()) {
-    actions = view(spec.actions, *message.mutable_action(), step_slots.size());
+    actions = view(spec.actions, *message.mutable_actions(), step_slots.size());
   }
   for (const v1::Cell& cell : message.cells()) cells_.push_back(cell_of(cell));
   cells = {span_of(message.start_slots()), cells_};

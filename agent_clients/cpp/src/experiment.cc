@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "experiment_answers.h"
-#include "experiment_asking.h"
+#include "experiment_session.h"
 #include "reglue/errors.h"
 #include "text.h"
 #include "wire_specs.h"
@@ -47,7 +47,7 @@ void write_rewards(Rewards rewards, std::string& entry) {
 }  // namespace
 
 struct Experiment::State {
-  explicit State(const Options& options) : asking(options) {}
+  explicit State(const Options& options) : session(options) {}
 
   /// Reads an answer. Throws SessionLost, and the session is over, if it is malformed.
   template <class Reading>
@@ -55,15 +55,15 @@ struct Experiment::State {
     try {
       return reading();
     } catch (const BadReply& error) {
-      asking.lose(error.what());
+      session.lose(error.what());
     } catch (const SpecError& error) {
-      asking.lose(error.what());
+      session.lose(error.what());
     }
   }
 
   /// The routine's answer. Throws what the routine throws.
   Reply ask(Call& call, Kind::ReplyCase wanted) {
-    Reply reply{asking.ask(call), spec};
+    Reply reply{session.ask(call), spec};
     read([&] { check_answer(*reply.message, wanted); });
     return reply;
   }
@@ -79,7 +79,7 @@ struct Experiment::State {
     return spec ? (*spec).*kind : none;
   }
 
-  Asking asking;
+  ExperimentSession session;
   std::shared_ptr<const TaskSpec> spec;
 };
 
@@ -88,10 +88,10 @@ Experiment::~Experiment() = default;
 Experiment::Experiment(Experiment&&) noexcept = default;
 Experiment& Experiment::operator=(Experiment&&) noexcept = default;
 
-void Experiment::close() { state_->asking.leave(); }
+void Experiment::close() { state_->session.leave(); }
 
 void Experiment::set_timeout(std::chrono::milliseconds timeout) {
-  state_->asking.set_timeout(timeout);
+  state_->session.set_timeout(timeout);
 }
 
 const TaskSpec& Experiment::rl_init(std::uint32_t slots, std::uint64_t seed,
@@ -213,7 +213,7 @@ Started Experiment::rl_env_start(const Slots& slots) {
 Stepped Experiment::rl_env_step(const ChosenActions& actions, const Slots& slots) {
   Call call;
   write_slots(slots, *call.mutable_env_step());
-  write_rows(actions, *call.mutable_env_step()->mutable_action());
+  write_rows(actions, *call.mutable_env_step()->mutable_actions());
   Reply reply = state_->ask(call, Kind::kStepped);
   return state_->read([&] { return stepped(std::move(reply), slots, false); });
 }
@@ -221,7 +221,7 @@ Stepped Experiment::rl_env_step(const ChosenActions& actions, const Slots& slots
 Acted Experiment::rl_agent_start(const Observations& observations, const Slots& slots) {
   Call call;
   write_slots(slots, *call.mutable_agent_start());
-  write_rows(observations, *call.mutable_agent_start()->mutable_observation());
+  write_rows(observations, *call.mutable_agent_start()->mutable_observations());
   Reply reply = state_->ask(call, Kind::kActed);
   return state_->read([&] { return acted(std::move(reply), slots); });
 }
@@ -231,8 +231,8 @@ Acted Experiment::rl_agent_step(Rewards rewards, const Observations& observation
   Call call;
   v1::RlAgentStep& step = *call.mutable_agent_step();
   write_slots(slots, step);
-  write_rewards(rewards, *step.mutable_reward());
-  write_rows(observations, *step.mutable_observation());
+  write_rewards(rewards, *step.mutable_rewards());
+  write_rows(observations, *step.mutable_observations());
   Reply reply = state_->ask(call, Kind::kActed);
   return state_->read([&] { return acted(std::move(reply), slots); });
 }
@@ -242,8 +242,8 @@ void Experiment::rl_agent_end(Rewards rewards, const Observations& observations,
   Call call;
   v1::RlAgentEnd& end = *call.mutable_agent_end();
   write_slots(slots, end);
-  write_rewards(rewards, *end.mutable_reward());
-  write_rows(observations, *end.mutable_observation());
+  write_rewards(rewards, *end.mutable_rewards());
+  write_rows(observations, *end.mutable_observations());
   end.set_truncated(truncated);
   state_->ask(call, Kind::kDone);
 }

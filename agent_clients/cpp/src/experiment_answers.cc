@@ -76,8 +76,8 @@ Started started(Reply reply, const Slots& asked, bool acts) {
   Started started;
   started.slots = slots_of(message, asked);
   const std::size_t rows = started.slots.size();
-  started.observations = view(spec.observations, *message.mutable_observation(), rows);
-  if (acts) started.actions = view(spec.actions, *message.mutable_action(), rows);
+  started.observations = view(spec.observations, *message.mutable_observations(), rows);
+  if (acts) started.actions = view(spec.actions, *message.mutable_actions(), rows);
   started.kept = kept(std::move(reply));
   return started;
 }
@@ -88,10 +88,10 @@ Stepped stepped(Reply reply, const Slots& asked, bool acts) {
   Stepped stepped;
   stepped.slots = slots_of(message, asked);
   const std::size_t rows = stepped.slots.size();
-  stepped.rewards = view(reward_spec(), *message.mutable_reward(), rows).as<double>();
-  stepped.observations = view(spec.observations, *message.mutable_observation(), rows);
+  stepped.rewards = view(rewards_spec(), *message.mutable_rewards(), rows).as<double>();
+  stepped.observations = view(spec.observations, *message.mutable_observations(), rows);
   stepped.flags = flags_of(message.flags(), rows);
-  if (acts) stepped.actions = view(spec.actions, *message.mutable_action(), rows);
+  if (acts) stepped.actions = view(spec.actions, *message.mutable_actions(), rows);
   stepped.kept = kept(std::move(reply));
   return stepped;
 }
@@ -100,7 +100,7 @@ Acted acted(Reply reply, const Slots& asked) {
   const TaskSpec& spec = spec_of(reply);
   v1::Acted& message = *reply.message->mutable_acted();
   const std::size_t rows = slots_of(message, asked).size();
-  Acted acted{view(spec.actions, *message.mutable_action(), rows), nullptr};
+  Acted acted{view(spec.actions, *message.mutable_actions(), rows), nullptr};
   acted.kept = kept(std::move(reply));
   return acted;
 }

@@ -3,7 +3,7 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 
-#include "door.h"
+#include "lobby.h"
 
 namespace reglue {
 
@@ -21,10 +21,10 @@ grpc::ByteBuffer serialized(const google::protobuf::MessageLite& message) {
 
 }  // namespace
 
-GrpcStream::GrpcStream(const Way& way, const google::protobuf::MessageLite& hello)
-    : channel_(open_channel(way.where(), way.max_message_bytes())) {
-  context_.AddMetadata("reglue-session", way.ticket.session());
-  call_ = grpc::GenericStub(channel_).PrepareCall(&context_, way.method, &queue_);
+GrpcStream::GrpcStream(const Route& route, const google::protobuf::MessageLite& hello)
+    : channel_(open_channel(route.where(), route.max_message_bytes())) {
+  context_.AddMetadata("reglue-session", route.ticket.session());
+  call_ = grpc::GenericStub(channel_).PrepareCall(&context_, route.method, &queue_);
   call_->StartCall(tag(Event::Started));
   send(hello);
 }
@@ -81,7 +81,7 @@ bool GrpcStream::turn(const Deadline& until) {
       break;
     case Event::Seated:
       has_headers_ = true;
-      seated();
+      opened();
       break;
     case Event::Written:
       is_writing_ = false;

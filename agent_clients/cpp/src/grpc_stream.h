@@ -16,7 +16,7 @@ namespace reglue {
 class GrpcStream : public Stream {
  public:
   /// Opens it where `way` says, and says hello.
-  GrpcStream(const Way& way, const google::protobuf::MessageLite& hello);
+  GrpcStream(const Route& route, const google::protobuf::MessageLite& hello);
   /// Ends it from this side.
   ~GrpcStream() override;
   GrpcStream(const GrpcStream&) = delete;

@@ -14,7 +14,7 @@ struct AgentWire {
   using Call = v1::AgentCall;
   using Reply = v1::AgentReply;
   static constexpr v1::Role role = v1::ROLE_AGENT;
-  static constexpr const char* method = "/reglue.v1.AgentService/Connect";
+  static constexpr const char* method = "/reglue.v1.AgentService/Session";
 
   /// Turn follows turn: its strings and lists keep their memory.
   static void reuse(Call& call) {
@@ -40,7 +40,7 @@ Budget decode_budget(const v1::AgentCall& call) {
 std::function<void(v1::AgentReply&, const v1::Ticket&, std::uint64_t)> hello_of(
     const AgentTraits& traits, const std::string& name) {
   return [traits, name](v1::AgentReply& reply, const v1::Ticket& ticket, std::uint64_t answered) {
-    v1::Hello& hello = *reply.mutable_hello();
+    v1::AgentHello& hello = *reply.mutable_hello();
     greet(hello, ticket, answered);
     hello.set_agent(clean(name, kMostNameCharacters));
     hello.set_max_slots(traits.max_slots);
@@ -110,7 +110,7 @@ Actions& AgentSession::actions() {
 
 void AgentSession::act() {
   actions();  // throws if there is no turn
-  auto& abandoned = *state_->session.reply().mutable_actions()->mutable_abandon();
+  auto& abandoned = *state_->session.reply().mutable_actions()->mutable_abandoned_slots();
   abandoned.Clear();
   abandoned.Add(state_->abandoned.begin(), state_->abandoned.end());
   state_->answer();
@@ -190,7 +190,7 @@ void AgentSession::State::decode_turn_call(v1::AgentCall& message) {
   call.kind = AgentCall::Kind::Turn;
   call.turn = decode_turn(*message.mutable_turn(), task, room, session.max_message_bytes());
   abandoned.clear();
-  auto& entries = *session.reply().mutable_actions()->mutable_action();
+  auto& entries = *session.reply().mutable_actions()->mutable_actions();
   const std::size_t rows = call.turn.steps.size() + call.turn.starts.size();
   actions = Actions(zeros(task.actions, entries, rows), abandoned);
 }

@@ -1,4 +1,4 @@
-// Streams of a session, as the peer's thread uses them: gRPC's, or a lane. They carry any
+// Streams of a session, as the peer's thread uses them: gRPC's, or a Unix socket. They carry any
 // messages; which, says the role.
 #pragma once
 
@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "invitation.h"
+#include "join_string.h"
 #include "log.h"
 #include "reglue/options.h"
 #include "reglue/v1/lobby.pb.h"
@@ -50,33 +50,33 @@ class Stream {
 
   /// For how long the glue has had this peer seated on it; 0 if never.
   Clock::duration stood() const {
-    return seated_at_ ? Clock::now() - *seated_at_ : Clock::duration::zero();
+    return opened_at_ ? Clock::now() - *opened_at_ : Clock::duration::zero();
   }
   /// The glue has said that it is.
-  void seated() { seated_at_ = Clock::now(); }
+  void opened() { opened_at_ = Clock::now(); }
 
  private:
-  Deadline seated_at_;
+  Deadline opened_at_;
 };
 
 /// How a session's streams are opened. Give it to Way::open with the role's hello.
-struct Way {
-  Invitation invitation;
+struct Route {
+  JoinString join_string;
   v1::Ticket ticket;
   Transport transport = Transport::Auto;
-  std::string method;  // of gRPC, such as "/reglue.v1.AgentService/Connect"
+  std::string method;  // of gRPC, such as "/reglue.v1.AgentService/Session"
   Log log;
 
-  /// A stream on which `hello` was said, whose proof is of `answered`: a lane where there is one
-  /// and it can be opened, else gRPC, as `transport` allows. Who finds no lane with a fresh
-  /// ticket will find none later: UsageError. Who is back has been in one. Throws StreamEnded.
+  /// Opens a stream and says `hello`, whose proof covers `answered`: over a Unix socket if the
+  /// ticket names one that can be opened, else over gRPC, as `transport` allows. Throws
+  /// StreamEnded, and UsageError if a fresh ticket has no Unix socket and `transport` wants one.
   std::unique_ptr<Stream> open(const google::protobuf::MessageLite& hello, std::uint64_t answered,
                                bool is_back) const;
 
   /// Either way.
   std::size_t max_message_bytes() const;
   /// Where the ticket says that gRPC's streams are opened.
-  Invitation where() const;
+  JoinString where() const;
 };
 
 }  // namespace reglue

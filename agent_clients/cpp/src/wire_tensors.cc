@@ -58,8 +58,8 @@ std::size_t row_bytes(const std::vector<TensorSpec>& specs) {
   return bytes;
 }
 
-const TensorSpec& reward_spec() {
-  static const TensorSpec spec{"reward", Dtype::Float64, {}, Box{}};
+const TensorSpec& rewards_spec() {
+  static const TensorSpec spec{"rewards", Dtype::Float64, {}, Box{}};
   return spec;
 }
 

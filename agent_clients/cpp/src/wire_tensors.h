@@ -34,6 +34,6 @@ BasicTensors<std::byte> zeros(const std::vector<TensorSpec>& specs, Entries& ent
 std::size_t row_bytes(const std::vector<TensorSpec>& specs);
 
 /// How rewards travel beside the observations: float64, a scalar.
-const TensorSpec& reward_spec();
+const TensorSpec& rewards_spec();
 
 }  // namespace reglue

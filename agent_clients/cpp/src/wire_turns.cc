@@ -49,9 +49,9 @@ void decode_kinds(const v1::Turn& message, std::vector<EndKind>& kinds) {
 /// One a row; NaN where they are withheld.
 Rewards decode_rewards(v1::Turn& message, std::size_t rows, bool is_withheld,
                        std::vector<double>& withheld) {
-  if (!is_withheld) return view(reward_spec(), *message.mutable_reward(), rows).as<double>();
-  if (!message.reward().empty()) {
-    throw BadReply("WRONG_SIZE", std::to_string(message.reward().size()) + " bytes of 'reward'",
+  if (!is_withheld) return view(rewards_spec(), *message.mutable_rewards(), rows).as<double>();
+  if (!message.rewards().empty()) {
+    throw BadReply("WRONG_SIZE", std::to_string(message.rewards().size()) + " bytes of 'rewards'",
                    "0");
   }
   withheld.assign(rows, std::numeric_limits<double>::quiet_NaN());
@@ -92,7 +92,7 @@ Turn decode_turn(v1::Turn& message, const TaskSpec& spec, TurnRoom& room,
   const bool is_withheld = turn.phase == Phase::Evaluate && !spec.rewards_in_evaluation;
   turn.rewards = decode_rewards(message, rewarded, is_withheld, room.withheld);
   turn.observations =
-      view(spec.observations, *message.mutable_observation(), rewarded + turn.starts.size());
+      view(spec.observations, *message.mutable_observations(), rewarded + turn.starts.size());
   check_answer(spec, turn.steps.size() + turn.starts.size(), max_message_bytes);
   return turn;
 }

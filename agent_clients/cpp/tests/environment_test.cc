@@ -78,7 +78,7 @@ class EnvironmentTest : public ::testing::Test {
     v1::EnvironmentCall call;
     v1::Play& play = *call.mutable_play();
     for (std::uint32_t slot = 0; slot < actions.size(); ++slot) play.add_step_slots(slot);
-    if (!actions.empty()) play.add_action(actions);
+    if (!actions.empty()) play.add_actions(actions);
     play.add_start_slots(3);
     v1::Cell& cell = *play.add_cells();
     cell.set_seed(41);
@@ -107,8 +107,8 @@ TEST_F(EnvironmentTest, SaysWhetherItTellsOfSuccess) {
 TEST_F(EnvironmentTest, StepsAndStartsInOnePlay) {
   init(4);
   const v1::Played played = ask(play_of({5, 8})).played();
-  EXPECT_EQ(numbers(played.reward()), (std::vector<double>{5, 8}));
-  EXPECT_EQ(numbers(played.observation(0)), (std::vector<double>{1, 1, 41}));
+  EXPECT_EQ(numbers(played.rewards()), (std::vector<double>{5, 8}));
+  EXPECT_EQ(numbers(played.observations(0)), (std::vector<double>{1, 1, 41}));
   EXPECT_EQ(played.flags(), std::string({0, Terminated | Success, 0}));
   EXPECT_EQ(played.faults_size(), 0);
 }
@@ -119,7 +119,7 @@ TEST_F(EnvironmentTest, WhatAStepThrowsIsTheFaultOfAllSlotsOfThePlay) {
   ASSERT_EQ(played.faults_size(), 3);
   EXPECT_EQ(played.faults(2).slot(), 3u);
   EXPECT_EQ(played.faults(2).what(), "nine is too much");
-  EXPECT_EQ(numbers(played.reward()), (std::vector<double>{0, 0}));
+  EXPECT_EQ(numbers(played.rewards()), (std::vector<double>{0, 0}));
   EXPECT_EQ(played.flags(), std::string(3, '\0'));
   EXPECT_EQ(said_, "the environment failed: nine is too much");
   EXPECT_EQ(ask(play_of({1})).played().faults_size(), 0);
@@ -130,7 +130,7 @@ TEST_F(EnvironmentTest, OneSlotsFaultLeavesTheOthersAlone) {
   const v1::Played played = ask(play_of({7, 2})).played();
   ASSERT_EQ(played.faults_size(), 1);
   EXPECT_EQ(played.faults(0).slot(), 0u);
-  EXPECT_EQ(numbers(played.reward())[1], 2);
+  EXPECT_EQ(numbers(played.rewards())[1], 2);
 }
 
 TEST_F(EnvironmentTest, RefusesWhatItDoesNotHave) {

@@ -31,11 +31,11 @@ Reply reply() {
   v1::Stepped& stepped = *message->mutable_stepped();
   stepped.add_slots(2);
   stepped.add_slots(0);
-  stepped.set_reward(bytes_of<double>({-0.25, 1.0}));
-  stepped.add_observation(bytes_of<double>({0.25, 3.0, 1.5, -2.0}));
-  stepped.add_observation(std::string{1, 0});
+  stepped.set_rewards(bytes_of<double>({-0.25, 1.0}));
+  stepped.add_observations(bytes_of<double>({0.25, 3.0, 1.5, -2.0}));
+  stepped.add_observations(std::string{1, 0});
   stepped.set_flags(std::string{0, Terminated | Success});
-  stepped.add_action(bytes_of<std::int16_t>({-1, 0}));
+  stepped.add_actions(bytes_of<std::int16_t>({-1, 0}));
   return {message, task()};
 }
 
@@ -65,11 +65,11 @@ TEST(Answers, WithAByteTooFewAreNone) {
     shorten(*bad.message->mutable_stepped());
     EXPECT_THROW(stepped(bad, {2, 0}, true), BadReply);
   };
-  is_refused([](v1::Stepped& stepped) { stepped.mutable_reward()->pop_back(); });
+  is_refused([](v1::Stepped& stepped) { stepped.mutable_rewards()->pop_back(); });
   is_refused([](v1::Stepped& stepped) { stepped.mutable_flags()->pop_back(); });
-  is_refused([](v1::Stepped& stepped) { stepped.mutable_observation(0)->pop_back(); });
-  is_refused([](v1::Stepped& stepped) { stepped.mutable_action(0)->pop_back(); });
-  is_refused([](v1::Stepped& stepped) { stepped.clear_action(); });
+  is_refused([](v1::Stepped& stepped) { stepped.mutable_observations(0)->pop_back(); });
+  is_refused([](v1::Stepped& stepped) { stepped.mutable_actions(0)->pop_back(); });
+  is_refused([](v1::Stepped& stepped) { stepped.clear_actions(); });
 }
 
 TEST(Answers, RefusalsAreOfTheirKind) {

@@ -59,7 +59,7 @@ TEST_F(TurnBytes, AreAnsweredByTheProtocolsReply) {
   v1::AgentReply reply;
   reply.set_seq(call.seq());
   const Turn turn = decode();
-  const Actions actions(zeros(spec.actions, *reply.mutable_actions()->mutable_action(), 3),
+  const Actions actions(zeros(spec.actions, *reply.mutable_actions()->mutable_actions(), 3),
                         abandoned);
   actions["force"].assign(std::vector<float>{0.5F, -1.0F, 1.0F, 0.0F, -0.25F, 0.75F});
   for (const auto& [row, grip] : {std::pair{0, -1.0}, {1, 1.0}}) {
@@ -127,7 +127,7 @@ TEST_F(TurnBytes, WithUnknownFlagsAreReadWithoutThem) {
 TEST_F(TurnBytes, WithoutRewardsHoldNaNsWhereTheyAreWithheld) {
   spec.rewards_in_evaluation = false;
   EXPECT_THROW(decode(), BadReply);
-  turn().clear_reward();
+  turn().clear_rewards();
   const Turn withheld = decode();
   ASSERT_EQ(withheld.rewards.size(), 3U);
   EXPECT_TRUE(std::isnan(withheld.rewards[0]));

@@ -12,13 +12,13 @@ struct Box
     high::Vector{Float64}
 end
 
-"The whole numbers `start` to `start + n - 1`."
+"The integers `start` to `start + n - 1`."
 struct Discrete
     n::UInt64
     start::Int64
 end
 
-"Element i takes the whole numbers 0 to `n[i] - 1`, in the order in which the elements lie in memory."
+"Element i takes the integers 0 to `n[i] - 1`, in the order in which the elements lie in memory."
 struct MultiDiscrete
     n::Vector{UInt64}
 end

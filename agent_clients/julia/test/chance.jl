@@ -28,7 +28,7 @@ real(digits) = reinterpret(Float64, ntoh(whole(digits)))
             @test [uniform!(chance, low, high) for _ in vector["float64"]] == real.(vector["float64"])
         end
     end
-    @testset "whole numbers" begin
+    @testset "integers" begin
         for vector in VECTORS["below"]
             chance = chance_of(vector)
             n = parse(UInt128, vector["n"]; base = 16)

@@ -18,7 +18,7 @@ from reglue.environments.environment import Earned, Environment, Worlds
 from reglue.environments.world import Cell, Step, Suite, World
 from reglue.errors import ReglueError
 from reglue.experiments.experiment import Experiment
-from reglue.messages.agent import Actions, EndKind, Ends, Phase, Starts, StepFlag, Steps, Turn
+from reglue.messages.agent import ActionFlag, Actions, EndKind, Ends, Phase, Starts, Steps, Turn
 from reglue.rng import Rng
 from reglue.spec import (
     Box,
@@ -30,6 +30,7 @@ from reglue.spec import (
 )
 
 __all__ = [
+    "ActionFlag",
     "Actions",
     "Agent",
     "Box",
@@ -48,7 +49,6 @@ __all__ = [
     "Rng",
     "Starts",
     "Step",
-    "StepFlag",
     "Steps",
     "Suite",
     "TaskSpec",

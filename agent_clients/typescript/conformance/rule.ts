@@ -54,7 +54,7 @@ export function elements(
   return made;
 }
 
-/** Makes element j of two draws; a whole number may be too large: the array keeps its low bits. */
+/** Makes element j of two draws; an integer may be too large: the array keeps its low bits. */
 function maker(tensor: TensorSpec): (a: number, b: number, j: number) => number | bigint {
   const { domain } = tensor;
   const isWide = /64$/.test(tensor.dtype) && tensor.dtype !== "float64";

@@ -30,7 +30,7 @@ export type Awaitable<T> = T | PromiseLike<T>;
  *
  * Observations are named tensors with one row a slot; actions are returned as rows of the only
  * action tensor, or as an object of such rows where the task has several. Numbers are cast to the
- * spec's dtype; a whole number that does not fit it is a BadAnswer.
+ * spec's dtype; an integer that does not fit it is a BadAnswer.
  *
  * Observations and rewards are views of what came in, good for reading as long as you like.
  */

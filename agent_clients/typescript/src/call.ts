@@ -1,9 +1,9 @@
-/** A stream of gRPC's: AgentService.Connect. */
+/** A stream of gRPC's: AgentService.Session. */
 import { type Client, type ClientDuplexStream, Metadata, status } from "@grpc/grpc-js";
 
-import { openClient, refusal } from "./door.js";
+import { openClient, refusal } from "./lobby.js";
 import type { Ticket } from "./gen/reglue/v1/lobby_pb.js";
-import type { Invitation } from "./invitation.js";
+import type { JoinString } from "./join_string.js";
 import { Stream, StreamEnded } from "./stream.js";
 
 /** A call that is under way. */
@@ -12,18 +12,18 @@ export class CallStream extends Stream {
   readonly #call: ClientDuplexStream<Uint8Array, Uint8Array>;
 
   /** `where` is where the ticket says that streams are opened. */
-  constructor(where: Invitation, ticket: Ticket, maxMessageBytes: number) {
+  constructor(where: JoinString, ticket: Ticket, maxMessageBytes: number) {
     super();
     this.#client = openClient(where, maxMessageBytes);
     const metadata = new Metadata();
     metadata.set("reglue-session", ticket.session);
     this.#call = this.#client.makeBidiStreamRequest(
-      "/reglue.v1.AgentService/Connect",
+      "/reglue.v1.AgentService/Session",
       (message: Uint8Array) => message as Buffer,
       (bytes: Buffer) => bytes,
       metadata,
     );
-    this.#call.on("metadata", () => this.seated());
+    this.#call.on("metadata", () => this.opened());
     this.#call.on("readable", () => this.changed());
     this.#call.on("error", () => {}); // its status says it all
     this.#call.on("status", ({ code, details }) => this.ended(meant(code, details)));

@@ -20,7 +20,7 @@ export enum EndKind {
 }
 
 /** Bits of what became of the action before. */
-export enum StepFlag {
+export enum ActionFlag {
   /** None came in time; a default was played. */
   Defaulted = 1,
   /** It lay outside its bounds. */
@@ -33,7 +33,7 @@ export interface Ends {
   readonly kinds: Uint8Array;
 }
 
-/** Episodes that go on: slots and, for each, its StepFlag bits. */
+/** Episodes that go on: slots and, for each, its ActionFlag bits. */
 export interface Steps {
   readonly slots: Uint32Array;
   readonly flags: Uint8Array;

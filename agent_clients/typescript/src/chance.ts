@@ -6,7 +6,7 @@
  *   counter is `(d div 4, episode, 0, 0)`, least word first.
  * - A uniform number takes one word w: `u = (w >> 11) × 2⁻⁵³`, in [0, 1), then
  *   `low + (high - low) × u` in float64.
- * - A whole number below n takes words w until `w × n mod 2⁶⁴ ≥ 2⁶⁴ mod n`, and is then
+ * - An integer below n takes words w until `w × n mod 2⁶⁴ ≥ 2⁶⁴ mod n`, and is then
  *   `w × n div 2⁶⁴` (Lemire 2019, "Fast random integer generation in an interval").
  */
 import { UsageError } from "./errors.js";
@@ -50,13 +50,13 @@ export class Chance {
     return low + (high - low) * (Number(this.word() >> 11n) * 2 ** -53);
   }
 
-  /** A whole number of 0 to n - 1, each as likely; n is 1 to 2⁵³, else UsageError. */
+  /** An integer of 0 to n - 1, each as likely; n is 1 to 2⁵³, else UsageError. */
   below(n: number): number {
     if (!Number.isSafeInteger(n)) throw new UsageError(`got n ${n}, wanted 1 to 2**53 - 1`);
     return Number(this.wideBelow(BigInt(n)));
   }
 
-  /** A whole number of 0 to n - 1, each as likely; n is 1 to 2⁶⁴, else UsageError. */
+  /** An integer of 0 to n - 1, each as likely; n is 1 to 2⁶⁴, else UsageError. */
   wideBelow(n: bigint): bigint {
     if (n < 1n || n > WORDS) throw new UsageError(`got n ${n}, wanted 1 to 2**64`);
     const rejected = WORDS % n;

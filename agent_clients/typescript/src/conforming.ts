@@ -16,7 +16,7 @@ export interface Part {
  * Elements of each action tensor, in the spec's order. They may be the author's own array.
  *
  * Throws BadAnswer for other names, for more or fewer numbers than `rows` rows are made of, and
- * for whole numbers that do not fit their dtype.
+ * for integers that do not fit their dtype.
  */
 export function conforming(spec: TaskSpec, { routine, answer, rows }: Part): Elements[] {
   const named = byName(spec, routine, answer, rows);
@@ -101,7 +101,7 @@ function fitting(what: string, tensor: TensorSpec, values: Values, rows: number)
 
 function misfit(what: string, tensor: TensorSpec, got: unknown): BadAnswer {
   const range = wholeRange(tensor.dtype);
-  const wanted = range === undefined ? "a number" : `a whole number of ${range.join(" to ")}`;
+  const wanted = range === undefined ? "a number" : `an integer of ${range.join(" to ")}`;
   return new BadAnswer(what, String(got), `${wanted} (${tensor.dtype})`);
 }
 

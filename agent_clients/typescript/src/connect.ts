@@ -3,9 +3,9 @@ import { endianness } from "node:os";
 
 import { type Agent, checkAgent } from "./agent.js";
 import { UsageError } from "./errors.js";
-import { type Given, invitation } from "./invitation.js";
+import { type Given, joinString } from "./join_string.js";
 import { playSession } from "./session.js";
-import { type Transport, TRANSPORTS } from "./way.js";
+import { type Transport, TRANSPORTS } from "./route.js";
 
 /** All that an agent may say of how it comes in. */
 export interface ConnectOptions extends Given {
@@ -45,7 +45,7 @@ export async function connect(agent: Agent, options: ConnectOptions = {}): Promi
     throw new UsageError(`got transport ${transport}, wanted ${TRANSPORTS.join(", ")}`);
   }
   if (!(patienceS >= 0)) throw new UsageError(`got patience ${patienceS} s, wanted 0 or more`);
-  return playSession(agent, invitation(options), {
+  return playSession(agent, joinString(options), {
     name: options.name ?? agent.constructor.name,
     patienceMs: 1000 * patienceS,
     transport,

@@ -33,7 +33,7 @@ export function elementsType(dtype: Dtype): ElementsType {
   return ARRAYS[dtype];
 }
 
-/** Least and largest whole number of a dtype; undefined for floats. */
+/** Least and largest integer of a dtype; undefined for floats. */
 export function wholeRange(dtype: Dtype): readonly [bigint, bigint] | undefined {
   if (dtype === "bool") return [0n, 1n];
   const bits = BigInt(8 * ARRAYS[dtype].BYTES_PER_ELEMENT);

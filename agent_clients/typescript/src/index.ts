@@ -8,7 +8,7 @@ export {
   type Ends,
   Phase,
   type Starts,
-  StepFlag,
+  ActionFlag,
   type Steps,
   type Turn,
   type Values,
@@ -21,4 +21,4 @@ export { type Goals } from "./goals.js";
 export { main } from "./main.js";
 export { type Arrays, type Elements, Rows } from "./rows.js";
 export { type Domain, type TaskSpec, TensorSpec } from "./spec.js";
-export { type Transport } from "./way.js";
+export { type Transport } from "./route.js";

@@ -6,9 +6,9 @@ export function helloProof(secret: Uint8Array, session: string, answered: bigint
   return proof(secret, `reglue.v1 hello ${session} ${answered}`);
 }
 
-/** That a lane leads to the ticket's glue (LaneWelcome.proof), 32 bytes. */
-export function laneProof(secret: Uint8Array, session: string, answered: bigint): Uint8Array {
-  return proof(secret, `reglue.v1 lane ${session} ${answered}`);
+/** That a Unix socket leads to the ticket's glue (UnixSocketWelcome.proof), 32 bytes. */
+export function unixSocketProof(secret: Uint8Array, session: string, answered: bigint): Uint8Array {
+  return proof(secret, `reglue.v1 unix_socket ${session} ${answered}`);
 }
 
 function proof(secret: Uint8Array, text: string): Uint8Array {

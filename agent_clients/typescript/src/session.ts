@@ -3,20 +3,20 @@ import { setImmediate as nextRound } from "node:timers/promises";
 
 import { status } from "@grpc/grpc-js";
 
-import { Absence } from "./absence.js";
+import { ReconnectWait } from "./reconnect_wait.js";
 import type { Agent } from "./agent.js";
 import { backoff, pause } from "./backoff.js";
 import type { Call, Reply } from "./calls.js";
-import { join } from "./door.js";
+import { join } from "./lobby.js";
 import { BadCall, ReglueError, SessionLost, SpecError, UsageError } from "./errors.js";
 import type { Ticket } from "./gen/reglue/v1/lobby_pb.js";
-import type { Invitation } from "./invitation.js";
+import type { JoinString } from "./join_string.js";
 import { play } from "./player.js";
 import { helloProof } from "./proofs.js";
 import type { TaskSpec } from "./spec.js";
 import { type Stream, StreamEnded } from "./stream.js";
 import { PROTOCOL_MAJOR, PROTOCOL_MINOR, SDK } from "./version.js";
-import { type Transport, Way } from "./way.js";
+import { type Transport, Route } from "./route.js";
 import {
   decodeBudget,
   decodeCall,
@@ -48,7 +48,7 @@ class Forgotten extends Error {}
 /** Play at the glue until the farewell; its reason. Throws as `connect`. */
 export async function playSession(
   agent: Agent,
-  where: Invitation,
+  where: JoinString,
   playing: Playing,
 ): Promise<string> {
   for (const pauseMs of backoff()) {
@@ -66,26 +66,28 @@ export async function playSession(
 
 /** An agent's end of one ticket's session: every call is carried out once, whatever breaks. */
 class Session {
-  readonly #way: Way;
+  readonly #route: Route;
   readonly #answers = new Map<bigint, Uint8Array>(); // to the last calls, oldest first
   #spec: TaskSpec | undefined;
   #taken = 0n; // number of the last call that was taken in
-  #isSeated = false; // at the glue, by an earlier stream
+  #isAdmitted = false; // at the glue, by an earlier stream
   #stoodMs = 0; // of the last stream
   #stop: ((reason: unknown) => void) | undefined; // rejects the routine under way
 
   constructor(
     private readonly agent: Agent,
-    where: Invitation,
+    where: JoinString,
     private readonly ticket: Ticket,
     private readonly playing: Playing,
   ) {
-    this.#way = new Way(where, ticket, playing.transport);
+    this.#route = new Route(where, ticket, playing.transport);
   }
 
   /** Stream after stream. Throws Forgotten if the glue does not know the session any more. */
   async play(): Promise<string> {
-    const absence = new Absence(Math.min(this.ticket.graceMs, this.playing.patienceMs));
+    const reconnectWait = new ReconnectWait(
+      Math.min(Number(this.ticket.reconnectWindowUs) / 1000, this.playing.patienceMs),
+    );
     for (;;) {
       const heard = this.#taken;
       this.#stoodMs = 0;
@@ -94,7 +96,7 @@ class Session {
       } catch (error) {
         if (this.#isForgotten(error)) throw new Forgotten();
         if (!(error instanceof SessionLost) || !(error.cause instanceof StreamEnded)) throw error;
-        const pauseMs = absence.pauseMs(this.#stoodMs, this.#taken > heard);
+        const pauseMs = reconnectWait.pauseMs(this.#stoodMs, this.#taken > heard);
         if (pauseMs === undefined) {
           if (this.ticket.address !== "") throw new Forgotten(); // the run is gone, not its hub
           throw error;
@@ -106,7 +108,7 @@ class Session {
   }
 
   #isForgotten(error: unknown): boolean {
-    if (this.ticket.graceMs === 0 || !(error instanceof ReglueError)) return false;
+    if (this.ticket.reconnectWindowUs === 0n || !(error instanceof ReglueError)) return false;
     return error.cause instanceof StreamEnded && error.cause.code === status.UNAUTHENTICATED;
   }
 
@@ -114,7 +116,7 @@ class Session {
   async #stream(): Promise<string> {
     const { signal } = this.playing;
     const stream = await this.#open();
-    this.#isSeated = true;
+    this.#isAdmitted = true;
     const interrupt = () => {
       if (this.#stop !== undefined) this.#stop(signal.reason);
       else stream.interrupt(signal.reason);
@@ -147,7 +149,7 @@ class Session {
       answered: this.#taken,
     });
     try {
-      return await this.#way.open(hello, this.#taken, this.#isSeated);
+      return await this.#route.open(hello, this.#taken, this.#isAdmitted);
     } catch (error) {
       throw error instanceof StreamEnded ? error.meaning() : error;
     }
@@ -226,7 +228,7 @@ class Session {
   }
 
   #checked(answer: Uint8Array): Uint8Array {
-    const most = this.#way.maxMessageBytes;
+    const most = this.#route.maxMessageBytes;
     if (answer.length > most) {
       throw new UsageError(`got an answer of ${answer.length} bytes, wanted at most ${most}`);
     }

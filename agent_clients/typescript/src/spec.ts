@@ -7,7 +7,7 @@ import { SpecError } from "./errors.js";
  *
  * - `box`: each element from `low` to `high`, both inclusive, in the task's units. Either list
  *   holds no number (unbounded), one (for every element), or one for each element, row-major.
- * - `discrete`: the whole numbers `start` to `start + n - 1`.
+ * - `discrete`: the integers `start` to `start + n - 1`.
  * - `multiDiscrete`: element i takes 0 to `n[i] - 1`, row-major.
  * - `multiBinary`: every element is 0 or 1.
  */

@@ -1,5 +1,5 @@
-/** One stream of a session, as the session uses it: gRPC's, or a lane. */
-import { refusal } from "./door.js";
+/** One stream of a session, as the session uses it: gRPC's, or a Unix socket. */
+import { refusal } from "./lobby.js";
 import { type ReglueError, SessionLost } from "./errors.js";
 
 /** Nothing more comes: why, in words, and the status of gRPC's if there is one. */
@@ -23,7 +23,7 @@ export class StreamEnded extends Error {
 export abstract class Stream {
   #ended: StreamEnded | undefined;
   #interruption: unknown;
-  #seatedAt: number | undefined;
+  #openedAt: number | undefined;
   #wake: () => void = () => {};
 
   /** Send it; that the stream broke is seen by who receives. */
@@ -57,13 +57,13 @@ export abstract class Stream {
   }
 
   /** The glue has said that it has this agent seated. */
-  seated(): void {
-    this.#seatedAt ??= performance.now();
+  opened(): void {
+    this.#openedAt ??= performance.now();
   }
 
   /** For how many milliseconds it has had it; 0 if never. */
   get stoodMs(): number {
-    return this.#seatedAt === undefined ? 0 : performance.now() - this.#seatedAt;
+    return this.#openedAt === undefined ? 0 : performance.now() - this.#openedAt;
   }
 
   /** The next message, if it has come whole. */

@@ -48,7 +48,7 @@ test("uniform numbers are the vectors', to the bit", () => {
   }
 });
 
-test("whole numbers are the vectors', and take as many words", () => {
+test("integers are the vectors', and take as many words", () => {
   for (const vector of VECTORS.below) {
     const chance = chanceOf(vector);
     const wanted = vector.numbers.map(whole);

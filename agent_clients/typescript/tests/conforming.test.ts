@@ -50,7 +50,7 @@ for (const [dtype, good, bad] of [
       assert.throws(() => cast(only(dtype, []), [number], 1), {
         name: "BadAnswer",
         got: String(number),
-        wanted: new RegExp(`a whole number of .* \\(${dtype}\\)`),
+        wanted: new RegExp(`an integer of .* \\(${dtype}\\)`),
       });
     }
   });

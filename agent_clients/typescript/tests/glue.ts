@@ -17,11 +17,11 @@ import {
 } from "../src/gen/reglue/v1/agent_pb.js";
 import {
   JoinRequestSchema,
-  LaneWelcomeSchema,
+  UnixSocketWelcomeSchema,
   type Ticket,
   TicketSchema,
 } from "../src/gen/reglue/v1/lobby_pb.js";
-import { laneProof } from "../src/proofs.js";
+import { unixSocketProof } from "../src/proofs.js";
 
 /** What a call says; its number is counted. */
 export type Said = MessageInitShape<typeof AgentCallSchema>["call"] & {};
@@ -44,18 +44,18 @@ export class Glue {
   readonly #server = new Server({ "grpc.max_receive_message_length": -1 });
   readonly #lines = queue<Line>();
   readonly #sockets = new Set<Socket>();
-  readonly #lane = createServer((socket) => this.#welcome(socket));
+  readonly #unixServer = createServer((socket) => this.#welcome(socket));
   address = "";
 
   constructor(
     private readonly ticket: MessageInitShape<typeof TicketSchema>,
-    /** Whether its lane shows that it knows the secret. */
+    /** Whether its Unix socket shows that it knows the secret. */
     private readonly isHonest = true,
   ) {
     this.#server.addService(
       {
         join: method("/reglue.v1.LobbyService/Join", JoinRequestSchema, TicketSchema, false),
-        connect: method("/reglue.v1.AgentService/Connect", AgentReplySchema, AgentCallSchema, true),
+        connect: method("/reglue.v1.AgentService/Session", AgentReplySchema, AgentCallSchema, true),
       },
       {
         join: (_: unknown, answer: (error: null, ticket: Ticket) => void) =>
@@ -65,21 +65,22 @@ export class Glue {
     );
   }
 
-  /** Listen; at a lane, too, if one is given. */
-  async open(lanePath?: string): Promise<this> {
+  /** Listen; at a Unix socket, too, if one is given. */
+  async open(unixSocketPath?: string): Promise<this> {
     const port = await new Promise<number>((resolve, reject) =>
       this.#server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) =>
         error ? reject(error) : resolve(bound),
       ),
     );
     this.address = `127.0.0.1:${port}`;
-    if (lanePath) await new Promise<void>((resolve) => this.#lane.listen(lanePath, resolve));
+    if (unixSocketPath)
+      await new Promise<void>((resolve) => this.#unixServer.listen(unixSocketPath, resolve));
     return this;
   }
 
   close(): void {
     this.#server.forceShutdown();
-    this.#lane.close();
+    this.#unixServer.close();
     for (const socket of this.#sockets) socket.destroy();
   }
 
@@ -117,8 +118,8 @@ export class Glue {
     void replies.take().then((hello) => {
       const { value } = hello.reply as { value: { answered: bigint } };
       const secret = this.isHonest ? SECRET : new Uint8Array(32);
-      const welcome = { proof: laneProof(secret, "s", value.answered) };
-      frame(socket, toBinary(LaneWelcomeSchema, create(LaneWelcomeSchema, welcome)));
+      const welcome = { proof: unixSocketProof(secret, "s", value.answered) };
+      frame(socket, toBinary(UnixSocketWelcomeSchema, create(UnixSocketWelcomeSchema, welcome)));
       this.#lines.put({
         transport: "unix",
         hello,

@@ -3,9 +3,9 @@ import { createHash } from "node:crypto";
 import { test } from "node:test";
 
 import { EndKind, Phase } from "../src/calls.js";
-import { invitation } from "../src/invitation.js";
+import { joinString } from "../src/join_string.js";
 import { conforming } from "../src/conforming.js";
-import { helloProof, laneProof } from "../src/proofs.js";
+import { helloProof, unixSocketProof } from "../src/proofs.js";
 import { decodeCall, encodeReply, readMessage } from "../src/wire/messages.js";
 import { block, bytes, entries, hex, unhex } from "./pages.js";
 import { readmeSpec } from "./specs.js";
@@ -15,7 +15,7 @@ const PAGE = "proto/README.md";
 test("the page's join string says what the page says", () => {
   const joined = block(PAGE, "text join-string").replaceAll("\n", "");
   const wanted = entries(PAGE, "text join-string-entries");
-  const said = invitation({ address: joined });
+  const said = joinString({ address: joined });
   assert.equal(said.address, wanted.get("address"));
   assert.equal(said.tlsName, wanted.get("name"));
   assert.equal(said.token, wanted.get("token"));
@@ -24,7 +24,7 @@ test("the page's join string says what the page says", () => {
 
 for (const [info, proof] of [
   ["text hello", helloProof],
-  ["text lane", laneProof],
+  ["text unix socket", unixSocketProof],
 ] as const) {
   test(`the proof of the page's ${info} is the page's`, () => {
     const vector = entries(PAGE, info);

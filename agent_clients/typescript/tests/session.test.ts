@@ -39,13 +39,13 @@ class SlowAgent extends Agent {
 }
 
 let folder: string;
-let lanePath: string;
+let unixSocketPath: string;
 let glue: Glue | undefined;
 const logged: string[] = [];
 
 before(() => {
   folder = mkdtempSync(join(tmpdir(), "reglue-"));
-  lanePath = join(folder, "agent");
+  unixSocketPath = join(folder, "agent");
 });
 after(() => rmSync(folder, { recursive: true }));
 afterEach(() => {
@@ -55,7 +55,7 @@ afterEach(() => {
 
 for (const transport of ["grpc", "unix"] as const) {
   test(`a session is played over ${transport}, and its farewell's words are returned`, async () => {
-    glue = await new Glue({ lanePath }).open(lanePath);
+    glue = await new Glue({ unixSocketPath }).open(unixSocketPath);
     const agent = new SlowAgent();
     const playing = play(agent, { name: "slow", transport });
     const line = await glue.line();
@@ -74,7 +74,7 @@ for (const transport of ["grpc", "unix"] as const) {
 }
 
 test("eight answers are remembered for a glue that did not get them", async () => {
-  glue = await new Glue({ graceMs: 60_000 }).open();
+  glue = await new Glue({ reconnectWindowUs: 60_000_000n }).open();
   const agent = new SlowAgent();
   const playing = play(agent);
   const line = await glue.line();
@@ -128,7 +128,7 @@ test("an answer that no message can hold is a fault", async () => {
 });
 
 test("who is interrupted says so", async () => {
-  glue = await new Glue({ graceMs: 60_000 }).open();
+  glue = await new Glue({ reconnectWindowUs: 60_000_000n }).open();
   const interruption = new AbortController();
   const playing = play(new SlowAgent(), { signal: interruption.signal });
   const refused = assert.rejects(playing, { name: "AbortError" });
@@ -149,7 +149,7 @@ test("an agent that waits for something is interrupted, too", async () => {
       return new Promise(() => {}) as never;
     }
   }
-  glue = await new Glue({ graceMs: 60_000 }).open();
+  glue = await new Glue({ reconnectWindowUs: 60_000_000n }).open();
   const interruption = new AbortController();
   const playing = play(new Stuck(), { signal: interruption.signal });
   const refused = assert.rejects(playing, { name: "AbortError" });
@@ -170,8 +170,8 @@ test("who is interrupted while no glue is up leaves at once", async () => {
   await assert.rejects(playing, /enough/);
 });
 
-test("gRPC is used where somebody else answers at the lane", async () => {
-  glue = await new Glue({ lanePath }, false).open(lanePath);
+test("gRPC is used where somebody else answers at the Unix socket", async () => {
+  glue = await new Glue({ unixSocketPath }, false).open(unixSocketPath);
   const playing = play(new SlowAgent());
   assert.equal((await glue.line()).transport, "unix");
   const line = await glue.line();
@@ -181,11 +181,11 @@ test("gRPC is used where somebody else answers at the lane", async () => {
 });
 
 for (const [why, path, words] of [
-  ["is not there", "/no/such/reglue-lane/agent", /name that by REGLUE_LANE_DIR/],
+  ["is not there", "/no/such/reglue-none/agent", /name that by REGLUE_UNIX_SOCKET_DIR/],
   ["is too long for a socket", `/${"a".repeat(107)}`, /got 108 bytes, wanted at most 107/],
 ] as const) {
-  test(`gRPC is used where the lane ${why}, unless a lane is wanted`, async () => {
-    glue = await new Glue({ lanePath: path }).open();
+  test(`gRPC is used where the Unix socket ${why}, unless a Unix socket is wanted`, async () => {
+    glue = await new Glue({ unixSocketPath: path }).open();
     const playing = play(new SlowAgent());
     const line = await glue.line();
     assert.equal(line.transport, "grpc");
@@ -199,7 +199,7 @@ for (const [why, path, words] of [
 }
 
 test("what nobody of this version can read ends the session", async () => {
-  glue = await new Glue({ graceMs: 60_000 }).open();
+  glue = await new Glue({ reconnectWindowUs: 60_000_000n }).open();
   const playing = play(new SlowAgent());
   const lost = assert.rejects(playing, (error) => error instanceof SessionLost);
   const line = await glue.line();
@@ -247,15 +247,15 @@ function init(): Said {
 }
 
 function start(slot: number): Said {
-  const observation = [new Uint8Array(16), new Uint8Array(1)];
+  const observations = [new Uint8Array(16), new Uint8Array(1)];
   return {
     case: "turn",
-    value: { phase: Phase.TRAIN, startSlots: [slot], startSeeds: [1n], observation },
+    value: { phase: Phase.TRAIN, startSlots: [slot], startSeeds: [1n], observations },
   };
 }
 
 function step(slot: number): Said {
-  const observation = [new Uint8Array(16), new Uint8Array(1)];
-  const value = { phase: Phase.TRAIN, stepSlots: [slot], stepFlags: [0], observation };
-  return { case: "turn", value: { ...value, reward: new Uint8Array(8) } };
+  const observations = [new Uint8Array(16), new Uint8Array(1)];
+  const value = { phase: Phase.TRAIN, stepSlots: [slot], stepFlags: [0], observations };
+  return { case: "turn", value: { ...value, rewards: new Uint8Array(8) } };
 }

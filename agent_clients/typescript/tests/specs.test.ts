@@ -62,11 +62,11 @@ for (const [why, spoil, got] of [
   ["an end of a kind that is not known", { endKinds: [4] }, "end kind 4"],
   ["fewer kinds than ends", { endKinds: [] }, "0 end_kinds"],
   ["a slot that there is not", { stepSlots: [0, 4] }, "slot 4"],
-  ["rewards that lack a byte", { reward: new Uint8Array(23) }, "23 bytes of reward"],
-  ["observations that lack a tensor", { observation: [new Uint8Array(64)] }, "1 tensors"],
+  ["rewards that lack a byte", { rewards: new Uint8Array(23) }, "23 bytes of rewards"],
+  ["observations that lack a tensor", { observations: [new Uint8Array(64)] }, "1 tensors"],
   [
     "an observation that lacks a byte",
-    { observation: [new Uint8Array(63), new Uint8Array(4)] },
+    { observations: [new Uint8Array(63), new Uint8Array(4)] },
     "63 bytes of position",
   ],
 ] as const) {

@@ -20,7 +20,7 @@ from reglue_bench.settings import AGENT_WAIT, Settings, read_settings
 _ELSEWHERE = frozenset(
     "agent agent_cmd agent_args agent_env sandbox sandbox_image sandbox_read hidden label "
     "training_seed secret directory listen token environment_token "
-    "advertise tls tls_cert tls_key ca insecure reconnect_window transport open_lane".split()
+    "advertise tls tls_cert tls_key ca insecure reconnect_window transport open_unix_socket".split()
 )
 """Settings that are an agent's own, or said on the command line."""
 

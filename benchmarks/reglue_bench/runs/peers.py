@@ -163,7 +163,7 @@ def listen(
         places=places,
         reconnect_window_s=reconnect_window_s,
         transport=settings.transport,
-        open_lane=settings.open_lane or _is_another_user(settings),
+        open_unix_socket=settings.open_unix_socket or _is_another_user(settings),
     )
 
 

@@ -29,15 +29,15 @@ def turn(seq: int, reward: bytes, observation: bytes) -> pb.AgentCall:
             phase=int(Phase.TRAIN),  # type: ignore[arg-type]
             step_slots=[0],
             step_flags=[0],
-            reward=reward,
-            observation=[observation],
+            rewards=reward,
+            observations=[observation],
         ),
     )
 
 
 def actions(seq: int, action: bytes) -> pb.AgentReply:
     """Its answer."""
-    return pb.AgentReply(seq=seq, actions=pb.Actions(action=[action]))
+    return pb.AgentReply(seq=seq, actions=pb.Actions(actions=[action]))
 
 
 CALL = turn(10_000, bytes(8), bytes(8 * NUMBERS)).SerializeToString()
@@ -111,7 +111,7 @@ def ask_stream() -> None:
             for seq in range(steps):
                 reward, seen = light.step(action)
                 calls.put(turn(seq, np.float64(reward).tobytes(), seen.tobytes()))
-                action = int(np.frombuffer(next(replies).actions.action[0], np.int64)[0])
+                action = int(np.frombuffer(next(replies).actions.actions[0], np.int64)[0])
             return {"seconds": time.perf_counter() - began, "steps": steps}
 
         serve(measure)
@@ -141,7 +141,7 @@ def _answers(
     calls: Iterator[pb.AgentCall], _context: grpc.ServicerContext
 ) -> Iterator[pb.AgentReply]:
     for call in calls:
-        np.frombuffer(call.turn.observation[0])
+        np.frombuffer(call.turn.observations[0])
         yield actions(call.seq, np.zeros(1, np.int64).tobytes())
 
 

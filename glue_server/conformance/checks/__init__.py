@@ -17,7 +17,7 @@ from glue_server.conformance.verdicts import Check
 __all__ = ["CHECKS", "OF_GRPC_ALONE"]
 
 OF_GRPC_ALONE = frozenset({"join.elsewhere"})
-"""Not asked of a client that plays over a lane."""
+"""Not asked of a client that plays over a Unix socket."""
 
 CHECKS: Mapping[str, tuple[Check, ...]] = {
     "agent": (

@@ -49,17 +49,21 @@ _BAD: Mapping[str, _Bad] = {
     ),
     "short-observation": _Bad(
         "an answer whose observation lacks a byte",
-        partial(_cut, "started", "observation"),
+        partial(_cut, "started", "observations"),
         RLStart(),
     ),
-    "short-action": _Bad("an answer whose action lacks a byte", partial(_cut, "stepped", "action")),
-    "short-reward": _Bad("an answer whose rewards lack a byte", partial(_cut, "stepped", "reward")),
+    "short-action": _Bad(
+        "an answer whose action lacks a byte", partial(_cut, "stepped", "actions")
+    ),
+    "short-reward": _Bad(
+        "an answer whose rewards lack a byte", partial(_cut, "stepped", "rewards")
+    ),
     "short-flags": _Bad(
         "an answer whose flags lack a row", partial(_cut, "episode", "flags"), RLEpisode(3)
     ),
     "no-tensors": _Bad(
         "an answer to a step without observations",
-        lambda reply: reply.stepped.ClearField("observation"),
+        lambda reply: reply.stepped.ClearField("observations"),
     ),
     "huge-shape": _Bad(
         "an answer that is a TaskSpec of a shape that no message can hold",

@@ -54,11 +54,11 @@ _BAD: Mapping[str, Mapping[str, _Bad]] = {
         ),
         "short-observation": _Bad(
             "an observation that lacks a byte",
-            lambda message: _without_last(message.turn.observation),
+            lambda message: _without_last(message.turn.observations),
         ),
         "no-rewards": _Bad(
             "a turn without rewards that are not withheld",
-            lambda message: message.turn.ClearField("reward"),
+            lambda message: message.turn.ClearField("rewards"),
         ),
         "no-such-slot": _Bad(
             "a slot that there is not",
@@ -91,7 +91,7 @@ _BAD: Mapping[str, Mapping[str, _Bad]] = {
         ),
         "short-action": _Bad(
             "an action that lacks a byte",
-            lambda message: _without_last(message.play.action),
+            lambda message: _without_last(message.play.actions),
         ),
         "no-such-slot": _Bad(
             "a slot that there is not",

@@ -7,7 +7,7 @@ import time
 from glue_server.conformance.checks.reconnecting import (
     ended,
     long_silence,
-    no_grace,
+    no_window,
     often,
     while_away,
 )
@@ -94,5 +94,5 @@ PROGRAM_CUTS = group(
     long_silence,
     often,
     forgotten,
-    no_grace,
+    no_window,
 )

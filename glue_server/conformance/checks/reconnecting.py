@@ -71,7 +71,7 @@ def while_away(stage: Harness) -> None:
 
 
 def long_silence(stage: Harness) -> None:
-    """Comes back however long it has waited: the grace time counts from each break."""
+    """Comes back however long it has waited: the reconnect window counts from each break."""
     reconnect_window_s = 2.0
     stage.fresh(reconnect_window_s=reconnect_window_s)
     talk = stage.talk()
@@ -116,8 +116,8 @@ def farewell(stage: Harness) -> None:
     visit.bid_farewell()
 
 
-def no_grace(stage: Harness) -> None:
-    """Leaves when its connection breaks, where Ticket.grace_ms is 0."""
+def no_window(stage: Harness) -> None:
+    """Leaves when its connection breaks, where Ticket.reconnect_window_us is 0."""
     visit = stage.fresh(reconnect_window_s=0.0)
     stage.talk().begin(_TASK)
     stage.road.cut()
@@ -146,5 +146,5 @@ RECONNECTING = (
     *group("reconnect", idle, under_way, answer_lost),
     _lost("two-answers-lost", 2),
     _lost("four-answers-lost", 4),
-    *group("reconnect", ended, while_away, long_silence, often, forgotten, farewell, no_grace),
+    *group("reconnect", ended, while_away, long_silence, often, forgotten, farewell, no_window),
 )

@@ -140,14 +140,14 @@ def test_who_dials_in_is_told_when(road: TcpProxy) -> None:
 
     def start(address: str, token: str) -> None:
         def play() -> None:
-            with contextlib.suppress(SessionLost):  # where there is no grace
+            with contextlib.suppress(SessionLost):  # where there is no reconnect window
                 connect(ConformanceAgent(), address, token)
 
         threads.append(threading.Thread(target=play))
         threads[-1].start()
 
     stage = Harness("agent", AwaitedClients(start), road, token="t", patience_s=PATIENCE_S)
-    names = ("talk.one-slot", "reconnect.no-grace", "farewell.at-once")
+    names = ("talk.one-slot", "reconnect.no-window", "farewell.at-once")
     verdicts = run_checks([check(name) for name in names], [stage], lambda _: None)
     assert [verdict.detail for verdict in verdicts] == ["", "", ""]
     assert len(threads) == 3

@@ -165,7 +165,7 @@ def test_a_faulty_environment_is_told_of(start: Start) -> None:
 def test_who_vanishes_while_waiting_is_forgotten(
     start: Start, role: str, transport: Transport
 ) -> None:
-    """Those who come afterwards find no lane where their ticket says, and use gRPC."""
+    """Those who come afterwards find no Unix socket where their ticket says, and use gRPC."""
     offered: Transport = "auto" if transport == "unix" else "grpc"
     with (
         a_hub(reconnect_window_s=0.2, transport=offered) as (server, said),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from glue_server.routines.machine import MOST_SLOTS
-from reglue import EndKind, Phase, StepFlag
+from reglue import ActionFlag, EndKind, Phase
 from reglue.errors import (
     AgentFault,
     EnvironmentFault,
@@ -238,7 +238,7 @@ def test_an_action_out_of_its_box_is_played_and_flagged() -> None:
     bench.actor.fault = "far"
     bench.start()
     assert bench.step().rewards.tolist() == [4.0]
-    assert bench.actor.turns[-1].steps.flags.tolist() == [StepFlag.CLIPPED]
+    assert bench.actor.turns[-1].steps.flags.tolist() == [ActionFlag.CLIPPED]
     bench.step()
     assert bench.actor.turns[-1].steps.flags.tolist() == [0]
 

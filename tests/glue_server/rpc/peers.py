@@ -67,8 +67,8 @@ class RawAgent:
             "agent": "raw",
             "episodic": True,
         }
-        self.send(first or pb.AgentReply(hello=pb.Hello(**good | hello)))
-        self.stream = agent_pb2_grpc.AgentServiceStub(channel).Connect(
+        self.send(first or pb.AgentReply(hello=pb.AgentHello(**good | hello)))
+        self.stream = agent_pb2_grpc.AgentServiceStub(channel).Session(
             iter(self._outbox.get, None),
             metadata=[("reglue-session", session if metadata is None else metadata)],
         )
@@ -84,13 +84,13 @@ class RawAgent:
     def done(self) -> pb.AgentCall:
         """Answer the next call with Done."""
         call = self.hear()
-        self.send(pb.AgentReply(seq=call.seq, done=session_pb2.Done()))
+        self.send(pb.AgentReply(seq=call.seq, done=session_pb2.RoutineDone()))
         return call
 
     def act(self, *entries: bytes) -> pb.AgentCall:
         """Answer the next call with these bytes as Actions."""
         call = self.hear()
-        self.send(pb.AgentReply(seq=call.seq, actions=pb.Actions(action=entries)))
+        self.send(pb.AgentReply(seq=call.seq, actions=pb.Actions(actions=entries)))
         return call
 
     def vanish(self) -> None:
@@ -103,16 +103,16 @@ def frame(message: bytes) -> bytes:
     return len(message).to_bytes(4, "little") + message
 
 
-class RawLane:
+class RawUnixSocket:
     """A peer on a Unix socket, byte by byte."""
 
     def __init__(self, ticket: lobby_pb2.Ticket) -> None:
         self.ticket = ticket
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.settimeout(PATIENCE_S)
-        self.socket.connect(ticket.lane_path)
+        self.socket.connect(ticket.unix_socket_path)
 
-    def __enter__(self) -> RawLane:
+    def __enter__(self) -> RawUnixSocket:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -127,11 +127,11 @@ class RawLane:
             "proof": proof,
             "agent": "raw",
         }
-        return pb.AgentReply(hello=pb.Hello(**good | changed)).SerializeToString()
+        return pb.AgentReply(hello=pb.AgentHello(**good | changed)).SerializeToString()
 
-    def enter(self, **changed: Any) -> lobby_pb2.LaneWelcome:
+    def enter(self, **changed: Any) -> lobby_pb2.UnixSocketWelcome:
         self.send(self.hello(**changed))
-        return lobby_pb2.LaneWelcome.FromString(self.hear())
+        return lobby_pb2.UnixSocketWelcome.FromString(self.hear())
 
     def send(self, message: bytes) -> None:
         self.socket.sendall(frame(message))
@@ -152,6 +152,6 @@ class RawLane:
         data = b""
         while len(data) < size:
             more = self.socket.recv(size - len(data))
-            assert more, "the glue has closed the lane"
+            assert more, "the glue has closed the Unix socket"
             data += more
         return data

@@ -17,8 +17,8 @@ TRANSPORTS = ("grpc", "unix")
 
 @contextmanager
 def road_to(server: GlueServer, role: str = "agent") -> Iterator[TcpProxy]:
-    """To a glue that has no lane, or beside its lane for that role."""
-    if not server._lobby._places[role].terms.lane_path:
+    """To a glue that has no Unix socket, or beside its Unix socket for that role."""
+    if not server._lobby._places[role].terms.unix_socket_path:
         with TcpProxy(server.address) as road:
             yield road
         return

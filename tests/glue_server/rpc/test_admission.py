@@ -109,7 +109,7 @@ def test_the_server_draws_a_token_of_its_own() -> None:
         ({"major": 2}, "FAILED_PRECONDITION", "got protocol version 2"),
         ({"first": pb.AgentReply(seq=1)}, "INVALID_ARGUMENT", "begins with a hello"),
         (
-            {"first": pb.AgentReply(done=session_pb2.Done())},
+            {"first": pb.AgentReply(done=session_pb2.RoutineDone())},
             "INVALID_ARGUMENT",
             "begins with a hello",
         ),
@@ -203,7 +203,7 @@ def test_a_look_at_who_waits_keeps_nobody_else_waiting() -> None:
     request = lobby_pb2.JoinRequest(major=1, role=lobby_pb2.ROLE_AGENT, token="token")
     ticket = lobby.join(request)
     proof = hello_proof(ticket.secret, ticket.session, 0)
-    hello = pb.Hello(major=1, session=ticket.session, proof=proof)
+    hello = pb.AgentHello(major=1, session=ticket.session, proof=proof)
     lobby.seat(ticket.session, "agent", hello, GrpcConnection())
     with ThreadPoolExecutor(1) as threads:
         joining = threads.submit(lobby.join, request)

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from glue_server.agent.port import AgentPort
-from glue_server.rpc import GlueServer
-from glue_server.rpc import unix_connection as lane_line
+from glue_server.rpc import GlueServer, unix_connection
 from reglue.errors import AgentDisconnected
 from reglue.messages.agent import Done, Freeze, Message
 from reglue.net.grpc_settings import grpc
@@ -21,11 +20,11 @@ from reglue.net.lobby import hello_proof
 from reglue.v1 import agent_pb2 as pb
 from reglue.v1 import experiment_pb2, experiment_pb2_grpc, lobby_pb2, session_pb2
 from tests.glue_server.rpc.conftest import Dial
-from tests.glue_server.rpc.peers import PATIENCE_S, RawLane, ask, frame, seated, ticket_of
+from tests.glue_server.rpc.peers import PATIENCE_S, RawUnixSocket, ask, frame, seated, ticket_of
 from tests.waiting import until
 
 AGAIN = experiment_pb2.ExperimentCall(seq=7)
-UNASKED = pb.AgentReply(seq=1, done=session_pb2.Done())
+UNASKED = pb.AgentReply(seq=1, done=session_pb2.RoutineDone())
 
 
 @pytest.fixture
@@ -34,17 +33,17 @@ def closing() -> Iterator[ExitStack]:
         yield closing
 
 
-def flood(lane: RawLane, message: bytes, closing: ExitStack) -> None:
+def flood(unix_socket: RawUnixSocket, message: bytes, closing: ExitStack) -> None:
     """Send it without end, until the test is over or nobody listens."""
 
     def sending() -> None:
         with suppress(OSError):
             while True:
-                lane.send(message)
+                unix_socket.send(message)
 
     def stop() -> None:
         with suppress(OSError):  # the glue was faster
-            lane.socket.shutdown(socket.SHUT_RDWR)
+            unix_socket.socket.shutdown(socket.SHUT_RDWR)
         thread.join(PATIENCE_S)
 
     thread = threading.Thread(target=sending, daemon=True)
@@ -55,9 +54,9 @@ def flood(lane: RawLane, message: bytes, closing: ExitStack) -> None:
 def test_an_agent_that_floods_its_unix_socket_while_it_waits_is_let_go(
     server: GlueServer, closing: ExitStack
 ) -> None:
-    lane = closing.enter_context(RawLane(ticket_of(server)))
-    lane.enter()
-    flood(lane, UNASKED.SerializeToString(), closing)
+    unix_socket = closing.enter_context(RawUnixSocket(ticket_of(server)))
+    unix_socket.enter()
+    flood(unix_socket, UNASKED.SerializeToString(), closing)
     port: Any = seated(server)
     until(lambda: port.is_gone, "it is let go")
 
@@ -94,7 +93,7 @@ class Program:
         self._outbox: SimpleQueue[experiment_pb2.ExperimentCall | None] = SimpleQueue()
         self.send(hello=hello_of(ticket))
         stub = experiment_pb2_grpc.ExperimentServiceStub(channel)
-        self.stream = stub.Connect(
+        self.stream = stub.Session(
             iter(self._outbox.get, None), metadata=[("reglue-session", ticket.session)]
         )
 
@@ -131,12 +130,14 @@ def test_a_program_that_repeats_its_answered_call_is_answered_once_over_a_stream
         program.leave()
 
 
-def program_on_a_lane(server: GlueServer, channel: grpc.Channel, closing: ExitStack) -> RawLane:
+def unix_socket_program(
+    server: GlueServer, channel: grpc.Channel, closing: ExitStack
+) -> RawUnixSocket:
     ticket = ask(channel, token=server.token, role=lobby_pb2.ROLE_EXPERIMENT)
-    lane = closing.enter_context(RawLane(ticket))
-    lane.send(experiment_pb2.ExperimentCall(hello=hello_of(ticket)).SerializeToString())
-    lane.hear()
-    return lane
+    unix_socket = closing.enter_context(RawUnixSocket(ticket))
+    unix_socket.send(experiment_pb2.ExperimentCall(hello=hello_of(ticket)).SerializeToString())
+    unix_socket.hear()
+    return unix_socket
 
 
 def test_a_program_that_floods_its_unix_socket_keeps_nobody_from_joining(
@@ -144,7 +145,7 @@ def test_a_program_that_floods_its_unix_socket_keeps_nobody_from_joining(
 ) -> None:
     server = closing.enter_context(GlueServer(places={"experiment": 2}))
     channel = closing.enter_context(grpc.insecure_channel(server.address))
-    flood(program_on_a_lane(server, channel, closing), AGAIN.SerializeToString(), closing)
+    flood(unix_socket_program(server, channel, closing), AGAIN.SerializeToString(), closing)
     for _ in range(3):
         assert ask(channel, token=server.token, role=lobby_pb2.ROLE_EXPERIMENT).session
 
@@ -153,12 +154,12 @@ def test_a_look_at_a_program_takes_in_a_few_of_its_messages(closing: ExitStack) 
     """Else one that sends as fast as they are read would be looked at for ever."""
     server = closing.enter_context(GlueServer(places={"experiment": 1}))
     channel = closing.enter_context(grpc.insecure_channel(server.address))
-    lane = program_on_a_lane(server, channel, closing)
+    unix_socket = unix_socket_program(server, channel, closing)
     port = server.next("experiment", PATIENCE_S)
     assert port is not None
     farewell = experiment_pb2.ExperimentCall(farewell=session_pb2.Farewell(reason="that was all"))
     said = [each.SerializeToString() for each in (*[AGAIN] * 100, farewell)]
-    lane.socket.sendall(b"".join(map(frame, said)))
+    unix_socket.socket.sendall(b"".join(map(frame, said)))
     assert not port.is_gone
     until(lambda: port.is_gone, "all was taken in")
 
@@ -166,9 +167,9 @@ def test_a_look_at_a_program_takes_in_a_few_of_its_messages(closing: ExitStack) 
 def test_the_end_of_a_session_waits_for_no_peer_that_reads_nothing(
     server: GlueServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lane_line, "_LAST_S", 1000.0)
-    with RawLane(ticket_of(server)) as lane:
-        lane.enter()
+    monkeypatch.setattr(unix_connection, "_LAST_S", 1000.0)
+    with RawUnixSocket(ticket_of(server)) as unix_socket:
+        unix_socket.enter()
         port: AgentPort = seated(server)
         port.send(Message("x" * 4_000_000))
         ending = threading.Thread(target=port.close, args=("that was all",), daemon=True)

@@ -164,7 +164,11 @@ def test_a_refusal_names_the_reply_and_says_why(server: GlueServer, dial: Dial) 
 
 @pytest.mark.parametrize(
     "reply",
-    [pb.AgentReply(), pb.AgentReply(hello=pb.Hello()), pb.AgentReply(done=session_pb2.Done())],
+    [
+        pb.AgentReply(),
+        pb.AgentReply(hello=pb.AgentHello()),
+        pb.AgentReply(done=session_pb2.RoutineDone()),
+    ],
 )
 def test_an_answer_of_another_kind_is_refused(
     server: GlueServer, dial: Dial, reply: pb.AgentReply
@@ -303,8 +307,8 @@ def test_a_late_answer_is_dropped(server: GlueServer, dial: Dial) -> None:
         port.receive(0.0)
     port.send(Freeze())
     late, due = agent.hear().seq, agent.hear().seq
-    agent.send(pb.AgentReply(seq=late, message=session_pb2.Message(text="late")))
-    agent.send(pb.AgentReply(seq=due, done=session_pb2.Done()))
+    agent.send(pb.AgentReply(seq=late, message=session_pb2.TextMessage(text="late")))
+    agent.send(pb.AgentReply(seq=due, done=session_pb2.RoutineDone()))
     assert port.receive(PATIENCE_S) == Done()
 
 
@@ -314,7 +318,7 @@ def test_an_answer_that_was_refused_cannot_be_given_again(server: GlueServer, di
     def peer() -> None:
         agent.done()
         turn = agent.act(b"xyz")
-        agent.send(pb.AgentReply(seq=turn.seq, actions=pb.Actions(action=[bytes(4)])))
+        agent.send(pb.AgentReply(seq=turn.seq, actions=pb.Actions(actions=[bytes(4)])))
         agent.hear()  # the refusal
         agent.done()
 

@@ -178,7 +178,7 @@ def test_who_does_not_come_back_in_time_is_lost(start: Play_, transport: Transpo
 def test_who_has_less_patience_than_the_glue_leaves_sooner(
     start: Play_, transport: Transport
 ) -> None:
-    """A glue that was killed does not come back, however long its grace is."""
+    """A glue that was killed does not come back, however long its reconnect window is."""
     with GlueServer(reconnect_window_s=1e6, transport=transport) as server, road_to(server) as way:
         left = start(Counting(), way.address, server.tokens["agent"], patience_s=0.3)
         seated(server)

@@ -32,7 +32,7 @@ PLACES = 64
 OPTIONS = listener._OPTIONS
 JOIN, CHECK = "/reglue.v1.LobbyService/Join", "/grpc.health.v1.Health/Check"
 METHODS = (JOIN, CHECK)
-CONNECT = "/reglue.v1.AgentService/Connect"
+SESSION = "/reglue.v1.AgentService/Session"
 WATCH = "/grpc.health.v1.Health/Watch"
 REFLECTION = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
 OpenCalls = Callable[[str, int], list[Any]]
@@ -96,7 +96,7 @@ def open_idle(channel: grpc.Channel) -> Iterator[Callable[[str], Any]]:
     """Opens streams that never say hello; whoever drops one cancels it."""
     silent = threading.Event()
     stub = agent_pb2_grpc.AgentServiceStub(channel)
-    yield lambda session: stub.Connect(
+    yield lambda session: stub.Session(
         (reply for reply in iter(silent.wait, True)), metadata=[("reglue-session", session)]
     )
     silent.set()
@@ -229,7 +229,7 @@ def test_a_stream_that_cannot_be_read_is_ended_and_said(
     server: GlueServer, channel: grpc.Channel, caplog: pytest.LogCaptureFixture
 ) -> None:
     session = ask(channel, token=server.token).session
-    as_bytes: Any = channel.stream_stream(CONNECT)
+    as_bytes: Any = channel.stream_stream(SESSION)
     stream = as_bytes(
         iter([b"\xff\xff"]), metadata=[("reglue-session", session)], timeout=PATIENCE_S
     )

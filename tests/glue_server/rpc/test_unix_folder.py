@@ -27,20 +27,20 @@ from tests.glue_server.rpc.peers import PATIENCE_S, seated, ticket_of
 
 
 def test_only_the_glues_user_enters_its_folder(server: GlueServer) -> None:
-    path = Path(ticket_of(server).lane_path)
+    path = Path(ticket_of(server).unix_socket_path)
     assert modes(path) == (0o700, 0o600)
 
 
 def test_everybody_enters_where_that_is_asked_for(short_path: Path, monkeypatch: Any) -> None:
     """And not in the user's own folder, which nobody else enters."""
-    monkeypatch.delenv("REGLUE_LANE_DIR", raising=False)
+    monkeypatch.delenv("REGLUE_UNIX_SOCKET_DIR", raising=False)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(short_path))
-    with GlueServer(open_lane=True) as server:
-        path = Path(ticket_of(server).lane_path)
+    with GlueServer(open_unix_socket=True) as server:
+        path = Path(ticket_of(server).unix_socket_path)
         assert modes(path) == (0o711, 0o666)
         assert short_path not in path.parents
     with GlueServer() as server:
-        assert short_path in Path(ticket_of(server).lane_path).parents
+        assert short_path in Path(ticket_of(server).unix_socket_path).parents
 
 
 def modes(path: Path) -> tuple[int, int]:
@@ -49,45 +49,45 @@ def modes(path: Path) -> tuple[int, int]:
 
 def test_the_folder_is_gone_when_the_glue_has_closed() -> None:
     with GlueServer() as server:
-        folder = Path(ticket_of(server).lane_path).parent
+        folder = Path(ticket_of(server).unix_socket_path).parent
         assert folder.is_dir()
     assert not folder.exists()
 
 
 def test_a_glue_that_cannot_listen_leaves_no_folder(short_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setenv("REGLUE_LANE_DIR", str(short_path))
+    monkeypatch.setenv("REGLUE_UNIX_SOCKET_DIR", str(short_path))
     with pytest.raises(UsageError, match="nowhere"):
         GlueServer("nowhere.invalid:0")
     assert list(short_path.iterdir()) == []
 
 
 def test_a_volume_may_be_mounted_at_two_places(short_path: Path, monkeypatch: Any) -> None:
-    """The glue's path does not exist for the peer; its own REGLUE_LANE_DIR says where."""
+    """The glue's path does not exist for the peer; its own REGLUE_UNIX_SOCKET_DIR says where."""
     there, here = short_path / "a", short_path / "b"
     there.mkdir()
-    monkeypatch.setenv("REGLUE_LANE_DIR", str(there))
+    monkeypatch.setenv("REGLUE_UNIX_SOCKET_DIR", str(there))
     with GlueServer(transport="unix") as server, ThreadPoolExecutor(1) as threads:
-        assert Path(ticket_of(server).lane_path).parents[1] == there
+        assert Path(ticket_of(server).unix_socket_path).parents[1] == there
         there.rename(here)
-        monkeypatch.setenv("REGLUE_LANE_DIR", str(here))
+        monkeypatch.setenv("REGLUE_UNIX_SOCKET_DIR", str(here))
         left = threads.submit(connect, Follower(), server.address, server.token)
         seated(server).close("seen")
         assert left.result(PATIENCE_S) == "seen"
 
 
 def test_a_folder_too_long_for_a_socket_is_refused(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setenv("REGLUE_LANE_DIR", str(tmp_path / ("x" * LONGEST)))
-    with pytest.raises(UsageError, match="too long for that: set REGLUE_LANE_DIR to a folder"):
+    monkeypatch.setenv("REGLUE_UNIX_SOCKET_DIR", str(tmp_path / ("x" * LONGEST)))
+    with pytest.raises(UsageError, match="too long for that: set REGLUE_UNIX_SOCKET_DIR"):
         GlueServer()
 
 
 def test_where_there_is_no_folder_peers_use_grpc(monkeypatch: Any) -> None:
     """A temporary folder with a long name is no reason not to play."""
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
-    monkeypatch.delenv("REGLUE_LANE_DIR", raising=False)
+    monkeypatch.delenv("REGLUE_UNIX_SOCKET_DIR", raising=False)
     monkeypatch.setattr("glue_server.rpc.unix_folder.LONGEST", 9)
     with GlueServer() as server, ThreadPoolExecutor(1) as threads:
-        assert ticket_of(server).lane_path == ""
+        assert ticket_of(server).unix_socket_path == ""
         left = threads.submit(connect, Follower(), server.address, server.token)
         seated(server).close("over gRPC")
         assert left.result(PATIENCE_S) == "over gRPC"
@@ -102,15 +102,15 @@ KILLED = """
 import os, signal
 from glue_server.rpc import GlueServer
 server = GlueServer(token="secret")
-print(server._lobby._places["agent"].terms.lane_path, flush=True)
+print(server._lobby._places["agent"].terms.unix_socket_path, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
 @pytest.fixture
 def place(short_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the folders of lanes are made."""
-    monkeypatch.setenv("REGLUE_LANE_DIR", str(short_path))
+    """Where the folders of Unix sockets are made."""
+    monkeypatch.setenv("REGLUE_UNIX_SOCKET_DIR", str(short_path))
     return short_path
 
 
@@ -171,7 +171,7 @@ def test_a_folder_of_a_moment_ago_is_left_alone(left: Path) -> None:
 
 def test_a_glue_that_listens_is_left_alone_whatever_its_age(place: Path) -> None:
     with GlueServer() as old, ThreadPoolExecutor(1) as threads:
-        aged(Path(ticket_of(old).lane_path).parent)
+        aged(Path(ticket_of(old).unix_socket_path).parent)
         with GlueServer():
             played = threads.submit(connect, Follower(), old.address, old.token, transport="unix")
             seated(old).close("still here")
@@ -197,7 +197,7 @@ def test_a_glue_that_is_too_busy_to_let_anybody_in_is_left_alone(place: Path) ->
 def like_a_glues(place: Path) -> Path:
     """The name of a folder such as a glue makes."""
     with GlueServer() as server:
-        return Path(ticket_of(server).lane_path).parent
+        return Path(ticket_of(server).unix_socket_path).parent
 
 
 def beside(left: Path) -> None:

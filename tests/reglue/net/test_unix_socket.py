@@ -1,4 +1,4 @@
-"""A lane's frames: whole and in order, however little the socket takes at once."""
+"""A Unix socket's frames: whole and in order, however little the socket takes at once."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ TINY = 4608  # bytes that a socket's buffer is asked to hold: about the least th
 
 @pytest.fixture
 def ends() -> Iterator[tuple[UnixSocket, socket.socket]]:
-    """A lane whose socket holds next to nothing, and the bare other end, which blocks."""
+    """A Unix socket whose socket holds next to nothing, and the bare other end, which blocks."""
     ours, theirs = socket.socketpair()
     ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, TINY)
     theirs.settimeout(PATIENCE_S)
-    lane = UnixSocket(ours, MOST)
+    unix_socket = UnixSocket(ours, MOST)
     with theirs:
-        yield lane, theirs
-    lane.close()
+        yield unix_socket, theirs
+    unix_socket.close()
 
 
 def noise(size: int) -> bytes:
@@ -51,52 +51,52 @@ def test_messages_larger_than_the_socket_arrive_whole_and_in_order(
     ends: tuple[UnixSocket, socket.socket],
 ) -> None:
     """Whoever reads takes a few bytes at a time."""
-    lane, end = ends
+    unix_socket, end = ends
     messages = [noise(size) for size in (300_000, 0, 1, 70_000)]
     wanted = b"".join(map(frame, messages))
     with ThreadPoolExecutor(1) as threads:
         reading = threads.submit(read, end, len(wanted), 777)
         for message in messages:
-            assert len(lane.send(message)) == 0
+            assert len(unix_socket.send(message)) == 0
         assert reading.result(PATIENCE_S) == wanted
 
 
 def test_what_was_not_sent_in_time_is_sent_later(ends: tuple[UnixSocket, socket.socket]) -> None:
-    lane, end = ends
+    unix_socket, end = ends
     message = noise(100_000)
-    rest = lane.send(message, 0.0)
+    rest = unix_socket.send(message, 0.0)
     sent = len(frame(message)) - len(rest)
     assert 4 < sent < len(message)
     assert bytes(rest) == message[sent - 4 :]
     before = read(end, sent)
     with ThreadPoolExecutor(1) as threads:
         reading = threads.submit(read, end, len(rest), 777)
-        assert len(lane.send_rest(rest)) == 0
+        assert len(unix_socket.send_rest(rest)) == 0
         assert before + reading.result(PATIENCE_S) == frame(message)
 
 
 def test_a_frame_of_which_nothing_fits_is_kept_whole(
     ends: tuple[UnixSocket, socket.socket],
 ) -> None:
-    lane, _ = ends
-    while not lane.send(b"", 0.0):  # until the socket holds no header more
+    unix_socket, _ = ends
+    while not unix_socket.send(b"", 0.0):  # until the socket holds no header more
         pass
     for message in (b"", b"more"):
-        assert bytes(lane.send(message, 0.0)) == frame(message)
+        assert bytes(unix_socket.send(message, 0.0)) == frame(message)
 
 
 def test_who_reads_no_more_ends_the_sending(ends: tuple[UnixSocket, socket.socket]) -> None:
-    lane, end = ends
-    rest = lane.send(noise(100_000), 0.0)
+    unix_socket, end = ends
+    rest = unix_socket.send(noise(100_000), 0.0)
     assert rest
     end.close()
     with pytest.raises(UnixSocketEnded):
-        lane.send_rest(rest)
+        unix_socket.send_rest(rest)
     with pytest.raises(UnixSocketEnded):
-        lane.send(b"more")
+        unix_socket.send(b"more")
 
 
-def test_two_lanes_pass_large_messages_both_ways() -> None:
+def test_two_unix_sockets_pass_large_messages_both_ways() -> None:
     ours, theirs = (UnixSocket(end, MOST) for end in socket.socketpair())
     message = noise(MOST)
     with ThreadPoolExecutor(1) as threads:
@@ -115,9 +115,9 @@ def test_who_waits_looks_up_now_and_then_and_keeps_the_time(
 ) -> None:
     """Or a Ctrl-C that comes right before a poll would not be heard until something comes."""
     monkeypatch.setattr("reglue.net.unix_socket._LOOK_UP_MS", 20.0)
-    lane, end = ends
+    unix_socket, end = ends
     naps: list[float] = []
-    readable = lane._readable
+    readable = unix_socket._readable
 
     class Counted:
         def poll(self, most_ms: float) -> object:
@@ -126,9 +126,9 @@ def test_who_waits_looks_up_now_and_then_and_keeps_the_time(
                 end.sendall(frame(b"late"))
             return readable.poll(most_ms)
 
-    monkeypatch.setattr(lane, "_readable", Counted())
+    monkeypatch.setattr(unix_socket, "_readable", Counted())
     began = time.monotonic()
-    assert lane.receive(0.1) is None
+    assert unix_socket.receive(0.1) is None
     assert time.monotonic() - began >= 0.1
-    assert lane.receive() == b"late"
+    assert unix_socket.receive() == b"late"
     assert max(naps) <= 20.0

@@ -81,7 +81,7 @@ def test_a_glue_that_goes_away_is_exit_code_1(server: GlueServer, join: Join) ->
     port._line.end()
     assert left(process) == (
         1,
-        "reglue join: the glue went away: its end of the lane is closed\n",
+        "reglue join: the glue went away: its end of the Unix socket is closed\n",
     )
 
 

@@ -137,7 +137,7 @@ def test_withheld_rewards_do_not_travel() -> None:
     sent = decode_call(turn(), SPEC).call
     assert isinstance(sent, Turn)
     judged = Numbered(1, replace(sent, phase=Phase.EVALUATE))
-    assert encode_call(judged, withholding).turn.reward == b""
+    assert encode_call(judged, withholding).turn.rewards == b""
 
 
 def test_a_long_fault_is_cut_to_what_the_contract_allows() -> None:
@@ -161,12 +161,15 @@ def test_a_long_fault_is_cut_to_what_the_contract_allows() -> None:
         (lambda t: t.end_kinds.append(1), "one a slot"),
         (lambda t: t.step_flags.append(0), "one a slot"),
         (lambda t: t.start_seeds.pop(), "one a slot"),
-        (lambda t: setattr(t, "reward", bytes(15)), "got 15 bytes of 'reward', wanted 16"),
-        (lambda t: setattr(t, "reward", bytes(24)), "got 24 bytes of 'reward', 3 rows, wanted 16"),
-        (lambda t: setattr(t, "reward", b""), "got 0 bytes of 'reward', 0 rows, wanted 16"),
-        (lambda t: t.observation.__setitem__(0, bytes(23)), "got 23 bytes of 'seen'"),
-        (lambda t: t.observation.append(b""), "got 2 tensors, wanted 1"),
-        (lambda t: t.observation.pop(), "got 0 tensors, wanted 1"),
+        (lambda t: setattr(t, "rewards", bytes(15)), "got 15 bytes of 'rewards', wanted 16"),
+        (
+            lambda t: setattr(t, "rewards", bytes(24)),
+            "got 24 bytes of 'rewards', 3 rows, wanted 16",
+        ),
+        (lambda t: setattr(t, "rewards", b""), "got 0 bytes of 'rewards', 0 rows, wanted 16"),
+        (lambda t: t.observations.__setitem__(0, bytes(23)), "got 23 bytes of 'seen'"),
+        (lambda t: t.observations.append(b""), "got 2 tensors, wanted 1"),
+        (lambda t: t.observations.pop(), "got 0 tensors, wanted 1"),
     ],
 )
 def test_a_malformed_turn_is_refused(change: Callable[[pb.Turn], None], words: str) -> None:
@@ -183,7 +186,7 @@ def test_nobody_can_write_to_the_slots_of_a_turn_that_was_read() -> None:
 
 def test_rewards_that_the_spec_withholds_are_refused() -> None:
     withholding = replace(SPEC, rewards_in_evaluation=False)
-    with pytest.raises(BadReply, match="got 16 bytes of 'reward', wanted 0"):
+    with pytest.raises(BadReply, match="got 16 bytes of 'rewards', wanted 0"):
         decode_call(turn(lambda t: setattr(t, "phase", 3)), withholding)
 
 
@@ -202,7 +205,7 @@ def test_an_empty_call_is_refused() -> None:
 
 def test_an_init_with_a_bad_spec_is_refused() -> None:
     with pytest.raises(SpecError):
-        decode_call(pb.AgentCall(init=pb.Init()), None)
+        decode_call(pb.AgentCall(init=pb.AgentInit()), None)
 
 
 def test_a_refusal_of_a_later_version_keeps_its_words() -> None:
@@ -215,7 +218,7 @@ def test_a_refusal_of_a_later_version_keeps_its_words() -> None:
 # Malformed replies.
 
 
-@pytest.mark.parametrize("reply", [pb.AgentReply(seq=1), pb.AgentReply(hello=pb.Hello())])
+@pytest.mark.parametrize("reply", [pb.AgentReply(seq=1), pb.AgentReply(hello=pb.AgentHello())])
 def test_what_answers_no_call_is_refused(reply: pb.AgentReply) -> None:
     with pytest.raises(BadReply) as refusal:
         decode_reply(reply, SPEC, 1)
@@ -226,7 +229,7 @@ def test_what_answers_no_call_is_refused(reply: pb.AgentReply) -> None:
 def test_actions_of_any_bytes_are_taken_if_they_fit_and_refused_if_not(
     entries: list[bytes], rows: int
 ) -> None:
-    reply = pb.AgentReply(actions=pb.Actions(action=entries))
+    reply = pb.AgentReply(actions=pb.Actions(actions=entries))
     if [len(entry) for entry in entries] == [rows]:  # one int8 a row
         decode_reply(reply, SPEC, rows)
     else:

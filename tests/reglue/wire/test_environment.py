@@ -168,8 +168,8 @@ def bad_answer(change: Callable[[pb.Played], object]) -> BadReply:
         (lambda play: play.step_slots.__setitem__(0, 1), "WRONG_SIZE", "each once"),
         (lambda play: play.start_slots.append(2), "WRONG_SIZE", "a cell a start"),
         (lambda play: play.cells.pop(), "WRONG_SIZE", "a cell a start"),
-        (lambda play: play.action.__setitem__(0, b"\1"), "WRONG_SIZE", "1 bytes of 'done'"),
-        (lambda play: play.action.append(b""), "WRONG_SIZE", "2 tensors"),
+        (lambda play: play.actions.__setitem__(0, b"\1"), "WRONG_SIZE", "1 bytes of 'done'"),
+        (lambda play: play.actions.append(b""), "WRONG_SIZE", "2 tensors"),
         (lambda play: setattr(play.cells[0], "phase", 9), "OUT_OF_DOMAIN", "phase 9"),
     ],
 )
@@ -184,13 +184,13 @@ def test_a_play_that_does_not_fit_is_refused(
 @pytest.mark.parametrize(
     ("change", "code", "words"),
     [
-        (lambda played: setattr(played, "reward", bytes(8)), "WRONG_SIZE", "8 bytes of 'reward'"),
+        (lambda played: setattr(played, "rewards", bytes(8)), "WRONG_SIZE", "8 bytes of 'rewards'"),
         (
-            lambda played: setattr(played, "reward", np.array([np.nan, 0.0]).tobytes()),
+            lambda played: setattr(played, "rewards", np.array([np.nan, 0.0]).tobytes()),
             "NOT_FINITE",
             "rewards",
         ),
-        (lambda played: played.observation.pop(), "WRONG_SIZE", "0 tensors"),
+        (lambda played: played.observations.pop(), "WRONG_SIZE", "0 tensors"),
         (lambda played: setattr(played, "flags", b"\0\0"), "WRONG_SIZE", "2 flags"),
         (
             lambda played: setattr(played, "flags", b"\0\0\1"),
@@ -218,10 +218,14 @@ def test_a_faulty_slots_reward_is_not_looked_at() -> None:
 
 @pytest.mark.parametrize(
     "tasks",
-    [[], [pb.Task(name="a", variants=1)] * 2, [pb.Task(name="a", variants=0)]],
+    [
+        [],
+        [pb.EnvironmentTask(name="a", variants=1)] * 2,
+        [pb.EnvironmentTask(name="a", variants=0)],
+    ],
     ids=["none", "twice", "no variants"],
 )
-def test_tasks_that_make_no_sense_are_refused(tasks: list[pb.Task]) -> None:
+def test_tasks_that_make_no_sense_are_refused(tasks: list[pb.EnvironmentTask]) -> None:
     message = encode_environment_reply(1, Ready(SPEC, {"walk": 1}), None)
     del message.ready.tasks[:]
     message.ready.tasks.extend(tasks)

@@ -111,8 +111,8 @@ DECODERS: dict[str, Callable[[], Callable[[], object]]] = {
     "ends": lambda: a_call(end_slots=SLOTS, end_kinds=[1] * MANY),
     "steps": lambda: a_call(step_slots=SLOTS, step_flags=SLOTS),
     "starts": lambda: a_call(start_slots=SLOTS, start_seeds=SLOTS),
-    "observations": lambda: a_reply(agent_pb2.Actions(action=[b""] * MANY)),
-    "abandoned": lambda: a_reply(agent_pb2.Actions(action=[b"\0\0"], abandon=SLOTS)),
+    "observations": lambda: a_reply(agent_pb2.Actions(actions=[b""] * MANY)),
+    "abandoned": lambda: a_reply(agent_pb2.Actions(actions=[b"\0\0"], abandoned_slots=SLOTS)),
     "played": lambda: an_environment_call(environment_pb2.Play(step_slots=SLOTS)),
     "cells": lambda: an_environment_call(
         environment_pb2.Play(start_slots=SLOTS, cells=[environment_pb2.Cell()] * MANY)
@@ -122,7 +122,7 @@ DECODERS: dict[str, Callable[[], Callable[[], object]]] = {
     ),
     "tasks": lambda: an_environment_reply(
         EnvironmentInit(1),
-        ready=environment_pb2.EnvironmentReady(tasks=[environment_pb2.Task()] * MANY),
+        ready=environment_pb2.EnvironmentReady(tasks=[environment_pb2.EnvironmentTask()] * MANY),
     ),
     "steps of a program": lambda: an_experiment_call(SPEC, step=experiment_pb2.RlStep(slots=SLOTS)),
     "steps before init": lambda: an_experiment_call(None, step=experiment_pb2.RlStep(slots=SLOTS)),

@@ -24,7 +24,7 @@ class Chance {
   /// A number of `low` up to `high`, which itself is met only where rounding gives it.
   double uniform(double low = 0.0, double high = 1.0);
 
-  /// A whole number of 0 to n - 1, each as likely. Throws UsageError if n is 0.
+  /// An integer of 0 to n - 1, each as likely. Throws UsageError if n is 0.
   std::uint64_t below(std::uint64_t n);
 
   /// Where it stands: seed, episode and words drawn, 24 bytes.

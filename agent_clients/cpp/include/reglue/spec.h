@@ -41,7 +41,7 @@ struct Box {
   std::vector<double> low, high;
 };
 
-/// The whole numbers `start` to `start + n - 1`.
+/// The integers `start` to `start + n - 1`.
 struct Discrete {
   std::uint64_t n = 1;
   std::int64_t start = 0;

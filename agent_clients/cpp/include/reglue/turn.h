@@ -21,7 +21,7 @@ enum class EndKind : std::uint8_t {
 };
 
 /// Bits: what became of the action before.
-enum StepFlag : std::uint8_t {
+enum ActionFlag : std::uint8_t {
   Defaulted = 1,  // none came in time; a default was played
   Clipped = 2,    // it lay outside its bounds
 };
@@ -41,7 +41,7 @@ struct Ends {
   std::size_t size() const { return slots.size(); }
 };
 
-/// Episodes that go on: their slots and, for each, bits of StepFlag.
+/// Episodes that go on: their slots and, for each, bits of ActionFlag.
 struct Steps {
   Span<const std::uint32_t> slots;
   Span<const std::uint8_t> flags;

@@ -9,12 +9,12 @@ from reglue.agents.agent import Agent, Chosen
 from reglue.conformance.commands import Commands, ToldToFail
 from reglue.conformance.rule import START, Bytes, elements, fold, number_bytes, tensor_bytes
 from reglue.conformance.spec_text import spec_text
-from reglue.messages.agent import Actions, Budget, Ends, Phase, Starts, StepFlag, Steps, Turn
+from reglue.messages.agent import ActionFlag, Actions, Budget, Ends, Phase, Starts, Steps, Turn
 from reglue.spec import Array, Arrays, TaskSpec
 
 _END, _STEP, _START, _FREEZE, _ADAPT_BEGIN, _ADAPT = range(1, 7)
 
-_KNOWN_FLAGS = np.uint8(StepFlag.DEFAULTED | StepFlag.CLIPPED)
+_KNOWN_FLAGS = np.uint8(ActionFlag.DEFAULTED | ActionFlag.CLIPPED)
 
 
 class ConformanceAgent(Agent):

@@ -33,7 +33,7 @@ class EndKind(enum.IntEnum):
     VOID = 3  # the environment failed: the episode does not count
 
 
-class StepFlag(enum.IntFlag):
+class ActionFlag(enum.IntFlag):
     """What became of the action before."""
 
     DEFAULTED = 1  # none came in time; a default was played
@@ -53,7 +53,7 @@ class Ends:
 
 @value
 class Steps:
-    """Episodes that go on: `slots` and, for each, its StepFlag bits; shape (P,)."""
+    """Episodes that go on: `slots` and, for each, its ActionFlag bits; shape (P,)."""
 
     slots: npt.NDArray[np.uint32]
     flags: npt.NDArray[np.uint8]

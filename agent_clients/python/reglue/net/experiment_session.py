@@ -54,7 +54,7 @@ class ExperimentSession:
             join_string,
             self._ticket,
             transport,
-            connect=lambda channel: experiment_pb2_grpc.ExperimentServiceStub(channel).Connect,
+            connect=lambda channel: experiment_pb2_grpc.ExperimentServiceStub(channel).Session,
             kind=pb.ExperimentReply,
         )
         self._answered = 0  # number of the last call whose answer has come
@@ -126,7 +126,7 @@ class ExperimentSession:
     def _send(self, seq: int, message: pb.ExperimentCall) -> pb.ExperimentReply:
         """Send until an answer comes. Raises SessionLost, Refused."""
         deadline = time.monotonic() + self._timeout_s
-        absence = ReconnectWait(min(self._ticket.grace_ms / 1000, self._patience_s))
+        absence = ReconnectWait(min(self._ticket.reconnect_window_us / 1e6, self._patience_s))
         while True:
             try:
                 stream = self._opened()

@@ -47,9 +47,9 @@ def hello_proof(secret: bytes, session: str, answered: int) -> bytes:
     return hmac.digest(secret, text.encode(), hashlib.sha256)
 
 
-def lane_proof(secret: bytes, session: str, answered: int) -> bytes:
-    """HMAC-SHA256 that shows that a lane leads to the ticket's glue (LaneWelcome.proof)."""
-    text = f"reglue.v1 lane {session} {answered}"
+def unix_socket_proof(secret: bytes, session: str, answered: int) -> bytes:
+    """HMAC-SHA256 by which a glue shows that it made the ticket (UnixSocketWelcome.proof)."""
+    text = f"reglue.v1 unix_socket {session} {answered}"
     return hmac.digest(secret, text.encode(), hashlib.sha256)
 
 

@@ -61,14 +61,14 @@ class AgentAdapter:
         self._spec: TaskSpec | None = None
 
     def connect(self, channel: grpc.Channel) -> Any:
-        """AgentService.Connect."""
-        return agent_pb2_grpc.AgentServiceStub(channel).Connect
+        """AgentService.Session."""
+        return agent_pb2_grpc.AgentServiceStub(channel).Session
 
     def hello(self, ticket: lobby_pb2.Ticket, answered: int) -> Any:
         """What the agent says of itself."""
         own = hello(self._agent, self.name)
         return agent_pb2.AgentReply(
-            hello=agent_pb2.Hello(
+            hello=agent_pb2.AgentHello(
                 major=PROTOCOL_MAJOR,
                 minor=PROTOCOL_MINOR,
                 sdk=own.sdk,
@@ -114,8 +114,8 @@ class EnvironmentAdapter:
         self._spec: TaskSpec | None = None
 
     def connect(self, channel: grpc.Channel) -> Any:
-        """EnvironmentService.Connect."""
-        return environment_pb2_grpc.EnvironmentServiceStub(channel).Connect
+        """EnvironmentService.Session."""
+        return environment_pb2_grpc.EnvironmentServiceStub(channel).Session
 
     def hello(self, ticket: lobby_pb2.Ticket, answered: int) -> Any:
         """What the environment says of itself."""

@@ -74,7 +74,7 @@ class Session:
 
     def _play(self) -> str:
         """Stream after stream. Raises _Broken if the glue does not know the session any more."""
-        absence = ReconnectWait(min(self._ticket.grace_ms / 1000, self._patience_s))
+        absence = ReconnectWait(min(self._ticket.reconnect_window_us / 1e6, self._patience_s))
         while True:
             heard = self._taken
             self._stood_s = 0.0
@@ -92,15 +92,15 @@ class Session:
                 time.sleep(pause_s)
             except ReglueError as error:
                 cause = error.__cause__
-                if not self._ticket.grace_ms or not isinstance(cause, StreamEnded):
+                if not self._ticket.reconnect_window_us or not isinstance(cause, StreamEnded):
                     raise
                 if cause.code is not grpc.StatusCode.UNAUTHENTICATED:
                     raise
                 raise _Broken from error
 
     def _say_goodbye(self) -> None:
-        """Who is interrupted says so, over a new stream: else the glue would wait for the grace."""
-        if self._ticket.grace_ms:
+        """Tell the glue of an interruption, over a new stream, so that it does not wait for us."""
+        if self._ticket.reconnect_window_us:
             with contextlib.suppress(ReglueError), self._open() as stream:
                 stream.send(self._part.fault(0, "interrupted"))
                 _wait_for_farewell(stream, _END_S)

@@ -1,4 +1,4 @@
-"""One stream of a session, as the peer's thread uses it: gRPC's, or a lane."""
+"""One stream of a session, as the peer's thread uses it: gRPC's, or a Unix socket."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from google.protobuf.message import DecodeError
 from reglue.errors import ReglueError, SessionLost, UsageError
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.net.join_string import JoinString
-from reglue.net.lobby import REFUSALS, lane_proof, open_channel
+from reglue.net.lobby import REFUSALS, open_channel, unix_socket_proof
 from reglue.net.transport import Transport
 from reglue.net.unix_socket import HELLO_BYTES, UnixSocket, UnixSocketEnded
 from reglue.net.unix_socket_path import foreign, path_here
@@ -77,15 +77,15 @@ class Route:
     def open(self, hello: Any, *, is_back: bool) -> Stream:
         """A stream on which hello was said. Raises StreamEnded, UsageError.
 
-        A lane where there is one and it can be opened, else gRPC, as `transport` allows.
-        Who finds no lane with a fresh ticket will find none later: UsageError. Who is back
+        A Unix socket where there is one and it can be opened, else gRPC, as `transport` allows.
+        Who finds no Unix socket with a fresh ticket will find none later: UsageError. Who is back
         has been in one, and may join anew.
         """
         if self.transport == "grpc":
             return GrpcStream(self, hello)
         try:
-            return _open_lane(self.ticket, hello, self.kind, self.max_message_bytes)
-        except _NoLane as error:
+            return _open_unix_socket(self.ticket, hello, self.kind, self.max_message_bytes)
+        except _NoUnixSocket as error:
             if self.transport == "unix" and error.is_lasting and not is_back:
                 raise UsageError(f"got transport unix, wanted auto or grpc: {error}") from error
             if self.transport == "unix":
@@ -170,24 +170,24 @@ class GrpcStream:
 
 
 class UnixStream:
-    """A lane whose welcome was good."""
+    """A Unix socket whose welcome was good."""
 
-    def __init__(self, lane: UnixSocket, kind: Any) -> None:
-        self._lane = lane
+    def __init__(self, unix_socket: UnixSocket, kind: Any) -> None:
+        self._unix_socket = unix_socket
         self._kind = kind
         self._seated_at = time.monotonic()
 
     def send(self, message: Any) -> None:
         """Write it to the socket."""
         try:
-            self._lane.send(message.SerializeToString())
+            self._unix_socket.send(message.SerializeToString())
         except UnixSocketEnded as error:  # what came in before is still to be read
             log.debug("an answer was not sent: %s", error)
 
     def receive(self, timeout_s: float | None = None) -> Any | None:
         """The next message; None if none came in time. Raises StreamEnded."""
         try:
-            message = self._lane.receive(timeout_s)
+            message = self._unix_socket.receive(timeout_s)
             return None if message is None else self._kind.FromString(message)
         except UnixSocketEnded as error:
             raise StreamEnded(f"the glue went away: {error}") from error
@@ -196,8 +196,8 @@ class UnixStream:
 
     def close(self) -> None:
         """End it."""
-        self._lane.shut()
-        self._lane.close()
+        self._unix_socket.shut()
+        self._unix_socket.close()
 
     @property
     def stood_s(self) -> float:
@@ -205,8 +205,8 @@ class UnixStream:
         return time.monotonic() - self._seated_at
 
 
-class _NoLane(Exception):
-    """The glue cannot be reached over a lane: why, and whether waiting mends nothing."""
+class _NoUnixSocket(Exception):
+    """The glue cannot be reached over a Unix socket: why, and whether waiting mends nothing."""
 
     def __init__(self, why: str, *, is_lasting: bool = False) -> None:
         super().__init__(why)
@@ -215,20 +215,20 @@ class _NoLane(Exception):
 
 _NOT_OURS: Mapping[type[OSError], str] = {
     FileNotFoundError: "no such file; the glue is on another host, or in a container: mount its "
-    "folder of sockets here, and name that by REGLUE_LANE_DIR",
-    PermissionError: "it is another user's, who may let you in with --open-lane",
+    "folder of sockets here, and name that by REGLUE_UNIX_SOCKET_DIR",
+    PermissionError: "it is another user's, who may let you in with --open-unix-socket",
 }
 """Why a fresh ticket's socket is none for this process."""
 
 
-def _open_lane(ticket: lobby_pb2.Ticket, hello: Any, kind: Any, most: int) -> UnixStream:
-    """Raises _NoLane, and StreamEnded where the glue does not let us in."""
-    if not ticket.lane_path:
-        raise _NoLane("the glue offers no Unix socket", is_lasting=True)
+def _open_unix_socket(ticket: lobby_pb2.Ticket, hello: Any, kind: Any, most: int) -> UnixStream:
+    """Raises _NoUnixSocket, and StreamEnded where the glue does not let us in."""
+    if not ticket.unix_socket_path:
+        raise _NoUnixSocket("the glue offers no Unix socket", is_lasting=True)
     if not hasattr(socket, "AF_UNIX"):
-        raise _NoLane("this platform has no Unix sockets", is_lasting=True)
-    path = path_here(ticket.lane_path)
-    _check_lane(path)
+        raise _NoUnixSocket("this platform has no Unix sockets", is_lasting=True)
+    path = path_here(ticket.unix_socket_path)
+    _check_unix_socket(path)
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         connection.settimeout(_WELCOME_S)
@@ -236,46 +236,46 @@ def _open_lane(ticket: lobby_pb2.Ticket, hello: Any, kind: Any, most: int) -> Un
     except OSError as error:
         connection.close()
         raise _cannot_open(path, error) from error
-    lane = UnixSocket(connection, HELLO_BYTES)
+    unix_socket = UnixSocket(connection, HELLO_BYTES)
     try:
-        _enter(lane, ticket, hello)
+        _enter(unix_socket, ticket, hello)
     except BaseException:
-        lane.close()
+        unix_socket.close()
         raise
-    lane.allow(most)
-    return UnixStream(lane, kind)
+    unix_socket.allow(most)
+    return UnixStream(unix_socket, kind)
 
 
-def _check_lane(path: str) -> None:
-    """Raise _NoLane before anything is said to a socket that is no glue's."""
+def _check_unix_socket(path: str) -> None:
+    """Raise _NoUnixSocket before anything is said to a socket that is no glue's."""
     try:
         why = foreign(path)
     except OSError as error:
         raise _cannot_open(path, error) from error
     if why is not None:
-        raise _NoLane(f"{path} is no socket of a glue's: {why}", is_lasting=True)
+        raise _NoUnixSocket(f"{path} is no socket of a glue's: {why}", is_lasting=True)
 
 
-def _cannot_open(path: str, error: OSError) -> _NoLane:
+def _cannot_open(path: str, error: OSError) -> _NoUnixSocket:
     why = _NOT_OURS.get(type(error))
-    return _NoLane(f"{path} cannot be opened: {why or error}", is_lasting=why is not None)
+    return _NoUnixSocket(f"{path} cannot be opened: {why or error}", is_lasting=why is not None)
 
 
-def _enter(lane: UnixSocket, ticket: lobby_pb2.Ticket, hello: Any) -> None:
+def _enter(unix_socket: UnixSocket, ticket: lobby_pb2.Ticket, hello: Any) -> None:
     """Say hello, and see that it is the ticket's glue that answers."""
     try:
-        lane.send(hello.SerializeToString(), _WELCOME_S)
-        answer = lane.receive(_WELCOME_S)
-        welcome = lobby_pb2.LaneWelcome.FromString(answer or b"")
+        unix_socket.send(hello.SerializeToString(), _WELCOME_S)
+        answer = unix_socket.receive(_WELCOME_S)
+        welcome = lobby_pb2.UnixSocketWelcome.FromString(answer or b"")
     except UnixSocketEnded as error:
         raise StreamEnded(f"the glue went away: {error}") from error
     except DecodeError as error:
-        raise _NoLane(f"no welcome at the Unix socket: {error}") from error
+        raise _NoUnixSocket(f"no welcome at the Unix socket: {error}") from error
     code = _CODES.get(welcome.code, grpc.StatusCode.UNKNOWN)
     if code is grpc.StatusCode.RESOURCE_EXHAUSTED:
-        raise _NoLane(welcome.why)
+        raise _NoUnixSocket(welcome.why)
     if code is not grpc.StatusCode.OK:
         raise StreamEnded(welcome.why, code)
-    proof = lane_proof(ticket.secret, ticket.session, hello.hello.answered)
+    proof = unix_socket_proof(ticket.secret, ticket.session, hello.hello.answered)
     if not hmac.compare_digest(welcome.proof, proof):
-        raise _NoLane("who answers at the Unix socket is not the glue that we joined")
+        raise _NoUnixSocket("who answers at the Unix socket is not the glue that we joined")

@@ -75,8 +75,8 @@ def _told(error: ssl.SSLError, join_string: JoinString) -> WrongTls | None:
     if not join_string.authority:
         return None
     return WrongTls(
-        f"what answers at {where} does not speak TLS, as the invitation to it does: ask the "
-        "host for its present join string; nothing was sent without TLS"
+        f"what answers at {where} does not speak TLS, although the join string asks for "
+        "TLS: ask the host for its present join string; nothing was sent without TLS"
     )
 
 

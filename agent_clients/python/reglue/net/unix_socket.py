@@ -1,4 +1,4 @@
-"""A lane: messages over a Unix socket, for peers on one host.
+"""A Unix socket: messages over a Unix socket, for peers on one host.
 
 Each message is preceded by its length, four bytes, little-endian.
 """
@@ -25,7 +25,7 @@ _LOOK_UP_MS = 1000.0  # Python hears of a signal that came right before a poll o
 
 
 class UnixSocketEnded(Exception):
-    """Nothing more comes over a lane, or can be sent: why, in words."""
+    """Nothing more comes over a Unix socket, or can be sent: why, in words."""
 
 
 class UnixSocket:
@@ -108,7 +108,7 @@ class UnixSocket:
             except OSError as error:
                 raise UnixSocketEnded(str(error)) from error
             if not count:
-                raise UnixSocketEnded("its end of the lane is closed")
+                raise UnixSocketEnded("its end of the Unix socket is closed")
             self._held += count
         return message
 

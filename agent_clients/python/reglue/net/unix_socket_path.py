@@ -1,4 +1,4 @@
-"""Where lanes are: a folder for each run, in it a socket for each role."""
+"""Where Unix sockets are: a folder for each run, in it a socket for each role."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-LANE_DIR = "REGLUE_LANE_DIR"
+UNIX_SOCKET_DIR = "REGLUE_UNIX_SOCKET_DIR"
 """The folder of folders; a glue's and a peer's may be mounted at different places."""
 
 LONGEST = 107
@@ -23,8 +23,8 @@ def foreign(path: str) -> str | None:
 
     A ticket names a path, and must not lead its holder to any other service of this host: the
     file is called by its role in a folder `reglue-…` of the same user's, where nobody else can
-    put files. Whose socket it is, is not asked: glues let other users in with --open-lane. That
-    it is the glue that was joined, its welcome shows. Raises OSError.
+    put files. Its owner may be another user, as glues let other users in with
+    --open-unix-socket. The welcome shows whether it is the glue that was joined. Raises OSError.
     """
     file = Path(path)
     if file.name not in _ROLES or not file.parent.name.startswith(FOLDER_PREFIX):
@@ -37,12 +37,13 @@ def foreign(path: str) -> str | None:
     return None
 
 
-def path_here(lane_path: str) -> str:
-    """Where this process finds a ticket's `lane_path`: REGLUE_LANE_DIR is put in place of
-    what comes before its last two parts.
+def path_here(unix_socket_path: str) -> str:
+    """Where this process finds a ticket's `unix_socket_path`.
+
+    REGLUE_UNIX_SOCKET_DIR replaces all but its last two parts.
     """
-    here = os.environ.get(LANE_DIR)
+    here = os.environ.get(UNIX_SOCKET_DIR)
     if not here:
-        return lane_path
-    socket = Path(lane_path)
+        return unix_socket_path
+    socket = Path(unix_socket_path)
     return str(Path(here, socket.parent.name, socket.name))

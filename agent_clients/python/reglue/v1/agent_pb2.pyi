@@ -15,10 +15,19 @@ class EndKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     END_KIND_TERMINATED: _ClassVar[EndKind]
     END_KIND_TRUNCATED: _ClassVar[EndKind]
     END_KIND_VOID: _ClassVar[EndKind]
+
+class ActionFlag(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ACTION_FLAG_UNSPECIFIED: _ClassVar[ActionFlag]
+    ACTION_FLAG_DEFAULTED: _ClassVar[ActionFlag]
+    ACTION_FLAG_CLIPPED: _ClassVar[ActionFlag]
 END_KIND_UNSPECIFIED: EndKind
 END_KIND_TERMINATED: EndKind
 END_KIND_TRUNCATED: EndKind
 END_KIND_VOID: EndKind
+ACTION_FLAG_UNSPECIFIED: ActionFlag
+ACTION_FLAG_DEFAULTED: ActionFlag
+ACTION_FLAG_CLIPPED: ActionFlag
 
 class AgentCall(_message.Message):
     __slots__ = ("seq", "budget", "init", "turn", "freeze", "adapt_begin", "adapt", "message", "cleanup", "refusal", "farewell")
@@ -35,16 +44,16 @@ class AgentCall(_message.Message):
     FAREWELL_FIELD_NUMBER: _ClassVar[int]
     seq: int
     budget: Budget
-    init: Init
+    init: AgentInit
     turn: Turn
     freeze: Freeze
     adapt_begin: AdaptBegin
     adapt: Adapt
-    message: _session_pb2.Message
+    message: _session_pb2.TextMessage
     cleanup: _session_pb2.Cleanup
     refusal: _session_pb2.Refusal
     farewell: _session_pb2.Farewell
-    def __init__(self, seq: _Optional[int] = ..., budget: _Optional[_Union[Budget, _Mapping]] = ..., init: _Optional[_Union[Init, _Mapping]] = ..., turn: _Optional[_Union[Turn, _Mapping]] = ..., freeze: _Optional[_Union[Freeze, _Mapping]] = ..., adapt_begin: _Optional[_Union[AdaptBegin, _Mapping]] = ..., adapt: _Optional[_Union[Adapt, _Mapping]] = ..., message: _Optional[_Union[_session_pb2.Message, _Mapping]] = ..., cleanup: _Optional[_Union[_session_pb2.Cleanup, _Mapping]] = ..., refusal: _Optional[_Union[_session_pb2.Refusal, _Mapping]] = ..., farewell: _Optional[_Union[_session_pb2.Farewell, _Mapping]] = ...) -> None: ...
+    def __init__(self, seq: _Optional[int] = ..., budget: _Optional[_Union[Budget, _Mapping]] = ..., init: _Optional[_Union[AgentInit, _Mapping]] = ..., turn: _Optional[_Union[Turn, _Mapping]] = ..., freeze: _Optional[_Union[Freeze, _Mapping]] = ..., adapt_begin: _Optional[_Union[AdaptBegin, _Mapping]] = ..., adapt: _Optional[_Union[Adapt, _Mapping]] = ..., message: _Optional[_Union[_session_pb2.TextMessage, _Mapping]] = ..., cleanup: _Optional[_Union[_session_pb2.Cleanup, _Mapping]] = ..., refusal: _Optional[_Union[_session_pb2.Refusal, _Mapping]] = ..., farewell: _Optional[_Union[_session_pb2.Farewell, _Mapping]] = ...) -> None: ...
 
 class AgentReply(_message.Message):
     __slots__ = ("seq", "hello", "actions", "done", "message", "fault")
@@ -55,14 +64,14 @@ class AgentReply(_message.Message):
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     FAULT_FIELD_NUMBER: _ClassVar[int]
     seq: int
-    hello: Hello
+    hello: AgentHello
     actions: Actions
-    done: _session_pb2.Done
-    message: _session_pb2.Message
+    done: _session_pb2.RoutineDone
+    message: _session_pb2.TextMessage
     fault: _session_pb2.Fault
-    def __init__(self, seq: _Optional[int] = ..., hello: _Optional[_Union[Hello, _Mapping]] = ..., actions: _Optional[_Union[Actions, _Mapping]] = ..., done: _Optional[_Union[_session_pb2.Done, _Mapping]] = ..., message: _Optional[_Union[_session_pb2.Message, _Mapping]] = ..., fault: _Optional[_Union[_session_pb2.Fault, _Mapping]] = ...) -> None: ...
+    def __init__(self, seq: _Optional[int] = ..., hello: _Optional[_Union[AgentHello, _Mapping]] = ..., actions: _Optional[_Union[Actions, _Mapping]] = ..., done: _Optional[_Union[_session_pb2.RoutineDone, _Mapping]] = ..., message: _Optional[_Union[_session_pb2.TextMessage, _Mapping]] = ..., fault: _Optional[_Union[_session_pb2.Fault, _Mapping]] = ...) -> None: ...
 
-class Hello(_message.Message):
+class AgentHello(_message.Message):
     __slots__ = ("major", "minor", "sdk", "agent", "max_slots", "partial_turns", "adapts", "episodic", "session", "proof", "answered")
     MAJOR_FIELD_NUMBER: _ClassVar[int]
     MINOR_FIELD_NUMBER: _ClassVar[int]
@@ -88,14 +97,14 @@ class Hello(_message.Message):
     answered: int
     def __init__(self, major: _Optional[int] = ..., minor: _Optional[int] = ..., sdk: _Optional[str] = ..., agent: _Optional[str] = ..., max_slots: _Optional[int] = ..., partial_turns: bool = ..., adapts: bool = ..., episodic: bool = ..., session: _Optional[str] = ..., proof: _Optional[bytes] = ..., answered: _Optional[int] = ...) -> None: ...
 
-class Init(_message.Message):
+class AgentInit(_message.Message):
     __slots__ = ("spec",)
     SPEC_FIELD_NUMBER: _ClassVar[int]
     spec: _spec_pb2.TaskSpec
     def __init__(self, spec: _Optional[_Union[_spec_pb2.TaskSpec, _Mapping]] = ...) -> None: ...
 
 class Turn(_message.Message):
-    __slots__ = ("phase", "end_slots", "end_kinds", "step_slots", "step_flags", "start_slots", "start_seeds", "reward", "observation")
+    __slots__ = ("phase", "end_slots", "end_kinds", "step_slots", "step_flags", "start_slots", "start_seeds", "rewards", "observations")
     PHASE_FIELD_NUMBER: _ClassVar[int]
     END_SLOTS_FIELD_NUMBER: _ClassVar[int]
     END_KINDS_FIELD_NUMBER: _ClassVar[int]
@@ -103,8 +112,8 @@ class Turn(_message.Message):
     STEP_FLAGS_FIELD_NUMBER: _ClassVar[int]
     START_SLOTS_FIELD_NUMBER: _ClassVar[int]
     START_SEEDS_FIELD_NUMBER: _ClassVar[int]
-    REWARD_FIELD_NUMBER: _ClassVar[int]
-    OBSERVATION_FIELD_NUMBER: _ClassVar[int]
+    REWARDS_FIELD_NUMBER: _ClassVar[int]
+    OBSERVATIONS_FIELD_NUMBER: _ClassVar[int]
     phase: _session_pb2.Phase
     end_slots: _containers.RepeatedScalarFieldContainer[int]
     end_kinds: _containers.RepeatedScalarFieldContainer[EndKind]
@@ -112,17 +121,17 @@ class Turn(_message.Message):
     step_flags: _containers.RepeatedScalarFieldContainer[int]
     start_slots: _containers.RepeatedScalarFieldContainer[int]
     start_seeds: _containers.RepeatedScalarFieldContainer[int]
-    reward: bytes
-    observation: _containers.RepeatedScalarFieldContainer[bytes]
-    def __init__(self, phase: _Optional[_Union[_session_pb2.Phase, str]] = ..., end_slots: _Optional[_Iterable[int]] = ..., end_kinds: _Optional[_Iterable[_Union[EndKind, str]]] = ..., step_slots: _Optional[_Iterable[int]] = ..., step_flags: _Optional[_Iterable[int]] = ..., start_slots: _Optional[_Iterable[int]] = ..., start_seeds: _Optional[_Iterable[int]] = ..., reward: _Optional[bytes] = ..., observation: _Optional[_Iterable[bytes]] = ...) -> None: ...
+    rewards: bytes
+    observations: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, phase: _Optional[_Union[_session_pb2.Phase, str]] = ..., end_slots: _Optional[_Iterable[int]] = ..., end_kinds: _Optional[_Iterable[_Union[EndKind, str]]] = ..., step_slots: _Optional[_Iterable[int]] = ..., step_flags: _Optional[_Iterable[int]] = ..., start_slots: _Optional[_Iterable[int]] = ..., start_seeds: _Optional[_Iterable[int]] = ..., rewards: _Optional[bytes] = ..., observations: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
 class Actions(_message.Message):
-    __slots__ = ("action", "abandon")
-    ACTION_FIELD_NUMBER: _ClassVar[int]
-    ABANDON_FIELD_NUMBER: _ClassVar[int]
-    action: _containers.RepeatedScalarFieldContainer[bytes]
-    abandon: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, action: _Optional[_Iterable[bytes]] = ..., abandon: _Optional[_Iterable[int]] = ...) -> None: ...
+    __slots__ = ("actions", "abandoned_slots")
+    ACTIONS_FIELD_NUMBER: _ClassVar[int]
+    ABANDONED_SLOTS_FIELD_NUMBER: _ClassVar[int]
+    actions: _containers.RepeatedScalarFieldContainer[bytes]
+    abandoned_slots: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, actions: _Optional[_Iterable[bytes]] = ..., abandoned_slots: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Freeze(_message.Message):
     __slots__ = ()

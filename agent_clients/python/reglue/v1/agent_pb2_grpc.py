@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class AgentServiceStub(object):
-    """The agent's side of the glue. The agent dials in.
+    """The agent's side of the glue. The agent connects to the glue.
     """
 
     def __init__(self, channel):
@@ -35,24 +35,23 @@ class AgentServiceStub(object):
         Args:
             channel: A grpc.Channel.
         """
-        self.Connect = channel.stream_stream(
-                '/reglue.v1.AgentService/Connect',
+        self.Session = channel.stream_stream(
+                '/reglue.v1.AgentService/Session',
                 request_serializer=reglue_dot_v1_dot_agent__pb2.AgentReply.SerializeToString,
                 response_deserializer=reglue_dot_v1_dot_agent__pb2.AgentCall.FromString,
                 _registered_method=True)
 
 
 class AgentServiceServicer(object):
-    """The agent's side of the glue. The agent dials in.
+    """The agent's side of the glue. The agent connects to the glue.
     """
 
-    def Connect(self, request_iterator, context):
-        """One session. The agent's first reply is Hello; every later reply answers
-        the call whose `seq` it repeats. A Hello that is not taken ends the stream
-        with a status whose message is the reason: UNAUTHENTICATED (no such ticket),
-        INVALID_ARGUMENT (something else came first), FAILED_PRECONDITION (protocol
-        version), ALREADY_EXISTS (the run has its agent already), DEADLINE_EXCEEDED
-        (no hello in time).
+    def Session(self, request_iterator, context):
+        """One session. The agent's first reply is AgentHello; every later reply answers the call
+        whose `seq` it repeats. A refused hello ends the stream with a status whose message is
+        the reason: UNAUTHENTICATED (no such ticket), INVALID_ARGUMENT (the first message is no
+        hello), FAILED_PRECONDITION (protocol version), ALREADY_EXISTS (the run has its agent
+        already), DEADLINE_EXCEEDED (no hello in time).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -61,8 +60,8 @@ class AgentServiceServicer(object):
 
 def add_AgentServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
-            'Connect': grpc.stream_stream_rpc_method_handler(
-                    servicer.Connect,
+            'Session': grpc.stream_stream_rpc_method_handler(
+                    servicer.Session,
                     request_deserializer=reglue_dot_v1_dot_agent__pb2.AgentReply.FromString,
                     response_serializer=reglue_dot_v1_dot_agent__pb2.AgentCall.SerializeToString,
             ),
@@ -75,11 +74,11 @@ def add_AgentServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class AgentService(object):
-    """The agent's side of the glue. The agent dials in.
+    """The agent's side of the glue. The agent connects to the glue.
     """
 
     @staticmethod
-    def Connect(request_iterator,
+    def Session(request_iterator,
             target,
             options=(),
             channel_credentials=None,
@@ -92,7 +91,7 @@ class AgentService(object):
         return grpc.experimental.stream_stream(
             request_iterator,
             target,
-            '/reglue.v1.AgentService/Connect',
+            '/reglue.v1.AgentService/Session',
             reglue_dot_v1_dot_agent__pb2.AgentReply.SerializeToString,
             reglue_dot_v1_dot_agent__pb2.AgentCall.FromString,
             options,

@@ -1,12 +1,24 @@
 from reglue.v1 import session_pb2 as _session_pb2
 from reglue.v1 import spec_pb2 as _spec_pb2
 from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from collections.abc import Iterable as _Iterable, Mapping as _Mapping
 from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+class StepFlag(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    STEP_FLAG_UNSPECIFIED: _ClassVar[StepFlag]
+    STEP_FLAG_TERMINATED: _ClassVar[StepFlag]
+    STEP_FLAG_TRUNCATED: _ClassVar[StepFlag]
+    STEP_FLAG_SUCCESS: _ClassVar[StepFlag]
+STEP_FLAG_UNSPECIFIED: StepFlag
+STEP_FLAG_TERMINATED: StepFlag
+STEP_FLAG_TRUNCATED: StepFlag
+STEP_FLAG_SUCCESS: StepFlag
 
 class EnvironmentCall(_message.Message):
     __slots__ = ("seq", "init", "play", "get_state", "set_state", "get_random_seed", "set_random_seed", "standardize_randomness", "message", "cleanup", "refusal", "farewell")
@@ -30,11 +42,11 @@ class EnvironmentCall(_message.Message):
     get_random_seed: GetRandomSeed
     set_random_seed: SetRandomSeed
     standardize_randomness: StandardizeRandomness
-    message: _session_pb2.Message
+    message: _session_pb2.TextMessage
     cleanup: _session_pb2.Cleanup
     refusal: _session_pb2.Refusal
     farewell: _session_pb2.Farewell
-    def __init__(self, seq: _Optional[int] = ..., init: _Optional[_Union[EnvironmentInit, _Mapping]] = ..., play: _Optional[_Union[Play, _Mapping]] = ..., get_state: _Optional[_Union[GetState, _Mapping]] = ..., set_state: _Optional[_Union[SetState, _Mapping]] = ..., get_random_seed: _Optional[_Union[GetRandomSeed, _Mapping]] = ..., set_random_seed: _Optional[_Union[SetRandomSeed, _Mapping]] = ..., standardize_randomness: _Optional[_Union[StandardizeRandomness, _Mapping]] = ..., message: _Optional[_Union[_session_pb2.Message, _Mapping]] = ..., cleanup: _Optional[_Union[_session_pb2.Cleanup, _Mapping]] = ..., refusal: _Optional[_Union[_session_pb2.Refusal, _Mapping]] = ..., farewell: _Optional[_Union[_session_pb2.Farewell, _Mapping]] = ...) -> None: ...
+    def __init__(self, seq: _Optional[int] = ..., init: _Optional[_Union[EnvironmentInit, _Mapping]] = ..., play: _Optional[_Union[Play, _Mapping]] = ..., get_state: _Optional[_Union[GetState, _Mapping]] = ..., set_state: _Optional[_Union[SetState, _Mapping]] = ..., get_random_seed: _Optional[_Union[GetRandomSeed, _Mapping]] = ..., set_random_seed: _Optional[_Union[SetRandomSeed, _Mapping]] = ..., standardize_randomness: _Optional[_Union[StandardizeRandomness, _Mapping]] = ..., message: _Optional[_Union[_session_pb2.TextMessage, _Mapping]] = ..., cleanup: _Optional[_Union[_session_pb2.Cleanup, _Mapping]] = ..., refusal: _Optional[_Union[_session_pb2.Refusal, _Mapping]] = ..., farewell: _Optional[_Union[_session_pb2.Farewell, _Mapping]] = ...) -> None: ...
 
 class EnvironmentReply(_message.Message):
     __slots__ = ("seq", "hello", "ready", "played", "snapshot", "done", "message", "refusal", "fault")
@@ -52,11 +64,11 @@ class EnvironmentReply(_message.Message):
     ready: EnvironmentReady
     played: Played
     snapshot: Snapshot
-    done: _session_pb2.Done
-    message: _session_pb2.Message
+    done: _session_pb2.RoutineDone
+    message: _session_pb2.TextMessage
     refusal: _session_pb2.Refusal
     fault: _session_pb2.Fault
-    def __init__(self, seq: _Optional[int] = ..., hello: _Optional[_Union[EnvironmentHello, _Mapping]] = ..., ready: _Optional[_Union[EnvironmentReady, _Mapping]] = ..., played: _Optional[_Union[Played, _Mapping]] = ..., snapshot: _Optional[_Union[Snapshot, _Mapping]] = ..., done: _Optional[_Union[_session_pb2.Done, _Mapping]] = ..., message: _Optional[_Union[_session_pb2.Message, _Mapping]] = ..., refusal: _Optional[_Union[_session_pb2.Refusal, _Mapping]] = ..., fault: _Optional[_Union[_session_pb2.Fault, _Mapping]] = ...) -> None: ...
+    def __init__(self, seq: _Optional[int] = ..., hello: _Optional[_Union[EnvironmentHello, _Mapping]] = ..., ready: _Optional[_Union[EnvironmentReady, _Mapping]] = ..., played: _Optional[_Union[Played, _Mapping]] = ..., snapshot: _Optional[_Union[Snapshot, _Mapping]] = ..., done: _Optional[_Union[_session_pb2.RoutineDone, _Mapping]] = ..., message: _Optional[_Union[_session_pb2.TextMessage, _Mapping]] = ..., refusal: _Optional[_Union[_session_pb2.Refusal, _Mapping]] = ..., fault: _Optional[_Union[_session_pb2.Fault, _Mapping]] = ...) -> None: ...
 
 class EnvironmentHello(_message.Message):
     __slots__ = ("major", "minor", "sdk", "environment", "max_slots", "session", "proof", "answered")
@@ -94,15 +106,15 @@ class EnvironmentReady(_message.Message):
     STANDARDIZES_FIELD_NUMBER: _ClassVar[int]
     TELLS_NO_SUCCESS_FIELD_NUMBER: _ClassVar[int]
     spec: _spec_pb2.TaskSpec
-    tasks: _containers.RepeatedCompositeFieldContainer[Task]
+    tasks: _containers.RepeatedCompositeFieldContainer[EnvironmentTask]
     restores: bool
     portable: bool
     seeds: bool
     standardizes: bool
     tells_no_success: bool
-    def __init__(self, spec: _Optional[_Union[_spec_pb2.TaskSpec, _Mapping]] = ..., tasks: _Optional[_Iterable[_Union[Task, _Mapping]]] = ..., restores: bool = ..., portable: bool = ..., seeds: bool = ..., standardizes: bool = ..., tells_no_success: bool = ...) -> None: ...
+    def __init__(self, spec: _Optional[_Union[_spec_pb2.TaskSpec, _Mapping]] = ..., tasks: _Optional[_Iterable[_Union[EnvironmentTask, _Mapping]]] = ..., restores: bool = ..., portable: bool = ..., seeds: bool = ..., standardizes: bool = ..., tells_no_success: bool = ...) -> None: ...
 
-class Task(_message.Message):
+class EnvironmentTask(_message.Message):
     __slots__ = ("name", "variants")
     NAME_FIELD_NUMBER: _ClassVar[int]
     VARIANTS_FIELD_NUMBER: _ClassVar[int]
@@ -111,16 +123,16 @@ class Task(_message.Message):
     def __init__(self, name: _Optional[str] = ..., variants: _Optional[int] = ...) -> None: ...
 
 class Play(_message.Message):
-    __slots__ = ("step_slots", "action", "start_slots", "cells")
+    __slots__ = ("step_slots", "actions", "start_slots", "cells")
     STEP_SLOTS_FIELD_NUMBER: _ClassVar[int]
-    ACTION_FIELD_NUMBER: _ClassVar[int]
+    ACTIONS_FIELD_NUMBER: _ClassVar[int]
     START_SLOTS_FIELD_NUMBER: _ClassVar[int]
     CELLS_FIELD_NUMBER: _ClassVar[int]
     step_slots: _containers.RepeatedScalarFieldContainer[int]
-    action: _containers.RepeatedScalarFieldContainer[bytes]
+    actions: _containers.RepeatedScalarFieldContainer[bytes]
     start_slots: _containers.RepeatedScalarFieldContainer[int]
     cells: _containers.RepeatedCompositeFieldContainer[Cell]
-    def __init__(self, step_slots: _Optional[_Iterable[int]] = ..., action: _Optional[_Iterable[bytes]] = ..., start_slots: _Optional[_Iterable[int]] = ..., cells: _Optional[_Iterable[_Union[Cell, _Mapping]]] = ...) -> None: ...
+    def __init__(self, step_slots: _Optional[_Iterable[int]] = ..., actions: _Optional[_Iterable[bytes]] = ..., start_slots: _Optional[_Iterable[int]] = ..., cells: _Optional[_Iterable[_Union[Cell, _Mapping]]] = ...) -> None: ...
 
 class Cell(_message.Message):
     __slots__ = ("task", "variant", "seed", "repeat", "phase", "steps")
@@ -139,16 +151,16 @@ class Cell(_message.Message):
     def __init__(self, task: _Optional[str] = ..., variant: _Optional[int] = ..., seed: _Optional[int] = ..., repeat: _Optional[int] = ..., phase: _Optional[_Union[_session_pb2.Phase, str]] = ..., steps: _Optional[int] = ...) -> None: ...
 
 class Played(_message.Message):
-    __slots__ = ("reward", "observation", "flags", "faults")
-    REWARD_FIELD_NUMBER: _ClassVar[int]
-    OBSERVATION_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("rewards", "observations", "flags", "faults")
+    REWARDS_FIELD_NUMBER: _ClassVar[int]
+    OBSERVATIONS_FIELD_NUMBER: _ClassVar[int]
     FLAGS_FIELD_NUMBER: _ClassVar[int]
     FAULTS_FIELD_NUMBER: _ClassVar[int]
-    reward: bytes
-    observation: _containers.RepeatedScalarFieldContainer[bytes]
+    rewards: bytes
+    observations: _containers.RepeatedScalarFieldContainer[bytes]
     flags: bytes
     faults: _containers.RepeatedCompositeFieldContainer[SlotFault]
-    def __init__(self, reward: _Optional[bytes] = ..., observation: _Optional[_Iterable[bytes]] = ..., flags: _Optional[bytes] = ..., faults: _Optional[_Iterable[_Union[SlotFault, _Mapping]]] = ...) -> None: ...
+    def __init__(self, rewards: _Optional[bytes] = ..., observations: _Optional[_Iterable[bytes]] = ..., flags: _Optional[bytes] = ..., faults: _Optional[_Iterable[_Union[SlotFault, _Mapping]]] = ...) -> None: ...
 
 class SlotFault(_message.Message):
     __slots__ = ("slot", "what")
@@ -186,14 +198,14 @@ class SetRandomSeed(_message.Message):
     snapshot: bytes
     def __init__(self, slot: _Optional[int] = ..., snapshot: _Optional[bytes] = ...) -> None: ...
 
-class Snapshot(_message.Message):
-    __slots__ = ("snapshot",)
-    SNAPSHOT_FIELD_NUMBER: _ClassVar[int]
-    snapshot: bytes
-    def __init__(self, snapshot: _Optional[bytes] = ...) -> None: ...
-
 class StandardizeRandomness(_message.Message):
     __slots__ = ("seed",)
     SEED_FIELD_NUMBER: _ClassVar[int]
     seed: int
     def __init__(self, seed: _Optional[int] = ...) -> None: ...
+
+class Snapshot(_message.Message):
+    __slots__ = ("snapshot",)
+    SNAPSHOT_FIELD_NUMBER: _ClassVar[int]
+    snapshot: bytes
+    def __init__(self, snapshot: _Optional[bytes] = ...) -> None: ...

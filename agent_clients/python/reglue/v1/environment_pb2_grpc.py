@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class EnvironmentServiceStub(object):
-    """The environment's side of the glue. The environment dials in.
+    """The environment's side of the glue. The environment connects to the glue.
     """
 
     def __init__(self, channel):
@@ -35,21 +35,21 @@ class EnvironmentServiceStub(object):
         Args:
             channel: A grpc.Channel.
         """
-        self.Connect = channel.stream_stream(
-                '/reglue.v1.EnvironmentService/Connect',
+        self.Session = channel.stream_stream(
+                '/reglue.v1.EnvironmentService/Session',
                 request_serializer=reglue_dot_v1_dot_environment__pb2.EnvironmentReply.SerializeToString,
                 response_deserializer=reglue_dot_v1_dot_environment__pb2.EnvironmentCall.FromString,
                 _registered_method=True)
 
 
 class EnvironmentServiceServicer(object):
-    """The environment's side of the glue. The environment dials in.
+    """The environment's side of the glue. The environment connects to the glue.
     """
 
-    def Connect(self, request_iterator, context):
-        """One session. The environment's first reply is a hello; every later reply
-        answers the call whose `seq` it repeats. A hello that is not taken ends the
-        stream with the statuses of AgentService.Connect.
+    def Session(self, request_iterator, context):
+        """One session. The environment's first reply is EnvironmentHello; every later reply
+        answers the call whose `seq` it repeats. A refused hello ends the stream with the
+        statuses of AgentService.Session.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -58,8 +58,8 @@ class EnvironmentServiceServicer(object):
 
 def add_EnvironmentServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
-            'Connect': grpc.stream_stream_rpc_method_handler(
-                    servicer.Connect,
+            'Session': grpc.stream_stream_rpc_method_handler(
+                    servicer.Session,
                     request_deserializer=reglue_dot_v1_dot_environment__pb2.EnvironmentReply.FromString,
                     response_serializer=reglue_dot_v1_dot_environment__pb2.EnvironmentCall.SerializeToString,
             ),
@@ -72,11 +72,11 @@ def add_EnvironmentServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class EnvironmentService(object):
-    """The environment's side of the glue. The environment dials in.
+    """The environment's side of the glue. The environment connects to the glue.
     """
 
     @staticmethod
-    def Connect(request_iterator,
+    def Session(request_iterator,
             target,
             options=(),
             channel_credentials=None,
@@ -89,7 +89,7 @@ class EnvironmentService(object):
         return grpc.experimental.stream_stream(
             request_iterator,
             target,
-            '/reglue.v1.EnvironmentService/Connect',
+            '/reglue.v1.EnvironmentService/Session',
             reglue_dot_v1_dot_environment__pb2.EnvironmentReply.SerializeToString,
             reglue_dot_v1_dot_environment__pb2.EnvironmentCall.FromString,
             options,

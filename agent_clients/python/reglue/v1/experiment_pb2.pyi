@@ -46,15 +46,15 @@ class ExperimentCall(_message.Message):
     set_state: RlSetState
     get_random_seed: RlGetRandomSeed
     set_random_seed: RlSetRandomSeed
-    agent_message: _session_pb2.Message
-    env_message: _session_pb2.Message
+    agent_message: _session_pb2.TextMessage
+    env_message: _session_pb2.TextMessage
     env_start: RlEnvStart
     env_step: RlEnvStep
     agent_start: RlAgentStart
     agent_step: RlAgentStep
     agent_end: RlAgentEnd
     farewell: _session_pb2.Farewell
-    def __init__(self, seq: _Optional[int] = ..., hello: _Optional[_Union[ExperimentHello, _Mapping]] = ..., init: _Optional[_Union[RlInit, _Mapping]] = ..., start: _Optional[_Union[RlStart, _Mapping]] = ..., step: _Optional[_Union[RlStep, _Mapping]] = ..., episode: _Optional[_Union[RlEpisode, _Mapping]] = ..., counts: _Optional[_Union[RlCounts, _Mapping]] = ..., cleanup: _Optional[_Union[_session_pb2.Cleanup, _Mapping]] = ..., freeze: _Optional[_Union[RlFreeze, _Mapping]] = ..., standardize_randomness: _Optional[_Union[RlStandardizeRandomness, _Mapping]] = ..., get_state: _Optional[_Union[RlGetState, _Mapping]] = ..., set_state: _Optional[_Union[RlSetState, _Mapping]] = ..., get_random_seed: _Optional[_Union[RlGetRandomSeed, _Mapping]] = ..., set_random_seed: _Optional[_Union[RlSetRandomSeed, _Mapping]] = ..., agent_message: _Optional[_Union[_session_pb2.Message, _Mapping]] = ..., env_message: _Optional[_Union[_session_pb2.Message, _Mapping]] = ..., env_start: _Optional[_Union[RlEnvStart, _Mapping]] = ..., env_step: _Optional[_Union[RlEnvStep, _Mapping]] = ..., agent_start: _Optional[_Union[RlAgentStart, _Mapping]] = ..., agent_step: _Optional[_Union[RlAgentStep, _Mapping]] = ..., agent_end: _Optional[_Union[RlAgentEnd, _Mapping]] = ..., farewell: _Optional[_Union[_session_pb2.Farewell, _Mapping]] = ...) -> None: ...
+    def __init__(self, seq: _Optional[int] = ..., hello: _Optional[_Union[ExperimentHello, _Mapping]] = ..., init: _Optional[_Union[RlInit, _Mapping]] = ..., start: _Optional[_Union[RlStart, _Mapping]] = ..., step: _Optional[_Union[RlStep, _Mapping]] = ..., episode: _Optional[_Union[RlEpisode, _Mapping]] = ..., counts: _Optional[_Union[RlCounts, _Mapping]] = ..., cleanup: _Optional[_Union[_session_pb2.Cleanup, _Mapping]] = ..., freeze: _Optional[_Union[RlFreeze, _Mapping]] = ..., standardize_randomness: _Optional[_Union[RlStandardizeRandomness, _Mapping]] = ..., get_state: _Optional[_Union[RlGetState, _Mapping]] = ..., set_state: _Optional[_Union[RlSetState, _Mapping]] = ..., get_random_seed: _Optional[_Union[RlGetRandomSeed, _Mapping]] = ..., set_random_seed: _Optional[_Union[RlSetRandomSeed, _Mapping]] = ..., agent_message: _Optional[_Union[_session_pb2.TextMessage, _Mapping]] = ..., env_message: _Optional[_Union[_session_pb2.TextMessage, _Mapping]] = ..., env_start: _Optional[_Union[RlEnvStart, _Mapping]] = ..., env_step: _Optional[_Union[RlEnvStep, _Mapping]] = ..., agent_start: _Optional[_Union[RlAgentStart, _Mapping]] = ..., agent_step: _Optional[_Union[RlAgentStep, _Mapping]] = ..., agent_end: _Optional[_Union[RlAgentEnd, _Mapping]] = ..., farewell: _Optional[_Union[_session_pb2.Farewell, _Mapping]] = ...) -> None: ...
 
 class ExperimentReply(_message.Message):
     __slots__ = ("seq", "spec", "started", "stepped", "episode", "counts", "key", "acted", "message", "done", "refusal", "agent_fault", "environment_fault", "farewell")
@@ -78,15 +78,15 @@ class ExperimentReply(_message.Message):
     stepped: Stepped
     episode: EpisodePlayed
     counts: Counts
-    key: Key
+    key: SnapshotKey
     acted: Acted
-    message: _session_pb2.Message
-    done: _session_pb2.Done
+    message: _session_pb2.TextMessage
+    done: _session_pb2.RoutineDone
     refusal: _session_pb2.Refusal
     agent_fault: _session_pb2.Fault
     environment_fault: _session_pb2.Fault
     farewell: _session_pb2.Farewell
-    def __init__(self, seq: _Optional[int] = ..., spec: _Optional[_Union[_spec_pb2.TaskSpec, _Mapping]] = ..., started: _Optional[_Union[Started, _Mapping]] = ..., stepped: _Optional[_Union[Stepped, _Mapping]] = ..., episode: _Optional[_Union[EpisodePlayed, _Mapping]] = ..., counts: _Optional[_Union[Counts, _Mapping]] = ..., key: _Optional[_Union[Key, _Mapping]] = ..., acted: _Optional[_Union[Acted, _Mapping]] = ..., message: _Optional[_Union[_session_pb2.Message, _Mapping]] = ..., done: _Optional[_Union[_session_pb2.Done, _Mapping]] = ..., refusal: _Optional[_Union[_session_pb2.Refusal, _Mapping]] = ..., agent_fault: _Optional[_Union[_session_pb2.Fault, _Mapping]] = ..., environment_fault: _Optional[_Union[_session_pb2.Fault, _Mapping]] = ..., farewell: _Optional[_Union[_session_pb2.Farewell, _Mapping]] = ...) -> None: ...
+    def __init__(self, seq: _Optional[int] = ..., spec: _Optional[_Union[_spec_pb2.TaskSpec, _Mapping]] = ..., started: _Optional[_Union[Started, _Mapping]] = ..., stepped: _Optional[_Union[Stepped, _Mapping]] = ..., episode: _Optional[_Union[EpisodePlayed, _Mapping]] = ..., counts: _Optional[_Union[Counts, _Mapping]] = ..., key: _Optional[_Union[SnapshotKey, _Mapping]] = ..., acted: _Optional[_Union[Acted, _Mapping]] = ..., message: _Optional[_Union[_session_pb2.TextMessage, _Mapping]] = ..., done: _Optional[_Union[_session_pb2.RoutineDone, _Mapping]] = ..., refusal: _Optional[_Union[_session_pb2.Refusal, _Mapping]] = ..., agent_fault: _Optional[_Union[_session_pb2.Fault, _Mapping]] = ..., environment_fault: _Optional[_Union[_session_pb2.Fault, _Mapping]] = ..., farewell: _Optional[_Union[_session_pb2.Farewell, _Mapping]] = ...) -> None: ...
 
 class ExperimentHello(_message.Message):
     __slots__ = ("major", "minor", "sdk", "experiment", "session", "proof", "answered")
@@ -189,66 +189,66 @@ class RlEnvStart(_message.Message):
     def __init__(self, slots: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class RlEnvStep(_message.Message):
-    __slots__ = ("slots", "action")
+    __slots__ = ("slots", "actions")
     SLOTS_FIELD_NUMBER: _ClassVar[int]
-    ACTION_FIELD_NUMBER: _ClassVar[int]
+    ACTIONS_FIELD_NUMBER: _ClassVar[int]
     slots: _containers.RepeatedScalarFieldContainer[int]
-    action: _containers.RepeatedScalarFieldContainer[bytes]
-    def __init__(self, slots: _Optional[_Iterable[int]] = ..., action: _Optional[_Iterable[bytes]] = ...) -> None: ...
+    actions: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, slots: _Optional[_Iterable[int]] = ..., actions: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
 class RlAgentStart(_message.Message):
-    __slots__ = ("slots", "observation")
+    __slots__ = ("slots", "observations")
     SLOTS_FIELD_NUMBER: _ClassVar[int]
-    OBSERVATION_FIELD_NUMBER: _ClassVar[int]
+    OBSERVATIONS_FIELD_NUMBER: _ClassVar[int]
     slots: _containers.RepeatedScalarFieldContainer[int]
-    observation: _containers.RepeatedScalarFieldContainer[bytes]
-    def __init__(self, slots: _Optional[_Iterable[int]] = ..., observation: _Optional[_Iterable[bytes]] = ...) -> None: ...
+    observations: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, slots: _Optional[_Iterable[int]] = ..., observations: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
 class RlAgentStep(_message.Message):
-    __slots__ = ("slots", "reward", "observation")
+    __slots__ = ("slots", "rewards", "observations")
     SLOTS_FIELD_NUMBER: _ClassVar[int]
-    REWARD_FIELD_NUMBER: _ClassVar[int]
-    OBSERVATION_FIELD_NUMBER: _ClassVar[int]
+    REWARDS_FIELD_NUMBER: _ClassVar[int]
+    OBSERVATIONS_FIELD_NUMBER: _ClassVar[int]
     slots: _containers.RepeatedScalarFieldContainer[int]
-    reward: bytes
-    observation: _containers.RepeatedScalarFieldContainer[bytes]
-    def __init__(self, slots: _Optional[_Iterable[int]] = ..., reward: _Optional[bytes] = ..., observation: _Optional[_Iterable[bytes]] = ...) -> None: ...
+    rewards: bytes
+    observations: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, slots: _Optional[_Iterable[int]] = ..., rewards: _Optional[bytes] = ..., observations: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
 class RlAgentEnd(_message.Message):
-    __slots__ = ("slots", "reward", "observation", "truncated")
+    __slots__ = ("slots", "rewards", "observations", "truncated")
     SLOTS_FIELD_NUMBER: _ClassVar[int]
-    REWARD_FIELD_NUMBER: _ClassVar[int]
-    OBSERVATION_FIELD_NUMBER: _ClassVar[int]
+    REWARDS_FIELD_NUMBER: _ClassVar[int]
+    OBSERVATIONS_FIELD_NUMBER: _ClassVar[int]
     TRUNCATED_FIELD_NUMBER: _ClassVar[int]
     slots: _containers.RepeatedScalarFieldContainer[int]
-    reward: bytes
-    observation: _containers.RepeatedScalarFieldContainer[bytes]
+    rewards: bytes
+    observations: _containers.RepeatedScalarFieldContainer[bytes]
     truncated: bool
-    def __init__(self, slots: _Optional[_Iterable[int]] = ..., reward: _Optional[bytes] = ..., observation: _Optional[_Iterable[bytes]] = ..., truncated: bool = ...) -> None: ...
+    def __init__(self, slots: _Optional[_Iterable[int]] = ..., rewards: _Optional[bytes] = ..., observations: _Optional[_Iterable[bytes]] = ..., truncated: bool = ...) -> None: ...
 
 class Started(_message.Message):
-    __slots__ = ("slots", "observation", "action")
+    __slots__ = ("slots", "observations", "actions")
     SLOTS_FIELD_NUMBER: _ClassVar[int]
-    OBSERVATION_FIELD_NUMBER: _ClassVar[int]
-    ACTION_FIELD_NUMBER: _ClassVar[int]
+    OBSERVATIONS_FIELD_NUMBER: _ClassVar[int]
+    ACTIONS_FIELD_NUMBER: _ClassVar[int]
     slots: _containers.RepeatedScalarFieldContainer[int]
-    observation: _containers.RepeatedScalarFieldContainer[bytes]
-    action: _containers.RepeatedScalarFieldContainer[bytes]
-    def __init__(self, slots: _Optional[_Iterable[int]] = ..., observation: _Optional[_Iterable[bytes]] = ..., action: _Optional[_Iterable[bytes]] = ...) -> None: ...
+    observations: _containers.RepeatedScalarFieldContainer[bytes]
+    actions: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, slots: _Optional[_Iterable[int]] = ..., observations: _Optional[_Iterable[bytes]] = ..., actions: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
 class Stepped(_message.Message):
-    __slots__ = ("slots", "reward", "observation", "flags", "action")
+    __slots__ = ("slots", "rewards", "observations", "flags", "actions")
     SLOTS_FIELD_NUMBER: _ClassVar[int]
-    REWARD_FIELD_NUMBER: _ClassVar[int]
-    OBSERVATION_FIELD_NUMBER: _ClassVar[int]
+    REWARDS_FIELD_NUMBER: _ClassVar[int]
+    OBSERVATIONS_FIELD_NUMBER: _ClassVar[int]
     FLAGS_FIELD_NUMBER: _ClassVar[int]
-    ACTION_FIELD_NUMBER: _ClassVar[int]
+    ACTIONS_FIELD_NUMBER: _ClassVar[int]
     slots: _containers.RepeatedScalarFieldContainer[int]
-    reward: bytes
-    observation: _containers.RepeatedScalarFieldContainer[bytes]
+    rewards: bytes
+    observations: _containers.RepeatedScalarFieldContainer[bytes]
     flags: bytes
-    action: _containers.RepeatedScalarFieldContainer[bytes]
-    def __init__(self, slots: _Optional[_Iterable[int]] = ..., reward: _Optional[bytes] = ..., observation: _Optional[_Iterable[bytes]] = ..., flags: _Optional[bytes] = ..., action: _Optional[_Iterable[bytes]] = ...) -> None: ...
+    actions: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, slots: _Optional[_Iterable[int]] = ..., rewards: _Optional[bytes] = ..., observations: _Optional[_Iterable[bytes]] = ..., flags: _Optional[bytes] = ..., actions: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
 class EpisodePlayed(_message.Message):
     __slots__ = ("slots", "flags")
@@ -268,16 +268,16 @@ class Counts(_message.Message):
     episodes: int
     def __init__(self, sum_of_rewards: _Optional[float] = ..., steps: _Optional[int] = ..., episodes: _Optional[int] = ...) -> None: ...
 
-class Key(_message.Message):
+class SnapshotKey(_message.Message):
     __slots__ = ("key",)
     KEY_FIELD_NUMBER: _ClassVar[int]
     key: str
     def __init__(self, key: _Optional[str] = ...) -> None: ...
 
 class Acted(_message.Message):
-    __slots__ = ("slots", "action")
+    __slots__ = ("slots", "actions")
     SLOTS_FIELD_NUMBER: _ClassVar[int]
-    ACTION_FIELD_NUMBER: _ClassVar[int]
+    ACTIONS_FIELD_NUMBER: _ClassVar[int]
     slots: _containers.RepeatedScalarFieldContainer[int]
-    action: _containers.RepeatedScalarFieldContainer[bytes]
-    def __init__(self, slots: _Optional[_Iterable[int]] = ..., action: _Optional[_Iterable[bytes]] = ...) -> None: ...
+    actions: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, slots: _Optional[_Iterable[int]] = ..., actions: _Optional[_Iterable[bytes]] = ...) -> None: ...

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class ExperimentServiceStub(object):
-    """The benchmark program's side of the glue. The program dials in.
+    """The benchmark program's side of the glue. The program connects to the glue.
     """
 
     def __init__(self, channel):
@@ -35,21 +35,21 @@ class ExperimentServiceStub(object):
         Args:
             channel: A grpc.Channel.
         """
-        self.Connect = channel.stream_stream(
-                '/reglue.v1.ExperimentService/Connect',
+        self.Session = channel.stream_stream(
+                '/reglue.v1.ExperimentService/Session',
                 request_serializer=reglue_dot_v1_dot_experiment__pb2.ExperimentCall.SerializeToString,
                 response_deserializer=reglue_dot_v1_dot_experiment__pb2.ExperimentReply.FromString,
                 _registered_method=True)
 
 
 class ExperimentServiceServicer(object):
-    """The benchmark program's side of the glue. The program dials in.
+    """The benchmark program's side of the glue. The program connects to the glue.
     """
 
-    def Connect(self, request_iterator, context):
-        """One session. The program's first call is a hello; every later one is answered
-        by a reply that repeats its `seq`, and is the only one under way. A hello that
-        is not taken ends the stream with the statuses of AgentService.Connect.
+    def Session(self, request_iterator, context):
+        """One session. The program's first call is ExperimentHello. The glue answers every later
+        call by a reply that repeats its `seq`, before the program may send the next. A refused
+        hello ends the stream with the statuses of AgentService.Session.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -58,8 +58,8 @@ class ExperimentServiceServicer(object):
 
 def add_ExperimentServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
-            'Connect': grpc.stream_stream_rpc_method_handler(
-                    servicer.Connect,
+            'Session': grpc.stream_stream_rpc_method_handler(
+                    servicer.Session,
                     request_deserializer=reglue_dot_v1_dot_experiment__pb2.ExperimentCall.FromString,
                     response_serializer=reglue_dot_v1_dot_experiment__pb2.ExperimentReply.SerializeToString,
             ),
@@ -72,11 +72,11 @@ def add_ExperimentServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class ExperimentService(object):
-    """The benchmark program's side of the glue. The program dials in.
+    """The benchmark program's side of the glue. The program connects to the glue.
     """
 
     @staticmethod
-    def Connect(request_iterator,
+    def Session(request_iterator,
             target,
             options=(),
             channel_credentials=None,
@@ -89,7 +89,7 @@ class ExperimentService(object):
         return grpc.experimental.stream_stream(
             request_iterator,
             target,
-            '/reglue.v1.ExperimentService/Connect',
+            '/reglue.v1.ExperimentService/Session',
             reglue_dot_v1_dot_experiment__pb2.ExperimentCall.SerializeToString,
             reglue_dot_v1_dot_experiment__pb2.ExperimentReply.FromString,
             options,

@@ -31,24 +31,24 @@ class JoinRequest(_message.Message):
     def __init__(self, major: _Optional[int] = ..., minor: _Optional[int] = ..., role: _Optional[_Union[Role, str]] = ..., token: _Optional[str] = ..., name: _Optional[str] = ...) -> None: ...
 
 class Ticket(_message.Message):
-    __slots__ = ("session", "secret", "address", "tls_name", "lane_path", "max_message_bytes", "grace_ms")
+    __slots__ = ("session", "secret", "address", "tls_name", "unix_socket_path", "max_message_bytes", "reconnect_window_us")
     SESSION_FIELD_NUMBER: _ClassVar[int]
     SECRET_FIELD_NUMBER: _ClassVar[int]
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
     TLS_NAME_FIELD_NUMBER: _ClassVar[int]
-    LANE_PATH_FIELD_NUMBER: _ClassVar[int]
+    UNIX_SOCKET_PATH_FIELD_NUMBER: _ClassVar[int]
     MAX_MESSAGE_BYTES_FIELD_NUMBER: _ClassVar[int]
-    GRACE_MS_FIELD_NUMBER: _ClassVar[int]
+    RECONNECT_WINDOW_US_FIELD_NUMBER: _ClassVar[int]
     session: str
     secret: bytes
     address: str
     tls_name: str
-    lane_path: str
+    unix_socket_path: str
     max_message_bytes: int
-    grace_ms: int
-    def __init__(self, session: _Optional[str] = ..., secret: _Optional[bytes] = ..., address: _Optional[str] = ..., tls_name: _Optional[str] = ..., lane_path: _Optional[str] = ..., max_message_bytes: _Optional[int] = ..., grace_ms: _Optional[int] = ...) -> None: ...
+    reconnect_window_us: int
+    def __init__(self, session: _Optional[str] = ..., secret: _Optional[bytes] = ..., address: _Optional[str] = ..., tls_name: _Optional[str] = ..., unix_socket_path: _Optional[str] = ..., max_message_bytes: _Optional[int] = ..., reconnect_window_us: _Optional[int] = ...) -> None: ...
 
-class LaneWelcome(_message.Message):
+class UnixSocketWelcome(_message.Message):
     __slots__ = ("code", "why", "proof")
     CODE_FIELD_NUMBER: _ClassVar[int]
     WHY_FIELD_NUMBER: _ClassVar[int]

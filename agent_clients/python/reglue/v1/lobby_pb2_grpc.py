@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class LobbyServiceStub(object):
-    """Where a partner is let in, before its session's stream.
+    """Admits peers.
     """
 
     def __init__(self, channel):
@@ -43,14 +43,14 @@ class LobbyServiceStub(object):
 
 
 class LobbyServiceServicer(object):
-    """Where a partner is let in, before its session's stream.
+    """Admits peers.
     """
 
     def Join(self, request, context):
-        """Asks for a session. Refused with a status whose message is the reason, in
-        words for people: UNAUTHENTICATED (wrong token), FAILED_PRECONDITION
-        (protocol version), ALREADY_EXISTS (the run has its agent already),
-        INVALID_ARGUMENT (no such role), RESOURCE_EXHAUSTED (too many are at the door).
+        """Asks for a session. A refusal is a status whose message is the reason, in words for
+        people: UNAUTHENTICATED (wrong token), FAILED_PRECONDITION (protocol version),
+        ALREADY_EXISTS (the run has its agent already), INVALID_ARGUMENT (no such role),
+        RESOURCE_EXHAUSTED (too many calls or streams are open).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -73,7 +73,7 @@ def add_LobbyServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class LobbyService(object):
-    """Where a partner is let in, before its session's stream.
+    """Admits peers.
     """
 
     @staticmethod

@@ -37,13 +37,17 @@ REFUSAL_CODE_OUT_OF_ORDER: RefusalCode
 REFUSAL_CODE_UNKNOWN_KEY: RefusalCode
 REFUSAL_CODE_NOT_SUPPORTED: RefusalCode
 
-class Message(_message.Message):
+class TextMessage(_message.Message):
     __slots__ = ("text",)
     TEXT_FIELD_NUMBER: _ClassVar[int]
     text: str
     def __init__(self, text: _Optional[str] = ...) -> None: ...
 
 class Cleanup(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class RoutineDone(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
@@ -59,18 +63,14 @@ class Refusal(_message.Message):
     wanted: str
     def __init__(self, of_seq: _Optional[int] = ..., code: _Optional[_Union[RefusalCode, str]] = ..., got: _Optional[str] = ..., wanted: _Optional[str] = ...) -> None: ...
 
-class Farewell(_message.Message):
-    __slots__ = ("reason",)
-    REASON_FIELD_NUMBER: _ClassVar[int]
-    reason: str
-    def __init__(self, reason: _Optional[str] = ...) -> None: ...
-
-class Done(_message.Message):
-    __slots__ = ()
-    def __init__(self) -> None: ...
-
 class Fault(_message.Message):
     __slots__ = ("what",)
     WHAT_FIELD_NUMBER: _ClassVar[int]
     what: str
     def __init__(self, what: _Optional[str] = ...) -> None: ...
+
+class Farewell(_message.Message):
+    __slots__ = ("reason",)
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    reason: str
+    def __init__(self, reason: _Optional[str] = ...) -> None: ...

@@ -79,16 +79,16 @@ def encode_reply(seq: int, reply: Reply, spec: TaskSpec | None) -> pb.AgentReply
             assert spec is not None, "init comes before a turn"
             message = pb.AgentReply(seq=seq)
             actions = message.actions
-            actions.action.extend(encode_arrays(spec.actions, arrays))
+            actions.actions.extend(encode_arrays(spec.actions, arrays))
             if abandon:
-                actions.abandon.extend(abandon)
+                actions.abandoned_slots.extend(abandon)
             return message
         case Message(text):
-            return pb.AgentReply(seq=seq, message=session_pb2.Message(text=text))
+            return pb.AgentReply(seq=seq, message=session_pb2.TextMessage(text=text))
         case Fault() as fault:
             return pb.AgentReply(seq=seq, fault=encode_fault(fault))
         case Done():
-            return pb.AgentReply(seq=seq, done=session_pb2.Done())
+            return pb.AgentReply(seq=seq, done=session_pb2.RoutineDone())
 
 
 def decode_reply(message: pb.AgentReply, spec: TaskSpec | None, rows: int) -> Reply:
@@ -96,11 +96,11 @@ def decode_reply(message: pb.AgentReply, spec: TaskSpec | None, rows: int) -> Re
     match message.WhichOneof("reply"):
         case "actions" if spec is not None:
             actions = message.actions
-            if len(actions.abandon) > rows:
-                got = f"{len(actions.abandon)} slots given up"
+            if len(actions.abandoned_slots) > rows:
+                got = f"{len(actions.abandoned_slots)} slots given up"
                 raise BadReply("WRONG_SIZE", got=got, wanted=f"at most {rows}, those asked about")
             return Actions(
-                decode_arrays(spec.actions, actions.action, rows), tuple(actions.abandon)
+                decode_arrays(spec.actions, actions.actions, rows), tuple(actions.abandoned_slots)
             )
         case "done":
             return Done()

@@ -61,7 +61,7 @@ def encode_environment_call(
             standardize = pb.StandardizeRandomness(seed=seed)
             return pb.EnvironmentCall(seq=seq, standardize_randomness=standardize)
         case Message(text):
-            return pb.EnvironmentCall(seq=seq, message=session_pb2.Message(text=text))
+            return pb.EnvironmentCall(seq=seq, message=session_pb2.TextMessage(text=text))
         case Cleanup():
             return pb.EnvironmentCall(seq=seq, cleanup=session_pb2.Cleanup())
         case Refusal():
@@ -117,9 +117,9 @@ def encode_environment_reply(
         case Snapshot(snapshot):
             return pb.EnvironmentReply(seq=seq, snapshot=pb.Snapshot(snapshot=snapshot))
         case Done():
-            return pb.EnvironmentReply(seq=seq, done=session_pb2.Done())
+            return pb.EnvironmentReply(seq=seq, done=session_pb2.RoutineDone())
         case Message(text):
-            return pb.EnvironmentReply(seq=seq, message=session_pb2.Message(text=text))
+            return pb.EnvironmentReply(seq=seq, message=session_pb2.TextMessage(text=text))
         case Refusal():
             return pb.EnvironmentReply(seq=seq, refusal=encode_refusal(reply))
         case Fault():
@@ -152,7 +152,9 @@ def decode_environment_reply(
 def _encode_ready(ready: Ready) -> pb.EnvironmentReady:
     return pb.EnvironmentReady(
         spec=encode_spec(ready.spec),
-        tasks=[pb.Task(name=name, variants=count) for name, count in ready.variants.items()],
+        tasks=[
+            pb.EnvironmentTask(name=name, variants=count) for name, count in ready.variants.items()
+        ],
         restores=ready.restores,
         portable=ready.portable,
         seeds=ready.seeds,

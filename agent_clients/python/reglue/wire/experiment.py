@@ -47,7 +47,7 @@ from reglue.v1 import session_pb2
 from reglue.wire.flags import decode_flags, encode_flags
 from reglue.wire.session import decode_fault, decode_refusal, encode_fault, encode_refusal
 from reglue.wire.specs import decode_spec, encode_spec
-from reglue.wire.tensors import REWARD, decode_array, decode_arrays, encode_array, encode_arrays
+from reglue.wire.tensors import REWARDS, decode_array, decode_arrays, encode_array, encode_arrays
 
 _Entries = Any  # a repeated field of bytes
 _Named = Any  # a message with a repeated field `slots`
@@ -106,9 +106,9 @@ def encode_experiment_call(
             set_seed = pb.RlSetRandomSeed(slot=slot, key=key)
             return pb.ExperimentCall(seq=seq, set_random_seed=set_seed)
         case Message(text):
-            return pb.ExperimentCall(seq=seq, agent_message=session_pb2.Message(text=text))
+            return pb.ExperimentCall(seq=seq, agent_message=session_pb2.TextMessage(text=text))
         case EnvMessage(text):
-            return pb.ExperimentCall(seq=seq, env_message=session_pb2.Message(text=text))
+            return pb.ExperimentCall(seq=seq, env_message=session_pb2.TextMessage(text=text))
         case EnvStart(slots):
             return pb.ExperimentCall(seq=seq, env_start=pb.RlEnvStart(slots=slots))
         case EnvStep() | AgentStart() | AgentStep() | AgentEnd():
@@ -123,22 +123,22 @@ def _encode_rows(
     match call:
         case EnvStep(slots, actions):
             rows = _written(spec.actions if spec else (), actions)
-            return pb.ExperimentCall(seq=seq, env_step=pb.RlEnvStep(slots=slots, action=rows))
+            return pb.ExperimentCall(seq=seq, env_step=pb.RlEnvStep(slots=slots, actions=rows))
         case AgentStart(slots, observations):
-            start = pb.RlAgentStart(slots=slots, observation=_written(seen, observations))
+            start = pb.RlAgentStart(slots=slots, observations=_written(seen, observations))
             return pb.ExperimentCall(seq=seq, agent_start=start)
         case AgentStep(slots, rewards, observations):
             step = pb.RlAgentStep(
                 slots=slots,
-                reward=encode_array(REWARD, rewards),
-                observation=_written(seen, observations),
+                rewards=encode_array(REWARDS, rewards),
+                observations=_written(seen, observations),
             )
             return pb.ExperimentCall(seq=seq, agent_step=step)
         case AgentEnd(slots, rewards, observations, truncated):
             end = pb.RlAgentEnd(
                 slots=slots,
-                reward=encode_array(REWARD, rewards),
-                observation=_written(seen, observations),
+                rewards=encode_array(REWARDS, rewards),
+                observations=_written(seen, observations),
                 truncated=truncated,
             )
             return pb.ExperimentCall(seq=seq, agent_end=end)
@@ -194,11 +194,13 @@ def _decode_rows(message: pb.ExperimentCall, kind: str, spec: TaskSpec | None) -
         raise BadReply("OUT_OF_DOMAIN", got=f"{kind} of no slots", wanted="at least one")
     match kind:
         case "env_step":
-            return EnvStep(slots, decode_arrays(spec.actions, body.action, len(slots)))
+            return EnvStep(slots, decode_arrays(spec.actions, body.actions, len(slots)))
         case "agent_start":
-            return AgentStart(slots, decode_arrays(spec.observations, body.observation, len(slots)))
-    observations = decode_arrays(spec.observations, body.observation, len(slots))
-    rewards = decode_array(REWARD, body.reward, len(slots))
+            return AgentStart(
+                slots, decode_arrays(spec.observations, body.observations, len(slots))
+            )
+    observations = decode_arrays(spec.observations, body.observations, len(slots))
+    rewards = decode_array(REWARDS, body.rewards, len(slots))
     if kind == "agent_step":
         return AgentStep(slots, rewards, observations)
     return AgentEnd(slots, rewards, observations, body.truncated)
@@ -213,18 +215,18 @@ def encode_answer(seq: int, answer: Answer, spec: TaskSpec | None) -> pb.Experim
         case Started(slots, observations, actions):
             started = pb.Started(
                 slots=slots,
-                observation=_written(seen, observations),
-                action=_written(chosen, actions),
+                observations=_written(seen, observations),
+                actions=_written(chosen, actions),
             )
             return pb.ExperimentReply(seq=seq, started=started)
         case Stepped(slots, rewards, observations, actions=actions):
             message = pb.ExperimentReply(seq=seq)
             stepped = message.stepped  # in place: half the price of a constructor's
             stepped.slots.extend(slots)
-            stepped.reward = encode_array(REWARD, rewards)
-            stepped.observation.extend(_written(seen, observations))
+            stepped.rewards = encode_array(REWARDS, rewards)
+            stepped.observations.extend(_written(seen, observations))
             stepped.flags = _flags(answer)
-            stepped.action.extend(_written(chosen, actions))
+            stepped.actions.extend(_written(chosen, actions))
             return message
         case EpisodePlayed(slots):
             played = pb.EpisodePlayed(slots=slots, flags=_flags(answer))
@@ -233,14 +235,14 @@ def encode_answer(seq: int, answer: Answer, spec: TaskSpec | None) -> pb.Experim
             counts = pb.Counts(sum_of_rewards=sum_of_rewards, steps=steps, episodes=episodes)
             return pb.ExperimentReply(seq=seq, counts=counts)
         case Key(key):
-            return pb.ExperimentReply(seq=seq, key=pb.Key(key=key))
+            return pb.ExperimentReply(seq=seq, key=pb.SnapshotKey(key=key))
         case Acted(slots, actions):
-            acted = pb.Acted(slots=slots, action=_written(chosen, actions))
+            acted = pb.Acted(slots=slots, actions=_written(chosen, actions))
             return pb.ExperimentReply(seq=seq, acted=acted)
         case Message(text):
-            return pb.ExperimentReply(seq=seq, message=session_pb2.Message(text=text))
+            return pb.ExperimentReply(seq=seq, message=session_pb2.TextMessage(text=text))
         case Done():
-            return pb.ExperimentReply(seq=seq, done=session_pb2.Done())
+            return pb.ExperimentReply(seq=seq, done=session_pb2.RoutineDone())
 
 
 def encode_failure(seq: int, error: ReglueError) -> pb.ExperimentReply:
@@ -289,7 +291,7 @@ def _decode_answer(
             return Key(message.key.key)
         case "acted" if spec is not None:
             slots = _slots(message.acted, spec)
-            return Acted(slots, decode_arrays(spec.actions, message.acted.action, len(slots)))
+            return Acted(slots, decode_arrays(spec.actions, message.acted.actions, len(slots)))
         case "message":
             return Message(message.message.text)
         case "done":
@@ -315,8 +317,8 @@ def _failure(message: pb.ExperimentReply) -> ReglueError:
 
 def _decode_started(message: pb.Started, spec: TaskSpec, *, actions: bool) -> Started:
     slots = _slots(message, spec)
-    observations = decode_arrays(spec.observations, message.observation, len(slots))
-    return Started(slots, observations, _chosen(message.action, spec, len(slots), actions=actions))
+    observations = decode_arrays(spec.observations, message.observations, len(slots))
+    return Started(slots, observations, _chosen(message.actions, spec, len(slots), actions=actions))
 
 
 def _decode_stepped(message: pb.Stepped, spec: TaskSpec, *, actions: bool) -> Stepped:
@@ -324,12 +326,12 @@ def _decode_stepped(message: pb.Stepped, spec: TaskSpec, *, actions: bool) -> St
     terminated, truncated, success = _read_flags(message.flags, len(slots))
     return Stepped(
         slots,
-        decode_array(REWARD, message.reward, len(slots)),
-        decode_arrays(spec.observations, message.observation, len(slots)),
+        decode_array(REWARDS, message.rewards, len(slots)),
+        decode_arrays(spec.observations, message.observations, len(slots)),
         terminated,
         truncated,
         success,
-        _chosen(message.action, spec, len(slots), actions=actions),
+        _chosen(message.actions, spec, len(slots), actions=actions),
     )
 
 

@@ -15,7 +15,7 @@ from reglue.spec import TaskSpec
 from reglue.v1 import environment_pb2 as pb
 from reglue.wire.flags import decode_flags, encode_flags
 from reglue.wire.session import told
-from reglue.wire.tensors import REWARD, decode_array, decode_arrays, encode_array, encode_arrays
+from reglue.wire.tensors import REWARDS, decode_array, decode_arrays, encode_array, encode_arrays
 
 _PHASES = {int(phase): phase for phase in Phase}
 
@@ -25,7 +25,7 @@ def encode_play(message: pb.Play, play: Play, spec: TaskSpec) -> None:
     message.SetInParent()
     if len(play.slots):
         message.step_slots.extend(play.slots.tolist())
-        message.action.extend(encode_arrays(spec.actions, play.actions))
+        message.actions.extend(encode_arrays(spec.actions, play.actions))
     if play.starts:
         message.start_slots.extend(play.starts)
         message.cells.extend(map(_encode_cell, play.starts.values()))
@@ -46,7 +46,7 @@ def decode_play(message: pb.Play, spec: TaskSpec) -> Play:
     steps = len(step_slots)
     return Play(
         slots=np.array(step_slots, np.uint32),
-        actions=decode_arrays(spec.actions, message.action, steps) if steps else {},
+        actions=decode_arrays(spec.actions, message.actions, steps) if steps else {},
         starts=dict(zip(start_slots, map(_decode_cell, message.cells), strict=True)),
     )
 
@@ -55,8 +55,8 @@ def encode_played(message: pb.Played, played: Played, spec: TaskSpec) -> None:
     """Write it into an empty message, in place."""
     rows = len(next(iter(played.observations.values())))
     message.SetInParent()
-    message.reward = encode_array(REWARD, played.rewards)
-    message.observation.extend(encode_arrays(spec.observations, played.observations))
+    message.rewards = encode_array(REWARDS, played.rewards)
+    message.observations.extend(encode_arrays(spec.observations, played.observations))
     flags = encode_flags(played.terminated, played.truncated, played.success)
     message.flags = flags.ljust(rows, b"\0")
     for slot, what in played.faults.items():
@@ -76,8 +76,8 @@ def decode_played(message: pb.Played, play: Play, spec: TaskSpec) -> Played:
         )
     terminated, truncated, success = decode_flags(_flags(message.flags, steps, rows))
     return Played(
-        rewards=_rewards(message.reward, play, faults),
-        observations=decode_arrays(spec.observations, message.observation, rows),
+        rewards=_rewards(message.rewards, play, faults),
+        observations=decode_arrays(spec.observations, message.observations, rows),
         terminated=terminated,
         truncated=truncated,
         success=success,
@@ -97,7 +97,7 @@ def _flags(entry: bytes, steps: int, rows: int) -> bytes:
 
 
 def _rewards(entry: bytes, play: Play, faults: Mapping[int, str]) -> npt.NDArray[np.float64]:
-    rewards = decode_array(REWARD, entry, len(play.slots))
+    rewards = decode_array(REWARDS, entry, len(play.slots))
     finite = np.isfinite(rewards)
     if 0 in finite.tobytes() and not faults.keys() >= {*play.slots[~finite].tolist()}:
         raise BadReply(

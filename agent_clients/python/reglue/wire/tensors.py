@@ -11,7 +11,7 @@ import numpy.typing as npt
 from reglue.errors import BadReply
 from reglue.spec import Array, Arrays, TensorSpec
 
-REWARD = TensorSpec("reward", "float64")
+REWARDS = TensorSpec("rewards", "float64")
 """How rewards travel beside the observations."""
 
 

@@ -13,21 +13,21 @@ from reglue.messages.agent import (
     NO_ENDS,
     NO_STARTS,
     NO_STEPS,
+    ActionFlag,
     EndKind,
     Ends,
     Phase,
     Starts,
-    StepFlag,
     Steps,
     Turn,
 )
 from reglue.spec import TaskSpec
 from reglue.v1 import agent_pb2 as pb
-from reglue.wire.tensors import REWARD, decode_array, decode_arrays, encode_array, encode_arrays
+from reglue.wire.tensors import REWARDS, decode_array, decode_arrays, encode_array, encode_arrays
 
 _PHASES = {int(phase): phase for phase in Phase}
 _END_KINDS = frozenset(map(int, EndKind))
-_KNOWN_FLAGS = sum(StepFlag)  # later versions may have more: those are ignored
+_KNOWN_FLAGS = sum(ActionFlag)  # later versions may have more: those are ignored
 _REMEMBERED = 16  # a few sets of slots, each for its flags
 
 
@@ -42,8 +42,8 @@ def encode_turn(message: pb.Turn, turn: Turn, spec: TaskSpec) -> None:
         message.start_slots.extend(turn.starts.slots.tolist())
         message.start_seeds.extend(turn.starts.seeds.tolist())
     if not _withheld(turn.phase, spec):
-        message.reward = encode_array(REWARD, turn.rewards)
-    message.observation.extend(encode_arrays(spec.observations, turn.observations))
+        message.rewards = encode_array(REWARDS, turn.rewards)
+    message.observations.extend(encode_arrays(spec.observations, turn.observations))
 
 
 def decode_turn(message: pb.Turn, spec: TaskSpec) -> Turn:
@@ -66,8 +66,8 @@ def decode_turn(message: pb.Turn, spec: TaskSpec) -> Turn:
         starts=Starts(_slots(start_slots), np.array(start_seeds, np.uint64))
         if start_slots
         else NO_STARTS,
-        rewards=_rewards(message.reward, len(end_slots) + len(step_slots), phase, spec),
-        observations=decode_arrays(spec.observations, message.observation, len(slots)),
+        rewards=_rewards(message.rewards, len(end_slots) + len(step_slots), phase, spec),
+        observations=decode_arrays(spec.observations, message.observations, len(slots)),
     )
 
 
@@ -107,9 +107,9 @@ def _slots(slots: Sequence[int]) -> npt.NDArray[np.uint32]:
 def _rewards(entry: bytes, rows: int, phase: Phase, spec: TaskSpec) -> npt.NDArray[np.float64]:
     """One a row; NaN where they are withheld."""
     if not _withheld(phase, spec):
-        return decode_array(REWARD, entry, rows)
+        return decode_array(REWARDS, entry, rows)
     if entry:
-        raise BadReply("WRONG_SIZE", got=f"{len(entry)} bytes of 'reward'", wanted="0")
+        raise BadReply("WRONG_SIZE", got=f"{len(entry)} bytes of 'rewards'", wanted="0")
     return np.full(rows, np.nan)
 
 

@@ -61,16 +61,16 @@ export function decodeBudget({ budget }: Raw): Budget {
 }
 
 /** The bytes of a hello. */
-export function encodeHello(hello: Omit<pb.Hello, "$typeName" | "$unknown">): Uint8Array {
-  return encode({ seq: 0n, reply: { case: "hello", value: create(pb.HelloSchema, hello) } });
+export function encodeHello(hello: Omit<pb.AgentHello, "$typeName" | "$unknown">): Uint8Array {
+  return encode({ seq: 0n, reply: { case: "hello", value: create(pb.AgentHelloSchema, hello) } });
 }
 
 /** The bytes of a reply to call `seq`. */
 export function encodeReply(seq: bigint, reply: Reply): Uint8Array {
   switch (reply.kind) {
     case "actions": {
-      const action = reply.actions.map(bytesOf);
-      const value = create(pb.ActionsSchema, { action, abandon: [...reply.abandon] });
+      const actions = reply.actions.map(bytesOf);
+      const value = create(pb.ActionsSchema, { actions, abandonedSlots: [...reply.abandon] });
       return encode({ seq, reply: { case: "actions", value } });
     }
     case "done":

@@ -5,7 +5,7 @@ import { type Arrays, type Elements, Rows } from "../rows.js";
 import { TensorSpec } from "../spec.js";
 
 /** How rewards travel beside the observations. */
-export const REWARD = new TensorSpec("reward", "float64", [], { kind: "box", low: [], high: [] });
+export const REWARDS = new TensorSpec("rewards", "float64", [], { kind: "box", low: [], high: [] });
 
 /** Name -> rows, views of the entries where those are aligned. Throws BadCall. */
 export function decodeArrays(

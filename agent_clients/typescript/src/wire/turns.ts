@@ -3,7 +3,7 @@ import { EndKind, Phase, type Turn } from "../calls.js";
 import { BadCall } from "../errors.js";
 import type * as pb from "../gen/reglue/v1/agent_pb.js";
 import type { TaskSpec } from "../spec.js";
-import { decodeArrays, decodeElements, REWARD } from "./tensors.js";
+import { decodeArrays, decodeElements, REWARDS } from "./tensors.js";
 
 const KNOWN_FLAGS = 3; // later versions may have more: those are ignored
 
@@ -26,8 +26,8 @@ export function decodeTurn(message: pb.Turn, spec: TaskSpec): Turn {
       flags: Uint8Array.from(stepFlags, (flags) => flags & KNOWN_FLAGS),
     },
     starts: { slots: slots(startSlots, spec), seeds: BigUint64Array.from(startSeeds) },
-    rewards: rewards(message.reward, acted, phase, spec),
-    observations: decodeArrays(spec.observations, message.observation, acted + startSlots.length),
+    rewards: rewards(message.rewards, acted, phase, spec),
+    observations: decodeArrays(spec.observations, message.observations, acted + startSlots.length),
   };
 }
 
@@ -44,9 +44,9 @@ function slots(numbers: readonly number[], spec: TaskSpec): Uint32Array {
 /** One a row; NaN where they are withheld. */
 function rewards(entry: Uint8Array, rows: number, phase: Phase, spec: TaskSpec): Float64Array {
   if (phase !== Phase.Evaluate || spec.rewardsInEvaluation) {
-    return decodeElements(REWARD, entry, rows) as Float64Array;
+    return decodeElements(REWARDS, entry, rows) as Float64Array;
   }
-  if (entry.length > 0) throw new BadCall(`${entry.length} bytes of reward`, "0, it is withheld");
+  if (entry.length > 0) throw new BadCall(`${entry.length} bytes of rewards`, "0, it is withheld");
   return new Float64Array(rows).fill(NaN);
 }
 

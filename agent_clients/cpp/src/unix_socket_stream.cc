@@ -1,4 +1,4 @@
-#include "lane_stream.h"
+#include "unix_socket_stream.h"
 
 #include <fcntl.h>
 #include <google/protobuf/io/coded_stream.h>
@@ -40,17 +40,17 @@ bool is_ready(int fd, short events, const Deadline& until) {
 
 }  // namespace
 
-LaneStream::LaneStream(int fd, std::size_t max_message_bytes)
+UnixSocketStream::UnixSocketStream(int fd, std::size_t max_message_bytes)
     : fd_(fd), most_(max_message_bytes) {
   ::fcntl(fd_, F_SETFL, ::fcntl(fd_, F_GETFL) | O_NONBLOCK);
 }
 
-LaneStream::~LaneStream() {
+UnixSocketStream::~UnixSocketStream() {
   ::shutdown(fd_, SHUT_RDWR);
   ::close(fd_);
 }
 
-void LaneStream::send(const google::protobuf::MessageLite& message) {
+void UnixSocketStream::send(const google::protobuf::MessageLite& message) {
   const std::size_t size = message.ByteSizeLong();
   if (out_.size() < kHeader + size) out_.resize(kHeader + size);
   for (std::size_t i = 0; i < kHeader; ++i) out_[i] = static_cast<std::uint8_t>(size >> 8 * i);
@@ -67,7 +67,7 @@ void LaneStream::send(const google::protobuf::MessageLite& message) {
   }
 }
 
-bool LaneStream::receive(google::protobuf::MessageLite& message, const Deadline& until) {
+bool UnixSocketStream::receive(google::protobuf::MessageLite& message, const Deadline& until) {
   std::size_t size = 0;
   while ((size = frame()) == 0) {
     if (!read() && !wait(until)) return false;
@@ -81,7 +81,7 @@ bool LaneStream::receive(google::protobuf::MessageLite& message, const Deadline&
   return true;
 }
 
-std::size_t LaneStream::frame() {
+std::size_t UnixSocketStream::frame() {
   if (held_ < kHeader) return 0;
   std::size_t size = 0;
   for (std::size_t i = 0; i < kHeader; ++i) size |= static_cast<std::size_t>(in_[i]) << 8 * i;
@@ -94,7 +94,7 @@ std::size_t LaneStream::frame() {
   return 0;
 }
 
-bool LaneStream::read() {
+bool UnixSocketStream::read() {
   in_.resize(std::max(in_.size(), std::min(kRoom, kHeader + most_)));
   while (true) {
     const ssize_t count = ::recv(fd_, in_.data() + held_, in_.size() - held_, 0);
@@ -102,14 +102,14 @@ bool LaneStream::read() {
       held_ += static_cast<std::size_t>(count);
       return true;
     }
-    if (count == 0) throw_gone("its end of the lane is closed");
+    if (count == 0) throw_gone("its end of the Unix socket is closed");
     if (errno == EAGAIN || errno == EWOULDBLOCK) return false;
     if (errno != EINTR) throw_gone(std::strerror(errno));
   }
 }
 
 /// Until something comes: looks for a moment if that pays, then sleeps.
-bool LaneStream::wait(const Deadline& until) {
+bool UnixSocketStream::wait(const Deadline& until) {
   const Clock::time_point now = Clock::now();
   if ((!until || *until > now) && spin_.pays()) {
     while (Clock::now() < now + kSpin) {
@@ -142,16 +142,16 @@ std::string foreign(const std::string& path) {
   return "";
 }
 
-std::string path_here(const std::string& lane_path) {
-  const char* here = std::getenv("REGLUE_LANE_DIR");
-  if (!here || !*here) return lane_path;
-  const std::size_t file = lane_path.rfind('/');
-  const std::size_t folder = file == 0 || file == lane_path.npos
-                                 ? lane_path.npos
-                                 : lane_path.rfind('/', file - 1);
+std::string path_here(const std::string& unix_socket_path) {
+  const char* here = std::getenv("REGLUE_UNIX_SOCKET_DIR");
+  if (!here || !*here) return unix_socket_path;
+  const std::size_t file = unix_socket_path.rfind('/');
+  const std::size_t folder = file == 0 || file == unix_socket_path.npos
+                                 ? unix_socket_path.npos
+                                 : unix_socket_path.rfind('/', file - 1);
   std::string path = here;
   if (path.back() != '/') path += '/';
-  return path + lane_path.substr(folder == lane_path.npos ? 0 : folder + 1);
+  return path + unix_socket_path.substr(folder == unix_socket_path.npos ? 0 : folder + 1);
 }
 
 }  // namespace reglue

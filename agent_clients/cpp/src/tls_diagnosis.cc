@@ -1,4 +1,4 @@
-#include "handshake.h"
+#include "tls_diagnosis.h"
 
 #include <netdb.h>
 #include <openssl/err.h>
@@ -92,7 +92,7 @@ Socket dialled(const std::string& host, std::uint16_t port, Clock::time_point un
 }
 
 /// As gRPC's, but without an authority to trust it looks at no certificate.
-Owned<SSL> session(SSL_CTX* context, const Invitation& invitation, const std::string& name,
+Owned<SSL> session(SSL_CTX* context, const JoinString& join_string, const std::string& name,
                    int fd) {
   static constexpr unsigned char kH2[] = {2, 'h', '2'};
   SSL_CTX_set_alpn_protos(context, kH2, sizeof kH2);
@@ -100,8 +100,8 @@ Owned<SSL> session(SSL_CTX* context, const Invitation& invitation, const std::st
   Owned<SSL> tls(SSL_new(context));
   SSL_set_tlsext_host_name(tls.get(), name.c_str());
   SSL_set_fd(tls.get(), fd);
-  if (invitation.authority.empty()) return tls;
-  const std::string pem = to_pem(invitation.authority);
+  if (join_string.authority.empty()) return tls;
+  const std::string pem = to_pem(join_string.authority);
   const Owned<BIO> bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
   while (const Owned<X509> next{PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)}) {
     X509_STORE_add_cert(SSL_CTX_get_cert_store(context), next.get());
@@ -139,9 +139,9 @@ Outcome shake(SSL* tls, int fd, Clock::time_point until) {
   }
 }
 
-[[noreturn]] void throw_certificate(long code, const Invitation& invitation,
+[[noreturn]] void throw_certificate(long code, const JoinString& join_string,
                                     const std::string& name) {
-  const std::string whose = "the certificate of the glue at " + invitation.address;
+  const std::string whose = "the certificate of the glue at " + join_string.address;
   switch (code) {
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
     case X509_V_ERR_CERT_SIGNATURE_FAILURE:
@@ -168,43 +168,43 @@ Outcome shake(SSL* tls, int fd, Clock::time_point until) {
 }
 
 /// The words for a handshake that failed; returns if whoever was there may come back.
-void throw_handshake(SSL* tls, const Invitation& invitation, const std::string& name) {
+void throw_handshake(SSL* tls, const JoinString& join_string, const std::string& name) {
   const unsigned long error = ERR_peek_error();
   const char* reason = ERR_reason_error_string(error);
   const std::string words = reason ? reason : "";
   const long verified = SSL_get_verify_result(tls);
   ERR_clear_error();
-  if (verified != X509_V_OK) throw_certificate(verified, invitation, name);
+  if (verified != X509_V_OK) throw_certificate(verified, join_string, name);
 #ifdef SSL_R_UNEXPECTED_EOF_WHILE_READING
   if (ERR_GET_REASON(error) == SSL_R_UNEXPECTED_EOF_WHILE_READING) return;
 #endif
   if (words.find("alert") != words.npos) {  // words of TLS, from the other end
-    throw WrongTls("the glue at " + invitation.address + " broke the TLS handshake off: " + words);
+    throw WrongTls("the glue at " + join_string.address + " broke the TLS handshake off: " + words);
   }
-  if (invitation.authority.empty()) return;
-  throw WrongTls("what answers at " + invitation.address +
-                 " does not speak TLS, as the invitation to it does: ask the host for its "
+  if (join_string.authority.empty()) return;
+  throw WrongTls("what answers at " + join_string.address +
+                 " does not speak TLS, although the join string asks for TLS: ask the host for its "
                  "present join string; nothing was sent without TLS");
 }
 
 }  // namespace
 
-void throw_tls_trouble(const Invitation& invitation, Clock::duration timeout) {
+void throw_tls_trouble(const JoinString& join_string, Clock::duration timeout) {
   const Clock::time_point until = Clock::now() + timeout;
-  auto [host, port] = split_address(invitation.address);
+  auto [host, port] = split_address(join_string.address);
   if (host.front() == '[') host = host.substr(1, host.size() - 2);
-  const std::string name = invitation.tls_name.empty() ? host : invitation.tls_name;
+  const std::string name = join_string.tls_name.empty() ? host : join_string.tls_name;
   const Socket socket = dialled(host, port, until);
   if (socket.fd() < 0) return;
   const NoBrokenPipe no_broken_pipe;
   const Owned<SSL_CTX> context(SSL_CTX_new(TLS_client_method()));
-  const Owned<SSL> tls = session(context.get(), invitation, name, socket.fd());
+  const Owned<SSL> tls = session(context.get(), join_string, name, socket.fd());
   switch (shake(tls.get(), socket.fd(), until)) {
     case Outcome::Bad:
-      return throw_handshake(tls.get(), invitation, name);
+      return throw_handshake(tls.get(), join_string, name);
     case Outcome::Good:
-      if (!invitation.authority.empty()) return;
-      throw WrongTls("the glue at " + invitation.address +
+      if (!join_string.authority.empty()) return;
+      throw WrongTls("the glue at " + join_string.address +
                      " speaks TLS: give its whole join string, or the certificate of its "
                      "authority (Options::ca)");
     case Outcome::CutOff:

@@ -1,4 +1,4 @@
-#include "door.h"
+#include "lobby.h"
 
 #include <grpc/support/log.h>
 #include <grpcpp/create_channel.h>
@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "certificates.h"
-#include "handshake.h"
+#include "tls_diagnosis.h"
 #include "reglue/errors.h"
 #include "reglue/v1/lobby.grpc.pb.h"
 #include "streams.h"
@@ -60,10 +60,10 @@ void quieten_grpc() {
   }
 }
 
-grpc::Status ask(const Invitation& invitation, const v1::JoinRequest& request,
+grpc::Status ask(const JoinString& join_string, const v1::JoinRequest& request,
                  Clock::duration timeout, v1::Ticket& ticket) {
   // A channel each try: one that failed waits longer than we mean to.
-  const auto lobby = v1::LobbyService::NewStub(open_channel(invitation, kHubMessageBytes));
+  const auto lobby = v1::LobbyService::NewStub(open_channel(join_string, kHubMessageBytes));
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() +
                        std::chrono::duration_cast<std::chrono::milliseconds>(timeout));
@@ -76,13 +76,13 @@ std::string seconds(std::chrono::milliseconds time) {
   return text + " s";
 }
 
-[[noreturn]] void throw_unreachable(const grpc::Status& status, const Invitation& invitation,
+[[noreturn]] void throw_unreachable(const grpc::Status& status, const JoinString& join_string,
                                     std::chrono::milliseconds patience) {
   if (status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED) {
-    throw Busy("the glue at " + invitation.address + " had no connection to spare within " +
+    throw Busy("the glue at " + join_string.address + " had no connection to spare within " +
                seconds(patience) + "; try again later");
   }
-  throw Unreachable("no glue answered at " + invitation.address + " within " + seconds(patience) +
+  throw Unreachable("no glue answered at " + join_string.address + " within " + seconds(patience) +
                     "; is it running, and is the address right?");
 }
 
@@ -95,35 +95,35 @@ std::string hello_proof(const std::string& secret, const std::string& session,
   return proof("hello", secret, session, answered);
 }
 
-std::string lane_proof(const std::string& secret, const std::string& session,
+std::string unix_socket_proof(const std::string& secret, const std::string& session,
                        std::uint64_t answered) {
-  return proof("lane", secret, session, answered);
+  return proof("unix_socket", secret, session, answered);
 }
 
-std::shared_ptr<grpc::Channel> open_channel(const Invitation& invitation,
+std::shared_ptr<grpc::Channel> open_channel(const JoinString& join_string,
                                             std::size_t max_message_bytes) {
   quieten_grpc();
   grpc::ChannelArguments options = arguments(max_message_bytes);
-  if (is_loopback(split_address(invitation.address).first)) {
+  if (is_loopback(split_address(join_string.address).first)) {
     options.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // `http_proxy` is not meant for those
   }
-  if (invitation.authority.empty()) {
-    return grpc::CreateCustomChannel(invitation.address, grpc::InsecureChannelCredentials(),
+  if (join_string.authority.empty()) {
+    return grpc::CreateCustomChannel(join_string.address, grpc::InsecureChannelCredentials(),
                                      options);
   }
-  if (!invitation.tls_name.empty()) options.SetSslTargetNameOverride(invitation.tls_name);
+  if (!join_string.tls_name.empty()) options.SetSslTargetNameOverride(join_string.tls_name);
   grpc::SslCredentialsOptions roots;  // given explicitly: the environment may name other ones
-  roots.pem_root_certs = to_pem(invitation.authority);
-  return grpc::CreateCustomChannel(invitation.address, grpc::SslCredentials(roots), options);
+  roots.pem_root_certs = to_pem(join_string.authority);
+  return grpc::CreateCustomChannel(join_string.address, grpc::SslCredentials(roots), options);
 }
 
-v1::Ticket join(const Invitation& invitation, v1::Role role, const std::string& name,
+v1::Ticket join(const JoinString& join_string, v1::Role role, const std::string& name,
                 std::chrono::milliseconds patience, const Log& log) {
   v1::JoinRequest request;
   request.set_major(kProtocolMajor);
   request.set_minor(kProtocolMinor);
   request.set_role(role);
-  request.set_token(invitation.token);
+  request.set_token(join_string.token);
   request.set_name(clean(name, kMostNameCharacters));
   const Clock::time_point begun = Clock::now(), deadline = begun + patience;
   bool is_said = false;
@@ -131,17 +131,17 @@ v1::Ticket join(const Invitation& invitation, v1::Role role, const std::string& 
     const Clock::duration left = std::max<Clock::duration>(deadline - Clock::now(), kLeast);
     v1::Ticket ticket;
     const grpc::Status status =
-        ask(invitation, request, std::min<Clock::duration>(left, kTry), ticket);
+        ask(join_string, request, std::min<Clock::duration>(left, kTry), ticket);
     if (status.ok()) return ticket;
     const StreamEnded end(status.error_message(), status.error_code());
     if (end.is_refusal()) end.throw_meaning();
     if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {  // waiting mends no TLS
-      throw_tls_trouble(invitation, std::min<Clock::duration>(left, kHandshake));
+      throw_tls_trouble(join_string, std::min<Clock::duration>(left, kHandshake));
     }
     const auto pause = pauses.next();
-    if (Clock::now() + pause > deadline) throw_unreachable(status, invitation, patience);
+    if (Clock::now() + pause > deadline) throw_unreachable(status, join_string, patience);
     if (!is_said && Clock::now() - begun > kQuiet) {
-      log("waiting for a glue at " + invitation.address + ", up to " + seconds(patience));
+      log("waiting for a glue at " + join_string.address + ", up to " + seconds(patience));
       is_said = true;
     }
     std::this_thread::sleep_for(pause);

@@ -1,4 +1,4 @@
-#include "experiment_asking.h"
+#include "experiment_session.h"
 
 #include <algorithm>
 #include <thread>
@@ -12,31 +12,31 @@ namespace {
 constexpr std::chrono::seconds kFarewell{5};  // for the glue to let everybody go
 constexpr std::chrono::milliseconds kLongest{1'000'000'000'000};  // that a clock can count on
 
-Way joined(const Options& options, const std::string& name, const Log& log) {
-  const Invitation invitation = invitation_of(options);
-  return {invitation, join(invitation, v1::ROLE_EXPERIMENT, name, options.patience, log),
-          options.transport, "/reglue.v1.ExperimentService/Connect", log};
+Route joined(const Options& options, const std::string& name, const Log& log) {
+  const JoinString join_string = join_string_of(options);
+  return {join_string, join(join_string, v1::ROLE_EXPERIMENT, name, options.patience, log),
+          options.transport, "/reglue.v1.ExperimentService/Session", log};
 }
 
 }  // namespace
 
-Asking::Asking(const Options& options)
+ExperimentSession::ExperimentSession(const Options& options)
     : name_(clean(options.name.empty() ? "experiment" : options.name, kMostNameCharacters)),
       patience_(options.patience),
       log_(log_of(options)),
-      way_(joined(options, name_, log_)) {}
+      route_(joined(options, name_, log_)) {}
 
-std::shared_ptr<v1::ExperimentReply> Asking::ask(v1::ExperimentCall& call) {
+std::shared_ptr<v1::ExperimentReply> ExperimentSession::ask(v1::ExperimentCall& call) {
   if (!over_.empty()) throw SessionLost(over_);
   call.set_seq(answered_ + 1);
-  const std::size_t size = call.ByteSizeLong(), most = way_.max_message_bytes();
+  const std::size_t size = call.ByteSizeLong(), most = route_.max_message_bytes();
   if (size > most) {
     throw OutOfDomain("a call of " + std::to_string(size) + " bytes",
                       "at most " + std::to_string(most));
   }
   auto reply = std::make_shared<v1::ExperimentReply>();
   const Clock::time_point until = Clock::now() + timeout_;
-  Absence absence;
+  ReconnectWait reconnect_wait;
   try {
     while (true) {
       try {
@@ -45,7 +45,7 @@ std::shared_ptr<v1::ExperimentReply> Asking::ask(v1::ExperimentCall& call) {
         answered_ = call.seq();
         return reply;
       } catch (const StreamEnded& end) {
-        come_back(end, absence, until);
+        come_back(end, reconnect_wait, until);
       }
     }
   } catch (const std::exception& error) {
@@ -54,7 +54,7 @@ std::shared_ptr<v1::ExperimentReply> Asking::ask(v1::ExperimentCall& call) {
   }
 }
 
-void Asking::set_timeout(std::chrono::milliseconds timeout) {
+void ExperimentSession::set_timeout(std::chrono::milliseconds timeout) {
   if (timeout < std::chrono::milliseconds(1) || timeout > kLongest) {
     throw UsageError("got a timeout of " + std::to_string(timeout.count()) +
                      " ms, wanted 1 to " + std::to_string(kLongest.count()));
@@ -62,8 +62,8 @@ void Asking::set_timeout(std::chrono::milliseconds timeout) {
   timeout_ = timeout;
 }
 
-void Asking::leave() {
-  if (is_seated_) {
+void ExperimentSession::leave() {
+  if (is_admitted_) {
     try {
       v1::ExperimentCall farewell;
       farewell.mutable_farewell()->set_reason("the program has left");
@@ -76,30 +76,31 @@ void Asking::leave() {
       // The stream has ended, as it should, or the glue is gone as well.
     }
   }
-  is_seated_ = false;
+  is_admitted_ = false;
   stream_.reset();
   if (over_.empty()) over_ = "the program has left";
 }
 
-void Asking::lose(const std::string& why) {
+void ExperimentSession::lose(const std::string& why) {
   over_ = "the glue sent what this client cannot read: " + why;
   throw SessionLost(over_);
 }
 
-Stream& Asking::opened() {
+Stream& ExperimentSession::opened() {
   if (!stream_) {
     v1::ExperimentCall call;
     v1::ExperimentHello& hello = *call.mutable_hello();
-    greet(hello, way_.ticket, answered_);
+    greet(hello, route_.ticket, answered_);
     hello.set_experiment(name_);
-    stream_ = way_.open(call, answered_, is_seated_);
-    is_seated_ = true;
+    stream_ = route_.open(call, answered_, is_admitted_);
+    is_admitted_ = true;
   }
   return *stream_;
 }
 
 /// The reply to call `seq`. Throws StreamEnded, and SessionLost for a farewell or if it is late.
-void Asking::receive(std::uint64_t seq, v1::ExperimentReply& reply, Clock::time_point until) {
+void ExperimentSession::receive(std::uint64_t seq, v1::ExperimentReply& reply,
+                                Clock::time_point until) {
   do {
     reply.Clear();
     if (!stream_->receive(reply, until)) {
@@ -107,22 +108,24 @@ void Asking::receive(std::uint64_t seq, v1::ExperimentReply& reply, Clock::time_
                         " ms: are an agent and an environment there? The session is over");
     }
     if (reply.has_farewell()) {
-      is_seated_ = false;
+      is_admitted_ = false;
       throw SessionLost("the glue has ended the session: " + reply.farewell().reason());
     }
   } while (reply.seq() != seq);
 }
 
-void Asking::come_back(const StreamEnded& end, Absence& absence, Clock::time_point until) {
+void ExperimentSession::come_back(const StreamEnded& end, ReconnectWait& reconnect_wait,
+                                  Clock::time_point until) {
   const Clock::duration stood = stream_ ? stream_->stood() : Clock::duration::zero();
   stream_.reset();
   if (end.is_refusal()) {
-    const bool was_seated = std::exchange(is_seated_, false);
-    if (end.code != grpc::StatusCode::UNAUTHENTICATED || !was_seated) end.throw_meaning();
+    const bool was_admitted = std::exchange(is_admitted_, false);
+    if (end.code != grpc::StatusCode::UNAUTHENTICATED || !was_admitted) end.throw_meaning();
     throw SessionLost("the glue does not know this session any more");
   }
-  const std::chrono::milliseconds grace(way_.ticket.grace_ms());
-  const auto pause = absence.pause(std::min(grace, patience_), stood, false);
+  const std::chrono::microseconds window(route_.ticket.reconnect_window_us());
+  const auto most = std::min<std::chrono::microseconds>(window, patience_);  // no unit overflows
+  const auto pause = reconnect_wait.pause(most, stood, false);
   if (!pause || Clock::now() + *pause > until) end.throw_meaning();
   log_("the connection broke, coming back: " + std::string(end.what()));
   std::this_thread::sleep_for(*pause);

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "invitation.h"
+#include "join_string.h"
 #include "log.h"
 #include "reglue/v1/lobby.pb.h"
 
@@ -25,17 +25,17 @@ std::string sdk();
 /// HMAC-SHA256 that shows that a stream belongs to a ticket (Hello.proof).
 std::string hello_proof(const std::string& secret, const std::string& session,
                         std::uint64_t answered);
-/// And that a lane leads to the ticket's glue (LaneWelcome.proof).
-std::string lane_proof(const std::string& secret, const std::string& session,
+/// And that a Unix socket leads to the ticket's glue (UnixSocketWelcome.proof).
+std::string unix_socket_proof(const std::string& secret, const std::string& session,
                        std::uint64_t answered);
 
-/// A channel to where the invitation says, with TLS where it names an authority.
-std::shared_ptr<grpc::Channel> open_channel(const Invitation& invitation,
+/// A channel to where the join string says, with TLS where it names an authority.
+std::shared_ptr<grpc::Channel> open_channel(const JoinString& join_string,
                                             std::size_t max_message_bytes);
 
 /// A ticket; waits up to `patience` for a glue that is not up yet.
 /// Throws Unreachable, WrongToken, WrongVersion, WrongTls, Busy, Refused.
-v1::Ticket join(const Invitation& invitation, v1::Role role, const std::string& name,
+v1::Ticket join(const JoinString& join_string, v1::Role role, const std::string& name,
                 std::chrono::milliseconds patience, const Log& log);
 
 /// Pauses between tries, without end: 0.05 s, then 1.6 times longer each time up to 5 s.

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 
 import { UsageError } from "../src/errors.js";
-import { invitation, splitAddress } from "../src/invitation.js";
+import { joinString, splitAddress } from "../src/join_string.js";
 import { block } from "./pages.js";
 
 const JOINED = block("proto/README.md", "text join-string").replaceAll("\n", "");
@@ -16,14 +16,14 @@ afterEach(() => {
 test("address and token come from the environment where they are not given", () => {
   process.env["REGLUE_ADDRESS"] = "127.0.0.1:4096";
   process.env["REGLUE_TOKEN"] = "from the environment";
-  assert.equal(invitation({}).address, "127.0.0.1:4096");
-  assert.equal(invitation({}).token, "from the environment");
-  assert.equal(invitation({ token: "" }).token, "");
-  assert.equal(invitation({ address: "reglue://a:1?token=a%2Bb+c=" }).token, "a+b c=");
+  assert.equal(joinString({}).address, "127.0.0.1:4096");
+  assert.equal(joinString({}).token, "from the environment");
+  assert.equal(joinString({ token: "" }).token, "");
+  assert.equal(joinString({ address: "reglue://a:1?token=a%2Bb+c=" }).token, "a+b c=");
 });
 
 test("what is given goes before what a join string says", () => {
-  const given = invitation({ address: JOINED, token: "mine", tlsName: "other" });
+  const given = joinString({ address: JOINED, token: "mine", tlsName: "other" });
   assert.equal(given.token, "mine");
   assert.equal(given.tlsName, "other");
 });
@@ -31,8 +31,8 @@ test("what is given goes before what a join string says", () => {
 test("an authority may be given as PEM, too", () => {
   const base64 = Buffer.from(CA, "base64url").toString("base64");
   const pem = `-----BEGIN CERTIFICATE-----\n${base64}\n-----END CERTIFICATE-----\n`;
-  const both = invitation({ address: "a:1", ca: Buffer.from(pem + pem) }).authority;
-  const one = invitation({ address: JOINED }).authority;
+  const both = joinString({ address: "a:1", ca: Buffer.from(pem + pem) }).authority;
+  const one = joinString({ address: JOINED }).authority;
   assert.deepEqual(Buffer.from(both), Buffer.concat([one, one]));
 });
 
@@ -58,15 +58,15 @@ for (const [address, words] of [
 ] as const) {
   test(`the address ${address.slice(0, 40) || "of no characters"} is refused`, () => {
     assert.throws(
-      () => invitation({ address }),
+      () => joinString({ address }),
       (error) => error instanceof UsageError && words.test(error.message),
     );
   });
 }
 
 test("a file that is not there, or holds no certificate, is told", () => {
-  assert.throws(() => invitation({ address: "a:1", ca: "/no/such/file" }), /cannot be read/);
-  assert.throws(() => invitation({ address: "a:1", ca: Buffer.from("hello") }), /no certificate/);
+  assert.throws(() => joinString({ address: "a:1", ca: "/no/such/file" }), /cannot be read/);
+  assert.throws(() => joinString({ address: "a:1", ca: Buffer.from("hello") }), /no certificate/);
 });
 
 test("an IPv6 host loses its brackets", () => {

@@ -13,9 +13,9 @@ inline constexpr std::chrono::microseconds kSpin{200};
 /// Looking keeps a core busy. It is done only where this process may run on two cores or more,
 /// and only as long as messages come within kSpin: one that came too late makes the next waits
 /// sleep at once, twice as many each time that it happens again.
-class Spin {
+class AdaptiveSpin {
  public:
-  Spin();
+  AdaptiveSpin();
 
   /// Whether to look before sleeping, this time.
   bool pays();

@@ -1,4 +1,4 @@
-#include "lane_stream.h"
+#include "unix_socket_stream.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -14,15 +14,15 @@
 namespace reglue {
 namespace {
 
-class LaneFrames : public testing::Test {
+class UnixSocketFrames : public testing::Test {
  protected:
-  LaneFrames() {
+  UnixSocketFrames() {
     int ends[2];
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-    lane = std::make_unique<LaneStream>(ends[0], 1000);
+    stream = std::make_unique<UnixSocketStream>(ends[0], 1000);
     other = ends[1];
   }
-  ~LaneFrames() override {
+  ~UnixSocketFrames() override {
     if (other >= 0) ::close(other);
   }
 
@@ -31,80 +31,80 @@ class LaneFrames : public testing::Test {
   }
   static Deadline at_once() { return Clock::now(); }
 
-  std::unique_ptr<LaneStream> lane;
+  std::unique_ptr<UnixSocketStream> stream;
   int other;
-  v1::Message message;
+  v1::TextMessage message;
 };
 
 const std::string kHi("\x04\0\0\0\x0a\x02hi", 8);
 
-TEST_F(LaneFrames, HaveTheirLengthBeforeThem) {
+TEST_F(UnixSocketFrames, HaveTheirLengthBeforeThem) {
   message.set_text("hi");
-  lane->send(message);
+  stream->send(message);
   char bytes[16];
   ASSERT_EQ(::recv(other, bytes, sizeof bytes, 0), 8);
   EXPECT_EQ(std::string(bytes, 8), kHi);
 }
 
-TEST_F(LaneFrames, ComeOneByOne) {
+TEST_F(UnixSocketFrames, ComeOneByOne) {
   come(kHi + kHi + kHi.substr(0, 5));
   for (int i = 0; i < 2; ++i) {
     message.Clear();
-    ASSERT_TRUE(lane->receive(message, at_once()));
+    ASSERT_TRUE(stream->receive(message, at_once()));
     EXPECT_EQ(message.text(), "hi");
   }
-  EXPECT_FALSE(lane->receive(message, at_once()));
+  EXPECT_FALSE(stream->receive(message, at_once()));
   come(kHi.substr(5));
   message.Clear();
-  ASSERT_TRUE(lane->receive(message, at_once()));
+  ASSERT_TRUE(stream->receive(message, at_once()));
   EXPECT_EQ(message.text(), "hi");
 }
 
-TEST_F(LaneFrames, LargerThanTheSocketHoldsGoThrough) {
-  lane->allow(1 << 24);
+TEST_F(UnixSocketFrames, LargerThanTheSocketHoldsGoThrough) {
+  stream->allow(1 << 24);
   const int twin = ::dup(other);
-  LaneStream there(twin, 1 << 24);
+  UnixSocketStream there(twin, 1 << 24);
   message.set_text(std::string(1 << 23, 'x'));
-  std::thread sender([&] { lane->send(message); });
-  v1::Message got;
+  std::thread sender([&] { stream->send(message); });
+  v1::TextMessage got;
   EXPECT_TRUE(there.receive(got, std::nullopt));
   sender.join();
   EXPECT_EQ(got.text().size(), message.text().size());
 }
 
-TEST_F(LaneFrames, OfMoreBytesThanAgreedEndTheStream) {
+TEST_F(UnixSocketFrames, OfMoreBytesThanAgreedEndTheStream) {
   come(std::string("\xe9\x03\0\0", 4));
-  EXPECT_THROW(lane->receive(message, at_once()), StreamEnded);
+  EXPECT_THROW(stream->receive(message, at_once()), StreamEnded);
 }
 
-TEST_F(LaneFrames, OfNoMessageEndTheStream) {
+TEST_F(UnixSocketFrames, OfNoMessageEndTheStream) {
   come(std::string("\x02\0\0\0\x0a\x05", 6));
-  EXPECT_THROW(lane->receive(message, at_once()), StreamEnded);
+  EXPECT_THROW(stream->receive(message, at_once()), StreamEnded);
 }
 
-TEST_F(LaneFrames, ThatAreCutOffEndTheStream) {
+TEST_F(UnixSocketFrames, ThatAreCutOffEndTheStream) {
   come(kHi.substr(0, 6));
   ::close(std::exchange(other, -1));
-  EXPECT_THROW(lane->receive(message, std::nullopt), StreamEnded);
+  EXPECT_THROW(stream->receive(message, std::nullopt), StreamEnded);
 }
 
-TEST_F(LaneFrames, AreNotSentToWhoHasLeftAndWhatCameBeforeIsRead) {
+TEST_F(UnixSocketFrames, AreNotSentToWhoHasLeftAndWhatCameBeforeIsRead) {
   come(kHi);
   ::close(std::exchange(other, -1));
-  lane->send(message);
-  ASSERT_TRUE(lane->receive(message, std::nullopt));
+  stream->send(message);
+  ASSERT_TRUE(stream->receive(message, std::nullopt));
   EXPECT_EQ(message.text(), "hi");
 }
 
-TEST(LanePath, KeepsItsLastTwoPartsWhereAnotherFolderIsNamed) {
-  unsetenv("REGLUE_LANE_DIR");
+TEST(UnixSocketPath, KeepsItsLastTwoPartsWhereAnotherFolderIsNamed) {
+  unsetenv("REGLUE_UNIX_SOCKET_DIR");
   EXPECT_EQ(path_here("/run/user/7/reglue-5f0c/agent"), "/run/user/7/reglue-5f0c/agent");
-  setenv("REGLUE_LANE_DIR", "/lanes", 1);
-  EXPECT_EQ(path_here("/run/user/7/reglue-5f0c/agent"), "/lanes/reglue-5f0c/agent");
-  unsetenv("REGLUE_LANE_DIR");
+  setenv("REGLUE_UNIX_SOCKET_DIR", "/sockets", 1);
+  EXPECT_EQ(path_here("/run/user/7/reglue-5f0c/agent"), "/sockets/reglue-5f0c/agent");
+  unsetenv("REGLUE_UNIX_SOCKET_DIR");
 }
 
-TEST(LanePath, OfAnotherServiceIsNone) {
+TEST(UnixSocketPath, OfAnotherServiceIsNone) {
   const std::string folder = testing::TempDir() + "reglue-" + std::to_string(::getpid());
   ASSERT_EQ(::mkdir(folder.c_str(), 0700), 0);
   const std::string path = folder + "/agent";

@@ -9,7 +9,7 @@ import { connect } from "node:tls";
 
 import { trusting } from "./certificates.js";
 import { WrongTls } from "./errors.js";
-import { type Invitation, splitAddress } from "./invitation.js";
+import { type JoinString, splitAddress } from "./join_string.js";
 
 const OTHER_AUTHORITY = [
   "UNABLE_TO_GET_ISSUER_CERT",
@@ -28,7 +28,7 @@ const CUT_OFF = /^(ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_)/;
  * Also undefined where nobody answers, or not in time.
  */
 export async function tlsTrouble(
-  where: Invitation,
+  where: JoinString,
   timeoutMs: number,
 ): Promise<WrongTls | undefined> {
   const isTls = where.authority.length > 0;
@@ -40,7 +40,7 @@ export async function tlsTrouble(
 }
 
 /** As gRPC's, but without an authority to trust it looks at no certificate. */
-function shakeHands(where: Invitation, timeoutMs: number): Promise<"done" | "late" | Error> {
+function shakeHands(where: JoinString, timeoutMs: number): Promise<"done" | "late" | Error> {
   const { host, port } = splitAddress(where.address);
   const isTls = where.authority.length > 0;
   return new Promise((resolve) => {
@@ -64,7 +64,7 @@ function shakeHands(where: Invitation, timeoutMs: number): Promise<"done" | "lat
 }
 
 /** The words for a handshake that failed. */
-function told(error: NodeJS.ErrnoException, where: Invitation): WrongTls | undefined {
+function told(error: NodeJS.ErrnoException, where: JoinString): WrongTls | undefined {
   const code = error.code ?? "";
   const whose = `the certificate of the glue at ${where.address}`;
   if (CUT_OFF.test(code)) return undefined; // whoever was there may come back
@@ -87,7 +87,7 @@ function told(error: NodeJS.ErrnoException, where: Invitation): WrongTls | undef
   }
   if (where.authority.length === 0) return undefined;
   return new WrongTls(
-    `what answers at ${where.address} does not speak TLS, as the invitation to it does (${code}): ` +
+    `what answers at ${where.address} does not speak TLS, although the join string asks for TLS (${code}): ` +
       "ask the host for its present join string; nothing was sent without TLS",
   );
 }

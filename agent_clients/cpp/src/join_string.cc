@@ -1,4 +1,4 @@
-#include "invitation.h"
+#include "join_string.h"
 
 #include <algorithm>
 #include <charconv>
@@ -123,13 +123,13 @@ std::string decoded(std::string_view text) {
 
 }  // namespace
 
-Invitation invitation_of(const Options& options) {
+JoinString join_string_of(const Options& options) {
   const std::string address =
       trimmed(options.address.empty() ? from_environment("REGLUE_ADDRESS") : options.address);
   if (address.empty()) {
     throw UsageError("no address: give host:port or a join string, or set REGLUE_ADDRESS");
   }
-  Invitation whole;
+  JoinString whole;
   if (address.find("://") != address.npos) {
     whole = parse_join_string(address);
   } else {
@@ -148,7 +148,7 @@ Invitation invitation_of(const Options& options) {
   return whole;
 }
 
-Invitation parse_join_string(std::string_view text) {
+JoinString parse_join_string(std::string_view text) {
   if (text.substr(0, kScheme.size()) != kScheme) throw_no_join_string(text);
   const std::string_view rest = text.substr(kScheme.size());
   const std::size_t mark = rest.find('?');
@@ -158,15 +158,15 @@ Invitation parse_join_string(std::string_view text) {
   const bool is_cut = mark != rest.npos && query.empty();  // what is lacking may be the authority
   if (is_cut || rest.find('#') != rest.npos) throw_no_join_string(text);
   const Entries entries = entries_of(query, text);
-  Invitation invitation{dialled(place), "", "", ""};
+  JoinString join_string{dialled(place), "", "", ""};
   for (const auto& [name, value] : entries) {
-    if (name == "token") invitation.token = value;
-    if (name == "name") invitation.tls_name = value;
+    if (name == "token") join_string.token = value;
+    if (name == "name") join_string.tls_name = value;
     if (name == "ca") {  // an empty one is none, and no leave to go without TLS
-      invitation.authority = checked_authority(decoded(value), "the join string's ca");
+      join_string.authority = checked_authority(decoded(value), "the join string's ca");
     }
   }
-  return invitation;
+  return join_string;
 }
 
 std::pair<std::string, std::uint16_t> split_address(std::string_view address) {

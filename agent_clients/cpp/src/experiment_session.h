@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "absence.h"
-#include "door.h"
+#include "reconnect_wait.h"
+#include "lobby.h"
 #include "log.h"
 #include "reglue/options.h"
 #include "reglue/v1/experiment.pb.h"
@@ -16,14 +16,14 @@
 namespace reglue {
 
 /// Numbers calls and asks each until it is answered, over as many streams as it takes.
-class Asking {
+class ExperimentSession {
  public:
   /// Joins. Throws as Experiment().
-  explicit Asking(const Options& options);
+  explicit ExperimentSession(const Options& options);
   /// Who leaves before the farewell says so.
-  ~Asking() { leave(); }
-  Asking(const Asking&) = delete;
-  Asking& operator=(const Asking&) = delete;
+  ~ExperimentSession() { leave(); }
+  ExperimentSession(const ExperimentSession&) = delete;
+  ExperimentSession& operator=(const ExperimentSession&) = delete;
 
   /// The reply to `call`, whose number is set here. Throws OutOfDomain for a call that is larger
   /// than a message may be, SessionLost, Refused. One that throws is the last, but for OutOfDomain.
@@ -43,16 +43,16 @@ class Asking {
   Stream& opened();
   void receive(std::uint64_t seq, v1::ExperimentReply& reply, Clock::time_point until);
   /// Waits until another try is due. Throws what the end means if none is.
-  void come_back(const StreamEnded& end, Absence& absence, Clock::time_point until);
+  void come_back(const StreamEnded& end, ReconnectWait& reconnect_wait, Clock::time_point until);
 
   const std::string name_;
   const std::chrono::milliseconds patience_;
   std::chrono::milliseconds timeout_ = std::chrono::hours(24);  // of one call
   const Log log_;
-  Way way_;
+  Route route_;
   std::unique_ptr<Stream> stream_;
   std::uint64_t answered_ = 0;  // number of the last call whose reply has come
-  bool is_seated_ = false;      // at the glue, which then is to be told that we leave
+  bool is_admitted_ = false;      // at the glue, which then is to be told that we leave
   std::string over_;            // why nothing more can be asked
 };
 

@@ -1,4 +1,4 @@
-"""The lane of a glue: who gets in over its Unix socket, and what strangers say there."""
+"""The Unix socket of a glue: who gets in over its Unix socket, and what strangers say there."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from reglue import connect
 from reglue.errors import AgentDisconnected, AgentTimeout
 from reglue.messages.agent import Done, Freeze, Init, Message
 from reglue.net.grpc_settings import grpc
-from reglue.net.lobby import lane_proof
+from reglue.net.lobby import unix_socket_proof
 from reglue.net.unix_socket import HELLO_BYTES
 from reglue.v1 import agent_pb2 as pb
 from reglue.v1 import session_pb2
 from tests.glue_server.playing import Follower, corridor_pool
-from tests.glue_server.rpc.peers import PATIENCE_S, RawLane, frame, seated, ticket_of
+from tests.glue_server.rpc.peers import PATIENCE_S, RawUnixSocket, frame, seated, ticket_of
 from tests.leftovers import nothing_left
 
 SPEC = corridor_pool().spec
@@ -35,16 +35,16 @@ def server() -> Iterator[GlueServer]:
 
 
 def done(seq: int) -> bytes:
-    return pb.AgentReply(seq=seq, done=session_pb2.Done()).SerializeToString()
+    return pb.AgentReply(seq=seq, done=session_pb2.RoutineDone()).SerializeToString()
 
 
 # Who gets in.
 
 
 def test_the_welcome_shows_that_it_is_the_tickets_glue(server: GlueServer) -> None:
-    with RawLane(ticket_of(server)) as lane:
-        welcome = lane.enter()
-        proof = lane_proof(lane.ticket.secret, lane.ticket.session, 0)
+    with RawUnixSocket(ticket_of(server)) as unix_socket:
+        welcome = unix_socket.enter()
+        proof = unix_socket_proof(unix_socket.ticket.secret, unix_socket.ticket.session, 0)
         assert (welcome.code, welcome.proof) == (0, proof)
         assert seated(server).hello.agent == "raw"
 
@@ -62,20 +62,20 @@ def test_the_welcome_shows_that_it_is_the_tickets_glue(server: GlueServer) -> No
 def test_who_has_no_good_hello_is_told_why_and_takes_no_place(
     server: GlueServer, changed: Any, code: str, why: str
 ) -> None:
-    with RawLane(ticket_of(server)) as lane:
-        welcome = lane.enter(**changed)
+    with RawUnixSocket(ticket_of(server)) as unix_socket:
+        welcome = unix_socket.enter(**changed)
         assert (welcome.code, welcome.proof) == (grpc.StatusCode[code].value[0], b"")
         assert why in welcome.why
-        assert lane.is_closed()
+        assert unix_socket.is_closed()
     assert server.agent(0.0) is None
 
 
 def test_a_ticket_of_another_role_does_not_do() -> None:
     with GlueServer(places={"agent": 1, "environment": 1}) as server:
         ticket = ticket_of(server)
-        ticket.lane_path = ticket.lane_path.replace("/agent", "/environment")
-        with RawLane(ticket) as lane:
-            assert lane.enter().code
+        ticket.unix_socket_path = ticket.unix_socket_path.replace("/agent", "/environment")
+        with RawUnixSocket(ticket) as unix_socket:
+            assert unix_socket.enter().code
 
 
 @pytest.mark.parametrize(
@@ -90,26 +90,26 @@ def test_a_ticket_of_another_role_does_not_do() -> None:
     ],
 )
 def test_strangers_are_shown_out_before_anything_is_read(server: GlueServer, said: bytes) -> None:
-    with RawLane(ticket_of(server)) as lane:
-        lane.socket.sendall(said)
+    with RawUnixSocket(ticket_of(server)) as unix_socket:
+        unix_socket.socket.sendall(said)
         data = b""
-        while not data.endswith(b"hello") and (more := lane.socket.recv(4096)):
+        while not data.endswith(b"hello") and (more := unix_socket.socket.recv(4096)):
             data += more
         assert data == b"" or b"a session begins with a hello" in data
-    with RawLane(ticket_of(server)) as lane:
-        assert lane.enter().code == 0
+    with RawUnixSocket(ticket_of(server)) as unix_socket:
+        assert unix_socket.enter().code == 0
 
 
 def test_who_says_nothing_keeps_nobody_waiting(server: GlueServer) -> None:
-    with RawLane(ticket_of(server)) as silent, RawLane(ticket_of(server)) as slow:
+    with RawUnixSocket(ticket_of(server)) as silent, RawUnixSocket(ticket_of(server)) as slow:
         hello = frame(slow.hello())
         slow.socket.sendall(hello[:9])
         silent.socket.sendall(b"\x10")
-        with RawLane(slow.ticket) as quick:
+        with RawUnixSocket(slow.ticket) as quick:
             assert quick.enter().code == 0
 
 
-def test_nobody_comes_over_grpc_where_the_lane_is_all(server: GlueServer) -> None:
+def test_nobody_comes_over_grpc_where_the_unix_socket_is_all(server: GlueServer) -> None:
     with pytest.raises(Exception, match="over its Unix socket alone"):
         connect(Follower(), server.address, server.token, transport="grpc", patience_s=1.0)
 
@@ -118,47 +118,47 @@ def test_nobody_comes_over_grpc_where_the_lane_is_all(server: GlueServer) -> Non
 
 
 def test_a_whole_message_counts_however_it_comes(server: GlueServer) -> None:
-    with RawLane(ticket_of(server)) as lane:
-        lane.enter()
+    with RawUnixSocket(ticket_of(server)) as unix_socket:
+        unix_socket.enter()
         port = seated(server)
         port.send(Init(SPEC))
         port.send(Freeze())
-        both = frame(done(lane.call().seq)) + frame(done(lane.call().seq))
+        both = frame(done(unix_socket.call().seq)) + frame(done(unix_socket.call().seq))
         for at in range(len(both)):
-            lane.socket.sendall(both[at : at + 1])
+            unix_socket.socket.sendall(both[at : at + 1])
         assert [port.receive(PATIENCE_S), port.receive(PATIENCE_S)] == [Done(), Done()]
 
 
 def test_half_a_message_and_silence_is_too_late(server: GlueServer) -> None:
-    with RawLane(ticket_of(server)) as lane:
-        lane.enter()
+    with RawUnixSocket(ticket_of(server)) as unix_socket:
+        unix_socket.enter()
         port = seated(server)
         port.send(Init(SPEC))
-        lane.socket.sendall(frame(done(lane.call().seq))[:-1])
+        unix_socket.socket.sendall(frame(done(unix_socket.call().seq))[:-1])
         with pytest.raises(AgentTimeout):
             port.receive(_SHORT_S)
 
 
 @pytest.mark.parametrize("said", [b"\xff\xff\xff\xff", (2**26 + 1).to_bytes(4, "little")])
 def test_a_length_beyond_the_tickets_ends_the_session(server: GlueServer, said: bytes) -> None:
-    with RawLane(ticket_of(server)) as lane:
-        lane.enter()
+    with RawUnixSocket(ticket_of(server)) as unix_socket:
+        unix_socket.enter()
         port = seated(server)
         port.send(Init(SPEC))
-        lane.call()
-        lane.socket.sendall(said)
+        unix_socket.call()
+        unix_socket.socket.sendall(said)
         with pytest.raises(AgentDisconnected):
             port.receive(PATIENCE_S)
-        assert lane.is_closed()
+        assert unix_socket.is_closed()
 
 
 def test_what_is_no_message_ends_the_session(server: GlueServer) -> None:
-    with RawLane(ticket_of(server)) as lane:
-        lane.enter()
+    with RawUnixSocket(ticket_of(server)) as unix_socket:
+        unix_socket.enter()
         port = seated(server)
         port.send(Init(SPEC))
-        lane.call()
-        lane.send(b"\xff" * 9)
+        unix_socket.call()
+        unix_socket.send(b"\xff" * 9)
         with pytest.raises(AgentDisconnected):
             port.receive(PATIENCE_S)
 
@@ -166,30 +166,33 @@ def test_what_is_no_message_ends_the_session(server: GlueServer) -> None:
 def test_a_peer_that_does_not_read_holds_nobody_up(server: GlueServer) -> None:
     """What does not fit into the socket waits, and comes in order when it reads again."""
     texts = [f"{number}" * 2**20 for number in range(6)]
-    with RawLane(ticket_of(server)) as lane:
-        lane.enter()
+    with RawUnixSocket(ticket_of(server)) as unix_socket:
+        unix_socket.enter()
         port = seated(server)
         for text in texts:
             port.send(Message(text))
-        heard = [lane.call() for _ in texts]
+        heard = [unix_socket.call() for _ in texts]
         assert [call.message.text for call in heard] == texts
-        lane.send(done(heard[0].seq))
+        unix_socket.send(done(heard[0].seq))
         assert port.receive(PATIENCE_S) == Done()
 
 
 def test_a_peer_that_never_reads_does_not_keep_the_glue_from_closing() -> None:
-    with nothing_left(), GlueServer() as server, RawLane(ticket_of(server)) as lane:
-        lane.enter()
+    with nothing_left(), GlueServer() as server, RawUnixSocket(ticket_of(server)) as unix_socket:
+        unix_socket.enter()
         seated(server).send(Message("x" * 2**22))
 
 
-def test_a_newer_lane_takes_over() -> None:
-    with GlueServer(reconnect_window_s=PATIENCE_S) as server, RawLane(ticket_of(server)) as old:
+def test_a_newer_unix_socket_takes_over() -> None:
+    with (
+        GlueServer(reconnect_window_s=PATIENCE_S) as server,
+        RawUnixSocket(ticket_of(server)) as old,
+    ):
         old.enter()
         port = seated(server)
         port.send(Init(SPEC))
         old.call()
-        with RawLane(old.ticket) as new:
+        with RawUnixSocket(old.ticket) as new:
             assert new.enter().code == 0
             assert old.is_closed()
             new.send(done(new.call().seq))

@@ -1,5 +1,5 @@
 /**
- * A lane: messages over a Unix socket, for agents on the glue's own host.
+ * Messages over a Unix socket, for agents on the glue's own host.
  *
  * Each message is preceded by its length, four bytes, little-endian.
  */
@@ -15,12 +15,14 @@ export const LONGEST_PATH = 107;
 const HEADER = 4;
 
 /**
- * Where this process finds a ticket's `lanePath`: REGLUE_LANE_DIR is put in place of what comes
- * before its last two parts.
+ * Where this process finds a ticket's `unixSocketPath`: REGLUE_UNIX_SOCKET_DIR replaces all but
+ * its last two parts.
  */
-export function pathHere(lanePath: string): string {
-  const here = process.env["REGLUE_LANE_DIR"];
-  return here ? join(here, basename(dirname(lanePath)), basename(lanePath)) : lanePath;
+export function pathHere(unixSocketPath: string): string {
+  const here = process.env["REGLUE_UNIX_SOCKET_DIR"];
+  return here
+    ? join(here, basename(dirname(unixSocketPath)), basename(unixSocketPath))
+    : unixSocketPath;
 }
 
 /**
@@ -66,7 +68,7 @@ export function openSocket(path: string, timeoutMs: number): Promise<Socket> {
 }
 
 /** Frames over a socket, which it owns. */
-export class LaneStream extends Stream {
+export class UnixSocketStream extends Stream {
   readonly #socket: Socket;
   #most: number; // bytes of a message
   #length: number | undefined; // of the message whose header was taken
@@ -77,8 +79,8 @@ export class LaneStream extends Stream {
     this.#most = maxMessageBytes;
     socket.on("readable", () => this.changed());
     socket.on("error", (error) => this.ended(gone(error.message)));
-    socket.on("end", () => this.ended(gone("its end of the lane is closed")));
-    socket.on("close", () => this.ended(gone("the lane is closed")));
+    socket.on("end", () => this.ended(gone("its end of the Unix socket is closed")));
+    socket.on("close", () => this.ended(gone("the Unix socket is closed")));
   }
 
   /** From now on messages may be that large. */

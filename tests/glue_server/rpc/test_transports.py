@@ -1,4 +1,4 @@
-"""The way in that a peer takes: over a lane or over gRPC."""
+"""The way in that a peer takes: over a Unix socket or over gRPC."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def mute(short_path: Path) -> Iterator[str]:
         def answer() -> None:
             with listener.accept()[0] as end:
                 end.recv(HELLO_BYTES)
-                welcome = lobby_pb2.LaneWelcome(proof=b"?" * 32)
+                welcome = lobby_pb2.UnixSocketWelcome(proof=b"?" * 32)
                 end.sendall(frame(welcome.SerializeToString()))
 
         answering: Future[None] = threads.submit(answer)
@@ -43,7 +43,7 @@ def mute(short_path: Path) -> Iterator[str]:
 def misled(server: Any, path: str) -> None:
     """Tickets name that path."""
     for places in server._lobby._places.values():
-        places.terms = replace(places.terms, lane_path=path)
+        places.terms = replace(places.terms, unix_socket_path=path)
 
 
 def test_a_path_that_is_not_there_leads_to_grpc() -> None:
@@ -107,7 +107,7 @@ def test_an_impostor_is_not_played_with(mute: str) -> None:
 
 
 @pytest.fixture(params=["peer", "program"])
-def over_the_lane_alone(request: pytest.FixtureRequest) -> Callable[[GlueServer], object]:
+def over_the_unix_socket_alone(request: pytest.FixtureRequest) -> Callable[[GlueServer], object]:
     """Joins as a peer, or as a program, which says hello when it first asks."""
 
     def join(server: GlueServer) -> object:
@@ -122,29 +122,29 @@ def over_the_lane_alone(request: pytest.FixtureRequest) -> Callable[[GlueServer]
 PLACES = {"agent": 1, "experiment": 1}
 
 
-def test_who_wants_the_lane_alone_is_told_at_once_that_there_is_none(
-    over_the_lane_alone: Callable[[GlueServer], object],
+def test_who_wants_the_unix_socket_alone_is_told_at_once_that_there_is_none(
+    over_the_unix_socket_alone: Callable[[GlueServer], object],
 ) -> None:
-    """The grace is for sessions that broke: trying again would make no lane."""
+    """The reconnect window is for sessions that broke: trying again would make no Unix socket."""
     with (
         GlueServer(transport="grpc", places=PLACES, reconnect_window_s=1e6) as server,
         pytest.raises(
             UsageError, match="got transport unix, wanted auto or grpc: the glue offers no Unix"
         ),
     ):
-        over_the_lane_alone(server)
+        over_the_unix_socket_alone(server)
 
 
-def test_who_wants_a_lane_that_is_not_there_is_told_at_once(
-    over_the_lane_alone: Callable[[GlueServer], object],
+def test_who_wants_a_unix_socket_that_is_not_there_is_told_at_once(
+    over_the_unix_socket_alone: Callable[[GlueServer], object],
 ) -> None:
     with GlueServer(places=PLACES, reconnect_window_s=1e6) as server:
         misled(server, "/nowhere/reglue-0/agent")
-        with pytest.raises(UsageError, match=r"cannot be opened: no such file.*REGLUE_LANE_DIR"):
-            over_the_lane_alone(server)
+        with pytest.raises(UsageError, match=r"cannot be opened: no such file.*UNIX_SOCKET_DIR"):
+            over_the_unix_socket_alone(server)
 
 
-def test_who_wants_the_lane_alone_waits_for_a_glue_that_does_not_listen_now(
+def test_who_wants_the_unix_socket_alone_waits_for_a_glue_that_does_not_listen_now(
     short_path: Path,
 ) -> None:
     """It may be about to be started again."""
@@ -152,12 +152,12 @@ def test_who_wants_the_lane_alone_waits_for_a_glue_that_does_not_listen_now(
     with GlueServer(reconnect_window_s=PATIENCE_S) as server, ThreadPoolExecutor(1) as threads:
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(path)
-        lane = ticket_of(server).lane_path
+        unix_socket = ticket_of(server).unix_socket_path
         misled(server, path)
         left = threads.submit(connect, Follower(), server.address, server.token, transport="unix")
         assert server.agent(0.2) is None
         Path(path).unlink()
-        Path(path).hardlink_to(lane)
+        Path(path).hardlink_to(unix_socket)
         seated(server).close("at last")
         assert left.result(PATIENCE_S) == "at last"
 
@@ -168,7 +168,7 @@ def test_there_are_three_transports() -> None:
         connect(Follower(), server.address, server.token, transport="tcp")  # type: ignore[arg-type]
 
 
-def test_a_program_plays_over_the_lane_too() -> None:
+def test_a_program_plays_over_the_unix_socket_too() -> None:
     with GlueServer(transport="unix", places={"experiment": 1}) as server:
         with ThreadPoolExecutor(1) as threads:
             program = Experiment(server.address, server.token)

@@ -5,13 +5,13 @@
 #include <chrono>
 #include <optional>
 
-#include "door.h"
+#include "lobby.h"
 #include "streams.h"
 
 namespace reglue {
 
 /// From the last stream that was any good, until nobody waits any more.
-class Absence {
+class ReconnectWait {
  public:
   /// How long to wait before the next stream; none if it is too late for one, `most` after the
   /// absence began.

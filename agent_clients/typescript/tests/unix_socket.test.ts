@@ -5,13 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, beforeEach, test } from "node:test";
 
-import { LaneStream, openSocket, pathHere } from "../src/lane.js";
+import { UnixSocketStream, openSocket, pathHere } from "../src/unix_socket.js";
 
 const MOST = 100_000;
 
 let folder: string;
 let server: Server;
-let lane: LaneStream;
+let stream: UnixSocketStream;
 let far: Socket; // the glue's end
 
 before(() => (folder = mkdtempSync(join(tmpdir(), "reglue-"))));
@@ -22,12 +22,12 @@ beforeEach(async () => {
   server = createServer();
   await new Promise<void>((resolve) => server.listen(path, resolve));
   const opened = new Promise<Socket>((resolve) => server.once("connection", resolve));
-  lane = new LaneStream(await openSocket(path, 1000), MOST);
+  stream = new UnixSocketStream(await openSocket(path, 1000), MOST);
   far = await opened;
 });
 
 afterEach(async () => {
-  lane.close();
+  stream.close();
   far.destroy();
   await new Promise((resolve) => server.close(resolve));
 });
@@ -45,48 +45,48 @@ test("frames come whole, however they are cut", async () => {
     far.write(bytes.subarray(from, to));
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
-  for (const wanted of messages) assert.deepEqual(Buffer.from((await lane.receive())!), wanted);
-  assert.equal(await lane.receive(20), undefined);
+  for (const wanted of messages) assert.deepEqual(Buffer.from((await stream.receive())!), wanted);
+  assert.equal(await stream.receive(20), undefined);
 });
 
 test("a message is sent behind its length", async () => {
-  lane.send(Buffer.from("hello"));
+  stream.send(Buffer.from("hello"));
   const heard = await new Promise<Buffer>((resolve) => far.once("data", resolve));
   assert.deepEqual(heard, frame(Buffer.from("hello")));
 });
 
-test("a message that is too large ends the lane before it is read", async () => {
+test("a message that is too large ends the Unix socket before it is read", async () => {
   far.write(frame(Buffer.alloc(MOST + 1)).subarray(0, 8));
-  await assert.rejects(lane.receive(), /got a message of 100001 bytes, wanted at most 100000/);
+  await assert.rejects(stream.receive(), /got a message of 100001 bytes, wanted at most 100000/);
 });
 
 test("larger messages come where they were allowed", async () => {
-  lane.allow(2 * MOST);
+  stream.allow(2 * MOST);
   far.write(frame(Buffer.alloc(MOST + 1)));
-  assert.equal((await lane.receive())!.length, MOST + 1);
+  assert.equal((await stream.receive())!.length, MOST + 1);
 });
 
 test("what came before the end is still read, half a message is not", async () => {
   far.end(Buffer.concat([frame(Buffer.from("last")), Buffer.from([9, 0, 0, 0, 1])]));
-  assert.equal(String(await lane.receive()), "last");
-  await assert.rejects(lane.receive(), /the glue went away/);
+  assert.equal(String(await stream.receive()), "last");
+  await assert.rejects(stream.receive(), /the glue went away/);
 });
 
 test("an interruption ends the wait, once", async () => {
-  const waiting = lane.receive();
-  lane.interrupt(new Error("enough"));
+  const waiting = stream.receive();
+  stream.interrupt(new Error("enough"));
   await assert.rejects(waiting, /enough/);
   far.write(frame(Buffer.from("more")));
-  assert.equal(String(await lane.receive()), "more");
+  assert.equal(String(await stream.receive()), "more");
 });
 
-test("REGLUE_LANE_DIR takes the place of all but the last two parts of a path", () => {
+test("REGLUE_UNIX_SOCKET_DIR takes the place of all but the last two parts of a path", () => {
   assert.equal(pathHere("/run/user/7/reglue-5f0c/agent"), "/run/user/7/reglue-5f0c/agent");
-  process.env["REGLUE_LANE_DIR"] = "/lanes";
+  process.env["REGLUE_UNIX_SOCKET_DIR"] = "/sockets";
   try {
-    assert.equal(pathHere("/run/user/7/reglue-5f0c/agent"), "/lanes/reglue-5f0c/agent");
+    assert.equal(pathHere("/run/user/7/reglue-5f0c/agent"), "/sockets/reglue-5f0c/agent");
   } finally {
-    delete process.env["REGLUE_LANE_DIR"];
+    delete process.env["REGLUE_UNIX_SOCKET_DIR"];
   }
 });
 

@@ -4,7 +4,7 @@ import { backoff } from "./backoff.js";
 const STOOD_MS = 1000;
 
 /** From the last stream that was any good, until nobody waits any more. */
-export class Absence {
+export class ReconnectWait {
   #since: number | undefined;
   #pauses = backoff();
 

@@ -13,8 +13,8 @@ import {
   WrongVersion,
 } from "./errors.js";
 import { JoinRequestSchema, Role, type Ticket, TicketSchema } from "./gen/reglue/v1/lobby_pb.js";
-import { tlsTrouble } from "./handshake.js";
-import { type Invitation, splitAddress } from "./invitation.js";
+import { tlsTrouble } from "./tls_diagnosis.js";
+import { type JoinString, splitAddress } from "./join_string.js";
 import { PROTOCOL_MAJOR, PROTOCOL_MINOR } from "./version.js";
 
 /** Largest message of a hub, either way, bytes. */
@@ -41,8 +41,8 @@ export function refusal(code: number | undefined, why: string): ReglueError | un
   }
 }
 
-/** A client to where the invitation says, with TLS where it names an authority. */
-export function openClient(where: Invitation, maxMessageBytes: number): Client {
+/** A client to where the join string says, with TLS where it names an authority. */
+export function openClient(where: JoinString, maxMessageBytes: number): Client {
   const options: ChannelOptions = {
     "grpc.max_send_message_length": maxMessageBytes,
     "grpc.max_receive_message_length": maxMessageBytes,
@@ -79,7 +79,7 @@ export interface Joining {
  *
  * Throws Unreachable, WrongToken, WrongVersion, WrongTls, Busy, Refused, and the signal's reason.
  */
-export async function join(where: Invitation, joining: Joining): Promise<Ticket> {
+export async function join(where: JoinString, joining: Joining): Promise<Ticket> {
   const { patienceMs, signal, log } = joining;
   const began = performance.now();
   let isQuiet = true;
@@ -110,7 +110,7 @@ export async function join(where: Invitation, joining: Joining): Promise<Ticket>
 }
 
 /** Rejects with a ServiceError. */
-async function askOnce(where: Invitation, joining: Joining, timeoutMs: number): Promise<Ticket> {
+async function askOnce(where: JoinString, joining: Joining, timeoutMs: number): Promise<Ticket> {
   const request = create(JoinRequestSchema, {
     major: PROTOCOL_MAJOR,
     minor: PROTOCOL_MINOR,
@@ -140,7 +140,7 @@ async function askOnce(where: Invitation, joining: Joining, timeoutMs: number): 
   }
 }
 
-function unreachable(error: ServiceError, where: Invitation, patienceMs: number): ReglueError {
+function unreachable(error: ServiceError, where: JoinString, patienceMs: number): ReglueError {
   const within = `at ${where.address} within ${patienceMs / 1000} s`;
   if (error.code === status.RESOURCE_EXHAUSTED) {
     return new Busy(`the glue had no connection to spare ${within}; try again later`);

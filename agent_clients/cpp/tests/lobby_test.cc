@@ -1,4 +1,4 @@
-#include "door.h"
+#include "lobby.h"
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ void expect_vector(const std::string& name, Proof proof) {
 
 TEST(Proofs, HelloIsThatOfTheProtocolsVector) { expect_vector("text hello", hello_proof); }
 
-TEST(Proofs, LaneIsThatOfTheProtocolsVector) { expect_vector("text lane", lane_proof); }
+TEST(Proofs, UnixSocketIsThatOfTheProtocolsVector) { expect_vector("text unix socket", unix_socket_proof); }
 
 TEST(Backoff, WaitsLongerEachTimeUpToFiveSeconds) {
   Backoff pauses;
@@ -31,7 +31,7 @@ TEST(Backoff, WaitsLongerEachTimeUpToFiveSeconds) {
 }
 
 TEST(Join, AGlueThatIsNotThereIsUnreachable) {
-  const Invitation nobody{"127.0.0.1:1", "token", "", ""};
+  const JoinString nobody{"127.0.0.1:1", "token", "", ""};
   const auto silent = [](const std::string&) {};
   EXPECT_THROW(join(nobody, v1::ROLE_AGENT, "test", std::chrono::milliseconds(1), silent),
                Unreachable);

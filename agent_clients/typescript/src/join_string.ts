@@ -3,7 +3,7 @@ import { checkedAuthority, readAuthority } from "./certificates.js";
 import { UsageError } from "./errors.js";
 
 /** Where a glue listens and how to get in. */
-export interface Invitation {
+export interface JoinString {
   /** host:port. */
   readonly address: string;
   readonly token: string;
@@ -28,11 +28,11 @@ const LAST_PORT = 65535;
 const LONGEST_SHOWN = 20; // characters of a part: a token that a glue makes has 32
 
 /**
- * The invitation of a join string or of `host:port`, and of what is given beside it.
+ * The join string of `reglue://…` or of `host:port`, and of what is given beside it.
  *
  * Address and token default to REGLUE_ADDRESS and REGLUE_TOKEN. Throws UsageError.
  */
-export function invitation(given: Given): Invitation {
+export function joinString(given: Given): JoinString {
   const address = (given.address || process.env["REGLUE_ADDRESS"] || "").trim();
   if (address === "") {
     throw new UsageError("no address: give host:port or a join string, or set REGLUE_ADDRESS");
@@ -64,13 +64,13 @@ export function splitAddress(address: string): { host: string; port: number } {
   return { host: host.replace(/^\[|\]$/g, ""), port: Number(port) };
 }
 
-function plain(address: string): Invitation {
+function plain(address: string): JoinString {
   splitAddress(address);
   return { address, token: "", authority: new Uint8Array(), tlsName: "" };
 }
 
 /** A join string. What is not understood is refused: it may be about whom to trust. */
-function parsed(text: string): Invitation {
+function parsed(text: string): JoinString {
   const [, address, query] = /^reglue:\/\/([^/?#]*)\/?(?:\?([^#]*))?$/i.exec(text) ?? [];
   if (address === undefined || query === "") {
     throw new UsageError(`got join string ${shown(text)}, wanted ${FORM}`);

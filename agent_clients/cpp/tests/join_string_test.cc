@@ -1,4 +1,4 @@
-#include "invitation.h"
+#include "join_string.h"
 
 #include <gtest/gtest.h>
 #include <openssl/sha.h>
@@ -35,18 +35,18 @@ Options at(const std::string& address) {
 
 TEST(JoinString, OfTheProtocolIsReadWhole) {
   auto told = tests::entries("text join-string-entries");
-  const Invitation invitation = parse_join_string(vector());
-  EXPECT_EQ(invitation.address, told["address"]);
-  EXPECT_EQ(invitation.tls_name, told["name"]);
-  EXPECT_EQ(invitation.token, told["token"]);
-  EXPECT_EQ(sha256(invitation.authority), tests::bytes(told["sha256"]));
+  const JoinString join_string = parse_join_string(vector());
+  EXPECT_EQ(join_string.address, told["address"]);
+  EXPECT_EQ(join_string.tls_name, told["name"]);
+  EXPECT_EQ(join_string.token, told["token"]);
+  EXPECT_EQ(sha256(join_string.authority), tests::bytes(told["sha256"]));
 }
 
 TEST(JoinString, EntriesComeInAnyOrder) {
-  const Invitation invitation = parse_join_string("reglue://host:1/?token=a+b%20c&name=d");
-  EXPECT_EQ(invitation.token, "a b c");
-  EXPECT_EQ(invitation.tls_name, "d");
-  EXPECT_TRUE(invitation.authority.empty());
+  const JoinString join_string = parse_join_string("reglue://host:1/?token=a+b%20c&name=d");
+  EXPECT_EQ(join_string.token, "a b c");
+  EXPECT_EQ(join_string.tls_name, "d");
+  EXPECT_TRUE(join_string.authority.empty());
 }
 
 class BadJoinString : public testing::TestWithParam<std::string> {};
@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "reglue://host:1?token=a#b", "reglue://2001:db8::7:1", "reglue://[]:1",
                     vector().substr(0, 200), "reglue://host:1/path"));
 
-TEST(Invitation, NoMessageRepeatsAToken) {
+TEST(JoinString, NoMessageRepeatsAToken) {
   const std::string token = "nv0FQqLDsyS1ze8dM3xkXIw7TQGfZ4Jb";
   for (const std::string& text :
        {token, token + ":", token + "://hub:80", "reglue://" + token + "@hub",
@@ -71,7 +71,7 @@ TEST(Invitation, NoMessageRepeatsAToken) {
         "reglue://hub:80?token=" + token + "&token=" + token, "reglue://hub:80?token=" + token + "#x",
         "reglue://hub?token=" + token, "reglue://hub:80?token=" + token + "%zz"}) {
     try {
-      invitation_of(at(text));
+      join_string_of(at(text));
       ADD_FAILURE() << text;
     } catch (const UsageError& error) {
       EXPECT_EQ(std::string(error.what()).find(token.substr(0, 8)), std::string::npos);
@@ -79,52 +79,52 @@ TEST(Invitation, NoMessageRepeatsAToken) {
   }
 }
 
-TEST(Invitation, WhatIsGivenGoesBeforeTheJoinString) {
+TEST(JoinString, WhatIsGivenGoesBeforeTheJoinString) {
   Options options = at(vector());
   options.token = "other";
   options.tls_name = "else";
-  const Invitation invitation = invitation_of(options);
-  EXPECT_EQ(invitation.token, "other");
-  EXPECT_EQ(invitation.tls_name, "else");
+  const JoinString join_string = join_string_of(options);
+  EXPECT_EQ(join_string.token, "other");
+  EXPECT_EQ(join_string.tls_name, "else");
 }
 
-TEST(Invitation, TheEnvironmentsTokenIsTakenWhereNoneIsGiven) {
+TEST(JoinString, TheEnvironmentsTokenIsTakenWhereNoneIsGiven) {
   setenv("REGLUE_TOKEN", "of the environment", 1);
-  EXPECT_EQ(invitation_of(at("127.0.0.1:1")).token, "of the environment");
-  EXPECT_EQ(invitation_of(at("reglue://127.0.0.1:1?token=own")).token, "own");
+  EXPECT_EQ(join_string_of(at("127.0.0.1:1")).token, "of the environment");
+  EXPECT_EQ(join_string_of(at("reglue://127.0.0.1:1?token=own")).token, "own");
   unsetenv("REGLUE_TOKEN");
 }
 
-TEST(Invitation, ATlsNameWithoutAnAuthorityIsRefused) {
+TEST(JoinString, ATlsNameWithoutAnAuthorityIsRefused) {
   Options options = at("127.0.0.1:1");
   options.tls_name = "reglue";
-  EXPECT_THROW(invitation_of(options), UsageError);
+  EXPECT_THROW(join_string_of(options), UsageError);
 }
 
-TEST(Invitation, NoAddressIsRefused) {
+TEST(JoinString, NoAddressIsRefused) {
   unsetenv("REGLUE_ADDRESS");
-  EXPECT_THROW(invitation_of(Options()), UsageError);
+  EXPECT_THROW(join_string_of(Options()), UsageError);
 }
 
-TEST(Invitation, AnAuthorityComesFromAFileOfEitherKind) {
+TEST(JoinString, AnAuthorityComesFromAFileOfEitherKind) {
   const std::string der = parse_join_string(vector()).authority;
   for (const std::string& content : {der, to_pem(der), der + der, to_pem(der) + to_pem(der)}) {
     const std::string path = testing::TempDir() + "reglue-authority";
     std::ofstream(path, std::ios::binary) << content;
     Options options = at("127.0.0.1:1");
     options.ca = path;
-    const std::string read = invitation_of(options).authority;
+    const std::string read = join_string_of(options).authority;
     EXPECT_EQ(read.substr(0, der.size()), der);
     EXPECT_EQ(read.size() % der.size(), 0U);
   }
 }
 
-TEST(Invitation, AFileOfNoCertificateIsRefused) {
+TEST(JoinString, AFileOfNoCertificateIsRefused) {
   Options options = at("127.0.0.1:1");
   options.ca = "/dev/null";
-  EXPECT_THROW(invitation_of(options), UsageError);
+  EXPECT_THROW(join_string_of(options), UsageError);
   options.ca = "/no/such/file";
-  EXPECT_THROW(invitation_of(options), UsageError);
+  EXPECT_THROW(join_string_of(options), UsageError);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A lane: messages over a Unix socket, for peers on one host. Each is preceded by its length,
+// Messages over a Unix socket, for peers on one host. Each is preceded by its length,
 // four bytes, little-endian.
 #pragma once
 
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "spin.h"
+#include "adaptive_spin.h"
 #include "streams.h"
 
 namespace reglue {
@@ -15,12 +15,12 @@ namespace reglue {
 inline constexpr std::size_t kHelloBytes = 8192;  // nothing more is read before its proof
 
 /// One connection. It owns the socket.
-class LaneStream : public Stream {
+class UnixSocketStream : public Stream {
  public:
-  LaneStream(int fd, std::size_t max_message_bytes);
-  ~LaneStream() override;
-  LaneStream(const LaneStream&) = delete;
-  LaneStream& operator=(const LaneStream&) = delete;
+  UnixSocketStream(int fd, std::size_t max_message_bytes);
+  ~UnixSocketStream() override;
+  UnixSocketStream(const UnixSocketStream&) = delete;
+  UnixSocketStream& operator=(const UnixSocketStream&) = delete;
 
   /// From now on messages may be that large.
   void allow(std::size_t max_message_bytes) { most_ = max_message_bytes; }
@@ -40,7 +40,7 @@ class LaneStream : public Stream {
   std::size_t most_;
   std::vector<std::uint8_t> in_, out_;
   std::size_t held_ = 0;  // bytes at the beginning of in_ that were read and not taken
-  Spin spin_;
+  AdaptiveSpin spin_;
 };
 
 /// What a socket's path has at most (sun_path holds 108, with the zero behind it).
@@ -54,8 +54,8 @@ inline constexpr std::size_t kLongestPath = 107;
 /// for connect() to tell.
 std::string foreign(const std::string& path);
 
-/// Where this process finds a ticket's `lane_path`: REGLUE_LANE_DIR is put in place of what
-/// comes before its last two parts.
-std::string path_here(const std::string& lane_path);
+/// Where this process finds a ticket's `unix_socket_path`: REGLUE_UNIX_SOCKET_DIR replaces all
+/// but its last two parts.
+std::string path_here(const std::string& unix_socket_path);
 
 }  // namespace reglue

@@ -11,7 +11,7 @@
 namespace reglue {
 
 /// As a string, the join string, it is `reglue://HOST:PORT?ca=…&name=…&token=…`.
-struct Invitation {
+struct JoinString {
   std::string address;    // host:port
   std::string token;
   std::string authority;  // DER of its certificate, or of several; empty: no TLS
@@ -20,11 +20,11 @@ struct Invitation {
 
 /// Of a join string or `host:port` and what is given beside it, which goes first; address and
 /// token default to REGLUE_ADDRESS and REGLUE_TOKEN of the environment. Throws UsageError.
-Invitation invitation_of(const Options& options);
+JoinString join_string_of(const Options& options);
 
 /// The entries of a join string. What is not understood is refused: it may be about whom to
 /// trust. Throws UsageError.
-Invitation parse_join_string(std::string_view text);
+JoinString parse_join_string(std::string_view text);
 
 /// Host and port of `host:port`; an IPv6 host is in brackets. Throws UsageError.
 std::pair<std::string, std::uint16_t> split_address(std::string_view address);

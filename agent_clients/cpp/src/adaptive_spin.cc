@@ -1,4 +1,4 @@
-#include "spin.h"
+#include "adaptive_spin.h"
 
 #include <algorithm>
 #include <thread>
@@ -24,15 +24,15 @@ int cores() {
 
 }  // namespace
 
-Spin::Spin() : penalty_(cores() > 1 ? 1 : 0) {}
+AdaptiveSpin::AdaptiveSpin() : penalty_(cores() > 1 ? 1 : 0) {}
 
-bool Spin::pays() {
+bool AdaptiveSpin::pays() {
   if (rests_ == 0) return penalty_ > 0;
   --rests_;
   return false;
 }
 
-void Spin::missed() {
+void AdaptiveSpin::missed() {
   rests_ = penalty_;
   penalty_ = std::min(2 * penalty_, kMostRests);
 }

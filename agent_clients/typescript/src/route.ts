@@ -1,0 +1,148 @@
+/** How a session's streams are opened: a Unix socket where there is one and it can be opened, else gRPC. */
+import { timingSafeEqual } from "node:crypto";
+
+import { fromBinary } from "@bufbuild/protobuf";
+import { status } from "@grpc/grpc-js";
+
+import { CallStream } from "./call.js";
+import { HUB_MESSAGE_BYTES } from "./lobby.js";
+import { UsageError } from "./errors.js";
+import { UnixSocketWelcomeSchema, type Ticket } from "./gen/reglue/v1/lobby_pb.js";
+import type { JoinString } from "./join_string.js";
+import { LONGEST_PATH, UnixSocketStream, foreign, openSocket, pathHere } from "./unix_socket.js";
+import { unixSocketProof } from "./proofs.js";
+import { type Stream, StreamEnded } from "./stream.js";
+
+/** `unix` is a Unix socket alone, `auto` a Unix socket where both ends are on one host, else gRPC. */
+export type Transport = "auto" | "grpc" | "unix";
+
+/** All of them. */
+export const TRANSPORTS: readonly Transport[] = ["auto", "grpc", "unix"];
+
+const WELCOME_MS = 10_000; // how long a glue may take to answer a hello
+const WELCOME_BYTES = 8192; // nothing larger is read before the glue's proof was checked
+
+/** Why a fresh ticket's socket is none for this process. */
+const NOT_OURS: { readonly [code: string]: string } = {
+  ENOENT:
+    "no such file; the glue is on another host, or in a container: mount its folder of sockets " +
+    "here, and name that by REGLUE_UNIX_SOCKET_DIR",
+  EACCES: "it is another user's, who may let you in with --open-unix-socket",
+};
+
+/** The glue cannot be reached over a Unix socket: why, and whether waiting mends nothing. */
+class NoUnixSocket extends Error {
+  constructor(
+    why: string,
+    readonly isLasting = false,
+  ) {
+    super(why);
+  }
+}
+
+/** The streams of one ticket. */
+export class Route {
+  /** Either way. */
+  readonly maxMessageBytes: number;
+
+  constructor(
+    private readonly joinString: JoinString,
+    private readonly ticket: Ticket,
+    private readonly transport: Transport,
+  ) {
+    this.maxMessageBytes = ticket.maxMessageBytes || HUB_MESSAGE_BYTES;
+  }
+
+  /**
+   * A stream on which `hello`, of that number of calls answered, was said.
+   *
+   * Throws StreamEnded, and UsageError where a Unix socket is wanted and a fresh ticket has none. Who is
+   * back (`isBack`) has been in one, and may join anew.
+   */
+  async open(hello: Uint8Array, answered: bigint, isBack: boolean): Promise<Stream> {
+    if (this.transport !== "grpc") {
+      try {
+        return await this.#openUnixSocket(hello, answered);
+      } catch (error) {
+        if (!(error instanceof NoUnixSocket)) throw error;
+        if (this.transport === "unix") throw lacking(error, isBack);
+      }
+    }
+    const stream = new CallStream(this.#where(), this.ticket, this.maxMessageBytes);
+    stream.send(hello);
+    return stream;
+  }
+
+  /** Where the ticket says that gRPC's streams are opened. */
+  #where(): JoinString {
+    const { address, tlsName } = this.ticket;
+    return {
+      ...this.joinString,
+      address: address || this.joinString.address,
+      tlsName: tlsName || this.joinString.tlsName,
+    };
+  }
+
+  /** Throws NoUnixSocket, and StreamEnded where the glue does not let us in. */
+  async #openUnixSocket(hello: Uint8Array, answered: bigint): Promise<Stream> {
+    if (this.ticket.unixSocketPath === "")
+      throw new NoUnixSocket("the glue offers no Unix socket", true);
+    const path = pathHere(this.ticket.unixSocketPath);
+    const stream = await this.#dial(path);
+    try {
+      stream.send(hello);
+      await this.#enter(stream, answered);
+    } catch (error) {
+      stream.close();
+      throw error;
+    }
+    stream.opened();
+    stream.allow(this.maxMessageBytes);
+    return stream;
+  }
+
+  async #dial(path: string): Promise<UnixSocketStream> {
+    const bytes = Buffer.byteLength(path);
+    if (process.platform === "win32")
+      throw new NoUnixSocket("this platform has no Unix sockets", true);
+    if (bytes > LONGEST_PATH) {
+      throw new NoUnixSocket(`${path}: got ${bytes} bytes, wanted at most ${LONGEST_PATH}`, true);
+    }
+    const why = foreign(path);
+    if (why !== undefined) throw new NoUnixSocket(`${path} is no socket of a glue's: ${why}`, true);
+    try {
+      return new UnixSocketStream(await openSocket(path, WELCOME_MS), WELCOME_BYTES);
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      const why = NOT_OURS[code ?? ""];
+      throw new NoUnixSocket(`${path} cannot be opened: ${why ?? message}`, why !== undefined);
+    }
+  }
+
+  /** See that it is the ticket's glue that answers. */
+  async #enter(stream: UnixSocketStream, answered: bigint): Promise<void> {
+    const answer = await stream.receive(WELCOME_MS);
+    if (answer === undefined) throw new NoUnixSocket("no welcome at the Unix socket in time");
+    const { code, why, proof } = welcomeOf(answer);
+    if (code === status.RESOURCE_EXHAUSTED) throw new NoUnixSocket(why);
+    if (code !== status.OK) throw new StreamEnded(why, code);
+    const wanted = unixSocketProof(this.ticket.secret, this.ticket.session, answered);
+    if (proof.length !== wanted.length || !timingSafeEqual(proof, wanted)) {
+      throw new NoUnixSocket("who answers at the Unix socket is not the glue that we joined");
+    }
+  }
+}
+
+function welcomeOf(answer: Uint8Array) {
+  try {
+    return fromBinary(UnixSocketWelcomeSchema, answer);
+  } catch (error) {
+    throw new NoUnixSocket(`no welcome at the Unix socket: ${error}`);
+  }
+}
+
+/** For somebody who wants a Unix socket or nothing. */
+function lacking(why: NoUnixSocket, isBack: boolean): Error {
+  if (!why.isLasting || isBack) return new StreamEnded(`${why.message} (transport unix)`);
+  return new UsageError(`got transport unix, wanted auto or grpc: ${why.message}`);
+}
