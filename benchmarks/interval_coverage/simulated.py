@@ -15,9 +15,14 @@ import numpy as np
 
 from reglue_bench.results.metrics import pointwise95, t_interval95
 from reglue_bench.results.result import Interval
-from reglue_bench.statistics.differences import Inference, of_success, student
-from reglue_bench.statistics.intervals import over_tasks, wilson
-from reglue_bench.statistics.success import FloatArray
+from reglue_bench.statistics.intervals import (
+    FloatArray,
+    Inference,
+    of_success,
+    over_tasks,
+    student,
+    wilson,
+)
 from reglue_bench.statistics.training_seeds import (
     LEAST_SEEDS,
     interval_of,

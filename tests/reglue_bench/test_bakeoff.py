@@ -11,7 +11,7 @@ import pytest
 from reglue.errors import PlanDiffers, RunExists, UsageError
 from reglue_bench.report.words import p_value, points
 from reglue_bench.results.result import read_result
-from reglue_bench.statistics.comparison import compare_all
+from reglue_bench.statistics.compare import compare_all
 from tests.leftovers import nothing_left
 from tests.reglue_bench.bakeoffs import (
     BENCHMARK,

@@ -15,7 +15,7 @@ from reglue import Agent
 from reglue_bench import evaluate
 from reglue_bench.report.compare_view import comparison_view
 from reglue_bench.results.result import Result, read_result
-from reglue_bench.statistics.comparison import compare
+from reglue_bench.statistics.compare import compare
 from reglue_bench.terminal.summary import print_summary
 from reglue_bench.terminal.words import number
 from tests.reglue_bench.test_report import read

@@ -13,7 +13,7 @@ from reglue_bench.report import draw_report
 from reglue_bench.report.compare_view import comparison_view
 from reglue_bench.report.words import points
 from reglue_bench.results.result import Result
-from reglue_bench.statistics.comparison import compare_all
+from reglue_bench.statistics.compare import compare_all
 from tests.reglue_bench.made_results import Play, make_result
 from tests.reglue_bench.test_report import read
 

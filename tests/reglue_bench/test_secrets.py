@@ -19,7 +19,7 @@ from reglue_bench.procedures import MetaLearning, procedure_of
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.settings import read_settings
-from reglue_bench.statistics.comparison import compare
+from reglue_bench.statistics.compare import compare
 from tests.reglue_bench.bakeoffs import agent, bake, write
 from tests.reglue_bench.toys import Seeded
 

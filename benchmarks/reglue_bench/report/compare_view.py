@@ -26,9 +26,8 @@ from reglue_bench.report.run_view import score_and_interval, success_track
 from reglue_bench.report.views import ComparisonView, Row, SeedRow
 from reglue_bench.report.words import percent, percents, points, signed
 from reglue_bench.results.result import Result
-from reglue_bench.statistics.comparison import Comparison, compare_all
-from reglue_bench.statistics.differences import LEAST_GOALS, of_success
-from reglue_bench.statistics.paired import over_pairs
+from reglue_bench.statistics.compare import Difference, compare_all, over_pairs
+from reglue_bench.statistics.intervals import LEAST_GOALS, of_success
 from reglue_bench.statistics.training_seeds import (
     LEAST_SEEDS,
     TrainingSeeds,
@@ -108,7 +107,7 @@ def comparison_view(runs: Sequence[Named], *, seed: int) -> ComparisonView:
     )
 
 
-def _row(place: int, named: Named, found: Comparison | None, of: Judged) -> Row:
+def _row(place: int, named: Named, found: Difference | None, of: Judged) -> Row:
     name, run = named
     score, interval = score_and_interval(run)
     row = Row(
@@ -143,7 +142,7 @@ def _seed_row(place: int, name: str, found: TrainingSeeds) -> SeedRow:
 
 
 def _notes(
-    runs: Sequence[Named], found: Mapping[tuple[int, int], Comparison], of: Judged
+    runs: Sequence[Named], found: Mapping[tuple[int, int], Difference], of: Judged
 ) -> list[str]:
     notes = []
     for place, (name, _) in enumerate(runs[1:], 1):

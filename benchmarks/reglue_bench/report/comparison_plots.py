@@ -22,7 +22,8 @@ from reglue_bench.report.figures import (
 from reglue_bench.report.goal_map import variant_axis
 from reglue_bench.report.words import percent, percents, points
 from reglue_bench.results.result import Result
-from reglue_bench.statistics.success import FloatArray, same_plan, success_by_goal
+from reglue_bench.statistics.compare import same_plan, success_by_goal, units_of
+from reglue_bench.statistics.intervals import FloatArray
 from reglue_bench.statistics.training_seeds import TrainingSeeds
 
 Named = tuple[str, Result]
@@ -68,7 +69,7 @@ def difference_map(runs: Sequence[Named], place: int) -> Plot | None:
     ours, theirs = colour(place), colour(0)
     if not same_plan([run[1], reference[1]]):
         return None
-    goals = success_by_goal([run[1], reference[1]])
+    goals = success_by_goal([units_of(run[1]), units_of(reference[1])])
     variants = sorted({variant for each in goals.values() for variant in each})
     tasks = list(goals)
     squares = go.Heatmap(

@@ -25,7 +25,7 @@ from reglue_bench.report.figures import (
 from reglue_bench.report.words import STATUSES, count
 from reglue_bench.results.episodes import EpisodeRow
 from reglue_bench.results.result import Result
-from reglue_bench.statistics.success import goals_per_task
+from reglue_bench.statistics.compare import goals_per_task
 
 MOST_LINES = 6  # of a hover text
 

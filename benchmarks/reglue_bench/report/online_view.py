@@ -38,8 +38,7 @@ from reglue_bench.report.words import (
     values,
 )
 from reglue_bench.results.result import OnlineScore, Result
-from reglue_bench.statistics.learning_comparison import compare_all_learning
-from reglue_bench.statistics.paired import Difference
+from reglue_bench.statistics.compare import Difference, compare_all
 from reglue_bench.terminal.learning_summary import (
     how_fresh,
     scored_as_worst,
@@ -78,7 +77,7 @@ def online_view(name: str, result: Result, *, run_id: str) -> Run:
 
 def online_comparison(runs: Sequence[Named]) -> ComparisonView:
     """Every agent against the first."""
-    found = compare_all_learning([run for _, run in runs])
+    found = compare_all([run for _, run in runs])
     scores = [_online(run) for _, run in runs]
     alike = [place for place in range(len(runs)) if place == 0 or (place, 0) in found]
     shown = [Shown(runs[place][0], scores[place], colour(place)) for place in alike]

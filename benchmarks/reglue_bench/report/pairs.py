@@ -10,7 +10,7 @@ from itertools import combinations
 from reglue_bench.report.figures import Table
 from reglue_bench.report.views import Row
 from reglue_bench.report.words import listed, p_value, percent, plural
-from reglue_bench.statistics.paired import Difference
+from reglue_bench.statistics.compare import Difference
 
 Pairs = Mapping[tuple[int, int], Difference]  # later minus earlier, by their places
 

@@ -20,7 +20,7 @@ from reglue_bench.report.figures import (
 from reglue_bench.report.goal_map import goal_map
 from reglue_bench.report.words import count, percent, percents
 from reglue_bench.results.result import Rates, Result
-from reglue_bench.statistics.success import goals_per_task
+from reglue_bench.statistics.compare import goals_per_task
 
 
 def run_plots(result: Result, *, prefix: str) -> list[Plot]:

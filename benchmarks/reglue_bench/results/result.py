@@ -15,6 +15,9 @@ from reglue_bench.runs.ledger import FILE as LEDGER
 
 Interval = tuple[float, float]
 
+JudgedBy = Literal["success", "return", "performance"]
+"""What a run's score is: of a frozen agent's episodes, or of an agent while it learns."""
+
 Isolation = Literal["in process", "none", "remote", "user", "bubblewrap", "container"]
 """What kept an agent from the benchmark's files and memory, the weakest first.
 
@@ -232,6 +235,21 @@ class Result(_Record):
     def is_by_return(self) -> bool:
         """Whether episodes were judged by returns: the environment never tells of success."""
         return self.parameters.get("judged_by") == "return"
+
+    @property
+    def judged_by(self) -> JudgedBy:
+        """Which score it is compared by."""
+        if self.online is not None:
+            return "performance"
+        return "return" if self.is_by_return else "success"
+
+    @property
+    def score(self) -> tuple[float | None, Interval | None]:
+        """What it is judged by, and its 95 % interval; None where there is none."""
+        if self.online is not None:
+            return self.online.performance, self.online.interval95
+        mean = self.mean_returns if self.is_by_return else self.mean_success_rate
+        return mean, self.intervals95.mean if self.intervals95 else None
 
     @property
     def success(self) -> Success:

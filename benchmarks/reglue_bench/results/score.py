@@ -27,8 +27,11 @@ from reglue_bench.results.result import (
 from reglue_bench.results.row_counts import RowCounts
 from reglue_bench.results.upstream import Judged, upstream_score
 from reglue_bench.runs.ledger import Row, Totals
-from reglue_bench.statistics.differences import averaged_by_goal, return_intervals95
-from reglue_bench.statistics.intervals import intervals95
+from reglue_bench.statistics.intervals import (
+    averaged_by_goal,
+    intervals95,
+    return_intervals95,
+)
 
 
 def score(

@@ -10,9 +10,14 @@ import numpy as np
 
 from reglue.errors import UsageError
 from reglue_bench.results.result import Interval, Result
-from reglue_bench.statistics.differences import Inference, of_mean
-from reglue_bench.statistics.paired import Difference, over_all_pairs
-from reglue_bench.statistics.success import FloatArray, paired_goal_success, same_plan
+from reglue_bench.statistics.compare import (
+    Difference,
+    over_all_pairs,
+    paired_goal_success,
+    same_plan,
+    units_of,
+)
+from reglue_bench.statistics.intervals import FloatArray, Inference, of_mean
 
 RESAMPLES = 10_000
 THRESHOLDS = 51
@@ -46,7 +51,7 @@ def over_training_seeds(results: Sequence[Result], *, rng: np.random.Generator) 
     """
     if len(results) < 2 or not same_plan(results):
         raise UsageError("training seeds are compared over two runs or more of one plan")
-    success = list(paired_goal_success(results).values())
+    success = list(paired_goal_success([units_of(each) for each in results]).values())
     rates = np.stack([each.mean(axis=1) for each in success], axis=1)
     thresholds = np.linspace(0, 1, THRESHOLDS)
     found = TrainingSeeds(
@@ -81,14 +86,18 @@ def compare_agents(agent: Sequence[Result], reference: Sequence[Result]) -> Diff
     """
     if not agent or not reference or not same_plan([*agent, *reference]):
         raise UsageError("agents are compared over training seeds on one plan")
-    together = paired_goal_success([*agent, *reference]).values()
+    success_of_all = paired_goal_success([units_of(each) for each in (*agent, *reference)])
+    together = success_of_all.values()
     split = len(agent)
     success = [each[:split] for each in together], [each[split:] for each in together]
     one, other = (np.stack([each.mean(axis=1) for each in of], axis=1) for of in success)
     fewest = min(len(one), len(other))
     found = over_seeds(success, lowest=-1)
+    per_task = zip(success_of_all, one.mean(axis=0) - other.mean(axis=0), strict=True)
     return Difference(
         difference=float(one.mean() - other.mean()),
+        difference_per_task={task: float(each) for task, each in per_task},
+        same_plan=True,
         interval95=found.interval95,
         probability_of_improvement=float(
             np.mean([over_all_pairs(*pair) for pair in zip(one.T, other.T, strict=True)])

@@ -13,7 +13,7 @@ from reglue_bench.results.episodes import with_cells
 from reglue_bench.results.result import AgentIdentity, Result
 from reglue_bench.results.score import score
 from reglue_bench.runs.ledger import Row, Totals
-from reglue_bench.statistics.success import goals_per_task, paired_goal_success
+from reglue_bench.statistics.compare import goals_per_task, paired_goal_success, units_of
 from tests.reglue_bench.toys import corridor_plan
 
 
@@ -138,7 +138,7 @@ def test_tasks_may_differ_in_their_goals() -> None:
     result = scored(corridor_plan(solved={"a": [1, 3, 0, 2], "b": [5, 0]}), [])
     assert result.coverage.episodes_planned == {"a": {0: 1, 1: 1, 2: 1}, "b": {0: 2, 1: 1}}
     assert goals_per_task(result) == {"a": 3, "b": 2}
-    pairs = paired_goal_success([result, result])
+    pairs = paired_goal_success([units_of(result)] * 2)
     assert {task: each.shape for task, each in pairs.items()} == {"a": (2, 3), "b": (2, 2)}
 
 
@@ -146,7 +146,7 @@ def test_a_goal_that_was_played_in_part_fails_in_the_rest() -> None:
     """Goal 0 of b has two episodes, of which one was played."""
     plan = corridor_plan(solved={"a": [1, 3, 0], "b": [5, 0]})
     result = scored(plan, [row(1, success=True)])
-    assert paired_goal_success([result])["b"].tolist() == [[0.5, 0.0]]
+    assert paired_goal_success([units_of(result)])["b"].tolist() == [[0.5, 0.0]]
 
 
 def test_upstreams_score_divides_by_its_quota() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,8 +12,14 @@ from statsmodels.stats.multitest import multipletests
 
 from reglue.errors import UsageError
 from reglue_bench.results.result import Result
-from reglue_bench.statistics.comparison import compare, compare_all
-from reglue_bench.statistics.paired import holm
+from reglue_bench.statistics.compare import (
+    compare,
+    compare_all,
+    holm,
+    paired_goal_success,
+    units_of,
+)
+from reglue_bench.statistics.intervals import FloatArray
 from tests.reglue_bench.made_results import Play, make_result
 
 TASKS = ("reach-v3", "push-v3")
@@ -145,3 +152,33 @@ def test_a_pairs_numbers_do_not_depend_on_what_else_is_compared() -> None:
     runs = [make_result(Play(rate=rate, label=f"{rate}")) for rate in (0.6, 0.65, 0.9)]
     pair, all_pairs = compare_all(runs[:2]), compare_all(runs)
     assert pair[1, 0].interval95 == all_pairs[1, 0].interval95
+
+
+def success(*runs: Result) -> FloatArray:
+    """Of reach-v3, shape (runs, goals)."""
+    return paired_goal_success([units_of(run) for run in runs])["reach-v3"]
+
+
+def test_episodes_of_one_goal_are_averaged_into_one_number() -> None:
+    run = make_result(Play(tasks=["reach-v3"], goals=4, episodes_per_goal=3, rate=0.5))
+    by_hand = [np.mean([r.success for r in run.episodes if r.variant == v]) for v in range(4)]
+    assert success(run)[0].tolist() == by_hand
+
+
+def test_episodes_before_adaptation_do_not_count_as_success() -> None:
+    result = make_result(Play(tasks=["reach-v3"], goals=5, rate=-1, rate_before=2))
+    assert success(result)[0].tolist() == [0] * 5
+
+
+def test_a_goal_that_neither_run_of_a_plan_played_is_a_failure_of_both() -> None:
+    half = make_result(Play(tasks=["reach-v3"], goals=10, missing=5, rate=1.0))
+    assert success(half, half).shape == (2, 10)
+    assert success(half, half)[:, 5:].sum() == 0
+
+
+def test_an_episode_that_only_one_run_played_is_the_others_failure() -> None:
+    whole = make_result(Play(tasks=["reach-v3"], goals=4, episodes_per_goal=3, rate=1.0))
+    *others, last = whole.episodes
+    cut = whole.with_episodes(others)
+    rates = success(whole, cut)
+    assert rates[1, 3] == pytest.approx(rates[0, 3] - last.success / 3)

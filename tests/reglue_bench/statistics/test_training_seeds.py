@@ -7,7 +7,7 @@ import pytest
 
 from reglue.errors import UsageError
 from reglue_bench.results.result import Result
-from reglue_bench.statistics.success import FloatArray
+from reglue_bench.statistics.intervals import FloatArray
 from reglue_bench.statistics.training_seeds import (
     TrainingSeeds,
     compare_agents,

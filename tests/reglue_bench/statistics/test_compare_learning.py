@@ -7,14 +7,13 @@ from scipy import stats
 
 from reglue.errors import UsageError
 from reglue_bench.results.result import Result
-from reglue_bench.statistics.learning_comparison import compare_all_learning, compare_learning
-from reglue_bench.statistics.paired import Difference, holm
+from reglue_bench.statistics.compare import Difference, compare, compare_all, holm
 from tests.reglue_bench.learning_results import Learned, learned
 from tests.reglue_bench.made_results import make_result
 
 
 def compared(one: Learned, other: Learned) -> Difference:
-    return compare_learning(learned(one), learned(other))
+    return compare(learned(one), learned(other))
 
 
 def performances(result: Result) -> dict[int, float]:
@@ -24,7 +23,7 @@ def performances(result: Result) -> dict[int, float]:
 
 def test_runs_are_paired_by_their_numbers() -> None:
     ours, theirs = learned(Learned()), learned(Learned(seed=1, runs=8))
-    found = compare_learning(ours, theirs)
+    found = compare(ours, theirs)
     one, other = performances(ours), performances(theirs)
     both = range(8)
     assert found.pairs == len(both)
@@ -56,7 +55,7 @@ def test_an_agent_is_as_good_as_itself() -> None:
 
 def test_agents_that_are_alike_differ_alike_from_a_third() -> None:
     twin, third = learned(Learned(runs=20, seed=1)), learned(Learned(runs=20, noise=60.0))
-    found = compare_all_learning([third, twin, twin])
+    found = compare_all([third, twin, twin])
     assert found[1, 0].interval95 == found[2, 0].interval95
     assert found[1, 0].p_value == found[2, 0].p_value
 
@@ -93,7 +92,7 @@ def test_an_interval_takes_two_runs_of_both(runs: int) -> None:
 
 def test_it_is_the_paired_t_test() -> None:
     ours, theirs = learned(Learned()), learned(Learned(seed=1, best=-125.0))
-    found = compare_learning(ours, theirs)
+    found = compare(ours, theirs)
     one, other = (list(performances(each).values()) for each in (ours, theirs))
     wanted = stats.ttest_rel(one, other)
     assert found.p_value == pytest.approx(wanted.pvalue)
@@ -101,7 +100,7 @@ def test_it_is_the_paired_t_test() -> None:
 
 
 def test_p_values_are_corrected_for_all_pairs() -> None:
-    found = compare_all_learning([learned(Learned(seed=seed)) for seed in range(3)])
+    found = compare_all([learned(Learned(seed=seed)) for seed in range(3)])
     assert set(found) == {(1, 0), (2, 0), (2, 1)}
     p_values = [each.p_value for each in found.values() if each.p_value is not None]
     assert [each.p_holm for each in found.values()] == holm(p_values)
@@ -109,10 +108,10 @@ def test_p_values_are_corrected_for_all_pairs() -> None:
 
 
 def test_a_pair_that_cannot_be_compared_is_absent() -> None:
-    found = compare_all_learning([learned(), learned(Learned(episodes=50)), learned()])
+    found = compare_all([learned(), learned(Learned(episodes=50)), learned()])
     assert set(found) == {(2, 0)}
 
 
 def test_a_benchmark_that_judges_is_not_compared_by_learning() -> None:
-    with pytest.raises(UsageError, match="not an online benchmark"):
-        compare_learning(make_result(), learned())
+    with pytest.raises(UsageError, match="judged by performance and the other by success"):
+        compare(make_result(), learned())

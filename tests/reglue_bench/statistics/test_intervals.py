@@ -1,4 +1,4 @@
-"""Intervals of one checkpoint, and success by goal."""
+"""Intervals of one checkpoint."""
 
 from __future__ import annotations
 
@@ -9,15 +9,7 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from reglue.errors import UsageError
-from reglue_bench.statistics.success import (
-    METHOD,
-    goal_success,
-    intervals95,
-    over_tasks,
-    paired_goal_success,
-    wilson,
-)
-from tests.reglue_bench.made_results import Play, make_result
+from reglue_bench.statistics.intervals import METHOD, intervals95, over_tasks, wilson
 
 
 def test_wilson_of_49_of_50_is_the_published_interval() -> None:
@@ -68,31 +60,6 @@ def test_intervals_name_their_method_and_every_task() -> None:
 def test_an_interval_of_nothing_or_of_counts_is_refused(broken: dict[str, list[float]]) -> None:
     with pytest.raises(UsageError):
         intervals95(broken)
-
-
-def test_episodes_of_one_goal_are_averaged_into_one_number() -> None:
-    rows = make_result(Play(tasks=["reach-v3"], goals=4, episodes_per_goal=3, rate=0.5)).episodes
-    by_hand = [np.mean([r.success for r in rows if r.variant == v]) for v in range(4)]
-    assert goal_success(rows)["reach-v3"].tolist() == by_hand
-
-
-def test_episodes_before_adaptation_do_not_count_as_success() -> None:
-    result = make_result(Play(tasks=["reach-v3"], goals=5, rate=-1, rate_before=2))
-    assert goal_success(result.episodes)["reach-v3"].tolist() == [0] * 5
-
-
-def test_a_goal_that_neither_run_of_a_plan_played_is_a_failure_of_both() -> None:
-    half = make_result(Play(tasks=["reach-v3"], goals=10, missing=5, rate=1.0))
-    assert paired_goal_success([half, half])["reach-v3"].shape == (2, 10)
-    assert paired_goal_success([half, half])["reach-v3"][:, 5:].sum() == 0
-
-
-def test_an_episode_that_only_one_run_played_is_the_others_failure() -> None:
-    whole = make_result(Play(tasks=["reach-v3"], goals=4, episodes_per_goal=3, rate=1.0))
-    *others, last = whole.episodes
-    cut = whole.with_episodes(others)
-    rates = paired_goal_success([whole, cut])["reach-v3"]
-    assert rates[1, 3] == pytest.approx(rates[0, 3] - last.success / 3)
 
 
 def test_the_goals_interval_covers_where_bootstrapping_episodes_does_not() -> None:

@@ -1,0 +1,286 @@
+"""Which of two runs is better, judged on the units that both have played.
+
+A run is judged by one score: success of goals, returns of episodes, or the performance of
+independent runs of an agent that learns. A `Kind` says how runs are paired for each.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+
+from reglue.errors import UsageError
+from reglue_bench.results.episodes import EpisodeRow
+from reglue_bench.results.result import Interval, JudgedBy, OnlineScore, Result
+from reglue_bench.statistics.intervals import (
+    FloatArray,
+    Inference,
+    averaged_by_goal,
+    of_success,
+    student,
+)
+
+Goal: TypeAlias = tuple[str, int]  # task, variant
+Cell: TypeAlias = tuple[str, int, int, int]  # a goal, and two numbers that name an episode of it
+Pairs: TypeAlias = Mapping[str, tuple[FloatArray, FloatArray]]
+"""By task, the scores of the units that two runs share, shape (units,) each."""
+
+_SAME = ("episode_limit", "worst_performance")
+"""Parameters that decide what a run is that learns, beside its quota and metric."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """How far one result lies above another: positive, it is the better one."""
+
+    difference: float  # of means over tasks; -1 to 1 of success rates, else in the task's units
+    difference_per_task: Mapping[str, float]
+    interval95: Interval | None  # of this pair alone; None: too few pairs, or all differ alike
+    probability_of_improvement: float | None  # 0 to 1; 0.5 means neither; None: no runs to draw
+    p_value: float | None  # two-sided, below 0.05 where the interval leaves 0 out; None with it
+    p_holm: float | None  # corrected for all pairs; `p_value` where there is one pair
+    pairs: int  # of goals, episodes or runs, that were compared
+    unlike: int  # of these
+    same_plan: bool  # else only cells of one name were paired
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """A result, and the scores of its units, which are read once."""
+
+    result: Result
+    scores: Any  # what the kind's `pair` takes
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How runs that are judged by one score are compared."""
+
+    read: Callable[[Result], Any]  # the scores of a run's units
+    pair: Callable[[Units, Units], Pairs]  # raises UsageError where nothing can be compared
+    infer: Callable[[Mapping[str, FloatArray]], Inference]  # from differences by task
+    improves: bool  # units are independent draws, so a probability of improvement means something
+
+
+def compare(run: Result, reference: Result) -> Difference:
+    """`run` minus `reference`. Raises UsageError where they cannot be compared.
+
+    Success: Bonett & Price's interval over goals (`of_success`). Returns: the paired t-test over
+    episodes, or over goals where a task has several. Performance: the paired t-test over runs,
+    since run k of either begins with the same seed; valid whether or not a shared seed makes runs
+    alike. The probability of improvement is over all pairs of a unit of one and one of the other.
+    """
+    return _compared(units_of(run), units_of(reference))
+
+
+def compare_all(results: Sequence[Result]) -> dict[tuple[int, int], Difference]:
+    """Every later run minus every earlier one, see `over_pairs`.
+
+    Raises UsageError for a result whose episodes are needed and not there.
+    """
+    return over_pairs([units_of(result) for result in results], _compared)
+
+
+def units_of(result: Result) -> Units:
+    """The scores of a run's units. Raises UsageError where the ledger is not there."""
+    return Units(result, KINDS[result.judged_by].read(result))
+
+
+_T = TypeVar("_T")
+
+
+def over_pairs(
+    results: Sequence[_T], compare: Callable[[_T, _T], Difference]
+) -> dict[tuple[int, int], Difference]:
+    """Every later one minus every earlier one, by their places; `p_holm` over all pairs.
+
+    `compare` raises UsageError for a pair that cannot be compared, which is absent then.
+    """
+    found = {}
+    for earlier, later in combinations(range(len(results)), 2):
+        with contextlib.suppress(UsageError):
+            found[later, earlier] = compare(results[later], results[earlier])
+    tested = {pair: p for pair, each in found.items() if (p := each.p_value) is not None}
+    corrected = dict(zip(tested, holm(list(tested.values())), strict=True))
+    return {pair: replace(each, p_holm=corrected.get(pair)) for pair, each in found.items()}
+
+
+def over_all_pairs(one: FloatArray, other: FloatArray) -> float:
+    """P(X > Y) + P(X = Y)/2 over all pairs of a value of one and a value of the other.
+
+    The probability of improvement of Agarwal et al. 2021, "Deep RL at the edge of the
+    statistical precipice", section 4.3.
+    """
+    return float((np.sign(one[:, None] - other) + 1).mean() / 2)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """p-values corrected for their number (Holm 1979, Scand. J. Statistics 6:65).
+
+    The smallest is multiplied by their number, the next by one less, and so on; none is above 1,
+    nor below one that was smaller.
+    """
+    p = np.asarray(p_values, np.float64)
+    order = np.argsort(p)
+    stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    corrected = np.empty_like(p)
+    corrected[order] = np.minimum(stepped, 1)
+    return [float(each) for each in corrected]
+
+
+def same_plan(results: Sequence[Result]) -> bool:
+    """Whether all of them played one plan, so that a cell of one is a cell of each."""
+    return len({result.plan_sha256 for result in results}) == 1
+
+
+def goals_per_task(result: Result) -> dict[str, int]:
+    """How many goals each task was to play."""
+    planned = result.coverage.episodes_planned
+    return {task: len(planned[task]) for task in result.success_rate_per_task}
+
+
+def success_by_goal(runs: Sequence[Units]) -> dict[str, dict[int, FloatArray]]:
+    """Success of every run, shape (runs,), by task and variant, of goals that were played.
+
+    On one plan every planned episode counts, and what a run misses is its failure. On
+    different plans only the cells that all have: same task, variant and repeat, and place
+    among the episodes of these. Runs of other goals or another horizon have none in common.
+    """
+    results = [run.result for run in runs]
+    if len({result.goals_sha256 for result in results}) > 1:
+        return {}  # variant 3 of one is another goal than variant 3 of the other
+    shared = same_plan(results)
+    played: list[Mapping[Cell, bool]] = [run.scores for run in runs]
+    cells = set(played[0]).union(*played) if shared else set(played[0]).intersection(*played)
+    goals: dict[Goal, list[list[bool]]] = {}  # an entry an episode, in it one a run
+    for cell in sorted(cells):
+        goals.setdefault(cell[:2], []).append([each.get(cell, False) for each in played])
+    planned = results[0].coverage.episodes_planned
+    found: dict[str, dict[int, FloatArray]] = {}
+    for (task, variant), rows in goals.items():
+        success = np.sum(rows, axis=0) / (planned[task][variant] if shared else len(rows))
+        found.setdefault(task, {})[variant] = success
+    return {task: found[task] for task in results[0].success_rate_per_task if task in found}
+
+
+def paired_goal_success(runs: Sequence[Units]) -> dict[str, FloatArray]:
+    """Each task's success, shape (runs, goals): a column is one goal, as every run played it.
+
+    As `success_by_goal`; on one plan also the goals that no run has played, at the end.
+    """
+    results = [run.result for run in runs]
+    found = {task: list(goals.values()) for task, goals in success_by_goal(runs).items()}
+    if not same_plan(results):
+        return {task: np.stack(columns, axis=1) for task, columns in found.items()}
+    return {
+        task: _filled(found.get(task, []), runs=len(runs), goals=goals)
+        for task, goals in goals_per_task(results[0]).items()
+    }
+
+
+def _compared(run: Units, reference: Units) -> Difference:
+    judged_by = {each.result.judged_by for each in (run, reference)}
+    if len(judged_by) > 1:
+        raise UsageError(f"one run is judged by {' and the other by '.join(sorted(judged_by))}")
+    kind = KINDS[run.result.judged_by]
+    pairs = kind.pair(run, reference)
+    differences = {task: ours - theirs for task, (ours, theirs) in pairs.items()}
+    per_task = {task: float(each.mean()) for task, each in differences.items()}
+    found = kind.infer(differences)
+    better = [over_all_pairs(*each) for each in pairs.values()] if kind.improves else []
+    return Difference(
+        difference=float(np.mean(list(per_task.values()))),
+        difference_per_task=per_task,
+        interval95=found.interval95,
+        probability_of_improvement=float(np.mean(better)) if better else None,
+        p_value=found.p_value,
+        p_holm=found.p_value,
+        pairs=sum(len(each) for each in differences.values()),
+        unlike=sum(int(np.count_nonzero(each)) for each in differences.values()),
+        same_plan=same_plan([run.result, reference.result]),
+    )
+
+
+def _successes(result: Result) -> dict[Cell, bool]:
+    """Success by (task, variant, repeat, place): each run plays its cells in its own order."""
+    cells: dict[Cell, bool] = {}
+    places: dict[tuple[str, int, int], int] = {}
+    for row in _evaluated(result):
+        goal = (row.task, row.variant, row.repeat)
+        places[goal] = places.get(goal, -1) + 1
+        cells[(*goal, places[goal])] = row.success
+    return cells
+
+
+def _pair_successes(run: Units, reference: Units) -> Pairs:
+    pairs = paired_goal_success([run, reference])
+    if not pairs:
+        raise UsageError("the runs have no evaluation cell in common, so nothing to compare")
+    return {task: (rates[0], rates[1]) for task, rates in pairs.items()}
+
+
+def _returns(result: Result) -> dict[str, FloatArray]:
+    goals: dict[str, dict[int, list[float]]] = {}
+    for row in _evaluated(result):
+        goals.setdefault(row.task, {}).setdefault(row.variant, []).append(row.return_)
+    return averaged_by_goal(goals)
+
+
+def _pair_returns(run: Units, reference: Units) -> Pairs:
+    both = (run.result, reference.result)
+    if not same_plan(both):
+        raise UsageError("returns are compared on one plan, episode by episode")
+    if any(set(each.status_counts) != {"ok"} for each in both):
+        raise UsageError("returns are compared where every episode was played to its end")
+    return {task: (ours, reference.scores[task]) for task, ours in run.scores.items()}
+
+
+def _performances(result: Result) -> list[float | None]:
+    return [run.performance for run in _online(result).runs]
+
+
+def _pair_performances(run: Units, reference: Units) -> Pairs:
+    if not _measure_the_same(run.result, reference.result):
+        raise UsageError("the runs measure different things, so there is nothing to compare")
+    for each in (run, reference):
+        if not each.scores or None in each.scores:
+            raise UsageError(f"{each.result.agent.label} has no performance to be compared")
+    pairs = np.array(list(zip(run.scores, reference.scores, strict=False)), np.float64)
+    return {"": (pairs[:, 0], pairs[:, 1])}
+
+
+def _measure_the_same(run: Result, reference: Result) -> bool:
+    ours, theirs = _online(run), _online(reference)
+    return (
+        run.goals_sha256 == reference.goals_sha256
+        and (ours.counted_in, ours.quota, ours.metric)
+        == (theirs.counted_in, theirs.quota, theirs.metric)
+        and all(run.parameters.get(name) == reference.parameters.get(name) for name in _SAME)
+    )
+
+
+def _online(result: Result) -> OnlineScore:
+    assert result.online is not None, result.benchmark
+    return result.online
+
+
+def _evaluated(result: Result) -> Iterable[EpisodeRow]:
+    return (row for row in result.episodes if row.phase == "evaluate")
+
+
+def _filled(columns: Sequence[FloatArray], *, runs: int, goals: int) -> FloatArray:
+    """Shape (runs, goals): goals that no run has played are failures of each."""
+    missing = goals - len(columns)
+    return np.stack([*columns, *[np.zeros(runs)] * missing], axis=1)
+
+
+KINDS: Mapping[JudgedBy, Kind] = {
+    "success": Kind(_successes, _pair_successes, of_success, improves=False),
+    "return": Kind(_returns, _pair_returns, student, improves=True),
+    "performance": Kind(_performances, _pair_performances, student, improves=True),
+}
