@@ -10,7 +10,7 @@ import pytest
 
 from reglue import Actions, Agent
 from reglue_bench import evaluate
-from reglue_bench.report.online_view import online_comparison
+from reglue_bench.report.compare_view import comparison_view
 from reglue_bench.results.result import OnlineScore, Result
 
 WALK = "online:tests.reglue_bench.worlds:Lottery"
@@ -172,7 +172,7 @@ def test_who_has_no_score_is_neither_ranked_nor_called_better() -> None:
     leaves = evaluated(LeavesBadRuns(0, "abandons", bar=0.5), **unbounded)
     plays = evaluated(Random(0), **unbounded)
     assert online(leaves).completed_only is not None
-    view = online_comparison([("plays", plays), ("leaves", leaves)])
+    view = comparison_view([("plays", plays), ("leaves", leaves)], seed=0)
     assert view.verdict == ""
     assert view.rows[1].difference == ""
     assert any("leaves" in note and "no score" in note for note in view.notes)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from reglue.errors import UsageError
 from reglue_bench.report.comparison_plots import (
     Named,
     difference_map,
@@ -13,6 +15,7 @@ from reglue_bench.report.comparison_plots import (
     performance_profile,
 )
 from reglue_bench.report.figures import colour
+from reglue_bench.report.learning_comparison_plots import Shown, compared
 from reglue_bench.report.pairs import (
     Judged,
     compared_row,
@@ -23,9 +26,10 @@ from reglue_bench.report.pairs import (
     verdict,
 )
 from reglue_bench.report.run_view import score_and_interval, success_track
-from reglue_bench.report.views import ComparisonView, Row, SeedRow
-from reglue_bench.report.words import percent, percents, points, signed
-from reglue_bench.results.result import Result
+from reglue_bench.report.tracks import value_tracks
+from reglue_bench.report.views import ComparisonView, Row, SeedRow, Track
+from reglue_bench.report.words import count, percent, percents, points, signed
+from reglue_bench.results.result import JudgedBy, Result
 from reglue_bench.statistics.compare import Difference, compare_all, over_pairs
 from reglue_bench.statistics.intervals import LEAST_GOALS, of_success
 from reglue_bench.statistics.training_seeds import (
@@ -34,6 +38,11 @@ from reglue_bench.statistics.training_seeds import (
     compare_agents,
     over_training_seeds,
 )
+from reglue_bench.terminal.learning_summary import (
+    scored_as_worst,
+    what_is_measured,
+    why_withheld,
+)
 
 
 def _least_p(goals: int) -> float:
@@ -41,17 +50,22 @@ def _least_p(goals: int) -> float:
     return 1.0 if found.p_value is None else found.p_value
 
 
-GOALS = Judged(
-    unit="goal",
-    least=LEAST_GOALS,
-    enough="five goals",
-    score="success",
-    amount=points,
-    least_p=_least_p,
-)
-
-
-RETURNS = Judged(unit="episode", least=2, enough="two episodes", score="mean return", amount=signed)
+KINDS: Mapping[JudgedBy, Judged] = {
+    "success": Judged(
+        unit="goal",
+        least=LEAST_GOALS,
+        enough="five goals",
+        score="success",
+        amount=points,
+        least_p=_least_p,
+    ),
+    "return": Judged(
+        unit="episode", least=2, enough="two episodes", score="mean return", amount=signed
+    ),
+    "performance": Judged(
+        unit="run", least=2, enough="two runs of either", score="performance", amount=signed
+    ),
+}
 SEEDS = Judged(
     unit="training seed",
     least=LEAST_SEEDS,
@@ -63,60 +77,115 @@ SEEDS = Judged(
 
 def comparison_view(runs: Sequence[Named], *, seed: int) -> ComparisonView:
     """Every run against the first, and agents over their training seeds."""
-    found = compare_all([run for _, run in runs])
-    by_return = any(run.is_by_return for _, run in runs)
-    of = RETURNS if by_return else GOALS
-    groups = {} if by_return else _agents(runs)
+    judged_by = _judged_by(runs)
+    of, found = KINDS[judged_by], compare_all([run for _, run in runs])
+    names = [name for name, _ in runs]
+    alike = [place for place in range(len(runs)) if place == 0 or (place, 0) in found]
+    ranked = {
+        place: score
+        for place, (_, run) in enumerate(runs)
+        if run.complete and not run.baseline and (score := run.score[0]) is not None
+        if judged_by != "performance" or place in alike
+    }
+    tracks = _tracks(runs, judged_by, alike)
+    view = ComparisonView(
+        score=of.score,
+        verdict=verdict(names, ranked, found, of),
+        pairs=every_pair(names, found, of),
+        caption=_caption(runs[0][1], judged_by),
+        rows=[
+            _row(place, named, tracks.get(place), found.get((place, 0)), of)
+            for place, named in enumerate(runs)
+        ],
+        notes=_notes(runs, found, judged_by),
+        plots=[],
+    )
+    match judged_by:
+        case "success":
+            return _with_goals(view, runs, seed=seed)
+        case "performance":
+            return replace(view, plots=compared([_shown(runs, place) for place in alike]))
+        case "return":
+            return view
+
+
+def _judged_by(runs: Sequence[Named]) -> JudgedBy:
+    """What all are judged by. Raises UsageError for agents that learn beside others."""
+    kinds = {run.judged_by for _, run in runs}
+    if "performance" in kinds and len(kinds) > 1:
+        other = next(run for _, run in runs if run.online is None)
+        raise UsageError(
+            f"{other.benchmark} is not an online benchmark; compare it in a report of its own"
+        )
+    return "return" if len(kinds) > 1 else kinds.pop()
+
+
+def _with_goals(view: ComparisonView, runs: Sequence[Named], *, seed: int) -> ComparisonView:
+    """With what is known of success goal by goal, and over training seeds."""
+    groups = _agents(runs)
     agents = {
         name: over_training_seeds(group, rng=np.random.default_rng(seed))
         for name, group in groups.items()
     }
     pairs = over_pairs(list(groups.values()), compare_agents)
-    maps = [difference_map(runs, place) for place in range(1, len(runs) * (not by_return))]
-    plots = [] if by_return else [grouped_success(runs)]
-    if agents:
-        plots.insert(0, performance_profile(agents))
-    names = [name for name, _ in runs]
-    scores = {
-        place: rate
-        for place, (_, run) in enumerate(runs)
-        if run.complete and not run.baseline
-        if (rate := run.mean_returns if by_return else run.success.rate) is not None
-    }
-    return ComparisonView(
-        score=of.score,
-        verdict=verdict(names, scores, found, of),
-        pairs=every_pair(names, found, of),
-        caption="Mean return, as the environment does not tell of success. Differences are in the "
-        "task's units, paired episode by episode."
-        if by_return
-        else "Success over planned goals. Differences are in percentage points, paired goal by "
-        "goal.",
-        rows=[_row(place, named, found.get((place, 0)), of) for place, named in enumerate(runs)],
-        notes=_notes(runs, found, of),
+    means = {place: each.mean for place, each in enumerate(agents.values())}
+    maps = [difference_map(runs, place) for place in range(1, len(runs))]
+    profile = [performance_profile(agents)] if agents else []
+    return replace(
+        view,
         seeds=[_seed_row(place, *each) for place, each in enumerate(agents.items())],
-        seeds_verdict=verdict(
-            list(agents),
-            {place: each.mean for place, each in enumerate(agents.values())},
-            pairs,
-            SEEDS,
-        ),
+        seeds_verdict=verdict(list(agents), means, pairs, SEEDS),
         agents=pair_table(list(agents), pairs, SEEDS) if pairs else None,
-        plots=plots,
+        plots=[*profile, grouped_success(runs)],
         maps=[each for each in maps if each is not None],
     )
 
 
-def _row(place: int, named: Named, found: Difference | None, of: Judged) -> Row:
+def _shown(runs: Sequence[Named], place: int) -> Shown:
+    name, run = runs[place]
+    assert run.online is not None
+    return Shown(name, run.online, colour(place))
+
+
+def _tracks(
+    runs: Sequence[Named], judged_by: JudgedBy, alike: Sequence[int]
+) -> Mapping[int, Track | None]:
+    if judged_by == "success":
+        return {place: success_track(run) for place, (_, run) in enumerate(runs)}
+    if judged_by == "return":
+        return {}
+    scores = [_shown(runs, place).online for place in alike]
+    return dict(zip(alike, value_tracks(scores), strict=True))
+
+
+def _caption(first: Result, judged_by: JudgedBy) -> str:
+    if first.online is not None:
+        return (
+            f"Performance: {what_is_measured(first.online)}, mean over runs. Differences are in "
+            "the task's units, paired run by run."
+        )
+    if judged_by == "return":
+        return (
+            "Mean return, as the environment does not tell of success. Differences are in the "
+            "task's units, paired episode by episode."
+        )
+    return "Success over planned goals. Differences are in percentage points, paired goal by goal."
+
+
+def _row(
+    place: int, named: Named, track: Track | None, found: Difference | None, of: Judged
+) -> Row:
     name, run = named
     score, interval = score_and_interval(run)
+    online = run.online
     row = Row(
         name=name,
         colour=colour(place),
         badges=badges(run),
-        track=success_track(run),
-        score=score,
+        track=track,
+        score=score or "–",
         score_interval=interval,
+        played=f"{count(len(online.completed))} of {count(len(online.runs))}" if online else "",
     )
     return row if found is None else compared_row(row, found, of)
 
@@ -142,32 +211,52 @@ def _seed_row(place: int, name: str, found: TrainingSeeds) -> SeedRow:
 
 
 def _notes(
-    runs: Sequence[Named], found: Mapping[tuple[int, int], Difference], of: Judged
+    runs: Sequence[Named], found: Mapping[tuple[int, int], Difference], judged_by: JudgedBy
 ) -> list[str]:
-    notes = []
+    of, notes = KINDS[judged_by], []
     for place, (name, _) in enumerate(runs[1:], 1):
         each = found.get((place, 0))
         if each is None:
-            notes.append(
-                f"{name} and {runs[0][0]} did not play the same episodes to their end: they stand "
-                "side by side and are not compared."
-                if of is RETURNS
-                else f"{name} and {runs[0][0]} have no goal in common (another benchmark, split, "
-                "seed or horizon makes other goals of them): they stand side by side and are not "
-                "compared."
-            )
+            notes.append(_side_by_side(runs[place], runs[0], judged_by))
             continue
-        if not each.same_plan:
+        if not each.same_plan and judged_by == "success":
             notes.append(
                 f"{name} and {runs[0][0]} played different plans: they are paired on the "
                 f"{each.pairs} goals that both played."
             )
         notes.append(pair_note(name, runs[0][0], each, of))
     notes += power_notes(found, of)
-    notes += [f"{name} is partial, and is not ranked." for name, run in runs if not run.complete]
+    for name, run in runs:
+        if run.online is not None:
+            told = (*scored_as_worst(run.online), *why_withheld(run.online))
+            notes += [f"{name}: {words}." for words in told]
+        elif not run.complete:
+            notes.append(f"{name} is partial, and is not ranked.")
     if any(run.baseline for _, run in runs):
         notes.append("Baselines were told what the benchmark hides: they are not to be ranked.")
-    return [note for note in notes if note]
+    return [note for note in dict.fromkeys(notes) if note]
+
+
+def _side_by_side(named: Named, first: Named, judged_by: JudgedBy) -> str:
+    """Why two runs are not compared."""
+    both = f"{named[0]} and {first[0]}"
+    if judged_by == "success":
+        return (
+            f"{both} have no goal in common (another benchmark, split, seed or horizon makes other "
+            "goals of them): they stand side by side and are not compared."
+        )
+    if judged_by == "return":
+        return (
+            f"{both} did not play the same episodes to their end: they stand side by side and are "
+            "not compared."
+        )
+    for name, run in (named, first):
+        if run.score[0] is None:
+            return f"{name} has no score, and is not compared."
+    return (
+        f"{both} did not measure the same (another environment, length of a run, measure or worst "
+        "performance): they stand side by side and are not compared."
+    )
 
 
 def _agents(runs: Sequence[Named]) -> dict[str, list[Result]]:

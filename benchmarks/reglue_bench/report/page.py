@@ -20,7 +20,7 @@ from plotly.offline import get_plotlyjs
 
 from reglue.errors import UsageError
 from reglue_bench.report.compare_view import comparison_view
-from reglue_bench.report.online_view import online_comparison, online_view
+from reglue_bench.report.online_view import online_view
 from reglue_bench.report.run_view import run_view
 from reglue_bench.report.views import ComparisonView, Frame
 from reglue_bench.results.result import Result
@@ -62,9 +62,7 @@ def page(
     runs = [(name, result) for name, (_, result) in zip(names, results, strict=True)]
     online = any(run.online for _, run in runs)
     view = online_view if online else run_view
-    comparison = None
-    if len(runs) > 1:
-        comparison = online_comparison(runs) if online else comparison_view(runs, seed=seed)
+    comparison = comparison_view(runs, seed=seed) if len(runs) > 1 else None
     plotly, script = get_plotlyjs(), (FOLDER / "page.js").read_text(encoding="utf-8")
     html = (
         _environment()

@@ -44,7 +44,7 @@ def run_view(name: str, result: Result, *, run_id: str) -> Run:
     return Run(
         id=run_id,
         name=name,
-        score=score,
+        score=score or "no score",
         meaning="mean return" if result.is_by_return else "success",
         interval=between,
         track=success_track(result, ends=("0 %", "50 %", "100 %")),
@@ -58,12 +58,10 @@ def run_view(name: str, result: Result, *, run_id: str) -> Run:
 
 
 def score_and_interval(result: Result) -> tuple[str, str]:
-    """What it is judged by, in words; the interval may be empty."""
-    if not result.is_by_return:
-        return percent(result.success.rate), percents(result.success.interval95)
-    interval = result.intervals95.mean if result.intervals95 else None
-    score = "no score" if result.mean_returns is None else value(result.mean_returns)
-    return score, values(interval) if interval else ""
+    """What it is judged by, in words; either is empty where there is none."""
+    score, interval = result.score
+    one, two = (percent, percents) if result.judged_by == "success" else (value, values)
+    return "" if score is None else one(score), "" if interval is None else two(interval)
 
 
 def success_track(result: Result, *, ends: Sequence[str] = ()) -> Track | None:
