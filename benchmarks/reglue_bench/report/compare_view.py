@@ -38,7 +38,7 @@ from reglue_bench.statistics.training_seeds import (
     compare_agents,
     over_training_seeds,
 )
-from reglue_bench.terminal.learning_summary import (
+from reglue_bench.terminal.summary import (
     scored_as_worst,
     what_is_measured,
     why_withheld,

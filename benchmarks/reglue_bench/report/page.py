@@ -20,7 +20,6 @@ from plotly.offline import get_plotlyjs
 
 from reglue.errors import UsageError
 from reglue_bench.report.compare_view import comparison_view
-from reglue_bench.report.online_view import online_view
 from reglue_bench.report.run_view import run_view
 from reglue_bench.report.views import ComparisonView, Frame
 from reglue_bench.results.result import Result
@@ -61,7 +60,6 @@ def page(
     names = _distinct([_name(name, result, alone=len(results) == 1) for name, result in results])
     runs = [(name, result) for name, (_, result) in zip(names, results, strict=True)]
     online = any(run.online for _, run in runs)
-    view = online_view if online else run_view
     comparison = comparison_view(runs, seed=seed) if len(runs) > 1 else None
     plotly, script = get_plotlyjs(), (FOLDER / "page.js").read_text(encoding="utf-8")
     html = (
@@ -70,7 +68,7 @@ def page(
         .render(
             title=_title(runs),
             runs=[
-                replace(view(name, run, run_id=f"run-{i}"), frames=shown)
+                replace(run_view(name, run, run_id=f"run-{i}"), frames=shown)
                 for i, ((name, run), shown) in enumerate(zip(runs, frames, strict=True))
             ],
             comparison=comparison,

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from reglue_bench.report.figures import AGENTS, NEUTRAL, Plot, Table, figure, value_axis
 from reglue_bench.report.words import STATUSES, count, plural, value, values
 from reglue_bench.results.result import OnlineScore
-from reglue_bench.terminal.learning_summary import what_is_measured
+from reglue_bench.terminal.summary import what_is_measured
 
 OWN = AGENTS[0]
 

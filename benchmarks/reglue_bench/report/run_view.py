@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from reglue_bench.report.figures import FAILURE, SUCCESS
+from reglue_bench.report.learning_plots import learning_plots
 from reglue_bench.report.plots import run_plots
-from reglue_bench.report.tracks import rate_track
+from reglue_bench.report.tracks import rate_track, value_tracks
 from reglue_bench.report.views import Run, Share, Track
 from reglue_bench.report.words import (
     PROCEDURES,
@@ -21,8 +22,15 @@ from reglue_bench.report.words import (
     value,
     values,
 )
-from reglue_bench.results.result import Result
-from reglue_bench.terminal.summary import ended, success_never_told
+from reglue_bench.results.result import OnlineScore, Result
+from reglue_bench.terminal.summary import (
+    ended,
+    how_fresh,
+    scored_as_worst,
+    success_never_told,
+    what_is_measured,
+    why_withheld,
+)
 from reglue_bench.terminal.words import isolation_words
 
 SHADES = {
@@ -40,20 +48,26 @@ SHADES = {
 
 def run_view(name: str, result: Result, *, run_id: str) -> Run:
     """Everything the page says about a run."""
-    score, between = score_and_interval(result)
+    score, interval = score_and_interval(result)
+    online = result.online
+    notes = _notes(result) if online is None else _learning_notes(online)
     return Run(
         id=run_id,
         name=name,
         score=score or "no score",
-        meaning="mean return" if result.is_by_return else "success",
-        interval=between,
-        track=success_track(result, ends=("0 %", "50 %", "100 %")),
-        notes=_notes(result),
-        facts=[*_facts(result), *parameters(result)],
-        planned="Planned episodes",
+        meaning=_meaning(result),
+        interval=interval,
+        track=_track(result),
+        notes=[*notes, *_ending_and_baseline(result)],
+        facts=[*_who_and_what(result), *_facts(result), *_parameters(result)],
+        planned="Planned episodes" if online is None else "Planned runs",
         statuses=_statuses(result),
-        plots=run_plots(result, prefix=run_id),
-        **what_it_took(result),
+        plots=(
+            run_plots(result, prefix=run_id)
+            if online is None
+            else learning_plots(online, prefix=run_id)
+        ),
+        **_what_it_took(result),
     )
 
 
@@ -72,7 +86,20 @@ def success_track(result: Result, *, ends: Sequence[str] = ()) -> Track | None:
     return rate_track(success.rate, success.interval95, ends=ends)
 
 
-def what_it_took(result: Result) -> dict[str, Any]:
+def _meaning(result: Result) -> str:
+    if result.online is not None:
+        runs = plural(len(result.online.runs), "run")
+        return f"{what_is_measured(result.online)}, mean over {runs}"
+    return "mean return" if result.is_by_return else "success"
+
+
+def _track(result: Result) -> Track | None:
+    if result.online is not None:
+        return value_tracks([result.online])[0]
+    return success_track(result, ends=("0 %", "50 %", "100 %"))
+
+
+def _what_it_took(result: Result) -> dict[str, Any]:
     """Badges, time, steps and versions: the fields of a Run that are those of any procedure."""
     counted, executed = result.steps.counted, result.steps.executed
     return {
@@ -85,7 +112,7 @@ def what_it_took(result: Result) -> dict[str, Any]:
     }
 
 
-def who_and_what(result: Result) -> list[tuple[str, str]]:
+def _who_and_what(result: Result) -> list[tuple[str, str]]:
     """The agent, the benchmark and the plan, named."""
     agent = result.agent
     facts = [
@@ -103,14 +130,7 @@ def who_and_what(result: Result) -> list[tuple[str, str]]:
     return [(name, value) for name, value in facts if value]
 
 
-def clipped_actions(result: Result) -> tuple[str, str]:
-    """In how many of the steps an action lay out of bounds."""
-    steps = result.steps.counted
-    share = f" ({percent(result.clipped_steps / steps)})" if steps else ""
-    return "clipped actions", f"in {count(result.clipped_steps)} of {plural(steps, 'step')}{share}"
-
-
-def parameters(result: Result) -> list[tuple[str, str]]:
+def _parameters(result: Result) -> list[tuple[str, str]]:
     """All of them, in one line."""
     named = [f"{name} = {value}" for name, value in sorted(result.parameters.items())]
     return [("parameters", ", ".join(named))] if named else []
@@ -151,10 +171,10 @@ def _notes(result: Result) -> list[str]:
             f"the completed episodes alone, success is "
             f"{percent(result.success.completed_only.mean_success_rate)}."
         )
-    return [*notes, *ending_and_baseline(result)]
+    return notes
 
 
-def ending_and_baseline(result: Result) -> list[str]:
+def _ending_and_baseline(result: Result) -> list[str]:
     """What a reader of any score has to know."""
     notes = []
     if result.ended_early is not None:
@@ -174,24 +194,43 @@ def ending_and_baseline(result: Result) -> list[str]:
     return notes
 
 
+def _learning_notes(online: OnlineScore) -> list[str]:
+    notes = [sentence(words) for words in (*scored_as_worst(online), *why_withheld(online))]
+    if online.completed_only is not None and len(online.completed) < len(online.runs):
+        notes.append(
+            f"The {plural(len(online.completed), 'completed run')} alone: "
+            f"{value(online.completed_only)}, in which what was not played to its end is left out; "
+            "if runs that go badly end early more often, that is too good."
+        )
+    return notes
+
+
 def _facts(result: Result) -> list[tuple[str, str]]:
-    coverage = result.coverage
+    """How much was played."""
+    coverage, online = result.coverage, result.online
+    done = f"{count(coverage.cells_completed)} of {count(coverage.cells_planned)} completed"
+    if online is None:
+        goals = f"{count(coverage.goals_planned)} of the benchmark's {coverage.goals_total:,}"
+        return [("episodes", done), ("goals", goals), _clipped_actions(result)]
     return [
-        *who_and_what(result),
-        (
-            "episodes",
-            f"{count(coverage.cells_completed)} of {count(coverage.cells_planned)} completed",
-        ),
-        ("goals", f"{count(coverage.goals_planned)} of the benchmark's {coverage.goals_total:,}"),
-        clipped_actions(result),
+        ("runs", f"{done}, {count(online.quota)} {online.counted_in} each"),
+        ("a naive agent", how_fresh(online)),
+        _clipped_actions(result),
     ]
 
 
+def _clipped_actions(result: Result) -> tuple[str, str]:
+    """In how many of the steps an action lay out of bounds."""
+    steps = result.steps.counted
+    share = f" ({percent(result.clipped_steps / steps)})" if steps else ""
+    return "clipped actions", f"in {count(result.clipped_steps)} of {plural(steps, 'step')}{share}"
+
+
 def _statuses(result: Result) -> list[Share]:
-    """Evaluation episodes by outcome, those that were completed by success."""
+    """Evaluation episodes, or runs, by outcome; completed episodes by success."""
     won = result.coverage.cells_succeeded
     counts = {"success": won, "failure": result.status_counts.get("ok", 0) - won}
-    if result.is_by_return:
+    if result.judged_by != "success":
         counts = {"played": result.status_counts.get("ok", 0)}
     counts.update({name: n for name, n in result.status_counts.items() if name != "ok"})
     total = max(1, sum(counts.values()))
