@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from glue_server.agent.actions import ActionChecks
 from reglue.errors import ROUTINE_REFUSALS, OutOfDomain, RoutineRefused
-from reglue.spec import Array, Arrays, TaskSpec, TensorSpec
+from reglue.spec import Array, Arrays, TaskSpec, TensorSpec, same_numbers
 
 
 def check_slot(slot: int, count: int) -> None:
@@ -73,13 +73,12 @@ def _rows(tensors: Sequence[TensorSpec], arrays: Arrays, rows: int) -> dict[str,
 
 
 def _cast(tensor: TensorSpec, given: Array, rows: int) -> Array:
-    """In the spec's dtype; whole numbers must stay what they are."""
+    """In the spec's dtype, which no integer may change."""
     wanted = f"shape {(rows, *tensor.shape)}, {tensor.dtype}: one row for each slot"
     got = f"{tensor.name!r} of shape {given.shape}, {given.dtype}"
     if given.size != rows * tensor.size or given.dtype.kind not in "biuf":
         raise RoutineRefused(got=got, wanted=wanted)
-    with np.errstate(over="ignore", invalid="ignore"):
-        cast = given.astype(tensor.dtype)
-    if cast.dtype.kind != "f" and not np.array_equal(cast, given):
+    cast = same_numbers(given, tensor.numpy_dtype)
+    if cast is None:
         raise OutOfDomain(got=got, wanted=f"numbers that are the same in {tensor.dtype}")
-    return cast.reshape(rows, *tensor.shape)
+    return np.array(cast).reshape(rows, *tensor.shape)  # a copy: programs reuse their arrays

@@ -29,6 +29,15 @@ def printable(text: str) -> str:
     return "".join(each for each in text if each.isprintable() or each in "\n\t")
 
 
+def suggestion(got: str, known: Iterable[str]) -> str:
+    """What to write instead of `got`: the `known` names like it, or all of them."""
+    known = sorted(known)
+    near = difflib.get_close_matches(got, known, n=5, cutoff=0.5)
+    if near:
+        return f"did you mean {', '.join(near)}?"
+    return f"known: {', '.join(known) or 'none'}"
+
+
 # The caller's.
 
 
@@ -44,10 +53,7 @@ class UnknownName(BadArgument):
     """A name that is not known; the message lists the near ones."""
 
     def __init__(self, what: str, got: str, known: Iterable[str]) -> None:
-        known = sorted(known)
-        near = difflib.get_close_matches(got, known, n=5, cutoff=0.5)
-        hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(known)}"
-        super().__init__(f"there is no {what} {got!r}; {hint}")
+        super().__init__(f"there is no {what} {got!r}; {suggestion(got, known)}")
 
 
 class SpecError(BadArgument):

@@ -185,6 +185,20 @@ class TensorSpec:
             raise SpecError(f"{self.name}: {what} has {len(values)} entries, wanted one of {legal}")
 
 
+def same_numbers(values: Array, dtype: np.dtype[Any]) -> Array | None:
+    """`values` in `dtype`; None where that changes an integer, and for what holds no numbers.
+
+    Numbers may be rounded to a float `dtype`. What has the dtype already is no copy.
+    """
+    if values.dtype == dtype:
+        return values
+    if values.dtype.kind not in "biuf":
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        cast = values.astype(dtype)
+    return cast if cast.dtype.kind == "f" or np.array_equal(cast, values) else None
+
+
 def check_row(name: str, shape: Sequence[int]) -> None:
     """Raise SpecError for a row that is too large for any message, before anything is made."""
     if not name:

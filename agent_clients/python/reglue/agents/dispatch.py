@@ -26,7 +26,7 @@ from reglue.messages.agent import (
     Reply,
     Turn,
 )
-from reglue.spec import TaskSpec, TensorSpec
+from reglue.spec import TaskSpec, TensorSpec, same_numbers
 from reglue.version import sdk
 
 
@@ -126,13 +126,10 @@ def _cast(tensor: TensorSpec, value: npt.ArrayLike, rows: int) -> npt.NDArray[An
                 f"action {tensor.name!r}: got shape {given.shape}, wanted {wanted}: one row a slot"
             )
         given = given.reshape(wanted)
-    if given.dtype == tensor.numpy_dtype:
-        return given.copy()
-    with np.errstate(over="ignore", invalid="ignore"):
-        cast = given.astype(tensor.numpy_dtype)
-    if cast.dtype.kind != "f" and not np.array_equal(cast, given):
+    cast = same_numbers(given, tensor.numpy_dtype)
+    if cast is None:
         raise NotAnAgent(f"action {tensor.name!r}: {given} does not fit {tensor.dtype}")
-    return cast
+    return cast.copy() if cast is given else cast
 
 
 def _is_same_order(got: tuple[int, ...], wanted: tuple[int, ...]) -> bool:

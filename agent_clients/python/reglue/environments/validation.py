@@ -13,7 +13,7 @@ import numpy as np
 
 from reglue.environments.world import Step
 from reglue.errors import NotAnEnvironment
-from reglue.spec import Array, TaskSpec, TensorSpec
+from reglue.spec import Array, TaskSpec, TensorSpec, same_numbers
 
 
 def conforming_spec(spec: object) -> TaskSpec:
@@ -92,13 +92,9 @@ def conforming_array(what: str, value: Any, dtype: np.dtype[Any]) -> Array:
         given = np.asarray(value)
     except ValueError:  # rows of different lengths
         raise NotAnEnvironment(f"{what}: got {value!r}, wanted an array of {dtype}") from None
-    if given.dtype == dtype:
-        return given
-    if given.dtype.kind in "biuf":
-        with np.errstate(over="ignore", invalid="ignore"):
-            cast = given.astype(dtype)
-        if cast.dtype.kind == "f" or np.array_equal(cast, given):
-            return cast
+    cast = same_numbers(given, dtype)
+    if cast is not None:
+        return cast
     raise NotAnEnvironment(
         f"{what}: got {given} of dtype {given.dtype}, wanted numbers that are the same in {dtype}"
     )

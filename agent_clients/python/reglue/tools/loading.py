@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import difflib
 import hashlib
 import importlib
 import importlib.util
 import inspect
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -23,7 +22,7 @@ from typing import Any
 from reglue.agents.agent import Policy
 from reglue.agents.metaworld import MetaWorldAgent
 from reglue.environments.adaptation import adapted_suite
-from reglue.errors import CannotLoad
+from reglue.errors import CannotLoad, suggestion
 from reglue.examples import EXAMPLES
 
 
@@ -109,7 +108,7 @@ def _without_class(name: str) -> str:
         listing = f"; its classes: {', '.join(classes)}" if classes else ""
         return f"{name} is a file: write {path}:Class{listing}"
     return (
-        f"no example agent is called {name!r}; {_near(name, EXAMPLES)}; "
+        f"no example agent is called {name!r}; {suggestion(name, EXAMPLES)}; "
         "write an agent or environment of your own as file.py:Class or package.module:Class"
     )
 
@@ -182,20 +181,14 @@ def _find(module: ModuleType, attribute: str) -> Callable[..., Any]:
     if not callable(found):
         classes = [name for name, value in vars(module).items() if isinstance(value, type)]
         where = getattr(module, "__file__", None) or module.__name__
-        raise CannotLoad(f"there is no class {attribute} in {where}; {_near(attribute, classes)}")
+        raise CannotLoad(
+            f"there is no class {attribute} in {where}; {suggestion(attribute, classes)}"
+        )
     make: Callable[..., Any] = found
     return make
-
-
-def _near(got: str, known: Iterable[str]) -> str:
-    known = sorted(known)
-    near = difflib.get_close_matches(got, known, n=5, cutoff=0.5)
-    if near:
-        return f"did you mean {', '.join(near)}?"
-    return f"known: {', '.join(known) or 'none'}"
 
 
 def _near_files(path: Path) -> str:
     if not path.parent.is_dir():
         return f"there is no folder {path.parent} either"
-    return _near(path.name, (file.name for file in path.parent.iterdir() if file.is_file()))
+    return suggestion(path.name, (file.name for file in path.parent.iterdir() if file.is_file()))
