@@ -102,8 +102,9 @@ class Lobby:
         if not self.is_opened(role, request.token):
             raise wrong_token(request.token)
         if role not in self._places:
-            known = " or ".join(f"{role}s" for role in self._places)
-            raise Denied(grpc.StatusCode.INVALID_ARGUMENT, f"{role}: only {known} join here")
+            got = f"an {role}" if role in ROLES.values() else role
+            wanted = " or ".join(f"an {each}" for each in self._places)
+            raise Denied(grpc.StatusCode.INVALID_ARGUMENT, f"got {got}, wanted {wanted}")
         self._clear(self._places[role])
         with self._lock:
             self._check_free(role)

@@ -146,7 +146,7 @@ def test_a_wrong_role_is_told_in_words_for_people(
 ) -> None:
     with pytest.raises(Refused) as error:
         connect(Worlds(Corridor(solved=SOLVED)), server.address, server.token)
-    assert str(error.value) == "environment: only agents join here"
+    assert str(error.value) == "got an environment, wanted an agent"
 
 
 def test_no_refusal_speaks_of_its_transport(server: GlueServer) -> None:

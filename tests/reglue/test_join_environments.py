@@ -87,9 +87,9 @@ def test_an_environment_goes_by_its_name(
 
 def test_an_agent_where_environments_join_is_exit_code_2(hall: GlueServer, join: Join) -> None:
     process = join("agents.py:Still", REGLUE_ADDRESS=hall.address, REGLUE_TOKEN=hall.token)
-    assert left(process) == (2, "reglue join: agent: only environments join here\n")
+    assert left(process) == (2, "reglue join: got an agent, wanted an environment\n")
 
 
 def test_an_environment_where_agents_join_is_exit_code_2(join: Join) -> None:
     process = join("environments.py:Counts")
-    assert left(process) == (2, "reglue join: environment: only agents join here\n")
+    assert left(process) == (2, "reglue join: got an environment, wanted an agent\n")

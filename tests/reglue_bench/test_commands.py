@@ -106,6 +106,7 @@ def test_bench_leaves_with_1_when_the_agent_failed(tmp_path: Path) -> None:
         (["MT1:reach-v3", "--agent", "random", "--split", "test"], "wanted train"),
         (["MT1:reach-v3", "--agent", "random", "--agent-arg", "x"], "key=value"),
         (["MT1:reach-v3", "--agent", "wait", "--listen", "nowhere"], "wanted host:port"),
+        (["MT1:reach-v3", "--agent", "wait", "--sandbox", "user"], "must isolate it"),
         (["MT1:reach-v3", "--agent-cmd", "/no/such/program"], "cannot be started"),
         (["MT1:reach-v3", "--agent", "random", "--retry-faults"], "goes with --resume"),
         (["--resume", "nowhere"], "there is no folder nowhere"),

@@ -57,6 +57,7 @@ def _program(settings: Settings, log_file: Path) -> Program | None:
             raise UsageError("--agent-cmd is empty; give a program that dials $REGLUE_ADDRESS")
         is_ours = False
     elif settings.agent == AGENT_WAIT:
+        _check_no_sandbox(settings)
         return None
     elif settings.agent is None:
         raise UsageError("no agent: give --agent NAME, --agent-cmd PROGRAM, or --agent wait")
@@ -72,6 +73,17 @@ def _program(settings: Settings, log_file: Path) -> Program | None:
         readable=[Path(settings.directory, path) for path in settings.sandbox_read],
         hidden=[*_own_folders(log_file.parent), *settings.hidden],
         is_ours=is_ours,
+    )
+
+
+def _check_no_sandbox(settings: Settings) -> None:
+    """Raise UsageError where a sandbox was asked for; `auto` follows from a secret too."""
+    sandbox = settings.sandbox
+    if sandbox in (None, "none") or (sandbox == "auto" and settings.secret is not None):
+        return
+    raise UsageError(
+        f"--agent wait: got --sandbox {sandbox}, wanted none: a sandbox holds a program that this "
+        "command starts, and this agent is started elsewhere; its host must isolate it"
     )
 
 

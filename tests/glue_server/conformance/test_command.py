@@ -61,7 +61,7 @@ def test_a_client_of_the_other_role_fails(tmp_path: Path) -> None:
     )
     assert done.returncode == 1
     assert "✗ talk.one-slot" in done.stdout
-    assert "environment: only agents join here" in done.stdout
+    assert "got an environment, wanted an agent" in done.stdout
     assert "0 of 1 checks passed" in done.stdout
     assert json.loads(verdicts.read_text())["passed"] is False
 
