@@ -1,75 +1,44 @@
-"""The agent's half of a run: where it acts, and what it plays next there."""
+"""Turns with an agent: what slots saw goes out, what they play next comes back."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Collection, Mapping
+from dataclasses import field
 
 import numpy as np
 
-from glue_server.agent.actions import ActionChecks, given_up
+from glue_server.agent.actions import ActionChecks, Checked, given_up
 from glue_server.agent.calls import AgentCalls
-from glue_server.agent.turns import Rows, no_rows, turn_of
-from glue_server.routines.rows import Places
-from reglue.errors import AgentFault, BadReply, OutOfOrder
-from reglue.messages.agent import ActionFlag, Actions, EndKind, Phase, Reply
+from glue_server.agent.turns import Rows, turn_of
+from reglue.errors import AgentAbandoned, AgentFault, BadReply
+from reglue.messages.agent import Actions, Phase
 from reglue.messages.environment import Slots
-from reglue.spec import Array, TaskSpec
+from reglue.messages.value import value
+from reglue.spec import TaskSpec
+
+
+@value
+class Answer:
+    """What the agent answered to a turn: an action for each slot but those in `faults`."""
+
+    slots: Slots  # that wanted an action, ascending within steps and within starts, (n,)
+    checked: Checked | None  # their actions, (n, …); None where no row can be played
+    faults: Mapping[int, AgentFault] = field(default_factory=dict)  # by slot
+    refused: BadReply | None = None  # what the agent was told of its answer
 
 
 class SlotAgent:
-    """A slot acts from its start to its end; `acts` says which do, (S,).
+    """Asks an agent turn by turn. Several turns may be under way, about different slots.
 
-    Slots are named in ascending order: as many as there are, are all of them.
+    All raise AgentFault when the agent is lost.
     """
 
     def __init__(self, calls: AgentCalls, spec: TaskSpec) -> None:
-        self.acts = np.zeros(spec.slots, np.bool_)
+        self.calls = calls
         self.checks = ActionChecks(spec)
-        self._calls = calls
         self._spec = spec
-        self._none = no_rows(spec)
-        self._actions = {tensor.name: tensor.empty(spec.slots) for tensor in spec.actions}
-        self._flags = np.zeros(spec.slots, np.uint8)  # ActionFlag bits of those actions
-        self._asked: Slots | None = None  # whom the answer is about that is under way
-
-    def check_whole(self, routine: str, places: Places) -> None:
-        """Raise OutOfOrder if a turn of `places` would leave out what this agent must see."""
-        if len(places) == self._spec.slots or self._calls.hello.partial_turns:
-            return
-        left_out = self.acts.copy()
-        left_out[places] = False
-        if np.count_nonzero(left_out):
-            raise OutOfOrder(
-                got=f"{routine} without slots {left_out.nonzero()[0].tolist()}, "
-                "in which the agent acts",
-                wanted="all of them in one call: this agent takes whole turns",
-            )
-
-    def actions(self, places: Places) -> dict[str, Array]:
-        """What they play next: name -> (rows, *shape), zeros where the agent does not act."""
-        is_all = len(places) == self._spec.slots
-        actions = {}
-        for name, rows in self._actions.items():
-            actions[name] = rows.copy() if is_all else rows[places]
-        acts = self.acts[places]
-        if 0 in acts.tobytes():
-            for rows in actions.values():
-                rows[~acts] = 0
-        return actions
-
-    def flags(self, places: Places) -> Array:
-        """ActionFlag bits of the steps that those bring about, (rows,)."""
-        return self._flags[places]
-
-    def void(self, places: Places) -> Rows:
-        """Ends of those that act, for an environment that failed."""
-        acting = places[self.acts[places]]
-        return Rows(
-            acting.astype(np.uint32),
-            np.full(len(acting), EndKind.VOID, np.uint8),
-            {tensor.name: tensor.empty(len(acting)) for tensor in self._spec.observations},
-            np.zeros(len(acting)),
-        )
+        self._asked: deque[Slots] = deque()  # whom the answers under way are about
 
     def tell(
         self,
@@ -78,72 +47,51 @@ class SlotAgent:
         ends: Rows | None = None,
         steps: Rows | None = None,
         starts: Rows | None = None,
-    ) -> None:
-        """Ask what each slot of `steps` or `starts` plays next; `hear` comes next.
+    ) -> bool:
+        """Ask what each slot of `steps` and `starts` plays next; `hear` returns the answer.
 
-        Raises AgentFault when the agent is lost: nothing acts then.
+        Returns whether there was anything to say, and so an answer is to come.
         """
-        asked = (steps or starts or self._none).slots
-        self.acts[asked] = False
-        if ends:
-            self.acts[ends.slots] = False
-        elif not len(asked):
-            return
-        turn = turn_of(self._spec, phase, ends=ends, steps=steps, starts=starts)
-        try:
-            self._calls.send(turn)
-        except AgentFault:
-            self.acts[:] = False
-            raise
-        self._asked = asked
+        if not (ends or steps or starts):
+            return False
+        self.calls.send(turn_of(self._spec, phase, ends=ends, steps=steps, starts=starts))
+        if steps and starts:
+            self._asked.append(np.concatenate([steps.slots, starts.slots]))
+        else:
+            self._asked.append((steps or starts or _NO_ROWS).slots)
+        return True
 
-    def hear(self) -> AgentFault | None:
-        """Take the answer, if one is owed.
-
-        Returns the fault of slots whose answer cannot be played: they do not act any
-        more. Raises AgentFault when the agent is lost: nothing acts then.
-        """
-        asked, self._asked = self._asked, None
-        if asked is None:
-            return None
+    def hear(self) -> Answer:
+        """The answer to the oldest turn. The agent is told if it does not fit, or a row of it."""
+        asked = self._asked.popleft()
         try:
-            return self._take(self._calls.receive(), asked)
+            reply = self.calls.receive()
+            if not isinstance(reply, Actions):
+                raise BadReply("WRONG_KIND", got=type(reply).__name__, wanted="Actions")
+            abandoned = given_up(reply.abandon, asked)
+            checked = self.checks.check(reply.arrays, len(asked))
         except BadReply as refused:
-            self._calls.refuse(refused)
-            return refused
-        except AgentFault:
-            self.acts[:] = False
-            raise
+            self.calls.refuse(refused)
+            return Answer(asked, None, dict.fromkeys(asked.tolist(), refused), refused)
+        if abandoned or checked.refused:
+            return self._partial(asked, checked, abandoned)
+        return Answer(asked, checked)
 
-    def _take(self, reply: Reply, asked: Slots) -> AgentFault | None:
-        if not isinstance(reply, Actions):
-            raise BadReply("WRONG_KIND", got=type(reply).__name__, wanted="Actions")
-        abandon = given_up(reply.abandon, asked)
-        checked = self.checks.check(reply.arrays, len(asked))
-        at = _ALL if len(asked) == self._spec.slots else asked
-        for name, rows in checked.arrays.items():
-            self._actions[name][at] = rows
-        self._flags[at] = 0
-        if 1 in checked.clipped.tobytes():
-            self._flags[asked[checked.clipped]] = ActionFlag.CLIPPED
-        self.acts[at] = True
-        if abandon or checked.refused:
-            return self._part(asked, checked.refused, abandon)
-        return None
-
-    def _part(
-        self, asked: Slots, refused: Mapping[int, BadReply], abandon: Collection[int]
-    ) -> AgentFault | None:
-        """The agent does not act any more where it gave up, or did what is not legal."""
-        slots = asked.tolist()
-        left = [slot for slot in slots if slot in abandon]
-        self.acts[[*left, *(slots[place] for place in refused)]] = False
-        for place, why in refused.items():
-            got = f"{why.got} in slot {slots[place]}"
-            raise BadReply(why.code, got=got, wanted=why.wanted)  # one says enough
-        if left:
-            return AgentFault(f"the agent gave up its episode in slots {left}")
-        return None
+    def _partial(self, asked: Slots, checked: Checked, abandoned: Collection[int]) -> Answer:
+        """An answer of which some rows are not played. One refusal says enough."""
+        faults: dict[int, AgentFault] = {}
+        told: BadReply | None = None
+        for row, slot in enumerate(asked.tolist()):
+            refused = checked.refused.get(row)
+            if slot in abandoned:
+                faults[slot] = AgentAbandoned("the agent gave it up")
+            elif refused is not None:
+                faults[slot] = refused
+                got = f"{refused.got} in slot {slot}"
+                told = told or BadReply(refused.code, got=got, wanted=refused.wanted)
+        if told is not None:
+            self.calls.refuse(told)
+        return Answer(asked, checked, faults, told)
 
 
-_ALL = slice(None)
+_NO_ROWS = Rows(np.zeros(0, np.uint32), np.zeros(0, np.uint8), {}, np.zeros(0))

@@ -1,4 +1,4 @@
-"""Rows of slots, put together to one turn."""
+"""Rows of slots: from environments' answers to the agent's turn."""
 
 from __future__ import annotations
 
@@ -7,8 +7,18 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from reglue.messages.agent import NO_ENDS, NO_STARTS, NO_STEPS, Ends, Phase, Starts, Steps, Turn
-from reglue.messages.environment import Slots
+from reglue.messages.agent import (
+    NO_ENDS,
+    NO_STARTS,
+    NO_STEPS,
+    EndKind,
+    Ends,
+    Phase,
+    Starts,
+    Steps,
+    Turn,
+)
+from reglue.messages.environment import Played, Slots
 from reglue.messages.value import value
 from reglue.spec import Array, Arrays, TaskSpec
 
@@ -25,6 +35,15 @@ class Rows:
     def __len__(self) -> int:
         return len(self.slots)
 
+    def read_only(self) -> Rows:
+        """Views that nobody can write to, for rows that belong to somebody else."""
+        return Rows(
+            self.slots,
+            self.marks,
+            {name: _read_only(rows) for name, rows in self.observations.items()},
+            _read_only(self.rewards),
+        )
+
     def take(self, places: Array) -> Rows:
         """Those rows, by index or mask."""
         return Rows(
@@ -33,6 +52,12 @@ class Rows:
             {name: rows[places] for name, rows in self.observations.items()},
             self.rewards[places],
         )
+
+
+def _read_only(rows: Array) -> Array:
+    view = rows.view()
+    view.setflags(write=False)
+    return view
 
 
 def no_rows(spec: TaskSpec) -> Rows:
@@ -52,10 +77,12 @@ def turn_of(
 ) -> Turn:
     """Ends, then steps, then starts. Rewards that the spec withholds are NaN.
 
-    From now on nobody can write to arrays that are not the turn's alone.
+    A turn of one part has the arrays of its rows, as nearly all have; of several, copies.
     """
     told = [*filter(None, (ends, steps, starts))] or [no_rows(spec)]
-    seen, rewards = _joined(spec, told) if len(told) > 1 else _alone(*told)
+    seen, rewards = told[0].observations, told[0].rewards
+    if len(told) > 1:
+        seen, rewards = _joined(spec, told)
     if starts:
         rewards = rewards[: -len(starts)]
     if phase is Phase.EVALUATE and not spec.rewards_in_evaluation:
@@ -70,20 +97,37 @@ def turn_of(
     )
 
 
-def _alone(rows: Rows) -> tuple[dict[str, Array], Array]:
-    """Observations and rewards of a turn that has one part, as nearly all have.
-
-    They may be a program's as well, or be kept.
-    """
-    for array in (rows.rewards, *rows.observations.values()):
-        array.setflags(write=False)
-    return dict(rows.observations), rows.rewards
-
-
 def _joined(spec: TaskSpec, told: Sequence[Rows]) -> tuple[dict[str, Array], Array]:
-    """Of one that has several."""
+    """Observations and rewards of several parts."""
     seen = {
         tensor.name: np.concatenate([rows.observations[tensor.name] for rows in told])
         for tensor in spec.observations
     }
     return seen, np.concatenate([rows.rewards for rows in told])
+
+
+def ends_and_steps(
+    slots: Slots, flags: Array, played: Played, void: npt.NDArray[np.bool_] | None
+) -> tuple[Rows | None, Rows]:
+    """Of a Play of steps alone: which episodes are over, and which go on.
+
+    `flags` are ActionFlag bits; where `void`, (rows,), the environment has failed.
+    """
+    rows = Rows(slots, flags, played.observations, played.rewards)
+    over = played.terminated | played.truncated
+    if void is not None:
+        over |= void
+    if 1 not in over.tobytes():
+        return None, rows
+    kinds = np.where(played.terminated, EndKind.TERMINATED, EndKind.TRUNCATED).astype(np.uint8)
+    ends = Rows(slots, kinds, played.observations, played.rewards).take(over)
+    if void is not None:
+        _show_nothing(ends, void[over])
+    return ends, rows.take(~over)
+
+
+def _show_nothing(ends: Rows, void: npt.NDArray[np.bool_]) -> None:
+    ends.marks[void] = EndKind.VOID
+    ends.rewards[void] = 0.0
+    for values in ends.observations.values():
+        values[void] = 0

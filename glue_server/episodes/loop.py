@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import select
 import time
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
@@ -17,15 +17,15 @@ from typing import TypeAlias
 
 import numpy as np
 
-from glue_server.agent.actions import ActionChecks, Checked, given_up
+from glue_server.agent.actions import Checked
 from glue_server.agent.calls import AgentCalls
-from glue_server.agent.turn_rows import ends_and_steps
-from glue_server.agent.turns import Rows, no_rows, turn_of
+from glue_server.agent.slots import Answer, SlotAgent
+from glue_server.agent.turns import Rows, ends_and_steps, no_rows
 from glue_server.environment.calls import EnvironmentCalls
 from glue_server.episodes.order import Order, Outcome
 from glue_server.episodes.recording import EpisodeRecording
-from reglue.errors import AgentFault, BadReply, EnvironmentFault
-from reglue.messages.agent import Actions, Phase, Reply
+from reglue.errors import AgentFault, EnvironmentFault
+from reglue.messages.agent import Phase
 from reglue.messages.environment import Play, Played, Slots
 from reglue.spec import Array
 
@@ -52,7 +52,6 @@ class _Group:
     def __init__(self, slots: Sequence[int]) -> None:
         self.slots = slots
         self.waits = False  # for the agent's answer
-        self.asked = _NO_SLOTS  # the slots that the answer is about
         self.stepping: Play | None = None  # with the environment
         self.starting: Play | None = None
 
@@ -78,14 +77,12 @@ class EpisodeLoop:
         spent: Spent,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        self._agent = agent
+        self._agent = SlotAgent(agent, environment.spec)
         self._environment = environment
-        self._spec = environment.spec
         self._phase = phase
         self._next_order = next_order
         self._spent = spent
         self._clock = clock
-        self._checks = ActionChecks(environment.spec)
         self._in_play = EpisodeRecording(environment.spec)
         self._none = no_rows(environment.spec)
         self._has_failed = False  # an episode could not begin: its slot is asked again
@@ -116,8 +113,8 @@ class EpisodeLoop:
         With more than two, environments have work waiting when they are through with a
         group; groups of few slots make many turns.
         """
-        slots = self._spec.slots
-        if not (self._phase is Phase.EVALUATE and self._agent.hello.partial_turns):
+        slots = self._environment.spec.slots
+        if not (self._phase is Phase.EVALUATE and self._agent.calls.hello.partial_turns):
             return [range(slots)]
         count = min(slots, _MOST_GROUPS, max(2, slots // _FEW_SLOTS))
         ends = [slots * place // count for place in range(count + 1)]
@@ -164,7 +161,7 @@ class EpisodeLoop:
 
     def _environment_is_first(self, asked: _Group, group: _Group) -> bool:
         """Wait for either; whether the environments have answered and the agent has not."""
-        agents = self._agent.filenos()
+        agents = self._agent.calls.filenos()
         if not (agents and asked.waits and group.stepping):
             return False
         began = self._clock()
@@ -180,63 +177,45 @@ class EpisodeLoop:
 
     # The agent.
 
-    def _ask(self, group: _Group, ends: Rows, steps: Rows, starts: Rows) -> None:
+    def _ask(self, group: _Group, ends: Rows | None, steps: Rows, starts: Rows) -> None:
         """Send the group's turn, if there is anything to say."""
-        if not (len(ends) or len(steps) or len(starts)):
-            return
-        turn = turn_of(self._spec, self._phase, ends=ends, steps=steps, starts=starts)
-        group.asked = np.concatenate([steps.slots, starts.slots])
-        group.waits = True
         began = self._clock()
-        self._agent.send(turn)
+        group.waits = self._agent.tell(self._phase, ends=ends, steps=steps, starts=starts)
         self._spent.agent_s += self._clock() - began
 
     def _act(self, group: _Group) -> Iterator[Outcome]:
         """Let the environments play what the agent chose."""
         if not group.waits:
             return
-        slots, group.waits = group.asked, False
-        try:
-            reply = self._answer()
-            if not isinstance(reply, Actions):
-                raise BadReply("WRONG_KIND", got=type(reply).__name__, wanted="Actions")
-            abandon = given_up(reply.abandon, slots)
-            checked = self._checks.check(reply.arrays, len(slots))
-        except BadReply as refused:
-            self._agent.refuse(refused)
-            for slot in slots.tolist():
-                yield self._in_play.outcome(slot, refused.status, str(refused))
+        group.waits = False
+        answer = self._answer()
+        plays = yield from self._playing(answer)
+        if answer.checked is None:
             return
-        plays = yield from self._given_up(slots, checked, abandon)
-        if plays is not None:
-            arrays = {name: rows[plays] for name, rows in checked.arrays.items()}
-            self._play(group, slots[plays], Checked(arrays, checked.clipped[plays]))
-        elif len(slots):
-            self._play(group, slots, checked)
+        if plays is None:
+            self._play(group, answer.slots, answer.checked)
+        else:
+            arrays = {name: rows[plays] for name, rows in answer.checked.arrays.items()}
+            checked = Checked(arrays, answer.checked.clipped[plays])
+            self._play(group, answer.slots[plays], checked)
 
-    def _answer(self) -> Reply:
+    def _answer(self) -> Answer:
         began = self._clock()
         try:
-            return self._agent.receive()
+            return self._agent.hear()
         finally:
             self._spent.agent_s += self._clock() - began
 
-    def _given_up(
-        self, slots: Slots, checked: Checked, abandon: Collection[int]
-    ) -> Generator[Outcome, None, Array | None]:
+    def _playing(self, answer: Answer) -> Generator[Outcome, None, Array | None]:
         """End the episodes that do not go on; a mask of those that do, None for all."""
+        slots = answer.slots
         cut_off = self._in_play.cut_off(slots)
-        if not (abandon or checked.refused or np.count_nonzero(cut_off)):
+        if not (answer.faults or np.count_nonzero(cut_off)):
             return None
         plays = np.ones(len(slots), np.bool_)
-        told: BadReply | None = None  # one refusal says enough
         for place, slot in enumerate(slots.tolist()):
-            refused = checked.refused.get(place)
-            if slot in abandon:
-                yield self._in_play.outcome(slot, "agent_abandoned", "the agent gave it up")
-            elif refused is not None:
-                told = told or refused
-                yield self._in_play.outcome(slot, refused.status, str(refused))
+            if (fault := answer.faults.get(slot)) is not None:
+                yield self._in_play.outcome(slot, fault.status, str(fault))
             elif cut_off[place]:
                 # No end for the agent, who has been told the last reward: as in RL-Glue's
                 # RL_episode, the action it chose is not played, and a start or cleanup follows.
@@ -244,8 +223,6 @@ class EpisodeLoop:
             else:
                 continue
             plays[place] = False
-        if told is not None:
-            self._agent.refuse(told)
         return plays
 
     # The environments.

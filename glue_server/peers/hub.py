@@ -187,6 +187,7 @@ class _Run(threading.Thread):
             timeouts=self._timeouts,
             secret=self._secret,
             goes_on=lambda: not (self._closing.is_set() or experiment.is_gone),
+            owns=False,
         )
         while not self._closing.is_set():
             call = experiment.next(_LOOK_S)

@@ -16,7 +16,7 @@ from glue_server.routines.arguments import (
     observations_given,
     rewards_given,
 )
-from glue_server.routines.rows import Asked, for_program
+from glue_server.routines.rows import Asked
 from glue_server.routines.slots import JoinedSlots, raise_faults
 from reglue.messages.agent import Done, EndKind
 from reglue.messages.experiment import (
@@ -37,36 +37,36 @@ def env_start(joined: JoinedSlots, call: EnvStart) -> Started:
     asked = Asked.of(joined.all_if_none(call.slots))
     played = joined.begin(asked)
     raise_faults(played.faults)
-    return Started(asked.slots, asked.all_copied(played.observations), {})
+    return Started(asked.slots, joined.seen(asked, played.observations), {})
 
 
 def env_step(joined: JoinedSlots, call: EnvStep) -> Stepped:
     """RL_env_step."""
     asked = _named(joined, call.slots)
     joined.check_live("RL_env_step", asked.places)
-    actions = actions_given(joined.agent.checks, call.actions, len(call.slots))
+    actions = actions_given(joined.checks, call.actions, len(call.slots))
     played = joined.move(asked, asked.all_ascending(actions))
     raise_faults(played.faults)
-    return Stepped(*for_program(asked, played), {})
+    return joined.stepped(asked, played, {})
 
 
 def agent_start(joined: JoinedSlots, call: AgentStart) -> Acted:
     """RL_agent_start."""
     asked = _named(joined, call.slots)
-    joined.agent.check_whole("RL_agent_start", asked.places)
+    joined.check_whole("RL_agent_start", asked.places)
     observed = _observed(joined, asked, call.observations)
     joined.tell(starts=joined.starts(asked.places, observed))
     raise_faults({}, joined.hear())
-    return Acted(call.slots, asked.all_named(joined.agent.actions(asked.places)))
+    return Acted(call.slots, joined.chosen(asked))
 
 
 def agent_step(joined: JoinedSlots, call: AgentStep) -> Acted:
     """RL_agent_step."""
     asked = _acting(joined, "RL_agent_step", call.slots)
-    rows = _rows(joined, asked, call, joined.agent.flags(asked.places))
+    rows = _rows(joined, asked, call, joined.flags(asked.places))
     joined.tell(steps=rows)
     raise_faults({}, joined.hear())
-    return Acted(call.slots, asked.all_named(joined.agent.actions(asked.places)))
+    return Acted(call.slots, joined.chosen(asked))
 
 
 def agent_end(joined: JoinedSlots, call: AgentEnd) -> Done:
@@ -87,7 +87,7 @@ def _named(joined: JoinedSlots, slots: Sequence[int]) -> Asked:
 def _acting(joined: JoinedSlots, routine: str, slots: Sequence[int]) -> Asked:
     asked = _named(joined, slots)
     joined.check_acting(routine, asked.places)
-    joined.agent.check_whole(routine, asked.places)
+    joined.check_whole(routine, asked.places)
     return asked
 
 

@@ -76,13 +76,16 @@ class Machine:
         timeouts: Timeouts,
         secret: str | None = None,
         goes_on: Callable[[], bool] = lambda: True,
+        owns: bool = True,
     ) -> None:
         """`secret` keys all seeds (see Cells), the agent's by a nonce of this machine as well;
-        an RL_episode is broken off when `goes_on` says no.
+        an RL_episode is cancelled when `goes_on` says no. `owns` is false for a program in
+        another process, whose answers are encoded at once: then nothing is copied for it.
         """
         self._secret = secret
         self._nonce = "" if secret is None else secrets.token_hex(16)
         self._goes_on = goes_on
+        self._owns = owns
         self._agent = AgentCalls(agent, timeouts)
         self._environment = EnvironmentCalls(environment, timeout_s=timeouts.environment_s)
         self._keys = SnapshotKeys()
@@ -180,7 +183,7 @@ class Machine:
         )
         half = SlotAgent(self._agent, ready.spec)
         self._joined = JoinedSlots(
-            half, self._environment, cells, self._counts, goes_on=self._goes_on
+            half, self._environment, cells, self._counts, goes_on=self._goes_on, owns=self._owns
         )
         self._inits += 1
         return ready.spec

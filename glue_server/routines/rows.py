@@ -8,8 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from reglue.messages.environment import Played, Slots
-from reglue.messages.experiment import Flags, Rewards
+from reglue.messages.environment import Slots
 from reglue.messages.value import value
 from reglue.spec import Array, Arrays
 
@@ -48,36 +47,14 @@ class Asked:
 
     def named(self, rows: Array) -> Array:
         """Peers' rows, in the program's order."""
-        return rows if self.order is None else self.copied(rows)
+        if self.order is None:
+            return rows
+        named = np.empty_like(rows)
+        named[self.order] = rows
+        return named
 
     def all_named(self, arrays: Arrays) -> Arrays:
         """As `named`, of each."""
-        return arrays if self.order is None else self.all_copied(arrays)
-
-    def copied(self, rows: Array) -> Array:
-        """As `named`: a copy for the program alone."""
-        copy = rows.copy()
-        if self.order is not None:
-            copy[self.order] = rows
-        return copy
-
-    def all_copied(self, arrays: Arrays) -> dict[str, Array]:
-        """As `copied`, of each."""
-        copies = {}
-        for name, rows in arrays.items():
-            copies[name] = self.copied(rows)
-        return copies
-
-
-def for_program(
-    asked: Asked, played: Played
-) -> tuple[tuple[int, ...], Rewards, Arrays, Flags, Flags, Flags]:
-    """What a step earned, as Stepped has it but for the actions; flags are nobody else's."""
-    return (
-        asked.slots,
-        asked.copied(played.rewards),
-        asked.all_copied(played.observations),
-        asked.named(played.terminated),
-        asked.named(played.truncated),
-        asked.named(played.success),
-    )
+        if self.order is None:
+            return arrays
+        return {name: self.named(rows) for name, rows in arrays.items()}

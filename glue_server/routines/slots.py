@@ -8,6 +8,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from glue_server.agent.actions import Checked
 from glue_server.agent.slots import SlotAgent
 from glue_server.agent.turns import Rows
 from glue_server.environment.calls import EnvironmentCalls
@@ -16,18 +17,19 @@ from glue_server.routines.counts import SlotCounts
 from glue_server.routines.rows import Asked, Places
 from glue_server.routines.seeds import Cells
 from reglue.errors import AgentFault, EnvironmentFault, OutOfOrder
-from reglue.messages.agent import Phase
+from reglue.messages.agent import ActionFlag, EndKind, Phase
 from reglue.messages.environment import EnvironmentCall, Play, Played, Slots
-from reglue.spec import Arrays, TaskSpec
+from reglue.messages.experiment import Stepped
+from reglue.spec import Array, Arrays, TaskSpec
 
 _Kind = TypeVar("_Kind")
 
 
 class JoinedSlots:
-    """The two halves of each slot, which come and go by themselves, and its counts.
+    """An environment and an agent in each of S slots, and the counts of each.
 
-    `live` are the slots whose environment is in mid-episode, `agent.acts` those in
-    which the agent acts; (S,) each. Peers are asked about slots in ascending order.
+    `live` are the slots whose environment is in mid-episode, `acts` those in which the agent
+    acts, from a start to an end; (S,) each. Peers are asked about slots in ascending order.
     """
 
     def __init__(
@@ -38,9 +40,11 @@ class JoinedSlots:
         counts: SlotCounts,
         *,
         goes_on: Callable[[], bool],
+        owns: bool = True,
     ) -> None:
+        """`owns` says whether the program gets arrays of its own."""
         self.goes_on = goes_on
-        self.agent = agent
+        self.checks = agent.checks
         self.cells = cells
         self.counts = counts
         self.ready = environment.ready
@@ -48,7 +52,16 @@ class JoinedSlots:
         self.live = np.zeros(self.spec.slots, np.bool_)
         self.everyone = Asked.of(range(self.spec.slots))
         self.phase = Phase.TRAIN
+        self.acts = np.zeros(self.spec.slots, np.bool_)
+        self._owns = owns
+        self._agent = agent
         self._environment = environment
+        # What the agent plays next, a row a slot.
+        self._actions: Arrays = {
+            each.name: each.empty(self.spec.slots) for each in self.spec.actions
+        }
+        self._flags = np.zeros(self.spec.slots, np.uint8)  # ActionFlag bits of those actions
+        self._hears = False  # whether the agent owes an answer
 
     # What is legal.
 
@@ -59,7 +72,7 @@ class JoinedSlots:
 
     def stepping(self) -> Asked:
         """The slots in mid-episode in which the agent acts."""
-        ready = self.live & self.agent.acts
+        ready = self.live & self.acts
         return Asked.of(ready.nonzero()[0].tolist()) if 0 in ready.tobytes() else self.everyone
 
     def check_live(self, routine: str, places: Places) -> None:
@@ -71,7 +84,7 @@ class JoinedSlots:
 
     def check_acting(self, routine: str, places: Places) -> None:
         """Raise OutOfOrder for a slot in which the agent does not act."""
-        for slot in _not_in(self.agent.acts, places):
+        for slot in _not_in(self.acts, places):
             raise OutOfOrder(
                 got=f"{routine} in slot {slot}, in which the agent does not act",
                 wanted="RL_start or RL_agent_start first",
@@ -125,10 +138,47 @@ class JoinedSlots:
     def void_all(self) -> None:
         """The environment is lost: every episode is over. Raises AgentFault."""
         self.live[:] = False
-        self.tell(ends=self.agent.void(self.agent.acts.nonzero()[0]))
+        self.tell(ends=self.void(self.acts.nonzero()[0]))
         self.hear()
 
-    # The agent's half.
+    # The agent's half. `tell` and `hear` raise AgentFault when it is lost: all is over then.
+
+    def check_whole(self, routine: str, places: Places) -> None:
+        """Raise OutOfOrder if a turn of `places` would leave out what this agent must see."""
+        if len(places) == self.spec.slots or self._agent.calls.hello.partial_turns:
+            return
+        left_out = self.acts.copy()
+        left_out[places] = False
+        if np.count_nonzero(left_out):
+            raise OutOfOrder(
+                got=f"{routine} without slots {left_out.nonzero()[0].tolist()}, "
+                "in which the agent acts",
+                wanted="all of them in one call: this agent takes whole turns",
+            )
+
+    def actions(self, places: Places) -> Arrays:
+        """What they play next: name -> (rows, *shape), zeros where the agent does not act."""
+        acts = self.acts[places]
+        if len(places) == self.spec.slots and 0 not in acts.tobytes():
+            return self._actions
+        actions = {name: rows[places] for name, rows in self._actions.items()}
+        for rows in actions.values():
+            rows[~acts] = 0
+        return actions
+
+    def flags(self, places: Places) -> Array:
+        """ActionFlag bits of the steps that those bring about, (rows,)."""
+        return self._flags[places]
+
+    def void(self, places: Places) -> Rows:
+        """Ends of those that act, for an environment that failed."""
+        acting = places[self.acts[places]]
+        return Rows(
+            acting.astype(np.uint32),
+            np.full(len(acting), EndKind.VOID, np.uint8),
+            {tensor.name: tensor.empty(len(acting)) for tensor in self.spec.observations},
+            np.zeros(len(acting)),
+        )
 
     def starts(self, places: Places, observations: Arrays) -> Rows:
         """What the agent is told of episodes that begin, with seeds of its own."""
@@ -143,24 +193,89 @@ class JoinedSlots:
 
         What is done in between is done while the agent thinks.
         """
+        for rows in (ends, steps, starts):
+            if rows:
+                self.acts[rows.slots] = False
         try:
-            self.agent.tell(self.phase, ends=ends, steps=steps, starts=starts)
+            self._hears = self._agent.tell(self.phase, ends=ends, steps=steps, starts=starts)
         except AgentFault:
             self.agent_lost()
             raise
 
     def hear(self) -> AgentFault | None:
-        """The agent's answer; see SlotAgent.hear."""
+        """Take the agent's answer, if one is owed.
+
+        Returns the fault of slots whose action cannot be played: the agent does not act there
+        any more.
+        """
+        if not self._hears:
+            return None
+        self._hears = False
         try:
-            return self.agent.hear()
+            answer = self._agent.hear()
         except AgentFault:
             self.agent_lost()
             raise
+        if answer.checked is not None:
+            self._take(answer.slots, answer.checked)
+        if not answer.faults:
+            return answer.refused
+        slots = list(answer.faults)
+        self.acts[slots] = False
+        return answer.refused or AgentFault(f"the agent gave up its episode in slots {slots}")
+
+    def _take(self, slots: Slots, checked: Checked) -> None:
+        """Keep what those play next."""
+        if len(slots) == self.spec.slots:
+            self._actions = checked.arrays  # nobody else has them
+            self._flags[:] = 0
+            self.acts[:] = True
+        else:
+            # Copies: what came over a wire cannot be written to.
+            self._actions = {name: rows.copy() for name, rows in self._actions.items()}
+            for name, rows in checked.arrays.items():
+                self._actions[name][slots] = rows
+            self._flags[slots] = 0
+            self.acts[slots] = True
+        if 1 in checked.clipped.tobytes():
+            self._flags[slots[checked.clipped]] = ActionFlag.CLIPPED
+
+    # What a program is told: of one in this process, arrays that it may write to.
+
+    def seen(self, asked: Asked, observations: Arrays) -> Arrays:
+        """Observations, which nobody else writes to."""
+        seen = asked.all_named(observations)
+        if not self._owns:
+            return seen
+        own = {}
+        for name, rows in seen.items():  # what came over a wire is read-only
+            own[name] = rows if rows.flags.writeable else rows.copy()
+        return own
+
+    def chosen(self, asked: Asked) -> Arrays:
+        """The actions that the agent chose; the environment is given the same."""
+        chosen = asked.all_named(self.actions(asked.places))
+        if not self._owns:
+            return chosen
+        return {name: rows.copy() for name, rows in chosen.items()}
+
+    def stepped(self, asked: Asked, played: Played, actions: Arrays) -> Stepped:
+        """What each step earned, and the next action."""
+        rewards = asked.named(played.rewards)
+        return Stepped(
+            asked.slots,
+            rewards if rewards.flags.writeable or not self._owns else rewards.copy(),
+            self.seen(asked, played.observations),
+            asked.named(played.terminated),
+            asked.named(played.truncated),
+            asked.named(played.success),
+            actions,
+        )
 
     def agent_lost(self) -> None:
         """Every episode is over."""
         self.live[:] = False
-        self.agent.acts[:] = False
+        self.acts[:] = False
 
 
 def failed(slots: Places | Slots, played: Played) -> npt.NDArray[np.bool_] | None:

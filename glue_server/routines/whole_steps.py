@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from glue_server.agent.turn_rows import ends_and_steps
-from glue_server.routines.rows import Asked, for_program
+from glue_server.agent.turns import ends_and_steps
+from glue_server.routines.rows import Asked
 from glue_server.routines.slots import JoinedSlots, failed, raise_faults
 from reglue.errors import OutOfDomain, OutOfOrder
 from reglue.messages.environment import Played
@@ -21,21 +21,19 @@ from reglue.messages.experiment import EpisodePlayed, Started, Stepped
 def rl_start(joined: JoinedSlots, slots: Sequence[int]) -> Started:
     """RL_start in `slots`, or in all."""
     asked = _asked(joined, slots)
-    joined.agent.check_whole("RL_start", asked.places)
+    joined.check_whole("RL_start", asked.places)
     played = _start(joined, asked)
-    observations = asked.all_copied(played.observations)
     _hear(joined, asked, played)
-    return Started(asked.slots, observations, asked.all_named(joined.agent.actions(asked.places)))
+    return Started(asked.slots, joined.seen(asked, played.observations), joined.chosen(asked))
 
 
 def rl_step(joined: JoinedSlots, slots: Sequence[int]) -> Stepped:
     """RL_step in `slots`, or in all whose episode is on."""
     asked = _stepping(joined, slots)
-    joined.agent.check_whole("RL_step", asked.places)
+    joined.check_whole("RL_step", asked.places)
     played = _step(joined, asked)
-    earned = for_program(asked, played)
     _hear(joined, asked, played)
-    return Stepped(*earned, asked.all_named(joined.agent.actions(asked.places)))
+    return joined.stepped(asked, played, joined.chosen(asked))
 
 
 def rl_episode(joined: JoinedSlots, max_steps: int, slots: Sequence[int]) -> EpisodePlayed:
@@ -48,7 +46,7 @@ def rl_episode(joined: JoinedSlots, max_steps: int, slots: Sequence[int]) -> Epi
             got="RL_episode without a step limit",
             wanted="max_steps of 1 or more: this task never ends",
         )
-    joined.agent.check_whole("RL_episode", asked.places)
+    joined.check_whole("RL_episode", asked.places)
     _hear(joined, asked, _start(joined, asked))
     terminated, truncated, success = np.zeros((3, joined.spec.slots), np.bool_)
     on = asked
@@ -94,19 +92,20 @@ def _start(joined: JoinedSlots, asked: Asked) -> Played:
     played = joined.begin(asked)
     ends, observations, places = None, played.observations, asked.places
     if (void := failed(places, played)) is not None:
-        ends, places = joined.agent.void(places[void]), places[~void]
+        ends, places = joined.void(places[void]), places[~void]
         observations = {name: rows[~void] for name, rows in observations.items()}
-    joined.tell(ends=ends, starts=joined.starts(places, observations))
+    # Read-only, since a program in this process gets the same arrays.
+    joined.tell(ends=ends, starts=joined.starts(places, observations).read_only())
     return played
 
 
 def _step(joined: JoinedSlots, asked: Asked) -> Played:
     """env_step, then agent_step and agent_end, as `_start`; what each action earned."""
-    flags = joined.agent.flags(asked.places)
-    played = joined.move(asked, joined.agent.actions(asked.places))
+    flags = joined.flags(asked.places)
+    played = joined.move(asked, joined.actions(asked.places))
     void = failed(asked.places, played)
     ends, steps = ends_and_steps(asked.numbers, flags, played, void)
-    joined.tell(ends=ends, steps=steps)
+    joined.tell(ends=ends, steps=steps.read_only())
     return played
 
 
@@ -114,5 +113,5 @@ def _hear(joined: JoinedSlots, asked: Asked, played: Played) -> None:
     """The agent's answer; then raise the faults, of either side."""
     fault = joined.hear()
     if fault is not None:  # it does not act everywhere
-        joined.live[asked.places] &= joined.agent.acts[asked.places]
+        joined.live[asked.places] &= joined.acts[asked.places]
     raise_faults(played.faults, fault)

@@ -216,6 +216,12 @@ class AgentTimeout(AgentFault):
         )
 
 
+class AgentAbandoned(AgentFault):
+    """The agent gave up an episode."""
+
+    status = "agent_abandoned"
+
+
 class AgentDisconnected(AgentFault):
     """The agent's process or connection is gone, or never came."""
 

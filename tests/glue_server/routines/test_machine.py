@@ -327,3 +327,20 @@ def test_an_argument_that_is_none_is_no_call(got: str) -> None:
 
 def test_a_slot_may_be_numpys() -> None:
     assert started(slots=2).step(np.arange(2)).slots == (0, 1)  # type: ignore[arg-type]
+
+
+def test_what_a_program_is_told_is_its_own() -> None:
+    """It may write to it: neither the agent nor the environment sees that."""
+    bench, untouched = started(), started()
+    for _ in range(3):
+        step, wanted = bench.step(), untouched.step()
+        assert step.observations["seen"].tolist() == wanted.observations["seen"].tolist()
+        assert step.actions["push"].tolist() == wanted.actions["push"].tolist()
+        for rows in (step.rewards, *step.observations.values(), *step.actions.values()):
+            rows[:] = 99.0
+    told = [
+        [rows.tolist() for rows in (turn.rewards, turn.observations["seen"])]
+        for each in (bench, untouched)
+        for turn in each.actor.turns
+    ]
+    assert told[: len(told) // 2] == told[len(told) // 2 :]

@@ -15,17 +15,10 @@ def test_rows_go_to_peers_by_slot_and_come_back_as_asked(slots: list[int]) -> No
     assert asked.places.tolist() == [0, 2, 3, 7]
     named = np.array(slots) * 10  # each row tells its slot
     assert asked.ascending(named).tolist() == [0, 20, 30, 70]
-    assert asked.copied(asked.ascending(named)).tolist() == named.tolist()
+    assert asked.named(asked.ascending(named)).tolist() == named.tolist()
 
 
 def test_nobody_can_write_to_the_slots_that_peers_are_told() -> None:
     """They serve turn after turn."""
     asked = Asked.of([1, 0])
     assert not any(array.flags.writeable for array in (asked.places, asked.numbers))
-
-
-def test_what_a_program_gets_is_its_own() -> None:
-    rows = np.arange(3)
-    asked = Asked.of([0, 1, 2])
-    asked.copied(rows)[:] = 9
-    assert rows.tolist() == [0, 1, 2]
