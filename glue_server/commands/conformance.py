@@ -20,6 +20,7 @@ from glue_server.commands.command import FAULTS, console, run_command
 from glue_server.conformance.checks import OF_GRPC_ALONE
 from glue_server.conformance.clients import AwaitedClients, Clients, StartedClients
 from glue_server.conformance.harness import Harness
+from glue_server.conformance.levels import Level
 from glue_server.conformance.runner import checks_of, run_checks
 from glue_server.conformance.tcp_proxy import TcpProxy
 from glue_server.conformance.unix_proxy import UnixProxy
@@ -60,6 +61,9 @@ def conformance(
     only: Annotated[
         str, Option(metavar="GLOB", help="only checks of such names, as `tensors.*`")
     ] = "*",
+    level: Annotated[
+        Level, Option(help="only checks of this level; `core` is what every client has to pass")
+    ] = "all",
     json_: Annotated[
         Path | None, Option("--json", metavar="FILE", help="write what became of each check")
     ] = None,
@@ -83,7 +87,7 @@ def conformance(
     """
     checks = [
         check
-        for check in checks_of(role, only)
+        for check in checks_of(role, only, level)
         if transport == "grpc" or check.name not in OF_GRPC_ALONE
     ]
     screen = console()

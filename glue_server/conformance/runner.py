@@ -11,6 +11,7 @@ from queue import SimpleQueue
 
 from glue_server.conformance.checks import CHECKS
 from glue_server.conformance.harness import Harness
+from glue_server.conformance.levels import Level, is_of_level
 from glue_server.conformance.verdicts import Check, Verdict
 from reglue.errors import ReglueError, UsageError
 
@@ -19,11 +20,12 @@ log = logging.getLogger("reglue")
 _LOOK_UP_S = 0.5  # Python may miss a Ctrl-C that comes just before it waits: not for longer
 
 
-def checks_of(role: str, only: str = "*") -> list[Check]:
-    """The checks of a role whose names match. Raises UsageError if none does."""
-    found = [check for check in CHECKS[role] if fnmatchcase(check.name, only)]
+def checks_of(role: str, only: str = "*", level: Level = "all") -> list[Check]:
+    """The checks of a role and level whose names match. Raises UsageError if none does."""
+    of_level = [check for check in CHECKS[role] if is_of_level(check.name, level)]
+    found = [check for check in of_level if fnmatchcase(check.name, only)]
     if not found:
-        names = ", ".join(check.name for check in CHECKS[role])
+        names = ", ".join(check.name for check in of_level)
         raise UsageError(f"no check is called {only!r}; there are {names}")
     return found
 
