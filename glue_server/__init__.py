@@ -5,7 +5,7 @@ from glue_server.environment.calls import EnvironmentCalls
 from glue_server.environment.port import EnvironmentPort, LocalEnvironmentPort
 from glue_server.environment.workers import WorkersPort
 from glue_server.episodes.loop import NextOrder, Spent
-from glue_server.episodes.order import Order, Outcome
+from glue_server.episodes.recording import Order, Outcome
 from glue_server.episodes.runner import EpisodeRunner
 from glue_server.routines.glue import Glue
 from glue_server.routines.machine import Machine

@@ -22,8 +22,7 @@ from glue_server.agent.calls import AgentCalls
 from glue_server.agent.slots import Answer, SlotAgent
 from glue_server.agent.turns import Rows, ends_and_steps, no_rows
 from glue_server.environment.calls import EnvironmentCalls
-from glue_server.episodes.order import Order, Outcome
-from glue_server.episodes.recording import EpisodeRecording
+from glue_server.episodes.recording import EpisodeRecording, Order, Outcome
 from reglue.errors import AgentFault, EnvironmentFault
 from reglue.messages.agent import Phase
 from reglue.messages.environment import Play, Played, Slots

@@ -11,7 +11,7 @@ from glue_server.agent.calls import AgentCalls
 from glue_server.agent.port import AgentPort
 from glue_server.environment.calls import EnvironmentCalls
 from glue_server.episodes.loop import EpisodeLoop, NextOrder, Spent
-from glue_server.episodes.order import Outcome
+from glue_server.episodes.recording import Outcome
 from glue_server.timeouts import Timeouts
 from reglue.messages.agent import (
     Adapt,

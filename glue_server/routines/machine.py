@@ -18,13 +18,25 @@ from glue_server.agent.slots import SlotAgent
 from glue_server.environment.calls import EnvironmentCalls
 from glue_server.environment.port import EnvironmentPort
 from glue_server.routines.arguments import check_seed, check_slot
-from glue_server.routines.counts import SlotCounts
-from glue_server.routines.half_steps import agent_end, agent_start, agent_step, env_start, env_step
-from glue_server.routines.keys import SnapshotKeys
 from glue_server.routines.seeds import Cells
-from glue_server.routines.slots import JoinedSlots
-from glue_server.routines.states import get_random_seed, get_state, set_random_seed, set_state
-from glue_server.routines.whole_steps import rl_episode, rl_start, rl_step
+from glue_server.routines.slots import JoinedSlots, SlotCounts
+from glue_server.routines.snapshots import (
+    SnapshotKeys,
+    get_random_seed,
+    get_state,
+    set_random_seed,
+    set_state,
+)
+from glue_server.routines.steps import (
+    agent_end,
+    agent_start,
+    agent_step,
+    env_start,
+    env_step,
+    rl_episode,
+    rl_start,
+    rl_step,
+)
 from glue_server.timeouts import Timeouts
 from reglue.errors import (
     AgentFault,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,13 +13,12 @@ from glue_server.agent.slots import SlotAgent
 from glue_server.agent.turns import Rows
 from glue_server.environment.calls import EnvironmentCalls
 from glue_server.routines.arguments import check_slots
-from glue_server.routines.counts import SlotCounts
-from glue_server.routines.rows import Asked, Places
 from glue_server.routines.seeds import Cells
 from reglue.errors import AgentFault, EnvironmentFault, OutOfOrder
 from reglue.messages.agent import ActionFlag, EndKind, Phase
 from reglue.messages.environment import EnvironmentCall, Play, Played, Slots
-from reglue.messages.experiment import Stepped
+from reglue.messages.experiment import Counts, Stepped
+from reglue.messages.value import value
 from reglue.spec import Array, Arrays, TaskSpec
 
 _Kind = TypeVar("_Kind")
@@ -301,3 +300,78 @@ def _not_in(mask: npt.NDArray[np.bool_], places: Places) -> list[int]:
 
 
 _NO_SLOTS: Slots = np.zeros(0, np.uint32)
+
+
+Places: TypeAlias = npt.NDArray[np.intp]
+"""Slots or rows, as an index."""
+
+
+@value
+class Asked:
+    """Slots that a program names. Peers are asked in ascending order."""
+
+    slots: tuple[int, ...]  # in the program's order
+    places: Places  # ascending
+    numbers: Slots  # `places`, as peers are told
+    order: Places | None = None  # of the program's rows, ascending by slot; None: as they are
+
+    @staticmethod
+    def of(slots: Sequence[int]) -> Asked:
+        """Each slot once."""
+        given = np.array(slots, np.intp)
+        order = given.argsort()
+        places = given[order]
+        numbers = places.astype(np.uint32)
+        for array in (places, numbers):  # one Asked may serve many turns
+            array.setflags(write=False)
+        ordered = None if np.array_equal(given, places) else order
+        return Asked(tuple(slots), places, numbers, ordered)
+
+    def ascending(self, rows: Array) -> Array:
+        """The program's rows, for peers."""
+        return rows if self.order is None else rows[self.order]
+
+    def all_ascending(self, arrays: Arrays) -> Arrays:
+        """As `ascending`, of each."""
+        return {name: self.ascending(rows) for name, rows in arrays.items()}
+
+    def named(self, rows: Array) -> Array:
+        """Peers' rows, in the program's order."""
+        if self.order is None:
+            return rows
+        named = np.empty_like(rows)
+        named[self.order] = rows
+        return named
+
+    def all_named(self, arrays: Arrays) -> Arrays:
+        """As `named`, of each."""
+        if self.order is None:
+            return arrays
+        return {name: self.named(rows) for name, rows in arrays.items()}
+
+
+class SlotCounts:
+    """Those of RL-Glue 3.04 (RL_glue.c), in Python's own numbers."""
+
+    def __init__(self, slots: int = 1) -> None:
+        self.steps = [0] * slots
+        self._sums = [0.0] * slots
+        self._episodes = [0] * slots
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def of(self, slot: int) -> Counts:
+        """Its present or last episode."""
+        return Counts(self._sums[slot], self.steps[slot], self._episodes[slot])
+
+    def begin(self, slot: int) -> None:
+        """An episode begins: its start counts as a step."""
+        self._sums[slot] = 0.0
+        self.steps[slot] = 1
+
+    def step(self, slot: int, reward: float, *, over: bool) -> None:
+        """A step was taken; the agent chooses no action after the last one."""
+        self._sums[slot] += reward
+        self.steps[slot] += not over
+        self._episodes[slot] += over

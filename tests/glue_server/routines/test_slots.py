@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glue_server.routines.rows import Asked
+from glue_server.routines.slots import Asked
 
 
 @given(st.permutations([0, 2, 3, 7]))

@@ -1,0 +1,114 @@
+"""States and random seeds of the environment, kept by the glue and named by keys."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections import OrderedDict
+
+import numpy as np
+
+from glue_server.routines.arguments import check_slot
+from glue_server.routines.slots import JoinedSlots
+from reglue.errors import NotSupported, OutOfDomain, UnknownKey
+from reglue.messages.agent import Done
+from reglue.messages.environment import (
+    GetRandomSeed,
+    GetState,
+    SetRandomSeed,
+    SetState,
+    Snapshot,
+)
+from reglue.messages.experiment import Key, RLSetRandomSeed, RLSetState
+
+
+def get_state(joined: JoinedSlots, keys: SnapshotKeys, call: GetState) -> Key:
+    """RL_get_state."""
+    _check(joined, "RL_get_state", call.slot, able=joined.ready.restores)
+    joined.check_live("RL_get_state", np.array([call.slot]))
+    return Key(keys.keep(STATE, joined.ask(call, Snapshot).snapshot))
+
+
+def set_state(joined: JoinedSlots, keys: SnapshotKeys, call: RLSetState) -> Done:
+    """RL_set_state: the slot's environment is in mid-episode, whatever it was."""
+    _check(joined, "RL_set_state", call.slot, able=joined.ready.restores)
+    joined.ask(SetState(call.slot, keys.snapshot(STATE, call.key)), Done)
+    joined.live[call.slot] = True
+    return Done()
+
+
+def get_random_seed(joined: JoinedSlots, keys: SnapshotKeys, call: GetRandomSeed) -> Key:
+    """RL_get_random_seed."""
+    _check(joined, "RL_get_random_seed", call.slot, able=joined.ready.seeds)
+    joined.check_live("RL_get_random_seed", np.array([call.slot]))
+    return Key(keys.keep(SEED, joined.ask(call, Snapshot).snapshot))
+
+
+def set_random_seed(joined: JoinedSlots, keys: SnapshotKeys, call: RLSetRandomSeed) -> Done:
+    """RL_set_random_seed."""
+    _check(joined, "RL_set_random_seed", call.slot, able=joined.ready.seeds)
+    joined.check_live("RL_set_random_seed", np.array([call.slot]))
+    joined.ask(SetRandomSeed(call.slot, keys.snapshot(SEED, call.key)), Done)
+    return Done()
+
+
+def _check(joined: JoinedSlots, routine: str, slot: int, *, able: bool) -> None:
+    """Raise OutOfDomain for a slot that there is not, NotSupported where it cannot be done."""
+    check_slot(slot, joined.spec.slots)
+    if not able:
+        what = "its states" if routine.endswith("state") else "where its chance stands"
+        raise NotSupported(got=routine, wanted=f"an environment that keeps {what}")
+
+
+MOST_KEYS = 4096
+"""Kept at once; the oldest are dropped."""
+
+MOST_BYTES = 256 * 1024 * 1024
+"""Of all that is kept at once; the oldest are dropped."""
+
+STATE, SEED = "state", "seed"
+"""The two kinds."""
+
+_WORDS = {STATE: "a state", SEED: "a random seed"}
+
+
+class SnapshotKeys:
+    """Keeps snapshots under keys that no other store gives out."""
+
+    def __init__(self, *, most_keys: int = MOST_KEYS, most_bytes: int = MOST_BYTES) -> None:
+        self._most_keys = most_keys
+        self._most_bytes = most_bytes
+        self._kept: OrderedDict[str, bytes] = OrderedDict()  # the oldest first
+        self._bytes = 0
+        self._given = 0
+        self._token = secrets.token_hex(8)
+
+    def keep(self, kind: str, snapshot: bytes) -> str:
+        """A new key. Raises OutOfDomain for what is larger than all that may be kept."""
+        if len(snapshot) > self._most_bytes:
+            raise OutOfDomain(
+                got=f"{_WORDS[kind]} of {len(snapshot)} bytes", wanted=f"at most {self._most_bytes}"
+            )
+        self._given += 1
+        key = f"{kind}-{self._given}-{self._token}"
+        self._kept[key] = snapshot
+        self._bytes += len(snapshot)
+        while len(self._kept) > self._most_keys or self._bytes > self._most_bytes:
+            _, dropped = self._kept.popitem(last=False)
+            self._bytes -= len(dropped)
+        return key
+
+    def snapshot(self, kind: str, key: str) -> bytes:
+        """What was kept. Raises UnknownKey."""
+        known = re.fullmatch(rf"({STATE}|{SEED})-([1-9][0-9]{{0,17}})-{self._token}", key)
+        if known is None or int(known[2]) > self._given:
+            raise UnknownKey(got=f"the key {key[:80]!r}", wanted="one that this glue gave out")
+        if known[1] != kind:
+            raise UnknownKey(got=f"the key of {_WORDS[known[1]]}", wanted=f"that of {_WORDS[kind]}")
+        if key not in self._kept:
+            raise UnknownKey(
+                got=f"the key of {_WORDS[kind]} that is not kept any more",
+                wanted=f"a later one: the last {self._most_keys}, of {self._most_bytes} bytes "
+                "together, are kept",
+            )
+        return self._kept[key]
