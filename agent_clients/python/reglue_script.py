@@ -1,4 +1,4 @@
-"""The console script's first lines: Ctrl-C while modules load leaves, without a traceback.
+"""The console script's first lines: Ctrl-C while modules load exits without a traceback.
 
 A module of its own, as importing `reglue` takes a while already.
 """
@@ -18,16 +18,16 @@ def script() -> None:
 
 
 def leave_at_ctrl_c() -> None:
-    """From now on Ctrl-C leaves with 130 at once: where there is nothing to let go.
+    """From now on Ctrl-C exits with 130 at once, as nothing has to be released.
 
-    It stays ignored where a shell has told its background jobs to ignore it.
+    A background job whose shell ignores Ctrl-C goes on ignoring it.
     """
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, _leave)
 
 
 def hear_ctrl_c() -> None:
-    """From now on it raises KeyboardInterrupt again."""
+    """From now on Ctrl-C raises KeyboardInterrupt again."""
     if signal.getsignal(signal.SIGINT) is _leave:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -1,4 +1,4 @@
-"""What the commands share: how they are run, and how they say no."""
+"""What the commands share: how they run, print and fail."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ OK, FAULTS, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 
 
 def run_command(function: Callable[..., None], argv: Sequence[str] | None) -> NoReturn:
-    """Run a Typer function as `reglue NAME`; leaves with its exit code."""
+    """Run a Typer function as `reglue NAME`, and exit with its code."""
     logging.basicConfig(level=logging.WARNING, format="reglue: %(message)s", stream=sys.stderr)
-    # Who is told to stop (by a scheduler, say) stops as by Ctrl-C, and can be resumed.
+    # A scheduler's SIGTERM stops a run as Ctrl-C does, so that it can be resumed.
     signal.signal(signal.SIGTERM, interrupt)
     app = typer.Typer(
         add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False
@@ -39,7 +39,7 @@ def run_command(function: Callable[..., None], argv: Sequence[str] | None) -> No
 
 
 def console() -> Console:
-    """Where results go."""
+    """The console for results, on stdout."""
     return Console()
 
 

@@ -1,4 +1,4 @@
-"""`reglue conformance`: does a client keep the rules?"""
+"""`reglue conformance`: checks a client against the protocol."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from reglue.version import PROTOCOL_MAJOR, PROTOCOL_MINOR
 
 
 class Role(enum.StrEnum):
-    """Whose client is looked at."""
+    """The role of the client."""
 
     agent = "agent"
     environment = "environment"
@@ -38,17 +38,18 @@ class Role(enum.StrEnum):
 
 
 def conformance(
-    role: Annotated[Role, Argument(help="whose client is looked at")],
+    role: Annotated[Role, Argument(help="the role of the client")],
     cmd: Annotated[
         str | None,
         Option(
             metavar="PROGRAM",
-            help="start this program, anew whenever a fresh one is needed, with REGLUE_ADDRESS "
-            "and REGLUE_TOKEN set (default: wait for whoever dials in)",
+            help="start this program, as often as the checks need, with REGLUE_ADDRESS and "
+            "REGLUE_TOKEN set (default: wait for a client to connect)",
         ),
     ] = None,
     listen: Annotated[
-        str, Option(metavar="HOST:PORT", help="where the client dials in; port 0 takes any")
+        str,
+        Option(metavar="HOST:PORT", help="address that the client connects to; port 0 takes any"),
     ] = "127.0.0.1:0",
     token: Annotated[
         str | None,
@@ -71,19 +72,18 @@ def conformance(
         Literal["grpc", "unix"],
         Option(help="what the client plays over: gRPC, or the Unix socket that a ticket offers"),
     ] = "grpc",
-    jobs: Annotated[
-        int, Option(min=1, help="clients at once, if --cmd starts them; others come one by one")
-    ] = 2,
+    jobs: Annotated[int, Option(min=1, help="clients at once, if --cmd starts them")] = 2,
     patience: Annotated[
         float, Option(min=0.1, help="seconds for the client to join, to answer and to leave")
     ] = 30.0,
 ) -> None:
-    """Play the glue's side with a client, and tell whether it keeps the rules.
+    """Check a client against the protocol, by playing the glue's side.
 
-    The client runs the conformance program of its role, which `proto/CONFORMANCE.md`
-    describes for every language. Exit code 0 only if every check passed.
+    The client runs the conformance program of its role, see `proto/CONFORMANCE.md`.
 
     reglue conformance agent --cmd "reglue join reglue.conformance:ConformanceAgent"
+
+    Exit codes: 0 every check passed, 1 a check failed, 2 wrong usage, 130 Ctrl-C.
     """
     checks = [
         check
@@ -156,7 +156,7 @@ def _clients(cmd: str | None, log_file: Path, screen: Console) -> Clients:
 
 
 def _tell(screen: Console, verdict: Verdict, width: int) -> None:
-    """A line of the table; what went wrong stands below."""
+    """Print a line of the table, and below it what went wrong."""
     mark = Text("✓", "green") if verdict.passed else Text("✗", "red")
     line = f" {verdict.name:<{width}} {verdict.duration_s:6.2f} s  {verdict.wanted}"
     screen.print(mark.append(line, "default"), soft_wrap=True)

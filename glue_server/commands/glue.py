@@ -37,16 +37,16 @@ from glue_server.rpc.listener import Listener
 from glue_server.timeouts import Timeouts
 from reglue.errors import UsageError
 
-_PLACES = 128  # of each role: who comes after them is told that the glue is full
-_HOW = "How runs are carried out"
+_PLACES = 128  # peers of each role; the glue refuses more
+_HOW = "Runs"
 
 
 def glue(
     listen: Annotated[
-        str, Option(metavar="HOST:PORT", help="where peers dial in; port 0 takes any")
+        str, Option(metavar="HOST:PORT", help="address that peers connect to; port 0 takes any")
     ] = "127.0.0.1:4096",
     runs: Annotated[
-        int, Option(min=0, help="leave after so many runs (default: serve until Ctrl-C)")
+        int, Option(min=0, help="exit after so many runs (default: serve until Ctrl-C)")
     ] = 0,
     agent_token: AgentToken = None,
     environment_token: EnvironmentToken = None,
@@ -65,8 +65,8 @@ def glue(
         str | None,
         Option(
             metavar="FIRST-LAST",
-            help="a process for each run, so that a crash hurts one run, each at a port of its "
-            "own of these; peers are sent there",
+            help="run each run in a process of its own, at one of these ports, to which peers are "
+            "redirected; a crash then ends one run only",
             rich_help_panel=_HOW,
         ),
     ] = None,
@@ -74,14 +74,16 @@ def glue(
         bool,
         Option(
             "--run-processes",
-            help="a process for each run, all through this one port",
+            help="run each run in a process of its own, all through this one port",
             rich_help_panel=_HOW,
         ),
     ] = False,
     step_timeout: Annotated[
         float,
         Option(
-            min=0.001, help="seconds for each turn of an agent but the first", rich_help_panel=_HOW
+            min=0.001,
+            help="seconds for each turn of an agent after the first",
+            rich_help_panel=_HOW,
         ),
     ] = 60.0,
     first_step_timeout: Annotated[
@@ -90,13 +92,15 @@ def glue(
     ] = 300.0,
     bank: Annotated[
         float,
-        Option(min=0.0, help="seconds that slow turns may draw on in a run", rich_help_panel=_HOW),
+        Option(
+            min=0.0, help="extra seconds in a run that slow turns may use up", rich_help_panel=_HOW
+        ),
     ] = 0.0,
     run_budget: Annotated[
         float | None,
         Option(
             min=0.001,
-            help="seconds that an agent may take in a run (default: no limit)",
+            help="seconds of all an agent's turns in a run (default: no limit)",
             rich_help_panel=_HOW,
         ),
     ] = None,
@@ -105,15 +109,17 @@ def glue(
         Option(min=0.001, help="seconds for each call of an environment", rich_help_panel=_HOW),
     ] = 300.0,
 ) -> None:
-    """Join agents, environments and benchmark programs.
+    """Serve agents, environments and benchmark programs.
 
-    Everybody dials in, in any order and from any language. Every agent, environment and
-    program that are here make a run of their own; runs go on side by side. The program
-    calls RL-Glue's routines (`reglue.Experiment` in Python).
+    Peers connect in any order and from any language. An agent, an environment and a program
+    make a run; several runs go on side by side. The program calls RL-Glue's routines
+    (`reglue.Experiment` in Python).
 
     reglue glue --listen 127.0.0.1:4096 &
 
     reglue join my_agent.py:MyAgent --address 'reglue://127.0.0.1:4096?token=…'
+
+    Exit codes: 0 all runs are over, 1 the glue failed, 2 wrong usage, 130 Ctrl-C.
     """
     timeouts = Timeouts(
         first_step_s=first_step_timeout,
@@ -132,12 +138,14 @@ def glue(
         ca=ca,
         insecure=bool(insecure),
     )
-    given = (agent_token, environment_token, experiment_token)
-    tokens = {role: token for role, token in zip(ROLES, given, strict=True) if token}
+    values = (agent_token, environment_token, experiment_token)
+    tokens = {role: token for role, token in zip(ROLES, values, strict=True) if token}
     reconnect_window_s = RECONNECT_WINDOW_S if reconnect_window is None else reconnect_window
     if run_ports is not None or run_processes:
         if runs:
-            raise UsageError("--runs counts runs of this process: leave --run-… away")
+            raise UsageError(
+                "--runs counts runs of this process: omit --run-ports and --run-processes"
+            )
         begin = RunProcesses(
             host=host_of(listen),
             public_host=host_of(advertise or listen),
@@ -149,7 +157,7 @@ def glue(
             timeouts=timeouts,
             secret=secret,
         )
-        front = GatewayServer(
+        gateway = GatewayServer(
             listen,
             tokens=tokens,
             tls=secure,
@@ -158,11 +166,11 @@ def glue(
             most=begin.most,
         )
         try:
-            say_how_to_join(front)
+            say_how_to_join(gateway)
             threading.Event().wait()
         finally:
             with uninterrupted(then_raise=False):
-                front.close()
+                gateway.close()
     server = GlueServer(
         listen,
         token=tokens,
@@ -183,7 +191,7 @@ def glue(
 
 
 def say_how_to_join(server: Listener) -> None:
-    """Tell what peers need."""
+    """Print the join strings."""
     say(f"listening at {server.address}; give each peer the join string of its role")
     for role in ROLES:
         say(f"  {role:<11}  '{server.join_string(role)}'")

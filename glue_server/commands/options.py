@@ -1,4 +1,4 @@
-"""Flags that the commands which listen for peers have in common."""
+"""Flags of all commands that listen for peers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reglue.net.transport import Transport
 if TYPE_CHECKING:
     from glue_server.rpc.tls import ServerTls
 
-_WHO = "Who may come in"
+_WHO = "Connections"
 
 
 def _token(flag: str, role: str, variable: str) -> Any:
@@ -25,8 +25,8 @@ def _token(flag: str, role: str, variable: str) -> Any:
         metavar="TOKEN",
         envvar=variable,
         show_envvar=False,
-        help=f"what an {role} must show (default: a random one, which is printed); better in "
-        f"${variable}",
+        help=f"secret that an {role} must send (default: a random one, which is printed); better "
+        f"in ${variable}",
         rich_help_panel=_WHO,
     )
 
@@ -45,7 +45,7 @@ Advertise: TypeAlias = Annotated[
     str | None,
     Option(
         metavar="HOST:PORT",
-        help="where peers dial, if not where this listens: a proxy's or a router's address",
+        help="address that peers connect to, if a proxy or router is in between",
         rich_help_panel=_WHO,
     ),
 ]
@@ -53,7 +53,7 @@ Tls: TypeAlias = Annotated[
     bool | None,
     Option(
         "--tls",
-        help="speak TLS, with an authority made for the occasion; the join string holds it",
+        help="use TLS, with a new authority, which the join string holds",
         rich_help_panel=_WHO,
     ),
 ]
@@ -61,20 +61,20 @@ Insecure: TypeAlias = Annotated[
     bool | None,
     Option(
         "--insecure",
-        help="listen without TLS although others than this machine can dial in: they can read "
-        "along, tokens too",
+        help="listen without TLS although other machines can connect: they can read everything, "
+        "tokens too",
         rich_help_panel=_WHO,
     ),
 ]
 TlsCert: TypeAlias = Annotated[
     Path | None,
-    Option(help="speak TLS with your own certificate (chain), PEM", rich_help_panel=_WHO),
+    Option(help="use TLS with your own certificate (chain), PEM", rich_help_panel=_WHO),
 ]
 TlsKey: TypeAlias = Annotated[Path | None, Option(help="its key, PEM", rich_help_panel=_WHO)]
 Ca: TypeAlias = Annotated[
     Path | None,
     Option(
-        help="the authority that peers are to trust (with --tls-cert), PEM or DER",
+        help="certificate of the authority that peers trust (with --tls-cert), PEM or DER",
         rich_help_panel=_WHO,
     ),
 ]
@@ -82,7 +82,7 @@ ReconnectWindow: TypeAlias = Annotated[
     float | None,
     Option(
         min=0.0,
-        help="seconds in which a peer whose connection broke may come back (30)",
+        help="seconds in which a peer may reconnect after its connection broke (30)",
         rich_help_panel=_WHO,
     ),
 ]
@@ -91,8 +91,8 @@ TransportOption: TypeAlias = Annotated[
     Transport | None,
     Option(
         "--transport",
-        help="what peers' sessions are carried by: grpc, unix (a Unix socket, so only peers "
-        "of this host), or auto, the socket for those who can open it (auto)",
+        help="grpc; unix, a Unix socket, for peers of this host only; auto, the socket for peers "
+        "that can open it, else gRPC (auto)",
         rich_help_panel=_WHO,
     ),
 ]
@@ -100,7 +100,7 @@ OpenUnixSocket: TypeAlias = Annotated[
     bool | None,
     Option(
         "--open-unix-socket",
-        help="let other users of this host open the Unix socket too; they need the token anyway",
+        help="let other users of this host open the Unix socket; they still need the token",
         rich_help_panel=_WHO,
     ),
 ]
@@ -110,8 +110,8 @@ Secret: TypeAlias = Annotated[
     Option(
         envvar="REGLUE_SECRET",
         show_envvar=False,
-        help="keys the seeds of episodes and of agents (default: they follow from the program's "
-        "seed, which an agent may guess); better in $REGLUE_SECRET",
+        help="derive the seeds of episodes and agents from this (default: from the program's seed, "
+        "which an agent may guess); better in $REGLUE_SECRET",
         rich_help_panel=_WHO,
     ),
 ]
@@ -129,10 +129,10 @@ def server_tls(
     ca: Path | None,
     insecure: bool,
 ) -> ServerTls | None:
-    """What a server at `listen` is to speak TLS with; None if it is not asked to.
+    """The certificate and key of a server at `listen`; None for one without TLS.
 
-    A certificate made here is made out to both addresses. Raises UsageError, also for an
-    address that others can dial without TLS, unless it is meant to be `insecure`.
+    A certificate made here names both addresses. Raises UsageError, also where other machines
+    can connect without TLS, unless `insecure` allows it.
     """
     if cert is None and key is None and ca is None:
         if not tls:
@@ -150,7 +150,7 @@ def server_tls(
 
 
 def _check_loopback(listen: str) -> None:
-    """Raise UsageError for an address that others than this machine can dial."""
+    """Raise UsageError for an address that other machines can connect to."""
     host, _ = split_address(listen)
     try:
         is_loopback = ipaddress.ip_address(host.strip("[]")).is_loopback
@@ -158,6 +158,6 @@ def _check_loopback(listen: str) -> None:
         is_loopback = host == "localhost"
     if not is_loopback:
         raise UsageError(
-            f"listening at {host} without TLS lets others read along, tokens too: give --tls (or "
-            "--tls-cert and --tls-key), or --insecure if that is meant"
+            f"got --listen {host} without TLS, so that others could read everything, tokens too: "
+            "give --tls, or --tls-cert and --tls-key, or --insecure to allow it"
         )

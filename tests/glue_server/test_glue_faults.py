@@ -67,7 +67,7 @@ def test_what_cannot_be_had_says_why(
 
 @pytest.mark.parametrize("mistake", [{"slots": "a"}, {"seed": "x"}, {"slots": 0}, {"seed": -1}])
 def test_slots_and_seeds_that_are_none_are_refused_at_once(mistake: dict[str, Any]) -> None:
-    with pytest.raises(OutOfDomain, match="wanted a whole number from"):
+    with pytest.raises(OutOfDomain, match="wanted an integer from"):
         Glue(environment=Lab(), agent=Actor(), **mistake)
 
 

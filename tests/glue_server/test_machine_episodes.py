@@ -68,9 +68,7 @@ def test_slots_of_an_episode_end_one_by_one() -> None:
 @pytest.mark.parametrize("steps", [0, -1])
 def test_an_episode_of_a_continuing_task_needs_a_limit(steps: int) -> None:
     bench = begun(lab=Lab(replace(SPEC, continuing=True)))
-    refused(
-        bench, lambda: bench.episode(steps), OutOfDomain, "wanted (max_steps of 1|a whole number)"
-    )
+    refused(bench, lambda: bench.episode(steps), OutOfDomain, "wanted (max_steps of 1|an integer)")
 
 
 def test_success_at_any_step_is_the_episodes() -> None:

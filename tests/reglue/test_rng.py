@@ -170,7 +170,7 @@ def test_positions_have_the_bytes_of_the_vectors(vector: dict[str, Any]) -> None
 
 @pytest.mark.parametrize("size", [0, 23, 25])
 def test_bytes_of_another_length_are_refused(size: int) -> None:
-    with pytest.raises(UsageError, match=f"got {size} bytes, wanted the 24 of a chance"):
+    with pytest.raises(UsageError, match=f"got {size} bytes, wanted the 24 of an Rng"):
         Rng.from_bytes(bytes(size))
 
 

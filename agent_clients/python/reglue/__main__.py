@@ -1,7 +1,7 @@
-"""The `reglue` command: finds the package that brings a command and runs it.
+"""The `reglue` command: finds the package of a subcommand and runs it.
 
-Commands are entry points of the group `reglue.commands`, loaded when called, so
-that the SDK alone can join and everything else says which extra it needs.
+Subcommands are entry points of the group `reglue.commands`. They load when called: the SDK
+alone can join, and every other command names the extra that it needs.
 """
 
 from __future__ import annotations
@@ -19,27 +19,28 @@ from reglue.errors import MissingExtra
 from reglue_script import hear_ctrl_c, leave_at_ctrl_c
 
 _ABOUT = {
-    "join": "play an agent at a glue",
-    "bakeoff": "several agents over the same plan, and who is better",
+    "join": "play an agent or an environment at a glue",
+    "bakeoff": "run several agents on one plan and compare them",
     "bench": "evaluate an agent on a benchmark",
     "benchmarks": "list the benchmarks",
-    "cache": "show or clear what is kept on disk to be fast",
-    "conformance": "does a client of your own keep the rules of the protocol?",
-    "glue": "join whoever comes: an agent, an environment and a benchmark program",
-    "try": "rehearse: a few episodes, and what would fail",
-    "watch": "play a recorded episode again, with pictures",
+    "cache": "show or clear the cache on disk",
+    "conformance": "check a client of your own against the protocol",
+    "export": "write a run's rows as CSV, JSON lines or Parquet",
+    "glue": "serve agents, environments and benchmark programs",
+    "try": "rehearse a run: play a few episodes and say what would fail",
+    "watch": "replay a recorded episode, with pictures",
     "report": "draw report.html of one run, or compare several",
 }
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; its exit code. 2 for wrong usage."""
+    """Run one command and return its exit code: 2 for wrong usage."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     commands = {point.name: point for point in entry_points(group="reglue.commands")}
     options = _parser(commands).parse_args(arguments[:1])
     point = commands[options.command]
     try:
-        with process_tuning.collecting_seldom(), _told(point.name):
+        with process_tuning.collecting_seldom(), _loading(point.name):
             command = point.load()
     except (ModuleNotFoundError, MissingExtra) as error:
         extra = ",".join(point.extras) or "server"
@@ -53,8 +54,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 @contextmanager
-def _told(name: str) -> Iterator[None]:
-    """Says in a terminal what is loaded, for as long as that takes: seconds on a busy machine."""
+def _loading(name: str) -> Iterator[None]:
+    """Show in a terminal that a command loads, which takes seconds on a busy machine."""
     if not sys.stderr.isatty():
         yield
         return
@@ -69,8 +70,9 @@ def _parser(commands: dict[str, EntryPoint]) -> argparse.ArgumentParser:
     listing = "\n".join(f"  {name:<12}{_ABOUT.get(name, '')}" for name in sorted(commands))
     parser = argparse.ArgumentParser(
         prog="reglue",
-        description="Joins agents, environments and benchmarks, and says how well agents do.",
-        epilog=f"commands:\n{listing}\n\n`reglue COMMAND --help` says more.",
+        description="Connects agents, environments and benchmarks, and scores the agents.",
+        epilog=f"commands:\n{listing}\n\n`reglue COMMAND --help` shows its options.\n\n"
+        "exit codes: 0 success; 1 a run, a peer or a check failed; 2 wrong usage; 130 Ctrl-C",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"reglue {version('reglue')}")

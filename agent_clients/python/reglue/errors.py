@@ -1,9 +1,9 @@
-"""Every error that Reglue raises, on one page.
+"""All errors that Reglue raises.
 
-Whose fault it is decides the branch: the caller's (UsageError), the door's
-answer to a peer (Refused), the agent's (AgentFault), the environment's
-(EnvironmentFault) or the connection's (SessionLost). An error for a bad argument is also
-Python's own ValueError or TypeError, and a package that is missing an ImportError.
+The branch says whose fault it is: the caller's (UsageError), a peer's whom the glue refused
+(Refused), the agent's (AgentFault), the environment's (EnvironmentFault) or the connection's
+(SessionLost). An error for a bad argument is also a ValueError or TypeError, and one for a
+missing package an ImportError.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ class ReglueError(Exception):
 
 
 def brief(value: object) -> str:
-    """`value` in a few words, for a message: what is long is cut, whatever a stranger sent."""
+    """`value` for a message: cut where it is long, as a stranger may have sent it."""
     short = reprlib.Repr()
     short.maxstring = short.maxother = 80  # characters
     return short.repr(value)
 
 
 def printable(text: str) -> str:
-    """Without what terminals obey and UTF-8 cannot write; lines stay."""
+    """`text` without control characters and lone surrogates; line breaks and tabs stay."""
     return "".join(each for each in text if each.isprintable() or each in "\n\t")
 
 
@@ -42,7 +42,7 @@ def suggestion(got: str, known: Iterable[str]) -> str:
 
 
 class UsageError(ReglueError):
-    """Something was asked for that cannot be done; nothing was changed."""
+    """A request that cannot be carried out; nothing changed."""
 
 
 class BadArgument(UsageError, ValueError):
@@ -50,7 +50,7 @@ class BadArgument(UsageError, ValueError):
 
 
 class UnknownName(BadArgument):
-    """A name that is not known; the message lists the near ones."""
+    """An unknown name; the message suggests similar ones."""
 
     def __init__(self, what: str, got: str, known: Iterable[str]) -> None:
         super().__init__(f"there is no {what} {got!r}; {suggestion(got, known)}")
@@ -61,23 +61,23 @@ class SpecError(BadArgument):
 
 
 class UnknownVersion(SpecError):
-    """A task spec string of another version than RL-Glue-3.0; what it says is not known."""
+    """A task spec string of another version than RL-Glue-3.0."""
 
 
 class CannotLoad(UsageError):
-    """What a name stands for cannot be found or imported."""
+    """A named file, module or class cannot be found or imported."""
 
 
 class NotAnAgent(CannotLoad, TypeError):
-    """What should be an agent lacks a method, or answers what no action is."""
+    """An agent lacks a method, or returns something that is no action."""
 
 
 class NotAnEnvironment(CannotLoad, TypeError):
-    """What should be an environment lacks a method, or answers what fits no TaskSpec."""
+    """An environment lacks a method, or returns something that does not fit its TaskSpec."""
 
 
 class MissingExtra(UsageError, ImportError):
-    """A package is not installed; the message names the extra that brings it."""
+    """A package is not installed; the message names the extra to install."""
 
     def __init__(self, what: str, extra: str, missing: str) -> None:
         super().__init__(f"{what} needs {missing}: pip install 'reglue[{extra}]'")
@@ -85,9 +85,9 @@ class MissingExtra(UsageError, ImportError):
 
 
 class NotAdmitted(UsageError):
-    """An environment does not do what it promises: two plays that should be one differ.
+    """An environment breaks a promise: two plays that should be equal differ.
 
-    `field` is what differs first, at `step` of an episode (0 is its start).
+    `field` is the first that differs, at `step` of an episode (0 is its start).
     """
 
     def __init__(self, what: str, *, step: int, field: str, got: str, wanted: str) -> None:
@@ -104,23 +104,23 @@ class RunBusy(UsageError):
 
 
 class RunDamaged(UsageError):
-    """What a run's folder holds is not what was written there."""
+    """A run's folder was changed after it was written."""
 
 
 class StorageFailed(ReglueError):
-    """A disk is full or gone; what was committed before is kept."""
+    """A disk is full or gone; committed rows are kept."""
 
 
 class PlanDiffers(UsageError):
-    """A run can only be resumed by the plan, agent and versions that began it."""
+    """A run resumes only with the plan, agent and versions that it began with."""
 
 
 class NotTrusted(UsageError):
-    """A run's folder names somebody's code, which is not run without being asked to."""
+    """A run's folder names code, which runs only if the caller trusts it."""
 
 
 class RoutineRefused(UsageError):
-    """A routine that was not carried out; nothing was changed.
+    """A routine was refused; nothing changed.
 
     `code` is a name of the protocol's RefusalCode without its prefix.
     """
@@ -133,25 +133,25 @@ class RoutineRefused(UsageError):
 
 
 class OutOfOrder(RoutineRefused):
-    """A routine that is not legal now; the message says what to call first."""
+    """A routine is not legal now; the message says what to call first."""
 
     code = "OUT_OF_ORDER"
 
 
 class UnknownKey(RoutineRefused):
-    """A key, or a kept state, that was not given out by whom it is shown to."""
+    """A key or state was not made by this glue or environment."""
 
     code = "UNKNOWN_KEY"
 
 
 class NotSupported(RoutineRefused):
-    """An optional routine that the environment does not have."""
+    """The environment lacks an optional routine."""
 
     code = "NOT_SUPPORTED"
 
 
 class OutOfDomain(RoutineRefused, ValueError):
-    """An argument outside its domain, such as a slot that there is not."""
+    """An argument is outside its domain, such as an unknown slot."""
 
     code = "OUT_OF_DOMAIN"
 
@@ -162,11 +162,11 @@ ROUTINE_REFUSALS = {
 """The errors of refused routines, by code."""
 
 
-# The door's.
+# The glue's answer to a peer that joins.
 
 
 class Refused(ReglueError):
-    """The glue did not let the peer in."""
+    """The glue refused the peer."""
 
     def __init__(self, what: str) -> None:
         """`what` may be the glue's own words."""
@@ -174,7 +174,7 @@ class Refused(ReglueError):
 
 
 class WrongToken(Refused):
-    """The token is not the one that the host handed out."""
+    """The token is wrong."""
 
 
 class WrongVersion(Refused):
@@ -182,7 +182,7 @@ class WrongVersion(Refused):
 
 
 class WrongTls(Refused):
-    """Only one side speaks TLS, or the glue's certificate is none that the peer trusts."""
+    """Only one side uses TLS, or the peer does not trust the glue's certificate."""
 
 
 class Busy(Refused):
@@ -223,13 +223,13 @@ class AgentAbandoned(AgentFault):
 
 
 class AgentDisconnected(AgentFault):
-    """The agent's process or connection is gone, or never came."""
+    """The agent's process or connection is gone, or the agent never joined."""
 
     status = "agent_disconnected"
 
 
 class BadReply(AgentFault):
-    """A reply that does not fit the call; the session can go on.
+    """A reply does not fit its call; the session can go on.
 
     `code` is a name of the protocol's RefusalCode without its prefix.
     """
@@ -253,7 +253,7 @@ class EnvironmentFault(ReglueError):
 
 
 class EnvironmentTimeout(EnvironmentFault):
-    """An environment did not answer in time; it may still be there."""
+    """An environment did not answer in time; it may still run."""
 
 
 # The connection's, seen by the peer.
@@ -275,7 +275,7 @@ class Unreachable(ReglueError):
 
 
 class NotConforming(ReglueError):
-    """A client under test does not do what the protocol asks of it."""
+    """A client under test breaks a rule of the protocol."""
 
     def __init__(self, what: str, *, got: object, wanted: object) -> None:
         super().__init__(f"{what}: got {got}, wanted {wanted}")

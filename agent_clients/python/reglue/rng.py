@@ -1,4 +1,4 @@
-"""Chance that is the same on every platform: Philox 4×64 words, numbered.
+"""Random numbers that are the same on every platform: Philox 4×64 words, numbered.
 
 RL-Glue 1.0's env_standardize_randomness wants random numbers that are "platform and
 invocation independent". Here an episode's d-th draw is a function of three numbers:
@@ -9,7 +9,7 @@ the seed, the episode and d. The rule, for every language:
   `(seed, 0)` and whose counter is `(d div 4, episode, 0, 0)`, least word first.
 - A uniform number takes one word w: `u = (w >> 11) × 2⁻⁵³`, in [0, 1), then
   `low + (high - low) × u` in float64, each operation rounded by itself (no fused multiply-add).
-- A whole number below n, which is 1 to 2⁶⁴, takes words w until `w × n mod 2⁶⁴ ≥ 2⁶⁴ mod n`,
+- An integer below n, which is 1 to 2⁶⁴, takes words w until `w × n mod 2⁶⁴ ≥ 2⁶⁴ mod n`,
   and is then `w × n div 2⁶⁴` (Lemire 2019, "Fast random integer generation in an interval").
 
 `tests/reglue/chance_vectors.json` holds numbers to test an implementation with.
@@ -29,7 +29,7 @@ _POSITION = struct.Struct("<QQQ")
 
 
 class Rng:
-    """The random numbers of one episode, drawn one after another."""
+    """Draws the random numbers of one episode."""
 
     def __init__(self, seed: int, episode: int = 0, *, drawn: int = 0) -> None:
         """`drawn` words are taken as drawn already. All are 0 to 2**64 - 1."""
@@ -53,7 +53,7 @@ class Rng:
         return low + (high - low) * ((self.word() >> 11) * 2.0**-53)
 
     def below(self, n: int) -> int:
-        """A whole number of 0 to n - 1, each as likely; n is 1 to 2**64, else UsageError."""
+        """A uniform integer from 0 to n - 1; n is 1 to 2**64, else UsageError."""
         if not 1 <= n <= _WORDS:
             raise UsageError(f"got n {n}, wanted 1 to 2**64")
         rejected = _WORDS % n
@@ -62,13 +62,13 @@ class Rng:
         return product // _WORDS
 
     def to_bytes(self) -> bytes:
-        """Where it stands: seed, episode and words drawn, 24 bytes."""
+        """Its state: seed, episode and words drawn, 24 bytes."""
         return _POSITION.pack(self._seed, self._episode, self._drawn)
 
     @staticmethod
     def from_bytes(position: bytes) -> Rng:
-        """Chance that goes on from there. Raises UsageError for other bytes."""
+        """The generator with that state. Raises UsageError for other bytes."""
         if len(position) != _POSITION.size:
-            raise UsageError(f"got {len(position)} bytes, wanted the {_POSITION.size} of a chance")
+            raise UsageError(f"got {len(position)} bytes, wanted the {_POSITION.size} of an Rng")
         seed, episode, drawn = _POSITION.unpack(position)
         return Rng(seed, episode, drawn=drawn)

@@ -48,7 +48,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Discrete:
-    """The whole numbers `start` to `start + n - 1`."""
+    """The integers `start` to `start + n - 1`."""
 
     n: int
     start: int = 0
@@ -95,11 +95,11 @@ class TensorSpec:
                     )
             case Discrete(n, _):
                 if n < 1 or np.dtype(self.dtype).kind not in "ui":
-                    raise SpecError(f"{self.name}: discrete needs n ≥ 1 and a whole dtype")
+                    raise SpecError(f"{self.name}: discrete needs n ≥ 1 and an integer dtype")
             case MultiDiscrete(n):
                 self._check_lengths("n", n, (self.size,))
                 if any(each < 1 for each in n) or np.dtype(self.dtype).kind not in "ui":
-                    raise SpecError(f"{self.name}: multi_discrete needs n ≥ 1 and a whole dtype")
+                    raise SpecError(f"{self.name}: multi_discrete needs n ≥ 1 and an integer dtype")
             case MultiBinary():
                 pass
 

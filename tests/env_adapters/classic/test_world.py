@@ -365,7 +365,7 @@ def test_bytes_that_are_no_seed_are_refused_and_change_nothing(name: str) -> Non
     player = world(name)
     player.start(cell_of(name))
     before = player.get_state()
-    with pytest.raises(UsageError, match="wanted the 24 of a chance"):
+    with pytest.raises(UsageError, match="wanted the 24 of an Rng"):
         player.set_random_seed(b"seed")
     assert player.get_state() == before
 

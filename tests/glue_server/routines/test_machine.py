@@ -229,7 +229,7 @@ def test_a_named_slot_that_cannot_step_is_refused_with_the_others() -> None:
 def test_slots_that_there_are_not_or_twice_are_refused(slots: list[int]) -> None:
     bench = started(slots=3)
     for routine in (bench.start, bench.step, bench.env_start):
-        refused(bench, lambda: routine(slots), OutOfDomain, "wanted (0 to|each at|a whole)")  # noqa: B023
+        refused(bench, lambda: routine(slots), OutOfDomain, "wanted (0 to|each at|an integer)")  # noqa: B023
     refused(bench, lambda: bench.episode(3, slots), OutOfDomain)
 
 

@@ -65,67 +65,71 @@ class Environment:
     spec: TaskSpec
 
     max_slots = 0
-    """Most slots that it plays at once; 0 means any number."""
+    """How many slots it can play at once; 0 means any number."""
 
     portable = False
-    """True if another process of this environment may set a state that this one kept."""
+    """True if another process of this environment can set a state from this one."""
 
     tells_success = True
-    """False if its episodes never tell of success: its mean return is the score then."""
+    """False if its episodes never tell success: the score is then the mean return."""
 
     @property
     def variants(self) -> Mapping[str, int]:
-        """Its tasks, in their order, and how many variants each has."""
+        """The number of variants of each task, in the order of tasks."""
         return {"task": 1}
 
     @property
     def restores(self) -> bool:
-        """True if states can be kept and set."""
+        """True if states can be saved and restored."""
         return type(self).env_get_state is not Environment.env_get_state
 
     @property
     def seeds(self) -> bool:
-        """True if random seeds can be kept and set."""
+        """True if random states can be saved and restored."""
         return type(self).env_get_random_seed is not Environment.env_get_random_seed
 
     @property
     def standardizes(self) -> bool:
-        """True if chance can be numbered."""
+        """True if `env_standardize_randomness` is supported."""
         cls = type(self)
         return cls.env_standardize_randomness is not Environment.env_standardize_randomness
 
     def env_init(self, slots: int) -> TaskSpec:
-        """Begin anew; what there is to play. No episode is on in any slot."""
+        """Begin anew, with no episode in any slot; returns the task."""
         raise NotImplementedError
 
     def env_start(self, cells: Mapping[int, Cell]) -> Mapping[str, npt.ArrayLike]:
-        """Begin an episode in each slot; first observations in the order of `cells`."""
+        """Begin an episode in each slot; returns first observations in the order of `cells`."""
         raise NotImplementedError
 
     def env_step(self, actions: Arrays, slots: Slots) -> Earned:
-        """Take one step in each of `slots`. Actions out of a Box are to be clipped."""
+        """Take one step in each of `slots`. Clip actions that lie outside a Box."""
         raise NotImplementedError
 
     def env_get_state(self, slot: int) -> bytes:
-        """The slot's whole state, opaque to all others. Raises OutOfOrder out of episodes."""
-        raise NotSupported(got="env_get_state", wanted="an environment that keeps states")
+        """The slot's whole state, as opaque bytes. Raises OutOfOrder without an episode."""
+        raise NotSupported(got="env_get_state", wanted="an environment that saves states")
 
     def env_set_state(self, slot: int, state: bytes) -> None:
-        """Go on from `state`, to the bit. Raises UnknownKey for what it did not give."""
-        raise NotSupported(got="env_set_state", wanted="an environment that keeps states")
+        """Go on from `state`, to the bit. Raises UnknownKey for a state of another environment."""
+        raise NotSupported(got="env_set_state", wanted="an environment that saves states")
 
     def env_get_random_seed(self, slot: int) -> bytes:
-        """Where the slot's chance stands. Raises OutOfOrder out of episodes."""
-        raise NotSupported(got="env_get_random_seed", wanted="an environment that keeps its chance")
+        """The state of the slot's generators. Raises OutOfOrder without an episode."""
+        raise NotSupported(
+            got="env_get_random_seed", wanted="an environment that saves its random state"
+        )
 
     def env_set_random_seed(self, slot: int, seed: bytes) -> None:
-        """Let the slot's chance go on from `seed`. Raises UnknownKey."""
-        raise NotSupported(got="env_set_random_seed", wanted="an environment that keeps its chance")
+        """Set the state of the slot's generators. Raises UnknownKey."""
+        raise NotSupported(
+            got="env_set_random_seed", wanted="an environment that saves its random state"
+        )
 
     def env_standardize_randomness(self, seed: int) -> None:
-        """From now on the n-th start has the chance `reglue.rng.Chance(seed, n)`."""
+        """From now on the n-th start draws from `reglue.rng.Rng(seed, n)`."""
         raise NotSupported(
-            got="env_standardize_randomness", wanted="an environment of numbered chance"
+            got="env_standardize_randomness", wanted="an environment that standardizes"
         )
 
     def env_message(self, message: str) -> str:
@@ -159,9 +163,9 @@ class Environment:
 
 
 class Worlds(Environment):
-    """One world a slot, made by a suite when its slot is first used.
+    """Plays one world in each slot; its suite makes a world when the slot is first used.
 
-    A world's own error is its slot's fault, and the other slots play on.
+    An error in one world is a fault of its slot; the other slots play on.
     """
 
     portable = True
@@ -194,7 +198,7 @@ class Worlds(Environment):
         return self._suite.standardizes
 
     def env_init(self, slots: int) -> TaskSpec:
-        """The suite's spec; chance is each cell's own again."""
+        """The suite's spec. Each cell has its own seed again."""
         self.env_cleanup()
         self._standard = None
         return conforming_spec(self._suite.spec).with_slots(slots)
@@ -246,7 +250,7 @@ class Worlds(Environment):
             played.observations[tensor.name][row] = conforming_row(observation, tensor, self.spec)
 
     def _numbered(self, cell: Cell) -> Cell:
-        """With standardized chance, the n-th start's cell."""
+        """`cell`, or the n-th start's where randomness is standardized."""
         if self._standard is None:
             return cell
         seed, starts = self._standard
@@ -314,7 +318,7 @@ class Worlds(Environment):
 
 @contextmanager
 def _refusing(kind: type[RoutineRefused], routine: str) -> Iterator[None]:
-    """What a world refuses is refused under the protocol's code."""
+    """Turn a world's UsageError into a refusal with the protocol's code."""
     try:
         yield
     except RoutineRefused:
@@ -324,7 +328,7 @@ def _refusing(kind: type[RoutineRefused], routine: str) -> Iterator[None]:
 
 
 def words(error: Exception) -> str:
-    """What somebody's code raised, and where: the end of it, which says most.
+    """The end of the traceback of an environment's own error.
 
     An answer that fits no TaskSpec is told in its sentence: no line of theirs raised it.
     """

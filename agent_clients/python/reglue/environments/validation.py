@@ -1,6 +1,6 @@
-"""What an environment answers, in its TaskSpec's names, shapes and dtypes.
+"""Checks an environment's answers against the names, shapes and dtypes of its TaskSpec.
 
-All raise NotAnEnvironment for what does not fit; the message says got and wanted.
+All raise NotAnEnvironment, with what they got and wanted.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from reglue.spec import Array, TaskSpec, TensorSpec, same_numbers
 
 
 def conforming_spec(spec: object) -> TaskSpec:
-    """The TaskSpec that it is to be."""
+    """`spec`, if it is a TaskSpec."""
     if not isinstance(spec, TaskSpec):
         raise NotAnEnvironment(f"the environment's spec: got {spec!r}, wanted a reglue.TaskSpec")
     return spec
 
 
 def conforming_step(step: object) -> Step:
-    """One world's step; its reward is a finite number, its observation is not looked at."""
+    """One world's step, whose reward is finite; the observation is checked elsewhere."""
     if not isinstance(step, Step):
         raise NotAnEnvironment(
             f"step() returned {step!r}, wanted "
@@ -42,7 +42,7 @@ def conforming_step(step: object) -> Step:
 def conforming_observation(
     observation: object, spec: TaskSpec, rows: tuple[int, ...]
 ) -> dict[str, Array]:
-    """Copies, name -> (*rows, *shape). Names that the spec lacks are left out."""
+    """Copies, name -> (*rows, *shape), without names that the spec lacks."""
     named = conforming_names(observation, spec)
     return {
         tensor.name: np.array(conforming_rows(named, tensor, rows)) for tensor in spec.observations
@@ -50,7 +50,7 @@ def conforming_observation(
 
 
 def conforming_names(observation: object, spec: TaskSpec) -> Mapping[str, Any]:
-    """The dict that it is to be, with the spec's names in it."""
+    """`observation`, if it is a dict with all names of the spec."""
     if not isinstance(observation, Mapping):
         wanted = f"a dict of named arrays: {[tensor.name for tensor in spec.observations]}"
         raise NotAnEnvironment(f"observation: got {observation!r}, wanted {wanted}")
@@ -64,7 +64,7 @@ def conforming_names(observation: object, spec: TaskSpec) -> Mapping[str, Any]:
 
 def conforming_row(observation: object, tensor: TensorSpec, spec: TaskSpec) -> Array:
     """One tensor of one world's observation, `shape`; it may be the world's own array."""
-    if type(observation) is dict:  # as nearly all are, so that they need not be looked at twice
+    if type(observation) is dict:  # the common case, checked once
         value = observation.get(tensor.name)
         if (
             type(value) is np.ndarray
@@ -87,7 +87,7 @@ def conforming_rows(
 
 
 def conforming_array(what: str, value: Any, dtype: np.dtype[Any]) -> Array:
-    """It in `dtype`. Whole numbers must stay what they are, as in an agent's actions."""
+    """`value` in `dtype`, which no integer may change."""
     try:
         given = np.asarray(value)
     except ValueError:  # rows of different lengths

@@ -17,11 +17,11 @@ from reglue.spec import Array, Arrays, TaskSpec
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The episode that is wanted; with its actions it decides every bit."""
+    """The episode to play; the cell and the actions decide every bit of it."""
 
     task: str
     variant: int  # which goal, configuration, … of the task
-    seed: int  # of the environment's own chance, 0 to 2**63 - 1
+    seed: int  # of the environment, 0 to 2**63 - 1
     repeat: int  # tells planned repetitions of a variant apart
     phase: Phase  # EVALUATE ends at the first success
     steps: int = 0  # of the run, before this episode; 0 where runs are not counted so
@@ -29,7 +29,7 @@ class Cell:
 
 @value
 class Step:
-    """What one action earned."""
+    """The result of one action."""
 
     reward: float  # for the action just taken, unclipped, task units
     observation: Arrays  # named arrays, dtype and shape as in the TaskSpec
@@ -42,7 +42,7 @@ class World(Protocol):
     """One slot's environment: plays one episode after another."""
 
     def start(self, cell: Cell) -> Arrays:
-        """Begin the cell's episode, whatever was played before; its first observation."""
+        """Begin the cell's episode and return its first observation."""
 
     def step(self, action: Arrays) -> Step:
         """Take one step. Actions out of a Box are legal: the environment clips them."""
@@ -53,13 +53,13 @@ class World(Protocol):
 
 @runtime_checkable
 class Restorable(Protocol):
-    """A world whose state can be kept and brought back to the bit."""
+    """A world whose state can be saved and restored to the bit."""
 
     def get_state(self) -> bytes:
-        """The whole state in mid-episode, its chance included; no pickle.
+        """The whole state in mid-episode, generators included; no pickle.
 
-        Any process that builds the same suite can read it. Raises UsageError when no
-        episode is on.
+        Any process that builds the same suite can restore it. Raises UsageError without an
+        episode.
         """
 
     def set_state(self, state: bytes) -> None:
@@ -68,28 +68,28 @@ class Restorable(Protocol):
 
 @runtime_checkable
 class Seeded(Protocol):
-    """A world whose chance alone can be kept and brought back."""
+    """A world whose generators can be saved and restored by themselves."""
 
     def get_random_seed(self) -> bytes:
-        """Where the episode's generators stand. Raises UsageError when no episode is on."""
+        """The state of the episode's generators. Raises UsageError without an episode."""
 
     def set_random_seed(self, seed: bytes) -> None:
-        """Let chance go on from `seed`; nothing else changes. Raises UsageError."""
+        """Set the state of the generators; nothing else changes. Raises UsageError."""
 
 
 @runtime_checkable
 class Rendered(Protocol):
-    """A world that can be looked at, which changes nothing."""
+    """A world that can draw itself, which changes nothing."""
 
     def render(self) -> Array | None:
-        """The episode that is on, or has just ended: (height, width, 3) uint8, new or None.
+        """A new picture of the present or last episode, (height, width, 3) uint8; None without one.
 
-        None where there is no picture to be had. Raises whatever a library for drawing does.
+        Raises what the drawing library raises.
         """
 
 
 class Suite(Protocol):
-    """Makes the worlds of one process, which may share what is costly to build.
+    """Makes the worlds of one process, which may share what is expensive to build.
 
     A suite whose episodes never tell of success sets `tells_success = False`; its mean return
     is then its score. One that can make only so many worlds sets `max_slots`.
@@ -101,12 +101,12 @@ class Suite(Protocol):
 
     @property
     def variants(self) -> Mapping[str, int]:
-        """Its tasks, in their order, and how many variants each has."""
+        """The number of variants of each task, in the order of tasks."""
 
     @property
     def standardizes(self) -> bool:
-        """True if all chance of an episode is `reglue.rng.Chance(cell.seed, cell.repeat)`,
-        or if there is none: then the same cell is the same episode on every platform.
+        """True if an episode draws from `reglue.rng.Rng(cell.seed, cell.repeat)` alone, or not at
+        all: then the same cell is the same episode on every platform.
         """
 
     def world(self) -> World:

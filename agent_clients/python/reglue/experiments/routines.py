@@ -68,10 +68,10 @@ class Trajectory:
 class Routines:
     """RL_init, RL_start, RL_step, … by the names without RL_.
 
-    A routine that is not legal now raises OutOfOrder, which says what to call first; one
-    that an environment lacks NotSupported; a key that nobody gave out UnknownKey; a slot
-    that there is not, and an argument that is none, OutOfDomain. Nothing has changed then.
-    Raises AgentFault and EnvironmentFault, after which the slots' episodes are over.
+    A refused routine changes nothing. It raises OutOfOrder where it is not legal now, and says
+    what to call first; NotSupported where the environment lacks it; UnknownKey for a key that
+    this glue did not make; OutOfDomain for an unknown slot or an illegal argument.
+    AgentFault and EnvironmentFault end the episodes of the slots.
     """
 
     def __init__(self, *, slots: int, seed: int, task: str = "", variant: int = 0) -> None:
@@ -157,13 +157,13 @@ class Routines:
         self._ask(Freeze(), Done)
 
     def standardize_randomness(self, seed: int = 0) -> None:
-        """RL_standardize_randomness: from the next start on, the environment's chance is that of
-        `reglue.rng.Chance(seed, n)` in the n-th start, on every platform.
+        """RL_standardize_randomness: from now on the environment draws
+        from `reglue.rng.Rng(seed, n)` in the n-th start, on every platform.
         """
         self._ask(StandardizeRandomness(_seed(seed)), Done)
 
     def get_state(self, slot: int = 0) -> str:
-        """RL_get_state: a key that names the environment's state, in mid-episode."""
+        """RL_get_state: a key for the environment's state, in mid-episode."""
         return self._ask(GetState(given_slot(slot)), Key).key
 
     def set_state(self, key: str, slot: int = 0) -> None:
@@ -174,11 +174,11 @@ class Routines:
         self._ask(RLSetState(given_slot(slot), given_text("key", key)), Done)
 
     def get_random_seed(self, slot: int = 0) -> str:
-        """RL_get_random_seed: a key that names where the environment's chance stands."""
+        """RL_get_random_seed: a key for the state of the environment's generators."""
         return self._ask(GetRandomSeed(given_slot(slot)), Key).key
 
     def set_random_seed(self, key: str, slot: int = 0) -> None:
-        """RL_set_random_seed: the environment's chance goes on from there."""
+        """RL_set_random_seed: set the state of the environment's generators."""
         self._ask(RLSetRandomSeed(given_slot(slot), given_text("key", key)), Done)
 
     def agent_message(self, text: str) -> str:
@@ -189,7 +189,7 @@ class Routines:
         """RL_env_message; legal at any time."""
         return self._ask(EnvMessage(given_text("message", text)), Message).text
 
-    # The half steps, for programs that stand between the two.
+    # Half steps, for programs that change what passes between agent and environment.
 
     def env_start(self, slots: Sequence[int] = ()) -> Started:
         """RL_env_start: env_start alone; no actions.
@@ -263,19 +263,19 @@ MOST_SEED = 2**63 - 1
 
 
 def given_number(what: str, value: object, *, most: int, least: int = 0) -> int:
-    """A whole number from `least` to `most`."""
+    """An integer from `least` to `most`."""
     try:
         number = int(operator.index(cast("SupportsIndex", value)))
     except TypeError:
         number = least - 1
     if not least <= number <= most:
-        wanted = f"a whole number from {least} to {most}"
+        wanted = f"an integer from {least} to {most}"
         raise OutOfDomain(got=f"{what} {value!r}", wanted=wanted)
     return number
 
 
 def given_slot(slot: object) -> int:
-    """The number of a slot; whether there is such a slot is the glue's to say."""
+    """The number of a slot; the glue checks that the slot exists."""
     return given_number("slot", slot, most=MOST_UINT32)
 
 
@@ -289,18 +289,18 @@ def given_slots(slots: object) -> tuple[int, ...]:
 
 
 def given_text(what: str, text: object) -> str:
-    """A string that can be sent: UTF-8, which has no lone surrogates."""
+    """A string that UTF-8 can encode: one without lone surrogates."""
     if not isinstance(text, str):
         raise OutOfDomain(got=f"{what} {text!r}", wanted="a string")
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise OutOfDomain(got=f"{what} {text!r}", wanted="text that UTF-8 can hold") from None
+        raise OutOfDomain(got=f"{what} {text!r}", wanted="text that UTF-8 can encode") from None
     return text
 
 
 def given_rows(rows: object) -> dict[str, npt.NDArray[Any]]:
-    """Named arrays of numbers; their shapes are the glue's to look at."""
+    """Named arrays of numbers; the glue checks their shapes."""
     if not isinstance(rows, Mapping) or not all(isinstance(name, str) for name in rows):
         raise OutOfDomain(got=repr(rows), wanted="a dict of named arrays, one row for each slot")
     return {name: _array(repr(name), values) for name, values in rows.items()}

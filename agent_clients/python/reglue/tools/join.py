@@ -19,7 +19,10 @@ log = logging.getLogger("reglue")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Exit codes: 0 farewell, 1 the peer failed or the glue went away, 2 wrong usage."""
+    """Run the command and return its exit code.
+
+    0: the glue ended the session; 1: the peer failed or the glue went away; 2: wrong usage.
+    """
     options = _parser().parse_args(argv)
     logging.basicConfig(level=logging.INFO, format="reglue: %(message)s", stream=sys.stderr)
     try:
@@ -84,8 +87,12 @@ def pairs(arguments: Sequence[str], option: str = "--agent-arg") -> dict[str, st
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="reglue join",
-        description="Play an agent or an environment at a glue until it says farewell.",
-        epilog="example: reglue join my_agent.py:MyAgent --address 127.0.0.1:4096 --token SECRET",
+        description="Play an agent or an environment at a glue until the glue ends the session.",
+        epilog="example: reglue join my_agent.py:MyAgent --address 127.0.0.1:4096 --token SECRET\n"
+        "\n"
+        "exit codes: 0 the glue ended the session; 1 the peer failed or the glue went away;\n"
+        "2 wrong usage, or the glue refused the peer; 130 Ctrl-C",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "peer",
@@ -100,27 +107,27 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="keyword of its constructor; repeat for more",
+        help="a keyword of its constructor; repeat for more",
     )
-    parser.add_argument("--name", help="what it calls itself (default: its class, or its name)")
+    parser.add_argument("--name", help="name in reports (default: its class, or the name above)")
     _add_where(parser)
     return parser
 
 
 def _add_where(parser: argparse.ArgumentParser) -> None:
-    """Where the glue is, and what one must show there and see."""
+    """The glue's address, and what the two sides show each other."""
     parser.add_argument(
         "--address",
         metavar="HOST:PORT",
         default=os.environ.get("REGLUE_ADDRESS"),
-        help="where the glue listens, or the join string that its host printed, in quotes "
+        help="the glue's address, or the join string that it printed, in quotes "
         "(default: $REGLUE_ADDRESS)",
     )
     parser.add_argument(
         "--token",
         default=None,
-        help="the secret that the host handed out (default: the join string's, or $REGLUE_TOKEN, "
-        "which other users of this machine cannot read from the process list)",
+        help="the glue's secret for this role (default: the join string's, or $REGLUE_TOKEN, which "
+        "hides it from the process list)",
     )
     parser.add_argument(
         "--ca",
@@ -140,7 +147,7 @@ def _add_where(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=60.0,
         metavar="SECONDS",
-        help="how long to wait for a glue that is not up yet, or is gone (default: 60)",
+        help="seconds to wait for a glue that is not up yet, or is gone (default: 60)",
     )
     parser.add_argument(
         "--transport",

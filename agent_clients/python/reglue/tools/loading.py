@@ -1,7 +1,6 @@
-"""Finds the agent or environment that a command line names, and makes it.
+"""Makes the agent or environment that a command line names.
 
-It is named as `file.py:Class` or as `package.module:Class`; an agent also by the name
-of an example that comes with the package.
+A name is `file.py:Class`, `package.module:Class`, or an example agent's.
 """
 
 from __future__ import annotations
@@ -32,14 +31,12 @@ def example_names() -> list[str]:
 
 
 def load(name: str, arguments: Mapping[str, str] | None = None) -> object:
-    """Make what is called `name`, with `arguments` as its constructor's keywords.
+    """Make the agent or environment called `name`.
 
-    A class of `gymnasium.Env` is made a suite that plays it.
-
-    An argument that reads as JSON is passed as that (`3`, `0.5`, `true`, `null`,
-    `[1, 2]`, `"3"`), any other as the string it is. Folders of files, and the
-    working directory for modules, go to the front of `sys.path`; a file is
-    executed anew by each call.
+    `arguments` are its constructor's keywords. One that is JSON is parsed (`3`, `0.5`, `true`,
+    `null`, `[1, 2]`, `"3"`), any other stays a string. A class of `gymnasium.Env` becomes a
+    suite. A file's folder, or the working directory for a module, goes to the front of
+    `sys.path`. Each call runs a file again.
 
     Raises CannotLoad if there is no such file, class or argument, or if the
     author's code fails to import (its own error is the cause).
@@ -93,7 +90,7 @@ def checkpoint_sha256(arguments: Mapping[str, str]) -> str | None:
 
 
 def parsed(value: str) -> Any:
-    """A command line's value: what it reads as in JSON, or the string that it is."""
+    """A value from the command line: parsed if it is JSON, else the string."""
     try:
         return json.loads(value)
     except ValueError:
@@ -101,7 +98,7 @@ def parsed(value: str) -> Any:
 
 
 def _without_class(name: str) -> str:
-    """What to write instead of a name that is no example's and names no class."""
+    """What to write instead of a name without a class that is no example."""
     path = Path(name.removesuffix(":"))
     if path.suffix == ".py" and path.is_file():
         classes = _classes(path)
@@ -114,7 +111,7 @@ def _without_class(name: str) -> str:
 
 
 def _classes(path: Path) -> list[str]:
-    """Those that a file defines, without running it; none if it cannot be read."""
+    """The classes in a file, which is not run; none if it cannot be read."""
     try:
         tree = ast.parse(path.read_bytes())
     except (OSError, SyntaxError, ValueError):
@@ -130,7 +127,7 @@ def _load_file(target: str) -> ModuleType:
     path = Path(target).resolve()
     if not path.is_file():
         raise CannotLoad(f"there is no file {target}; {_near_files(path)}")
-    # A name of our own: a file called random.py must not become `random`.
+    # A name of its own: a file called random.py must not become `random`.
     digest = hashlib.sha256(str(path).encode()).hexdigest()[:8]
     spec = importlib.util.spec_from_file_location(f"reglue_agent_{path.stem}_{digest}", path)
     if spec is None or spec.loader is None:
@@ -167,7 +164,7 @@ def _failed(target: str, error: Exception) -> CannotLoad:
 
 
 def _make_importable(folder: Path) -> None:
-    """Put `folder` in front, but let no file in it take a standard module's name."""
+    """Put `folder` first in `sys.path`, but let no file in it replace a standard module."""
     if str(folder) in sys.path:
         sys.path.remove(str(folder))
     for name in sorted({path.stem for path in folder.glob("*.py")} & sys.stdlib_module_names):
