@@ -39,6 +39,7 @@ INCLUDED = {
 _SOURCES = {page: source for source, page in INCLUDED.items()}
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!\w+:|#)([^)\s]+)\)")
+_LIST_BELOW_TEXT = re.compile(r"^(?![-*|#>\s]|\d+\. )(.+)\n(?=[-*] |\d+\. )", re.MULTILINE)
 _FENCE_WITH_WORDS = re.compile(r"^```\w+ ([^\n=]+)$", re.MULTILINE)
 _FROM_A_NETWORK = re.compile(r"<(?:script|img|link|iframe)\b[^>]*\b(?:src|href)=\"(?:https?:)?//")
 
@@ -53,7 +54,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Let links lead to pages, and let fences such as ```hex reward be read."""
+    """Let links lead to pages; let lists below text, and fences such as ```hex reward, be read."""
     here = page.file.src_uri
     source = _SOURCES.get(here, f"docs/{here}")
 
@@ -69,7 +70,8 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
     parts = _FENCED.split(markdown)
     fences = [*_FENCED.findall(markdown), ""]
     return "".join(
-        _LINK.sub(link, prose) + _FENCE_WITH_WORDS.sub(r'```text title="\1"', fence)
+        _LINK.sub(link, _LIST_BELOW_TEXT.sub(r"\1\n\n", prose))
+        + _FENCE_WITH_WORDS.sub(r'```text title="\1"', fence)
         for prose, fence in zip(parts, fences, strict=True)
     )
 

@@ -9,9 +9,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 
-_BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(
+    r"^(<!-- not run: [^\n]+ -->\n)?```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL
+)
 _TITLE = re.compile(r'title="([^"]+)"')
-NOT_RUN = "# not run:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +22,7 @@ class Block:
     language: str
     title: str  # the file that it is; empty: a script, or output
     text: str
-
-    @property
-    def is_run(self) -> bool:
-        """Whether it can be done here; else its first line says why not."""
-        return not self.text.startswith(NOT_RUN)
+    is_run: bool  # it can be done here; else a comment above it says why not
 
 
 def pages() -> list[str]:
@@ -36,6 +33,6 @@ def pages() -> list[str]:
 
 def blocks(page: str) -> Iterator[Block]:
     """The blocks of a page, in order."""
-    for language, info, text in _BLOCK.findall((ROOT / page).read_text(encoding="utf-8")):
+    for reason, language, info, text in _BLOCK.findall((ROOT / page).read_text(encoding="utf-8")):
         title = _TITLE.search(info)
-        yield Block(language, title[1] if title else "", text)
+        yield Block(language, title[1] if title else "", text, not reason)

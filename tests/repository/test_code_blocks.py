@@ -1,8 +1,8 @@
 """The code in README.md and docs/ does what it says.
 
 The blocks of a page are run in order, in one folder: a block with a title is written as that
-file, Python and sh without one are run. A block whose first line is `# not run: WHY` is checked
-as far as that goes without what it needs.
+file, Python and sh without one are run. A block below `<!-- not run: WHY -->` is checked as
+far as that goes without what it needs.
 """
 
 from __future__ import annotations
