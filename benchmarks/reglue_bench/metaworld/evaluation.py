@@ -34,13 +34,13 @@ from reglue.environments.world import Cell
 from reglue.errors import AgentFault, EnvironmentFault, NotAnAgent, UsageError
 from reglue.messages.agent import Phase
 from reglue.tools.loading import agent_name
+from reglue_bench.metaworld.adapter import MetaWorldAdapter
 from reglue_bench.metaworld.kept_workers import playing
 from reglue_bench.metaworld.scoring import Evaluation, averaged, scored
-from reglue_bench.metaworld.seat import MetaWorldAdapter
 from reglue_bench.metaworld.vector_envs import Unreadable, VectorEnvironment, leave, read
-from reglue_bench.results.first_finished import FirstFinished
+from reglue_bench.results.upstream import FirstFinished
 
-ABANDONED = "agent_abandoned"  # by the seat: it could not count any more
+ABANDONED = "agent_abandoned"  # by the adapter: it could not count any more
 
 
 class SlowEvaluation(UserWarning):
@@ -65,7 +65,7 @@ def evaluation(
     Raises UsageError for a vector environment that neither we nor upstream can play,
     NotAnAgent, what the agent raises, and EnvironmentFault.
     """
-    seat = _seated(agent)
+    adapter = _adapted(agent)
     _check_counts(1, num_episodes=num_episodes)
     _check_counts(0, workers=workers or 0)
     try:
@@ -74,8 +74,8 @@ def evaluation(
         _warn(why)
         played: Evaluation = metaworld("evaluation").evaluation(agent, eval_envs, num_episodes)
         return played
-    with _glue(seat, eval_envs, plan, workers) as glue:
-        result = _evaluate(glue, seat, plan, num_episodes, surplus=surplus)
+    with _glue(adapter, eval_envs, plan, workers) as glue:
+        result = _evaluate(glue, adapter, plan, num_episodes, surplus=surplus)
     leave(eval_envs, plan.selections)
     eval_envs.call("toggle_terminate_on_success", plan.terminates)
     return result
@@ -97,8 +97,8 @@ def metalearning_evaluation(  # noqa: PLR0913 - upstream's arguments
     `agent` has upstream's `init`, `adapt_action`, `step` and `adapt`, too. All else is as
     in `evaluation`.
     """
-    seat = _seated(agent)
-    if not seat.adapts:
+    adapter = _adapted(agent)
+    if not adapter.adapts:
         raise NotAnAgent(f"{agent_name(agent)} lacks init(), adapt_action(), step() or adapt()")
     _check_counts(1, num_evals=num_evals, evaluation_episodes=evaluation_episodes)
     _check_counts(0, adaptation_steps=adaptation_steps, adaptation_episodes=adaptation_episodes)
@@ -115,7 +115,7 @@ def metalearning_evaluation(  # noqa: PLR0913 - upstream's arguments
     for selection in plan.selections:
         selection.on_reset = False
     rows = []
-    with _glue(seat, eval_envs, plan, workers) as glue:
+    with _glue(adapter, eval_envs, plan, workers) as glue:
         for _ in range(num_evals):
             for selection in plan.selections:
                 selection.sample()
@@ -123,7 +123,7 @@ def metalearning_evaluation(  # noqa: PLR0913 - upstream's arguments
             for _ in range(adaptation_steps):
                 _adapt(glue, plan, adaptation_episodes)
                 glue.adapt()
-            rows.append(_evaluate(glue, seat, plan, evaluation_episodes, surplus=surplus))
+            rows.append(_evaluate(glue, adapter, plan, evaluation_episodes, surplus=surplus))
     eval_envs.call("toggle_sample_tasks_on_reset", False)
     leave(eval_envs, plan.selections)
     eval_envs.call("toggle_terminate_on_success", False)
@@ -137,7 +137,7 @@ def _warn(why: Unreadable) -> None:
 
 def _evaluate(
     glue: EpisodeRunner,
-    seat: MetaWorldAdapter,
+    adapter: MetaWorldAdapter,
     plan: VectorEnvironment,
     quota: int,
     *,
@@ -155,7 +155,7 @@ def _evaluate(
     def next_order(slot: int) -> Order | None:
         return _order(slot, variants[slot], Phase.EVALUATE) if may_count(slot) else None
 
-    seat.may_count = may_count
+    adapter.may_count = may_count
     glue.freeze()
     for outcome in _whole(glue.play(next_order, Phase.EVALUATE)):
         slot = outcome.order.k
@@ -165,7 +165,7 @@ def _evaluate(
         finished.finish(slot, outcome.steps)
         successes[slot].append(outcome.success)
         variants[slot] = plan.selections[slot].reset()
-    return scored(plan.names, finished, successes, seat.returns)
+    return scored(plan.names, finished, successes, adapter.returns)
 
 
 def _adapt(glue: EpisodeRunner, plan: VectorEnvironment, episodes: int) -> None:
@@ -182,7 +182,7 @@ def _adapt(glue: EpisodeRunner, plan: VectorEnvironment, episodes: int) -> None:
 
 
 def _whole(outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
-    """Those of episodes that were played, or given up by the seat; raises for another."""
+    """Those of episodes that were played, or given up by the adapter; raises for another."""
     for outcome in outcomes:
         if outcome.status in ("ok", ABANDONED):
             yield outcome
@@ -199,19 +199,19 @@ def _order(slot: int, variant: int, phase: Phase) -> Order:
 
 @contextmanager
 def _glue(
-    seat: MetaWorldAdapter, eval_envs: Any, plan: VectorEnvironment, workers: int | None
+    adapter: MetaWorldAdapter, eval_envs: Any, plan: VectorEnvironment, workers: int | None
 ) -> Iterator[EpisodeRunner]:
     """The agent at the environment's workers; what it raises comes out as it was."""
     with playing(eval_envs, plan.suite, len(plan.names), workers) as environment:
         try:
-            glue = EpisodeRunner(LocalPort(seat, "agent"), environment, timeouts=Timeouts())
+            glue = EpisodeRunner(LocalPort(adapter, "agent"), environment, timeouts=Timeouts())
             glue.init()
             yield glue
         except AgentFault as fault:
             raise fault.__cause__ or fault from None
 
 
-def _seated(agent: object) -> MetaWorldAdapter:
+def _adapted(agent: object) -> MetaWorldAdapter:
     if isinstance(agent, Agent):
         raise UsageError(
             f"got {agent_name(agent)}, a reglue.Agent, wanted one with Meta-World's eval_action() "

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from reglue_bench.results.first_finished import FirstFinished
+from reglue_bench.results.upstream import FirstFinished
 
 Evaluation = tuple[float, float, dict[str, float], dict[str, list[float]]]
 """Mean success rate, mean return; success rate and returns by task."""

@@ -28,8 +28,7 @@ from reglue_bench.results.result import (
     OnlineScore,
     Result,
 )
-from reglue_bench.results.row_counts import RowCounts
-from reglue_bench.results.score import is_agents_fault, what_was_run
+from reglue_bench.results.success import RowCounts, is_agents_fault, what_was_run
 from reglue_bench.runs.ledger import Row, Totals
 
 Rewards = Callable[[int, int], FloatArray]

@@ -10,7 +10,7 @@ from reglue_bench.plans.plan import Plan
 from reglue_bench.results.episodes import Episodes
 from reglue_bench.results.learning import score_online
 from reglue_bench.results.result import AgentIdentity, Ending, Isolation, Result, read_result
-from reglue_bench.results.score import score
+from reglue_bench.results.success import score
 from reglue_bench.runs.ledger import AGENT_NAME, ENDED_EARLY, FILE, ISOLATION, LedgerReader
 from reglue_bench.settings import AGENT_WAIT, Settings
 

@@ -56,7 +56,7 @@ class Rates(_Record):
 
 
 class UpstreamScore(_Record):
-    """What `metaworld.evaluation` makes of the same episodes: see `first_finished`."""
+    """What `metaworld.evaluation` makes of the same episodes: see `upstream`."""
 
     mean_success_rate: float
     mean_returns: float | None  # over episodes that count; None if none does

@@ -1,13 +1,21 @@
-"""What `metaworld.evaluation` would make of a run's episodes."""
+"""What `metaworld.evaluation` would make of a run's episodes: its estimator, not ours.
+
+Its sub-environments step together. An episode finishes at the vector step that is the sum
+of its own steps and of those before it in its sub-environment; the first so many of a name
+count, in the order of (step, sub-environment). Where several sub-environments share a name,
+fast successes so crowd out slow failures.
+
+Finish times say all, so that episodes may be played in any order and on any machine.
+"""
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, insort
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reglue_bench.plans.plan import PlanCell
-from reglue_bench.results.first_finished import FirstFinished
 from reglue_bench.results.result import UpstreamScore
 from reglue_bench.runs.ledger import Row
 
@@ -47,3 +55,51 @@ def upstream_score(evaluations: Sequence[Sequence[Judged]], quota: int) -> Upstr
         mean_returns=math.fsum(returns) / len(returns) if returns else None,
         success_rate_per_task=per_task,
     )
+
+
+class FirstFinished:
+    """The quota of each name, and the episodes that have finished so far."""
+
+    def __init__(self, names: Sequence[str], quota: int) -> None:
+        self._names = names  # of the sub-environments
+        self._quota = quota
+        self._clocks = [0] * len(names)  # vector steps at which each may go on
+        self._finished: dict[str, list[tuple[int, int, int]]] = {name: [] for name in names}
+        self._episodes = [0] * len(names)
+
+    def finish(self, env: int, steps: int) -> None:
+        """The next episode of sub-environment `env` took so many steps."""
+        self._clocks[env] += steps
+        entry = (self._clocks[env], env, self._episodes[env])
+        insort(self._finished[self._names[env]], entry)
+        self._episodes[env] += 1
+
+    def give_up(self, env: int, steps: int) -> None:
+        """The next episode of `env` was left after so many steps, as it could not count."""
+        self._clocks[env] += steps
+
+    def may_count(self, env: int, steps: int = 0) -> bool:
+        """Whether the episode of `env` that has gone on for `steps` can still count."""
+        soonest = (self._clocks[env] + steps + 1, env)
+        return bisect_left(self._finished[self._names[env]], soonest) < self._quota
+
+    @property
+    def is_over(self) -> bool:
+        """Whether every name has its quota; upstream stops then."""
+        return all(len(finished) >= self._quota for finished in self._finished.values())
+
+    @property
+    def counted(self) -> dict[str, list[tuple[int, int]]]:
+        """By name: (sub-environment, which of its episodes), the first to finish first."""
+        return {
+            name: [(env, episode) for _, env, episode in finished[: self._quota]]
+            for name, finished in self._finished.items()
+        }
+
+    @property
+    def at_once(self) -> list[list[tuple[int, int]]]:
+        """Episodes that finished at the same vector step, in the order of sub-environments."""
+        steps: dict[int, list[tuple[int, int]]] = {}
+        for at, env, episode in sorted(e for each in self._finished.values() for e in each):
+            steps.setdefault(at, []).append((env, episode))
+        return list(steps.values())

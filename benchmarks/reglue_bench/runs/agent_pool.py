@@ -1,17 +1,33 @@
-"""Where units are played: an environment, and the agents that come to it one after another."""
+"""Where units are played: a pool of slots, and the agents that come to it one after another."""
 
 from __future__ import annotations
 
+import hashlib
+import shlex
+import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from importlib.machinery import PathFinder
+from pathlib import Path
 
+from env_adapters.cache import cache_folder
 from glue_server import AgentPort, EnvironmentCalls, EpisodeRunner, Spent, Timeouts
+from glue_server.peers.hosts import (
+    AgentPeer,
+    ListenOptions,
+    PeerSource,
+    Program,
+    ServedAgent,
+    join_command,
+)
 from glue_server.processes.interrupts import uninterrupted
+from glue_server.processes.program import agent_environment
 from reglue.errors import AgentDisconnected, AgentFault, UsageError
-from reglue_bench.runs.agents import AgentPeer
+from reglue_bench.runs.ledger import FILE as LEDGER
+from reglue_bench.settings import AGENT_WAIT, Settings
 
 MOST_ALIKE = 3
 """Agents that are lost in the same way before it is given up, if no other came."""
@@ -133,3 +149,120 @@ class AgentPool:
         if self._host is not None:
             self._host.close(reason)
             self._host = None
+
+
+AGENT_LOG = "agent.log"
+
+
+def served_host(
+    settings: Settings,
+    folder: Path,
+    *,
+    server: Callable[[], PeerSource],
+    announce: Callable[[str], None],
+    invited: bool,
+    stop: threading.Event | None = None,
+) -> ServedAgent:
+    """An agent that dials in at `server`, as settings have it.
+
+    `invited` says that people were told how to join. Its program is started if there is
+    one. Raises UsageError.
+    """
+    door = ListenOptions(timeout_s=settings.connect_timeout, invited=invited)
+    program = _program(settings, folder / AGENT_LOG)  # before there is a server to close
+    return ServedAgent(door, program, announce, server=server(), stop=stop)
+
+
+def _program(settings: Settings, log_file: Path) -> Program | None:
+    """The program to start; none where one dials in by itself."""
+    if settings.agent_cmd is not None:
+        try:
+            command = shlex.split(settings.agent_cmd)
+        except ValueError as error:
+            raise UsageError(f"--agent-cmd {settings.agent_cmd!r}: {error}") from error
+        if not command:
+            raise UsageError("--agent-cmd is empty; give a program that dials $REGLUE_ADDRESS")
+        is_ours = False
+    elif settings.agent == AGENT_WAIT:
+        _check_no_sandbox(settings)
+        return None
+    elif settings.agent is None:
+        raise UsageError("no agent: give --agent NAME, --agent-cmd PROGRAM, or --agent wait")
+    else:
+        command, is_ours = join_command(settings.agent, settings.agent_args), True
+    return Program(
+        command,
+        log_file,
+        settings.directory,
+        agent_environment(settings.agent_env),
+        sandbox=settings.chosen_sandbox,
+        image=settings.sandbox_image,
+        readable=[Path(settings.directory, path) for path in settings.sandbox_read],
+        hidden=[*_own_folders(log_file.parent), *settings.hidden],
+        is_ours=is_ours,
+    )
+
+
+def _check_no_sandbox(settings: Settings) -> None:
+    """Raise UsageError where a sandbox was asked for; `auto` follows from a secret too."""
+    sandbox = settings.sandbox
+    if sandbox in (None, "none") or (sandbox == "auto" and settings.secret is not None):
+        return
+    raise UsageError(
+        f"--agent wait: got --sandbox {sandbox}, wanted none: a sandbox holds a program that this "
+        "command starts, and this agent is started elsewhere; its host must isolate it"
+    )
+
+
+def _own_folders(run: Path) -> list[Path]:
+    """The benchmark's: runs beside this one tell its goals too."""
+    beside = [file.parent for file in run.resolve().parent.glob(f"*/{LEDGER}")]
+    return [*{run.resolve(), *beside}, *filter(None, [cache_folder()])]
+
+
+_SOURCES = {".py", ".jl", ".js", ".mjs", ".ts", ".sh", ".jar", ".lua", ".rb"}
+
+
+def agent_code(settings: Settings) -> dict[str, str]:
+    """The start of the SHA-256 of each file, by the name that it has on the command line.
+
+    Of `file.py:Class` that file, of `package.module:Class` the module's; of a program the first
+    word, and others that look like programs, where they are files. What those import is not
+    seen. Nothing is run or imported.
+    """
+    return {
+        name: hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+        for name, file in _named(settings)
+        if file.is_file()
+    }
+
+
+def _named(settings: Settings) -> Iterator[tuple[str, Path]]:
+    folder = Path(settings.directory)
+    if settings.agent_cmd is not None:
+        try:
+            words = shlex.split(settings.agent_cmd)
+        except ValueError:  # said when it is started
+            return
+        for place, word in enumerate(words):
+            if not place or Path(word).suffix in _SOURCES:
+                yield word, folder / word
+        return
+    target = (settings.agent or "").rpartition(":")[0]
+    if target.endswith(".py") or "/" in target:
+        yield target, folder / target
+    elif target and (origin := _module_file(target, folder)):
+        yield target, origin
+
+
+def _module_file(name: str, folder: Path) -> Path | None:
+    """Where a module is, found without importing the packages that it is in."""
+    places: list[str] | None = [str(folder), *sys.path]
+    parts = name.split(".")
+    for depth in range(1, len(parts) + 1):
+        found = PathFinder.find_spec(".".join(parts[:depth]), places)
+        if found is None:
+            return None
+        places = list(found.submodule_search_locations or ())
+    assert found is not None
+    return Path(found.origin) if found.origin and found.has_location else None

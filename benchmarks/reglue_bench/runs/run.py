@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from glue_server import EnvironmentCalls, Outcome
+from glue_server.peers.hosts import AgentPeer, ObjectPeer
 from glue_server.processes.interrupts import interruptible, uninterrupted
 from reglue.errors import AgentFault, EnvironmentFault, PlanDiffers
 from reglue.tools.loading import checkpoint_sha256
@@ -23,9 +24,7 @@ from reglue_bench.plans.suites import suite_of
 from reglue_bench.procedures import Procedure, Todo, Todos, procedure_of
 from reglue_bench.results.read_run import score_of
 from reglue_bench.results.result import Ending, Result
-from reglue_bench.runs.agent_code import agent_code
-from reglue_bench.runs.agent_pool import AgentPool
-from reglue_bench.runs.agents import AgentPeer, ObjectPeer, served_host
+from reglue_bench.runs.agent_pool import AgentPool, agent_code, served_host
 from reglue_bench.runs.environments import make_environment
 from reglue_bench.runs.ledger import AGENT_NAME, ISOLATION, Ledger, Totals
 from reglue_bench.runs.peers import Peers

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from reglue_bench.metaworld.scoring import Evaluation, averaged, scored
-from reglue_bench.results.first_finished import FirstFinished
+from reglue_bench.results.upstream import FirstFinished
 
 HORIZON = 5
 

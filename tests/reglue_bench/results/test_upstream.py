@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reglue_bench.results.first_finished import FirstFinished
+from reglue_bench.results.upstream import FirstFinished
 
 
 def test_fast_episodes_crowd_out_slow_ones_of_their_name() -> None:

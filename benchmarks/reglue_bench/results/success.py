@@ -1,7 +1,7 @@
-"""The score: a fold over a plan's cells and a ledger's rows, both in their order.
+"""The score of a benchmark that judges: a fold over a plan's cells and a ledger's rows.
 
-A row is folded as it is read and then forgotten, so that a run of very many takes little
-more memory than one of few.
+Both come in their order. A row is folded as it is read and then forgotten, so that a run of very
+many takes little more memory than one of few.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from typing import Any
 
 from reglue_bench.plans.plan import Plan, PlanCell
 from reglue_bench.procedures import Procedure, procedure_of
-from reglue_bench.results.goal_counts import GoalCounts
 from reglue_bench.results.result import (
     AgentIdentity,
     Coverage,
+    FaultCount,
     Intervals,
+    Rates,
     Result,
     Seconds,
     StepCounts,
     UpstreamScore,
 )
-from reglue_bench.results.row_counts import RowCounts
 from reglue_bench.results.upstream import Judged, upstream_score
 from reglue_bench.runs.ledger import Row, Totals
 from reglue_bench.statistics.intervals import (
@@ -209,3 +209,79 @@ class _Folded:
 def _mean(values: Sequence[float]) -> float | None:
     """Exactly rounded, so that it does not depend on order; None of nothing."""
     return math.fsum(values) / len(values) if values else None
+
+
+class GoalCounts:
+    """Cells and successes of each (task, variant), tasks in the order in which they come."""
+
+    def __init__(self) -> None:
+        self._cells: dict[str, Counter[int]] = {}
+        self._won: dict[str, Counter[int]] = {}
+
+    def add(self, cell: PlanCell, *, success: bool) -> None:
+        """One more cell."""
+        self._cells.setdefault(cell.task, Counter())[cell.variant] += 1
+        self._won.setdefault(cell.task, Counter())[cell.variant] += success
+
+    def __len__(self) -> int:
+        """Cells."""
+        return sum(cells.total() for cells in self._cells.values())
+
+    @property
+    def cells(self) -> dict[str, dict[int, int]]:
+        """How many of each task's variants, in their order."""
+        return {task: dict(sorted(of.items())) for task, of in self._cells.items()}
+
+    @property
+    def success(self) -> dict[str, list[float]]:
+        """The success fraction of each goal, by task, in the order of variants."""
+        return {
+            task: [self._won[task][variant] / count for variant, count in of.items()]
+            for task, of in self.cells.items()
+        }
+
+    @property
+    def rates(self) -> Rates:
+        """Success of each task, and the mean over tasks.
+
+        Goals weigh alike, however often each was played: the interval's centre is the rate.
+        """
+        per_task = {task: math.fsum(of) / len(of) for task, of in self.success.items()}
+        mean = math.fsum(per_task.values()) / len(per_task) if per_task else 0.0
+        return Rates(mean_success_rate=mean, success_rate_per_task=per_task)
+
+
+class RowCounts:
+    """Steps and faults of the rows that have gone through `over`."""
+
+    def __init__(self) -> None:
+        self.steps = 0
+        self.clipped_steps = 0
+        self.succeeded = 0  # episodes
+        self.retried = 0  # episodes of a second or later try
+        self._faults: Counter[tuple[str, str]] = Counter()
+
+    def over(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """The same rows, counted as they go by."""
+        for row in rows:
+            self.steps += row.steps
+            self.clipped_steps += row.clipped
+            self.succeeded += row.success
+            self.retried += row.attempt > 0
+            if row.status != "ok":
+                self._faults[row.status, _brief(row.detail)] += 1
+            yield row
+
+    @property
+    def faults(self) -> list[FaultCount]:
+        """The commonest first."""
+        return [
+            FaultCount(status=status, detail=detail, count=count)
+            for (status, detail), count in self._faults.most_common()
+        ]
+
+
+def _brief(detail: str) -> str:
+    """The line that says most: the first, or the last of a traceback."""
+    lines = detail.strip().splitlines() or [""]
+    return lines[-1 if lines[0].startswith("Traceback ") else 0][:200]

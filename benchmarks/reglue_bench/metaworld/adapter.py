@@ -1,4 +1,4 @@
-"""Where an agent written for Meta-World's evaluation sits while we play."""
+"""Adapts an agent written for Meta-World's evaluation to ours."""
 
 from __future__ import annotations
 

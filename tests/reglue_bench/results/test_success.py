@@ -11,7 +11,7 @@ from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.results.episodes import with_cells
 from reglue_bench.results.result import AgentIdentity, Result
-from reglue_bench.results.score import score
+from reglue_bench.results.success import score
 from reglue_bench.runs.ledger import Row, Totals
 from reglue_bench.statistics.compare import goals_per_task, paired_goal_success, units_of
 from tests.reglue_bench.toys import corridor_plan
