@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from itertools import chain
 from pathlib import Path
 
 from reglue_bench import evaluate
@@ -32,3 +34,17 @@ def test_the_agent_of_the_readme_reaches_every_goal(tmp_path: Path) -> None:
 def test_the_readme_is_short() -> None:
     text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 150
+
+
+def test_every_environment_variable_is_listed() -> None:
+    """Those that the packages read."""
+    root = Path(__file__).parents[2]
+    packages = ("agent_clients/python/reglue", "benchmarks/reglue_bench", "env_adapters")
+    sources = chain(*((root / each).rglob("*.py") for each in (*packages, "glue_server")))
+    found = {
+        name
+        for path in sources
+        for name in re.findall(r"[\"$](REGLUE_[A-Z_]+[A-Z])\b", path.read_text(encoding="utf-8"))
+    }
+    page = (root / "docs/reference/environment-variables.md").read_text(encoding="utf-8")
+    assert found - {"REGLUE_TOKEN_FAR"} <= set(re.findall(r"`(REGLUE_\w+)`", page))
