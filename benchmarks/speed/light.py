@@ -65,12 +65,12 @@ class Suite:
             horizon=horizon,
         )
 
-    def world(self) -> World:
+    def world(self) -> LightWorld:
         """One more slot."""
-        return World(self._make(), self._horizon)
+        return LightWorld(self._make(), self._horizon)
 
 
-class World:
+class LightWorld:
     """A slot of a Suite."""
 
     def __init__(self, played: Light | Image, horizon: int) -> None:

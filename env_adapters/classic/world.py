@@ -9,7 +9,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from env_adapters.sealed import seal, unseal
+from env_adapters.states import seal, unseal
 from reglue.environments.world import Cell, Step
 from reglue.errors import UnknownName, UsageError
 from reglue.rng import Rng

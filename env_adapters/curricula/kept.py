@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from env_adapters.curricula.named_env import NamedEnv
-from env_adapters.gymnasium.state_codec import StateCodec, insides
+from env_adapters.gymnasium.state_codec import StateCodec, state_codec
 from env_adapters.gymnasium.suite_env import SuiteEnv
 from reglue.environments.world import Restorable
 from reglue.errors import UsageError
@@ -70,7 +70,7 @@ class _Restored:
 def _insides(env: Any) -> StateCodec | None:
     if isinstance(env, SuiteEnv):
         return _Restored() if isinstance(env.world, Restorable) else None
-    return insides(env)
+    return state_codec(env)
 
 
 def _known(env: Any) -> StateCodec:

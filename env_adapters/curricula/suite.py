@@ -10,7 +10,7 @@ from env_adapters.curricula.file import made_of
 from env_adapters.curricula.make import make_curriculum
 from env_adapters.curricula.world import KeptWorld
 from env_adapters.gymnasium.suite import OneEnvironment
-from env_adapters.gymnasium.world import World
+from env_adapters.gymnasium.world import GymnasiumWorld
 
 TASK = "curriculum"
 
@@ -31,7 +31,7 @@ class Schedule(OneEnvironment):
         self.counts_steps = not arguments.get("episodic", False)
         """Whether a cell's `steps` say which entry is on: only online benchmarks count them."""
 
-    def world(self) -> World:
+    def world(self) -> GymnasiumWorld:
         """A world for one more slot."""
         if not self._can_be_kept:
             return super().world()

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from env_adapters.curricula import kept
-from env_adapters.gymnasium.snapshot import Snapshot, read_snapshot
 from env_adapters.gymnasium.spaces import Tensors
-from env_adapters.gymnasium.world import Episode, World
+from env_adapters.gymnasium.world import Episode, GymnasiumWorld
+from env_adapters.states import EpisodeState, read_episode_state
 from reglue.errors import UsageError
 
 
-class KeptWorld(World):
+class KeptWorld(GymnasiumWorld):
     """Plays the cells of a schedule: Restorable.
 
     The cell says which environment is on, and how it was made and drawn; a state has the rest.
@@ -39,37 +39,37 @@ class KeptWorld(World):
         live, env = self._live(), self._env.playing
         inside, words = kept.read(env)
         mark = {**self._mark, **kept.made_of(env)}
-        return Snapshot(mark, live.cell, live.steps, words, inside).to_bytes()
+        return EpisodeState(mark, live.cell, live.steps, inside, words).to_bytes()
 
     def set_state(self, state: bytes) -> None:
         """Leave the present episode for the one in `state`.
 
         Raises UsageError, with nothing changed, for a damaged state or another schedule's.
         """
-        snapshot = read_snapshot(state)
-        self._check_cell(snapshot.cell)
-        _check_mark({name: snapshot.suite.get(name, "none") for name in self._mark}, self._mark)
-        before = None if self._episode is None else read_snapshot(self.get_state())
+        saved = read_episode_state(state)
+        self._check_cell(saved.cell)
+        _check_mark({name: saved.suite.get(name, "none") for name in self._mark}, self._mark)
+        before = None if self._episode is None else read_episode_state(self.get_state())
         try:
-            self._go_on(snapshot)
+            self._go_on(saved)
         except UsageError:
             self._episode = None
             if before is not None:
                 self._go_on(before)
             raise
 
-    def _go_on(self, snapshot: Snapshot) -> None:
+    def _go_on(self, saved: EpisodeState) -> None:
         curriculum = self._open()
-        self._begin(curriculum, snapshot.cell)
+        self._begin(curriculum, saved.cell)
         env = curriculum.playing
-        _check_mark(snapshot.suite, {**self._mark, **kept.made_of(env)})
-        kept.write(env, snapshot.inside, snapshot.chance, snapshot.steps)
-        curriculum.skip(snapshot.steps)
-        self._episode = Episode(snapshot.cell, snapshot.steps)
+        _check_mark(saved.suite, {**self._mark, **kept.made_of(env)})
+        kept.write(env, saved.inside, saved.generator, saved.steps)
+        curriculum.skip(saved.steps)
+        self._episode = Episode(saved.cell, saved.steps)
 
 
 def _check_mark(got: Mapping[str, str], wanted: Mapping[str, str]) -> None:
     for name in sorted({*got, *wanted}):
         if got.get(name) != wanted.get(name):
             told = f"{name} {got.get(name)}, wanted {wanted.get(name)}"
-            raise UsageError(f"got what was kept with {told}")
+            raise UsageError(f"got a state saved with {told}")

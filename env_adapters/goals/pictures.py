@@ -14,7 +14,7 @@ Arrange = Callable[[Any], None]
 """Changes the copy, an MjData, before it is drawn."""
 
 
-class Pictures:
+class GoalRenderer:
     """Square pictures of one model, without what marks goals."""
 
     def __init__(self, model: Any, size: int, camera: Mapping[str, Any]) -> None:

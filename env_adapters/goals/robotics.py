@@ -19,7 +19,7 @@ from env_adapters.goals.goal_environment import (
     Observation,
     found_in,
 )
-from env_adapters.goals.pictures import Pictures
+from env_adapters.goals.pictures import GoalRenderer
 from env_adapters.gymnasium.library import mujoco
 from env_adapters.mujoco import IntegrationState
 from reglue.errors import UsageError
@@ -255,7 +255,7 @@ class Robotics(Forwarding, GoalEnvironment, RecordConstructorArgs):
                 f"{', '.join(PLAIN)}"
             )
         self._family: Family = family_of(env)
-        self._pictures: dict[int, Pictures] = {}
+        self._pictures: dict[int, GoalRenderer] = {}
         self.success = self._family.success
         self.diagnosed = (self.success,) if self.success else ()
 
@@ -343,7 +343,7 @@ class Robotics(Forwarding, GoalEnvironment, RecordConstructorArgs):
         self._pictures = {}
         super().close()
 
-    def _pictures_of(self, size: int) -> Pictures:
+    def _pictures_of(self, size: int) -> GoalRenderer:
         if size not in self._pictures:
-            self._pictures[size] = Pictures(self._family.model, size, self._family.camera)
+            self._pictures[size] = GoalRenderer(self._family.model, size, self._family.camera)
         return self._pictures[size]

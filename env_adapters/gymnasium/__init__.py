@@ -1,4 +1,4 @@
-"""Gymnasium: any environment with an id, exactly restored where its insides are known.
+"""Gymnasium: any environment with an id, exactly restored if it has a StateCodec.
 
 Importing this does not load gymnasium; a suite does, and raises
 reglue.errors.MissingExtra where it is not installed.

@@ -1,4 +1,4 @@
-"""What an episode changes inside Gymnasium's own environments: how to read it and set it.
+"""How to read and set what an episode changes inside Gymnasium's own environments.
 
 Found in the sources of gymnasium 1.3.0 and 1.4.0. What is only drawn (Pendulum's `last_u`, toy
 text's `lastaction`) or changes at an episode's end alone (CartPole's
@@ -24,7 +24,7 @@ from reglue.spec import Array, Arrays
 
 
 class StateCodec(Protocol):
-    """How to keep an environment, unwrapped, in mid-episode."""
+    """How to save and restore an unwrapped environment in mid-episode."""
 
     def read(self, env: Any) -> Arrays:
         """Copies of all that the rest of the episode depends on, by name."""
@@ -36,28 +36,28 @@ class StateCodec(Protocol):
         """
 
     def made_of(self, env: Any) -> Mapping[str, str]:
-        """What decides its episodes and follows from neither id, options nor our versions."""
+        """What else its episodes depend on, besides id, options and versions."""
 
 
-def insides(env: Any) -> StateCodec | None:
-    """How to keep `env`; None if we do not know it, or one of its wrappers, by heart."""
+def state_codec(env: Any) -> StateCodec | None:
+    """The codec of `env`; None if the environment, or one of its wrappers, is unknown."""
     known = (gymnasium().wrappers.OrderEnforcing, gymnasium().wrappers.TimeLimit)
     while env is not env.unwrapped:
         if type(env) not in known and not getattr(type(env), "changes_nothing", False):
             return None
         env = env.env
     if hasattr(env, "get_inside"):
-        return Own()
+        return OwnCodec()
     name = f"{type(env).__module__}:{type(env).__qualname__}"
-    return Physics() if _PHYSICS.fullmatch(name) else _ATTRIBUTES.get(name)
+    return MuJoCoCodec() if _PHYSICS.fullmatch(name) else _ATTRIBUTES.get(name)
 
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """Classic control and toy text: numbers that the environment keeps under a name."""
+    """Classic control and toy text: attributes of the environment that are numbers."""
 
     changing: tuple[str, ...]
-    fixed: tuple[str, ...] = ()  # at the environment's making, by chance if so asked
+    fixed: tuple[str, ...] = ()  # since the environment was made, drawn by some options
 
     def read(self, env: Any) -> Arrays:
         """Each as an array of its own shape and dtype."""
@@ -70,12 +70,12 @@ class Attributes:
             setattr(env, name, value[()])
 
     def made_of(self, env: Any) -> Mapping[str, str]:
-        """What is fixed, spelled out."""
+        """The fixed attributes as text."""
         return {name: str(getattr(env, name).tolist()) for name in self.fixed}
 
 
 @dataclass(frozen=True, slots=True)
-class Physics:
+class MuJoCoCodec:
     """MuJoCo's environments, versions 4 and 5.
 
     A step leaves the bodies' positions as they were before its last substep, and some
@@ -93,7 +93,7 @@ class Physics:
         }
 
     def write(self, env: Any, inside: Arrays) -> None:
-        """Set them; what else there is to draw or measure is right after the next step."""
+        """Set them; everything else is computed from them at the next step."""
         _check_shapes(inside, self.read(env))
         IntegrationState(env).write(inside["physics"])
         env.data.xpos[:] = inside["xpos"]
@@ -108,8 +108,8 @@ class Physics:
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
-    """Environments that say themselves how: by `get_inside` and `set_inside`."""
+class OwnCodec:
+    """Environments with `get_inside` and `set_inside`."""
 
     def read(self, env: Any) -> Arrays:
         """As the environment has it."""
@@ -121,7 +121,7 @@ class Own:
         env.set_inside(inside)
 
     def made_of(self, env: Any) -> Mapping[str, str]:
-        """Nothing but its id and options."""
+        """Nothing."""
         return {}
 
 
@@ -170,7 +170,7 @@ def words_of(generator: np.random.Generator) -> Array:
 
 
 def generator_at(words: Array) -> np.random.Generator:
-    """The generator that stands there. Raises UsageError where none can."""
+    """The generator with this state. Raises UsageError if no generator can have it."""
     last = words[10:].tolist()
     fits = words.shape == (_WORDS,) and words.dtype == np.uint64
     if not fits or any(word > most for word, most in zip(last, _MOST, strict=True)):

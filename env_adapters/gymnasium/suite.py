@@ -11,9 +11,9 @@ import numpy as np
 from env_adapters.arguments import check_integer
 from env_adapters.gymnasium.library import gymnasium, make
 from env_adapters.gymnasium.spaces import Tensors
-from env_adapters.gymnasium.state_codec import insides
+from env_adapters.gymnasium.state_codec import state_codec
 from env_adapters.gymnasium.task_spec import horizon_of, reward_range, tells_success
-from env_adapters.gymnasium.world import ExactWorld, Goals, World
+from env_adapters.gymnasium.world import ExactWorld, Goals, GymnasiumWorld
 from reglue.errors import UsageError
 from reglue.spec import TaskSpec
 
@@ -21,11 +21,10 @@ from reglue.spec import TaskSpec
 class OneEnvironment:
     """Makes worlds that play one environment, the suite's only task; a variant is a goal.
 
-    Environments that are known inside (classic control, MuJoCo v4 and v5, toy text, and
-    those with `get_inside` and `set_inside`) are Restorable and Seeded, and all their
-    chance is the cell's. Any other is seeded from the cell, plays, and is neither. The
-    known take actions out of a Box as they came, as they do alone; for others they are
-    clipped.
+    Environments with a StateCodec (classic control, MuJoCo v4 and v5, toy text, and those with
+    `get_inside` and `set_inside`) are Restorable and Seeded, and draw from the cell's generator
+    alone; they get Box actions as they are. All others are neither: their resets are seeded
+    from the cell, and Box actions are clipped.
     """
 
     def __init__(
@@ -38,13 +37,13 @@ class OneEnvironment:
         goal_seed: int = 0,
         sees: str | Sequence[str] | None = None,
     ) -> None:
-        """`options` are what it is made with, as a kept state must say.
+        """`options` are what the environment is made with; saved states contain them.
 
-        `goals` are drawn once, from `goal_seed`, and are the task's variants; 0 for one
-        variant, in which episodes draw their own. `sees` names the tensors that agents see,
-        all by default: a goal that is not among them is hidden.
+        `goals` are drawn once, from `goal_seed`, and are the task's variants; 0: one variant,
+        whose episodes draw their own goals. `sees` names the tensors that agents see (default:
+        all); a goal that is not among them is hidden.
 
-        Raises UsageError where a space has no tensors, or the environment no goals to set.
+        Raises UsageError if a space has no tensors, or the environment has no goals to set.
         """
         check_integer("goals", goals, 0)
         check_integer("goal_seed", goal_seed, 0)
@@ -67,41 +66,41 @@ class OneEnvironment:
             horizon=horizon_of(env),
         )
         self._tells_success = tells_success(env)
-        self._insides = insides(env)
+        self._codec = state_codec(env)
         self._full_id = str(env.spec.id) if env.spec else task  # with the version
         self._spare: Any = env  # for the first world
 
     @property
     def spec(self) -> TaskSpec:
-        """As the environment's spaces and time limit have it."""
+        """From the environment's spaces and time limit."""
         return self._spec
 
     @property
     def variants(self) -> Mapping[str, int]:
-        """One task, of as many variants as it has goals."""
+        """One task, with as many variants as goals."""
         return {self._task: 1 if self._goals is None else len(self._goals)}
 
     @property
     def tells_success(self) -> bool:
-        """False where no episode ever tells whether it succeeded."""
+        """False if no episode ever tells whether it succeeded."""
         return self._tells_success
 
     @property
     def standardizes(self) -> bool:
-        """True where we know that an episode's chance is drawn from `np_random` alone."""
-        return self._insides is not None
+        """True if episodes are known to draw from `np_random` alone."""
+        return self._codec is not None
 
-    def world(self) -> World:
+    def world(self) -> GymnasiumWorld:
         """A world for one more slot."""
         tensors = (self._observations, self._actions)
-        if self._insides is None:
-            return World(self._task, self._take, *tensors, goals=self._goals)
+        if self._codec is None:
+            return GymnasiumWorld(self._task, self._take, *tensors, goals=self._goals)
         return ExactWorld(
             self._task,
             self._take,
             *tensors,
             horizon=self._spec.horizon,
-            insides=self._insides,
+            codec=self._codec,
             mark=self._mark(),
             goals=self._goals,
         )
@@ -111,10 +110,10 @@ class OneEnvironment:
         return env if env is not None else self._make()
 
     def _mark(self) -> Mapping[str, str]:
-        """What a kept state must have in common with whoever takes it."""
+        """What a saved state and the world that restores it must have in common."""
         return {
             "id": self._full_id,
-            # What is no JSON can only come from within the process, and is taken at its word.
+            # Options that are not JSON come from this process; their repr has to do.
             "options": json.dumps(self._options, sort_keys=True, default=repr),
             "gymnasium": gymnasium().__version__,
             "numpy": np.__version__,

@@ -12,9 +12,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from env_adapters.gymnasium.library import mujoco
-from env_adapters.gymnasium.snapshot import Snapshot, Standing, read_snapshot, read_standing
 from env_adapters.gymnasium.spaces import Tensors
 from env_adapters.gymnasium.state_codec import StateCodec, generator_at, words_of
+from env_adapters.states import (
+    EpisodeState,
+    GeneratorState,
+    read_episode_state,
+    read_generator_state,
+)
 from reglue.environments.world import Cell, Step
 from reglue.errors import UnknownName, UsageError
 from reglue.messages.agent import Phase
@@ -26,9 +31,9 @@ _DRIVER = "SDL_VIDEODRIVER"
 
 @contextmanager
 def without_window() -> Iterator[None]:
-    """Around what pygame draws: its SDL else looks for a display, and complains of what it lacks.
+    """Lets pygame draw without a display; without this, SDL looks for one and complains.
 
-    Who has chosen a driver keeps it.
+    An SDL driver that the user has chosen stays.
     """
     if _DRIVER in os.environ:
         yield
@@ -47,30 +52,30 @@ _SEEDS = 2**31  # some environments' own generators take no more
 
 @dataclass(slots=True)
 class Episode:
-    """One that is on."""
+    """A running episode."""
 
     cell: Cell
     steps: int = 0
 
 
 class Goals(Protocol):
-    """What a task's variants are."""
+    """The goals that are a task's variants."""
 
     def __len__(self) -> int: ...
 
     def aim(self, env: Any, variant: int) -> None:
-        """Have the next reset of `env` be for that variant."""
+        """Make the next reset of `env` start that variant."""
 
 
-class World:
+class GymnasiumWorld:
     """Plays any environment; see reglue.environments.world.
 
-    What chance an environment has is its own matter, so it is seeded, by a number drawn
-    from the cell's: an environment that obeys Gymnasium then plays a function of the cell.
+    Resets are seeded with a number drawn from the cell's seed, so that an environment that
+    follows Gymnasium's rules plays a function of the cell.
     """
 
     clips = True
-    """Whether actions are clipped to their Box: not all environments do it themselves."""
+    """Whether actions are clipped to their Box; not all environments do that themselves."""
 
     def __init__(
         self,
@@ -88,7 +93,7 @@ class World:
         self._episode: Episode | None = None
 
     def start(self, cell: Cell) -> Arrays:
-        """Begin the cell's episode. Raises UsageError; the one before then goes on."""
+        """Begin the cell's episode. Raises UsageError; the previous episode then goes on."""
         self._check_cell(cell)
         env = self._open()
         self._episode = None
@@ -97,7 +102,7 @@ class World:
         return self._observations.arrays(observation)
 
     def step(self, action: Arrays) -> Step:
-        """Take one step. Raises UsageError, with nothing changed, for what is no action.
+        """Take one step. Raises UsageError, with nothing changed, for an illegal action.
 
         In EVALUATE an episode terminates at its first success.
         """
@@ -163,14 +168,14 @@ class World:
 
     def _live(self) -> Episode:
         if self._episode is None:
-            raise UsageError("no episode is on; call start first")
+            raise UsageError("no episode is running; call start first")
         return self._episode
 
 
 def forget_physics(env: Any) -> None:
-    """Clear what the last episode left in MuJoCo's data, such as where its solver begins.
+    """Clear what the last episode left in MuJoCo's data, such as the solver's warm start.
 
-    The environment's own reset mostly does, but HandManipulate's does not.
+    Most environments do that in their reset; HandManipulate's does not.
     """
     data = getattr(env, "data", None)
     if type(data).__module__.startswith("mujoco."):
@@ -178,7 +183,7 @@ def forget_physics(env: Any) -> None:
 
 
 def _success(info: Mapping[str, Any]) -> bool:
-    """The task's flag, where the environment has one: Gymnasium has no word for it."""
+    """The success flag, if the environment has one; Gymnasium has no standard name for it."""
     for name in _SUCCESS:
         if name in info:
             return bool(np.all(info[name]))
@@ -188,11 +193,11 @@ def _success(info: Mapping[str, Any]) -> bool:
 _TIME_LIMIT = "_elapsed_steps"  # where the wrapper TimeLimit counts
 
 
-class ExactWorld(World):
-    """Plays an environment whose insides are known: Restorable and Seeded too.
+class ExactWorld(GymnasiumWorld):
+    """Plays an environment that has a StateCodec: Restorable and Seeded too.
 
-    All its chance is `Chance(cell.seed, cell.repeat)`, by NumPy's distributions. Actions go
-    in as they came: these clip their motion themselves, and some charge for the rest.
+    It draws from `Rng(cell.seed, cell.repeat)` alone, by NumPy's distributions. Actions are not
+    clipped: these environments clip motions themselves, and some charge for what is beyond.
     """
 
     clips = False
@@ -205,60 +210,60 @@ class ExactWorld(World):
         actions: Tensors,
         *,
         horizon: int,
-        insides: StateCodec,
+        codec: StateCodec,
         mark: Mapping[str, str],
         goals: Goals | None = None,
     ) -> None:
         super().__init__(task, make, observations, actions, goals=goals)
         self._horizon = horizon
-        self._insides = insides
-        self._mark = mark  # what must be the same where a state is to go on
+        self._codec = codec
+        self._mark = mark  # a state goes on only where this is equal
 
     def get_state(self) -> bytes:
-        """The episode's state; only the same id, options and versions take it.
+        """The episode's state, for worlds with the same id, options and versions.
 
-        Raises UsageError when no episode is on.
+        Raises UsageError if no episode is running.
         """
         live, env = self._live(), self._env.unwrapped
-        return Snapshot(
-            self._mark, live.cell, live.steps, words_of(env.np_random), self._insides.read(env)
-        ).to_bytes()
+        inside, generator = self._codec.read(env), words_of(env.np_random)
+        return EpisodeState(self._mark, live.cell, live.steps, inside, generator).to_bytes()
 
     def set_state(self, state: bytes) -> None:
         """Leave the present episode for the one in `state`.
 
         Raises UsageError, with nothing changed, for a damaged state or another suite's.
         """
-        snapshot = read_snapshot(state)
-        generator = generator_at(snapshot.chance)
+        saved = read_episode_state(state)
+        generator = generator_at(saved.generator)
         env = self._open()
-        self._check_mark(snapshot.suite)
-        self._check_cell(snapshot.cell)
-        if self._episode is None:  # it holds nothing yet, or what an episode's end left
-            self._begin(env, snapshot.cell)
-        self._check_fits(snapshot)
-        self._insides.write(env.unwrapped, snapshot.inside)
+        self._check_mark(saved.suite)
+        self._check_cell(saved.cell)
+        if self._episode is None:  # the environment is new, or its episode has ended
+            self._begin(env, saved.cell)
+        if saved.steps < 0 or 0 < self._horizon <= saved.steps:
+            raise UsageError(f"got a state after {saved.steps} steps of {self._horizon}")
+        self._codec.write(env.unwrapped, saved.inside)
         env.unwrapped.np_random = generator
         if env.has_wrapper_attr(_TIME_LIMIT):
-            env.set_wrapper_attr(_TIME_LIMIT, snapshot.steps)
-        self._episode = Episode(snapshot.cell, snapshot.steps)
+            env.set_wrapper_attr(_TIME_LIMIT, saved.steps)
+        self._episode = Episode(saved.cell, saved.steps)
 
     def get_random_seed(self) -> bytes:
-        """Where the generator stands. Raises UsageError when no episode is on."""
+        """The generator's state. Raises UsageError if no episode is running."""
         self._live()
-        return Standing(self._mark, words_of(self._env.unwrapped.np_random)).to_bytes()
+        return GeneratorState(self._mark, words_of(self._env.unwrapped.np_random)).to_bytes()
 
     def set_random_seed(self, seed: bytes) -> None:
-        """Let chance go on from `seed`. Raises UsageError with nothing changed."""
+        """Set the generator's state. Raises UsageError with nothing changed."""
         self._live()
-        standing = read_standing(seed)
-        self._check_mark(standing.suite)
-        self._env.unwrapped.np_random = generator_at(standing.chance)
+        saved = read_generator_state(seed)
+        self._check_mark(saved.suite)
+        self._env.unwrapped.np_random = generator_at(saved.generator)
 
     def _open(self) -> Any:
         if self._env is None:
             env = super()._open()
-            self._mark = {**self._mark, **self._insides.made_of(env.unwrapped)}
+            self._mark = {**self._mark, **self._codec.made_of(env.unwrapped)}
         return self._env
 
     def _reset(self, env: Any, cell: Cell) -> Any:
@@ -269,8 +274,4 @@ class ExactWorld(World):
         for name in sorted({*suite, *self._mark}):
             got, wanted = suite.get(name, "none"), self._mark.get(name, "none")
             if got != wanted:
-                raise UsageError(f"got what was kept with {name} {got}, wanted {wanted}")
-
-    def _check_fits(self, snapshot: Snapshot) -> None:
-        if snapshot.steps < 0 or 0 < self._horizon <= snapshot.steps:
-            raise UsageError(f"got a state after {snapshot.steps} steps of {self._horizon}")
+                raise UsageError(f"got a state saved with {name} {got}, wanted {wanted}")

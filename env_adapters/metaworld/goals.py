@@ -33,14 +33,14 @@ class Draw:
     apart: float = 0.0  # least distance in x and y of the object (the first 3) from…
     target: Sequence[float] | None = None  # … this, (2,), or else the last 3 of the goal
 
-    def goal(self, chance: np.random.RandomState) -> Goal:
+    def goal(self, rng: np.random.RandomState) -> Goal:
         """The next goal: that of the second of the two `reset_model` of a reset."""
-        self._vector(chance)
-        return tuple(self._vector(chance).tolist())
+        self._vector(rng)
+        return tuple(self._vector(rng).tolist())
 
-    def _vector(self, chance: np.random.RandomState) -> npt.NDArray[np.float64]:
+    def _vector(self, rng: np.random.RandomState) -> npt.NDArray[np.float64]:
         while True:
-            vector = chance.uniform(self.low, self.high)
+            vector = rng.uniform(self.low, self.high)
             target = vector[3:5] if self.target is None else self.target
             if not self.apart or np.linalg.norm(vector[:2] - target) >= self.apart:
                 return vector
@@ -145,7 +145,7 @@ VARIANTS = 50
 """Goals of a task (`metaworld._N_GOALS`)."""
 
 SEEDS = 2**32
-"""Seeds are below this: Meta-World draws from NumPy's legacy global stream."""
+"""Seeds are below this: Meta-World draws from NumPy's legacy global generator."""
 
 
 def draw_goals(
@@ -192,11 +192,11 @@ def _keyed(key: bytes, words: str) -> Iterator[np.random.RandomState]:
         yield np.random.RandomState(np.frombuffer(digest, "<u4"))
 
 
-def _draw(task: str, chance: Iterator[np.random.RandomState]) -> tuple[Goal, ...]:
-    return tuple(DRAWS[task].goal(next(chance)) for _ in range(VARIANTS))
+def _draw(task: str, rng: Iterator[np.random.RandomState]) -> tuple[Goal, ...]:
+    return tuple(DRAWS[task].goal(next(rng)) for _ in range(VARIANTS))
 
 
-def draw_by_resets(task: str, chance: Iterator[np.random.RandomState]) -> tuple[Goal, ...]:
+def draw_by_resets(task: str, rng: Iterator[np.random.RandomState]) -> tuple[Goal, ...]:
     """The next goals, drawn as `metaworld._make_tasks` does: one a reset."""
     env = metaworld("env_dict").ALL_V3_ENVIRONMENTS[task]()
     env._freeze_rand_vec = False
@@ -204,7 +204,7 @@ def draw_by_resets(task: str, chance: Iterator[np.random.RandomState]) -> tuple[
     env.seeded_rand_vec = True  # draw from np_random, not from NumPy's global stream
     goals = []
     for _ in range(VARIANTS):
-        env.np_random = next(chance)
+        env.np_random = next(rng)
         env.reset()
         goals.append(tuple(env._last_rand_vec.tolist()))
     env.close()

@@ -55,7 +55,7 @@ _PACKAGES = ("metaworld", "mujoco", "gymnasium", "numpy", "scipy")
 
 @cache
 def fingerprint() -> str:
-    """The same where the bits are the same. Changed files of metaworld are noticed."""
+    """Equal only where results have equal bits; changes if a file of metaworld changes."""
     folder = Path(metaworld().__file__).parent
     files = sorted(path for path in folder.rglob("*") if path.suffix not in {"", ".pyc"})
     states = [(str(path.relative_to(folder)), path.stat()) for path in files]
@@ -75,7 +75,7 @@ _log = logging.getLogger("reglue")
 
 @cache
 def is_verified() -> bool:
-    """Whether the installed versions and sources are the proved ones.
+    """Whether the installed versions and sources are the verified ones.
 
     Loads neither metaworld nor MuJoCo. Takes about 15 ms, once a process. Raises MissingExtra
     where a package is listed as installed and cannot be found.
@@ -87,7 +87,7 @@ def is_verified() -> bool:
 
 @cache
 def warn_if_unverified() -> None:
-    """Say once that everything is played plainly, where it is: it takes longer."""
+    """Warn once if the shortcuts are off, since everything then takes longer."""
     if version("metaworld") != "none" and not is_verified():
         _log.warning(
             "Meta-World is played without shortcuts: the same numbers, but slower. Installed: "
@@ -99,7 +99,7 @@ def warn_if_unverified() -> None:
 
 
 def digest() -> str:
-    """Of the content of all that `sources` lists."""
+    """SHA-256 of the content of all files that `sources` lists."""
     found = hashlib.sha256()
     for path in sources():
         found.update(hashlib.sha256(path.read_bytes()).digest())

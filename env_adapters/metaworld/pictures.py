@@ -15,7 +15,7 @@ _SIZE = 480  # pixels: as many as Meta-World's models make room for
 _CAMERA = "corner2"  # sees the table, the arm and the goal; it hangs upside down
 
 
-class Pictures:
+class CameraRenderer:
     """Pictures of one model's states."""
 
     def __init__(self, model: Any) -> None:

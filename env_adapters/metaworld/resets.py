@@ -7,8 +7,8 @@ that both depends on where the hand came to rest and outlives the second run's w
 the first run goes without physics. In the second the hand always starts from the same
 data: where it comes to rest is a function of the model alone, and of that a reset changes
 only where bodies and sites are; no task has a sensor, tendon or actuator on a site. So
-that rest is kept by the places of the bodies, and shared by goals that differ in less.
-See `Rests`.
+settled state is kept by the positions of the bodies, and shared by goals that leave these
+equal. See `SettledStates`.
 
 A goal that was started before is not reset at all: the whole of what a reset leaves
 behind is put back. Tests compare all 50 tasks with the plain reset; with versions or
@@ -116,11 +116,11 @@ class _Start:
 class Resets:
     """Begins the episodes of one metaworld environment; see the module."""
 
-    def __init__(self, env: Any, physics: IntegrationState, rests: SettledStates) -> None:
+    def __init__(self, env: Any, physics: IntegrationState, settled_states: SettledStates) -> None:
         self._env = env
         self._physics = physics
-        self._rests = rests
-        self._proved = is_verified()
+        self._settled_states = settled_states
+        self._verified = is_verified()
         self._starts: dict[tuple[bytes, bool], _Start] = {}  # oldest first
 
     def start(self, goal: Sequence[float], *, goal_visible: bool) -> Floats:
@@ -130,7 +130,7 @@ class Resets:
         if key in self._starts:
             return self._put_back(self._starts[key])
         self._set_task(vector, goal_visible=goal_visible)
-        if not self._proved:
+        if not self._verified:
             observation: Floats = self._env.reset()[0]
             return observation
         observation = self._reset()
@@ -154,7 +154,7 @@ class Resets:
         with _settling_by(env, lambda _: None):
             env.reset_model()
         mujoco().mj_resetData(env.model, env.data)
-        with _settling_by(env, partial(self._rests.settle, env)):
+        with _settling_by(env, partial(self._settled_states.settle, env)):
             observation = env.reset_model()
         env._prev_obs = observation[:18].copy()
         observation[18:36] = env._prev_obs

@@ -14,6 +14,7 @@ from env_adapters.cache import DiskCache, cache_folder
 from env_adapters.metaworld.resets import SettledStates
 from env_adapters.metaworld.shared_env import Models, SharedEnvs
 from reglue.errors import UsageError
+from reglue.spec import Arrays
 
 MAX_HORIZON = 500
 """Steps after which Meta-World's environments refuse to go on (`max_path_length`)."""
@@ -36,6 +37,26 @@ class SimulatorState:
     previous: Floats  # the last frame, (18,): observations stack two
     steps: int  # since the episode began
     first_distance: float | None  # bin-picking's object to its target at the first step
+
+    def to_arrays(self) -> Arrays:
+        """All but the steps, by name; float64."""
+        arrays = {"physics": self.physics, "previous": self.previous}
+        if self.first_distance is not None:
+            arrays["first_distance"] = np.array(self.first_distance)
+        return arrays
+
+    @classmethod
+    def from_arrays(cls, steps: int, arrays: Arrays) -> SimulatorState:
+        """The state that gave these arrays. Raises UsageError if none can."""
+        names = {"physics", "previous", *(arrays.keys() & {"first_distance"})}
+        if arrays.keys() != names or any(array.dtype != np.float64 for array in arrays.values()):
+            raise UsageError(f"got a state of {sorted(arrays)}, wanted {sorted(names)} in float64")
+        first = arrays.get("first_distance")
+        if first is not None and first.shape != ():
+            raise UsageError(f"got a first_distance of shape {first.shape}, wanted one number")
+        return cls(
+            arrays["physics"], arrays["previous"], steps, None if first is None else float(first)
+        )
 
 
 class Simulator:
@@ -102,11 +123,11 @@ class Simulator:
 
     def fits(self, state: SimulatorState) -> bool:
         """Whether `state` has the sizes of this task's."""
-        sizes = (self._share.physics.size, self._share.attributes["_prev_obs"].size)
-        return (state.physics.size, state.previous.size) == sizes
+        sizes = (self._share.physics.shape, self._share.attributes["_prev_obs"].shape)
+        return (state.physics.shape, state.previous.shape) == sizes
 
     def set_state(self, state: SimulatorState) -> None:
-        """Continue from `state`, after `start` with the goal that it was taken under."""
+        """Continue from `state`, after `start` with the same goal."""
         self._share.take()
         self._shared.physics.restore(state.physics)
         self._env._prev_obs = state.previous.copy()

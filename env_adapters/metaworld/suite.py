@@ -13,7 +13,7 @@ from typing import Literal
 from env_adapters.metaworld.library import metaworld, mujoco, version
 from env_adapters.metaworld.simulator import MAX_HORIZON, SimulatorPool
 from env_adapters.metaworld.task_sets import check_task
-from env_adapters.metaworld.world import ACTION, Observations, Rules, World
+from env_adapters.metaworld.world import ACTION, MetaWorldWorld, Observations, SuiteSettings
 from reglue.errors import UsageError
 from reglue.spec import Box, TaskSpec, TensorSpec
 
@@ -55,43 +55,43 @@ class MetaWorld:
         )
         if "MUJOCO_GL" in os.environ:  # MuJoCo loads what that names, which may not be there
             mujoco()
-        self._rules = Rules(goals, goal_visible, horizon, observations)
+        self._settings = SuiteSettings(goals, goal_visible, horizon, observations)
         self._pool = SimulatorPool()
 
     @property
     def spec(self) -> TaskSpec:
         """What an agent is told: nothing of tasks or goals but sizes."""
         return TaskSpec(
-            observations=self._rules.observations.specs(),
+            observations=self._settings.observations.specs(),
             actions=(TensorSpec("action", "float32", (ACTION,), Box((-1.0,), (1.0,))),),
             reward_range=(0.0, 10.0),  # evaluate_state's docstring; so are all 50 formulas
-            horizon=self._rules.horizon,
+            horizon=self._settings.horizon,
             rewards_in_evaluation=False,  # upstream's evaluation passes observations only
         )
 
     @property
     def variants(self) -> Mapping[str, int]:
         """How many goals each task has."""
-        return {task: len(goals) for task, goals in self._rules.goals.items()}
+        return {task: len(goals) for task, goals in self._settings.goals.items()}
 
     @property
     def standardizes(self) -> bool:
         """Once the goal is set, nothing in the 50 tasks draws a random number."""
         return True
 
-    def world(self) -> World:
+    def world(self) -> MetaWorldWorld:
         """A world for one more slot. Raises MissingExtra."""
         metaworld("env_dict")  # before there is anything to play: it takes a while
-        return World(self._rules, self._pool, self._mark)
+        return MetaWorldWorld(self._settings, self._pool, self._mark)
 
     @cached_property
     def _mark(self) -> str:
         """Differs where a kept state could mean something else."""
-        rules = self._rules
-        goals = [[task, [list(goal) for goal in goals]] for task, goals in rules.goals.items()]
-        views = repr(rules.observations)
+        settings = self._settings
+        goals = [[task, [list(goal) for goal in goals]] for task, goals in settings.goals.items()]
+        views = repr(settings.observations)
         versions = [version(package) for package in ("metaworld", "mujoco")]
-        text = json.dumps([goals, rules.goal_visible, rules.horizon, views, versions])
+        text = json.dumps([goals, settings.goal_visible, settings.horizon, views, versions])
         return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -76,7 +76,7 @@ Split: TypeAlias = Literal["train", "test"]
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """Tasks whose goals are drawn one after the other from one stream of chance."""
+    """Tasks whose goals are drawn one after the other from one random stream."""
 
     tasks: tuple[str, ...]
     seed_offset: int = 0  # added to the benchmark's seed
@@ -106,8 +106,8 @@ def task_set(name: str, split: str | None = None) -> TaskSet:
     """The set called `name`; see the table above.
 
     `split` is "train" for MT, and "test" unless said otherwise for ML. Raises
-    UnknownName for a benchmark or task that there is not, UsageError for a list
-    or a split that cannot be played, MissingExtra without the metaworld package.
+    UnknownName for an unknown benchmark or task, UsageError for a list or a split
+    that cannot be played, MissingExtra without the metaworld package.
     """
     warn_if_unverified()
     kind, colon, listed = name.partition(":")

@@ -10,9 +10,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from env_adapters.metaworld.pictures import Pictures
-from env_adapters.metaworld.simulator import Simulator, SimulatorPool
-from env_adapters.metaworld.snapshot import Snapshot, read_snapshot
+from env_adapters.metaworld.pictures import CameraRenderer
+from env_adapters.metaworld.simulator import Simulator, SimulatorPool, SimulatorState
+from env_adapters.states import EpisodeState, read_episode_state
 from reglue.agents.metaworld import ALL_TASKS
 from reglue.environments.world import Cell, Step
 from reglue.errors import UnknownName, UsageError
@@ -90,8 +90,8 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
-    """What the episodes of a suite have in common."""
+class SuiteSettings:
+    """What all episodes of a suite have in common."""
 
     goals: Mapping[str, Sequence[Sequence[float]]]  # variants of each task
     goal_visible: bool
@@ -117,27 +117,27 @@ class _Episode:
     view: View
 
 
-class World:
-    """A World that can be restored; see reglue.environments.world."""
+class MetaWorldWorld:
+    """Plays the cells of a suite; Restorable, see reglue.environments.world."""
 
-    def __init__(self, rules: Rules, pool: SimulatorPool, suite: str) -> None:
-        self._rules = rules
+    def __init__(self, settings: SuiteSettings, pool: SimulatorPool, suite: str) -> None:
+        self._settings = settings
         self._pool = pool
         self._suite = suite  # the mark in the states that it keeps
         self._episode: _Episode | None = None
         self._last: _Episode | None = None  # that is over
-        self._pictures: Pictures | None = None
+        self._pictures: CameraRenderer | None = None
 
     def start(self, cell: Cell) -> Arrays:
-        """Begin the cell's episode. Raises UsageError; the one before then goes on.
+        """Begin the cell's episode. Raises UsageError; the previous episode then goes on.
 
-        `cell.seed` and `cell.repeat` change nothing: Meta-World has no chance of its
-        own once the goal is set.
+        `cell.seed` and `cell.repeat` change nothing: once the goal is set, Meta-World draws no
+        random numbers.
         """
-        goal = self._rules.goal(cell)
+        goal = self._settings.goal(cell)
         simulator = self._pool.take(cell.task)
         try:
-            frames = simulator.start(goal, goal_visible=self._rules.goal_visible)
+            frames = simulator.start(goal, goal_visible=self._settings.goal_visible)
         except UsageError:
             self._pool.give_back(simulator)
             raise
@@ -160,7 +160,7 @@ class World:
         frames, reward, success = simulator.step(chosen)
         reward = float(reward)
         terminated = success and cell.phase == Phase.EVALUATE
-        truncated = simulator.steps >= self._rules.horizon
+        truncated = simulator.steps >= self._settings.horizon
         ended = terminated or truncated
         observation = live.view.later(frames, action=chosen, reward=reward, ended=ended)
         if ended:
@@ -168,30 +168,33 @@ class World:
         return Step(reward, observation, terminated, truncated, success)
 
     def get_state(self) -> bytes:
-        """The episode's state; only suites of the same config and versions take it.
+        """The episode's state, for suites of the same config and versions.
 
-        Raises UsageError when no episode is on.
+        Raises UsageError if no episode is running.
         """
         live = self._live()
-        return Snapshot(self._suite, live.cell, live.simulator.get_state()).to_bytes()
+        state = live.simulator.get_state()
+        mark = {"suite": self._suite}
+        return EpisodeState(mark, live.cell, state.steps, state.to_arrays()).to_bytes()
 
     def set_state(self, state: bytes) -> None:
         """Leave the present episode for the one in `state`.
 
         Raises UsageError, with nothing changed, for a damaged state or another suite's.
         """
-        snapshot = read_snapshot(state)
-        if snapshot.suite != self._suite:
+        saved = read_episode_state(state)
+        if saved.suite != {"suite": self._suite}:
             raise UsageError("got a state of a suite with another config or other versions")
-        goal = self._rules.goal(snapshot.cell)
-        simulator = self._pool.take(snapshot.cell.task)
-        if not (simulator.fits(snapshot.state) and 0 <= snapshot.state.steps < self._rules.horizon):
+        goal = self._settings.goal(saved.cell)
+        inside = SimulatorState.from_arrays(saved.steps, saved.inside)
+        simulator = self._pool.take(saved.cell.task)
+        if not (simulator.fits(inside) and 0 <= saved.steps < self._settings.horizon):
             self._pool.give_back(simulator)
-            raise UsageError(f"got a state that does not fit {snapshot.cell.task}")
-        simulator.start(goal, goal_visible=self._rules.goal_visible)
-        simulator.set_state(snapshot.state)
+            raise UsageError(f"got a state that does not fit {saved.cell.task}")
+        simulator.start(goal, goal_visible=self._settings.goal_visible)
+        simulator.set_state(inside)
         self.close()
-        self._episode = self._new(snapshot.cell, simulator)
+        self._episode = self._new(saved.cell, simulator)
 
     def render(self) -> Array | None:
         """The table from a corner, (480, 480, 3); None before the first start.
@@ -203,7 +206,7 @@ class World:
         if shown is None:
             return None
         if self._pictures is None:
-            self._pictures = Pictures(shown.simulator.model)
+            self._pictures = CameraRenderer(shown.simulator.model)
         return self._pictures.take(shown.simulator.get_state().physics)
 
     def close(self) -> None:
@@ -216,9 +219,9 @@ class World:
             self._pictures = None
 
     def _new(self, cell: Cell, simulator: Simulator) -> _Episode:
-        return _Episode(cell, simulator, self._rules.observations.view(cell.task))
+        return _Episode(cell, simulator, self._settings.observations.view(cell.task))
 
     def _live(self) -> _Episode:
         if self._episode is None:
-            raise UsageError("no episode is on; call start first")
+            raise UsageError("no episode is running; call start first")
         return self._episode

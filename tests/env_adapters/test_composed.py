@@ -12,7 +12,7 @@ import pytest
 from env_adapters.admission import admit
 from env_adapters.composed import Composed
 from env_adapters.composed_world import STATE, KeptWorld
-from env_adapters.sealed import seal
+from env_adapters.states import seal
 from env_adapters.suites import suite_name
 from reglue import Phase
 from reglue.environments.world import Cell, Restorable

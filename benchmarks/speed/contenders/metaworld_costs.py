@@ -107,14 +107,14 @@ class _Episode:
 
     def _play_expert(self, task: str) -> tuple[list[Any], list[Any]]:
         """Its actions, and what the physics is told for each."""
-        policy, chance = metaworld("policies").ENV_POLICY_MAP[task](), np.random.default_rng(0)
+        policy, rng = metaworld("policies").ENV_POLICY_MAP[task](), np.random.default_rng(0)
         env, data, actions, controls = self._env, self._env.data, [], []
         observation = env._get_obs()
         for _ in range(_STEPS):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # actions out of bounds are meant
                 seen = np.concatenate([observation[:36], env._target_pos])
-                action = policy.get_action(seen) + chance.normal(scale=_NOISE, size=4)
+                action = policy.get_action(seen) + rng.normal(scale=_NOISE, size=4)
             actions.append(action.astype(np.float32))
             observation = env.step(actions[-1])[0]
             controls.append((data.mocap_pos.copy(), data.ctrl.copy()))

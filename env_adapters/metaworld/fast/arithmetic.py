@@ -213,35 +213,34 @@ def step_is_verified() -> bool:
 
 def _arithmetic_agrees() -> bool:
     """Our versions against NumPy's, SciPy's and metaworld's, on this machine's hardware."""
-    chance = np.random.Generator(np.random.Philox(0))
+    rng = np.random.Generator(np.random.Philox(0))
     return all(
-        _norms_agree(chance) and _tolerances_agree(chance) and _quaternions_agree(chance)
-        for _ in range(100)
+        _norms_agree(rng) and _tolerances_agree(rng) and _quaternions_agree(rng) for _ in range(100)
     )
 
 
-def _norms_agree(chance: np.random.Generator) -> bool:
+def _norms_agree(rng: np.random.Generator) -> bool:
     norm = norm_like(lengths_here().of)
-    vectors = [chance.normal(size=size) for size in (2, 3, 4)]
-    number = np.float32(chance.normal())
+    vectors = [rng.normal(size=size) for size in (2, 3, 4)]
+    number = np.float32(rng.normal())
     return all(_same(norm(each), np.linalg.norm(each)) for each in [*vectors, vectors[0][0]]) and (
         _same(clip(number, -1, 1), np.clip(number, -1, 1))
     )
 
 
-def _tolerances_agree(chance: np.random.Generator) -> bool:
+def _tolerances_agree(rng: np.random.Generator) -> bool:
     original = metaworld("utils.reward_utils").tolerance
     ours = tolerance_like(original)
-    x, upper, margin = chance.exponential(size=3)
+    x, upper, margin = rng.exponential(size=3)
     return all(
         _same(ours(x, (0, upper), margin, sigmoid), original(x, (0, upper), margin, sigmoid))
         for sigmoid in ("long_tail", "gaussian")
     )
 
 
-def _quaternions_agree(chance: np.random.Generator) -> bool:
+def _quaternions_agree(rng: np.random.Generator) -> bool:
     rotation = metaworld("envs.sawyer_push_v3").Rotation
-    direction, matrix = chance.normal(size=4), np.empty(9)
+    direction, matrix = rng.normal(size=4), np.empty(9)
     mujoco().mju_quat2Mat(matrix, direction / np.linalg.norm(direction))
     ours = quaternion(matrix.reshape(3, 3))
     return _same(ours, rotation.from_matrix(matrix.reshape(3, 3)).as_quat())

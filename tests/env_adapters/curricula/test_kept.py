@@ -13,7 +13,7 @@ import pytest
 from env_adapters.admission import admit
 from env_adapters.curricula.suite import Schedule
 from env_adapters.curricula.world import KeptWorld
-from env_adapters.gymnasium.snapshot import read_snapshot
+from env_adapters.states import read_episode_state
 from reglue import Phase
 from reglue.environments.world import Cell, Restorable
 from reglue.errors import UsageError
@@ -131,10 +131,10 @@ def test_what_is_no_state_of_this_schedule_is_refused_and_nothing_changes(suite:
         world.start(cell(1))
         rest(world, 2)
         state = world.get_state()
-        emptied = replace(read_snapshot(state), inside={}).to_bytes()
+        emptied = replace(read_episode_state(state), inside={}).to_bytes()
         for wrong, words in (
             (emptied, "state of shapes"),
-            (foreign.get_state(), "got what was kept with options"),
+            (foreign.get_state(), "got a state saved with options"),
             (state[:-1], "damaged state"),
             (b"", "wanted the state of"),
         ):

@@ -99,8 +99,8 @@ def test_an_episode_is_the_same_in_another_process() -> None:
 def test_a_start_draws_the_numbers_that_the_rule_of_chance_gives() -> None:
     """So a cart-pole in another language can begin in the same place."""
     first = Gymnasium("CartPole-v1").world().start(cell("CartPole-v1"))["observation"]
-    chance = Rng(1, 4)
-    drawn = [chance.uniform(-0.05, 0.05) for _ in range(4)]
+    rng = Rng(1, 4)
+    drawn = [rng.uniform(-0.05, 0.05) for _ in range(4)]
     assert first.tolist() == np.array(drawn, np.float32).tolist()
 
 
@@ -138,7 +138,7 @@ def test_an_episode_that_is_over_takes_no_step() -> None:
     world = Gymnasium("CartPole-v1").world()
     world.start(cell("CartPole-v1"))
     run(world, [np.array(1)] * 50)
-    with pytest.raises(UsageError, match="no episode is on; call start first"):
+    with pytest.raises(UsageError, match="no episode is running; call start first"):
         world.step({"action": np.array(1)})
 
 

@@ -18,7 +18,12 @@ import numpy as np
 import pytest
 
 from env_adapters.gymnasium import Gymnasium
-from env_adapters.gymnasium.snapshot import Snapshot, Standing, read_snapshot, read_standing
+from env_adapters.states import (
+    EpisodeState,
+    GeneratorState,
+    read_episode_state,
+    read_generator_state,
+)
 from reglue.errors import UsageError
 from tests.env_adapters.gymnasium.playing import KNOWN, actions, cell, exact, run
 
@@ -158,15 +163,15 @@ def test_a_random_seed_brings_back_the_chance_and_nothing_else() -> None:
 
 def _with(**changes: Any) -> Callable[[bytes], bytes]:
     def spoil(state: bytes) -> bytes:
-        return dataclasses.replace(read_snapshot(state), **changes).to_bytes()
+        return dataclasses.replace(read_episode_state(state), **changes).to_bytes()
 
     return spoil
 
 
 def _of(**changes: str) -> Callable[[bytes], bytes]:
     def spoil(state: bytes) -> bytes:
-        snapshot = read_snapshot(state)
-        return dataclasses.replace(snapshot, suite={**snapshot.suite, **changes}).to_bytes()
+        saved = read_episode_state(state)
+        return dataclasses.replace(saved, suite={**saved.suite, **changes}).to_bytes()
 
     return spoil
 
@@ -196,9 +201,9 @@ def _flipped(kept: bytes) -> bytes:
 
 
 def _of_an_impossible_generator(state: bytes) -> bytes:
-    chance = read_snapshot(state).chance.copy()
-    chance[10] = 5  # words drawn of a block of four
-    return _with(chance=chance)(state)
+    words = read_episode_state(state).generator.copy()
+    words[10] = 5  # words drawn of a block of four
+    return _with(generator=words)(state)
 
 
 BAD: Mapping[str, Callable[[bytes], bytes]] = {
@@ -230,7 +235,7 @@ BAD_STATES: Mapping[str, Callable[[bytes], bytes]] = {
     "of other names": _with(inside={"s": np.zeros(4)}),
     "of another dtype": _headed(lambda header: header.replace(b"float64", b"complex64")),
     "of an impossible generator": _of_an_impossible_generator,
-    "of a short generator": _with(chance=np.zeros(12, np.uint64)),
+    "of a short generator": _with(generator=np.zeros(12, np.uint64)),
 }
 
 
@@ -266,14 +271,14 @@ def test_a_random_seed_of_another_suite_is_refused() -> None:
     world, other = exact(Gymnasium("CartPole-v1")), exact(Gymnasium("Acrobot-v1"))
     world.start(cell("CartPole-v1"))
     other.start(cell("Acrobot-v1"))
-    with pytest.raises(UsageError, match="kept with id Acrobot-v1, wanted CartPole-v1"):
+    with pytest.raises(UsageError, match="saved with id Acrobot-v1, wanted CartPole-v1"):
         world.set_random_seed(other.get_random_seed())
 
 
 def test_a_state_is_no_random_seed() -> None:
     world = exact(Gymnasium("CartPole-v1"))
     world.start(cell("CartPole-v1"))
-    with pytest.raises(UsageError, match="wanted the random seed of a Gymnasium environment"):
+    with pytest.raises(UsageError, match="wanted the random seed of an episode"):
         world.set_random_seed(world.get_state())
 
 
@@ -300,7 +305,7 @@ def test_a_state_under_a_model_of_another_content_is_refused(tmp_path: Path) -> 
 
     mine.write_text(text.replace("-9.81", "-1.62"), encoding="utf-8")
     other = exact(Gymnasium("HalfCheetah-v5", xml_file=str(mine)))
-    with pytest.raises(UsageError, match="got what was kept with model"):
+    with pytest.raises(UsageError, match="got a state saved with model"):
         other.set_state(state)
 
 
@@ -308,7 +313,7 @@ def test_a_state_under_a_map_that_was_drawn_is_refused_by_other_worlds() -> None
     suite = Gymnasium("FrozenLake-v1", map_name=None)
     world, other = exact(suite), exact(suite)
     world.start(cell("FrozenLake-v1"))
-    with pytest.raises(UsageError, match="got what was kept with desc"):
+    with pytest.raises(UsageError, match="got a state saved with desc"):
         other.set_state(world.get_state())
 
 
@@ -316,7 +321,7 @@ def test_what_is_kept_reads_as_it_was_written() -> None:
     world = exact(Gymnasium("Taxi-v4"))
     world.start(cell("Taxi-v4"))
     state, seed = world.get_state(), world.get_random_seed()
-    snapshot, standing = read_snapshot(state), read_standing(seed)
-    assert (type(snapshot), type(standing)) == (Snapshot, Standing)
-    assert (snapshot.cell, snapshot.steps) == (cell("Taxi-v4"), 0)
-    assert (snapshot.to_bytes(), standing.to_bytes()) == (state, seed)
+    saved, generator = read_episode_state(state), read_generator_state(seed)
+    assert (type(saved), type(generator)) == (EpisodeState, GeneratorState)
+    assert (saved.cell, saved.steps) == (cell("Taxi-v4"), 0)
+    assert (saved.to_bytes(), generator.to_bytes()) == (state, seed)

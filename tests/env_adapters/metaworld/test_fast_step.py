@@ -35,17 +35,17 @@ def bits(observation: Any, reward: Any, success: Any) -> tuple[Any, ...]:
 
 def actions(act: Callable[[Any], Any], kind: str) -> Callable[[Any], Any]:
     """A policy's actions with noise; some far out of bounds, some of chance alone."""
-    chance = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
 
     def choose(observation: Any) -> Any:
-        noise = chance.normal(scale=0.1, size=4).astype(np.float32)
+        noise = rng.normal(scale=0.1, size=4).astype(np.float32)
         match kind:
             case "expert":
                 return act(observation) + noise
             case "clipped":
                 return act(observation) * np.float32(4) + noise
             case _:
-                return chance.uniform(-1.5, 1.5, 4)  # float64
+                return rng.uniform(-1.5, 1.5, 4)  # float64
 
     return choose
 

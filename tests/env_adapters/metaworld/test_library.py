@@ -125,16 +125,16 @@ def test_a_hand_that_settles_otherwise_does_not_come_to_rest_where_others_do(
     """Within the process and on disk."""
     goal = draw_two("push-v3")[0]
     cache = DiskCache(tmp_path)
-    rests, models = SettledStates(cache), Models(cache)
+    settled_states, models = SettledStates(cache), Models(cache)
 
-    def start(rests: SettledStates, **attributes: Any) -> Any:
+    def start(settled_states: SettledStates, **attributes: Any) -> Any:
         env, _ = models.environment("push-v3")
         vars(env).update(attributes)
-        return Resets(env, IntegrationState(env), rests).start(goal, goal_visible=True)
+        return Resets(env, IntegrationState(env), settled_states).start(goal, goal_visible=True)
 
-    usual = start(rests)
+    usual = start(settled_states)
     wanted = start(SettledStates(DiskCache(None)), **{name: value})
     assert wanted.tobytes() != usual.tobytes()
-    assert start(rests, **{name: value}).tobytes() == wanted.tobytes()
+    assert start(settled_states, **{name: value}).tobytes() == wanted.tobytes()
     assert start(SettledStates(cache), **{name: value}).tobytes() == wanted.tobytes()
     assert start(SettledStates(cache)).tobytes() == usual.tobytes()

@@ -43,8 +43,8 @@ def make(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Simulator]:
     """Makes simulators that share compiled models; where the hand rests, only if asked to."""
     models = Models(DiskCache(tmp_path_factory.mktemp("models")))
 
-    def give(task: str, rests: SettledStates | None = None) -> Simulator:
-        return Simulator(task, SharedEnvs(models, rests or SettledStates(DiskCache(None))))
+    def give(task: str, settled_states: SettledStates | None = None) -> Simulator:
+        return Simulator(task, SharedEnvs(models, settled_states or SettledStates(DiskCache(None))))
 
     return give
 
@@ -162,9 +162,11 @@ def test_goals_that_move_no_body_share_where_the_hand_rests(
 def test_simulators_share_where_the_hand_rests(
     draw_two: Any, make: Any, settled: list[int]
 ) -> None:
-    rests, (goal, _) = SettledStates(DiskCache(None)), draw_two("window-open-v3")
+    settled_states, (goal, _) = SettledStates(DiskCache(None)), draw_two("window-open-v3")
     settled.clear()
-    frames = [make("window-open-v3", rests).start(goal, goal_visible=True) for _ in range(2)]
+    frames = [
+        make("window-open-v3", settled_states).start(goal, goal_visible=True) for _ in range(2)
+    ]
     assert len(settled) == 1
     assert bits(frames[0]) == bits(frames[1])
 

@@ -39,7 +39,7 @@ def test_they_play_as_if_each_had_its_own(
     alone = [Simulator(task, envs(models), fast=fast) for _ in range(2)]
     assert together[0]._env is together[1]._env
     assert alone[0]._env is not alone[1]._env
-    act, chance = expert(task), np.random.default_rng(1)
+    act, rng = expert(task), np.random.default_rng(1)
     for goals in (draw_two(task), draw_two(task)[::-1]):
         seen = []
         for one, other, goal in zip(together, alone, goals, strict=True):
@@ -47,7 +47,7 @@ def test_they_play_as_if_each_had_its_own(
             assert seen[-1].tobytes() == other.start(goal, goal_visible=True).tobytes()
         for _ in range(30):
             for place, (one, other) in enumerate(zip(together, alone, strict=True)):
-                action = act(seen[place]) + chance.normal(scale=0.1, size=4).astype(np.float32)
+                action = act(seen[place]) + rng.normal(scale=0.1, size=4).astype(np.float32)
                 step = one.step(action)
                 assert bits(*step) == bits(*other.step(action))
                 assert one.steps == other.steps

@@ -16,7 +16,7 @@ import pytest
 
 from env_adapters import Cell, Restorable
 from env_adapters.metaworld import ALL_TASKS, MetaWorld
-from env_adapters.metaworld.snapshot import read_snapshot
+from env_adapters.states import read_episode_state
 from reglue.errors import UsageError
 from reglue.messages.agent import Phase
 
@@ -150,7 +150,7 @@ def test_a_state_replaces_an_episode_of_another_task(suite: MetaWorld) -> None:
 def test_a_state_keeps_its_whole_cell(suite: MetaWorld) -> None:
     world = suite.world()
     world.start(cell("push-v3", 1, Phase.EVALUATE))
-    assert read_snapshot(world.get_state()).cell == cell("push-v3", 1, Phase.EVALUATE)
+    assert read_episode_state(world.get_state()).cell == cell("push-v3", 1, Phase.EVALUATE)
 
 
 def test_a_restored_evaluation_still_ends_at_success(draw_two: Any, expert: Any) -> None:
@@ -182,17 +182,15 @@ def _flipped(state: bytes) -> bytes:
 
 
 def _of_another_suite(state: bytes) -> bytes:
-    return dataclasses.replace(read_snapshot(state), suite="another").to_bytes()
+    return dataclasses.replace(read_episode_state(state), suite={"suite": "another"}).to_bytes()
 
 
 def _of_another_task(state: bytes) -> bytes:
-    return dataclasses.replace(read_snapshot(state), cell=cell("hammer-v3")).to_bytes()
+    return dataclasses.replace(read_episode_state(state), cell=cell("hammer-v3")).to_bytes()
 
 
 def _of_a_late_step(state: bytes) -> bytes:
-    snapshot = read_snapshot(state)
-    late = dataclasses.replace(snapshot.state, steps=20)
-    return dataclasses.replace(snapshot, state=late).to_bytes()
+    return dataclasses.replace(read_episode_state(state), steps=20).to_bytes()
 
 
 def _with_another_header(state: bytes) -> bytes:
@@ -229,7 +227,7 @@ def test_a_state_that_is_not_its_own_is_refused_and_the_episode_goes_on(
 
 
 def test_a_foreign_key_is_told_from_a_damaged_one(suite: MetaWorld) -> None:
-    with pytest.raises(UsageError, match="wanted the state of a Meta-World environment"):
+    with pytest.raises(UsageError, match="wanted the state of an episode"):
         suite.world().set_state(b"a key of something else")
 
 
