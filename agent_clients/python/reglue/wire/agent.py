@@ -24,46 +24,45 @@ from reglue.messages.agent import (
 )
 from reglue.spec import TaskSpec
 from reglue.v1 import agent_pb2 as pb
-from reglue.v1 import session_pb2
-from reglue.wire.session import (
-    decode_fault,
-    decode_refusal,
-    encode_fault,
-    encode_refusal,
-    told,
-)
+from reglue.wire.fields import Codec, FieldTable
+from reglue.wire.session import SESSION_CODECS
 from reglue.wire.specs import decode_spec, encode_spec
 from reglue.wire.tensors import decode_arrays, encode_arrays
 from reglue.wire.turns import decode_turn, encode_turn
 
-_EMPTY: dict[str, Call] = {
-    "freeze": Freeze(),
-    "adapt_begin": AdaptBegin(),
-    "adapt": Adapt(),
-    "cleanup": Cleanup(),
-}
-"""Calls that carry nothing, by the name of their field."""
+_CALLS = FieldTable(
+    "call",
+    {
+        "init": Init,
+        "freeze": Freeze,
+        "adapt_begin": AdaptBegin,
+        "adapt": Adapt,
+        "message": Message,
+        "cleanup": Cleanup,
+        "refusal": Refusal,
+        "farewell": Farewell,
+    },
+    SESSION_CODECS
+    | {
+        Init: Codec(
+            lambda init: pb.AgentInit(spec=encode_spec(init.spec)),
+            lambda message: Init(decode_spec(message.spec)),
+        )
+    },
+)
+_REPLIES = FieldTable("reply", {"done": Done, "message": Message, "fault": Fault}, SESSION_CODECS)
+_AFTER_INIT = frozenset(("turn", "freeze", "adapt_begin", "adapt", "cleanup"))
 
 
 def encode_call(numbered: Numbered, spec: TaskSpec | None) -> pb.AgentCall:
     """The message of a call; `spec` is the session's TaskSpec, which a turn needs."""
     message = pb.AgentCall(seq=numbered.seq)
     _encode_budget(message.budget, numbered.budget)
-    match numbered.call:
-        case Turn() as turn:
-            assert spec is not None, "init comes before a turn"
-            encode_turn(message.turn, turn, spec)
-        case Init(task):
-            message.init.spec.CopyFrom(encode_spec(task))
-        case Message(text):
-            message.message.text = text
-        case Refusal() as refusal:
-            message.refusal.CopyFrom(encode_refusal(refusal))
-        case Farewell(reason):
-            message.farewell.reason = reason
-        case call:
-            name = next(name for name, empty in _EMPTY.items() if empty == call)
-            getattr(message, name).SetInParent()
+    if isinstance(numbered.call, Turn):
+        assert spec is not None, "init comes before a turn"
+        encode_turn(message.turn, numbered.call, spec)
+    else:
+        _CALLS.encode(message, numbered.call)
     return message
 
 
@@ -74,63 +73,40 @@ def decode_call(message: pb.AgentCall, spec: TaskSpec | None) -> Numbered:
 
 def encode_reply(seq: int, reply: Reply, spec: TaskSpec | None) -> pb.AgentReply:
     """The message of a reply to call `seq`; `spec` is what Actions need."""
-    match reply:
-        case Actions(arrays, abandon):
-            assert spec is not None, "init comes before a turn"
-            message = pb.AgentReply(seq=seq)
-            actions = message.actions
-            actions.actions.extend(encode_arrays(spec.actions, arrays))
-            if abandon:
-                actions.abandoned_slots.extend(abandon)
-            return message
-        case Message(text):
-            return pb.AgentReply(seq=seq, message=session_pb2.TextMessage(text=text))
-        case Fault() as fault:
-            return pb.AgentReply(seq=seq, fault=encode_fault(fault))
-        case Done():
-            return pb.AgentReply(seq=seq, done=session_pb2.RoutineDone())
+    message = pb.AgentReply(seq=seq)
+    if isinstance(reply, Actions):
+        assert spec is not None, "init comes before a turn"
+        message.actions.actions.extend(encode_arrays(spec.actions, reply.arrays))
+        if reply.abandon:
+            message.actions.abandoned_slots.extend(reply.abandon)
+    else:
+        _REPLIES.encode(message, reply)
+    return message
 
 
 def decode_reply(message: pb.AgentReply, spec: TaskSpec | None, rows: int) -> Reply:
     """The reply of a message; `rows` is how many the turn asked for. Raises BadReply."""
-    match message.WhichOneof("reply"):
-        case "actions" if spec is not None:
-            actions = message.actions
-            if len(actions.abandoned_slots) > rows:
-                got = f"{len(actions.abandoned_slots)} slots given up"
-                raise BadReply("WRONG_SIZE", got=got, wanted=f"at most {rows}, those asked about")
-            return Actions(
-                decode_arrays(spec.actions, actions.actions, rows), tuple(actions.abandoned_slots)
-            )
-        case "done":
-            return Done()
-        case "message":
-            return Message(message.message.text)
-        case "fault":
-            return decode_fault(message.fault)
-        case kind:
-            raise BadReply("WRONG_KIND", got=kind or "an unknown reply", wanted="an answer")
+    if message.WhichOneof("reply") != "actions" or spec is None:
+        reply: Reply = _REPLIES.decode(message)
+        return reply
+    actions = message.actions
+    if len(actions.abandoned_slots) > rows:
+        got = f"{len(actions.abandoned_slots)} slots given up"
+        raise BadReply("WRONG_SIZE", got=got, wanted=f"at most {rows}, those asked about")
+    return Actions(
+        decode_arrays(spec.actions, actions.actions, rows), tuple(actions.abandoned_slots)
+    )
 
 
 def _decode_call(message: pb.AgentCall, spec: TaskSpec | None) -> Call:
-    match message.WhichOneof("call"):
-        case "turn" | "freeze" | "adapt_begin" | "adapt" | "cleanup" as name if spec is None:
-            raise BadReply("WRONG_KIND", got=f"{name} before init", wanted="init")
-        case "turn":
-            assert spec is not None  # the case above
-            return decode_turn(message.turn, spec)
-        case "init":
-            return Init(decode_spec(message.init.spec))
-        case "message":
-            return Message(message.message.text)
-        case "refusal":
-            return decode_refusal(message.refusal)
-        case "farewell":
-            return Farewell(told(message.farewell.reason))
-        case str(name) if name in _EMPTY:
-            return _EMPTY[name]
-        case _:
-            raise BadReply("WRONG_KIND", got="an unknown call", wanted="one of protocol 1.0")
+    name = message.WhichOneof("call")
+    if spec is None and name in _AFTER_INIT:
+        raise BadReply("WRONG_KIND", got=f"{name} before init", wanted="init")
+    if name == "turn":
+        assert spec is not None  # the check above
+        return decode_turn(message.turn, spec)
+    call: Call = _CALLS.decode(message)
+    return call
 
 
 def _encode_budget(message: pb.Budget, budget: Budget) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ from reglue.messages.experiment import (
 )
 from reglue.spec import Arrays, TaskSpec, TensorSpec
 from reglue.v1 import experiment_pb2 as pb
-from reglue.v1 import session_pb2
+from reglue.wire.fields import Codec, FieldTable
 from reglue.wire.flags import decode_flags, encode_flags
 from reglue.wire.session import decode_fault, decode_refusal, encode_fault, encode_refusal
 from reglue.wire.specs import decode_spec, encode_spec
@@ -72,47 +73,45 @@ _ANSWERS: Mapping[type, type] = {
 """What answers each call; Done answers the others."""
 
 
+_CALLS = FieldTable(
+    "call",
+    {
+        "init": RLInit,
+        "start": RLStart,
+        "step": RLStep,
+        "episode": RLEpisode,
+        "counts": RLCounts,
+        "cleanup": Cleanup,
+        "freeze": Freeze,
+        "standardize_randomness": StandardizeRandomness,
+        "get_state": GetState,
+        "set_state": RLSetState,
+        "get_random_seed": GetRandomSeed,
+        "set_random_seed": RLSetRandomSeed,
+        "agent_message": Message,
+        "env_message": EnvMessage,
+        "env_start": EnvStart,
+    },
+    {},
+)
+_NAME_SLOTS = frozenset(("start", "step", "episode", "env_start"))
+_WITH_ROWS = frozenset(("env_step", "agent_start", "agent_step", "agent_end"))
+_REPLIES = FieldTable(
+    "reply",
+    {"spec": TaskSpec, "counts": Counts, "key": Key, "message": Message, "done": Done},
+    {TaskSpec: Codec(encode_spec, decode_spec)},
+)
+
+
 def encode_experiment_call(
     seq: int, call: ExperimentCall, spec: TaskSpec | None
 ) -> pb.ExperimentCall:
     """The message of a call; `spec` is what rows of actions and observations need."""
-    match call:
-        case RLInit(slots, seed, task, variant):
-            init = pb.RlInit(slots=slots, seed=seed, task=task, variant=variant)
-            return pb.ExperimentCall(seq=seq, init=init)
-        case RLStart(slots):
-            return pb.ExperimentCall(seq=seq, start=pb.RlStart(slots=slots))
-        case RLStep(slots):
-            return pb.ExperimentCall(seq=seq, step=pb.RlStep(slots=slots))
-        case RLEpisode(max_steps, slots):
-            episode = pb.RlEpisode(slots=slots, max_steps=max_steps)
-            return pb.ExperimentCall(seq=seq, episode=episode)
-        case RLCounts(slot):
-            return pb.ExperimentCall(seq=seq, counts=pb.RlCounts(slot=slot))
-        case Cleanup():
-            return pb.ExperimentCall(seq=seq, cleanup=session_pb2.Cleanup())
-        case Freeze():
-            return pb.ExperimentCall(seq=seq, freeze=pb.RlFreeze())
-        case StandardizeRandomness(seed):
-            standardize = pb.RlStandardizeRandomness(seed=seed)
-            return pb.ExperimentCall(seq=seq, standardize_randomness=standardize)
-        case GetState(slot):
-            return pb.ExperimentCall(seq=seq, get_state=pb.RlGetState(slot=slot))
-        case RLSetState(slot, key):
-            return pb.ExperimentCall(seq=seq, set_state=pb.RlSetState(slot=slot, key=key))
-        case GetRandomSeed(slot):
-            return pb.ExperimentCall(seq=seq, get_random_seed=pb.RlGetRandomSeed(slot=slot))
-        case RLSetRandomSeed(slot, key):
-            set_seed = pb.RlSetRandomSeed(slot=slot, key=key)
-            return pb.ExperimentCall(seq=seq, set_random_seed=set_seed)
-        case Message(text):
-            return pb.ExperimentCall(seq=seq, agent_message=session_pb2.TextMessage(text=text))
-        case EnvMessage(text):
-            return pb.ExperimentCall(seq=seq, env_message=session_pb2.TextMessage(text=text))
-        case EnvStart(slots):
-            return pb.ExperimentCall(seq=seq, env_start=pb.RlEnvStart(slots=slots))
-        case EnvStep() | AgentStart() | AgentStep() | AgentEnd():
-            return _encode_rows(seq, call, spec)
+    if isinstance(call, (EnvStep, AgentStart, AgentStep, AgentEnd)):
+        return _encode_rows(seq, call, spec)
+    message = pb.ExperimentCall(seq=seq)
+    _CALLS.encode(message, call)
+    return message
 
 
 def _encode_rows(
@@ -147,42 +146,12 @@ def _encode_rows(
 def decode_experiment_call(message: pb.ExperimentCall, spec: TaskSpec | None) -> ExperimentCall:
     """The call of a message. Raises BadReply if it is malformed."""
     kind = message.WhichOneof("call")
-    match kind:
-        case "init":
-            init = message.init
-            return RLInit(init.slots or 1, init.seed, init.task, init.variant)
-        case "start":
-            return RLStart(_slots(message.start, spec))
-        case "step":
-            return RLStep(_slots(message.step, spec))
-        case "episode":
-            return RLEpisode(message.episode.max_steps, _slots(message.episode, spec))
-        case "counts":
-            return RLCounts(message.counts.slot)
-        case "cleanup":
-            return Cleanup()
-        case "freeze":
-            return Freeze()
-        case "standardize_randomness":
-            return StandardizeRandomness(message.standardize_randomness.seed)
-        case "get_state":
-            return GetState(message.get_state.slot)
-        case "set_state":
-            return RLSetState(message.set_state.slot, message.set_state.key)
-        case "get_random_seed":
-            return GetRandomSeed(message.get_random_seed.slot)
-        case "set_random_seed":
-            return RLSetRandomSeed(message.set_random_seed.slot, message.set_random_seed.key)
-        case "agent_message":
-            return Message(message.agent_message.text)
-        case "env_message":
-            return EnvMessage(message.env_message.text)
-        case "env_start":
-            return EnvStart(_slots(message.env_start, spec))
-        case "env_step" | "agent_start" | "agent_step" | "agent_end":
-            return _decode_rows(message, kind, spec)
-        case _:
-            raise BadReply("WRONG_KIND", got="an unknown call", wanted="one of protocol 1.0")
+    if kind in _WITH_ROWS:
+        return _decode_rows(message, kind, spec)
+    if kind in _NAME_SLOTS:
+        _check_slots(getattr(message, kind), spec)
+    call: ExperimentCall = _CALLS.decode(message)
+    return replace(call, slots=call.slots or 1) if isinstance(call, RLInit) else call
 
 
 def _decode_rows(message: pb.ExperimentCall, kind: str, spec: TaskSpec | None) -> ExperimentCall:
@@ -210,8 +179,6 @@ def encode_answer(seq: int, answer: Answer, spec: TaskSpec | None) -> pb.Experim
     """The message of what a routine returns."""
     seen, chosen = (spec.observations, spec.actions) if spec else ((), ())
     match answer:
-        case TaskSpec():
-            return pb.ExperimentReply(seq=seq, spec=encode_spec(answer))
         case Started(slots, observations, actions):
             started = pb.Started(
                 slots=slots,
@@ -231,22 +198,17 @@ def encode_answer(seq: int, answer: Answer, spec: TaskSpec | None) -> pb.Experim
         case EpisodePlayed(slots):
             played = pb.EpisodePlayed(slots=slots, flags=_flags(answer))
             return pb.ExperimentReply(seq=seq, episode=played)
-        case Counts(sum_of_rewards, steps, episodes):
-            counts = pb.Counts(sum_of_rewards=sum_of_rewards, steps=steps, episodes=episodes)
-            return pb.ExperimentReply(seq=seq, counts=counts)
-        case Key(key):
-            return pb.ExperimentReply(seq=seq, key=pb.SnapshotKey(key=key))
         case Acted(slots, actions):
             acted = pb.Acted(slots=slots, actions=_written(chosen, actions))
             return pb.ExperimentReply(seq=seq, acted=acted)
-        case Message(text):
-            return pb.ExperimentReply(seq=seq, message=session_pb2.TextMessage(text=text))
-        case Done():
-            return pb.ExperimentReply(seq=seq, done=session_pb2.RoutineDone())
+        case _:
+            message = pb.ExperimentReply(seq=seq)
+            _REPLIES.encode(message, answer)
+            return message
 
 
 def encode_failure(seq: int, error: ReglueError) -> pb.ExperimentReply:
-    """The message of what a routine raised, laid at the door of whose fault it was."""
+    """The message of what a routine raised; it says whose fault it was."""
     match error:
         case RoutineRefused(code=code, got=got, wanted=wanted):
             refusal = encode_refusal(Refusal(seq, code, got, wanted))
@@ -275,8 +237,6 @@ def _decode_answer(
     message: pb.ExperimentReply, call: ExperimentCall, spec: TaskSpec | None
 ) -> Answer:
     match message.WhichOneof("reply"):
-        case "spec":
-            return decode_spec(message.spec)
         case "started" if spec is not None:
             return _decode_started(message.started, spec, actions=isinstance(call, RLStart))
         case "stepped" if spec is not None:
@@ -284,22 +244,14 @@ def _decode_answer(
         case "episode":
             slots = _slots(message.episode, spec)
             return EpisodePlayed(slots, *_read_flags(message.episode.flags, len(slots)))
-        case "counts":
-            counts = message.counts
-            return Counts(counts.sum_of_rewards, counts.steps, counts.episodes)
-        case "key":
-            return Key(message.key.key)
         case "acted" if spec is not None:
             slots = _slots(message.acted, spec)
             return Acted(slots, decode_arrays(spec.actions, message.acted.actions, len(slots)))
-        case "message":
-            return Message(message.message.text)
-        case "done":
-            return Done()
         case "refusal" | "agent_fault" | "environment_fault":
             raise _failure(message)
-        case kind:
-            raise BadReply("WRONG_KIND", got=kind or "an unknown reply", wanted="an answer")
+        case _:
+            answer: Answer = _REPLIES.decode(message)
+            return answer
 
 
 def _failure(message: pb.ExperimentReply) -> ReglueError:
@@ -336,11 +288,15 @@ def _decode_stepped(message: pb.Stepped, spec: TaskSpec, *, actions: bool) -> St
 
 
 def _slots(named: _Named, spec: TaskSpec | None) -> tuple[int, ...]:
-    """Of a message, which are counted before they are copied."""
+    _check_slots(named, spec)
+    return tuple(named.slots)
+
+
+def _check_slots(named: _Named, spec: TaskSpec | None) -> None:
+    """Count the slots of a message, before they are copied."""
     count, most = len(named.slots), _BEFORE_INIT if spec is None else spec.slots
     if count > most:
         raise BadReply("OUT_OF_DOMAIN", got=f"{count} slots", wanted=f"at most {most}, each once")
-    return tuple(named.slots)
 
 
 def _chosen(entries: _Entries, spec: TaskSpec, rows: int, *, actions: bool) -> Arrays:

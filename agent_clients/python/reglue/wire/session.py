@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from reglue.errors import printable
-from reglue.messages.agent import Fault, Refusal
+from reglue.messages.agent import Farewell, Fault, Refusal
 from reglue.v1 import session_pb2 as pb
+from reglue.wire.fields import Codec
 
 MOST_WORDS = 4096
 """Characters of a Fault, or of either half of a Refusal, that are kept."""
@@ -43,3 +44,14 @@ def decode_fault(message: pb.Fault) -> Fault:
 def told(words: str) -> str:
     """What a stranger said, as it may be printed, cut to MOST_WORDS."""
     return printable(words[:MOST_WORDS])
+
+
+SESSION_CODECS = {
+    Refusal: Codec(encode_refusal, decode_refusal),
+    Fault: Codec(encode_fault, decode_fault),
+    Farewell: Codec(
+        lambda farewell: pb.Farewell(reason=farewell.reason),
+        lambda message: Farewell(told(message.reason)),
+    ),
+}
+"""The kinds of all roles whose words are cut, or made printable."""
