@@ -41,14 +41,14 @@ class Checked:
 
 
 class ActionChecks:
-    """Looks at the actions of one TaskSpec."""
+    """Checks the actions of one TaskSpec."""
 
     def __init__(self, spec: TaskSpec) -> None:
         self.spec = spec
         self._checks = [_TensorCheck(tensor) for tensor in spec.actions]
 
     def check(self, arrays: Arrays, rows: int) -> Checked:
-        """Look at `rows` actions in the spec's dtypes.
+        """Check `rows` actions in the spec's dtypes.
 
         Raises BadReply if they are not that many of that shape.
         """
@@ -67,7 +67,7 @@ class ActionChecks:
 
 
 def given_up(abandon: Sequence[int], slots: Slots) -> frozenset[int]:
-    """The slots whose episode the agent gives up. Raises BadReply for what is none of `slots`."""
+    """The slots whose episode the agent gives up. Raises BadReply unless all are in `slots`."""
     if not abandon:
         return _NOBODY
     named = frozenset(abandon) if len(abandon) <= len(slots) else None
@@ -84,7 +84,7 @@ _NOBODY: frozenset[int] = frozenset()
 
 
 class _TensorCheck:
-    """A tensor's bounds, such that what lies within them is legal and not clipped."""
+    """A tensor's bounds: what lies within them is legal and not clipped."""
 
     def __init__(self, tensor: TensorSpec) -> None:
         self.tensor = tensor
@@ -107,7 +107,7 @@ class _TensorCheck:
         return values if values.shape == shape else values.reshape(shape)
 
     def all_within(self, values: Array) -> bool:
-        """Whether nothing more needs to be looked at: a few comparisons, no row by row."""
+        """Whether all values are legal and unclipped, by a few comparisons over all rows."""
         if self._within is None:
             return False
         low, high = self._within
@@ -135,20 +135,20 @@ def _within(tensor: TensorSpec) -> tuple[Array, Array] | None:
         case Box():
             return tensor.low(), tensor.high()
         case Discrete(n, start):
-            return _whole(dtype, start, [start + n - 1])
+            return _integer_bounds(dtype, start, [start + n - 1])
         case MultiDiscrete(n):
-            return _whole(dtype, 0, [each - 1 for each in n], tensor.shape)
+            return _integer_bounds(dtype, 0, [each - 1 for each in n], tensor.shape)
         case MultiBinary() if dtype.kind in "bui":
             return np.zeros((), np.uint8), np.ones((), np.uint8)
         case _:
             return None
 
 
-def _whole(
+def _integer_bounds(
     dtype: np.dtype[Any], least: int, most: list[int], shape: tuple[int, ...] = ()
 ) -> tuple[Array, Array] | None:
     """Bounds in the tensor's dtype, or None where it does not hold all that is legal."""
-    limits = np.iinfo(dtype.name)  # TensorSpec looks that it is a whole one
+    limits = np.iinfo(dtype.name)  # TensorSpec checks that it is an integer type
     if least < limits.min or max(most, default=0) > limits.max:
         return None
     return np.array(least, dtype), np.array(most, dtype).reshape(shape)

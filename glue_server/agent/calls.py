@@ -30,9 +30,9 @@ class AgentCalls:
         clock: Callable[[], float] = time.monotonic,
         stop: threading.Event | None = None,
     ) -> None:
-        """Once `stop` is set, calls raise KeyboardInterrupt, also one that is waited for."""
+        """Once `stop` is set, calls raise KeyboardInterrupt, as does a wait under way."""
         self._port = port
-        self._purse = TimeBudget(timeouts)
+        self._budget = TimeBudget(timeouts)
         self._clock = clock
         self._stop = stop
         self._under_way: deque[tuple[Call, float]] = deque()  # and when each was sent
@@ -70,26 +70,29 @@ class AgentCalls:
     def send(self, call: Call) -> None:
         """Hand a call over. Several may be under way; they are answered in their order."""
         check_stop(self._stop)
-        budget = self._purse.budget(call)
+        budget = self._budget.budget(call)
         since = self._clock()
         try:
             self._port.send(call, budget)
         except AgentDisconnected:
-            while self._under_way:  # what it said before it left tells more
+            while self._under_way:  # what it said before it left says more
                 self.receive()
             check_stop(self._stop)
             raise
         self._under_way.append((call, since))
 
     def receive(self) -> Reply:
-        """The answer to the oldest call. The agent's time begins when it can begin."""
+        """Wait for the answer to the oldest call.
+
+        The agent's time begins when it is free to begin with that call.
+        """
         call, since = self._under_way.popleft()
         since = max(since, self._free_since)
         try:
-            return self._answer(self._purse.wait_s(call))
+            return self._answer(self._budget.wait_s(call))
         finally:
             self._free_since = self._clock() - self._port.waited_s
-            self._purse.spend(call, self._free_since - since)
+            self._budget.spend(call, self._free_since - since)
 
     def _answer(self, timeout_s: float) -> Reply:
         if self._stop is None:

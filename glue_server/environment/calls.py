@@ -41,7 +41,7 @@ _Kind = TypeVar("_Kind")
 class EnvironmentCalls:
     """Calls an environment through its port. All raise EnvironmentFault when it is lost.
 
-    Whoever made it closes it. A user that was lent one does not.
+    Its maker closes it. A user that was lent one does not.
     """
 
     ready: Ready
@@ -58,7 +58,7 @@ class EnvironmentCalls:
         timeout_s: How long each answer may take, seconds.
         most_late: The environment is lost after so many late answers to Plays in a row. The
             slots of an earlier one are at fault, and play goes on.
-        stop: Once set, Plays raise KeyboardInterrupt, also one that is waited for.
+        stop: Once set, Plays raise KeyboardInterrupt, as does a wait under way.
         """
         self._port = port
         self._timeout_s = timeout_s

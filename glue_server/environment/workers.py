@@ -202,7 +202,7 @@ class WorkersPort:
             self._hand_over(place, part)
 
     def _numbered(self, play: Play) -> Play:
-        """With standardized randomness, the n-th start has the chance (seed, n): see Worlds."""
+        """With standardized randomness, the n-th start draws from (seed, n): see Worlds."""
         if self._standard is None or not play.starts:
             return play
         seed, count = self._standard

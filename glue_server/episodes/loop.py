@@ -1,8 +1,8 @@
 """The loop over turns: step, end, start, ask the agent, again.
 
-Slots are played in groups. One group is lockstep: while the agent thinks, nothing moves.
-With several, environments step some while the agent thinks about another; their turns
-come in rotation whatever is faster, so that who plays what with whom is a matter of the plan.
+Slots are played in groups. One group is lockstep: environments wait while the agent thinks.
+With several, environments step some groups while the agent thinks about another. Turns
+rotate in a fixed order, so that speed changes no result.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _FEW_SLOTS = 25  # of a group
 
 @dataclass(slots=True)
 class Spent:
-    """Where the time of a glue went so far, seconds: whom it waited for."""
+    """How long the glue has waited for either side so far, seconds."""
 
     agent_s: float = 0.0
     environment_s: float = 0.0
@@ -56,7 +56,7 @@ class _Group:
 
     @property
     def is_busy(self) -> bool:
-        """Whether somebody owes it an answer."""
+        """Whether an answer is still to come."""
         return self.waits or self.stepping is not None or self.starting is not None
 
 
@@ -82,7 +82,7 @@ class EpisodeLoop:
         self._next_order = next_order
         self._spent = spent
         self._clock = clock
-        self._in_play = EpisodeRecording(environment.spec)
+        self._recording = EpisodeRecording(environment.spec)
         self._none = no_rows(environment.spec)
         self._has_failed = False  # an episode could not begin: its slot is asked again
         self._groups = [_Group(slots) for slots in self._divided()]
@@ -100,8 +100,8 @@ class EpisodeLoop:
                 if not (self._has_failed or any(group.is_busy for group in self._groups)):
                     return
         except AgentFault as fault:
-            for slot in sorted(self._in_play.orders):
-                yield self._in_play.outcome(slot, fault.status, str(fault))
+            for slot in sorted(self._recording.orders):
+                yield self._recording.outcome(slot, fault.status, str(fault))
             with suppress(EnvironmentFault):  # the agent's came first
                 self._drain()
             raise
@@ -130,8 +130,8 @@ class EpisodeLoop:
     def _in_turn(self, asked: _Group, group: _Group) -> Iterator[Outcome]:
         """Play what the agent chose for `asked`, and ask it about `group`: in either order.
 
-        Whose answer comes first shows in nothing: outcomes are handed out, orders taken
-        and Plays sent in one order. An episode begins in the turn after its order was
+        The order of answers changes nothing: outcomes are yielded, orders taken
+        and Plays sent in one fixed order. An episode begins in the turn after its order was
         taken, as its start waits behind the steps of other groups.
         """
         environment_first = self._environment_is_first(asked, group)
@@ -208,17 +208,17 @@ class EpisodeLoop:
     def _playing(self, answer: Answer) -> Generator[Outcome, None, Array | None]:
         """End the episodes that do not go on; a mask of those that do, None for all."""
         slots = answer.slots
-        cut_off = self._in_play.cut_off(slots)
+        cut_off = self._recording.cut_off(slots)
         if not (answer.faults or np.count_nonzero(cut_off)):
             return None
         plays = np.ones(len(slots), np.bool_)
         for place, slot in enumerate(slots.tolist()):
             if (fault := answer.faults.get(slot)) is not None:
-                yield self._in_play.outcome(slot, fault.status, str(fault))
+                yield self._recording.outcome(slot, fault.status, str(fault))
             elif cut_off[place]:
                 # No end for the agent, who has been told the last reward: as in RL-Glue's
                 # RL_episode, the action it chose is not played, and a start or cleanup follows.
-                yield self._in_play.outcome(slot)
+                yield self._recording.outcome(slot)
             else:
                 continue
             plays[place] = False
@@ -229,7 +229,7 @@ class EpisodeLoop:
     def _play(self, group: _Group, slots: Slots, checked: Checked) -> None:
         if not len(slots):
             return
-        self._in_play.act(slots, checked.packed, checked.clipped)
+        self._recording.act(slots, checked.packed, checked.clipped)
         group.stepping = Play(slots, checked.arrays, {})
         self._send(group.stepping)
 
@@ -241,24 +241,24 @@ class EpisodeLoop:
         group.stepping = None
         void = np.isin(slots, list(played.faults)) if played.faults else None
         if void is None:
-            self._in_play.land(slots, played.rewards, played.success)
+            self._recording.land(slots, played.rewards, played.success)
         else:
-            self._in_play.land(slots[~void], played.rewards[~void], played.success[~void])
-        ends, steps = ends_and_steps(slots, self._in_play.flags[slots], played, void)
+            self._recording.land(slots[~void], played.rewards[~void], played.success[~void])
+        ends, steps = ends_and_steps(slots, self._recording.flags[slots], played, void)
         if ends is None:
             return self._none, steps
         for slot in ends.slots.tolist():
             fault = played.faults.get(slot)
             status = "ok" if fault is None else EnvironmentFault.status
-            yield self._in_play.outcome(slot, status, fault or "")
+            yield self._recording.outcome(slot, status, fault or "")
         return ends, steps
 
     def _fill(self, group: _Group) -> None:
         """Let episodes begin in free slots."""
         cells = {}
         for slot in group.slots:
-            if slot not in self._in_play.orders and (order := self._next_order(slot)):
-                self._in_play.begin(slot, order)
+            if slot not in self._recording.orders and (order := self._next_order(slot)):
+                self._recording.begin(slot, order)
                 cells[slot] = order.cell
         if cells:
             group.starting = Play(_NO_SLOTS, {}, cells)
@@ -270,7 +270,7 @@ class EpisodeLoop:
             return self._none
         slots, played = list(group.starting.starts), self._receive()
         group.starting = None
-        seeds = [self._in_play.orders[slot].start_seed for slot in slots]
+        seeds = [self._recording.orders[slot].start_seed for slot in slots]
         rows = Rows(
             np.array(slots, np.uint32),
             np.array(seeds, np.uint64),
@@ -279,7 +279,7 @@ class EpisodeLoop:
         )
         for slot, fault in played.faults.items():
             self._has_failed = True
-            yield self._in_play.outcome(slot, EnvironmentFault.status, fault)
+            yield self._recording.outcome(slot, EnvironmentFault.status, fault)
         return rows.take(~np.isin(rows.slots, list(played.faults))) if played.faults else rows
 
     def _send(self, play: Play) -> None:

@@ -44,7 +44,7 @@ _FIRST_CAPACITY = 64  # steps; doubled when an episode is longer
 
 
 class EpisodeRecording:
-    """One row a slot, so that a turn costs the same for many slots as for one."""
+    """What each slot has earned: one row a slot, so that a turn over many slots stays cheap."""
 
     def __init__(self, spec: TaskSpec) -> None:
         slots = spec.slots
@@ -53,7 +53,7 @@ class EpisodeRecording:
         self.flags = np.zeros(slots, np.uint8)  # ActionFlag bits of the action that is played
         self._returns = np.zeros(slots)
         self._steps = np.zeros(slots, np.int64)
-        self._acted = np.zeros(slots, np.int64)  # actions taken down
+        self._acted = np.zeros(slots, np.int64)  # actions recorded
         self._most = np.zeros(slots, np.int64)  # steps that the order allows
         self._clipped = np.zeros(slots, np.int64)
         self._success = np.zeros(slots, np.bool_)
@@ -61,20 +61,20 @@ class EpisodeRecording:
         self._rewards = np.zeros((slots, _FIRST_CAPACITY))
 
     def begin(self, slot: int, order: Order) -> None:
-        """An episode is on."""
+        """Begin an episode."""
         self.orders[slot] = order
         self._most[slot] = order.max_steps or _NO_LIMIT
         for column in (self._returns, self._steps, self._acted, self._clipped, self._success):
             column[slot] = 0
 
     def cut_off(self, slots: Slots) -> npt.NDArray[np.bool_]:
-        """Which of `slots` have had all the steps that their order allows, (rows,)."""
+        """Which of `slots` have taken all the steps that their order allows, (rows,)."""
         at = slots.astype(np.intp)
         cut: npt.NDArray[np.bool_] = self._steps[at] >= self._most[at]
         return cut
 
     def act(self, slots: Slots, actions: Array, clipped: npt.NDArray[np.bool_]) -> None:
-        """Take down what is played next: `actions` are bytes, (rows, row_bytes)."""
+        """Record what is played next: `actions` are bytes, (rows, row_bytes)."""
         at = slots.astype(np.intp)  # once: NumPy would convert at every look-up
         acted = self._acted[at]
         if acted.max() >= self._actions.shape[1]:
@@ -89,7 +89,7 @@ class EpisodeRecording:
     def land(
         self, slots: Slots, rewards: npt.NDArray[np.float64], success: npt.NDArray[np.bool_]
     ) -> None:
-        """Take down what the actions earned."""
+        """Record what the actions earned."""
         at = slots.astype(np.intp)
         steps = self._steps[at]
         self._returns[at] += rewards
@@ -98,9 +98,9 @@ class EpisodeRecording:
         self._success[at] |= success
 
     def outcome(self, slot: int, status: str = "ok", detail: str = "") -> Outcome:
-        """What became of the slot's episode, which is over.
+        """End the slot's episode and return what came of it.
 
-        A success counts only where nobody was at fault.
+        A success counts only if nobody was at fault.
         """
         order = self.orders.pop(slot)
         steps = int(self._steps[slot])

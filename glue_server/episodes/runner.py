@@ -91,7 +91,7 @@ class EpisodeRunner:
         """Play until no free slot is given an order; outcomes as episodes end.
 
         A slot whose episode ended asks for its next order in the same turn, in the
-        order of slots, after the outcome was handed out. An action that is not
+        order of slots, after its outcome was yielded. An action that is not
         legal ends its own episode as the agent's error, and play goes on. When the
         agent is lost, every episode in play ends as its fault before that is raised.
         An episode that reaches its order's `max_steps` is cut off: the agent is not
@@ -103,13 +103,13 @@ class EpisodeRunner:
         return loop.run()
 
     def _call(self, call: Call) -> Reply:
-        """A routine other than a turn. An answer that does not fit is fatal: nobody can go on."""
+        """A routine other than a turn. An answer that does not fit ends the run."""
         with self._agents_time():
             return self._agent.call(call)
 
     @contextmanager
     def _agents_time(self) -> Iterator[None]:
-        """Book what passes within to the agent."""
+        """Count the time spent within as the agent's."""
         began = self._clock()
         try:
             yield

@@ -1,6 +1,6 @@
-"""What a benchmark program gives: slots, and rows of observations, rewards and actions.
+"""Checks of a benchmark program's arguments: slots, observations, rewards and actions.
 
-All raise RoutineRefused, before anything has changed, for what does not fit.
+All raise RoutineRefused, before anything has changed, for an argument that does not fit.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from reglue.spec import Array, Arrays, TaskSpec, TensorSpec, same_numbers
 
 
 def check_slot(slot: int, count: int) -> None:
-    """Raise OutOfDomain for a slot that there is not."""
+    """Raise OutOfDomain for an unknown slot."""
     if not 0 <= slot < count:
         raise OutOfDomain(got=f"slot {slot}", wanted=f"0 to {count - 1}")
 
 
 def check_slots(slots: Sequence[int], count: int) -> None:
-    """Raise OutOfDomain for slots that there are not, or that are named twice."""
+    """Raise OutOfDomain for unknown slots, or slots named twice."""
     for slot in slots:
         check_slot(slot, count)
     if len(set(slots)) != len(slots):
@@ -30,14 +30,14 @@ def check_slots(slots: Sequence[int], count: int) -> None:
 
 
 def check_named(slots: Sequence[int], count: int) -> None:
-    """As `check_slots`, where at least one is to be named."""
+    """As `check_slots`, and at least one must be named."""
     check_slots(slots, count)
     if not slots:
         raise OutOfDomain(got="no slots", wanted="one row for each of at least one slot")
 
 
 def check_seed(seed: int) -> None:
-    """Raise OutOfDomain for what a Cell cannot carry."""
+    """Raise OutOfDomain for a seed that a Cell cannot hold."""
     if not 0 <= seed < 2**63:
         raise OutOfDomain(got=f"seed {seed}", wanted="0 to 2^63 - 1")
 

@@ -57,15 +57,15 @@ class Glue(Routines):
     states and random seeds cannot be kept. `agent` is an object, played in this
     process, or a name as for `reglue join`, which is started as a process of its own.
     `task` and `variant` say what of the environment is played: its first by default.
-    Either may be an address, `host:port`: the glue listens there, and whoever shows
-    `token` may come in. The `…_args` are keywords for what is named. `secret` keys the seeds
+    Either may be an address, `host:port`: the glue listens there, and a peer that shows
+    `token` may join. The `…_args` are keywords for what is named. `secret` keys the seeds
     of episodes and of agents, which else follow from `seed`: give one (16 characters or more)
     to agents of others. Under a secret the agent's seeds are each glue's own.
     Peers of this host come over a Unix socket; see GlueServer for `transport`.
 
-    Entering raises UsageError for what cannot be had and AgentFault or EnvironmentFault
-    for who does not come. What a started agent prints goes to the file `agent_log`, if
-    one is given; the last of it stands in its fault.
+    Entering raises UsageError for what cannot be made, and AgentFault or EnvironmentFault
+    for a peer that does not join. What a started agent prints goes to the file `agent_log`, if
+    one is given; its fault quotes the last lines.
     """
 
     def __init__(  # noqa: PLR0913 - all that a program may say of its peers

@@ -1,8 +1,8 @@
 """RL-Glue's interface routines over one agent and one environment.
 
-One state machine says which routine is legal when: RL_init comes first, but for
+One state machine decides which routine is legal: RL_init comes first, except for
 messages and counts; a slot steps when its environment is in mid-episode and the agent
-acts there. What is illegal is refused before anybody is called, and changes nothing.
+acts there. An illegal routine is refused before any peer is called, and changes nothing.
 Counts are those of RL-Glue 3.04 (RL_glue.c).
 """
 
@@ -73,7 +73,7 @@ MOST_SLOTS = 4096
 
 
 class Machine:
-    """Carries routines out, one after another.
+    """Carries out routines, one after another.
 
     Raises RoutineRefused (OutOfOrder, OutOfDomain, NotSupported, UnknownKey) with nothing
     changed; AgentFault and EnvironmentFault after the slots at fault have lost their
@@ -109,7 +109,7 @@ class Machine:
     def run(self, call: ExperimentCall) -> Answer:
         """Carry one out."""
         if self._was_interrupted:
-            raise OutOfOrder(got="a routine after one that was broken off", wanted="a new glue")
+            raise OutOfOrder(got="a routine after an interrupted one", wanted="a new glue")
         try:
             return self._run(call)
         except ReglueError:

@@ -30,7 +30,7 @@ def get_state(joined: JoinedSlots, keys: SnapshotKeys, call: GetState) -> Key:
 
 
 def set_state(joined: JoinedSlots, keys: SnapshotKeys, call: RLSetState) -> Done:
-    """RL_set_state: the slot's environment is in mid-episode, whatever it was."""
+    """RL_set_state: afterwards the slot's environment is in mid-episode."""
     _check(joined, "RL_set_state", call.slot, able=joined.ready.restores)
     joined.ask(SetState(call.slot, keys.snapshot(STATE, call.key)), Done)
     joined.live[call.slot] = True
@@ -53,7 +53,7 @@ def set_random_seed(joined: JoinedSlots, keys: SnapshotKeys, call: RLSetRandomSe
 
 
 def _check(joined: JoinedSlots, routine: str, slot: int, *, able: bool) -> None:
-    """Raise OutOfDomain for a slot that there is not, NotSupported where it cannot be done."""
+    """Raise OutOfDomain for an unknown slot, NotSupported if the environment cannot do that."""
     check_slot(slot, joined.spec.slots)
     if not able:
         what = "its states" if routine.endswith("state") else "where its chance stands"

@@ -71,7 +71,7 @@ def rl_episode(joined: JoinedSlots, max_steps: int, slots: Sequence[int]) -> Epi
         if 0 < max_steps <= joined.counts.steps[on.slots[0]]:  # they began together
             break
         if not joined.goes_on():
-            raise OutOfOrder(got="RL_episode, broken off", wanted="a program and a hub that stay")
+            raise OutOfOrder(got="RL_episode, cancelled", wanted="a program and a hub that stay")
         played = _step(joined, on)
         terminated[on.places] = played.terminated
         truncated[on.places] = played.truncated

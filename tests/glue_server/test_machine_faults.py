@@ -223,5 +223,5 @@ def test_a_routine_that_is_broken_off_breaks_the_machine() -> None:
     bench = started(actor=Interrupting())
     with pytest.raises(KeyboardInterrupt):
         bench.step()
-    with pytest.raises(OutOfOrder, match="after one that was broken off, wanted a new glue"):
+    with pytest.raises(OutOfOrder, match="after an interrupted one, wanted a new glue"):
         bench.start()

@@ -127,7 +127,7 @@ class AgentPool:
         dismissed.result()
 
     def _renew(self) -> None:
-        """Another agent in the place of the one before."""
+        """Replace the agent by another one."""
         try:
             with uninterrupted():
                 self._dismiss("this run is over; the next one has an agent of its own")

@@ -21,7 +21,7 @@ def make_environment(
     timeout_s: float = Timeouts.environment_s,
     stop: threading.Event | None = None,
 ) -> EnvironmentCalls:
-    """Make `slots` environments of a suite, ready to play. Whoever asks for them closes them.
+    """Make `slots` environments of a suite, ready to play. The caller closes them.
 
     Args:
         workers: Number of processes, one a core by default; 0 keeps them in this one.

@@ -43,7 +43,7 @@ _AGENT_FILE = "agent file "  # begins entries of `about`: the files that the age
 class Request:
     """What is to be carried out: settings, their plan, and an agent object if there is one.
 
-    `entrant` is the name of its agent in a bake-off, in which each has a chance of its own.
+    `entrant` is the name of its agent in a bake-off, in which each has its own random seeds.
     `peers` are those that have come already; they are let go when the run is over.
     `environment` plays the plan's slots; it is lent, so the run does not close it. Once `stop`
     is set, a run in a thread is interrupted, as by Ctrl-C.
