@@ -1,6 +1,6 @@
-"""Brings peers to the glue: an object here, a program we start, or one that dials in.
+"""Brings peers to the glue: an object here, a program that it starts, or one that connects.
 
-grpc is loaded when the first door is opened.
+grpc is loaded when the first peer is to connect.
 """
 
 from __future__ import annotations
@@ -37,43 +37,43 @@ class AgentPeer(Protocol):
 
     @property
     def renews(self) -> bool:
-        """Whether another host would bring an agent of the same kind that knows nothing."""
+        """True if the agent's program can be started again, with nothing learned."""
 
     @property
     def isolation(self) -> str:
         """What keeps the agent from the benchmark: a Sandbox's, `in process` or `remote`."""
 
     def port(self) -> AgentPort:
-        """The agent, ready for init. Raises AgentFault if it does not come."""
+        """The agent, ready for init. Raises AgentFault if it does not join."""
 
     def explain(self, fault: AgentFault) -> str:
-        """A fault in words, with what the agent itself had to say."""
+        """A fault in words, with the last lines that the agent printed."""
 
     def close(self, reason: str) -> None:
-        """Tell the agent why it is over, let it go, and release what it took."""
+        """Tell the agent why the session ends, and release what it took."""
 
 
 class PeerSource(Protocol):
-    """Where peers dial in: a server, or a room of one."""
+    """Where peers connect: a server, or one run's share of it."""
 
     def join_string(self, role: str) -> JoinString:
-        """What peers of that role are told."""
+        """The join string for peers of that role."""
 
     def local_join_string(self, role: str) -> JoinString:
-        """What programs on this machine are told."""
+        """The join string for programs on this machine."""
 
     @property
     def sockets(self) -> Path | None:
-        """The folder of the Unix sockets that programs on this machine may come by."""
+        """The folder of the Unix sockets for programs on this machine."""
 
     def next(self, role: str, timeout_s: float) -> Any | None:
-        """The next peer of `role` that has joined; None if none has in time."""
+        """The next peer of `role` that joined; None if none did in time."""
 
     def release(self, port: object) -> None:
-        """A peer has left for good: another may take its place."""
+        """Give the place of a peer that left to another."""
 
     def close(self) -> None:
-        """Let nobody in any more."""
+        """Accept no more peers."""
 
 
 class ObjectPeer:
@@ -91,41 +91,41 @@ class ObjectPeer:
         return self._port
 
     def explain(self, fault: AgentFault) -> str:
-        """Its own words; the log has the traceback."""
+        """The fault's message; the log has the traceback."""
         return str(fault)
 
     def close(self, reason: str) -> None:
-        """Nothing is held."""
+        """Do nothing: it holds nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListenOptions:
-    """Where a peer dials in."""
+    """Where and how long to wait for a peer."""
 
     listen: str = "127.0.0.1:0"
-    token: str | None = None  # what it must show; None makes one
-    timeout_s: float = 60.0  # how long it may take to come
+    token: str | None = None  # the peer's secret; None makes one
+    timeout_s: float = 60.0  # how long it may take to join
     transport: Transport = "auto"
-    invited: bool = False  # people were told how to join before
+    invited: bool = False  # people know already how to join
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program that is started here and dials in by REGLUE_ADDRESS and REGLUE_TOKEN."""
+    """A program that is started here and connects by REGLUE_ADDRESS and REGLUE_TOKEN."""
 
     command: Sequence[str]
     log_file: Path  # where its stdout and stderr go
-    folder: str  # in which it runs
+    folder: str  # its working directory
     environment: Mapping[str, str] = field(default_factory=agent_environment)
     sandbox: SandboxName = "none"
     image: str | None = None  # of a container
-    readable: Sequence[Path] = ()  # what it may read in a sandbox, beside what it names
-    hidden: Sequence[Path] = ()  # what it must not see there
-    is_ours: bool = False  # `reglue join`, whose wrong usage is the caller's
+    readable: Sequence[Path] = ()  # more files that it may read in a sandbox
+    hidden: Sequence[Path] = ()  # files that a sandbox hides
+    is_ours: bool = False  # `reglue join`: its wrong usage is the caller's
 
 
 def join_command(name: str, arguments: Mapping[str, str]) -> list[str]:
-    """`reglue join` of the agent called `name`, with `arguments` as on the command line."""
+    """The command `reglue join` for the agent `name`, with `arguments` of the command line."""
     command = [sys.executable, "-m", "reglue", "join", name]
     for key, value in arguments.items():
         command += ["--agent-arg", f"{key}={value}"]
@@ -133,7 +133,7 @@ def join_command(name: str, arguments: Mapping[str, str]) -> list[str]:
 
 
 def as_arguments(values: Mapping[str, Any]) -> dict[str, str]:
-    """Python's values as words that `reglue join` reads as those. Raises UsageError."""
+    """Values as JSON, for `reglue join`. Raises UsageError."""
     try:
         return {key: json.dumps(value) for key, value in values.items()}
     except (TypeError, ValueError) as error:
@@ -141,7 +141,7 @@ def as_arguments(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def how_to_join(role: str, join_string: JoinString) -> str:
-    """The command that brings a peer to a glue of ours."""
+    """The command by which a peer joins, for people to type."""
     where = f"--address {join_string.address}"
     if join_string.token:
         where += f" --token {shlex.quote(join_string.token)}"
@@ -151,14 +151,14 @@ def how_to_join(role: str, join_string: JoinString) -> str:
 
 
 class _Served:
-    """A peer of one role that dials in: a program of ours, or anybody with the token."""
+    """A peer of one role that connects: a program started here, or any with the token."""
 
     role: str
-    lost: type[ReglueError]  # what it is if the peer never comes
+    lost: type[ReglueError]  # raised if the peer never joins
 
     def __init__(
         self,
-        door: ListenOptions,
+        options: ListenOptions,
         program: Program | None = None,
         announce: Callable[[str], None] | None = None,
         *,
@@ -172,14 +172,14 @@ class _Served:
         """
         from glue_server.rpc import GlueServer
 
-        self._timeout_s = door.timeout_s
+        self._timeout_s = options.timeout_s
         self._stop = stop
         self._program = program
         self._process: ProgramProcess | None = None
         self._port: Any = None
         self._closes = server is None
         self._server: PeerSource = server or GlueServer(
-            door.listen, token=door.token, places={self.role: 1}, transport=door.transport
+            options.listen, token=options.token, places={self.role: 1}, transport=options.transport
         )
         self.isolation = "remote"
         self._enclosing = ExitStack()
@@ -188,7 +188,7 @@ class _Served:
                 self._process = self._started(program, announce or _to_nobody)
             elif announce and not self._has_come():
                 words = f"waiting up to {self._timeout_s:g} s for an {self.role}"
-                if not door.invited:
+                if not options.invited:
                     how = how_to_join(self.role, self._server.join_string(self.role))
                     words += f"; in another terminal:\n  {how}"
                 announce(words)
@@ -200,7 +200,7 @@ class _Served:
 
     @property
     def renews(self) -> bool:
-        """Programs can be started again, those who dial in come as they like."""
+        """True for a program that is started here."""
         return self._process is not None
 
     def close(self, reason: str) -> None:
@@ -254,7 +254,7 @@ class _Served:
         return self._port
 
     def _has_come(self, timeout_s: float = 0.0) -> bool:
-        """Look for the peer; who came and has left again makes room for another."""
+        """Look for the peer; one that left again gives its place to another."""
         self._port = self._server.next(self.role, timeout_s)
         if self._port is not None and self._process is None and self._port.is_gone:
             self._server.release(self._port)
@@ -262,7 +262,7 @@ class _Served:
         return self._port is not None
 
     def _make_room(self, reason: str) -> None:
-        """Free the place of the server that goes on: also of who came and was not looked at."""
+        """Free the place at a server that goes on, also of a peer that was never used."""
         port = self._port
         while port is not None or (port := self._server.next(self.role, 0.0)) is not None:
             port.close(reason)
@@ -270,12 +270,13 @@ class _Served:
             port = None
 
     def _hint(self) -> str:
-        """For a program that failed because it is shut in."""
+        """A hint for a program that a sandbox may have made fail."""
         if self.isolation == "none":
             return ""
         return (
-            f" (in a sandbox, {self.isolation}: it reads the system, its folder and what it was "
-            "named, and writes to its home alone; --sandbox none lifts that, for code you trust)"
+            f" (in a sandbox, {self.isolation}: it can read the system, its folder and the "
+            "files in its command, and write to its home; --sandbox none lifts that, for code "
+            "you trust)"
         )
 
     def _is_wrong_usage(self, process: ProgramProcess) -> bool:
@@ -284,7 +285,7 @@ class _Served:
 
 
 class ServedAgent(_Served):
-    """An agent that dials in."""
+    """An agent that connects."""
 
     role = "agent"
     lost = AgentDisconnected
@@ -299,12 +300,12 @@ class ServedAgent(_Served):
         if self._process is None or self._program is None:
             return str(fault)
         if self._process.ended() is None and isinstance(fault, AgentDisconnected):
-            self._process.end(within_s=_LEAVE_S)  # its connection is gone, it is on its way out
+            self._process.end(within_s=_LEAVE_S)  # its connection is gone, so it exits soon
         words = str(fault)
         how = self._process.ended()
         if how and how not in words:
             words += f"; {how}"
-        # On lines of their own: who tells the first line alone tells what happened.
+        # On lines of their own: the first line alone says what happened.
         words += self._hint()
         if printed := self._process.last_lines():
             words += f"\nthe last lines of {self._program.log_file.name}:\n{printed}"
@@ -312,7 +313,7 @@ class ServedAgent(_Served):
 
 
 class ServedEnvironment(_Served):
-    """An environment that dials in."""
+    """An environment that connects."""
 
     role = "environment"
     lost = EnvironmentFault

@@ -1,4 +1,4 @@
-"""The hub: joins an agent, an environment and a benchmark program, whoever comes first."""
+"""The hub: makes runs of agents, environments and benchmark programs as they join."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from reglue.messages.experiment import Answer, ExperimentCall
 log = logging.getLogger("reglue")
 
 _LOOK_S = 0.2  # how often a program that says nothing is looked at
-_POLL_S = 0.02  # how long each role's door is watched in turn
+_POLL_S = 0.02  # how long it waits for a peer of each role in turn
 _ROUTINE_S = 0.5  # how long a routine that is under way may take when the hub closes
 _CLOSED = "the hub has closed"
 
@@ -48,17 +48,17 @@ class ExperimentPort(Protocol):
 
 
 class Server(Protocol):
-    """Where peers arrive."""
+    """Where peers join."""
 
     def next(self, role: str, timeout_s: float) -> Any | None:
-        """A peer that has just come; None if none has in time."""
+        """A peer that has just joined; None if none did in time."""
 
     def release(self, port: object) -> None:
-        """A peer has left for good: another may take its place."""
+        """Give the place of a peer that left to another."""
 
 
 class Hub:
-    """Matches peers in the order in which they come; every three make a run of their own."""
+    """Matches peers in the order in which they join; each three make a run."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class Hub:
             run.join()
 
     def close(self) -> None:
-        """Let everybody go. A routine that is under way may end soon; else it is cut off."""
+        """End all sessions. A routine under way may finish soon; else it is cut off."""
         self._closing.set()  # which runs see, also one that begins just now
         for peers in self._waiting.values():
             for port in list(peers):
@@ -102,7 +102,7 @@ class Hub:
         _join(self._runs, hurried(_ROUTINE_S))
 
     def _watch(self) -> bool:
-        """Take in who comes and forget who has gone; whether anything changed."""
+        """Add peers that joined and drop peers that left; True if anything changed."""
         changed = False
         for role, peers in self._waiting.items():
             if (port := self._server.next(role, _POLL_S)) is not None:
@@ -161,7 +161,7 @@ class _Run(threading.Thread):
         self._closing = closing
 
     def run(self) -> None:
-        """Carry out what the program asks until it leaves or a peer is lost."""
+        """Carry out the program's routines until it leaves or a peer is lost."""
         why = "our own failure"
         try:
             why = self._serve(
@@ -173,7 +173,7 @@ class _Run(threading.Thread):
             self._leave(self._number, self._ports, why)
 
     def cut(self) -> None:
-        """Let its peers go, whatever they are asked; nobody is waited for any more."""
+        """End its sessions at once, also in the middle of a call."""
         for port in self._ports.values():
             port.close(_CLOSED)
             port.give_up()

@@ -30,18 +30,18 @@ if TYPE_CHECKING:
     from glue_server.rpc.tls import ServerTls
 
 
-_CLOSE_S = 1.2  # how long a run may take to let everybody go
+_CLOSE_S = 1.2  # how long a run may take to end its sessions
 
 BYTES = ("chain", "key", "authority")
 
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """What a run's process is told."""
+    """The settings of a run's process."""
 
     number: int
     listen: str
-    token: str  # the front's, which has checked the peer's own
+    token: str  # the gateway's, which checked the peer's own
     reconnect_window_s: float
     transport: Transport
     open_unix_socket: bool
@@ -98,7 +98,7 @@ def _tls(told: Mapping[str, str] | None) -> ServerTls | None:
 
 
 def _watch(channel: socket.socket, hub: Hub) -> None:
-    """Close the hub when the front is gone."""
+    """Close the hub when the gateway is gone."""
     with contextlib.suppress(OSError):
         channel.recv(1)
     threading.Timer(_CLOSE_S, os._exit, (1,)).start()  # whatever a peer is busy with

@@ -77,7 +77,7 @@ class RunProcesses:
         raise UsageError(f"none of the ports for runs is free: {last}")
 
     def stop(self) -> None:
-        """No run begins any more, nor does one that has not listened so far."""
+        """Begin no more runs, and end those that do not listen yet."""
         self._is_stopped = True
         if (starting := self._starting) is not None:
             starting.end(0.0)
@@ -98,7 +98,7 @@ class RunProcesses:
         return RunSettings(
             number=self._begun,
             listen=listen,
-            token=secrets.token_hex(24),  # between the front and the run
+            token=secrets.token_hex(24),  # between the gateway and the run
             reconnect_window_s=self._reconnect_window_s,
             transport=self._transport,
             open_unix_socket=self._open_unix_socket,
@@ -109,7 +109,7 @@ class RunProcesses:
 
 
 class RunningProcess:
-    """Our end of a run's process, which is started at once, by a thread that stays."""
+    """This end of a run's process, which starts at once, by a thread that stays."""
 
     join_string: JoinString
     public_address: str
@@ -130,7 +130,7 @@ class RunningProcess:
             )
 
     def wait_until_it_listens(self, public_host: str) -> None:
-        """Learn where. Raises UsageError if it cannot, dies or takes too long."""
+        """Wait until it listens. Raises UsageError if it cannot, dies or takes too long."""
         self._channel.settimeout(_START_S)
         try:
             write_frame(self._channel, asdict(self._settings))
@@ -160,7 +160,7 @@ class RunningProcess:
         self._channel.close()
 
     def end(self, within_s: float) -> None:
-        """Wait until it has left; kill one that has not by then."""
+        """Wait until it exits; kill it after that time."""
         end_all([self._process], within_s=within_s)
 
     def _give_up(self) -> None:

@@ -58,7 +58,7 @@ class ProgramProcess:
 
     @property
     def exit_code(self) -> int | None:
-        """How it left; None while it runs, negative if a signal ended it."""
+        """Its exit code; None while it runs, negative if a signal ended it."""
         return self._process.poll()
 
     def ended(self) -> str | None:
@@ -76,9 +76,9 @@ class ProgramProcess:
         return self._log.last_lines(count)
 
     def end(self, *, within_s: float) -> None:
-        """Let it leave by itself, then make it and its children leave.
+        """Wait until it exits, then end it and its children.
 
-        It is asked to after three quarters of the time, and killed after all of it.
+        It gets SIGTERM after three quarters of the time, and SIGKILL after all of it.
         """
         waits_s = {None: 0.75 * within_s, signal.SIGTERM: 0.25 * within_s, signal.SIGKILL: _KILL_S}
         for stop, wait_s in waits_s.items():
@@ -114,15 +114,15 @@ _SECRET = ("TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "KEY", "AUTH")
 
 
 def agent_environment(passed: Iterable[str] = ()) -> dict[str, str]:
-    """What of ours an agent's program is given: how the machine is set up, and `passed`.
+    """The environment variables for an agent's program: how the machine is set up, and `passed`.
 
-    Never the host's secrets: variables go by a list of what programs need. Raises UsageError
+    Never the host's secrets: a list names what programs need. Raises UsageError
     for a name in `passed` that is not set, or is the benchmark's own.
     """
     given = {name: value for name, value in os.environ.items() if _is_needed(name)}
     for name in passed:
         if name.startswith("REGLUE_"):
-            raise UsageError(f"--agent-env {name}: that is the benchmark's own, wanted another")
+            raise UsageError(f"--agent-env {name}: Reglue sets that one itself, wanted another")
         if name not in os.environ:
             raise UsageError(f"--agent-env {name}: that variable is not set")
         given[name] = os.environ[name]
@@ -136,7 +136,7 @@ def _is_needed(name: str) -> bool:
 
 
 LIMIT_BYTES = 64 * 2**20
-"""Of a log; what is printed beyond it is read and thrown away."""
+"""Of a log; further output is dropped."""
 
 _PIPE_BYTES = 2**20  # at most in a pipe, so that one read empties it (pipe-max-size)
 _TAIL_BYTES = 8000  # kept at hand, to be told

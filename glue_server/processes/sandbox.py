@@ -1,7 +1,7 @@
-"""Shuts an agent's program in: as another user, in bubblewrap, or in a container.
+"""Isolates an agent's program: as another user, in bubblewrap, or in a container.
 
 Each way keeps it from the run's folder, the cache, the host's secrets and the driver's
-process. None closes the network: the program comes to the glue by it.
+process. None closes the network, by which the program connects to the glue.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ _PROCESSES, _MEMORY = 1024, "8g"  # of a container
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How a program is started, and what of this machine concerns it."""
+    """How to start a program, and the files of this machine that concern it."""
 
     command: Sequence[str]
     environment: Mapping[str, str]
     folder: str  # in which it runs
-    hidden: Sequence[Path] = ()  # what it must not see: files and folders
-    readable: Sequence[Path] = ()  # what it may read beside the system and its own folder
+    hidden: Sequence[Path] = ()  # files and folders that it must not see
+    readable: Sequence[Path] = ()  # more that it may read than the system and its folder
     sockets: Path | None = None  # the folder of the glue's Unix sockets
 
 
@@ -49,13 +49,13 @@ class Sandbox(Protocol):
 
     @property
     def isolation(self) -> Isolation:
-        """What it is called in results."""
+        """Its name in results."""
 
     def lacks(self, launch: Launch) -> str | None:
-        """Why the program cannot be run so here; None if it can."""
+        """Why the program cannot run this way here; None if it can."""
 
     def enclosed(self, launch: Launch) -> AbstractContextManager[Launch]:
-        """How to start it so; it has ended when the context does."""
+        """The launch in this sandbox; the program ends with the context."""
 
 
 def choose_sandbox(
@@ -63,8 +63,8 @@ def choose_sandbox(
 ) -> Sandbox:
     """The sandbox of that name, or for `auto` the strongest that works here.
 
-    `say` is told if that is none. Raises UsageError where `name` cannot be had, or there is
-    no such program.
+    `say` is called if that is none. Raises UsageError where `name` does not work here, or
+    the program does not exist.
     """
     if name != "container" and (lack := _program_lacks(launch)):
         raise UsageError(f"the agent's program cannot be started: {lack}")
@@ -94,7 +94,7 @@ def choose_sandbox(
 
 
 class Unconfined:
-    """As what we are: for code that is trusted."""
+    """No isolation, for trusted code."""
 
     isolation: Isolation = "none"
 
@@ -104,12 +104,12 @@ class Unconfined:
 
     @contextmanager
     def enclosed(self, launch: Launch) -> Iterator[Launch]:
-        """As it is; it ends with us."""
+        """Unchanged; the program ends with this process."""
         yield replace(launch, command=bound(launch.command))
 
 
 class OtherUser:
-    """As a user who owns nothing, which only root can start; another one for each program."""
+    """Another user who owns nothing, a new one for each program. Needs root."""
 
     isolation: Isolation = "user"
 
@@ -146,9 +146,9 @@ class OtherUser:
 
 
 class Bubblewrap:
-    """In namespaces of its own, with a view of the system that it cannot write to.
+    """Namespaces of its own, in which it cannot write to the system.
 
-    Started by root, it is another user there as well.
+    For root it is another user there, too.
     """
 
     isolation: Isolation = "bubblewrap"
@@ -161,7 +161,7 @@ class Bubblewrap:
 
     @contextmanager
     def enclosed(self, launch: Launch) -> Iterator[Launch]:
-        """With a /tmp and a home of its own, which end with it."""
+        """With a /tmp and a home of its own, removed at its end."""
         home = "/tmp/home"
         words = bubblewrap_words(
             needed=needed_paths(launch.command, launch.environment, launch.folder),
@@ -181,7 +181,7 @@ class Bubblewrap:
 
 
 class Container:
-    """In a container of `image`, which has the program's folder, to read."""
+    """A container of `image`, which can read the program's folder."""
 
     isolation: Isolation = "container"
 
@@ -198,7 +198,7 @@ class Container:
 
     @contextmanager
     def enclosed(self, launch: Launch) -> Iterator[Launch]:
-        """It is removed at its end."""
+        """The container is removed at its end."""
         name, engine = f"reglue-agent-{secrets.token_hex(6)}", _engine()
         assert engine is not None
         assert self._image is not None
