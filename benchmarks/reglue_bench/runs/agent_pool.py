@@ -168,9 +168,9 @@ def served_host(
     `invited` says that people were told how to join. Its program is started if there is
     one. Raises UsageError.
     """
-    door = ListenOptions(timeout_s=settings.connect_timeout, invited=invited)
+    options = ListenOptions(timeout_s=settings.connect_timeout, invited=invited)
     program = _program(settings, folder / AGENT_LOG)  # before there is a server to close
-    return ServedAgent(door, program, announce, server=server(), stop=stop)
+    return ServedAgent(options, program, announce, server=server(), stop=stop)
 
 
 def _program(settings: Settings, log_file: Path) -> Program | None:
