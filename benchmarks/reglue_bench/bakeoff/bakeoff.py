@@ -35,20 +35,20 @@ if TYPE_CHECKING:
 
 
 class Audience(Protocol):
-    """Who looks on; called by the run's thread where several play at once."""
+    """Is told about the runs, by each run's thread if several play at once."""
 
     def watcher(self, entrant: Entrant) -> Observer:
-        """Its turn has come: who looks on while it plays."""
+        """The observer of an agent's run, which is about to play."""
 
     def told(self, entrant: Entrant, result: Result) -> None:
-        """What it came to."""
+        """An agent's run is over."""
 
 
 class Bakeoff:
-    """Agents that play one plan; a context manager that lets them go.
+    """Agents that play one plan; a context manager that closes them.
 
-    From its beginning to its end one server takes in all of the agents, each by a token of
-    its own. Who comes early has a place, and waits for the first call however long it takes.
+    One server serves all of the agents from the beginning to the end, and each has a token of
+    its own. An agent that comes early waits for its first call, however long that takes.
     """
 
     def __init__(
@@ -145,7 +145,7 @@ class Bakeoff:
     def _play(
         self, entrant: Entrant, audience: Audience, stop: threading.Event | None = None
     ) -> Result:
-        """One run; who is told to `stop` does so before its next turn."""
+        """Play one run; `stop` ends it before its next turn."""
         watcher = audience.watcher(entrant)
         result = self._carry_out(entrant, watcher, stop)
         audience.told(entrant, result)
@@ -198,7 +198,7 @@ class Bakeoff:
 
 
 def is_interrupted(result: Result) -> bool:
-    """Whether somebody ended it who may want to go on."""
+    """Whether the user ended it, and may resume it."""
     return result.ended_early is not None and result.ended_early.status == "interrupted"
 
 

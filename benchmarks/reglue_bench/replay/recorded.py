@@ -60,7 +60,7 @@ def read_episode(
 
     Without a unit that of the first, or, in multi-task runs, the unit that it is itself.
     Raises UsageError where there is no such run or episode, or it cannot be played here, and
-    NotTrusted where that would run somebody's code, unless there is `trust_code`.
+    NotTrusted where that would run code that is not Reglue's, unless `trust_code`.
     """
     with LedgerReader(folder) as ledger:
         about = ledger.about

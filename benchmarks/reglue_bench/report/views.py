@@ -1,4 +1,4 @@
-"""What the template is given: words, shares of bars and plots, ready to be shown."""
+"""What the template shows: words, shares of bars, and plots."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ class _Folded:
 
     def __init__(self, plan: Plan) -> None:
         self.judged = GoalCounts()
-        self.played = GoalCounts()  # judged cells that nobody spoiled
+        self.played = GoalCounts()  # judged cells that were played to their end
         self.before = GoalCounts()
         self.returns: dict[str, dict[int, array[float]]] = {}  # of the played, by task, variant
         self.lost: Counter[str] = Counter()  # judged cells without a return, by task
@@ -146,7 +146,7 @@ class _Folded:
         self._by_evaluation: dict[int, list[Judged]] = {}  # by evaluation, for upstream's estimator
 
     def take(self, unit: int, cell: PlanCell, row: Row | None) -> None:
-        """The next cell."""
+        """Fold the next cell."""
         if row is None:
             self.is_complete = False
         success = row is not None and row.success

@@ -1,4 +1,4 @@
-"""Where units are played: a pool of slots, and the agents that come to it one after another."""
+"""A run's agents, one after another, the environments that they share, and how agents start."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class AgentPool:
     def go_on(self, fault: AgentFault) -> None:
         """Say what happened if another agent can be started; else raise `fault`.
 
-        Also where all that there were, and MOST_ALIKE of them, were lost in the same way.
+        Also raises it if the first MOST_ALIKE agents were all lost in the same way.
         """
         if self._host is None or not self._host.renews:
             raise fault
@@ -165,8 +165,8 @@ def served_host(
 ) -> ServedAgent:
     """An agent that dials in at `server`, as settings have it.
 
-    `invited` says that people were told how to join. Its program is started if there is
-    one. Raises UsageError.
+    `invited` says that people were told how to join. If the settings name a program, it is
+    started. Raises UsageError.
     """
     options = ListenOptions(timeout_s=settings.connect_timeout, invited=invited)
     program = _program(settings, folder / AGENT_LOG)  # before there is a server to close
@@ -174,7 +174,7 @@ def served_host(
 
 
 def _program(settings: Settings, log_file: Path) -> Program | None:
-    """The program to start; none where one dials in by itself."""
+    """The program to start; None for an agent that is started elsewhere."""
     if settings.agent_cmd is not None:
         try:
             command = shlex.split(settings.agent_cmd)
@@ -215,7 +215,7 @@ def _check_no_sandbox(settings: Settings) -> None:
 
 
 def _own_folders(run: Path) -> list[Path]:
-    """The benchmark's: runs beside this one tell its goals too."""
+    """Folders to hide from the agent: other runs in the same folder tell the goals too."""
     beside = [file.parent for file in run.resolve().parent.glob(f"*/{LEDGER}")]
     return [*{run.resolve(), *beside}, *filter(None, [cache_folder()])]
 
@@ -227,8 +227,8 @@ def agent_code(settings: Settings) -> dict[str, str]:
     """The start of the SHA-256 of each file, by the name that it has on the command line.
 
     Of `file.py:Class` that file, of `package.module:Class` the module's; of a program the first
-    word, and others that look like programs, where they are files. What those import is not
-    seen. Nothing is run or imported.
+    word, and others that look like programs, where they are files. Imports of these
+    files are not followed. Nothing is run or imported.
     """
     return {
         name: hashlib.sha256(file.read_bytes()).hexdigest()[:16]
@@ -256,7 +256,7 @@ def _named(settings: Settings) -> Iterator[tuple[str, Path]]:
 
 
 def _module_file(name: str, folder: Path) -> Path | None:
-    """Where a module is, found without importing the packages that it is in."""
+    """A module's file, found without importing its packages."""
     places: list[str] | None = [str(folder), *sys.path]
     parts = name.split(".")
     for depth in range(1, len(parts) + 1):

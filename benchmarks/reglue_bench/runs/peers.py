@@ -123,8 +123,8 @@ class Peers:
     def _wait_for_environment(self) -> EnvironmentCalls:
         with uninterrupted():
             server = self.server()
-            door = ListenOptions(timeout_s=self._settings.connect_timeout)
-            self._host = ServedEnvironment(door, announce=self._say, server=server)
+            options = ListenOptions(timeout_s=self._settings.connect_timeout)
+            self._host = ServedEnvironment(options, announce=self._say, server=server)
         port = self._host.port()
         self._announce(f"the environment {port.hello.environment} has come")
         return EnvironmentCalls(

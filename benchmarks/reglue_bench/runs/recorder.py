@@ -1,4 +1,4 @@
-"""Commits what was played behind the play's back, so that it never waits for a disk."""
+"""Commits rows in a thread of its own, so that play does not wait for the disk."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _PAUSE_S = 0.1  # between commits of fewer than half of them: each costs play so
 
 
 class Recorder:
-    """One session's writer: a unit is committed whole, with all that wait beside it.
+    """One session's writer: it commits whole units, all that wait in one transaction.
 
     A commit waits for the disk, which takes longer than an episode of an evaluation. A
-    process that dies loses the units of the commit under way and those of the last tenth of
-    a second, which are then played again.
+    process that dies loses the units of the commit under way and of the last tenth of a
+    second; they are played again.
     """
 
     def __init__(self, ledger: Ledger, session: int) -> None:
@@ -31,7 +31,7 @@ class Recorder:
         self._thread.start()
 
     def record(self, attempt: int, outcomes: Sequence[Outcome], totals: Totals) -> None:
-        """Have a try of a unit committed. Raises what went wrong with those before."""
+        """Queue a try of a unit to be committed. Raises the error of an earlier commit."""
         if self._failure is not None:
             raise self._failure
         self._waiting.put((Try(attempt, outcomes), totals))
@@ -39,7 +39,7 @@ class Recorder:
             self._hurry.set()
 
     def close(self) -> None:
-        """Wait until all is committed. Raises what went wrong."""
+        """Wait until all is committed. Raises the error of a commit."""
         self._waiting.put(None)
         self._hurry.set()
         self._thread.join()

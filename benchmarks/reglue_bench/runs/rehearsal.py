@@ -1,4 +1,4 @@
-"""A minute's rehearsal: a few short episodes, what would fail, and why."""
+"""A rehearsal of about a minute: a few short episodes show what would fail, and why."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RUN = 300  # steps of an agent that learns online
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at. `passed` is None for a remark."""
+    """One thing that was checked. `passed` is None for a remark."""
 
     passed: bool | None
     what: str
@@ -36,7 +36,7 @@ class Check:
 def shorten(settings: Settings) -> Settings:
     """The same benchmark and agent: short episodes, each slot used twice, a wave, or two runs.
 
-    Raises UsageError for a benchmark that there is not.
+    Raises UsageError for an unknown benchmark.
     """
     procedure, environment = split_name(settings.benchmark)
     if environment == WAIT:
@@ -60,9 +60,9 @@ def shorten(settings: Settings) -> Settings:
 
 
 def rehearse(settings: Settings, watcher: Observer) -> list[Check]:
-    """Play the shortened plan twice, each in a fresh run, and look at both.
+    """Play the shortened plan twice, each time in a new run, and check both.
 
-    Raises UsageError for a benchmark or agent that cannot be had.
+    Raises UsageError for an unknown benchmark or an agent that cannot be started.
     """
     short = shorten(settings)
     plan = make_plan(short, watcher.drawing)

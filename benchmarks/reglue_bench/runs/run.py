@@ -120,7 +120,7 @@ def carry_out(folder: Path, ledger: Ledger, request: Request, watcher: Observer)
     with uninterrupted():
         session = _Session(folder, ledger, request, watcher, began)
         try:
-            # Before anybody is let go: who does not leave keeps no result back.
+            # Before peers are closed: a peer that does not leave delays no result.
             return conclude(folder, ledger, session.play())
         finally:
             session.close()
@@ -169,7 +169,7 @@ class _Session:
         )
 
     def play(self) -> Ending | None:
-        """Play what is left to be played; how it ended if that was early."""
+        """Play what is left. Returns how it ended, if it ended early."""
         todo = _todo(self._ledger, self._procedure, retry_faults=self._request.retry_faults)
         if not todo:
             return None
@@ -192,7 +192,7 @@ class _Session:
         return None
 
     def close(self) -> None:
-        """Let the agent and the environments go, and stop listening."""
+        """Close the agent and the environments, and stop listening."""
         with contextlib.ExitStack() as closing:
             closing.callback(self._peers.close)
             closing.callback(self._stage.close, self._farewell)
@@ -279,7 +279,7 @@ def environment_of(
 
 
 def _todo(ledger: Ledger, procedure: Procedure, *, retry_faults: bool) -> Todos:
-    """Units without a row; with `retry_faults` also those in which somebody failed."""
+    """Units without a row; with `retry_faults` also those with a fault."""
     tries = array("i", [-1]) * procedure.units
     again = bytearray(procedure.units)  # a flag each
     for row in ledger.rows():
@@ -290,7 +290,7 @@ def _todo(ledger: Ledger, procedure: Procedure, *, retry_faults: bool) -> Todos:
 
 
 def _agent_facts(settings: Settings) -> dict[str, str]:
-    """What makes the agent this one and no other, as far as the command line tells."""
+    """What identifies the agent, as far as the command line tells."""
     facts = {
         "agent program": settings.agent_cmd or settings.agent,
         "agent arguments": json.dumps(settings.agent_args, sort_keys=True),

@@ -2,7 +2,7 @@
 
 A folder may come from anywhere. Reglue's own environments, and ids of Gymnasium that import
 nothing, are made of any plan. All else is somebody's code: it is run only where the folder's
-run was begun by this user, on this machine, or where people say that they trust it.
+run was begun by this user, on this machine, or where the user passes --trust-code.
 """
 
 from __future__ import annotations

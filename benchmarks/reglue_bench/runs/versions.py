@@ -17,12 +17,11 @@ _OF_SOME = ("scipy", "ale-py", "gymnasium-robotics", "shimmy", "dm-control", "bo
 
 
 def versions(suite: SuiteName) -> dict[str, str]:
-    """Of Python, of the machine's kind, and of the packages that episodes pass through.
+    """Versions of Python, the machine and the packages that rows depend on.
 
-    Of packages that some environments need, those that are installed.
-
-    Also of the files that hold its environments, if there are any: the start of the SHA-256
-    of all of them, one after another. For Meta-World, the same of its package's sources.
+    Packages that only some environments need are listed if they are installed. For environments
+    in files, the start of the SHA-256 of all of them, one after another; for Meta-World, the
+    same of its package's sources.
     """
     found = {"python": platform.python_version(), "machine": platform.machine()}
     for package in _PACKAGES:

@@ -1,4 +1,4 @@
-"""What can be watched while a run goes on."""
+"""What an observer is told while a run goes on."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class RunStarted:
 
 
 class Observer(Protocol):
-    """Somebody who looks on. Nothing that it does changes a row."""
+    """Is told how a run goes on. Nothing that it does changes a row."""
 
     def say(self, text: str) -> None:
-        """Something for people to know."""
+        """Text for people."""
 
     def drawing(self, done: int, total: int) -> None:
         """Goals of `done` of `total` tasks are drawn."""
@@ -42,20 +42,20 @@ class Observer(Protocol):
 
 
 class NullObserver:
-    """Nobody looks on; what people must know, such as how to join, goes to the log."""
+    """Shows nothing; what people must know, such as how to join, goes to the log."""
 
     def say(self, text: str) -> None:
         """Log it."""
         log.warning("%s", text)
 
     def drawing(self, done: int, total: int) -> None:
-        """Not seen."""
+        """Ignored."""
 
     def begin(self, begun: RunStarted) -> None:
-        """Not seen."""
+        """Ignored."""
 
     def outcome(self, outcome: Outcome, phase: str) -> None:
-        """Not seen."""
+        """Ignored."""
 
     def end(self) -> None:
-        """Not seen."""
+        """Ignored."""

@@ -96,7 +96,7 @@ class Display:
         self._tally.take(outcome, phase)
 
     def end(self) -> None:
-        """Leave the last state standing."""
+        """Stop, and leave the last state on the screen."""
         self._live.stop()
 
     def _view(self) -> RenderableType:

@@ -1,4 +1,4 @@
-"""What has been seen of a run so far, in words and bars."""
+"""How far a run has come, in words and bars."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WIDTH = 48  # columns of a run's line
 
 
 class Tally(ABC):
-    """Counts outcomes, and tells of them."""
+    """Counts outcomes, and describes them."""
 
     title: str  # the run's
     counted_in: str  # what `done` and `total` are
@@ -47,11 +47,11 @@ class Tally(ABC):
 
     @abstractmethod
     def line(self) -> str:
-        """All of it in a line."""
+        """Everything in one line."""
 
     @abstractmethod
     def details(self) -> RenderableType:
-        """What a display shows below."""
+        """What a display shows below the line."""
 
     def _line(self, words: list[str], *, played: int) -> str:
         """These words, the speed, the time left after so much in this session, and faults."""
@@ -106,7 +106,7 @@ class JudgedTally(Tally):
             self._successes[outcome.order.cell.task] += counts
 
     def line(self) -> str:
-        """All of it in a line."""
+        """Everything in one line."""
         words = [f"{self.done} of {self.total} episodes"]
         if not self._begun.plan.is_by_return:
             # No rate of those that have ended: fast successes end first.
@@ -171,7 +171,7 @@ class LearningTally(Tally):
             self._unit = next((u for u in self._begun.left if u not in self._over), self._unit)
 
     def line(self) -> str:
-        """All of it in a line."""
+        """Everything in one line."""
         words = [f"run {self._unit + 1} of {self._procedure.units}", self._where()]
         if self._returns:
             words.append(self._recently())
