@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from env_adapters.composed_world import ComposedWorld, KeptWorld, Sources
-from env_adapters.suites import SuiteName
+from env_adapters.names import SuiteName
 from reglue.environments.world import Restorable, Suite, World
 from reglue.errors import UnknownName, UsageError
 from reglue.spec import TaskSpec
@@ -47,6 +47,13 @@ class Composed:
         self._spec = _common(specs)
         told = json.dumps([suites, tasks, horizon, sees], sort_keys=True, default=repr)
         self._mark = hashlib.sha256(told.encode()).hexdigest()
+
+    @staticmethod
+    def drawing(config: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The config of one whose worlds draw where they can."""
+        made = [SuiteName(each["factory"], each["config"]).drawing() for each in config["suites"]]
+        suites = [{"factory": each.factory, "config": each.config} for each in made]
+        return {**config, "suites": suites}
 
     @property
     def spec(self) -> TaskSpec:

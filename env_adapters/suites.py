@@ -1,46 +1,33 @@
-"""Suites by name, so that any process can build them."""
+"""From an environment's name to its suite: families of environments, our own and others'.
+
+A name is `PREFIX:REST` or `PREFIX` of a family, the file of a schedule, or a factory as
+`module:factory` or `file.py:factory`.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
 from env_adapters.arguments import check_integer
-from reglue.environments.world import Suite
-from reglue.errors import UnknownName
-from reglue.tools.loading import check_arguments, find
+from env_adapters.metaworld import ALL_TASKS, catalogue, draw_goals, task_set
+from env_adapters.names import Asked, Family, SuiteName
+from reglue.errors import CannotLoad, UnknownName, UsageError
+from reglue.tools.loading import find
 
-
-@dataclass(frozen=True, slots=True)
-class SuiteName:
-    """A suite by `module:factory` or `file.py:factory`, and JSON."""
-
-    factory: str
-    config: Mapping[str, Any]
-
-    def build(self) -> Suite:
-        """Call the factory with the config's entries as keywords. Raises UsageError.
-
-        A factory may be a class of `gymnasium.Env`, or a function that makes one.
-        """
-        from env_adapters.gymnasium.env_objects import suite_made_by
-
-        make = find(self.factory)
-        check_arguments(self.factory, make, self.config)
-        suite: Suite = suite_made_by(make, self.config)
-        return suite
-
+GROUP = "reglue.environment_families"
 
 _GYMNASIUM = "env_adapters.gymnasium:Gymnasium"
-_SCHEDULE = "env_adapters.curricula.suite:Schedule"
-_ARCADE = "env_adapters.arcade:Reglue/Arcade-v0"
+SCHEDULE = "env_adapters.curricula.suite:Schedule"
+META_WORLD = "env_adapters.metaworld:MetaWorld"
 
-BUILT_IN: Mapping[str, SuiteName] = {
+EXAMPLES: Mapping[str, SuiteName] = {
     "gridworld": SuiteName("env_adapters.classic.gridworld:GridWorld", {}),
     "mountain-car": SuiteName("env_adapters.classic.mountain_car:MountainCar", {}),
     "access-control": SuiteName("env_adapters.classic.access_control:AccessControl", {}),
@@ -50,88 +37,168 @@ BUILT_IN: Mapping[str, SuiteName] = {
 """Environments to learn from and to test on."""
 
 
-_META_WORLD = re.compile(r"M[TL]\d*(:.*)?")
-
-
 def suite_name(
-    name: str, arguments: Mapping[str, Any] | None = None, key: bytes | None = None
+    name: str,
+    arguments: Mapping[str, Any] | None = None,
+    key: bytes | None = None,
+    *,
+    folder: Path = Path(),
+    drawing: Callable[[int, int], None] | None = None,
 ) -> SuiteName:
-    """The suite that a command line names.
+    """The suite that a command line or a file names.
 
-    One of `known_suite`, `module:factory` or `file.py:factory`; `arguments` are more keywords
-    of its factory. With a `key`, what our own suites draw once (goals, and a schedule's pools)
-    is drawn with that, so that nobody finds it by trying seeds. Raises UsageError.
+    Args:
+        name: An environment's, as the module says.
+        arguments: Keywords of the suite's factory.
+        key: Draws the goals, and a schedule's pools, so that nobody finds them by trying seeds.
+        folder: Where a schedule's relative path, and those in it, begin.
+        drawing: Called with how many tasks have their goals, and how many there are.
+
+    Raises UsageError.
     """
-    if _META_WORLD.fullmatch(name):
-        return _meta_world(name, dict(arguments or {}), key)
-    known = known_suite(name, arguments)
-    if known is not None:
-        return known if key is None else _keyed(known, key)
+    found = _family(name)
+    if found is not None:
+        family, rest = found
+        return family.make(Asked(rest, dict(arguments or {}), key, folder, drawing))
     if re.search(r":\w+$", name):
         return SuiteName(name, dict(arguments or {}))
-    known_names = [*BUILT_IN, "gymnasium:ID", "arcade:GAME", "file.py:Class"]
+    known = [family.form(prefix) for prefix, family in families()]
+    known.append("file.py:Class")
     if re.search(r"-v\d+$", name):
-        from env_adapters.metaworld import ALL_TASKS
-
-        known_names.append(f"MT1:{name}" if name in ALL_TASKS else f"gymnasium:{name}")
-    raise UnknownName("environment", name, known_names)
+        known.append(f"MT1:{name}" if name in ALL_TASKS else f"gymnasium:{name}")
+    raise UnknownName("environment", name, known)
 
 
 def known_suite(name: str, arguments: Mapping[str, Any] | None = None) -> SuiteName | None:
-    """The suite that goes by a name of its own; None for any other name.
-
-    One of BUILT_IN, `gymnasium:ID`, `arcade:GAME`, a task set of Meta-World (`MT1:reach-v3`,
-    `ML10`, …; keywords `seed` for its goals, `split`), or a schedule's file (`.toml`, `.json`);
-    `arguments` are more keywords of its factory. Raises UsageError.
-    """
-    more = dict(arguments or {})
-    if name in BUILT_IN:
-        known = BUILT_IN[name]
-        return SuiteName(known.factory, {**known.config, **more})
-    if name.endswith((".toml", ".json")):
-        return _schedule(name, more)
-    if _META_WORLD.fullmatch(name):
-        return _meta_world(name, more)
-    kind, _, rest = name.partition(":")
-    match kind:
-        case "gymnasium":
-            return SuiteName(_GYMNASIUM, {"id": rest, **more})
-        case "arcade":
-            return SuiteName(_GYMNASIUM, {"id": _ARCADE, "config": rest, **more})
-    return None
+    """The suite of a family's or a schedule's name; None for any other. Raises UsageError."""
+    return None if _family(name) is None else suite_name(name, arguments)
 
 
-def _keyed(suite: SuiteName, key: bytes) -> SuiteName:
-    """With another seed in place of one that draws what may be hidden."""
-    config = suite.config
-    if suite.factory == _GYMNASIUM and config.get("goals"):
-        name, size = "goal_seed", 16
-    elif suite.factory == _SCHEDULE:
-        name, size = "seed", 8  # bytes: Chance takes no more
-    else:
-        return suite
+def is_known(name: str) -> bool:
+    """Whether a family or a schedule goes by the name; nothing is loaded or read."""
+    return is_schedule(name) or name.partition(":")[0] in {*BUILT_IN, *_registered()}
+
+
+def is_schedule(name: str) -> bool:
+    """Whether it is the file of a schedule."""
+    return name.endswith((".toml", ".json"))
+
+
+def families() -> Iterator[tuple[str, Family]]:
+    """Each prefix and its family, our own first; what cannot be loaded is left out."""
+    yield from BUILT_IN.items()
+    for prefix in _registered():
+        try:
+            yield prefix, _load(prefix)
+        except CannotLoad:
+            continue
+
+
+def _family(name: str) -> tuple[Family, str] | None:
+    """The family of a name, and what follows its prefix. Raises UsageError."""
+    if is_schedule(name):
+        return _SCHEDULES, name
+    prefix, colon, rest = name.partition(":")
+    if prefix not in BUILT_IN and prefix not in _registered():
+        return None
+    family = BUILT_IN.get(prefix) or _load(prefix)
+    if family.rest and not rest:
+        raise UsageError(f"got {name!r}, wanted {family.form(prefix)}")
+    return None if colon and not family.rest else (family, rest)
+
+
+@cache
+def _registered() -> Mapping[str, EntryPoint]:
+    """Families of other packages, which take no prefix of ours."""
+    found = {point.name: point for point in entry_points(group=GROUP)}
+    return {prefix: point for prefix, point in found.items() if prefix not in BUILT_IN}
+
+
+def _load(prefix: str) -> Family:
+    point = _registered()[prefix]
+    try:
+        family = point.load()
+    except Exception as error:  # the edge of another's package
+        raise CannotLoad(
+            f"the environments {prefix} are {point.value}, which cannot be imported: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+    if not isinstance(family, Family):
+        raise CannotLoad(f"{point.value} is a {type(family).__name__}, wanted a Family")
+    return family
+
+
+def _example(suite: SuiteName) -> Family:
+    def make(asked: Asked) -> SuiteName:
+        if suite.factory == _GYMNASIUM:
+            return _gymnasium(asked, suite.config)
+        return SuiteName(suite.factory, {**suite.config, **asked.arguments})
+
+    about = " ".join([suite.factory.rpartition(":")[2], *map(str, suite.config.values())])
+    return Family(make, about, trusted=(suite.factory,))
+
+
+def _gymnasium(asked: Asked, config: Mapping[str, Any]) -> SuiteName:
+    whole = {**config, **asked.arguments}
+    if asked.key is not None and whole.get("goals"):
+        whole["goal_seed"] = _seed(asked.key, "goal_seed", whole, size=16)
+    return SuiteName(_GYMNASIUM, whole)
+
+
+def _schedule(asked: Asked) -> SuiteName:
+    read = find("env_adapters.curricula.file:read_schedule")  # which finds suites by name itself
+    config = {**read(asked.folder / asked.rest), **asked.arguments}
+    if asked.key is not None:
+        config["seed"] = _seed(asked.key, "seed", config, size=8)  # Rng takes no more
+    return SuiteName(SCHEDULE, config).relative_to(asked.folder)
+
+
+def _seed(key: bytes, name: str, config: Mapping[str, Any], *, size: int) -> int:
+    """In place of the seed called `name`; `size` in bytes."""
     words = f"reglue {name} {config.get('id')} {config.get(name, 0)}"
     digest = hmac.digest(key, words.encode(), hashlib.sha256)
-    return SuiteName(suite.factory, {**config, name: int.from_bytes(digest[:size], "big")})
+    return int.from_bytes(digest[:size], "big")
 
 
-def _schedule(name: str, arguments: dict[str, Any]) -> SuiteName:
-    """The schedule in a file."""
-    from env_adapters.curricula.file import read_schedule
+def _meta_world(prefix: str) -> Callable[[Asked], SuiteName]:
+    """A task set, or its `split`, with the goals of `seed`, or of the key and it."""
 
-    return SuiteName(_SCHEDULE, {**read_schedule(Path(name)), **arguments})
+    def make(asked: Asked) -> SuiteName:
+        arguments = dict(asked.arguments)
+        seed, split = arguments.pop("seed", 0), arguments.pop("split", None)
+        check_integer("seed", seed, 0)
+        tasks = task_set(f"{prefix}:{asked.rest}" if asked.rest else prefix, split)
+        goals = draw_goals(tasks, seed, asked.drawing, key=asked.key)
+        config = {"goals": {task: [list(goal) for goal in of] for task, of in goals.items()}}
+        return SuiteName(META_WORLD, {**config, "goal_visible": tasks.goal_visible, **arguments})
+
+    return make
 
 
-def _meta_world(name: str, arguments: dict[str, Any], key: bytes | None = None) -> SuiteName:
-    """A task set of Meta-World, or its `split`, with the goals of `seed`, or of `key` and it."""
-    from env_adapters.metaworld import draw_goals, task_set
+def _task_sets() -> Iterator[tuple[str, Family]]:
+    for form, about in catalogue().items():
+        prefix, _, rest = form.partition(":")
+        yield prefix, Family(_meta_world(prefix), about, rest, trusted=(META_WORLD,))
 
-    seed, split = arguments.pop("seed", 0), arguments.pop("split", None)
-    check_integer("seed", seed, 0)
-    tasks = task_set(name, split)
-    goals = draw_goals(tasks, seed, key=key)
-    config = {"goals": {task: [list(goal) for goal in of] for task, of in goals.items()}}
-    return SuiteName(
-        "env_adapters.metaworld:MetaWorld",
-        {**config, "goal_visible": tasks.goal_visible, **arguments},
-    )
+
+_SCHEDULES = Family(_schedule, "a schedule: several, one after another", "<file.toml>")
+
+BUILT_IN: Mapping[str, Family] = {
+    **{name: _example(suite) for name, suite in EXAMPLES.items()},
+    "gymnasium": Family(
+        lambda asked: _gymnasium(asked, {"id": asked.rest}),
+        "Gymnasium, such as CartPole-v1",
+        "<id>",
+        trusted=(_GYMNASIUM,),
+    ),
+    "arcade": Family(
+        lambda asked: _gymnasium(
+            asked, {"id": "env_adapters.arcade:Reglue/Arcade-v0", "config": asked.rest}
+        ),
+        "a game of the arcade, such as pong",
+        "<game>",
+        trusted=(_GYMNASIUM,),
+    ),
+    **dict(_task_sets()),
+}
+"""Families that come with Reglue, by prefix."""

@@ -11,8 +11,11 @@ from env_adapters.curricula.make import make_curriculum
 from env_adapters.curricula.world import KeptWorld
 from env_adapters.gymnasium.suite import OneEnvironment
 from env_adapters.gymnasium.world import GymnasiumWorld
+from env_adapters.names import DRAWS
 
 TASK = "curriculum"
+
+_GYMNASIUM = "gymnasium:"
 
 
 class Schedule(OneEnvironment):
@@ -31,6 +34,11 @@ class Schedule(OneEnvironment):
         self.counts_steps = not arguments.get("episodic", False)
         """Whether a cell's `steps` say which entry is on: only online benchmarks count them."""
 
+    @staticmethod
+    def drawing(config: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The config of one in which Gymnasium's environments, and no others, draw."""
+        return {**config, "schedule": _drawing(config["schedule"])}
+
     def world(self) -> GymnasiumWorld:
         """A world for one more slot."""
         if not self._can_be_kept:
@@ -41,3 +49,16 @@ class Schedule(OneEnvironment):
         mark = super()._mark()
         schedule = hashlib.sha256(mark["options"].encode()).hexdigest()
         return {**mark, "options": schedule}
+
+
+def _drawing(what: Any) -> Any:
+    """A part of a schedule."""
+    if isinstance(what, list):
+        return [_drawing(each) for each in what]
+    if isinstance(what, str) and what.startswith(_GYMNASIUM):
+        return {"env": what, "kwargs": DRAWS}
+    if isinstance(what, dict) and str(what.get("env", "")).startswith(_GYMNASIUM):
+        return {**what, "kwargs": {**DRAWS, **what.get("kwargs", {})}}
+    if isinstance(what, dict) and "env" not in what:
+        return {key: _drawing(value) for key, value in what.items()}
+    return what

@@ -14,6 +14,7 @@ from env_adapters.gymnasium.spaces import Tensors
 from env_adapters.gymnasium.state_codec import state_codec
 from env_adapters.gymnasium.task_spec import horizon_of, reward_range, tells_success
 from env_adapters.gymnasium.world import ExactWorld, Goals, GymnasiumWorld
+from env_adapters.names import DRAWS
 from reglue.errors import UsageError
 from reglue.spec import TaskSpec
 
@@ -143,6 +144,11 @@ class Gymnasium(OneEnvironment):
     ) -> None:
         chosen: dict[str, Any] = {"goals": goals, "goal_seed": goal_seed, "sees": sees}
         super().__init__(id, lambda: make(id, options), options, **chosen)
+
+    @staticmethod
+    def drawing(config: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The config of one whose worlds draw."""
+        return {**DRAWS, **config}
 
 
 def _names(sees: str | Sequence[str]) -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 from env_adapters import Cell, Step, SuiteName
 from env_adapters.admission import admit
 from env_adapters.gymnasium import Gymnasium
-from env_adapters.suites import BUILT_IN
+from env_adapters.suites import EXAMPLES
 from reglue import Box, TaskSpec, TensorSpec
 from reglue.errors import NotAdmitted
 from reglue.rng import Rng
@@ -34,7 +34,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "Reacher-v4": {},
 }
 SUITES: Mapping[str, SuiteName] = {
-    **BUILT_IN,
+    **EXAMPLES,
     **{
         name: SuiteName("env_adapters.gymnasium:Gymnasium", {"id": name, **options})
         for name, options in OPTIONS.items()

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
-from env_adapters.suites import BUILT_IN, known_suite, suite_name
-from reglue.errors import UnknownName, UsageError
+from env_adapters import suites
+from env_adapters.suites import EXAMPLES, families, known_suite, suite_name
+from reglue.errors import CannotLoad, UnknownName, UsageError
+from tests.packages import install_family
 
 
-@pytest.mark.parametrize("name", [*BUILT_IN, "gymnasium:CartPole-v1", "arcade:pong", "MT10"])
+@pytest.mark.parametrize("name", [*EXAMPLES, "gymnasium:CartPole-v1", "arcade:pong", "MT10"])
 def test_a_known_name_is_a_suite(name: str) -> None:
     known = known_suite(name)
     assert known == suite_name(name)
@@ -46,3 +53,41 @@ def test_a_task_set_has_goals_of_a_seed_and_a_split() -> None:
 def test_an_unknown_name_is_refused_with_what_there_is(name: str) -> None:
     with pytest.raises(UnknownName, match=f"there is no environment '{name}'"):
         suite_name(name)
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The family of another package."""
+    install_family(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.invalidate_caches()
+    suites._registered.cache_clear()
+    yield
+    suites._registered.cache_clear()
+    sys.modules.pop("far_corridors", None)
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_registered_family_makes_suites_by_name() -> None:
+    suite = suite_name("corridors:3", {"horizon": 4})
+    assert suite.config == {"solved": {"walk": [1, 1, 1]}, "horizon": 4}
+    assert dict(suite.build().variants) == {"walk": 3}
+    assert "corridors" in dict(families())
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_name_without_what_follows_its_prefix_is_refused() -> None:
+    with pytest.raises(UsageError, match="got 'corridors', wanted corridors:<variants>"):
+        suite_name("corridors")
+
+
+@pytest.mark.usefixtures("installed")
+def test_no_package_takes_a_prefix_of_ours() -> None:
+    assert suite_name("mountain-car").factory == "env_adapters.classic.mountain_car:MountainCar"
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_family_that_cannot_be_loaded_says_so_and_hides_no_other() -> None:
+    with pytest.raises(CannotLoad, match="far_corridors:NOTHING, which cannot be imported"):
+        suite_name("broken:3")
+    assert "broken" not in dict(families())

@@ -12,7 +12,7 @@ from rich.text import Text
 from typer import Argument, Option
 
 from env_adapters.metaworld import catalogue, task_set
-from env_adapters.suites import BUILT_IN, suite_name
+from env_adapters.suites import families, suite_name
 from glue_server.commands.command import console, run_command
 from reglue.errors import UsageError
 from reglue.spec import Box, Discrete, TaskSpec, TensorSpec
@@ -88,11 +88,10 @@ def _environments() -> Table:
     table = Table(title="any environment")
     for column in ("name", "environment", "procedure"):
         table.add_column(column, overflow="fold")
-    for name, suite in BUILT_IN.items():
-        made = [suite.factory.rpartition(":")[2], *map(str, suite.config.values())]
-        table.add_row(f"online:{name}", " ".join(made), "online")
-    table.add_row("online:gymnasium:<id>", "Gymnasium, such as CartPole-v1", "online")
-    table.add_row("online:arcade:<game>", "a game of the arcade, such as pong", "online")
+    benchmarks = {form.partition(":")[0] for form in catalogue()}
+    for prefix, family in families():
+        if prefix not in benchmarks:
+            table.add_row(f"online:{family.form(prefix)}", family.about, "online")
     table.add_row("online:<file.py>:<class>", "your own", "online")
     table.add_row("online:<file.toml>", "a schedule: several, one after another", "online")
     table.add_row("online:wait", "one that dials in, from any language", "online")

@@ -22,7 +22,7 @@ from reglue_bench.plans.parameters import (
     worst_performance,
 )
 from reglue_bench.plans.plan import Parameter, Plan
-from reglue_bench.plans.suites import build, located, schedule_in
+from reglue_bench.plans.suites import build
 from reglue_bench.settings import Settings, flag
 
 METAWORLD_ONLY = (
@@ -50,7 +50,7 @@ def environment_plan(settings: Settings, procedure: str, name: str) -> Plan:
     check_parameters(settings, procedure)
     _check_settings(settings)
     named = _named(settings, name)
-    suite = build(located(named, Path(settings.directory)))
+    suite = build(named.located(Path(settings.directory)))
     own = own_parameters(settings, procedure, suite.variants)
     _check_continuing(name, own, continuing=suite.spec.continuing)
     _check_counted(name, procedure, suite)
@@ -73,7 +73,7 @@ def custom_plan(settings: Settings) -> Plan:
             raise UsageError(f"--environment-arg: {settings.benchmark} holds them, as `arguments`")
         named = custom_suite(custom)
         with custom.file.at("tasks" if custom.about.sees is None else "sees"):
-            suite = build(located(named, path.parent))
+            suite = build(named.located(path.parent))
         own = own_parameters(settings, procedure, suite.variants)
         _check_continuing(custom.name, own, continuing=suite.spec.continuing)
         _check_counted(custom.name, procedure, suite)
@@ -137,11 +137,8 @@ def _plan(
 
 
 def _named(settings: Settings, name: str) -> SuiteName:
-    """The environment called `name`; a schedule's path is the settings' folder's."""
-    arguments, key = settings.environment_args, goal_key(settings.secret)
-    if name.endswith((".toml", ".json")):
-        return schedule_in(Path(settings.directory), name, arguments, key)
-    return suite_name(name, arguments, key)
+    key, folder = goal_key(settings.secret), Path(settings.directory)
+    return suite_name(name, settings.environment_args, key, folder=folder)
 
 
 def _check_settings(settings: Settings, besides: Sequence[str] = ()) -> None:

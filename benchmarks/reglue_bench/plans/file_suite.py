@@ -16,7 +16,7 @@ from reglue.errors import UnknownName, UsageError
 from reglue.tools.loading import find
 from reglue_bench.plans.file import Custom, Task
 from reglue_bench.plans.keys import goal_key
-from reglue_bench.plans.suites import build, located, schedule_in
+from reglue_bench.plans.suites import build
 from reglue_bench.plans.variant_lists import numbers
 
 COMPOSED = "env_adapters.composed:Composed"
@@ -84,13 +84,8 @@ class _Suites:
         except ValueError as error:
             raise UsageError(f"arguments: got {arguments}, wanted finite numbers") from error
         if key not in self._made:
-            is_schedule = environment.endswith((".toml", ".json"))
-            named = (
-                schedule_in(self._folder, environment, arguments, self._key)
-                if is_schedule
-                else suite_name(environment, arguments, self._key)
-            )
-            suite = build(located(named, self._folder))
+            named = suite_name(environment, arguments, self._key, folder=self._folder)
+            suite = build(named.located(self._folder))
             self._made[key] = _in_order(named, self._folder), suite
         return self._made[key]
 
@@ -108,7 +103,7 @@ class _Suites:
 
 def _in_order(suite: SuiteName, folder: Path) -> SuiteName:
     """Its config in the order of the factory's keywords: in TOML tables come last."""
-    keywords = inspect.signature(find(located(suite, folder).factory)).parameters
+    keywords = inspect.signature(find(suite.located(folder).factory)).parameters
     config = {name: suite.config[name] for name in keywords if name in suite.config}
     config |= suite.config
     if suite.factory == COMPOSED:

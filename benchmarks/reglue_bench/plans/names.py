@@ -9,7 +9,7 @@ from typing import Any
 
 from env_adapters import SuiteName
 from env_adapters.metaworld import ALL_TASKS, TaskSet, catalogue, draw_goals, task_set
-from env_adapters.suites import BUILT_IN, known_suite
+from env_adapters.suites import is_known
 from reglue.errors import UnknownName, UsageError
 from reglue_bench.plans.declared import WAIT
 from reglue_bench.plans.environments import Declare, custom_plan, environment_plan, remote_plan
@@ -80,7 +80,7 @@ def split_name(benchmark: str) -> tuple[str, str]:
         return kind, environment
     if kind in {name.partition(":")[0] for name in catalogue()}:
         return PROCEDURES[kind[:2]], ""
-    if known_suite(benchmark) is not None:
+    if is_known(benchmark):
         ways = " or ".join(f"{each}:{benchmark}" for each in PARAMETERS)
         raise UsageError(f"{benchmark} is an environment; say how it is played: {ways}")
     if re.fullmatch(r"([\w.-]+/)?[\w.-]+-v\d+", benchmark):
@@ -99,8 +99,7 @@ def _check_name(plan: Plan, file: str) -> None:
     kind, _, environment = plan.benchmark.partition(":")
     if not (
         kind in {name.partition(":")[0] for name in catalogue()}
-        or (kind in PARAMETERS and environment in BUILT_IN)
-        or environment.startswith(("gymnasium:", "arcade:"))
+        or (kind in PARAMETERS and is_known(environment))
     ):
         return
     asked: dict[str, Any] = {"seed": plan.seed}

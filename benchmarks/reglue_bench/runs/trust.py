@@ -18,25 +18,20 @@ from pathlib import Path
 from typing import Any
 
 from env_adapters.cache import cache_folder
-from env_adapters.suites import BUILT_IN
+from env_adapters.suites import SCHEDULE, families
 from reglue.errors import NotTrusted
 from reglue.examples import EXAMPLES
 from reglue_bench.plans.declared import WAIT
+from reglue_bench.plans.file_suite import COMPOSED
 from reglue_bench.procedures import PARAMETERS
 from reglue_bench.settings import AGENT_WAIT, Settings
 
 SIGNATURE = "signature"
 """Entry of a ledger's `about`."""
 
-_FACTORIES = {suite.factory for suite in BUILT_IN.values()} | {
-    "env_adapters.composed:Composed",
-    "env_adapters.curricula.suite:Schedule",
-    "env_adapters.metaworld:MetaWorld",
-    WAIT,
-}
-_WORDS = r"(env_adapters\.\w+:Reglue/)?(?![/~])[^:.\\]*"  # no module but ours, and no file
-_ENVIRONMENT = re.compile(rf"((gymnasium|arcade|M[TL]\d*):)?{_WORDS}")  # by name
-_VALUE = re.compile(_WORDS)  # of anything else: an id of Gymnasium imports what is before a colon
+_VALUE = re.compile(r"(env_adapters\.\w+:Reglue/)?(?![/~])[^:.\\]*")
+"""Names no module but ours, and no file: an id of Gymnasium imports what is before a colon."""
+
 _KEY = "signing.key"
 _KEY_BYTES = 32
 
@@ -78,7 +73,7 @@ def foreign(named: Any) -> Iterator[str]:
     """
     match named:
         case str():
-            if not _ENVIRONMENT.fullmatch(named):
+            if not _is_ours(named):
                 yield named
         case list() | tuple():
             for each in named:
@@ -86,7 +81,7 @@ def foreign(named: Any) -> Iterator[str]:
         case dict():
             for key, each in named.items():
                 if key == "factory":
-                    yield from () if str(each) in _FACTORIES else (str(each),)
+                    yield from () if str(each) in _factories() else (str(each),)
                 elif isinstance(each, str) and key != "env":
                     yield from () if _VALUE.fullmatch(each) else (each,)
                 else:
@@ -96,6 +91,21 @@ def foreign(named: Any) -> Iterator[str]:
 def foreign_suite(plan: str) -> Iterator[str]:
     """`foreign` of the suite of a plan, as JSON."""
     return foreign(json.loads(plan)["suite"])
+
+
+def _is_ours(name: str) -> bool:
+    """Whether an environment of that name runs no code, and reads no file, that a plan names."""
+    prefix, colon, rest = name.partition(":")
+    family = dict(families()).get(prefix)
+    if family is None or bool(colon) != bool(family.rest):
+        return not colon and bool(_VALUE.fullmatch(name))
+    return bool(family.trusted) and bool(_VALUE.fullmatch(rest))
+
+
+def _factories() -> set[str]:
+    """Those that may be made of any plan."""
+    trusted = {factory for _, family in families() for factory in family.trusted}
+    return {*trusted, COMPOSED, SCHEDULE, WAIT}
 
 
 def _check(folder: Path, about: Mapping[str, str], found: Any, *, trust_code: bool) -> None:

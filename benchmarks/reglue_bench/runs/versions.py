@@ -10,7 +10,6 @@ from importlib import metadata
 from env_adapters import SuiteName
 from env_adapters.metaworld.library import digest
 from reglue_bench.plans.parameters import METAWORLD
-from reglue_bench.plans.suites import files, texts
 
 _PACKAGES = ("reglue", "numpy", "gymnasium", "metaworld", "mujoco")
 _OF_SOME = ("scipy", "ale-py", "gymnasium-robotics", "shimmy", "dm-control", "box2d", "box2d-py")
@@ -32,9 +31,9 @@ def versions(suite: SuiteName) -> dict[str, str]:
     for package in _OF_SOME:
         with suppress(metadata.PackageNotFoundError):
             found[package] = metadata.version(package)
-    if METAWORLD in texts(suite):
+    if METAWORLD in suite.texts():
         found["metaworld sources"] = digest()[:16]
-    if own := files(suite):
+    if own := suite.files():
         code = b"".join(file.read_bytes() for file in own)
         found["environment"] = hashlib.sha256(code).hexdigest()[:16]
     return found

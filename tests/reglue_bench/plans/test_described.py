@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from env_adapters.metaworld import catalogue, draw_goals, task_set
-from env_adapters.suites import BUILT_IN
+from env_adapters.suites import EXAMPLES
 from reglue.errors import UsageError
 from reglue_bench.cli.benchmarks import main
 from reglue_bench.plans.described import described
@@ -24,7 +24,7 @@ LISTS = {
     "ML:train=<task>,…+test=<task>,…": "ML:train=reach-v3,push-v3+test=sweep-v3",
 }
 CONTINUING = "access-control"
-EPISODIC = [name for name in BUILT_IN if name != CONTINUING]
+EPISODIC = [name for name in EXAMPLES if name != CONTINUING]
 GYMNASIUM = ["Reglue/Arcade-v0", "Reglue/Point2D-v0", "FetchReach-v4", "Ant-v5", "FrozenLake-v1"]
 NAMES = [
     *(LISTS.get(name, name) for name in catalogue()),
@@ -115,7 +115,7 @@ def test_what_a_file_holds_is_listed(tmp_path: Path, capsys: pytest.CaptureFixtu
     [
         (["--describe"], "give its name"),
         (["online:wait", "--describe"], "waits for an environment to dial in"),
-        (["MT11", "--describe"], "there is no Meta-World benchmark 'MT11'"),
+        (["MT11", "--describe"], "there is no benchmark 'MT11'; did you mean MT10"),
         (["multi-task:access-control", "--describe"], "is a continuing task"),
     ],
 )

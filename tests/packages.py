@@ -1,0 +1,36 @@
+"""Packages outside the tree, as people install them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+FAMILY = """
+from env_adapters.names import Asked, Family, SuiteName
+from tests.worlds import Corridor
+
+
+def make(asked: Asked) -> SuiteName:
+    solved = {"walk": [1] * int(asked.rest)}
+    return SuiteName("far_corridors:Corridor", {"solved": solved, **asked.arguments})
+
+
+FAMILY = Family(make, "corridors of several variants", "<variants>", ("far_corridors:Corridor",))
+"""
+
+
+def install(folder: Path, module: str, source: str, group: str, points: Mapping[str, str]) -> None:
+    """Put a distribution of one module into a folder: `points` are its entry points."""
+    (folder / f"{module}.py").write_text(source)
+    about = folder / f"{module}-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
+    lines = [f"[{group}]", *(f"{name} = {value}" for name, value in points.items())]
+    (about / "entry_points.txt").write_text("\n".join(lines))
+
+
+def install_family(folder: Path) -> None:
+    """The family `corridors`; two more are another's name, and broken."""
+    names = {"corridors": "FAMILY", "mountain-car": "FAMILY", "broken": "NOTHING"}
+    points = {prefix: f"far_corridors:{name}" for prefix, name in names.items()}
+    install(folder, "far_corridors", FAMILY, "reglue.environment_families", points)
