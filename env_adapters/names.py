@@ -10,7 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from reglue.environments.world import Suite
+from reglue.errors import NotAnEnvironment, ReglueError, UsageError
 from reglue.tools.loading import check_arguments, find
+
+_MEMBERS = ("spec", "variants", "standardizes", "world")  # of a Suite
 
 _OWN_FILE = re.compile(r"([^:]+\.py):\w+")  # file.py:Class
 
@@ -23,15 +26,29 @@ class SuiteName:
     config: Mapping[str, Any]
 
     def build(self) -> Suite:
-        """Call the factory with the config's entries as keywords. Raises UsageError.
+        """Call the factory with the config's entries as keywords.
 
-        A factory may be a class of `gymnasium.Env`, or a function that makes one.
+        A factory may be a class of `gymnasium.Env`, or a function that makes one. Raises
+        UsageError, also where its author's code fails.
         """
         from env_adapters.gymnasium.env_objects import suite_made_by
 
         make = find(self.factory)
         check_arguments(self.factory, make, self.config)
-        suite: Suite = suite_made_by(make, self.config)
+        try:
+            suite: Suite = suite_made_by(make, self.config)
+            missing = [name for name in _MEMBERS if not hasattr(suite, name)]
+        except ReglueError:
+            raise
+        except Exception as error:  # the edge of somebody's suite
+            raise UsageError(
+                f"the environment {self.factory} cannot be made: {type(error).__name__}: {error}"
+            ) from error
+        if missing:
+            raise NotAnEnvironment(
+                f"{self.factory} made a {type(suite).__name__}, which has no "
+                f"{', '.join(missing)}; wanted a suite of environments, with {', '.join(_MEMBERS)}"
+            )
         return suite
 
     def drawing(self) -> SuiteName:

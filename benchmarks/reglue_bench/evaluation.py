@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from env_adapters.suites import is_schedule
 from reglue.errors import UsageError
-from reglue_bench.plans.declared import WAIT, Declared
-from reglue_bench.plans.names import make_plan, split_name
+from reglue_bench.plans.declared import Declared
+from reglue_bench.plans.names import BenchmarkName
 from reglue_bench.plans.plan import Plan
+from reglue_bench.plans.resolve import make_plan
 from reglue_bench.results.episodes import in_temporary_folder
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import Ledger
@@ -108,12 +110,13 @@ def plan_and_start(
     An environment that dials in is waited for first, as the plan is made of what it
     declares. Raises EnvironmentFault if it does not come; nothing is left then.
     """
-    procedure, environment = split_name(settings.benchmark)
-    remote = environment == WAIT
-    if remote:
+    name = BenchmarkName.parse(settings.benchmark)
+    if name.waits:
         Ledger.check_vacant(folder)
-    with Peers(settings, watcher.say, environment=remote) as peers:
-        plan = make_plan(settings, watcher.drawing, lambda slots: peers.declared(slots, procedure))
+    with Peers(settings, watcher.say, environment=name.waits) as peers:
+        plan = make_plan(
+            settings, watcher.drawing, lambda slots: peers.declared(slots, name.procedure)
+        )
         return start(folder, Request(settings, plan, agent=agent, peers=peers), watcher)
 
 
@@ -163,7 +166,7 @@ def resume(
         same = all(getattr(before, name) == getattr(settings, name) for name in _PLAN_FIELDS)
         # Unless something is asked for anew, the stored plan spares drawing the goals again; but
         # a file may have been edited.
-        is_file = settings.benchmark.endswith((".toml", ".json"))
+        is_file = is_schedule(settings.benchmark)
         plan = (
             Plan.from_json(ledger.about["plan"])
             if same and not is_file

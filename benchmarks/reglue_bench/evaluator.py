@@ -10,8 +10,8 @@ from typing import Self
 from glue_server import EnvironmentCalls
 from reglue.errors import UsageError
 from reglue_bench.evaluation import start
-from reglue_bench.plans.declared import WAIT
-from reglue_bench.plans.names import make_plan, split_name
+from reglue_bench.plans.names import BenchmarkName
+from reglue_bench.plans.resolve import make_plan
 from reglue_bench.results.episodes import in_temporary_folder
 from reglue_bench.results.result import Result
 from reglue_bench.runs.run import WORKER_LOG, Request, environment_of
@@ -40,7 +40,7 @@ class Evaluator:
         if given := {"agent", "agent_cmd", "agent_args"} & options.keys():
             raise UsageError(f"{given.pop()} is for agents that are started; pass an object later")
         self._settings = read_settings(benchmark=benchmark, **options)
-        if split_name(benchmark)[1] == WAIT:
+        if BenchmarkName.parse(benchmark).waits:
             raise UsageError(f"{benchmark} waits for an environment to dial in: use evaluate")
         self.plan = make_plan(self._settings)
         self._folder = tempfile.TemporaryDirectory(prefix="reglue-")

@@ -100,9 +100,9 @@ class _Worker:
 
 
 def _reason(suite: SuiteName, error: Exception) -> str:
+    traceback.print_exception(error.__cause__ or error)  # its author needs the lines
     if isinstance(error, UsageError):
         return str(error)
-    traceback.print_exception(error)  # to the log: the suite's author needs the lines
     return f"suite {suite.factory!r} cannot be built: {type(error).__name__}: {error}"
 
 

@@ -16,8 +16,8 @@ from reglue.net.join_string import join_string
 from reglue_bench import evaluate
 from reglue_bench.cli.benchmarks import main as list_benchmarks
 from reglue_bench.evaluation import resume
-from reglue_bench.plans.names import make_plan
 from reglue_bench.plans.plan import Plan
+from reglue_bench.plans.resolve import make_plan
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.rehearsal import rehearse

@@ -15,8 +15,8 @@ from glue_server.peers.hosts import PeerSource, how_to_join
 from glue_server.processes.interrupts import interruptible, uninterrupted
 from reglue.errors import PlanDiffers, RunExists, UsageError
 from reglue_bench.bakeoff.file import Entrant
-from reglue_bench.plans.declared import WAIT
-from reglue_bench.plans.names import make_plan, split_name
+from reglue_bench.plans.names import BenchmarkName
+from reglue_bench.plans.resolve import make_plan
 from reglue_bench.results.result import Ending, Result
 from reglue_bench.runs.environments import cores
 from reglue_bench.runs.ledger import Ledger
@@ -69,7 +69,7 @@ class Bakeoff:
         self._folder = folder
         self._say = say
         asked = entrants[0].settings
-        if split_name(asked.benchmark)[1] == WAIT:
+        if BenchmarkName.parse(asked.benchmark).waits:
             raise UsageError(
                 f"got {asked.benchmark}, whose environment dials in: agents of a bake-off play "
                 "one that is made here"

@@ -36,7 +36,7 @@ from reglue_bench.cli.arguments import (
 )
 from reglue_bench.evaluation import plan_and_start
 from reglue_bench.evaluation import resume as resume_run
-from reglue_bench.plans.file import is_custom
+from reglue_bench.plans.names import is_custom
 from reglue_bench.results.result import Result
 from reglue_bench.settings import read_settings
 from reglue_bench.terminal.progress import watcher

@@ -12,15 +12,13 @@ from rich.text import Text
 from typer import Argument, Option
 
 from env_adapters.metaworld import catalogue, task_set
-from env_adapters.suites import families, suite_name
+from env_adapters.suites import families
 from glue_server.commands.command import console, run_command
 from reglue.errors import UsageError
 from reglue.spec import Box, Discrete, TaskSpec, TensorSpec
-from reglue_bench.plans.declared import WAIT
 from reglue_bench.plans.described import described
-from reglue_bench.plans.file import is_custom
-from reglue_bench.plans.names import PROCEDURES, make_plan, split_name
-from reglue_bench.plans.suites import build, suite_of
+from reglue_bench.plans.names import PROCEDURES, BenchmarkName
+from reglue_bench.plans.resolve import make_plan, resolve, suite_of
 from reglue_bench.procedures import PARAMETERS
 from reglue_bench.procedures.meta_learning import GOALS
 from reglue_bench.settings import read_settings
@@ -60,11 +58,10 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _described(name: str | None) -> str:
     if name is None:
         raise UsageError("--describe describes one benchmark: give its name")
-    procedure, environment = split_name(name)
-    is_here = procedure == "online" and environment != WAIT
-    is_continuing = is_here and build(suite_name(environment)).spec.continuing
-    quota = {"steps": _STEPS} if is_continuing else {}
-    return described(make_plan(read_settings(benchmark=name, **quota)))
+    parsed, settings = BenchmarkName.parse(name), read_settings(benchmark=name)
+    is_here = parsed.procedure == "online" and not parsed.waits
+    quota = {"steps": _STEPS} if is_here and resolve(settings, parsed).continuing else {}
+    return described(make_plan(settings.model_copy(update=quota)))
 
 
 def _all() -> Table:
@@ -104,22 +101,18 @@ def _environments() -> Table:
 
 
 def _one(name: str) -> list[Table]:
-    if is_custom(name):
-        settings = read_settings(benchmark=name)
-        suite = build(suite_of(make_plan(settings), settings))
-        return [_variants(name, suite.variants), _seen(suite.spec)]
-    procedure, environment = split_name(name)
-    if environment == WAIT:
+    parsed, settings = BenchmarkName.parse(name), read_settings(benchmark=name)
+    if parsed.waits:
         raise UsageError(
             f"{name} plays whatever environment dials in; what it has is known when it has come"
         )
-    if environment:
-        suite = build(suite_name(environment))
-        return [_variants(name, suite.variants), _seen(suite.spec)]
-    return [
-        _tasks(name, procedure),
-        _seen(build(make_plan(read_settings(benchmark=name)).suite).spec),
-    ]
+    if parsed.procedure:
+        suite = resolve(settings, parsed).suite.build()
+    else:
+        suite = suite_of(make_plan(settings), settings).build()
+    if parsed.is_metaworld:
+        return [_tasks(parsed.name, parsed.procedure), _seen(suite.spec)]
+    return [_variants(name, suite.variants), _seen(suite.spec)]
 
 
 def _tasks(name: str, procedure: str) -> Table:

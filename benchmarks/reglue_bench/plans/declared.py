@@ -12,10 +12,8 @@ from typing import Self
 from env_adapters import SuiteName
 from reglue.errors import PlanDiffers
 from reglue.messages.environment import EnvironmentHello, Ready
+from reglue_bench.plans.names import WAIT
 from reglue_bench.plans.plan import Plan, difference
-
-WAIT = "wait"
-"""The environment's name in `online:wait`: one that dials in."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,15 +33,8 @@ from reglue_bench.plans.variant_lists import Variants
 from reglue_bench.procedures import PARAMETERS, SCORING
 from reglue_bench.settings import Settings, as_keys
 
-SUFFIX = ".toml"
-
 _SETTINGS = ("seed", "slots", "split", *SCORING)
 """Besides the procedure's own."""
-
-
-def is_custom(benchmark: str) -> bool:
-    """Whether it is a file, not PROCEDURE:ENVIRONMENT whose environment is one."""
-    return benchmark.endswith(SUFFIX) and benchmark.partition(":")[0] not in PARAMETERS
 
 
 class Task(BaseModel):
@@ -87,6 +80,11 @@ class Custom:
     def name(self) -> str:
         """What reports call it."""
         return self.about.name or self.file.path.stem
+
+    @property
+    def all_tasks(self) -> str:
+        """The key that a mistake in all tasks together is about."""
+        return "tasks" if self.about.sees is None else "sees"
 
     @contextmanager
     def told(self) -> Iterator[None]:

@@ -16,7 +16,6 @@ from reglue.errors import UnknownName, UsageError
 from reglue.tools.loading import find
 from reglue_bench.plans.file import Custom, Task
 from reglue_bench.plans.keys import goal_key
-from reglue_bench.plans.suites import build
 from reglue_bench.plans.variant_lists import numbers
 
 COMPOSED = "env_adapters.composed:Composed"
@@ -85,7 +84,7 @@ class _Suites:
             raise UsageError(f"arguments: got {arguments}, wanted finite numbers") from error
         if key not in self._made:
             named = suite_name(environment, arguments, self._key, folder=self._folder)
-            suite = build(named.located(self._folder))
+            suite = named.located(self._folder).build()
             self._made[key] = _in_order(named, self._folder), suite
         return self._made[key]
 

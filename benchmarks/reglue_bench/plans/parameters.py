@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from typing import TypeVar
 
-from env_adapters import SuiteName
 from reglue.errors import UsageError
 from reglue_bench.plans.plan import Parameter
 from reglue_bench.procedures import PARAMETERS
@@ -20,7 +19,6 @@ DEFAULT_SLOTS = 10
 DEFAULT_META_BATCH = 20
 DEFAULT_RUNS = 30
 DEFAULT_EPISODES = 200
-METAWORLD = "env_adapters.metaworld:MetaWorld"
 
 MOST_EPISODES = 10_000_000
 """Of a plan: each takes some bytes before the first is played."""
@@ -70,13 +68,6 @@ def worst_performance(
         return {}
     is_single = "steps" in own or reward_low >= 0
     return {"worst_performance": float(reward_low if is_single else reward_low * longest)}
-
-
-def metaworld_parameters(suite: SuiteName) -> dict[str, Parameter]:
-    """What reports tell of Meta-World's environments: all of their config but the goals."""
-    if suite.factory != METAWORLD:
-        return {}
-    return {name: value for name, value in suite.config.items() if name != "goals"}
 
 
 def slots(settings: Settings, procedure: str, default: int = DEFAULT_SLOTS) -> int:

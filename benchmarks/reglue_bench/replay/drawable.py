@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from env_adapters import Suite, SuiteName
 from reglue.errors import UsageError
-from reglue_bench.plans.suites import build
 
 
 def with_pictures(suite: SuiteName) -> Suite:
@@ -14,8 +13,8 @@ def with_pictures(suite: SuiteName) -> Suite:
     """
     asked = suite.drawing()
     try:
-        return build(asked)
+        return asked.build()
     except UsageError:
         if asked == suite:
             raise
-        return build(suite)  # it does not take the keyword, or something else is wrong
+        return suite.build()  # it does not take the keyword, or something else is wrong

@@ -15,7 +15,7 @@ from glue_server import Order
 from reglue.errors import UsageError
 from reglue_bench.plans.declared import is_remote
 from reglue_bench.plans.plan import Plan
-from reglue_bench.plans.suites import suite_of
+from reglue_bench.plans.resolve import suite_of
 from reglue_bench.procedures import procedure_of
 from reglue_bench.procedures.online import Online
 from reglue_bench.runs.ledger import LedgerReader, Row

@@ -12,7 +12,7 @@ from env_adapters import Cell
 from reglue.environments.validation import conforming_observation
 from reglue.errors import UsageError
 from reglue_bench.plans.plan import Plan
-from reglue_bench.plans.suites import build, suite_of
+from reglue_bench.plans.resolve import suite_of
 from reglue_bench.procedures import procedure_of
 from reglue_bench.replay.drawable import with_pictures
 from reglue_bench.replay.pictures import Camera, Picture, picture_tensors, shrunk
@@ -56,7 +56,7 @@ def _frames(folder: Path, *, draws: bool, trust_code: bool) -> list[Frame]:
     elif any(foreign_suite(about["plan"])):
         return []
     suite = suite_of(plan, Settings.model_validate_json(about["settings"]))
-    made = with_pictures(suite) if draws else build(suite)
+    made = with_pictures(suite) if draws else suite.build()
     names = picture_tensors(made.spec)
     if not names and not draws:
         return []

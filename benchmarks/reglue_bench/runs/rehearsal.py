@@ -10,10 +10,9 @@ from pathlib import Path
 
 from reglue.errors import UsageError
 from reglue_bench.evaluation import start
-from reglue_bench.plans.declared import WAIT
-from reglue_bench.plans.file import is_custom
-from reglue_bench.plans.names import make_plan, split_name
+from reglue_bench.plans.names import BenchmarkName
 from reglue_bench.plans.plan import Plan
+from reglue_bench.plans.resolve import make_plan
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import LedgerReader, Row
 from reglue_bench.runs.run import Request
@@ -38,14 +37,14 @@ def shorten(settings: Settings) -> Settings:
 
     Raises UsageError for an unknown benchmark.
     """
-    procedure, environment = split_name(settings.benchmark)
-    if environment == WAIT:
+    name = BenchmarkName.parse(settings.benchmark)
+    if name.waits:
         raise UsageError(
             f"got {settings.benchmark}, whose environment dials in: a rehearsal has one that is "
-            f"made here, such as {procedure}:file.py:Class; or run `reglue bench`, briefly"
+            f"made here, such as {name.procedure}:file.py:Class; or run `reglue bench`, briefly"
         )
     short: dict[str, object] = {}
-    if not environment and not is_custom(settings.benchmark):
+    if name.is_metaworld:
         short |= {"episode_horizon": min(settings.episode_horizon, HORIZON)}
     plan = make_plan(settings)
     match plan.procedure:

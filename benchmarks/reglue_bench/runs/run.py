@@ -20,7 +20,7 @@ from reglue.tools.loading import checkpoint_sha256
 from reglue_bench.plans.declared import check_declared, is_remote
 from reglue_bench.plans.keys import PUBLIC, Submission, cell_key
 from reglue_bench.plans.plan import Plan, difference
-from reglue_bench.plans.suites import suite_of
+from reglue_bench.plans.resolve import suite_of
 from reglue_bench.procedures import Procedure, Todo, Todos, procedure_of
 from reglue_bench.results.read_run import score_of
 from reglue_bench.results.result import Ending, Result

@@ -9,7 +9,7 @@ from importlib import metadata
 
 from env_adapters import SuiteName
 from env_adapters.metaworld.library import digest
-from reglue_bench.plans.parameters import METAWORLD
+from env_adapters.suites import META_WORLD
 
 _PACKAGES = ("reglue", "numpy", "gymnasium", "metaworld", "mujoco")
 _OF_SOME = ("scipy", "ale-py", "gymnasium-robotics", "shimmy", "dm-control", "box2d", "box2d-py")
@@ -31,7 +31,7 @@ def versions(suite: SuiteName) -> dict[str, str]:
     for package in _OF_SOME:
         with suppress(metadata.PackageNotFoundError):
             found[package] = metadata.version(package)
-    if METAWORLD in suite.texts():
+    if META_WORLD in suite.texts():
         found["metaworld sources"] = digest()[:16]
     if own := suite.files():
         code = b"".join(file.read_bytes() for file in own)

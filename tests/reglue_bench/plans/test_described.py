@@ -12,8 +12,8 @@ from env_adapters.suites import EXAMPLES
 from reglue.errors import UsageError
 from reglue_bench.cli.benchmarks import main
 from reglue_bench.plans.described import described
-from reglue_bench.plans.names import make_plan
 from reglue_bench.plans.plan import Plan, difference
+from reglue_bench.plans.resolve import make_plan
 from reglue_bench.procedures import PARAMETERS
 from reglue_bench.settings import read_settings
 

@@ -10,8 +10,8 @@ import pytest
 from reglue.errors import UsageError
 from reglue_bench import evaluate
 from reglue_bench.evaluation import resume
-from reglue_bench.plans.names import make_plan
 from reglue_bench.plans.plan import Plan
+from reglue_bench.plans.resolve import make_plan
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.run import Request, begin, check_same
 from reglue_bench.settings import read_settings

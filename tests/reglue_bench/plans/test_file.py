@@ -11,9 +11,8 @@ import pytest
 from reglue.errors import PlanDiffers, UsageError
 from reglue_bench import evaluate
 from reglue_bench.evaluation import resume
-from reglue_bench.plans.names import make_plan
 from reglue_bench.plans.plan import Plan
-from reglue_bench.plans.suites import build, suite_of
+from reglue_bench.plans.resolve import make_plan, suite_of
 from reglue_bench.runs.rehearsal import RUN, shorten
 from reglue_bench.settings import read_settings
 from reglue_bench.terminal.observer import NullObserver
@@ -85,7 +84,7 @@ def test_a_file_is_a_plan(file: Path) -> None:
     assert plan.parameters == {"split": "test", "num_episodes": 2, "worst_performance": -30.0}
     assert plan.suite.config["tasks"]["table"]["variants"] == [9, 7, 8]
     settings = read_settings(benchmark=str(file))
-    assert build(suite_of(plan, settings)).spec.horizon == 30
+    assert suite_of(plan, settings).build().spec.horizon == 30
 
 
 def test_flags_go_first(file: Path) -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from reglue.errors import UnknownName, UsageError
 from reglue_bench import evaluate
-from reglue_bench.plans.names import make_plan
 from reglue_bench.plans.plan import Plan
+from reglue_bench.plans.resolve import make_plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.settings import read_settings
 
@@ -83,6 +83,20 @@ def test_what_a_benchmark_hides_and_a_run_tells_makes_a_baseline() -> None:
     assert planned("ML1:reach-v3", goal_visible=True).baseline == ("goals",)
     assert planned("MT1:reach-v3", reveal_tasks=True).baseline == ("tasks",)
     assert planned("ML1:reach-v3", one_hot=True).baseline == ("tasks",)
+
+
+@pytest.mark.parametrize("name", ["multi-task:MT1:reach-v3", "meta-learning:ML1:reach-v3"])
+def test_a_benchmark_that_is_named_with_its_own_procedure_is_that_benchmark(name: str) -> None:
+    own = name.partition(":")[2]
+    named, plain = planned(name, one_hot=True), planned(own, one_hot=True)
+    assert (named.benchmark, named.sha256) == (own, plain.sha256)
+    with pytest.raises(UsageError, match="has flags of its own"):
+        planned(name, environment_args={"seed": 3})
+
+
+def test_another_procedure_plays_the_environments_of_a_benchmark() -> None:
+    plan = planned("online:MT1:reach-v3", environment_args={"seed": 3})
+    assert (plan.benchmark, plan.slots) == ("online:MT1:reach-v3", 1)
 
 
 def test_train_and_test_split_play_other_goals() -> None:

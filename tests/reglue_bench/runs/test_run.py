@@ -13,7 +13,7 @@ import pytest
 from glue_server import Outcome
 from reglue.errors import PlanDiffers, RunBusy, UsageError
 from reglue_bench.evaluation import resume, start
-from reglue_bench.plans.names import make_plan
+from reglue_bench.plans.resolve import make_plan
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import FILE, Ledger
 from reglue_bench.runs.peers import Peers

@@ -1,0 +1,286 @@
+"""From settings to the plan of a run: the environments that a name stands for, then the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from env_adapters import SuiteName
+from env_adapters.metaworld import TaskSet, task_set
+from env_adapters.suites import META_WORLD, suite_name
+from reglue.errors import UsageError
+from reglue_bench.plans.declared import Declared
+from reglue_bench.plans.file import Custom, read_custom
+from reglue_bench.plans.file_suite import custom_suite
+from reglue_bench.plans.keys import cell_key, commitment, goal_key
+from reglue_bench.plans.names import BenchmarkName, is_custom
+from reglue_bench.plans.parameters import (
+    DEFAULT_SLOTS,
+    check_parameters,
+    chosen,
+    own_parameters,
+    slots,
+    worst_performance,
+)
+from reglue_bench.plans.plan import Parameter, Plan, difference
+from reglue_bench.procedures import PARAMETERS, SCORING, procedure_of
+from reglue_bench.settings import Settings, flag
+
+_METAWORLD_ONLY = (
+    "split",
+    "estimator",
+    "episode_horizon",
+    "one_hot",
+    "goal_visible",
+    "recurrent_info",
+    "observation_dtype",
+    "reveal_tasks",
+)
+"""Settings that Meta-World's benchmarks take, and no others."""
+
+_MOST_SLOTS = 500
+"""Of Meta-World's benchmarks, unless more are asked for: 500 slots take little longer than 10."""
+
+Drawing = Callable[[int, int], None]
+"""Told how many tasks have their goals, and how many there are."""
+
+Declare = Callable[[int], Declared]
+"""Waits for the environment that dials in and begins it with so many slots."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """What a plan is made of besides settings: the environments that a benchmark plays."""
+
+    suite: SuiteName  # relative files in it are the settings' folder's, or the benchmark file's
+    variants: Mapping[str, int]  # task -> how many it has, in the order of tasks
+    reward_low: float  # of one step; -inf: no bound
+    horizon: int  # steps to truncation; 0: no limit
+    continuing: bool
+    tells_success: bool
+    counts_steps: bool = False  # its cells need the run's steps
+    told: Mapping[str, Parameter] = field(default_factory=dict)  # parameters that it adds
+    privileged: tuple[str, ...] = ()  # what agents are told that the benchmark hides
+
+
+def make_plan(
+    settings: Settings, drawing: Drawing | None = None, declare: Declare | None = None
+) -> Plan:
+    """The plan of a run; its goals and cells are keyed by the settings' secret, if there is one.
+
+    `declare` brings an environment that dials in. Raises UsageError for settings that the
+    benchmark cannot be played with, and what `declare` does.
+    """
+    name, custom = BenchmarkName.parse(settings.benchmark), None
+    procedure, called = name.procedure, name.name
+    if is_custom(name.name):
+        custom = read_custom(Path(settings.directory) / name.name, settings)
+        settings, procedure, called = custom.settings, custom.about.procedure, custom.name
+    with custom.told() if custom else nullcontext():
+        check_parameters(settings, procedure)
+        _check_settings(settings, name)
+        found = (
+            _declared(settings, procedure, declare)
+            if name.waits
+            else resolve(settings, name, custom, drawing)
+        )
+        plan = _plan(settings, procedure, called, found, is_metaworld=name.is_metaworld)
+    if custom is not None:
+        _check_name(plan, settings.benchmark)
+    return plan
+
+
+def resolve(
+    settings: Settings,
+    name: BenchmarkName,
+    custom: Custom | None = None,
+    drawing: Drawing | None = None,
+) -> Resolved:
+    """The environments that a benchmark plays, which are made here. Raises UsageError."""
+    folder = Path(settings.directory)
+    told: dict[str, Parameter] = {}
+    privileged: tuple[str, ...] = ()
+    arguments = settings.environment_args
+    if custom is not None:
+        suite, folder = custom_suite(custom), custom.file.path.parent
+        if settings.split is not None:
+            told["split"] = settings.split
+    else:
+        if name.is_metaworld:
+            tasks = task_set(name.name, settings.split)
+            told["split"], arguments = tasks.split, _metaworld_arguments(settings, tasks)
+            privileged = _privileged(settings, tasks)
+        key, named = goal_key(settings.secret), name.environment or name.name
+        suite = suite_name(named, arguments, key, folder=folder, drawing=drawing)
+    with custom.file.at(custom.all_tasks) if custom else nullcontext():
+        made = suite.located(folder).build()
+    return Resolved(
+        suite=suite,
+        variants=dict(made.variants),
+        reward_low=made.spec.reward_range[0],
+        horizon=made.spec.horizon,
+        continuing=made.spec.continuing,
+        tells_success=getattr(made, "tells_success", True),
+        counts_steps=getattr(made, "counts_steps", False),
+        told=told,
+        privileged=privileged,
+    )
+
+
+def suite_of(plan: Plan, settings: Settings) -> SuiteName:
+    """The plan's, as it is made here."""
+    folder = Path(settings.directory)
+    if is_custom(settings.benchmark):
+        folder = (folder / settings.benchmark).parent
+    return plan.suite.located(folder)
+
+
+def _plan(
+    settings: Settings, procedure: str, called: str, found: Resolved, *, is_metaworld: bool
+) -> Plan:
+    own = own_parameters(settings, procedure, found.variants)
+    _check_playable(called, procedure, own, found)
+    if settings.estimator != "goals":
+        own = {"estimator": settings.estimator, **own}
+    own |= worst_performance(settings, own, reward_low=found.reward_low, horizon=found.horizon)
+    if not found.tells_success and procedure != "online":  # which judges learning, by returns
+        own["judged_by"] = "return"
+    shown = found.suite.config if found.suite.factory == META_WORLD else {}
+    most = DEFAULT_SLOTS
+    if is_metaworld:  # more slots than episodes would stay idle
+        most = min(_MOST_SLOTS, len(found.variants) * int(own.get("num_episodes", 1)))
+    plan = Plan(
+        benchmark=called,
+        procedure=procedure,
+        parameters={
+            **found.told,
+            **own,
+            **{name: value for name, value in shown.items() if name != "goals"},
+        },
+        seed=chosen(settings.seed, 0),
+        slots=slots(settings, procedure, most),
+        suite=found.suite,
+        variants=dict(found.variants),
+        baseline=found.privileged,
+        cells=commitment(cell_key(settings.secret)),
+    )
+    procedure_of(plan)  # refuses what cannot be divided as upstream does
+    return plan
+
+
+def _declared(settings: Settings, procedure: str, declare: Declare | None) -> Resolved:
+    """The environment that dials in. Raises UsageError, EnvironmentFault."""
+    if declare is None:
+        raise UsageError(
+            f"{settings.benchmark} waits for an environment to dial in: only `reglue bench` does; "
+            f"name one that is made here, such as {procedure}:file.py:Class"
+        )
+    own_parameters(settings, procedure, {"any": 1})  # refuses what cannot be before the wait
+    declared = declare(slots(settings, procedure))
+    return Resolved(
+        suite=declared.suite,
+        variants=declared.variants,
+        reward_low=declared.reward_low,
+        horizon=declared.horizon,
+        continuing=declared.continuing,
+        tells_success=declared.tells_success,
+        told={"environment": declared.name},
+    )
+
+
+def _metaworld_arguments(settings: Settings, tasks: TaskSet) -> dict[str, Any]:
+    several = tasks.family == "MT" and len(tasks.tasks) > 1
+    return {
+        "seed": chosen(settings.seed, 0),
+        "split": settings.split,
+        "goal_visible": chosen(settings.goal_visible, tasks.goal_visible),
+        "one_hot": chosen(settings.one_hot, several),
+        "recurrent_info": settings.recurrent_info,
+        "horizon": settings.episode_horizon,
+        "observation_dtype": settings.observation_dtype,
+        "reveal_tasks": settings.reveal_tasks,
+    }
+
+
+def _privileged(settings: Settings, tasks: TaskSet) -> tuple[str, ...]:
+    told = []
+    if settings.reveal_tasks or (settings.one_hot and tasks.family == "ML"):
+        told.append("tasks")
+    if settings.goal_visible and not tasks.goal_visible:
+        told.append("goals")
+    return tuple(told)
+
+
+def _check_settings(settings: Settings, name: BenchmarkName) -> None:
+    """Raise UsageError for settings that other benchmarks take."""
+    called = settings.benchmark
+    if settings.environment_args and is_custom(called):
+        raise UsageError(f"--environment-arg: {called} holds them, as `arguments`")
+    if settings.environment_args and name.is_metaworld:
+        raise UsageError(
+            f"--environment-arg is for PROCEDURE:ENVIRONMENT, such as online:mountain-car; "
+            f"{called} has flags of its own"
+        )
+    if not name.is_metaworld:
+        for only in _METAWORLD_ONLY:
+            is_given = getattr(settings, only) != Settings.model_fields[only].default
+            if is_given and not (only == "split" and is_custom(called)):
+                raise UsageError(
+                    f"{flag(only)} is for Meta-World's benchmarks; give {called} its "
+                    "environment's own arguments with --environment-arg KEY=VALUE"
+                )
+    for only, given in (
+        ("environment_arg", settings.environment_args),
+        ("workers", settings.workers is not None),
+    ):
+        if name.waits and given:
+            raise UsageError(
+                f"{flag(only)} is for environments that are made here; {called} has one that "
+                "dials in"
+            )
+
+
+def _check_playable(
+    called: str, procedure: str, own: Mapping[str, Parameter], found: Resolved
+) -> None:
+    """Raise UsageError for environments that the procedure cannot play."""
+    if found.continuing and not own.get("steps"):
+        raise UsageError(
+            f"{called} is a continuing task, one episode that never ends: give --steps N "
+            "(online benchmarks), which is how long a run is"
+        )
+    if found.counts_steps and procedure != "online":
+        raise UsageError(
+            f"{called} has a schedule that is counted in steps, which only online benchmarks "
+            "count: play it as one, or have the schedule count episodes (episodic = true)"
+        )
+
+
+def _check_name(plan: Plan, file: str) -> None:
+    """Raise UsageError where a file that is called like a built-in benchmark plays another."""
+    try:
+        name = BenchmarkName.parse(plan.benchmark)
+    except UsageError:
+        return
+    if not name.is_built_in:
+        return
+    asked: dict[str, Any] = {"seed": plan.seed}
+    if name.procedure == plan.procedure:
+        names = ("split", *PARAMETERS[plan.procedure], *SCORING)
+        asked |= {name: value for name, value in plan.parameters.items() if name in names}
+        asked |= {"slots": plan.slots}
+    try:
+        built_in = make_plan(Settings(benchmark=plan.benchmark, **asked))
+        lines = difference(
+            built_in, replace(plan, cells=built_in.cells), called=("built in", "here")
+        )
+    except UsageError as error:  # it cannot be played so
+        lines = [str(error)]
+    if lines:
+        raise UsageError(
+            f"{file} is called {plan.benchmark}, but that is built in, and otherwise: "
+            f"{'; '.join(lines)}; give it a `name` of its own"
+        )
