@@ -16,41 +16,11 @@ from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.peers import Peers
 from reglue_bench.runs.run import Request, begin, carry_out, check_same
 from reglue_bench.runs.trust import check_resumable
-from reglue_bench.settings import Settings, read_settings
+from reglue_bench.settings import PlanSettings, Settings, read_settings
 from reglue_bench.terminal.observer import NullObserver, Observer
 
-_PLAN_FIELDS = frozenset(Settings.model_fields) - {
-    "agent",
-    "agent_cmd",
-    "agent_args",
-    "agent_env",
-    "sandbox",
-    "sandbox_image",
-    "sandbox_read",
-    "hidden",
-    "label",
-    "training_seed",
-    "workers",
-    "listen",
-    "connect_timeout",
-    "first_step_timeout",
-    "step_timeout",
-    "environment_timeout",
-    "bank",
-    "adapt_budget",
-    "run_budget",
-    "token",
-    "environment_token",
-    "advertise",
-    "tls",
-    "insecure",
-    "tls_cert",
-    "tls_key",
-    "ca",
-    "reconnect_window",
-    "transport",
-    "open_unix_socket",
-}
+_OF_PLANS = {*PlanSettings.model_fields, "secret", "directory"}
+"""Settings that a plan is made of."""
 
 
 def evaluate(
@@ -163,7 +133,7 @@ def resume(
                 f"{folder} was begun with an agent object: continue it from Python with "
                 "evaluate(…, resume=True), or name an agent with --agent"
             )
-        same = all(getattr(before, name) == getattr(settings, name) for name in _PLAN_FIELDS)
+        same = all(getattr(before, name) == getattr(settings, name) for name in _OF_PLANS)
         # Unless something is asked for anew, the stored plan spares drawing the goals again; but
         # a file may have been edited.
         is_file = is_schedule(settings.benchmark)

@@ -1,4 +1,7 @@
-"""What may be asked of a run: one entry for each flag of `reglue bench`."""
+"""Settings of a run: each is a flag, a key of TOML files and a keyword of `evaluate`.
+
+A setting says here, once, its type, its default, and the help and panel of its flag.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import (
     BaseModel,
@@ -17,8 +20,9 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
+from typer import Option
 
-from glue_server.commands.options import RECONNECT_WINDOW_S
+from glue_server.commands import options as hosting
 from glue_server.processes.sandbox import SandboxName
 from glue_server.routines.seeds import check_secret
 from glue_server.timeouts import Timeouts
@@ -27,83 +31,354 @@ from reglue.net.transport import Transport
 
 Count = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 AGENT_WAIT = "wait"
 
+_PLAY = "What is played"
+_META_WORLD = "Meta-World (MT…, ML…)"
+_META_LEARNING = "Meta-learning (ML…, meta-learning:…)"
+_ONLINE = "Learning online (online:…)"
+_AGENT = "The agent, and its reports"
+_SANDBOX = "What the agent's program may touch"
+_LIMITS = "Time limits (an agent that exceeds one fails)"
 
-class Settings(BaseModel):
-    """All that a run is asked for. None leaves the choice to the benchmark."""
 
+def _flag(
+    text: str,
+    panel: str | None = None,
+    *names: str,
+    metavar: str | None = None,
+    envvar: str | None = None,
+) -> Any:
+    """The flag of a setting; without a panel it is one of those that most people need."""
+    return Option(
+        *names,
+        help=text,
+        rich_help_panel=panel,
+        metavar=metavar,
+        envvar=envvar,
+        show_envvar=False,
+    )
+
+
+def _limit(text: str) -> Any:
+    return _flag(text, _LIMITS, metavar="SECONDS")
+
+
+def _as(option: Any) -> Any:
+    """The flag that `reglue glue` has too."""
+    return get_args(option)[1]
+
+
+class _Group(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    # What is played: in the plan.
+
+class MultiTaskSettings(_Group):
+    """Parameters of multi-task benchmarks."""
+
+    num_episodes: Annotated[
+        Count | None, _flag("MT: episodes of each task (default: one for each goal, 50)")
+    ] = None
+
+
+class MetaLearningSettings(_Group):
+    """Parameters of meta-learning benchmarks."""
+
+    num_evals: Annotated[
+        Count | None, _flag("waves (default: until every goal has been played)", _META_LEARNING)
+    ] = None
+    adaptation_steps: Annotated[
+        Annotated[int, Field(ge=0)] | None,
+        _flag("adapt() calls in each trial (default 1; may be 0)", _META_LEARNING),
+    ] = None
+    adaptation_episodes: Annotated[
+        Count | None, _flag("episodes before each adapt() (default 10)", _META_LEARNING)
+    ] = None
+    evaluation_episodes: Annotated[
+        Count | None, _flag("judged episodes in each trial (default 3)", _META_LEARNING)
+    ] = None
+    meta_batch_size: Annotated[
+        Count | None, _flag("trials played at once (default 20)", _META_LEARNING)
+    ] = None
+    evaluate_before_adaptation: Annotated[
+        bool | None,
+        _flag(
+            "also judge each trial before it adapts",
+            _META_LEARNING,
+            "--evaluate-before-adaptation",
+        ),
+    ] = None
+
+
+class OnlineSettings(_Group):
+    """Parameters of online benchmarks."""
+
+    runs: Annotated[
+        Count | None,
+        _flag("online: independent runs, each with an untrained agent (default 30)"),
+    ] = None
+    episodes: Annotated[Count | None, _flag("online: episodes in each run (default 200)")] = None
+    steps: Annotated[
+        Count | None,
+        _flag(
+            "steps in each run, instead of --episodes: for continuing tasks, or one long episode",
+            _ONLINE,
+        ),
+    ] = None
+    episode_limit: Annotated[
+        Count | None,
+        _flag(
+            "steps after which an episode is cut off; the agent is not told that it ended "
+            "(RL_episode's limit; default 10,000,000)",
+            _ONLINE,
+        ),
+    ] = None
+    metric: Annotated[
+        str | None,
+        _flag(
+            "a run's performance: its mean return over all episodes (default) or over the last "
+            "N; with --steps, its mean reward per step",
+            _ONLINE,
+            metavar="all|final:N",
+        ),
+    ] = None
+
+
+class MetaWorldSettings(_Group):
+    """What Meta-World's own benchmarks take besides."""
+
+    split: Annotated[
+        Literal["train", "test"] | None,
+        _flag("which tasks and goals are played (default: MT train, ML test)", _META_WORLD),
+    ] = None
+    estimator: Annotated[
+        Literal["goals", "metaworld"],
+        _flag(
+            "goals: plays every goal equally often (default); metaworld: draws goals as "
+            "Meta-World's vector environments do, and adds its score",
+            _META_WORLD,
+        ),
+    ] = "goals"
+    episode_horizon: Annotated[
+        Count, _flag("steps to truncation, at most 500 (default)", _META_WORLD)
+    ] = 500
+    one_hot: Annotated[
+        bool | None,
+        _flag("append the task's one-hot (default: MT with several tasks)", _META_WORLD),
+    ] = None
+    goal_visible: Annotated[
+        bool | None,
+        _flag(
+            "show the goal's position (default: MT yes, ML no; showing it in ML marks the result)",
+            _META_WORLD,
+            "--goal-visible/--goal-hidden",
+        ),
+    ] = None
+    recurrent_info: Annotated[
+        bool,
+        _flag(
+            "append the last action, reward and end flag (recurrent_info_in_obs)",
+            _META_WORLD,
+            "--recurrent-info",
+        ),
+    ] = False
+    observation_dtype: Annotated[
+        Literal["float64", "float32"],
+        _flag("dtype of observations (default float64)", _META_WORLD),
+    ] = "float64"
+    reveal_tasks: Annotated[
+        bool,
+        _flag("add a tensor `task`; this marks the result", _META_WORLD, "--reveal-tasks"),
+    ] = False
+
+
+class PlanSettings(MetaWorldSettings, OnlineSettings, MetaLearningSettings, MultiTaskSettings):
+    """What is played: in the plan. None leaves the choice to the benchmark."""
+
     benchmark: str
-    seed: Annotated[int, Field(ge=0)] | None = None
-    split: Literal["train", "test"] | None = None
-    slots: Count | None = None
-    estimator: Literal["goals", "metaworld"] = "goals"
-    num_episodes: Count | None = None
-    num_evals: Count | None = None
-    adaptation_steps: Annotated[int, Field(ge=0)] | None = None
-    adaptation_episodes: Count | None = None
-    evaluation_episodes: Count | None = None
-    meta_batch_size: Count | None = None
-    evaluate_before_adaptation: bool | None = None
-    episode_horizon: Count = 500
-    one_hot: bool | None = None
-    goal_visible: bool | None = None
-    recurrent_info: bool = False
-    observation_dtype: Literal["float64", "float32"] = "float64"
-    reveal_tasks: bool = False
-    environment_args: dict[str, JsonValue] = {}  # keywords of the environment's suite
-    runs: Count | None = None
-    episodes: Count | None = None
-    steps: Count | None = None
-    episode_limit: Count | None = None
-    metric: str | None = None  # all, or final:N
-    worst_performance: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    seed: Annotated[
+        Annotated[int, Field(ge=0)] | None,
+        _flag("seed of the goals and of all randomness (default 0)"),
+    ] = None
+    slots: Annotated[
+        Count | None,
+        _flag(
+            "episodes that the agent plays at once (default 10; MT up to 500; ML the meta-batch; "
+            "online 1)",
+            _PLAY,
+        ),
+    ] = None
+    environment_args: Annotated[
+        dict[str, JsonValue],
+        _flag(
+            "keyword of the environment in PROCEDURE:ENVIRONMENT; repeat for more",
+            _PLAY,
+            "--environment-arg",
+            metavar="KEY=VALUE",
+        ),
+    ] = {}
+    worst_performance: Annotated[
+        Annotated[float, Field(allow_inf_nan=False)] | None,
+        _flag(
+            "performance that counts for a run, or return for a judged episode, that ended by "
+            "the agent's own fault (default: the least that the environment's rewards allow; "
+            "without one there is no score)",
+            _PLAY,
+        ),
+    ] = None
 
-    # Who plays.
-    agent: str | None = None  # file.py:Class, module:Class, an example, or `wait`
-    agent_cmd: str | None = None  # any program that dials in
-    agent_args: dict[str, str] = {}
-    agent_env: list[str] = []  # variables that its program is given beside the usual ones
-    sandbox: SandboxName | None = None  # None: auto where there is a secret, else none
-    sandbox_image: str | None = None  # of `container`
-    sandbox_read: list[Path] = []  # what its program may read beside what it names
+
+class AgentSettings(_Group):
+    """Who plays."""
+
+    agent: Annotated[
+        str | None,
+        _flag(
+            "file.py:Class, package.module:Class, an example (random, expert, reach_adapt), or "
+            "`wait` for one that connects by itself"
+        ),
+    ] = None
+    agent_cmd: Annotated[
+        str | None,
+        _flag(
+            "any program that connects; it finds REGLUE_ADDRESS and REGLUE_TOKEN in its "
+            "environment",
+            _AGENT,
+        ),
+    ] = None
+    agent_args: Annotated[
+        dict[str, str],
+        _flag(
+            "keyword of the agent's constructor; repeat for more. The file that `checkpoint=` "
+            "names is hashed into the result",
+            None,
+            "--agent-arg",
+            metavar="KEY=VALUE",
+        ),
+    ] = {}
+    agent_env: Annotated[
+        list[str],
+        _flag(
+            "an environment variable that is passed to the agent's program; repeat for more. It "
+            "also gets PATH, HOME, language, threads, GPUs and the like, and no others",
+            _AGENT,
+            metavar="NAME",
+        ),
+    ] = []
+    label: Annotated[str | None, _flag("the agent's name in reports", _AGENT)] = None
+    training_seed: Annotated[
+        int | None,
+        _flag(
+            "training seed of this checkpoint: reports combine the runs of one label over them",
+            _AGENT,
+        ),
+    ] = None
+    sandbox: Annotated[
+        SandboxName | None,
+        _flag(
+            "bubblewrap: the program sees the system, its folder and the files that it is given, "
+            "and writes to its home alone; user: runs as a user who owns nothing (needs root); "
+            "container; auto: the strongest of these that works; none: runs as you, for code that "
+            "you trust. (default: auto with a secret, as for agents of others; else none)",
+            _SANDBOX,
+        ),
+    ] = None
+    sandbox_image: Annotated[
+        str | None,
+        _flag(
+            "the container's image, with the agent's program and Reglue's SDK",
+            _SANDBOX,
+            metavar="IMAGE",
+        ),
+    ] = None
+    sandbox_read: Annotated[
+        list[Path],
+        _flag(
+            "a file or folder in your home or /tmp that the program may read in bubblewrap or a "
+            "container; repeat for more",
+            _SANDBOX,
+            metavar="PATH",
+        ),
+    ] = []
     hidden: list[Path] = []  # what it must not see in a sandbox: other agents' files
-    label: str | None = None
-    training_seed: int | None = None
 
-    # Keys goals, cells, start seeds and the order of trials; None: they follow from the seed.
-    secret: str | None = None
 
-    # How it is carried out: not in the plan, as rows do not depend on it.
-    directory: str = Field(default_factory=os.getcwd)  # what relative paths are relative to
-    workers: Annotated[int, Field(ge=0)] | None = None  # 0: environments in this process
-    listen: str = "127.0.0.1:0"
-    connect_timeout: Seconds = 300.0
-    first_step_timeout: Seconds = 300.0
-    step_timeout: Seconds = 60.0
-    environment_timeout: Seconds = 300.0  # of an environment that dials in
-    bank: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0  # seconds
-    adapt_budget: Seconds | None = None
-    run_budget: Seconds | None = None
+class ExecutionSettings(_Group):
+    """How it is carried out: not in the plan, as rows do not depend on it."""
 
-    # Who may dial in, and how.
-    token: str | None = None  # the agent's; None makes one
-    environment_token: str | None = None
-    advertise: str | None = None
-    tls: bool = False
-    tls_cert: Path | None = None
-    tls_key: Path | None = None
-    ca: Path | None = None
-    insecure: bool = False  # no TLS although others than this machine can dial in
-    reconnect_window: Annotated[float, Field(ge=0, allow_inf_nan=False)] = (
-        RECONNECT_WINDOW_S  # seconds
+    workers: Annotated[
+        Annotated[int, Field(ge=0)] | None,
+        _flag(
+            "environment processes (default: one for each core, online 0; 0: none, and an "
+            "environment that hangs is waited for until Ctrl-C)"
+        ),
+    ] = None
+    connect_timeout: Annotated[
+        Seconds, _limit("for the agent, or the environment, to connect (300)")
+    ] = 300.0
+    first_step_timeout: Annotated[Seconds, _limit("for init, adapt and the first turn (300)")] = (
+        300.0
     )
-    transport: Transport = "auto"
-    open_unix_socket: bool = False  # other users of this host may open the Unix socket
+    step_timeout: Annotated[Seconds, _limit("for every other turn (60)")] = 60.0
+    environment_timeout: Annotated[
+        Seconds, _limit("for each call of environments, in workers or connected (300)")
+    ] = 300.0
+    bank: Annotated[
+        Amount, _limit("that an agent's slow turns may use in all (0; online: in each run)")
+    ] = 0.0
+    adapt_budget: Annotated[
+        Seconds | None, _limit("that adapting may take in each wave (default: no limit)")
+    ] = None
+    run_budget: Annotated[
+        Seconds | None,
+        _limit("that an agent may take in all (default: no limit; online: in each run)"),
+    ] = None
+
+
+class ListenSettings(_Group):
+    """Where agents and environments connect."""
+
+    listen: Annotated[
+        str,
+        _flag(
+            "where agents and environments connect (default 127.0.0.1, any port)",
+            hosting.PANEL,
+            metavar="HOST:PORT",
+        ),
+    ] = "127.0.0.1:0"
+    advertise: hosting.Advertise = None
+    reconnect_window: Annotated[Amount, _as(hosting.ReconnectWindow)] = hosting.RECONNECT_WINDOW_S
+    transport: Annotated[Transport, _as(hosting.TransportOption)] = "auto"
+    open_unix_socket: Annotated[bool, _as(hosting.OpenUnixSocket)] = False
+
+
+class SecuritySettings(_Group):
+    """Secrets and TLS. A run's folder keeps none of it: who resumes the run says it again."""
+
+    secret: Annotated[
+        str | None,
+        _flag(
+            "keys goals, cells, start seeds and the order of trials (default: they follow from "
+            "--seed). Give one when you host agents of others; better in $REGLUE_SECRET",
+            hosting.PANEL,
+            envvar="REGLUE_SECRET",
+        ),
+    ] = None
+    token: hosting.Token = None  # the agent's; None makes one
+    environment_token: hosting.EnvironmentToken = None
+    tls: Annotated[bool, _as(hosting.Tls)] = False
+    insecure: Annotated[bool, _as(hosting.Insecure)] = False
+    tls_cert: hosting.TlsCert = None
+    tls_key: hosting.TlsKey = None
+    ca: hosting.Ca = None
+
+
+class Settings(SecuritySettings, ListenSettings, ExecutionSettings, AgentSettings, PlanSettings):
+    """All that a run is asked for."""
+
+    directory: str = Field(default_factory=os.getcwd)  # what relative paths are relative to
 
     @model_validator(mode="after")
     def _one_agent(self) -> Self:
@@ -147,11 +422,9 @@ class Settings(BaseModel):
 
         A sandbox that followed from the secret stays.
         """
-        hidden = dict.fromkeys(
-            ("secret", "token", "environment_token", "tls_cert", "tls_key", "ca")
-        )
-        kept = {"tls": False, "insecure": False, "sandbox": self.chosen_sandbox}
-        return self.model_copy(update=hidden | kept)
+        fields = SecuritySettings.model_fields.items()
+        forgotten = {name: field.default for name, field in fields}
+        return self.model_copy(update=forgotten | {"sandbox": self.chosen_sandbox})
 
 
 def read_settings(**fields: object) -> Settings:

@@ -15,7 +15,7 @@ from reglue.net.transport import Transport
 if TYPE_CHECKING:
     from glue_server.rpc.tls import ServerTls
 
-_WHO = "Connections"
+PANEL = "Hosting: who may connect, and how"
 
 
 def _token(flag: str, role: str, variable: str) -> Any:
@@ -27,7 +27,7 @@ def _token(flag: str, role: str, variable: str) -> Any:
         show_envvar=False,
         help=f"secret that an {role} must send (default: a random one, which is printed); better "
         f"in ${variable}",
-        rich_help_panel=_WHO,
+        rich_help_panel=PANEL,
     )
 
 
@@ -46,7 +46,7 @@ Advertise: TypeAlias = Annotated[
     Option(
         metavar="HOST:PORT",
         help="address that peers connect to, if a proxy or router is in between",
-        rich_help_panel=_WHO,
+        rich_help_panel=PANEL,
     ),
 ]
 Tls: TypeAlias = Annotated[
@@ -54,7 +54,7 @@ Tls: TypeAlias = Annotated[
     Option(
         "--tls",
         help="use TLS, with a new authority, which the join string holds",
-        rich_help_panel=_WHO,
+        rich_help_panel=PANEL,
     ),
 ]
 Insecure: TypeAlias = Annotated[
@@ -63,19 +63,19 @@ Insecure: TypeAlias = Annotated[
         "--insecure",
         help="listen without TLS although other machines can connect: they can read everything, "
         "tokens too",
-        rich_help_panel=_WHO,
+        rich_help_panel=PANEL,
     ),
 ]
 TlsCert: TypeAlias = Annotated[
     Path | None,
-    Option(help="use TLS with your own certificate (chain), PEM", rich_help_panel=_WHO),
+    Option(help="use TLS with your own certificate (chain), PEM", rich_help_panel=PANEL),
 ]
-TlsKey: TypeAlias = Annotated[Path | None, Option(help="its key, PEM", rich_help_panel=_WHO)]
+TlsKey: TypeAlias = Annotated[Path | None, Option(help="its key, PEM", rich_help_panel=PANEL)]
 Ca: TypeAlias = Annotated[
     Path | None,
     Option(
         help="certificate of the authority that peers trust (with --tls-cert), PEM or DER",
-        rich_help_panel=_WHO,
+        rich_help_panel=PANEL,
     ),
 ]
 ReconnectWindow: TypeAlias = Annotated[
@@ -83,7 +83,7 @@ ReconnectWindow: TypeAlias = Annotated[
     Option(
         min=0.0,
         help="seconds in which a peer may reconnect after its connection broke (30)",
-        rich_help_panel=_WHO,
+        rich_help_panel=PANEL,
     ),
 ]
 
@@ -93,7 +93,7 @@ TransportOption: TypeAlias = Annotated[
         "--transport",
         help="grpc; unix, a Unix socket, for peers of this host only; auto, the socket for peers "
         "that can open it, else gRPC (auto)",
-        rich_help_panel=_WHO,
+        rich_help_panel=PANEL,
     ),
 ]
 OpenUnixSocket: TypeAlias = Annotated[
@@ -101,7 +101,7 @@ OpenUnixSocket: TypeAlias = Annotated[
     Option(
         "--open-unix-socket",
         help="let other users of this host open the Unix socket; they still need the token",
-        rich_help_panel=_WHO,
+        rich_help_panel=PANEL,
     ),
 ]
 
@@ -112,7 +112,7 @@ Secret: TypeAlias = Annotated[
         show_envvar=False,
         help="derive the seeds of episodes and agents from this (default: from the program's seed, "
         "which an agent may guess); better in $REGLUE_SECRET",
-        rich_help_panel=_WHO,
+        rich_help_panel=PANEL,
     ),
 ]
 

@@ -86,10 +86,10 @@ def bake(
         return {entrant.name: result for entrant, result in bakeoff.play(Quiet())}
 
 
-def command(path: Path, *arguments: str) -> list[str]:
+def command(path: Path, *arguments: str, where: str = "--out") -> list[str]:
     """`reglue bakeoff` of that file, into the folder `out` beside it."""
     words = [sys.executable, "-u", "-m", "reglue", "bakeoff", str(path)]
-    return [*words, "--out", str(path.parent / "out"), *arguments]
+    return [*words, where, str(path.parent / "out"), *arguments]
 
 
 def surroundings(**more: str) -> Mapping[str, str]:

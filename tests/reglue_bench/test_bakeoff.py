@@ -197,10 +197,10 @@ def test_a_key_that_does_not_fit_is_told_as_the_file_s(
     assert re.search(rf"bakeoff\.toml: \[benchmark\]: {words}", done.stderr)
 
 
-def test_resume_wants_a_folder(tmp_path: Path) -> None:
-    done = reglue("bakeoff", str(write(tmp_path, agent("seeded"), STILL)), "--resume")
+def test_resume_names_the_folder(tmp_path: Path) -> None:
+    done = run(write(tmp_path, agent("seeded"), STILL), "--resume", str(tmp_path))
     assert done.returncode == 2
-    assert "--out" in done.stderr
+    assert "omit --out" in done.stderr
 
 
 def run(path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

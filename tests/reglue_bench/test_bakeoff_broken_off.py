@@ -48,7 +48,7 @@ def baking(path: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
 def go_on(path: Path, *arguments: str) -> None:
     """To the end, with what is there."""
     done = subprocess.run(
-        command(path, "--resume", *arguments),
+        command(path, *arguments, where="--resume"),
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,
@@ -118,7 +118,7 @@ def test_an_interrupted_bakeoff_leaves_with_130_and_goes_on(
         said = process.stdout.read()
         assert process.wait(TIMEOUT_S) == 130, said
     assert time.monotonic() - began < SOON_S  # though agents think on
-    assert "--resume goes on" in said
+    assert f"--resume {out} continues" in said
     before = read_result(out / "first")
     assert before.ended_early is not None
     assert before.ended_early.status == "interrupted"

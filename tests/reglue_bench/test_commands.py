@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
 import threading
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -250,10 +252,41 @@ def test_bench_leaves_with_1_when_a_run_was_lost(tmp_path: Path) -> None:
 
 def test_try_rehearses_an_agent_that_learns(tmp_path: Path) -> None:
     arguments = ["--environment-arg", 'solved={"walk": [0]}']
-    done = reglue("try", f"{AGENTS}:Learner", "--benchmark", ONLINE[0], *arguments)
+    done = reglue("try", ONLINE[0], "--agent", f"{AGENTS}:Learner", *arguments)
     assert done.returncode == 0, done.stdout
     assert "learned in 2 short runs, 120 episodes in all" in done.stdout
     assert "a second run gave the same episodes to the bit" in done.stdout
+
+
+def test_a_program_reads_one_json_document(tmp_path: Path) -> None:
+    words = ["--environment-arg", 'solved={"walk": [0]}', "--agent", f"{AGENTS}:Learner", "--json"]
+    tried = reglue("try", ONLINE[0], *words)
+    assert json.loads(tried.stdout)["ready"] is True
+    assert "ready: reglue bench" in tried.stderr
+    short = ["--runs", "1", "--episodes", "2", "--out", str(tmp_path / "run")]
+    played = reglue("bench", ONLINE[0], *words, *short)
+    assert json.loads(played.stdout) == json.loads((tmp_path / "run/result.json").read_text())
+    about = json.loads(reglue("benchmarks", "MT1:reach-v3", "--json").stdout)
+    assert about["variants"] == {"reach-v3": 50}
+    known = json.loads(reglue("benchmarks", "--json").stdout)
+    assert known["benchmarks"]["ML10"] == "meta-learning"
+    assert "gymnasium:<id>" in known["environments"]
+
+
+def test_help_shows_ten_flags_that_most_people_need_first() -> None:
+    for command in ("bench", "try"):
+        text = reglue(command, "--help").stdout
+        first, *panels = text.partition("─ Options ─")[2].split("\n╭─ ")
+        assert len(re.findall(r"^│ +--(?!help)", first, re.MULTILINE)) <= 10
+        assert {panel.partition(" ─")[0] for panel in panels} >= {
+            "Time limits (an agent that exceeds one fails)",
+            "Hosting: who may connect, and how",
+        }
+
+
+@pytest.mark.parametrize("command", [each.name for each in entry_points(group="reglue.commands")])
+def test_every_command_says_its_exit_codes(command: str) -> None:
+    assert re.search(r"exit codes: ?0", " ".join(reglue(command, "--help").stdout.split()), re.I)
 
 
 def test_one_benchmark_is_listed_with_its_tasks() -> None:
@@ -265,7 +298,7 @@ def test_one_benchmark_is_listed_with_its_tasks() -> None:
 
 
 def test_try_says_that_an_agent_is_ready() -> None:
-    done = reglue("try", "expert", "--agent-arg", "task=reach-v3", "--benchmark", "MT1:reach-v3")
+    done = reglue("try", "MT1:reach-v3", "--agent", "expert", "--agent-arg", "task=reach-v3")
     assert done.returncode == 0, done.stdout
     assert "a second run gave the same episodes to the bit" in done.stdout
     assert "ready" in done.stdout
@@ -279,7 +312,7 @@ def test_try_says_what_would_fail_and_why(tmp_path: Path) -> None:
         "    def agent_step(self, rewards, observations, steps): return np.zeros((len(steps), 3))\n"
     )
     done = reglue(
-        "try", "short.py:Short", "--benchmark", "MT1:reach-v3", "--slots", "10", folder=tmp_path
+        "try", "MT1:reach-v3", "--agent", "short.py:Short", "--slots", "10", folder=tmp_path
     )
     assert done.returncode == 1
     assert "got shape (10, 3), wanted (10, 4): one row a slot" in done.stdout
@@ -287,7 +320,7 @@ def test_try_says_what_would_fail_and_why(tmp_path: Path) -> None:
 
 
 def test_try_plays_a_meta_learner_through_a_wave() -> None:
-    done = reglue("try", "reach_adapt", "--benchmark", "ML1:reach-v3", "--meta-batch-size", "2")
+    done = reglue("try", "ML1:reach-v3", "--agent", "reach_adapt", "--meta-batch-size", "2")
     assert done.returncode == 0, done.stdout
     assert "played 6 short episodes, 2 at once" in done.stdout
 

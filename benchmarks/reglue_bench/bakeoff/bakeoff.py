@@ -183,7 +183,7 @@ class Bakeoff:
         except RunExists as error:
             if not resume:
                 raise RunExists(
-                    f"{folder} holds a run already: go on with it by --resume, or choose "
+                    f"{folder} holds a run already: continue it by --resume, or choose "
                     "another --out"
                 ) from error
         with Ledger(folder) as ledger:

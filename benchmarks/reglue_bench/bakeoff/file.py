@@ -15,16 +15,15 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, model_va
 from reglue.errors import UnknownName, UsageError
 from reglue.tools.loading import parsed
 from reglue_bench.plans.toml_file import TomlFile
-from reglue_bench.settings import AGENT_WAIT, Settings, read_settings
-
-_ELSEWHERE = frozenset(
-    "agent agent_cmd agent_args agent_env sandbox sandbox_image sandbox_read hidden label "
-    "training_seed secret directory listen token environment_token "
-    "advertise tls tls_cert tls_key ca insecure reconnect_window transport open_unix_socket".split()
+from reglue_bench.settings import (
+    AGENT_WAIT,
+    ExecutionSettings,
+    PlanSettings,
+    Settings,
+    read_settings,
 )
-"""Settings that are an agent's own, or said on the command line."""
 
-BENCHMARK = {"name"} | (Settings.model_fields.keys() - _ELSEWHERE - {"benchmark"})
+BENCHMARK = {"name", *ExecutionSettings.model_fields, *PlanSettings.model_fields} - {"benchmark"}
 """Keys of the table [benchmark]."""
 
 REPORT = "report.html"

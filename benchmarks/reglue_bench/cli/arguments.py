@@ -1,54 +1,61 @@
-"""Options that several commands take, and words that hold more than one thing."""
+"""Flags of the commands, made from the settings, and words that hold more than one thing."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
+from typing import Annotated, Any, TypeAlias, get_origin, get_type_hints
 
 from typer import Option
+from typer.models import OptionInfo
 
-from glue_server.processes.sandbox import SandboxName
-from reglue.errors import UsageError
+from reglue.tools.join import pairs
 from reglue.tools.loading import parsed
+from reglue_bench.settings import Settings
 
-_SANDBOX = "What the agent's program may touch"
-
-Sandbox: TypeAlias = Annotated[
-    SandboxName | None,
-    Option(
-        help="bubblewrap: it sees the system, its folder and the files that it is named, and "
-        "writes to its home alone; user: as a user who owns nothing (needs root); container; "
-        "auto: the strongest of these that works; none: as you, for code that you trust. "
-        "(default: auto with a secret, as for agents of others; else none)",
-        rich_help_panel=_SANDBOX,
-    ),
-]
-SandboxImage: TypeAlias = Annotated[
-    str | None,
-    Option(
-        metavar="IMAGE",
-        help="the container's, in which there are the agent's program and Reglue's SDK",
-        rich_help_panel=_SANDBOX,
-    ),
-]
-SandboxRead: TypeAlias = Annotated[
-    list[Path] | None,
-    Option(
-        metavar="PATH",
-        help="a file or folder in your home or /tmp that it may read in bubblewrap or a "
-        "container; repeat for more",
-        rich_help_panel=_SANDBOX,
-    ),
-]
 TrustCode: TypeAlias = Annotated[
     bool,
     Option(
         "--trust-code",
-        help="run the environment (and agent) that a run's folder names, also where the run was "
-        "begun elsewhere and they are somebody's code",
+        help="run the environment (and agent) that a run's folder names, although the run was "
+        "begun elsewhere and they are somebody else's code",
+        rich_help_panel="Resuming a run",
     ),
 ]
+AsJson: TypeAlias = Annotated[
+    bool, Option("--json", help="print one JSON document, and all other words on stderr")
+]
+
+
+def takes(settings: Iterable[str]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Decorates a command: it takes a flag for each of these settings that has one.
+
+    The command's parameter `asked` gets those that were given, by the settings' names; the
+    flags stand where it does.
+    """
+    flags = {name: flag for name in settings if (flag := _flag(name)) is not None}
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def run(**given: Any) -> None:
+            words = {name: given.pop(name) for name in flags}
+            asked = {
+                name: _READ.get(name, _as_is)(value)
+                for name, value in words.items()
+                if value not in (None, [])
+            }
+            command(**given, asked=asked)
+
+        own = inspect.signature(command, eval_str=True).parameters.values()
+        shown = [each for one in own for each in (flags.values() if one.name == "asked" else [one])]
+        run.__signature__ = inspect.Signature(  # type: ignore[attr-defined] # Typer reads it
+            [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in shown]
+        )
+        run.__annotations__ = {each.name: each.annotation for each in shown}
+        return run
+
+    return decorate
 
 
 def environment_arguments(words: Sequence[str]) -> dict[str, Any]:
@@ -56,7 +63,28 @@ def environment_arguments(words: Sequence[str]) -> dict[str, Any]:
 
     Raises UsageError for a word without `=`.
     """
-    for word in words:
-        if "=" not in word:
-            raise UsageError(f"got --environment-arg {word!r}, wanted key=value")
-    return {key: parsed(value) for key, _, value in (word.partition("=") for word in words)}
+    return {key: parsed(value) for key, value in pairs(words, "--environment-arg").items()}
+
+
+def _flag(name: str) -> inspect.Parameter | None:
+    """The parameter of a setting; None where it is no flag. Not given, it is None."""
+    for option in Settings.model_fields[name].metadata:
+        if isinstance(option, OptionInfo):
+            words = list[str] if get_origin(_HINTS[name]) is dict else _HINTS[name]
+            annotation: Any = Annotated[words | None, option]
+            return inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation
+            )
+    return None
+
+
+def _as_is(value: Any) -> Any:
+    return value
+
+
+_HINTS = get_type_hints(Settings)  # without what is Annotated
+
+_READ: Mapping[str, Callable[[Any], Any]] = {
+    "agent_args": pairs,
+    "environment_args": environment_arguments,
+}

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from rich.console import Console
 from rich.rule import Rule
@@ -14,46 +14,44 @@ from rich.text import Text
 from typer import Argument, Exit, Option
 
 from glue_server.commands.command import FAULTS, INTERRUPTED, OK, console, run_command
-from glue_server.commands.options import (
-    Advertise,
-    Ca,
-    Insecure,
-    OpenUnixSocket,
-    ReconnectWindow,
-    Tls,
-    TlsCert,
-    TlsKey,
-    TransportOption,
-)
 from reglue.errors import UsageError
 from reglue_bench.bakeoff import REPORT, Bakeoff, Entrant, read_bakeoff
 from reglue_bench.bakeoff.bakeoff import is_interrupted
 from reglue_bench.bakeoff.file import BENCHMARK
 from reglue_bench.bakeoff.table import comparison_table
-from reglue_bench.cli.arguments import Sandbox, SandboxImage, SandboxRead
+from reglue_bench.cli.arguments import takes
 from reglue_bench.cli.bench import exit_code
 from reglue_bench.report import draw_report, first_frames, names
 from reglue_bench.results.result import Result
-from reglue_bench.settings import as_keys
+from reglue_bench.settings import ListenSettings, SecuritySettings, as_keys
 from reglue_bench.terminal.observer import Observer
 from reglue_bench.terminal.progress import Lines, watcher
 from reglue_bench.terminal.summary import notes
 
+_FLAGS = [
+    name
+    for name in (*ListenSettings.model_fields, *SecuritySettings.model_fields)
+    if name not in {"token", "environment_token"}  # each agent has its own
+] + ["sandbox", "sandbox_image", "sandbox_read"]
 
+
+@takes(_FLAGS)
 def bakeoff(
     file: Annotated[Path, Argument(metavar="BAKEOFF.TOML", help="the benchmark and the agents")],
+    *,
+    asked: dict[str, Any],
     out: Annotated[
         Path | None,
         Option(help="a folder for a run of each agent and report.html (default: new in runs/)"),
     ] = None,
     resume: Annotated[
-        bool,
+        Path | None,
         Option(
-            "--resume",
-            help="with --out: go on with the runs that are there, and begin those that are not; "
-            "what was played is not played again",
+            metavar="FOLDER",
+            help="continue the runs in this folder, and begin those that are missing; what was "
+            "played is not played again",
         ),
-    ] = False,
+    ] = None,
     at_once: Annotated[
         int,
         Option(
@@ -62,31 +60,6 @@ def bakeoff(
             "changes no result but those of agents that run out of time",
         ),
     ] = 1,
-    secret: Annotated[
-        str | None,
-        Option(
-            envvar="REGLUE_SECRET",
-            show_envvar=False,
-            help="keys goals, cells, start seeds and the order of trials; give one when you host "
-            "agents of others, better in $REGLUE_SECRET",
-        ),
-    ] = None,
-    listen: Annotated[
-        str | None,
-        Option(metavar="HOST:PORT", help="where agents dial in, all of them (127.0.0.1, any port)"),
-    ] = None,
-    advertise: Advertise = None,
-    tls: Tls = None,
-    insecure: Insecure = None,
-    tls_cert: TlsCert = None,
-    tls_key: TlsKey = None,
-    ca: Ca = None,
-    reconnect_window: ReconnectWindow = None,
-    transport: TransportOption = None,
-    open_unix_socket: OpenUnixSocket = None,
-    sandbox: Sandbox = None,
-    sandbox_image: SandboxImage = None,
-    sandbox_read: SandboxRead = None,
 ) -> None:
     """Play several agents over the same plan, and say which is better.
 
@@ -123,7 +96,7 @@ def bakeoff(
 
     reglue bakeoff bakeoff.toml --out runs/bakeoff
 
-    reglue bakeoff bakeoff.toml --out runs/bakeoff --resume
+    reglue bakeoff bakeoff.toml --resume runs/bakeoff
 
     Agents that wait join at one address, each with its own token, in any order and at any
     time; who comes early waits for its turn. gRPC's health service answers there from the
@@ -134,33 +107,16 @@ def bakeoff(
     Exit codes: 0 every agent played the whole plan; 1 one of them did not, or had faults; 2
     wrong usage; 130 interrupted.
     """
-    hosting = {
-        "secret": secret,
-        "listen": listen,
-        "advertise": advertise,
-        "tls": tls,
-        "insecure": insecure,
-        "tls_cert": tls_cert,
-        "tls_key": tls_key,
-        "ca": ca,
-        "reconnect_window": reconnect_window,
-        "transport": transport,
-        "open_unix_socket": open_unix_socket,
-        "sandbox": sandbox,
-        "sandbox_image": sandbox_image,
-        "sandbox_read": sandbox_read,
-    }
-    given = {name: value for name, value in hosting.items() if value is not None}
-    if resume and out is None:
-        raise UsageError("--resume goes on with the runs in a folder: name it by --out")
-    entrants = read_bakeoff(file, given)
-    folder = out or Path("runs") / f"{file.stem}-{time.strftime('%Y%m%d-%H%M%S')}"
+    if resume and out:
+        raise UsageError("--resume names the folder already: omit --out")
+    entrants = read_bakeoff(file, asked)
+    folder = resume or out or Path("runs") / f"{file.stem}-{time.strftime('%Y%m%d-%H%M%S')}"
     screen = _Screen(console(), entrants, together=at_once > 1)
-    with Bakeoff(entrants, folder, screen.say, at_once=at_once) as asked:
+    with Bakeoff(entrants, folder, screen.say, at_once=at_once) as played:
         with as_keys(f"{file}: [benchmark]", BENCHMARK):
-            asked.prepare(watcher(screen.console), resume=resume)
-        played = asked.play(screen)
-    raise Exit(_conclude(screen, folder, played, of=len(entrants)))
+            played.prepare(watcher(screen.console), resume=resume is not None)
+        results = played.play(screen)
+    raise Exit(_conclude(screen, folder, results, of=len(entrants)))
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -213,7 +169,7 @@ def _conclude(
     """Compare them in the terminal and on a page; the exit code."""
     results = [result for _, result in played]
     if len(played) < of or any(map(is_interrupted, results)):
-        screen.say(f"interrupted; --out {folder} --resume goes on")
+        screen.say(f"interrupted; --resume {folder} continues")
         return INTERRUPTED
     folders = [folder / entrant.name for entrant, _ in played]
     page = draw_report(

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Annotated
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from json import dumps
+from typing import Annotated, Any
 
 from rich.table import Table
 from rich.text import Text
 from typer import Argument, Option
 
+from env_adapters import Suite
 from env_adapters.metaworld import catalogue, task_set
+from env_adapters.names import Family
 from env_adapters.suites import families
 from glue_server.commands.command import console, run_command
 from reglue.errors import UsageError
 from reglue.spec import Box, Discrete, TaskSpec, TensorSpec
+from reglue_bench.cli.arguments import AsJson
 from reglue_bench.plans.described import described
 from reglue_bench.plans.names import PROCEDURES, BenchmarkName
 from reglue_bench.plans.resolve import make_plan, resolve, suite_of
@@ -36,15 +41,21 @@ def benchmarks(
             help="print it as a file that `reglue bench` plays: change what you like",
         ),
     ] = False,
+    json: AsJson = False,
 ) -> None:
     """List the benchmarks: their tasks, variants (goals) and procedure; and environments.
 
     `reglue benchmarks ML10` lists the tasks of one, and what its agents see and do.
     `reglue benchmarks MT10 --describe > my.toml` makes a benchmark of your own of it:
     `reglue bench my.toml`.
+
+    Exit codes: 0 listed; 2 no such benchmark.
     """
     if describe:
         print(_described(name), end="")
+        return
+    if json:
+        print(dumps(_facts(name) if name else _names()))
         return
     for table in _one(name) if name else (_all(), _environments()):
         console().print(table)
@@ -62,6 +73,27 @@ def _described(name: str | None) -> str:
     is_here = parsed.procedure == "online" and not parsed.waits
     quota = {"steps": _STEPS} if is_here and resolve(settings, parsed).continuing else {}
     return described(make_plan(settings.model_copy(update=quota)))
+
+
+def _names() -> dict[str, Any]:
+    """Of benchmarks, how they are played, and of families of environments."""
+    return {
+        "benchmarks": {form: PROCEDURES[form[:2]] for form in catalogue()},
+        "procedures": list(PARAMETERS),
+        "environments": {family.form(prefix): family.about for prefix, family in _families()},
+    }
+
+
+def _facts(name: str) -> dict[str, Any]:
+    """Of one benchmark: its tasks and how many variants each has, what is seen and done."""
+    suite = _suite(name)
+    return {"name": name, "variants": dict(suite.variants), "spec": asdict(suite.spec)}
+
+
+def _families() -> Iterator[tuple[str, Family]]:
+    """Those that are no benchmarks themselves."""
+    own = {form.partition(":")[0] for form in catalogue()}
+    return ((prefix, family) for prefix, family in families() if prefix not in own)
 
 
 def _all() -> Table:
@@ -85,10 +117,8 @@ def _environments() -> Table:
     table = Table(title="any environment")
     for column in ("name", "environment", "procedure"):
         table.add_column(column, overflow="fold")
-    benchmarks = {form.partition(":")[0] for form in catalogue()}
-    for prefix, family in families():
-        if prefix not in benchmarks:
-            table.add_row(f"online:{family.form(prefix)}", family.about, "online")
+    for prefix, family in _families():
+        table.add_row(f"online:{family.form(prefix)}", family.about, "online")
     table.add_row("online:<file.py>:<class>", "your own", "online")
     table.add_row("online:<file.toml>", "a schedule: several, one after another", "online")
     table.add_row("online:wait", "one that dials in, from any language", "online")
@@ -101,18 +131,21 @@ def _environments() -> Table:
 
 
 def _one(name: str) -> list[Table]:
-    parsed, settings = BenchmarkName.parse(name), read_settings(benchmark=name)
-    if parsed.waits:
-        raise UsageError(
-            f"{name} plays whatever environment dials in; what it has is known when it has come"
-        )
-    if parsed.procedure:
-        suite = resolve(settings, parsed).suite.build()
-    else:
-        suite = suite_of(make_plan(settings), settings).build()
+    parsed, suite = BenchmarkName.parse(name), _suite(name)
     if parsed.is_metaworld:
         return [_tasks(parsed.name, parsed.procedure), _seen(suite.spec)]
     return [_variants(name, suite.variants), _seen(suite.spec)]
+
+
+def _suite(name: str) -> Suite:
+    parsed, settings = BenchmarkName.parse(name), read_settings(benchmark=name)
+    if parsed.waits:
+        raise UsageError(
+            f"{name} plays the environment that connects; its tasks are not known before"
+        )
+    if parsed.procedure:
+        return resolve(settings, parsed).suite.build()
+    return suite_of(make_plan(settings), settings).build()
 
 
 def _tasks(name: str, procedure: str) -> Table:

@@ -23,6 +23,8 @@ def cache(
     Nothing is lost with it but time, and what was kept under other versions of the
     packages or on another processor is not used. REGLUE_CACHE_DIR names another folder;
     set to nothing, it means that nothing is kept.
+
+    Exit codes: 0 done; 2 wrong usage.
     """
     kept = DiskCache(cache_folder())
     if kept.folder is None:

@@ -39,6 +39,8 @@ def report(
     reglue report runs/mine runs/expert
 
     MUJOCO_GL=egl reglue report runs/mt10 --pictures
+
+    Exit codes: 0 the page is written; 1 it could not be; 2 wrong usage; 130 interrupted.
     """
     once = list({folder.resolve(): folder for folder in reversed(runs)}.values())[::-1]
     if len(once) < len(runs):

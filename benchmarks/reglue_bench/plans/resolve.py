@@ -27,19 +27,7 @@ from reglue_bench.plans.parameters import (
 )
 from reglue_bench.plans.plan import Parameter, Plan, difference
 from reglue_bench.procedures import PARAMETERS, SCORING, procedure_of
-from reglue_bench.settings import Settings, flag
-
-_METAWORLD_ONLY = (
-    "split",
-    "estimator",
-    "episode_horizon",
-    "one_hot",
-    "goal_visible",
-    "recurrent_info",
-    "observation_dtype",
-    "reveal_tasks",
-)
-"""Settings that Meta-World's benchmarks take, and no others."""
+from reglue_bench.settings import MetaWorldSettings, Settings, flag
 
 _MOST_SLOTS = 500
 """Of Meta-World's benchmarks, unless more are asked for: 500 slots take little longer than 10."""
@@ -225,7 +213,7 @@ def _check_settings(settings: Settings, name: BenchmarkName) -> None:
             f"{called} has flags of its own"
         )
     if not name.is_metaworld:
-        for only in _METAWORLD_ONLY:
+        for only in MetaWorldSettings.model_fields:
             is_given = getattr(settings, only) != Settings.model_fields[only].default
             if is_given and not (only == "split" and is_custom(called)):
                 raise UsageError(

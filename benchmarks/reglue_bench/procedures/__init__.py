@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from reglue.errors import UnknownName
@@ -11,6 +12,7 @@ from reglue_bench.procedures.meta_learning import MetaLearning
 from reglue_bench.procedures.multi_task import MultiTask
 from reglue_bench.procedures.online import Online
 from reglue_bench.procedures.procedure import Agents, Procedure, Todo, Todos
+from reglue_bench.settings import MetaLearningSettings, MultiTaskSettings, OnlineSettings
 
 __all__ = [
     "PARAMETERS",
@@ -25,17 +27,10 @@ __all__ = [
     "procedure_of",
 ]
 
-PARAMETERS = {
-    "multi-task": ("num_episodes",),
-    "meta-learning": (
-        "num_evals",
-        "adaptation_steps",
-        "adaptation_episodes",
-        "evaluation_episodes",
-        "meta_batch_size",
-        "evaluate_before_adaptation",
-    ),
-    "online": ("runs", "episodes", "steps", "episode_limit", "metric"),
+PARAMETERS: Mapping[str, tuple[str, ...]] = {
+    "multi-task": tuple(MultiTaskSettings.model_fields),
+    "meta-learning": tuple(MetaLearningSettings.model_fields),
+    "online": tuple(OnlineSettings.model_fields),
 }
 """Which of a plan's parameters each procedure takes; `episodes` or `steps`, not both."""
 
