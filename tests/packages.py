@@ -34,3 +34,38 @@ def install_family(folder: Path) -> None:
     names = {"corridors": "FAMILY", "mountain-car": "FAMILY", "broken": "NOTHING"}
     points = {prefix: f"far_corridors:{name}" for prefix, name in names.items()}
     install(folder, "far_corridors", FAMILY, "reglue.environment_families", points)
+
+
+PROCEDURE = '''
+from pydantic import BaseModel
+
+from reglue_bench.procedures import MultiTask
+
+
+class Parameters(BaseModel):
+    times: int = 2
+
+
+class FirstGoals(MultiTask):
+    """Plays the first goal of each task, so many times."""
+
+    settings = Parameters
+
+    @classmethod
+    def parameters(cls, settings, variants):
+        return Parameters.model_validate(settings.procedure_args).model_dump()
+
+    @classmethod
+    def of(cls, plan):
+        return cls(dict.fromkeys(plan.variants, 1), num_episodes=plan.parameters["times"])
+
+    @classmethod
+    def rehearsal(cls, plan):
+        return {"procedure_args": {"times": 1}}
+'''
+
+
+def install_procedure(folder: Path) -> None:
+    """The procedure `first-goals`; one more is another's name."""
+    points = dict.fromkeys(("first-goals", "online"), "first_goals:FirstGoals")
+    install(folder, "first_goals", PROCEDURE, "reglue.procedures", points)

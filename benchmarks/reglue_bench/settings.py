@@ -219,6 +219,15 @@ class PlanSettings(MetaWorldSettings, OnlineSettings, MetaLearningSettings, Mult
             metavar="KEY=VALUE",
         ),
     ] = {}
+    procedure_args: Annotated[
+        dict[str, JsonValue],
+        _flag(
+            "parameter of a procedure that another package brings; repeat for more",
+            _PLAY,
+            "--procedure-arg",
+            metavar="KEY=VALUE",
+        ),
+    ] = {}
     worst_performance: Annotated[
         Annotated[float, Field(allow_inf_nan=False)] | None,
         _flag(

@@ -58,12 +58,12 @@ def takes(settings: Iterable[str]) -> Callable[[Callable[..., None]], Callable[.
     return decorate
 
 
-def environment_arguments(words: Sequence[str]) -> dict[str, Any]:
+def json_arguments(words: Sequence[str], option: str) -> dict[str, Any]:
     """`KEY=VALUE` words as a dict; a value that reads as JSON is that, any other a string.
 
     Raises UsageError for a word without `=`.
     """
-    return {key: parsed(value) for key, value in pairs(words, "--environment-arg").items()}
+    return {key: parsed(value) for key, value in pairs(words, option).items()}
 
 
 def _flag(name: str) -> inspect.Parameter | None:
@@ -86,5 +86,6 @@ _HINTS = get_type_hints(Settings)  # without what is Annotated
 
 _READ: Mapping[str, Callable[[Any], Any]] = {
     "agent_args": pairs,
-    "environment_args": environment_arguments,
+    "environment_args": lambda words: json_arguments(words, "--environment-arg"),
+    "procedure_args": lambda words: json_arguments(words, "--procedure-arg"),
 }

@@ -24,7 +24,7 @@ from reglue_bench.cli.arguments import AsJson
 from reglue_bench.plans.described import described
 from reglue_bench.plans.names import PROCEDURES, BenchmarkName
 from reglue_bench.plans.resolve import make_plan, resolve, suite_of
-from reglue_bench.procedures import PARAMETERS
+from reglue_bench.procedures import procedure_names
 from reglue_bench.procedures.meta_learning import GOALS
 from reglue_bench.settings import read_settings
 
@@ -79,7 +79,7 @@ def _names() -> dict[str, Any]:
     """Of benchmarks, how they are played, and of families of environments."""
     return {
         "benchmarks": {form: PROCEDURES[form[:2]] for form in catalogue()},
-        "procedures": list(PARAMETERS),
+        "procedures": procedure_names(),
         "environments": {family.form(prefix): family.about for prefix, family in _families()},
     }
 
@@ -124,7 +124,7 @@ def _environments() -> Table:
     table.add_row("online:wait", "one that dials in, from any language", "online")
     table.caption = (
         "online: independent runs, judged while the agent learns. In its place "
-        f"{' or '.join(each for each in PARAMETERS if each != 'online')} plays the same "
+        f"{' or '.join(each for each in procedure_names() if each != 'online')} plays the same "
         "environment's tasks and variants. `reglue bench FILE.toml` plays a benchmark of your own."
     )
     return table

@@ -8,7 +8,7 @@ import tomli_w
 
 from reglue.errors import UsageError
 from reglue_bench.plans.plan import Plan
-from reglue_bench.procedures import PARAMETERS, SCORING
+from reglue_bench.procedures import SCORING, parameter_names
 
 
 def described(plan: Plan) -> str:
@@ -19,7 +19,7 @@ def described(plan: Plan) -> str:
         "seed": plan.seed,
         **{
             name: plan.parameters[name]
-            for name in ("split", *PARAMETERS[plan.procedure], *SCORING)
+            for name in ("split", *parameter_names(plan.procedure), *SCORING)
             if name in plan.parameters
         },
         "environment": plan.suite.factory,

@@ -30,7 +30,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from reglue.errors import UnknownName, UsageError
 from reglue_bench.plans.toml_file import TomlFile
 from reglue_bench.plans.variant_lists import Variants
-from reglue_bench.procedures import PARAMETERS, SCORING
+from reglue_bench.procedures import SCORING, parameter_names, procedure_class
 from reglue_bench.settings import Settings, as_keys
 
 _SETTINGS = ("seed", "slots", "split", *SCORING)
@@ -101,7 +101,7 @@ def read_custom(path: Path, given: Settings) -> Custom:
     file = TomlFile.read(path)
     about = _checked(file)
     _check_split(path, about, given)
-    keys = (*_SETTINGS, *PARAMETERS[about.procedure])
+    keys = (*_SETTINGS, *parameter_names(about.procedure))
     unasked = frozenset(key for key in keys if getattr(given, key) is None)
     held = {key: value for key, value in about.settings.items() if key in unasked}
     if given.steps:  # which replace the episodes, as a run is counted in one of them
@@ -128,9 +128,9 @@ def _checked(file: TomlFile) -> Benchmark:
 
 def _settings(file: TomlFile, about: Benchmark) -> Mapping[str, Any]:
     """Those of the file. Raises UsageError for what is none of its procedure."""
-    if about.procedure not in PARAMETERS:
-        raise file.error("procedure", UnknownName("procedure", about.procedure, PARAMETERS))
-    known = {*Benchmark.model_fields, *_SETTINGS, *PARAMETERS[about.procedure]}
+    with file.at("procedure"):
+        procedure_class(about.procedure)
+    known = {*Benchmark.model_fields, *_SETTINGS, *parameter_names(about.procedure)}
     for key in about.settings:
         if key not in known:
             what = f"key of {about.procedure} benchmarks called"

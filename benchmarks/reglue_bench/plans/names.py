@@ -9,7 +9,7 @@ from typing import Self
 from env_adapters.metaworld import ALL_TASKS, catalogue
 from env_adapters.suites import is_known
 from reglue.errors import UnknownName, UsageError
-from reglue_bench.procedures import PARAMETERS
+from reglue_bench.procedures import procedure_names
 
 SUFFIX = ".toml"
 
@@ -34,7 +34,7 @@ class BenchmarkName:
         if is_custom(name):
             return cls(name, "", "")
         kind, _, environment = name.partition(":")
-        if kind in PARAMETERS and environment:
+        if kind in procedure_names() and environment:
             if _metaworld_procedure(environment) == kind:  # multi-task:MT10 is MT10
                 return cls(environment, kind, "")
             return cls(name, kind, environment)
@@ -60,7 +60,7 @@ class BenchmarkName:
 
 def is_custom(name: str) -> bool:
     """Whether it is a benchmark's file, not PROCEDURE:ENVIRONMENT whose environment is one."""
-    return name.endswith(SUFFIX) and name.partition(":")[0] not in PARAMETERS
+    return name.endswith(SUFFIX) and name.partition(":")[0] not in procedure_names()
 
 
 def _metaworld_procedure(name: str) -> str:
@@ -72,7 +72,7 @@ def _metaworld_procedure(name: str) -> str:
 
 def _unknown(name: str) -> UsageError:
     def ways(environment: str) -> str:
-        return " or ".join(f"{procedure}:{environment}" for procedure in PARAMETERS)
+        return " or ".join(f"{procedure}:{environment}" for procedure in procedure_names())
 
     if is_known(name):
         return UsageError(f"{name} is an environment; say how it is played: {ways(name)}")
@@ -82,5 +82,9 @@ def _unknown(name: str) -> UsageError:
             f"{name} is no benchmark; did you mean the environment {environment}? Say how it is "
             f"played: {ways(environment)}"
         )
-    known = [*catalogue(), "online:mountain-car", *(f"{each}:ENVIRONMENT" for each in PARAMETERS)]
+    known = [
+        *catalogue(),
+        "online:mountain-car",
+        *(f"{each}:ENVIRONMENT" for each in procedure_names()),
+    ]
     return UnknownName("benchmark", name, [*known, "file.toml"])

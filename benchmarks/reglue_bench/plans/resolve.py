@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -17,17 +18,18 @@ from reglue_bench.plans.file import Custom, read_custom
 from reglue_bench.plans.file_suite import custom_suite
 from reglue_bench.plans.keys import cell_key, commitment, goal_key
 from reglue_bench.plans.names import BenchmarkName, is_custom
-from reglue_bench.plans.parameters import (
-    DEFAULT_SLOTS,
-    check_parameters,
-    chosen,
-    own_parameters,
-    slots,
-    worst_performance,
-)
 from reglue_bench.plans.plan import Parameter, Plan, difference
-from reglue_bench.procedures import PARAMETERS, SCORING, procedure_of
+from reglue_bench.procedures import (
+    BUILT_IN,
+    SCORING,
+    parameter_names,
+    procedure_class,
+    procedure_of,
+)
+from reglue_bench.procedures.procedure import chosen
 from reglue_bench.settings import MetaWorldSettings, Settings, flag
+
+_DEFAULT_SLOTS = 10
 
 _MOST_SLOTS = 500
 """Of Meta-World's benchmarks, unless more are asked for: 500 slots take little longer than 10."""
@@ -68,7 +70,7 @@ def make_plan(
         custom = read_custom(Path(settings.directory) / name.name, settings)
         settings, procedure, called = custom.settings, custom.about.procedure, custom.name
     with custom.told() if custom else nullcontext():
-        check_parameters(settings, procedure)
+        _check_parameters(settings, procedure)
         _check_settings(settings, name)
         found = (
             _declared(settings, procedure, declare)
@@ -129,15 +131,16 @@ def suite_of(plan: Plan, settings: Settings) -> SuiteName:
 def _plan(
     settings: Settings, procedure: str, called: str, found: Resolved, *, is_metaworld: bool
 ) -> Plan:
-    own = own_parameters(settings, procedure, found.variants)
+    kind = procedure_class(procedure)
+    own = kind.parameters(settings, found.variants)
     _check_playable(called, procedure, own, found)
     if settings.estimator != "goals":
         own = {"estimator": settings.estimator, **own}
-    own |= worst_performance(settings, own, reward_low=found.reward_low, horizon=found.horizon)
+    own |= _worst_performance(settings, own, reward_low=found.reward_low, horizon=found.horizon)
     if not found.tells_success and procedure != "online":  # which judges learning, by returns
         own["judged_by"] = "return"
     shown = found.suite.config if found.suite.factory == META_WORLD else {}
-    most = DEFAULT_SLOTS
+    most = _DEFAULT_SLOTS
     if is_metaworld:  # more slots than episodes would stay idle
         most = min(_MOST_SLOTS, len(found.variants) * int(own.get("num_episodes", 1)))
     plan = Plan(
@@ -149,7 +152,7 @@ def _plan(
             **{name: value for name, value in shown.items() if name != "goals"},
         },
         seed=chosen(settings.seed, 0),
-        slots=slots(settings, procedure, most),
+        slots=kind.slots(settings, most),
         suite=found.suite,
         variants=dict(found.variants),
         baseline=found.privileged,
@@ -159,6 +162,25 @@ def _plan(
     return plan
 
 
+def _worst_performance(
+    settings: Settings, own: Mapping[str, Parameter], *, reward_low: float, horizon: int
+) -> dict[str, Parameter]:
+    """What a run, or a judged episode, is worth that ends by its agent's own fault.
+
+    What was declared; else the least that the measure can give, so that no agent gains by
+    giving up: the least reward where runs are counted in steps; else the least return, of a
+    single step where rewards cannot be negative, of the longest episode where they can.
+    Nothing where there is no such bound.
+    """
+    if settings.worst_performance is not None:
+        return {"worst_performance": settings.worst_performance}
+    longest = min((int(n) for n in (horizon, own.get("episode_limit", 0)) if n), default=0)
+    if not math.isfinite(reward_low) or (reward_low < 0 and not (longest or "steps" in own)):
+        return {}
+    is_single = "steps" in own or reward_low >= 0
+    return {"worst_performance": float(reward_low if is_single else reward_low * longest)}
+
+
 def _declared(settings: Settings, procedure: str, declare: Declare | None) -> Resolved:
     """The environment that dials in. Raises UsageError, EnvironmentFault."""
     if declare is None:
@@ -166,8 +188,9 @@ def _declared(settings: Settings, procedure: str, declare: Declare | None) -> Re
             f"{settings.benchmark} waits for an environment to dial in: only `reglue bench` does; "
             f"name one that is made here, such as {procedure}:file.py:Class"
         )
-    own_parameters(settings, procedure, {"any": 1})  # refuses what cannot be before the wait
-    declared = declare(slots(settings, procedure))
+    kind = procedure_class(procedure)
+    kind.parameters(settings, {"any": 1})  # refuses what cannot be before the wait
+    declared = declare(kind.slots(settings, _DEFAULT_SLOTS))
     return Resolved(
         suite=declared.suite,
         variants=declared.variants,
@@ -200,6 +223,19 @@ def _privileged(settings: Settings, tasks: TaskSet) -> tuple[str, ...]:
     if settings.goal_visible and not tasks.goal_visible:
         told.append("goals")
     return tuple(told)
+
+
+def _check_parameters(settings: Settings, procedure: str) -> None:
+    """Raise UsageError for a parameter of another procedure."""
+    own = parameter_names(procedure)
+    for other in (*BUILT_IN, ""):
+        for name in parameter_names(other) if other else ("procedure_args",):
+            if name not in own and getattr(settings, name) not in (None, {}):
+                whose = other or "other packages'"
+                raise UsageError(
+                    f"{flag(name)} belongs to {whose} benchmarks; {settings.benchmark} is "
+                    f"{procedure}, which takes {', '.join(map(flag, own))}"
+                )
 
 
 def _check_settings(settings: Settings, name: BenchmarkName) -> None:
@@ -257,7 +293,7 @@ def _check_name(plan: Plan, file: str) -> None:
         return
     asked: dict[str, Any] = {"seed": plan.seed}
     if name.procedure == plan.procedure:
-        names = ("split", *PARAMETERS[plan.procedure], *SCORING)
+        names = ("split", *parameter_names(plan.procedure), *SCORING)
         asked |= {name: value for name, value in plan.parameters.items() if name in names}
         asked |= {"slots": plan.slots}
     try:

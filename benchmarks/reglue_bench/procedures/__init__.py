@@ -1,21 +1,21 @@
-"""Procedures: how a benchmark plays its plan."""
+"""Procedures: how a benchmark plays its plan. Other packages register theirs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 
-from reglue.errors import UnknownName
+from reglue.errors import CannotLoad, UnknownName
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures.drawn import DrawnMetaLearning, DrawnMultiTask
 from reglue_bench.procedures.meta_learning import MetaLearning
 from reglue_bench.procedures.multi_task import MultiTask
 from reglue_bench.procedures.online import Online
 from reglue_bench.procedures.procedure import Agents, Procedure, Todo, Todos
-from reglue_bench.settings import MetaLearningSettings, MultiTaskSettings, OnlineSettings
+from reglue_bench.settings import Settings
 
 __all__ = [
-    "PARAMETERS",
     "SCORING",
     "Agents",
     "MetaLearning",
@@ -24,51 +24,67 @@ __all__ = [
     "Procedure",
     "Todo",
     "Todos",
+    "parameter_names",
+    "procedure_class",
+    "procedure_names",
     "procedure_of",
 ]
 
-PARAMETERS: Mapping[str, tuple[str, ...]] = {
-    "multi-task": tuple(MultiTaskSettings.model_fields),
-    "meta-learning": tuple(MetaLearningSettings.model_fields),
-    "online": tuple(OnlineSettings.model_fields),
-}
-"""Which of a plan's parameters each procedure takes; `episodes` or `steps`, not both."""
+GROUP = "reglue.procedures"
 
 SCORING = ("worst_performance",)
 """Parameters that say how a plan is scored, whatever its procedure."""
 
+BUILT_IN: Mapping[str, type[Procedure]] = {
+    "multi-task": MultiTask,
+    "meta-learning": MetaLearning,
+    "online": Online,
+}
+
+_DRAWN: Mapping[str, type[Procedure]] = {
+    "multi-task": DrawnMultiTask,
+    "meta-learning": DrawnMetaLearning,
+}
+"""With the estimator `metaworld`."""
+
+
+def procedure_names() -> list[str]:
+    """Ours, then those of other packages."""
+    return [*BUILT_IN, *_registered()]
+
+
+def procedure_class(name: str) -> type[Procedure]:
+    """The procedure called `name`. Raises UnknownName, or CannotLoad for another package's."""
+    if name in BUILT_IN:
+        return BUILT_IN[name]
+    if name not in _registered():
+        raise UnknownName("procedure", name, procedure_names())
+    point = _registered()[name]
+    try:
+        found: type[Procedure] = point.load()
+    except Exception as error:  # the edge of another's package
+        raise CannotLoad(
+            f"the procedure {name} is {point.value}, which cannot be imported: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+    return found
+
+
+def parameter_names(name: str) -> tuple[str, ...]:
+    """The settings that are a procedure's parameters. Raises as `procedure_class`."""
+    own = tuple(procedure_class(name).settings.model_fields)
+    return own if set(own) <= set(Settings.model_fields) else ("procedure_args",)
+
 
 def procedure_of(plan: Plan) -> Procedure:
     """The procedure that plays a plan."""
-    names = PARAMETERS.get(plan.procedure, ())
-    given = plan.parameters
-    own: dict[str, Any] = {name: given[name] for name in names if name in given}
-    key = bytes.fromhex(plan.order_key)
-    match plan.procedure:
-        case "multi-task" if plan.estimator == "metaworld":
-            shows = _shows_tasks(plan)
-            return DrawnMultiTask(
-                plan.variants, seeds=_seeds(plan), shows_tasks=shows, order_key=key, **own
-            )
-        case "meta-learning" if plan.estimator == "metaworld":
-            return DrawnMetaLearning(plan.variants, seed=plan.seed, **own)
-        case "multi-task":
-            shows = _shows_tasks(plan)
-            return MultiTask(plan.variants, shows_tasks=shows, order_key=key, **own)
-        case "meta-learning":
-            return MetaLearning(plan.variants, order_key=key, **own)
-        case "online":
-            return Online(plan.variants, **own)
-        case other:
-            raise UnknownName("procedure", other, PARAMETERS)
+    if plan.estimator == "metaworld":
+        return _DRAWN[plan.procedure].of(plan)
+    return procedure_class(plan.procedure).of(plan)
 
 
-def _seeds(plan: Plan) -> list[int]:
-    """Of each task's draws: upstream counts them up in own lists of tasks alone."""
-    is_list = plan.benchmark.startswith("MT:")
-    return [plan.seed + place * is_list for place in range(len(plan.variants))]
-
-
-def _shows_tasks(plan: Plan) -> bool:
-    """Whether its agents are told which task they play, by a one-hot or by name."""
-    return bool(plan.parameters.get("one_hot") or plan.parameters.get("reveal_tasks"))
+@cache
+def _registered() -> Mapping[str, EntryPoint]:
+    """Those of other packages, which take no name of ours."""
+    found = {point.name: point for point in entry_points(group=GROUP)}
+    return {name: point for name, point in found.items() if name not in BUILT_IN}

@@ -10,17 +10,28 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Self
 
 import numpy as np
 
 from reglue.errors import UsageError
-from reglue_bench.plans.plan import PlanCell
+from reglue_bench.plans.plan import Plan, PlanCell
 from reglue_bench.procedures.meta_learning import GOALS, MetaLearning, Trial
 from reglue_bench.procedures.multi_task import MultiTask
+from reglue_bench.procedures.procedure import own, shows_tasks
 
 
 class DrawnMultiTask(MultiTask):
     """Episode n of a task plays the goal of its n-th draw, with replacement."""
+
+    @classmethod
+    def of(cls, plan: Plan) -> Self:
+        """Upstream counts seeds up in own lists of tasks alone."""
+        is_list = plan.benchmark.startswith("MT:")
+        seeds = [plan.seed + place * is_list for place in range(len(plan.variants))]
+        key, shows = bytes.fromhex(plan.order_key), shows_tasks(plan)
+        given = own(cls.settings, plan)
+        return cls(plan.variants, seeds=seeds, shows_tasks=shows, order_key=key, **given)
 
     def __init__(
         self,
@@ -51,6 +62,11 @@ class DrawnMetaLearning(MetaLearning):
 
     Sub-environment j of m has every m-th goal from j, shuffled anew for each cycle.
     """
+
+    @classmethod
+    def of(cls, plan: Plan) -> Self:
+        """In upstream's order."""
+        return cls(plan.variants, seed=plan.seed, **own(cls.settings, plan))
 
     def __init__(
         self,

@@ -10,13 +10,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from pydantic import BaseModel
 
 from glue_server import EpisodeRunner, Order, Outcome
-from reglue.errors import AgentFault
+from reglue.errors import AgentFault, UsageError
 from reglue.messages.agent import Phase
-from reglue_bench.plans.plan import PlanCell
-from reglue_bench.procedures.procedure import Agents, MakeOrder, Record, Todo, Watch
+from reglue_bench.plans.plan import Parameter, Plan, PlanCell
+from reglue_bench.procedures.procedure import (
+    Agents,
+    MakeOrder,
+    Record,
+    Todo,
+    Watch,
+    chosen,
+    own,
+)
 from reglue_bench.procedures.queues import shuffled
+from reglue_bench.settings import MetaLearningSettings, Settings
+
+DEFAULT_META_BATCH = 20
 
 GOALS = 40
 """Variants of a task that are played: "each of them also has 40 goal positions"."""
@@ -39,8 +53,45 @@ class MetaLearning:
     its task; without one trials are in the plan's own order, as seeds always are.
     """
 
-    name = "meta-learning"
+    unit: ClassVar[str] = "wave"
+    settings: ClassVar[type[BaseModel]] = MetaLearningSettings
+    slots_setting: ClassVar[str] = "meta_batch_size"
     keeps_rewards = False  # its actions give them again
+
+    @classmethod
+    def parameters(cls, settings: Settings, variants: Mapping[str, int]) -> dict[str, Parameter]:
+        """Meta-World's defaults; as many waves as it takes to play every goal once."""
+        batch = chosen(settings.meta_batch_size, DEFAULT_META_BATCH)
+        return {
+            "num_evals": chosen(settings.num_evals, -(-len(trials(variants)) // batch)),
+            "adaptation_steps": chosen(settings.adaptation_steps, 1),
+            "adaptation_episodes": chosen(settings.adaptation_episodes, 10),
+            "evaluation_episodes": chosen(settings.evaluation_episodes, 3),
+            "meta_batch_size": batch,
+            "evaluate_before_adaptation": chosen(settings.evaluate_before_adaptation, False),
+        }
+
+    @classmethod
+    def slots(cls, settings: Settings, _default: int) -> int:
+        """One for each trial of a wave."""
+        batch = chosen(settings.meta_batch_size, DEFAULT_META_BATCH)
+        if settings.slots not in (None, batch):
+            raise UsageError(
+                f"got --slots {settings.slots}: a meta-learner plays a slot for each trial of its "
+                f"meta-batch; give --meta-batch-size {settings.slots}"
+            )
+        return batch
+
+    @classmethod
+    def rehearsal(cls, _plan: Plan) -> dict[str, object]:
+        """One wave."""
+        return {"num_evals": 1, "adaptation_episodes": 2, "evaluation_episodes": 1}
+
+    @classmethod
+    def of(cls, plan: Plan) -> Self:
+        """Of all goals."""
+        key = bytes.fromhex(plan.order_key)
+        return cls(plan.variants, order_key=key, **own(cls.settings, plan))
 
     def __init__(  # noqa: PLR0913 - Meta-World's parameters
         self,

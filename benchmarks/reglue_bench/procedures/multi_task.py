@@ -7,12 +7,29 @@ one episode for each training goal of each task; success is the flag at any step
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import ClassVar, Self
+
+from pydantic import BaseModel
 
 from glue_server import Order
+from reglue.errors import UsageError
 from reglue.messages.agent import Phase
-from reglue_bench.plans.plan import PlanCell
-from reglue_bench.procedures.procedure import Agents, MakeOrder, Record, Todo, Watch
+from reglue_bench.plans.plan import Parameter, Plan, PlanCell
+from reglue_bench.procedures.procedure import (
+    Agents,
+    MakeOrder,
+    Record,
+    Todo,
+    Watch,
+    chosen,
+    own,
+    shows_tasks,
+)
 from reglue_bench.procedures.queues import ByTask, Queue, Shuffled
+from reglue_bench.settings import MultiTaskSettings, Settings, flag
+
+MOST_EPISODES = 10_000_000
+"""Of a plan: each takes some bytes before the first is played."""
 
 
 class MultiTask:
@@ -23,8 +40,37 @@ class MultiTask:
     follows `order_key`.
     """
 
-    name = "multi-task"
+    unit: ClassVar[str] = "unit"
+    settings: ClassVar[type[BaseModel]] = MultiTaskSettings
+    slots_setting: ClassVar[str] = "slots"
     keeps_rewards = False  # its actions give them again
+
+    @classmethod
+    def parameters(cls, settings: Settings, variants: Mapping[str, int]) -> dict[str, Parameter]:
+        """One episode for each goal, as Meta-World's documentation has it. Raises UsageError."""
+        episodes = chosen(settings.num_episodes, max(variants.values()))
+        if len(variants) * episodes > MOST_EPISODES:
+            raise UsageError(
+                f"got a plan of {len(variants)} tasks × {episodes} episodes, wanted at most "
+                f"{MOST_EPISODES} in all: give {flag('num_episodes')} N"
+            )
+        return {"num_episodes": episodes}
+
+    @classmethod
+    def slots(cls, settings: Settings, default: int) -> int:
+        """As many as are wanted."""
+        return chosen(settings.slots, default)
+
+    @classmethod
+    def rehearsal(cls, plan: Plan) -> dict[str, object]:
+        """Each slot is used twice."""
+        return {"slots": plan.slots, "num_episodes": -(-2 * plan.slots // len(plan.variants))}
+
+    @classmethod
+    def of(cls, plan: Plan) -> Self:
+        """Of all goals."""
+        key, shows = bytes.fromhex(plan.order_key), shows_tasks(plan)
+        return cls(plan.variants, shows_tasks=shows, order_key=key, **own(cls.settings, plan))
 
     def __init__(
         self,

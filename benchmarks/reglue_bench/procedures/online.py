@@ -9,12 +9,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import ClassVar, Self
+
+from pydantic import BaseModel
 
 from glue_server import Order, Outcome
-from reglue.errors import AgentFault
+from reglue.errors import AgentFault, UsageError
 from reglue.messages.agent import Phase
-from reglue_bench.plans.plan import PlanCell
-from reglue_bench.procedures.procedure import Agents, MakeOrder, Record, Todo, Watch
+from reglue_bench.plans.plan import Parameter, Plan, PlanCell
+from reglue_bench.procedures.procedure import (
+    Agents,
+    MakeOrder,
+    Record,
+    Todo,
+    Watch,
+    chosen,
+    own,
+)
+from reglue_bench.settings import OnlineSettings, Settings
+
+DEFAULT_RUNS = 30
+DEFAULT_EPISODES = 200
+
+EPISODE_LIMIT = 10_000_000
+"""Steps, as in the concepts page's RL_benchmark: `RL_episode(10000000)`."""
+
+REHEARSED_STEPS = 300
 
 
 class Online:
@@ -26,8 +46,47 @@ class Online:
     the run that it happens in: what an agent learns after it is not what was planned.
     """
 
-    name = "online"
+    unit: ClassVar[str] = "run"
+    settings: ClassVar[type[BaseModel]] = OnlineSettings
+    slots_setting: ClassVar[str] = "slots"
     keeps_rewards = True
+
+    @classmethod
+    def parameters(cls, settings: Settings, _variants: Mapping[str, int]) -> dict[str, Parameter]:
+        """A run is so many episodes, or so many steps."""
+        from reglue_bench.results.metrics import measured  # results know procedures
+
+        if settings.episodes and settings.steps:
+            raise UsageError("got --episodes and --steps; a run is counted in one of them")
+        quota = settings.steps or chosen(settings.episodes, DEFAULT_EPISODES)
+        metric = chosen(settings.metric, "all")
+        measured(metric, quota)  # refuses what cannot be
+        return {
+            "runs": chosen(settings.runs, DEFAULT_RUNS),
+            "steps" if settings.steps else "episodes": quota,
+            "episode_limit": chosen(settings.episode_limit, EPISODE_LIMIT),
+            "metric": metric,
+        }
+
+    @classmethod
+    def slots(cls, settings: Settings, _default: int) -> int:
+        """One."""
+        if settings.slots not in (None, 1):
+            raise UsageError(
+                f"got --slots {settings.slots}: an agent that learns online plays one episode "
+                "after another; omit it"
+            )
+        return 1
+
+    @classmethod
+    def rehearsal(cls, _plan: Plan) -> dict[str, object]:
+        """Two runs, in steps: an agent that knows nothing may play long episodes."""
+        return {"runs": 2, "steps": REHEARSED_STEPS}
+
+    @classmethod
+    def of(cls, plan: Plan) -> Self:
+        """Of all variants."""
+        return cls(plan.variants, **own(cls.settings, plan))
 
     def __init__(
         self,

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, overload
+from typing import Any, ClassVar, Protocol, Self, TypeAlias, TypeVar, overload
+
+from pydantic import BaseModel
 
 from glue_server import EpisodeRunner, Order, Outcome
 from reglue.errors import AgentFault
-from reglue_bench.plans.plan import PlanCell
+from reglue_bench.plans.plan import Parameter, Plan, PlanCell
+from reglue_bench.settings import Settings
 
 MAX_TRIES = 3
 """How often a session tries a unit whose environment fails, before that is its outcome."""
+
+
+_Given = TypeVar("_Given")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +89,43 @@ class Agents(Protocol):
 
 
 class Procedure(Protocol):
-    """How a benchmark plays its plan. It decides when agents learn and when they are judged."""
+    """How a benchmark plays its plan. It decides when agents learn and when they are judged.
 
-    name: str
+    A package registers a class of its own as an entry point of the group `reglue.procedures`;
+    the entry point's name is the procedure's, as in `NAME:ENVIRONMENT`.
+    """
+
+    unit: ClassVar[str]
+    """What people call a unit: `wave` or `run`; `unit` if it is a single episode."""
+
+    settings: ClassVar[type[BaseModel]]
+    """Its parameters. They are flags of `reglue bench` if they are part of Settings; else they
+    are given as `--procedure-arg KEY=VALUE`."""
+
+    slots_setting: ClassVar[str]
+    """The setting that says how many slots there are."""
 
     keeps_rewards: bool
     """Whether each step's reward is kept, beside the return."""
+
+    @classmethod
+    def parameters(cls, settings: Settings, variants: Mapping[str, int], /) -> dict[str, Parameter]:
+        """Those of a plan. Raises UsageError for what cannot be."""
+
+    @classmethod
+    def slots(cls, settings: Settings, default: int, /) -> int:
+        """How many episodes are played at once; `default` is for procedures that leave it open.
+
+        Raises UsageError for a number that it cannot play.
+        """
+
+    @classmethod
+    def rehearsal(cls, plan: Plan, /) -> dict[str, object]:
+        """Settings that make the plan short enough for `reglue try`."""
+
+    @classmethod
+    def of(cls, plan: Plan) -> Self:
+        """The procedure that plays a plan. Raises UsageError."""
 
     @property
     def units(self) -> int:
@@ -118,3 +155,19 @@ class Procedure(Protocol):
         When the agent is lost, its fault is recorded for the units in play, and raised
         unless the next unit has an agent of its own.
         """
+
+
+def chosen(given: _Given | None, default: _Given) -> _Given:
+    """What was given, or the default."""
+    return default if given is None else given
+
+
+def own(settings: type[BaseModel], plan: Plan) -> dict[str, Any]:
+    """A procedure's parameters in a plan, as keywords."""
+    given = plan.parameters
+    return {name: given[name] for name in settings.model_fields if name in given}
+
+
+def shows_tasks(plan: Plan) -> bool:
+    """Whether its agents are told which task they play, by a one-hot or by name."""
+    return bool(plan.parameters.get("one_hot") or plan.parameters.get("reveal_tasks"))

@@ -16,7 +16,7 @@ from reglue.errors import UsageError
 from reglue_bench.plans.declared import is_remote
 from reglue_bench.plans.plan import Plan
 from reglue_bench.plans.resolve import suite_of
-from reglue_bench.procedures import procedure_of
+from reglue_bench.procedures import procedure_class, procedure_of
 from reglue_bench.procedures.online import Online
 from reglue_bench.runs.ledger import LedgerReader, Row
 from reglue_bench.runs.run import kept_cell_key
@@ -26,7 +26,6 @@ from reglue_bench.settings import Settings
 
 _MOST_RANGES = 8  # that a message lists
 
-UNITS = {"online": "run", "meta-learning": "wave", "multi-task": "unit"}
 """What a procedure's units are called."""
 
 
@@ -46,7 +45,7 @@ class Recorded:
     @property
     def title(self) -> str:
         """Which it is, in a line."""
-        cell, row, kind = self.order.cell, self.row, UNITS[self.plan.procedure]
+        cell, row, kind = self.order.cell, self.row, procedure_class(self.plan.procedure).unit
         return (
             f"{self.plan.benchmark}: {kind} {row.unit}, episode {row.k}; {cell.task}, variant "
             f"{cell.variant}, repeat {cell.repeat}; {row.status}"
@@ -119,13 +118,13 @@ def rows_of(ledger: LedgerReader, unit: int) -> list[Row]:
 
 def _find(ledger: LedgerReader, plan: Plan, episode: int, unit: int | None) -> tuple[Row, int]:
     """The row, and the steps of its unit before it. Raises UsageError: which there are."""
-    single = unit is None and plan.procedure == "multi-task"
+    single = unit is None and procedure_class(plan.procedure).unit == "unit"
     wanted, k = (episode, 0) if single else (unit or 0, episode)
     rows = rows_of(ledger, wanted)
     for place, row in enumerate(rows):
         if row.k == k:
             return row, sum(before.steps for before in rows[:place])
-    kind = UNITS[plan.procedure]
+    kind = procedure_class(plan.procedure).unit
     if rows:
         there = f"{kind} {wanted} has {_ranges(row.k for row in rows)}"
         raise UsageError(f"got episode {k}, but {there}")
@@ -135,7 +134,7 @@ def _find(ledger: LedgerReader, plan: Plan, episode: int, unit: int | None) -> t
 
 
 def _name(plan: Plan, row: Row) -> str:
-    return f"episode {row.k} of {UNITS[plan.procedure]} {row.unit}"
+    return f"episode {row.k} of {procedure_class(plan.procedure).unit} {row.unit}"
 
 
 def _is_cut_off(plan: Plan, row: Row, steps_before: int) -> bool:

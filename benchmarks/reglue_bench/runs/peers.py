@@ -13,15 +13,12 @@ from glue_server.peers.hosts import ListenOptions, PeerSource, ServedEnvironment
 from glue_server.processes.interrupts import uninterrupted
 from reglue.errors import UsageError
 from reglue_bench.plans.declared import Declared
+from reglue_bench.procedures import procedure_class
 from reglue_bench.procedures.procedure import MAX_TRIES
 from reglue_bench.settings import AGENT_WAIT, Settings, flag
 
 if TYPE_CHECKING:
     from glue_server.rpc import GlueServer
-
-
-_SLOTS = {"multi-task": "slots", "meta-learning": "meta_batch_size"}
-"""What sets the slots of a procedure; online has one."""
 
 
 class Peers:
@@ -81,7 +78,7 @@ class Peers:
             if most and slots > most:
                 raise UsageError(
                     f"the environment {name} plays at most {most} slots at once, got {slots}: "
-                    f"give {flag(_SLOTS[procedure])} {most}"
+                    f"give {flag(procedure_class(procedure).slots_setting)} {most}"
                 )
             environment.init(slots)
             self._environment = environment

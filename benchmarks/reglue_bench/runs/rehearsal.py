@@ -13,6 +13,8 @@ from reglue_bench.evaluation import start
 from reglue_bench.plans.names import BenchmarkName
 from reglue_bench.plans.plan import Plan
 from reglue_bench.plans.resolve import make_plan
+from reglue_bench.procedures import procedure_class
+from reglue_bench.procedures.online import REHEARSED_STEPS
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import LedgerReader, Row
 from reglue_bench.runs.run import Request
@@ -21,7 +23,6 @@ from reglue_bench.terminal.observer import Observer
 from reglue_bench.terminal.words import milliseconds
 
 HORIZON = 50  # steps: enough to see an agent start, step and end
-RUN = 300  # steps of an agent that learns online
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +48,7 @@ def shorten(settings: Settings) -> Settings:
     if name.is_metaworld:
         short |= {"episode_horizon": min(settings.episode_horizon, HORIZON)}
     plan = make_plan(settings)
-    match plan.procedure:
-        case "meta-learning":
-            short |= {"num_evals": 1, "adaptation_episodes": 2, "evaluation_episodes": 1}
-        case "multi-task":
-            episodes = -(-2 * plan.slots // len(plan.variants))
-            short |= {"slots": plan.slots, "num_episodes": episodes}
-        case _:  # counted in steps, since an agent that knows nothing may play long episodes
-            short |= {"runs": 2, "steps": RUN}
+    short |= procedure_class(plan.procedure).rehearsal(plan)
     return settings.model_copy(update=short)
 
 
@@ -100,7 +94,9 @@ def _faults(result: Result, rows: Sequence[Row]) -> list[Check]:
     if not details and result.complete:
         checks.append(Check(True, _played(result, rows)))
         if result.online is not None and not any(row.k for row in rows):
-            what = f"no episode ended within {RUN} steps, so agent_end was not rehearsed"
+            what = (
+                f"no episode ended within {REHEARSED_STEPS} steps, so agent_end was not rehearsed"
+            )
             checks.append(Check(None, what))
     return checks
 

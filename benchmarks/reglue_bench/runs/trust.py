@@ -23,7 +23,7 @@ from reglue.errors import NotTrusted
 from reglue.examples import EXAMPLES
 from reglue_bench.plans.file_suite import COMPOSED
 from reglue_bench.plans.names import WAIT
-from reglue_bench.procedures import PARAMETERS
+from reglue_bench.procedures import procedure_names
 from reglue_bench.settings import AGENT_WAIT, Settings
 
 SIGNATURE = "signature"
@@ -57,7 +57,7 @@ def check_resumable(
     settings = Settings.model_validate_json(about["settings"])
     # The plan may be made again, of what the settings name.
     procedure, _, environment = settings.benchmark.partition(":")
-    named = environment if procedure in PARAMETERS else settings.benchmark
+    named = environment if procedure in procedure_names() else settings.benchmark
     found = [*foreign_suite(about["plan"]), *foreign([named, settings.environment_args])]
     if not new_agent:
         found += [settings.agent_cmd] if settings.agent_cmd else []

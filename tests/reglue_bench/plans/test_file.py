@@ -13,7 +13,8 @@ from reglue_bench import evaluate
 from reglue_bench.evaluation import resume
 from reglue_bench.plans.plan import Plan
 from reglue_bench.plans.resolve import make_plan, suite_of
-from reglue_bench.runs.rehearsal import RUN, shorten
+from reglue_bench.procedures.online import REHEARSED_STEPS
+from reglue_bench.runs.rehearsal import shorten
 from reglue_bench.settings import read_settings
 from reglue_bench.terminal.observer import NullObserver
 
@@ -199,7 +200,7 @@ def test_a_schedule_that_was_edited_is_another_plan(tmp_path: Path) -> None:
 def test_an_online_file_is_rehearsed(tmp_path: Path) -> None:
     (tmp_path / "it.toml").write_text(MINE)
     settings = read_settings(benchmark=str(tmp_path / "it.toml"), agent="random")
-    assert make_plan(shorten(settings)).parameters["steps"] == RUN
+    assert make_plan(shorten(settings)).parameters["steps"] == REHEARSED_STEPS
 
 
 @pytest.mark.parametrize(

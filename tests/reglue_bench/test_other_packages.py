@@ -1,0 +1,52 @@
+"""Families of environments, and procedures, that other packages register are played by name."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.packages import install_family, install_procedure
+
+
+def reglue(folder: Path, *words: str) -> str:
+    """What a command prints where the packages in a folder are installed."""
+    paths = os.pathsep.join([str(folder), *filter(None, sys.path)])
+    return subprocess.run(
+        [sys.executable, "-m", "reglue", *words],
+        env=os.environ | {"PYTHONPATH": paths, "REGLUE_CACHE_DIR": "", "COLUMNS": "150"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+
+def test_bench_plays_a_family_and_benchmarks_lists_it(tmp_path: Path) -> None:
+    install_family(tmp_path)
+    run = tmp_path / "run"
+    words = ["bench", "multi-task:corridors:3", "--agent", "random", "--workers", "1"]
+    reglue(tmp_path, *words, "--out", str(run))
+    result = json.loads((run / "result.json").read_text())
+    assert result["success_rate_per_task"] == {"walk": 1.0}
+    assert "corridors:<variants>" in reglue(tmp_path, "benchmarks")
+    # Its suite is trusted, so that a run from elsewhere is drawn too: nothing is signed here.
+    assert "replayed exactly" in reglue(tmp_path, "watch", str(run), "--episode", "0")
+
+
+def test_bench_plays_a_fourth_procedure_with_parameters_of_its_own(tmp_path: Path) -> None:
+    install_family(tmp_path)
+    install_procedure(tmp_path)
+    run, name = tmp_path / "run", "first-goals:corridors:3"
+    words = [name, "--agent", "random", "--workers", "0"]
+    assert "ready" in reglue(tmp_path, "try", *words)
+    shown = reglue(tmp_path, "bench", *words, "--procedure-arg", "times=4", "--out", str(run))
+    assert "4 of 4 episodes" in shown
+    result = json.loads((run / "result.json").read_text())
+    assert (result["procedure"], result["parameters"]) == ("first-goals", {"times": 4})
+    assert result["success_rate_per_task"] == {"walk": 1.0}
+    assert "replayed exactly" in reglue(tmp_path, "watch", str(run), "--episode", "3")
+    assert "report.html" in reglue(tmp_path, "report", str(run))
+    known = json.loads(reglue(tmp_path, "benchmarks", "--json"))
+    assert known["procedures"] == ["multi-task", "meta-learning", "online", "first-goals"]
