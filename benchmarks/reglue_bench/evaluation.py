@@ -38,7 +38,7 @@ def evaluate(
     `agent` is an object in this process (a `reglue.Agent`, or one with Meta-World's
     methods), or a name as on the command line (`"expert"`, `"file.py:Class"`,
     `"wait"`), which is started as a process of its own. The environment of
-    `"online:wait"` dials in, as does the agent `"wait"`: `watcher.say` is told how.
+    `"online:wait"` connects by itself, as does the agent `"wait"`: `watcher.say` says how.
     `out` is the run's folder; without one its ledger is deleted with the result. `resume`
     continues the run in `out`. An object in this process is not timed out. `options` are
     the flags of `reglue bench` with underscores: `seed`, `slots`, `workers`,
@@ -47,7 +47,7 @@ def evaluate(
 
     A fault of the agent does not raise: the result is partial and says so. Raises
     UsageError (unknown benchmark or option, RunExists, PlanDiffers, RunBusy), and
-    EnvironmentFault if the environment of a new run does not dial in.
+    EnvironmentFault if the environment of a new run does not connect.
     """
     if agent is None and not options.get("agent_cmd"):
         raise UsageError("got agent None, wanted an agent object, its name, or agent_cmd=")
@@ -77,7 +77,7 @@ def plan_and_start(
 ) -> Result:
     """Make the plan of a new run, then as `start`.
 
-    An environment that dials in is waited for first, as the plan is made of what it
+    An environment that connects by itself is waited for first, as the plan is made of what it
     declares. Raises EnvironmentFault if it does not come; nothing is left then.
     """
     name = BenchmarkName.parse(settings.benchmark)
@@ -150,7 +150,7 @@ def resume(
 def _plan_again(ledger: Ledger, settings: Settings, watcher: Observer) -> Plan:
     """The plan of settings, for a run that was begun before.
 
-    An environment that dials in is as it was then; when one comes, that is checked.
+    An environment that connects is assumed to be as it was; when it comes, that is checked.
     """
     before = Plan.from_json(ledger.about["plan"])
     return make_plan(settings, watcher.drawing, lambda _slots: Declared.in_plan(before))

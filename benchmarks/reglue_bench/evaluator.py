@@ -41,7 +41,7 @@ class Evaluator:
             raise UsageError(f"{given.pop()} is for agents that are started; pass an object later")
         self._settings = read_settings(benchmark=benchmark, **options)
         if BenchmarkName.parse(benchmark).waits:
-            raise UsageError(f"{benchmark} waits for an environment to dial in: use evaluate")
+            raise UsageError(f"{benchmark} waits for an environment to connect: use evaluate")
         self.plan = make_plan(self._settings)
         self._folder = tempfile.TemporaryDirectory(prefix="reglue-")
         self._environment: EnvironmentCalls | None = None

@@ -364,7 +364,7 @@ class ListenSettings(_Group):
 
 
 class SecuritySettings(_Group):
-    """Secrets and TLS. A run's folder keeps none of it: who resumes the run says it again."""
+    """Secrets and TLS. A run's folder keeps none of it: resuming needs it again."""
 
     secret: Annotated[
         str | None,
@@ -427,7 +427,7 @@ class Settings(SecuritySettings, ListenSettings, ExecutionSettings, AgentSetting
         )
 
     def without_secrets(self) -> Self:
-        """As it is kept: who resumes the run says anew how it is secured.
+        """As a run's folder keeps it, without SecuritySettings.
 
         A sandbox that followed from the secret stays.
         """

@@ -80,11 +80,11 @@ def bakeoff(
     agent_args = { gain = 8, checkpoint = "w.npz" }
     label = "mine, gain 8"
 
-    # a program that dials $REGLUE_ADDRESS with $REGLUE_TOKEN
+    # a program that connects to $REGLUE_ADDRESS with $REGLUE_TOKEN
     [agents.cpp]
     agent_cmd = "./build/my_agent"
 
-    # one that dials in by itself, with the token in that variable, or in
+    # one that connects by itself, with the token in that variable, or in
     # token_file = "far.token"; without either one is made, and shown
     [agents.far]
     wait = true
@@ -99,7 +99,7 @@ def bakeoff(
     reglue bakeoff bakeoff.toml --resume runs/bakeoff
 
     Agents that wait join at one address, each with its own token, in any order and at any
-    time; who comes early waits for its turn. gRPC's health service answers there from the
+    time; an agent that joins early waits for its turn. gRPC's health service answers there from the
     beginning to the end:
 
     reglue bakeoff bakeoff.toml --out runs/bakeoff --listen 0.0.0.0:4096 --tls

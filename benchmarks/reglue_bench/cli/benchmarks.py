@@ -21,7 +21,7 @@ from glue_server.commands.command import console, run_command
 from reglue.errors import UsageError
 from reglue.spec import Box, Discrete, TaskSpec, TensorSpec
 from reglue_bench.cli.arguments import AsJson
-from reglue_bench.plans.described import described
+from reglue_bench.plans.file import described
 from reglue_bench.plans.names import PROCEDURES, BenchmarkName
 from reglue_bench.plans.resolve import make_plan, resolve, suite_of
 from reglue_bench.procedures import procedure_names
@@ -121,7 +121,7 @@ def _environments() -> Table:
         table.add_row(f"online:{family.form(prefix)}", family.about, "online")
     table.add_row("online:<file.py>:<class>", "your own", "online")
     table.add_row("online:<file.toml>", "a schedule: several, one after another", "online")
-    table.add_row("online:wait", "one that dials in, from any language", "online")
+    table.add_row("online:wait", "one that connects by itself, from any language", "online")
     table.caption = (
         "online: independent runs, judged while the agent learns. In its place "
         f"{' or '.join(each for each in procedure_names() if each != 'online')} plays the same "

@@ -32,7 +32,7 @@ def report(
 ) -> None:
     """Draw `report.html` of a run; with several folders, compare them.
 
-    A run that still goes on is drawn as far as it has come. The page is one file that needs no
+    A run that is not finished is drawn up to its last episode. The page is one file that needs no
     network. First frames are there where observations
     are pictures, else with `--pictures`: MuJoCo's need MUJOCO_GL=egl or osmesa.
 

@@ -90,7 +90,7 @@ def _write(replay: Replay, recorded: Recorded, path: Path, fps: float) -> None:
             if picture is None:
                 raise UsageError(
                     f"{recorded.plan.benchmark} has no pictures: its observations are none, and "
-                    "its world has no render() that draws; leave --video away to see numbers"
+                    "its world has no render() that draws; omit --video to see numbers"
                 )
             frames.add(picture)
             progress.update(task, completed=moment.step)

@@ -1,4 +1,4 @@
-"""What an environment that dials in declares, which is what its plan is made of."""
+"""What an environment that connects by itself declares: its plan is made of that."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from reglue_bench.plans.plan import Plan, difference
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """An environment's own words of itself."""
+    """What an environment says of itself."""
 
     name: str  # from its hello
     spec_sha256: str  # of its TaskSpec, hexadecimal; slots are the plan's and not in it
@@ -45,11 +45,11 @@ class Declared:
 
     @classmethod
     def in_plan(cls, plan: Plan) -> Self:
-        """From the plan of a run that it was begun with. Raises PlanDiffers: there is none."""
+        """From the plan that a run was begun with. Raises PlanDiffers if that declares none."""
         if not is_remote(plan):
             raise PlanDiffers(
                 f"this run was begun otherwise; its benchmark is {plan.benchmark}, whose "
-                "environment does not dial in"
+                "environment does not connect by itself"
             )
         config = plan.suite.config
         low = config["reward_low"]
@@ -64,7 +64,7 @@ class Declared:
 
     @property
     def suite(self) -> SuiteName:
-        """Stands in a plan in place of the suite that worlds are built from here."""
+        """In a plan, instead of the suite that worlds are built from here."""
         config = {
             "name": self.name,
             "spec_sha256": self.spec_sha256,
@@ -78,7 +78,7 @@ class Declared:
 
 
 def is_remote(plan: Plan) -> bool:
-    """Whether the plan's environment dials in."""
+    """Whether the plan's environment connects by itself."""
     return plan.suite.factory == WAIT
 
 

@@ -1,40 +1,80 @@
-"""Benchmarks of one's own, as TOML files.
+"""Your own benchmarks, as TOML files: read, resolved and written.
 
     name = "reaching"              # what reports call it (default: the file's name)
     procedure = "multi-task"       # or meta-learning, online
     num_episodes = 20              # the procedure's flags of `reglue bench`, and `slots`
-    seed = 3                       # of all chance
+    seed = 3                       # of all randomness
     split = "test"                 # which of the variants below are played
     horizon = 200                  # steps to truncation, where the environment has more or none
     sees = ["observation"]         # tensors that agents see (default: all)
 
-    [tasks.reach]                  # what a table leaves out is the file's own `environment`
+    [tasks.reach]                  # a table without `environment` uses the file's
     environment = "gymnasium:FetchReach-v4"    # as in online:ENVIRONMENT, or a schedule's file
     arguments = { goals = 50 }                 # keywords of the environment
     task = "FetchReach-v4"         # its name there (default: the table's, or the only one)
     variants = { train = "0-39", test = "40-49" }    # or [1, "3-9"], unsplit (default: all)
 
-Paths are relative to the file's folder. Flags of the command line go first.
+Paths are relative to the file's folder. Flags of the command line take precedence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import inspect
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+import tomli_w
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    PlainValidator,
+    ValidationError,
+)
 
+from env_adapters import Suite, SuiteName
+from env_adapters.suites import suite_name
 from reglue.errors import UnknownName, UsageError
+from reglue.tools.loading import find
+from reglue_bench.plans.keys import goal_key
+from reglue_bench.plans.plan import Plan
 from reglue_bench.plans.toml_file import TomlFile
-from reglue_bench.plans.variant_lists import Variants
 from reglue_bench.procedures import SCORING, parameter_names, procedure_class
 from reglue_bench.settings import Settings, as_keys
 
+COMPOSED = "env_adapters.composed:Composed"
+
 _SETTINGS = ("seed", "slots", "split", *SCORING)
 """Besides the procedure's own."""
+
+SPLITS = ("train", "test")
+
+_WANTED = 'wanted numbers from 0, "first-last", or a list of such'
+
+
+def _read_variants(given: Any) -> Mapping[str, Sequence[range]]:
+    """By split; the key is empty where variants are not split. Raises ValueError."""
+    if not isinstance(given, dict):
+        return {"": _ranges(given)}
+    if not given:
+        raise ValueError(f"got none, {_WANTED}")
+    for split in given:
+        if split not in SPLITS:
+            raise ValueError(str(UnknownName("split", split, SPLITS)))
+    found = {split: _ranges(listed) for split, listed in given.items()}
+    _no_number_twice([each for ranges in found.values() for each in ranges])
+    return found
+
+
+Variants: TypeAlias = Annotated[Mapping[str, Sequence[range]], PlainValidator(_read_variants)]
+"""Numbers by split: `"0-39"`, `[3, "5-9"]`, or `{ train = "0-39", test = "40-49" }`."""
 
 
 class Task(BaseModel):
@@ -69,7 +109,7 @@ class Benchmark(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Custom:
-    """A benchmark of one's own, read."""
+    """A benchmark that was read from a file."""
 
     file: TomlFile
     about: Benchmark
@@ -111,6 +151,55 @@ def read_custom(path: Path, given: Settings) -> Custom:
     return Custom(file, about, given.model_copy(update=held), unasked)
 
 
+def custom_suite(custom: Custom) -> SuiteName:
+    """The suite; files of Python in it are relative to the benchmark's.
+
+    Raises UsageError: what is wrong, and on which line.
+    """
+    about, file = custom.about, custom.file
+    suites = _Suites(file.path.parent, goal_key(custom.settings.secret))
+    tasks: Mapping[str, Task] = about.tasks
+    if not tasks:
+        with file.at("environment"):
+            whole, suite = suites.of(about.environment, about.arguments)
+        if about.horizon is None and about.sees is None:
+            return whole
+        tasks = dict.fromkeys(suite.variants, Task())
+    composed = {}
+    for name, task in tasks.items():
+        with file.at(f"tasks.{name}" if about.tasks else "environment"):
+            composed[name] = _task(name, task, custom, suites)
+    config: dict[str, Any] = {"suites": suites.tables, "tasks": composed}
+    if about.horizon is not None:
+        config["horizon"] = about.horizon
+    if about.sees is not None:
+        config["sees"] = about.sees
+    return SuiteName(COMPOSED, config)
+
+
+def described(plan: Plan) -> str:
+    """A file that plays the same plan. Raises UsageError for what TOML cannot hold."""
+    table = {
+        "name": plan.benchmark,
+        "procedure": plan.procedure,
+        "seed": plan.seed,
+        **{
+            name: plan.parameters[name]
+            for name in ("split", *parameter_names(plan.procedure), *SCORING)
+            if name in plan.parameters
+        },
+        "environment": plan.suite.factory,
+        "arguments": plan.suite.config,
+    }
+    if plan.procedure == "multi-task":  # else it follows from the others
+        table["slots"] = plan.slots
+    try:
+        text = tomli_w.dumps(table)
+    except TypeError as error:  # null
+        raise UsageError(f"{plan.benchmark} cannot be written as TOML: {error}") from error
+    return _with_short_arrays(text)
+
+
 def _checked(file: TomlFile) -> Benchmark:
     if "schedule" in file.tables and "procedure" not in file.tables:
         raise UsageError(
@@ -146,3 +235,118 @@ def _check_split(path: Path, about: Benchmark, given: Settings) -> None:
             f"got --split {given.split}, but no task of {path} has variants that are split, as "
             'variants = { train = "0-39", test = "40-49" }'
         )
+
+
+def _task(name: str, task: Task, custom: Custom, suites: _Suites) -> dict[str, Any]:
+    """Where a Composed's task comes from."""
+    about = custom.about
+    source = about if task.environment is None else task
+    if source is about and task.arguments:
+        raise UsageError("got arguments without an environment; they belong to one")
+    made, suite = suites.of(source.environment, source.arguments)
+    known = suite.variants
+    own = task.task or (name if name in known or len(known) > 1 else next(iter(known)))
+    if own not in known:
+        raise UnknownName(f"task of {source.environment} called", own, known)
+    listed = numbers(task.variants, custom.settings.split or "", known[own])
+    return {"suite": suites.place(made), "task": own, "variants": listed}
+
+
+class _Suites:
+    """The suites of a file: each is made once, and is in the plan once."""
+
+    def __init__(self, folder: Path, key: bytes | None) -> None:
+        """`key` draws their goals; None: their seeds do."""
+        self._folder = folder
+        self._key = key
+        self._made: dict[str, tuple[SuiteName, Suite]] = {}
+        self._used: list[SuiteName] = []
+
+    def of(
+        self, environment: str | None, arguments: Mapping[str, JsonValue]
+    ) -> tuple[SuiteName, Suite]:
+        """By name, and made. Raises UsageError."""
+        if environment is None:
+            raise UsageError("got no environment, here or at the top of the file")
+        try:
+            key = json.dumps([environment, arguments], allow_nan=False)
+        except ValueError as error:
+            raise UsageError(f"arguments: got {arguments}, wanted finite numbers") from error
+        if key not in self._made:
+            named = suite_name(environment, arguments, self._key, folder=self._folder)
+            suite = named.located(self._folder).build()
+            self._made[key] = _in_order(named, self._folder), suite
+        return self._made[key]
+
+    def place(self, made: SuiteName) -> int:
+        """Its place in `tables`."""
+        if made not in self._used:
+            self._used.append(made)
+        return self._used.index(made)
+
+    @property
+    def tables(self) -> list[dict[str, Any]]:
+        """Those that have a place."""
+        return _tables(self._used)
+
+
+def _in_order(suite: SuiteName, folder: Path) -> SuiteName:
+    """Its config in the order of the factory's keywords: in TOML tables come last."""
+    keywords = inspect.signature(find(suite.located(folder).factory)).parameters
+    config = {name: suite.config[name] for name in keywords if name in suite.config}
+    config |= suite.config
+    if suite.factory == COMPOSED:
+        made = [SuiteName(each["factory"], each["config"]) for each in config["suites"]]
+        config["suites"] = _tables([_in_order(each, folder) for each in made])
+    return SuiteName(suite.factory, config)
+
+
+def _tables(suites: Sequence[SuiteName]) -> list[dict[str, Any]]:
+    """As a Composed has them."""
+    return [{"factory": each.factory, "config": each.config} for each in suites]
+
+
+def numbers(variants: Mapping[str, Sequence[range]] | None, split: str, count: int) -> list[int]:
+    """Those of `split`, of a task that has `count`; all if nothing is listed. Raises UsageError."""
+    if variants is None:
+        return list(range(count))
+    if "" not in variants and split not in variants:
+        wanted = " or ".join(f'split = "{each}"' for each in variants)
+        got = f'split = "{split}"' if split else "no split"
+        raise UsageError(f"got {got}, wanted {wanted}")
+    ranges = variants[split if split in variants else ""]
+    for each in ranges:
+        if each.stop > count:
+            raise UsageError(f"got variant {each.stop - 1}, wanted some of 0 to {count - 1}")
+    return [number for each in ranges for number in each]
+
+
+def _ranges(listed: Any) -> list[range]:
+    ranges = [_range(each) for each in (listed if isinstance(listed, list) else [listed])]
+    if not ranges:
+        raise ValueError(f"got none, {_WANTED}")
+    _no_number_twice(ranges)
+    return ranges
+
+
+def _range(given: Any) -> range:
+    if type(given) is int and given >= 0:
+        return range(given, given + 1)
+    found = re.fullmatch(r"(\d+)-(\d+)", given, re.ASCII) if isinstance(given, str) else None
+    if found is None or int(found[1]) > int(found[2]):
+        raise ValueError(f"got {given!r}, {_WANTED}")
+    return range(int(found[1]), int(found[2]) + 1)
+
+
+def _no_number_twice(ranges: Sequence[range]) -> None:
+    ordered = sorted(ranges, key=lambda each: each.start)
+    for before, after in pairwise(ordered):
+        if after.start < before.stop:
+            raise ValueError(f"got variant {after.start} twice, wanted each once")
+
+
+def _with_short_arrays(text: str) -> str:
+    """Arrays of numbers in a line each, such as goals. No string has a line's end in it."""
+    return re.sub(
+        r"\[\n([\s\d.,e+-]*)\]", lambda array: f"[{' '.join(array[1].split()).rstrip(',')}]", text
+    )

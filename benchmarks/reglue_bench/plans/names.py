@@ -1,4 +1,4 @@
-"""A benchmark's name, taken apart; what it stands for is not looked at."""
+"""A benchmark's name, taken apart; the environments are not looked at."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reglue_bench.procedures import procedure_names
 SUFFIX = ".toml"
 
 WAIT = "wait"
-"""The environment's name in `online:wait`: one that dials in."""
+"""The environment's name in `online:wait`: one that connects by itself."""
 
 PROCEDURES = {"MT": "multi-task", "ML": "meta-learning"}
 """How Meta-World's benchmarks are played."""
@@ -44,7 +44,7 @@ class BenchmarkName:
 
     @property
     def waits(self) -> bool:
-        """Whether its environment dials in."""
+        """Whether its environment connects by itself."""
         return self.environment == WAIT
 
     @property
@@ -54,7 +54,7 @@ class BenchmarkName:
 
     @property
     def is_built_in(self) -> bool:
-        """Whether it means something without a file of one's own."""
+        """Whether it has a meaning without a file."""
         return self.is_metaworld or is_known(self.environment)
 
 

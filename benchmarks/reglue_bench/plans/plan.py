@@ -158,7 +158,7 @@ def _json(fields: Mapping[str, Any]) -> str:
 
 
 def _differences(old: Any, new: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
-    """Where two values of JSON differ, and what stands there, null for nothing."""
+    """Where two values of JSON differ, and both values there, null for none."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in dict.fromkeys((*old, *new)):
             yield from _differences(old.get(key), new.get(key), f"{path}.{key}" if path else key)

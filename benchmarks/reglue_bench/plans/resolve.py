@@ -1,4 +1,4 @@
-"""From settings to the plan of a run: the environments that a name stands for, then the plan."""
+"""From settings to the plan of a run: the environments that a name means, then the plan."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from env_adapters.metaworld import TaskSet, task_set
 from env_adapters.suites import META_WORLD, suite_name
 from reglue.errors import UsageError
 from reglue_bench.plans.declared import Declared
-from reglue_bench.plans.file import Custom, read_custom
-from reglue_bench.plans.file_suite import custom_suite
+from reglue_bench.plans.file import Custom, custom_suite, read_custom
 from reglue_bench.plans.keys import cell_key, commitment, goal_key
 from reglue_bench.plans.names import BenchmarkName, is_custom
 from reglue_bench.plans.plan import Parameter, Plan, difference
@@ -38,7 +37,7 @@ Drawing = Callable[[int, int], None]
 """Told how many tasks have their goals, and how many there are."""
 
 Declare = Callable[[int], Declared]
-"""Waits for the environment that dials in and begins it with so many slots."""
+"""Waits for the environment that connects, and starts it with so many slots."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +60,8 @@ def make_plan(
 ) -> Plan:
     """The plan of a run; its goals and cells are keyed by the settings' secret, if there is one.
 
-    `declare` brings an environment that dials in. Raises UsageError for settings that the
-    benchmark cannot be played with, and what `declare` does.
+    `declare` waits for an environment that connects by itself. Raises UsageError for settings
+    that the benchmark cannot be played with, and what `declare` raises.
     """
     name, custom = BenchmarkName.parse(settings.benchmark), None
     procedure, called = name.procedure, name.name
@@ -182,10 +181,10 @@ def _worst_performance(
 
 
 def _declared(settings: Settings, procedure: str, declare: Declare | None) -> Resolved:
-    """The environment that dials in. Raises UsageError, EnvironmentFault."""
+    """The environment that connects by itself. Raises UsageError, EnvironmentFault."""
     if declare is None:
         raise UsageError(
-            f"{settings.benchmark} waits for an environment to dial in: only `reglue bench` does; "
+            f"{settings.benchmark} waits for an environment to connect: only `reglue bench` does; "
             f"name one that is made here, such as {procedure}:file.py:Class"
         )
     kind = procedure_class(procedure)
@@ -263,7 +262,7 @@ def _check_settings(settings: Settings, name: BenchmarkName) -> None:
         if name.waits and given:
             raise UsageError(
                 f"{flag(only)} is for environments that are made here; {called} has one that "
-                "dials in"
+                "connects by itself"
             )
 
 

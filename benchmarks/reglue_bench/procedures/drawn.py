@@ -46,7 +46,7 @@ class DrawnMultiTask(MultiTask):
             variants, num_episodes=num_episodes, shows_tasks=shows_tasks, order_key=order_key
         )
         self._drawn = [
-            _drawn(count, _chance(seed), num_episodes)
+            _drawn(count, _generator(seed), num_episodes)
             for count, seed in zip(variants.values(), seeds, strict=True)
         ]
 
@@ -112,9 +112,9 @@ class DrawnMetaLearning(MetaLearning):
         return self._in_lockstep[unit]
 
 
-def _drawn(count: int, chance: np.random.Generator, episodes: int) -> tuple[array[int], array[int]]:
+def _drawn(count: int, rng: np.random.Generator, episodes: int) -> tuple[array[int], array[int]]:
     """Of each episode: the variant that it plays, and how often that was drawn before."""
-    drawn = array("I", (int(chance.choice(count)) for _ in range(episodes)))
+    drawn = array("I", (int(rng.choice(count)) for _ in range(episodes)))
     times: Counter[int] = Counter()
     before = array("I")
     for variant in drawn:
@@ -124,16 +124,16 @@ def _drawn(count: int, chance: np.random.Generator, episodes: int) -> tuple[arra
 
 
 def _cycles(task: str, variants: list[int], *, seed: int, draws: int) -> list[Trial]:
-    chance = _chance(seed)
+    rng = _generator(seed)
     trials = []
     for draw in range(draws):
         round_, place = divmod(draw, len(variants))
         if place == 0:
-            chance.shuffle(variants)
+            rng.shuffle(variants)
         trials.append(Trial(task, variants[place], round_))
     return trials
 
 
-def _chance(seed: int) -> np.random.Generator:
+def _generator(seed: int) -> np.random.Generator:
     """As `gymnasium.utils.seeding.np_random`."""
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))

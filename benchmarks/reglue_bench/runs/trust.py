@@ -21,7 +21,7 @@ from env_adapters.cache import cache_folder
 from env_adapters.suites import SCHEDULE, families
 from reglue.errors import NotTrusted
 from reglue.examples import EXAMPLES
-from reglue_bench.plans.file_suite import COMPOSED
+from reglue_bench.plans.file import COMPOSED
 from reglue_bench.plans.names import WAIT
 from reglue_bench.procedures import procedure_names
 from reglue_bench.settings import AGENT_WAIT, Settings

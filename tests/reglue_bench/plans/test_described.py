@@ -11,7 +11,7 @@ from env_adapters.metaworld import catalogue, draw_goals, task_set
 from env_adapters.suites import EXAMPLES
 from reglue.errors import UsageError
 from reglue_bench.cli.benchmarks import main
-from reglue_bench.plans.described import described
+from reglue_bench.plans.file import described
 from reglue_bench.plans.plan import Plan, difference
 from reglue_bench.plans.resolve import make_plan
 from reglue_bench.procedures import BUILT_IN
@@ -114,7 +114,7 @@ def test_what_a_file_holds_is_listed(tmp_path: Path, capsys: pytest.CaptureFixtu
     ("words", "told"),
     [
         (["--describe"], "give its name"),
-        (["online:wait", "--describe"], "waits for an environment to dial in"),
+        (["online:wait", "--describe"], "waits for an environment to connect"),
         (["MT11", "--describe"], "there is no benchmark 'MT11'; did you mean MT10"),
         (["multi-task:access-control", "--describe"], "is a continuing task"),
     ],
