@@ -16,13 +16,14 @@ from contextlib import suppress
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 from unittest import mock
 
 import typer
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
+from typer.models import OptionInfo
 
 ROOT = Path(__file__).parents[2]
 
@@ -48,9 +49,14 @@ def commands() -> str:
 def fields(name: str) -> str:
     """A table of a pydantic model's fields: `module:Class`."""
     model: type[BaseModel] = resolve_name(name)
-    said = _comments(model)
+    said, hints = _comments(model), get_type_hints(model)
     rows = (
-        (f"`{field.alias or key}`", _type(field), _default(field), _about(field, said.get(key, "")))
+        (
+            f"`{field.alias or key}`",
+            _type(hints[key]),
+            _default(field),
+            _about(field, said.get(key, "")),
+        )
         for key, field in model.model_fields.items()
     )
     return _table(("key", "type", "default", "meaning"), rows)
@@ -159,11 +165,10 @@ def _help_text(text: str) -> str:
     )
 
 
-def _type(field: FieldInfo) -> str:
-    kind = field.annotation
+def _type(kind: Any) -> str:
     text = kind.__name__ if isinstance(kind, type) and not hasattr(kind, "__args__") else str(kind)
     text = re.sub(r"\b(?:[a-z_]\w*\.)+(?=\w)", "", text)
-    text = re.sub(r"Annotated\[(\w+), .*\]", r"\1", text)
+    text = re.sub(r"^Optional\[(.*)\]$", r"\1 | None", text)
     return f"`{text}`"
 
 
@@ -175,7 +180,9 @@ def _default(field: FieldInfo) -> str:
 
 
 def _about(field: FieldInfo, comment: str) -> str:
-    return field.description or comment
+    """Its description, the help of its flag, or a comment in the source."""
+    helps = [each.help for each in field.metadata if isinstance(each, OptionInfo)]
+    return field.description or next(iter(helps), None) or comment
 
 
 def _comments(model: type[BaseModel]) -> dict[str, str]:
