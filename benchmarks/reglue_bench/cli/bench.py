@@ -95,7 +95,7 @@ def bench(
         soft_wrap=True,
     )
     if json:
-        print(result.model_dump_json())
+        print((folder / "result.json").read_text(encoding="utf-8"))
     raise Exit(exit_code(result))
 
 
