@@ -10,7 +10,7 @@ from typing import Any
 from glue_server.conformance.tcp_proxy import TcpProxy
 from glue_server.conformance.unix_proxy import UnixProxy
 from glue_server.rpc import GlueServer
-from glue_server.rpc.denied import Denied
+from glue_server.rpc.admission import Denied
 from reglue.net.grpc_settings import grpc
 
 UNKNOWN_FIELD = b"\xc0\x3e\x01"

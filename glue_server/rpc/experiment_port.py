@@ -11,8 +11,8 @@ import time
 from queue import Empty, SimpleQueue
 from typing import Any
 
+from glue_server.rpc.admission import FORGOTTEN, NO_TICKET, Denied
 from glue_server.rpc.connection import LOOK, Connection, ConnectionEnded
-from glue_server.rpc.denied import FORGOTTEN, NO_TICKET, Denied
 from glue_server.rpc.unix_connection import UnixConnection
 from reglue.errors import BadReply, ReglueError, RoutineRefused
 from reglue.messages.experiment import Answer, ExperimentCall, ExperimentHello

@@ -12,16 +12,28 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from glue_server.processes.interrupts import hurried
-from glue_server.rpc.admission import is_same, role_of, wrong_token
-from glue_server.rpc.denied import NO_TICKET, Denied, check_version
+from glue_server.rpc.admission import (
+    NO_TICKET,
+    Denied,
+    check_version,
+    is_same,
+    role_of,
+    wrong_token,
+)
+from glue_server.rpc.listener import Listener
+from glue_server.rpc.roles import SERVICES
 from reglue.errors import UsageError
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.net.join_string import JoinString
 from reglue.net.lobby import open_channel
 from reglue.v1 import lobby_pb2, lobby_pb2_grpc
+
+if TYPE_CHECKING:
+    from glue_server.rpc.tls import ServerTls
+
 
 log = logging.getLogger("reglue")
 
@@ -210,3 +222,48 @@ def _ask(run: _Run, request: lobby_pb2.JoinRequest) -> lobby_pb2.Ticket | None:
             return None
         log.error("a run's process denied a join: %s", error.details())
         raise Denied(error.code(), error.details() or "") from error
+
+
+class GatewayServer(Listener):
+    """Sends peers on to runs; as of a Listener."""
+
+    def __init__(
+        self,
+        listen: str,
+        *,
+        tokens: Mapping[str, str] | None = None,
+        tls: ServerTls | None = None,
+        advertise: str = "",
+        begin: Begin,
+        most: int,
+    ) -> None:
+        """`begin` starts a run's process; there are at most `most` at a time."""
+        super().__init__(listen, roles=SERVICES, tokens=tokens or {}, tls=tls, advertise=advertise)
+        self._front = Gateway(self.tokens, begin=begin, most=most)
+        self._serve(
+            self._front.join,
+            {service.method: _Relay(self._front, service.method) for service in SERVICES.values()},
+        )
+
+    def close(self) -> None:
+        """End the runs, which let their peers go, then stop."""
+        self._front.close()
+        super().close()
+
+
+class _Relay:
+    """Carries one role's streams as bytes."""
+
+    def __init__(self, front: Gateway, method: str) -> None:
+        self._front = front
+        self._method = method
+
+    def check(self, session: str) -> None:
+        """Raise Denied for a session of no run."""
+        self._front.run_of(session)
+
+    def carry(
+        self, session: str, messages: Iterator[bytes], context: grpc.ServicerContext
+    ) -> Iterator[bytes]:
+        """Through its run. Raises Denied."""
+        return self._front.carry(self._method, session, messages, context)

@@ -10,10 +10,9 @@ from typing import Any, TypeAlias
 
 from google.protobuf.message import DecodeError
 
+from glue_server.rpc.admission import Denied, Lobbies
 from glue_server.rpc.connection import GrpcConnection, SessionPort
-from glue_server.rpc.denied import Denied
 from glue_server.rpc.roles import SERVICES
-from glue_server.rpc.rooms import Lobbies
 from reglue.net.grpc_settings import grpc
 
 log = logging.getLogger("reglue")

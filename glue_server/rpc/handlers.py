@@ -19,7 +19,7 @@ from typing import Any, Protocol, TypeAlias
 
 from google.protobuf.message import DecodeError, Message
 
-from glue_server.rpc.denied import Denied
+from glue_server.rpc.admission import Denied
 from reglue.net.grpc_settings import grpc
 
 log = logging.getLogger("reglue")

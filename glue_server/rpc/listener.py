@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Self
 from grpc_health.v1 import health_pb2
 
 from glue_server.processes.interrupts import hurried
-from glue_server.rpc.admission import JOIN
-from glue_server.rpc.denied import Denied
+from glue_server.rpc.admission import JOIN, Denied
 from glue_server.rpc.handlers import Handlers, Sessions
 from glue_server.rpc.listening import bind, check_advertised, local_join_string, public_join_string
 from reglue.errors import UsageError

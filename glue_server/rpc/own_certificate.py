@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from glue_server.rpc.tls import TLS_NAME, ServerTls
 from reglue.errors import UsageError
-from reglue.net.certificates import read_authority, split_der
+from reglue.net.join_string import read_authority, split_der
 
 _PrivateKey: TypeAlias = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 

@@ -11,19 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from glue_server.agent.port import AgentPort
 from glue_server.environment.port import EnvironmentPort
-from glue_server.rpc.admission import Lobby, Places, Terms
+from glue_server.rpc.admission import Lobbies, Lobby, Places, PrivateLobby, Terms
 from glue_server.rpc.connection import SessionPort
 from glue_server.rpc.grpc_streams import Streams
 from glue_server.rpc.listener import Listener
 from glue_server.rpc.listening import local_join_string, public_join_string
 from glue_server.rpc.roles import SERVICES, Service
-from glue_server.rpc.rooms import Lobbies, PrivateLobby
 from glue_server.rpc.unix_folder import UnixSocketFolder
 from glue_server.rpc.unix_listener import UnixListener
 from reglue.errors import UsageError
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES
 from reglue.net.transport import Transport
-from reglue.net.unix_socket_path import UNIX_SOCKET_DIR
+from reglue.net.unix_socket import UNIX_SOCKET_DIR
 
 if TYPE_CHECKING:
     from glue_server.rpc.tls import ServerTls

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, Protocol, TypeVar
 
+from glue_server.rpc.admission import FORGOTTEN, NO_TICKET, Denied
 from glue_server.rpc.connection import LOOK, Connection, ConnectionEnded
-from glue_server.rpc.denied import FORGOTTEN, NO_TICKET, Denied
 from glue_server.rpc.unix_connection import UnixConnection
 from glue_server.rpc.watch import Wakeup
 from reglue.errors import BadReply, ReglueError

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from reglue.errors import UsageError
-from reglue.net.unix_socket_path import FOLDER_PREFIX, LONGEST, UNIX_SOCKET_DIR
+from reglue.net.unix_socket import FOLDER_PREFIX, LONGEST, UNIX_SOCKET_DIR
 
 _BACKLOG = 64
 _YOUNG_S = 60.0  # a folder as young as that may be of a glue that is about to listen

@@ -14,9 +14,8 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
-from glue_server.rpc.denied import Denied
+from glue_server.rpc.admission import Denied, Lobbies
 from glue_server.rpc.grpc_streams import HELLO_S
-from glue_server.rpc.rooms import Lobbies
 from glue_server.rpc.unix_connection import UnixConnection
 from glue_server.rpc.unix_folder import UnixSocketFolder
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc

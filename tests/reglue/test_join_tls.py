@@ -9,7 +9,7 @@ import pytest
 
 from glue_server.rpc import GlueServer
 from glue_server.rpc.tls import private_authority
-from reglue.net.certificates import to_pem
+from reglue.net.join_string import to_pem
 from tests.glue_server.rpc.papers import paper, shown, written
 from tests.reglue.joining import Join, left, play, seated
 

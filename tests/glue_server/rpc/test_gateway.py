@@ -13,7 +13,7 @@ import pytest
 from glue_server.peers.hub import ROLES
 from glue_server.processes.interrupts import CLOSING_S, uninterrupted
 from glue_server.rpc import GlueServer
-from glue_server.rpc.denied import Denied
+from glue_server.rpc.admission import Denied
 from glue_server.rpc.gateway import Gateway
 from reglue.net.grpc_settings import grpc
 from reglue.net.join_string import JoinString

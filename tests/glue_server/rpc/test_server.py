@@ -17,7 +17,7 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from glue_server.rpc import GlueServer, handlers, listener
-from glue_server.rpc.rooms import Lobbies
+from glue_server.rpc.admission import Lobbies
 from reglue import connect
 from reglue.errors import UsageError
 from reglue.net.grpc_settings import grpc

@@ -21,8 +21,7 @@ from glue_server.rpc.tls import ServerTls, private_authority
 from reglue import Phase, connect
 from reglue.errors import UsageError, WrongTls, WrongToken
 from reglue.messages.agent import Message
-from reglue.net.certificates import to_pem
-from reglue.net.join_string import JoinString
+from reglue.net.join_string import JoinString, to_pem
 from tests.glue_server.playing import (
     PATIENT,
     Follower,

@@ -15,8 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reglue.errors import UsageError
-from reglue.net.certificates import read_authority, split_der, to_pem
-from reglue.net.join_string import JoinString, join_string, split_address
+from reglue.net.join_string import (
+    JoinString,
+    join_string,
+    read_authority,
+    split_address,
+    split_der,
+    to_pem,
+)
 
 # Of a certificate that was made for this test: EC P-256, self-signed, valid to 2126.
 CA = base64.b64decode(

@@ -17,9 +17,8 @@ from reglue.errors import (
     WrongToken,
     WrongVersion,
 )
-from reglue.net.certificates import to_pem
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, channel_options, grpc
-from reglue.net.join_string import JoinString
+from reglue.net.join_string import JoinString, to_pem
 from reglue.net.tls_diagnosis import tls_trouble
 from reglue.v1 import lobby_pb2, lobby_pb2_grpc
 from reglue.version import PROTOCOL_MAJOR, PROTOCOL_MINOR

@@ -19,8 +19,7 @@ from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.net.join_string import JoinString
 from reglue.net.lobby import REFUSALS, open_channel, unix_socket_proof
 from reglue.net.transport import Transport
-from reglue.net.unix_socket import HELLO_BYTES, UnixSocket, UnixSocketEnded
-from reglue.net.unix_socket_path import foreign, path_here
+from reglue.net.unix_socket import HELLO_BYTES, UnixSocket, UnixSocketEnded, foreign, path_here
 from reglue.v1 import lobby_pb2
 
 log = logging.getLogger("reglue")

@@ -7,13 +7,100 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import select
 import socket
+import stat
 import struct
 import sys
 import time
+from pathlib import Path
 
-from reglue.net.adaptive_spin import SPIN_S, AdaptiveSpin
+SPIN_S = 200e-6
+"""As long as a turn of a light agent takes: waking up from sleep would double it."""
+
+_MOST_RESTS = 1024
+
+
+class AdaptiveSpin:
+    """Whether looking pays, learnt from how it went.
+
+    Looking keeps a core busy. It is done only where this process may run on two cores or
+    more, and only as long as answers come within SPIN_S: an answer that came too late
+    (the peer thinks for long, or others need the cores) makes the next waits sleep at
+    once, twice as many each time that it happens again.
+    """
+
+    def __init__(self) -> None:
+        self._rests = 0  # waits that sleep at once
+        self._penalty = 1 if _cores() > 1 else 0
+
+    def pays(self) -> bool:
+        """Whether to look before sleeping, this time."""
+        if self._rests:
+            self._rests -= 1
+            return False
+        return self._penalty > 0
+
+    def hit(self) -> None:
+        """It came while one looked."""
+        self._penalty = 1
+
+    def missed(self) -> None:
+        """It did not."""
+        self._rests = self._penalty
+        self._penalty = min(2 * self._penalty, _MOST_RESTS)
+
+
+def _cores() -> int:
+    """On which this process may run."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+UNIX_SOCKET_DIR = "REGLUE_UNIX_SOCKET_DIR"
+"""The folder of folders; a glue's and a peer's may be mounted at different places."""
+
+LONGEST = 107
+"""Bytes of a Unix socket's path (sun_path holds 108, with the zero behind it)."""
+
+
+FOLDER_PREFIX = "reglue-"
+
+_ROLES = ("agent", "environment", "experiment")
+
+
+def foreign(path: str) -> str | None:
+    """Why nothing should be said to what is at `path`; None for what may be a glue's socket.
+
+    A ticket names a path, and must not lead its holder to any other service of this host: the
+    file is called by its role in a folder `reglue-…` of the same user's, where nobody else can
+    put files. Its owner may be another user, as glues let other users in with
+    --open-unix-socket. The welcome shows whether it is the glue that was joined. Raises OSError.
+    """
+    file = Path(path)
+    if file.name not in _ROLES or not file.parent.name.startswith(FOLDER_PREFIX):
+        return f"a glue's is called {FOLDER_PREFIX}…/{'|'.join(_ROLES)}"
+    about, folder = file.lstat(), file.parent.stat()
+    if not stat.S_ISSOCK(about.st_mode):
+        return "it is no socket"
+    if about.st_uid != folder.st_uid or folder.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return "others than its owner can put files into its folder"
+    return None
+
+
+def path_here(unix_socket_path: str) -> str:
+    """Where this process finds a ticket's `unix_socket_path`.
+
+    REGLUE_UNIX_SOCKET_DIR replaces all but its last two parts.
+    """
+    here = os.environ.get(UNIX_SOCKET_DIR)
+    if not here:
+        return unix_socket_path
+    socket = Path(unix_socket_path)
+    return str(Path(here, socket.parent.name, socket.name))
+
 
 HELLO_BYTES = 8192
 """Largest hello: nothing more is read before its proof has been checked."""
