@@ -20,6 +20,7 @@ import numpy as np
 from metaworld.evaluation import _get_task_names, evaluation
 from metaworld.policies import ENV_POLICY_MAP
 
+from reglue_bench.results.read_run import read_run
 from speed.light import Learner
 
 
@@ -95,9 +96,9 @@ def evaluate_learner(module: str, evaluations: int, seed: int) -> None:
 def compare_rows(folder: str, each: int) -> None:
     """The first `each` goals of every task of MT10."""
     warnings.simplefilter("ignore")  # the experts' own: "Constant(s) may be too high"
-    result = json.loads(Path(folder, "result.json").read_text(encoding="utf-8"))
-    rows = {(row["task"], row["variant"]): row for row in result["episodes"]}
-    benchmark = cast(Any, metaworld).MT10(seed=result["seed"])
+    result = read_run(Path(folder))
+    rows = {(row.task, row.variant): row for row in result.episodes}
+    benchmark = cast(Any, metaworld).MT10(seed=result.seed)
     equal = compared = 0
     for name, cls in benchmark.train_classes.items():
         environment = cls(reward_function_version="v2")
@@ -106,7 +107,7 @@ def compare_rows(folder: str, each: int) -> None:
             environment.set_task(goals[variant])
             row = rows[name, variant]
             played = _play(environment, cast(Any, ENV_POLICY_MAP)[name]())
-            equal += played == (row["success"], row["steps"], row["return"])
+            equal += played == (row.success, row.steps, row.return_)
             compared += 1
         environment.close()
     sys.stdout.write(json.dumps({"equal": equal, "compared": compared}))
