@@ -120,7 +120,7 @@ def test_a_game_that_cannot_be_is_refused_with_its_place(schedule: Any, words: s
 
 def test_there_is_no_window() -> None:
     by_episodes([["pong", 1]], headless=True)
-    with pytest.raises(UsageError, match="no window is opened"):
+    with pytest.raises(UsageError, match="opens no window"):
         by_episodes([["pong", 1]], headless=False)
 
 

@@ -68,7 +68,7 @@ def test_a_state_is_refused_where_variants_are_other_goals() -> None:
         state = world.get_state()
     with closing(Gymnasium(POINT, goals=3, goal_seed=1).world()) as other:
         assert isinstance(other, Restorable)
-        with pytest.raises(UsageError, match="kept with options"):
+        with pytest.raises(UsageError, match="saved with options"):
             other.set_state(state)
 
 

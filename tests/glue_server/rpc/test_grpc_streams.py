@@ -159,7 +159,7 @@ def test_a_refusal_names_the_reply_and_says_why(server: GlueServer, dial: Dial) 
     refusal = agent.hear().refusal
     assert refusal.of_seq == turn.seq
     assert refusal.code == session_pb2.REFUSAL_CODE_NOT_FINITE
-    assert (refusal.got, refusal.wanted) == ("'action' = [nan]", "finite numbers")
+    assert (refusal.got, refusal.wanted) == ("'action' = [nan] in slot 0", "finite numbers")
 
 
 @pytest.mark.parametrize(

@@ -172,7 +172,7 @@ class Worlds(Environment):
 
     def __init__(self, suite: Suite) -> None:
         self.tells_success = bool(getattr(suite, "tells_success", True))
-        self.max_slots = int(getattr(suite, "max_slots", 0))
+        self.max_slots = int(getattr(suite, "max_slots", self.max_slots))
         self._suite = suite
         self._worlds: dict[int, World] = {}
         self._standard: tuple[int, int] | None = None  # seed, starts so far
