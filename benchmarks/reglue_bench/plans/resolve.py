@@ -272,8 +272,8 @@ def _check_playable(
     """Raise UsageError for environments that the procedure cannot play."""
     if found.continuing and not own.get("steps"):
         raise UsageError(
-            f"{found.told.get('environment', called)} is a continuing task, one episode that never ends: give --steps N "
-            "(online benchmarks), which is how long a run is"
+            f"{found.told.get('environment', called)} is a continuing task, one episode that "
+            "never ends: give --steps N (online benchmarks), which is how long a run is"
         )
     if found.counts_steps and procedure != "online":
         raise UsageError(
