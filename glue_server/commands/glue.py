@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -29,7 +28,7 @@ from glue_server.commands.options import (
 )
 from glue_server.peers.hub import ROLES, Hub
 from glue_server.peers.run_processes import RunProcesses, host_of, read_ports
-from glue_server.processes.interrupts import uninterrupted
+from glue_server.processes.interrupts import uninterrupted, wait_for_interrupt
 from glue_server.routines.seeds import check_secret
 from glue_server.rpc import GlueServer
 from glue_server.rpc.gateway import GatewayServer
@@ -167,7 +166,7 @@ def glue(
         )
         try:
             say_how_to_join(gateway)
-            threading.Event().wait()
+            wait_for_interrupt()
         finally:
             with uninterrupted(then_raise=False):
                 gateway.close()

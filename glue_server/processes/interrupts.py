@@ -11,11 +11,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import NoReturn
 
 CLOSING_S = 1.4
 """How long all that closes after Ctrl-C may take together."""
 
-_LOOK_MS = 200  # how often a wait in a thread looks whether it is to stop
+_LOOK_MS = 200  # how often a wait looks whether it is to stop
 
 
 @contextmanager
@@ -65,6 +66,16 @@ def interruptible(function: Callable[[], None]) -> bool:
     if held.heard is None:
         held.until = math.inf  # also where it swallowed one
     return False
+
+
+def wait_for_interrupt() -> NoReturn:
+    """Do nothing until Ctrl-C raises KeyboardInterrupt.
+
+    It wakes now and then: where the kernel hands the signal to another thread, Python's handler
+    waits for this one.
+    """
+    while True:
+        time.sleep(_LOOK_MS / 1000)
 
 
 def check_stop(stop: threading.Event | None) -> None:

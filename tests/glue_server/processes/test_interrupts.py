@@ -11,7 +11,13 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 
 import pytest
 
-from glue_server.processes.interrupts import CLOSING_S, hurried, interruptible, uninterrupted
+from glue_server.processes.interrupts import (
+    CLOSING_S,
+    hurried,
+    interruptible,
+    uninterrupted,
+    wait_for_interrupt,
+)
 
 LONG_S = 100.0  # how long something takes to close that is not hurried
 
@@ -197,3 +203,14 @@ def test_who_swallows_an_interrupt_is_not_hurried() -> None:
     with uninterrupted():
         assert not interruptible(swallow)
         assert hurried(LONG_S) == LONG_S
+
+
+def test_an_interrupt_that_another_thread_was_given_is_heard() -> None:
+    def interrupt_itself() -> None:
+        time.sleep(0.2)  # until we wait
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+
+    with ThreadPoolExecutor(1) as threads:
+        threads.submit(interrupt_itself)
+        with pytest.raises(KeyboardInterrupt):
+            wait_for_interrupt()
