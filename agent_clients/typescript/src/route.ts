@@ -22,7 +22,7 @@ export const TRANSPORTS: readonly Transport[] = ["auto", "grpc", "unix"];
 const WELCOME_MS = 10_000; // how long a glue may take to answer a hello
 const WELCOME_BYTES = 8192; // nothing larger is read before the glue's proof was checked
 
-/** Why a fresh ticket's socket is none for this process. */
+/** Why this process cannot use a fresh ticket's socket. */
 const NOT_OURS: { readonly [code: string]: string } = {
   ENOENT:
     "no such file; the glue is on another host, or in a container: mount its folder of sockets " +

@@ -216,7 +216,7 @@ def _checked(file: TomlFile) -> Benchmark:
 
 
 def _settings(file: TomlFile, about: Benchmark) -> Mapping[str, Any]:
-    """Those of the file. Raises UsageError for what is none of its procedure."""
+    """Those of the file. Raises UsageError for settings of another procedure."""
     with file.at("procedure"):
         procedure_class(about.procedure)
     known = {*Benchmark.model_fields, *_SETTINGS, *parameter_names(about.procedure)}

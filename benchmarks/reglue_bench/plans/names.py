@@ -30,7 +30,7 @@ class BenchmarkName:
 
     @classmethod
     def parse(cls, name: str) -> Self:
-        """Raises UsageError for a name that is none of these."""
+        """Raises UsageError for any other name."""
         if is_custom(name):
             return cls(name, "", "")
         kind, _, environment = name.partition(":")

@@ -72,7 +72,7 @@ def run_view(name: str, result: Result, *, run_id: str) -> Run:
 
 
 def score_and_interval(result: Result) -> tuple[str, str]:
-    """Its score and the score's interval, in words; empty where there is none."""
+    """Its score and the score's interval, in words; empty without a score."""
     score, interval = result.score
     one, two = (percent, percents) if result.judged_by == "success" else (value, values)
     return "" if score is None else one(score), "" if interval is None else two(interval)

@@ -98,7 +98,7 @@ class WrongVersion : public Refused {
   using Refused::Refused;
 };
 
-/// Only one side speaks TLS, or the glue's certificate is none that the peer trusts.
+/// Only one side speaks TLS, or the peer does not trust the glue's certificate.
 class WrongTls : public Refused {
   using Refused::Refused;
 };

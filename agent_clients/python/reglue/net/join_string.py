@@ -1,4 +1,4 @@
-"""What a peer needs to come in: address, token, and whom to trust, in one string."""
+"""What a peer needs to join: address, token and trusted authority, in one string."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ class Session:
                 if answer is not None:
                     self._check_size(answer.ByteSize())
             except Exception as error:
-                log.exception("the peer failed")  # first: whoever started us reads it now
+                log.exception("the peer failed")  # first: the program that started us reads it now
                 what = printable(f"{type(error).__name__}: {error}")
                 stream.send(self._part.fault(seq, what))
                 _wait_for_farewell(stream, _FAREWELL_S)

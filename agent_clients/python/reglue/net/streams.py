@@ -217,7 +217,7 @@ _NOT_OURS: Mapping[type[OSError], str] = {
     "folder of sockets here, and name that by REGLUE_UNIX_SOCKET_DIR",
     PermissionError: "it is another user's, who may let you in with --open-unix-socket",
 }
-"""Why a fresh ticket's socket is none for this process."""
+"""Why this process cannot use a fresh ticket's socket."""
 
 
 def _open_unix_socket(ticket: lobby_pb2.Ticket, hello: Any, kind: Any, most: int) -> UnixStream:

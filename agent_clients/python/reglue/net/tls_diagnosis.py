@@ -26,7 +26,7 @@ _OTHER_AUTHORITY = (
 
 
 def tls_trouble(join_string: JoinString, timeout_s: float) -> WrongTls | None:
-    """What is wrong with TLS between this peer and whoever answers; None if nothing is.
+    """What is wrong with TLS between this peer and the other end; None if nothing is.
 
     Also None where nobody answers, or not within `timeout_s` seconds.
     """
