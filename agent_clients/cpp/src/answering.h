@@ -87,7 +87,7 @@ class Answering {
   /// What came in fits nothing: the session is over. Throws SessionLost.
   [[noreturn]] void lose(const std::string& why) {
     end();
-    throw SessionLost("the glue sent what this client cannot read: " + why);
+    throw SessionLost("the glue sent what this client cannot read: " + told(why));
   }
 
  private:
@@ -173,14 +173,14 @@ typename Wire::Call* Answering<Wire>::receive() {
     if (call_.seq() <= taken_) {
       if (const Reply* answer = answers_.find(call_.seq())) stream_->send(*answer);
     } else if (call_.has_farewell()) {
-      farewell_ = call_.farewell().reason();
+      farewell_ = told(call_.farewell().reason());
       has_farewell_ = true;
       end();
       return nullptr;
     } else if (call_.has_refusal()) {
       const auto& refusal = call_.refusal();
-      log_("reply " + std::to_string(refusal.of_seq()) + " was refused: got " + refusal.got() +
-           ", wanted " + refusal.wanted());
+      log_("reply " + std::to_string(refusal.of_seq()) + " was refused: got " +
+           told(refusal.got()) + ", wanted " + told(refusal.wanted()));
       taken_ = call_.seq();
     } else {
       return &call_;

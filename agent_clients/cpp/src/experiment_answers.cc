@@ -16,12 +16,13 @@ std::string code_name(v1::RefusalCode code) {
 }
 
 [[noreturn]] void throw_refused(const v1::Refusal& refusal) {
+  const std::string got = told(refusal.got()), wanted = told(refusal.wanted());
   switch (refusal.code()) {
-    case v1::REFUSAL_CODE_OUT_OF_ORDER: throw OutOfOrder(refusal.got(), refusal.wanted());
-    case v1::REFUSAL_CODE_UNKNOWN_KEY: throw UnknownKey(refusal.got(), refusal.wanted());
-    case v1::REFUSAL_CODE_NOT_SUPPORTED: throw NotSupported(refusal.got(), refusal.wanted());
-    case v1::REFUSAL_CODE_OUT_OF_DOMAIN: throw OutOfDomain(refusal.got(), refusal.wanted());
-    default: throw RoutineRefused(code_name(refusal.code()), refusal.got(), refusal.wanted());
+    case v1::REFUSAL_CODE_OUT_OF_ORDER: throw OutOfOrder(got, wanted);
+    case v1::REFUSAL_CODE_UNKNOWN_KEY: throw UnknownKey(got, wanted);
+    case v1::REFUSAL_CODE_NOT_SUPPORTED: throw NotSupported(got, wanted);
+    case v1::REFUSAL_CODE_OUT_OF_DOMAIN: throw OutOfDomain(got, wanted);
+    default: throw RoutineRefused(code_name(refusal.code()), got, wanted);
   }
 }
 
@@ -60,9 +61,9 @@ void check_answer(const v1::ExperimentReply& reply, v1::ExperimentReply::ReplyCa
   switch (reply.reply_case()) {
     case v1::ExperimentReply::kRefusal: throw_refused(reply.refusal());
     case v1::ExperimentReply::kAgentFault:
-      throw AgentFault(clean(reply.agent_fault().what(), kMostFaultCharacters));
+      throw AgentFault(told(reply.agent_fault().what()));
     case v1::ExperimentReply::kEnvironmentFault:
-      throw EnvironmentFault(clean(reply.environment_fault().what(), kMostFaultCharacters));
+      throw EnvironmentFault(told(reply.environment_fault().what()));
     default: break;
   }
   if (reply.reply_case() == wanted) return;

@@ -10,7 +10,7 @@ namespace reglue {
 
 using Log = std::function<void(const std::string&)>;
 
-/// As the options say, else lines on stderr.
+/// As the options say, else lines on stderr; printable() lines, as a glue's words may be in them.
 Log log_of(const Options& options);
 
 }  // namespace reglue

@@ -16,17 +16,18 @@
 #include "log.h"
 #include "reglue/options.h"
 #include "reglue/v1/lobby.pb.h"
+#include "text.h"
 
 namespace reglue {
 
 using Clock = std::chrono::steady_clock;
 using Deadline = std::optional<Clock::time_point>;  // none: without end
 
-/// Nothing more comes: why, in words, and the status if there is one.
+/// Nothing more comes: why, in words that may be the glue's, and the status if there is one.
 class StreamEnded : public std::runtime_error {
  public:
   explicit StreamEnded(const std::string& why, grpc::StatusCode code = grpc::StatusCode::OK)
-      : std::runtime_error(why), code(code) {}
+      : std::runtime_error(told(why)), code(code) {}
 
   /// Whether it is what a glue says that does not let somebody in.
   bool is_refusal() const;

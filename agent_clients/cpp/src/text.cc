@@ -1,6 +1,10 @@
 #include "text.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
+
+#include "reglue/errors.h"
 
 namespace reglue {
 
@@ -26,6 +30,30 @@ std::size_t character(std::string_view text) {
   return 0;
 }
 
+/// The code point of one character in UTF-8.
+char32_t code_point(std::string_view character) {
+  if (character.size() == 1) return static_cast<std::uint8_t>(character[0]);
+  char32_t point = static_cast<std::uint8_t>(character[0]) & (0x7F >> character.size());
+  for (char byte : character.substr(1)) point = point << 6 | (byte & 0x3F);
+  return point;
+}
+
+/// First and last of what printable() leaves out: the same in every client.
+constexpr struct {
+  char32_t first, last;
+} kHidden[] = {
+    {0x00, 0x08},      {0x0B, 0x1F},     {0x7F, 0x9F},     {0xAD, 0xAD},
+    {0x61C, 0x61C},    {0x200B, 0x200F}, {0x2028, 0x202E}, {0x2060, 0x206F},
+    {0xFEFF, 0xFEFF},  {0xFFF9, 0xFFFB}, {0xE0000, 0xE0FFF},
+};
+
+bool is_hidden(std::string_view character) {
+  const char32_t point = code_point(character);
+  return std::any_of(std::begin(kHidden), std::end(kHidden), [point](const auto& range) {
+    return range.first <= point && point <= range.last;
+  });
+}
+
 }  // namespace
 
 bool is_utf8(std::string_view text) {
@@ -46,5 +74,21 @@ std::string clean(std::string_view text, std::size_t most) {
   }
   return cleaned;
 }
+
+std::string printable(std::string_view text) {
+  std::string shown;
+  while (!text.empty()) {
+    const std::size_t bytes = character(text);
+    if (bytes == 0) {
+      shown += '?';
+    } else if (!is_hidden(text.substr(0, bytes))) {
+      shown += text.substr(0, bytes);
+    }
+    text.remove_prefix(bytes ? bytes : 1);
+  }
+  return shown;
+}
+
+std::string told(std::string_view text) { return printable(clean(text, kMostFaultCharacters)); }
 
 }  // namespace reglue

@@ -16,4 +16,7 @@ bool is_utf8(std::string_view text);
 /// The first `most` characters; bytes that are no UTF-8 become `?`.
 std::string clean(std::string_view text, std::size_t most);
 
+/// What a glue says, as it may be shown: printable(), of its first kMostFaultCharacters.
+std::string told(std::string_view text);
+
 }  // namespace reglue

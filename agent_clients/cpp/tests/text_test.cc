@@ -2,6 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "log.h"
+#include "reglue/errors.h"
+#include "streams.h"
+
 namespace reglue {
 namespace {
 
@@ -20,6 +27,41 @@ TEST(Text, ThatIsCutOrOverlongOrASurrogateIsNot) {
 TEST(Text, IsCutByCharactersAndCleanedOfOtherBytes) {
   EXPECT_EQ(clean(u8"aé€😀b", 4), u8"aé€😀");
   EXPECT_EQ(clean("a\xFF" "b", 9), "a?b");
+}
+
+/// Of tests/reglue/printable_words.json: the same cases in every language.
+nlohmann::json cases() {
+  return nlohmann::json::parse(
+      std::ifstream(REGLUE_PROTO_DIR "/../tests/reglue/printable_words.json"));
+}
+
+std::string repeated(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+TEST(Words, OfAGlueAreCutAndLoseWhatTerminalsObey) {
+  for (const auto& each : cases()) {
+    const std::string words = repeated(each["told"], each.value("times", 1));
+    const std::string shown = repeated(each["shown"], each.value("shown_times", 1));
+    EXPECT_EQ(told(words), shown) << each["what"];
+    EXPECT_EQ(StreamEnded(words).what(), shown) << each["what"];
+  }
+}
+
+TEST(Words, InErrorsAndLogsLoseWhatTerminalsObey) {
+  std::string logged;
+  Options options;
+  options.log = [&](const std::string& line) { logged = line; };
+  for (const auto& each : cases()) {
+    if (each.contains("times")) continue;
+    const std::string words = each["told"], shown = each["shown"];
+    EXPECT_EQ(SessionLost(words).what(), shown) << each["what"];
+    EXPECT_EQ(OutOfDomain(words, words).what(), "got " + shown + ", wanted " + shown);
+    log_of(options)(words);
+    EXPECT_EQ(logged, shown) << each["what"];
+  }
 }
 
 }  // namespace

@@ -9,6 +9,7 @@ missing package an ImportError.
 from __future__ import annotations
 
 import difflib
+import re
 import reprlib
 from collections.abc import Iterable
 
@@ -24,9 +25,20 @@ def brief(value: object) -> str:
     return short.repr(value)
 
 
+_HIDDEN = re.compile(
+    "[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+    "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
+)
+"""The same characters in every client, whatever Unicode adds."""
+
+
 def printable(text: str) -> str:
-    """`text` without control characters and lone surrogates; line breaks and tabs stay."""
-    return "".join(each for each in text if each.isprintable() or each in "\n\t")
+    """`text` as a terminal may show it.
+
+    Without control characters, invisible characters, marks of direction and lone surrogates; line
+    breaks and tabs stay.
+    """
+    return _HIDDEN.sub("", text)
 
 
 def suggestion(got: str, known: Iterable[str]) -> str:

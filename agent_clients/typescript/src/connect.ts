@@ -6,6 +6,7 @@ import { UsageError } from "./errors.js";
 import { type Given, joinString } from "./join_string.js";
 import { playSession } from "./session.js";
 import { type Transport, TRANSPORTS } from "./route.js";
+import { printable } from "./words.js";
 
 /** All that an agent may say of how it comes in. */
 export interface ConnectOptions extends Given {
@@ -45,11 +46,12 @@ export async function connect(agent: Agent, options: ConnectOptions = {}): Promi
     throw new UsageError(`got transport ${transport}, wanted ${TRANSPORTS.join(", ")}`);
   }
   if (!(patienceS >= 0)) throw new UsageError(`got patience ${patienceS} s, wanted 0 or more`);
+  const log = options.log ?? ((words: string) => console.error(`reglue: ${words}`));
   return playSession(agent, joinString(options), {
     name: options.name ?? agent.constructor.name,
     patienceMs: 1000 * patienceS,
     transport,
     signal: options.signal ?? new AbortController().signal,
-    log: options.log ?? ((words) => console.error(`reglue: ${words}`)),
+    log: (words) => log(printable(words)),
   });
 }

@@ -4,9 +4,14 @@
  * Whose fault it is decides the branch: the caller's or the agent's author's (UsageError), the
  * door's answer (Refused), or the connection's (Unreachable, SessionLost).
  */
+import { printable } from "./words.js";
 
-/** Root of the tree. */
+/** Root of the tree. What it says may hold a glue's own words. */
 export class ReglueError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(printable(message), options);
+  }
+
   override get name(): string {
     return this.constructor.name;
   }

@@ -16,6 +16,7 @@ import { JoinRequestSchema, Role, type Ticket, TicketSchema } from "./gen/reglue
 import { tlsTrouble } from "./tls_diagnosis.js";
 import { type JoinString, splitAddress } from "./join_string.js";
 import { PROTOCOL_MAJOR, PROTOCOL_MINOR } from "./version.js";
+import { told } from "./words.js";
 
 /** Largest message of a hub, either way, bytes. */
 export const HUB_MESSAGE_BYTES = 64 * 1024 * 1024;
@@ -27,15 +28,16 @@ const HANDSHAKE_MS = 2000; // how long one may take that is made to learn why an
 
 /** What a glue means that does not let somebody in, in its words; undefined for other codes. */
 export function refusal(code: number | undefined, why: string): ReglueError | undefined {
+  const words = told(why);
   switch (code) {
     case status.UNAUTHENTICATED:
-      return new WrongToken(why);
+      return new WrongToken(words);
     case status.FAILED_PRECONDITION:
-      return new WrongVersion(why);
+      return new WrongVersion(words);
     case status.ALREADY_EXISTS:
-      return new Busy(why);
+      return new Busy(words);
     case status.INVALID_ARGUMENT:
-      return new Refused(why);
+      return new Refused(words);
     default:
       return undefined;
   }
@@ -146,6 +148,6 @@ function unreachable(error: ServiceError, where: JoinString, patienceMs: number)
     return new Busy(`the glue had no connection to spare ${within}; try again later`);
   }
   return new Unreachable(
-    `no glue answered ${within}; is it running, and is the address right? (${error.details})`,
+    `no glue answered ${within}; is it running, and is the address right? (${told(error.details)})`,
   );
 }

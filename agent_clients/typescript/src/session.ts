@@ -25,6 +25,7 @@ import {
   type Raw,
   readMessage,
 } from "./wire/messages.js";
+import { told } from "./words.js";
 
 /** Answers that are remembered: as many calls may be under way at once. */
 const WINDOW = 8;
@@ -210,7 +211,7 @@ class Session {
     } catch (error) {
       if (error instanceof StreamEnded) throw error.meaning();
       if (error instanceof BadCall || error instanceof SpecError) {
-        const what = `the glue sent what this client cannot read: ${error.message}`;
+        const what = `the glue sent what this client cannot read: ${told(error.message)}`;
         throw new SessionLost(what, { cause: error });
       }
       if (this.playing.signal.aborted) await sayInterrupted(stream);

@@ -1,14 +1,15 @@
 /** One stream of a session, as the session uses it: gRPC's, or a Unix socket. */
 import { refusal } from "./lobby.js";
 import { type ReglueError, SessionLost } from "./errors.js";
+import { told } from "./words.js";
 
-/** Nothing more comes: why, in words, and the status of gRPC's if there is one. */
+/** Nothing more comes: why, in words that may be the glue's, and gRPC's status if there is one. */
 export class StreamEnded extends Error {
   constructor(
     why: string,
     readonly code?: number,
   ) {
-    super(why);
+    super(told(why));
   }
 
   /** SessionLost, or what a glue means that does not let somebody in. */

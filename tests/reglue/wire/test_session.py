@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +13,12 @@ from reglue.errors import AgentFault, EnvironmentFault, Refused, ReglueError, Se
 from reglue.v1 import agent_pb2, environment_pb2, session_pb2
 from reglue.wire.agent import decode_call
 from reglue.wire.environment import decode_environment_call
-from reglue.wire.session import MOST_WORDS, decode_fault, decode_refusal
+from reglue.wire.session import MOST_WORDS, decode_fault, decode_refusal, told
+
+CASES: list[dict[str, Any]] = json.loads(
+    (Path(__file__).parents[1] / "printable_words.json").read_text("utf-8")
+)
+"""The same in every language."""
 
 EVIL = "\x1b[2J\x9b31m\x07evil\r\n\x1b]0;words"
 CLEAN = "[2J31mevil\n]0;words"
@@ -44,3 +52,15 @@ def test_a_stranger_says_so_many_words(kind: str) -> None:
 @pytest.mark.parametrize("error", ERRORS)
 def test_no_terminal_obeys_what_an_error_repeats(error: Callable[[str], ReglueError]) -> None:
     assert str(error(EVIL)) == CLEAN
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["what"] for case in CASES])
+def test_words_are_cut_and_lose_what_terminals_obey(case: dict[str, Any]) -> None:
+    words, shown = case["told"] * case.get("times", 1), case["shown"] * case.get("shown_times", 1)
+    assert told(words) == shown
+    if "times" not in case:
+        assert str(SessionLost(words)) == shown
+
+
+def test_half_a_character_is_left_out() -> None:
+    assert told("a\ud800b") == "ab"

@@ -7,13 +7,19 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace reglue {
 
-/// Root of the tree.
+/// `text` as a terminal may show it: without control characters, invisible characters and marks
+/// of direction; line breaks and tabs stay. Bytes that are not UTF-8 become `?`.
+std::string printable(std::string_view text);
+
+/// Root of the tree. What it says may hold a glue's own words.
 class Error : public std::runtime_error {
-  using std::runtime_error::runtime_error;
+ public:
+  explicit Error(const std::string& what) : std::runtime_error(printable(what)) {}
 };
 
 // The caller's.

@@ -5,6 +5,7 @@ import { type Budget, type Call, type Reply, UNLIMITED } from "../calls.js";
 import { BadCall } from "../errors.js";
 import * as pb from "../gen/reglue/v1/agent_pb.js";
 import type { TaskSpec } from "../spec.js";
+import { told } from "../words.js";
 import { decodeSpec } from "./specs.js";
 import { bytesOf } from "./tensors.js";
 import { decodeTurn } from "./turns.js";
@@ -43,11 +44,11 @@ export function decodeCall({ call }: Raw, spec: TaskSpec | undefined): Call {
       return {
         kind: "refusal",
         ofSeq: call.value.ofSeq,
-        got: call.value.got,
-        wanted: call.value.wanted,
+        got: told(call.value.got),
+        wanted: told(call.value.wanted),
       };
     case "farewell":
-      return { kind: "farewell", reason: call.value.reason };
+      return { kind: "farewell", reason: told(call.value.reason) };
     default:
       throw new BadCall("an unknown call", "one of protocol 1.0");
   }

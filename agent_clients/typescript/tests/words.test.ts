@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { SessionLost } from "../src/errors.js";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { AgentCallSchema } from "../src/gen/reglue/v1/agent_pb.js";
+import { StreamEnded } from "../src/stream.js";
+import { decodeCall, readMessage } from "../src/wire/messages.js";
+import { printable, told } from "../src/words.js";
+import { file } from "./pages.js";
+
+/** The same cases in every language. */
+const CASES: readonly {
+  readonly what: string;
+  readonly told: string;
+  readonly times?: number;
+  readonly shown: string;
+  readonly shown_times?: number;
+}[] = JSON.parse(file("tests/reglue/printable_words.json"));
+
+for (const { what, ...each } of CASES) {
+  const words = each.told.repeat(each.times ?? 1);
+  const shown = each.shown.repeat(each.shown_times ?? 1);
+
+  test(`a glue's words are cut and lose what terminals obey: ${what}`, () => {
+    assert.equal(told(words), shown);
+    assert.equal(new StreamEnded(words).meaning().message, shown);
+    const call = { case: "farewell", value: { reason: words } } as const;
+    const bytes = toBinary(AgentCallSchema, create(AgentCallSchema, { call }));
+    assert.deepEqual(decodeCall(readMessage(bytes), undefined), {
+      kind: "farewell",
+      reason: shown,
+    });
+  });
+
+  test(`what an error repeats loses what terminals obey: ${what}`, () => {
+    assert.equal(new SessionLost(words).message, printable(words));
+    if (each.times === undefined) assert.equal(printable(words), shown);
+  });
+}
+
+test("half a character is left out", () => {
+  assert.equal(printable("a\ud800b"), "ab");
+});

@@ -1,0 +1,104 @@
+"""What a glue says reaches the terminal of no client as anything but text."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping
+
+import pytest
+
+from glue_server.conformance.fault_injection import deny_joins
+from glue_server.rpc import GlueServer
+from reglue.errors import BadReply, printable
+from tests.agent_clients.programs import ROOT, built
+from tests.leftovers import nothing_left
+
+PATIENCE_S = 60.0
+
+CASES = json.loads((ROOT / "tests/reglue/printable_words.json").read_text("utf-8"))
+SHORT = [case for case in CASES if "times" not in case]
+TOLD = "|".join(case["told"] for case in SHORT)
+SHOWN = "|".join(case["shown"] for case in SHORT)
+
+JULIA = ROOT / "agent_clients/julia"
+TYPESCRIPT = ROOT / "agent_clients/typescript/dist/conformance/program.js"
+PYTHON = {
+    "agent": "-m reglue join reglue.conformance:ConformanceAgent",
+    "environment": "-m reglue join reglue.conformance:ConformanceEnvironment",
+    "experiment": "-m reglue.conformance.experiment",
+}
+
+CLIENTS = [
+    *(("python", role) for role in PYTHON),
+    *(("cpp", role) for role in PYTHON),
+    ("c", "agent"),
+    ("c", "experiment"),
+    ("julia", "agent"),
+    ("typescript", "agent"),
+]
+
+pytestmark = pytest.mark.timeout(900)  # the first test compiles clients
+
+
+def program(client: str, role: str) -> tuple[list[str], Mapping[str, str]]:
+    """A conformance program, and the environment that it needs."""
+    match client:
+        case "python":
+            return [sys.executable, *shlex.split(PYTHON[role])], {}
+        case "cpp":
+            name = f"conformance_{role}"
+            return [str(built("cpp", name, f"conformance/{name}"))], {}
+        case "c":
+            name = f"conformance_{role}_c"
+            return [str(built("c", name, name))], {}
+        case "julia":
+            library = {"REGLUE_LIBRARY": str(built("c", "reglue_c", "libreglue.so"))}
+            julia = ["julia", "--startup-file=no", "-O1", f"--project={JULIA}"]
+            return [*julia, str(JULIA / "conformance/agent.jl")], library
+        case _:
+            return ["node", str(TYPESCRIPT)], {}
+
+
+def started(client: str, role: str, server: GlueServer) -> subprocess.Popen[bytes]:
+    command, environment = program(client, role)
+    where = {"REGLUE_ADDRESS": server.address, "REGLUE_TOKEN": server.token, "COLUMNS": "500"}
+    return subprocess.Popen(
+        command,
+        env=os.environ | environment | where,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+
+
+@pytest.mark.parametrize(("client", "role"), CLIENTS)
+def test_the_words_of_a_glue_that_refuses_a_client(client: str, role: str) -> None:
+    with nothing_left(), GlueServer(places={role: 1}) as server:
+        deny_joins(server, "UNAUTHENTICATED", TOLD)
+        process = started(client, role, server)
+        try:
+            said = process.communicate(timeout=PATIENCE_S)[0].decode()
+        finally:
+            process.kill()
+    assert SHOWN in said
+    assert printable(said) == said
+
+
+@pytest.mark.parametrize("client", ["python", "cpp", "c", "julia", "typescript"])
+def test_the_words_of_a_refusal_and_of_a_farewell(client: str) -> None:
+    with nothing_left(), GlueServer(places={"agent": 1}) as server:
+        process = started(client, "agent", server)
+        try:
+            port = server.agent(PATIENCE_S)
+            assert port is not None
+            port.refuse(BadReply("WRONG_SIZE", got=TOLD, wanted=TOLD))
+            port.close(TOLD)
+            said = process.communicate(timeout=PATIENCE_S)[0].decode()
+        finally:
+            process.kill()
+    assert process.returncode == 0
+    assert f"got {SHOWN}, wanted {SHOWN}" in said
+    assert printable(said) == said
