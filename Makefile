@@ -5,7 +5,7 @@ JOBS ?= 2
 # How long `make fuzz` looks, each way.
 SECONDS ?= 120
 BIN := .venv/bin
-BUF := node_modules/.bin/buf
+BUF := cd proto && node_modules/.bin/buf
 STUBS := agent_clients/python
 TYPESCRIPT := agent_clients/typescript
 DEMO := runs/demo-$(shell date +%Y%m%d-%H%M%S)
@@ -110,15 +110,15 @@ check-types: .venv/dev-is-installed
 check-layers: .venv/dev-is-installed
 	$(BIN)/lint-imports
 
-check-proto: node_modules/is-installed
+check-proto: proto/node_modules/is-installed
 	$(BUF) format --diff --exit-code
 	$(BUF) lint
-	$(BUF) breaking --against proto/image.binpb
+	$(BUF) breaking --against image.binpb
 
 check-stubs: .venv-proto/is-installed
 	.ci/stubs check $(STUBS)
 
-format: .venv/dev-is-installed node_modules/is-installed ## rewrite Python and proto files in the house's style
+format: .venv/dev-is-installed proto/node_modules/is-installed ## rewrite Python and proto files in the house's style
 	$(BIN)/ruff check --fix --exit-zero .
 	$(BIN)/ruff format .
 	$(BUF) format --write
@@ -126,8 +126,8 @@ format: .venv/dev-is-installed node_modules/is-installed ## rewrite Python and p
 proto: .venv-proto/is-installed ## generate the Python stubs from proto/
 	.ci/stubs write $(STUBS)
 
-proto-image: node_modules/is-installed ## accept proto/ as it is: later changes must not break it
-	$(BUF) build --exclude-source-info --output proto/image.binpb
+proto-image: proto/node_modules/is-installed ## accept proto/ as it is: later changes must not break it
+	$(BUF) build --exclude-source-info --output image.binpb
 
 constraints: .venv-uv/is-installed ## take up the newest versions that pyproject.toml allows
 	.venv-uv/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
@@ -135,7 +135,7 @@ constraints: .venv-uv/is-installed ## take up the newest versions that pyproject
 		--custom-compile-command "make constraints" --output-file constraints.txt pyproject.toml
 
 clean: ## remove all that the other targets made, except runs/
-	rm -rf .venv .venv-proto .venv-speed .venv-uv node_modules build dist site .*_cache .hypothesis \
+	rm -rf .venv .venv-proto .venv-speed .venv-uv proto/node_modules build dist site .*_cache .hypothesis \
 		$(addprefix $(TYPESCRIPT)/,node_modules dist src/gen)
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -169,12 +169,7 @@ clean: ## remove all that the other targets made, except runs/
 	.venv-uv/bin/python -m pip install uv
 	touch $@
 
-node_modules/is-installed: package.json package-lock.json
+%/node_modules/is-installed: %/package.json %/package-lock.json
 	.ci/node
-	npm ci --no-audit --no-fund
-	touch $@
-
-$(TYPESCRIPT)/node_modules/is-installed: $(TYPESCRIPT)/package.json $(TYPESCRIPT)/package-lock.json
-	.ci/node
-	cd $(TYPESCRIPT) && npm ci --no-audit --no-fund
+	cd $* && npm ci --no-audit --no-fund
 	touch $@
