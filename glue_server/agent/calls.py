@@ -15,7 +15,7 @@ from glue_server.agent.time_budget import TimeBudget
 from glue_server.processes.interrupts import check_stop, wait_or_stop
 from glue_server.timeouts import Timeouts
 from reglue.errors import AgentDisconnected, AgentFault, AgentTimeout, BadReply
-from reglue.messages.agent import Call, Done, Hello, Init, Message, Reply
+from reglue.messages.agent import AgentHello, AgentInit, Call, Reply, RoutineDone, TextMessage
 from reglue.spec import TaskSpec
 
 
@@ -39,7 +39,7 @@ class AgentCalls:
         self._free_since = -math.inf  # when the agent gave its last answer
 
     @property
-    def hello(self) -> Hello:
+    def hello(self) -> AgentHello:
         """What the agent said of itself."""
         return self._port.hello
 
@@ -47,7 +47,7 @@ class AgentCalls:
         """agent_init(spec). Raises AgentFault, too, if the agent cannot play that."""
         if not (spec.continuing or self.hello.episodic):
             self.give_up("an agent that takes no end of an episode", "one that does, for this task")
-        self.call(Init(spec))
+        self.call(AgentInit(spec))
 
     def filenos(self) -> Sequence[int]:
         """One is readable when an answer waits; none where it is there after `send`."""
@@ -55,7 +55,7 @@ class AgentCalls:
 
     def call(self, call: Call) -> Reply:
         """A routine other than a turn. Raises BadReply after telling the agent."""
-        wanted = Message if isinstance(call, Message) else Done
+        wanted = TextMessage if isinstance(call, TextMessage) else RoutineDone
         try:
             self.send(call)
             reply = self.receive()

@@ -10,7 +10,7 @@ from typing import Protocol
 from reglue.agents.agent import Agent
 from reglue.agents.dispatch import hello, play
 from reglue.errors import AgentFault, BadReply
-from reglue.messages.agent import UNLIMITED, Budget, Call, Hello, Reply
+from reglue.messages.agent import UNLIMITED, AgentHello, Budget, Call, Reply
 
 log = logging.getLogger("reglue")
 
@@ -23,7 +23,7 @@ class AgentPort(Protocol):
     """
 
     @property
-    def hello(self) -> Hello:
+    def hello(self) -> AgentHello:
         """What the agent said of itself."""
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from glue_server.timeouts import Timeouts
 from reglue.errors import AgentTimeout
-from reglue.messages.agent import Adapt, AdaptBegin, Budget, Call, Init, Phase, Turn
+from reglue.messages.agent import Adapt, AdaptBegin, AgentInit, Budget, Call, Phase, Turn
 
 
 class TimeBudget:
@@ -12,7 +12,7 @@ class TimeBudget:
 
     A call may take its step's time and what the bank still holds; what it takes beyond
     its step's time is drawn from the bank. Adaptation calls of a wave, and all calls of a
-    run, share what is set for them. A run begins at Init, with all of it.
+    run, share what is set for them. A run begins at AgentInit, with all of it.
     """
 
     def __init__(self, timeouts: Timeouts) -> None:
@@ -75,7 +75,7 @@ class TimeBudget:
 
     def _begin(self, call: Call) -> None:
         match call:
-            case Init():
+            case AgentInit():
                 self._renew()
             case AdaptBegin():
                 self._adapt_s = self._timeouts.adapt_s

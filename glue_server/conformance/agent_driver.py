@@ -12,7 +12,7 @@ from glue_server.conformance.specs import PLAIN
 from glue_server.conformance.turns import Turns
 from reglue.conformance.spec_text import spec_of_text
 from reglue.errors import NotConforming, SpecError
-from reglue.messages.agent import Init, Turn
+from reglue.messages.agent import AgentInit, Turn
 from reglue.spec import TaskSpec
 
 
@@ -26,7 +26,7 @@ class AgentDriver(Driver):
     def begin(self, spec: TaskSpec) -> None:
         """agent_init; the agent is asked what it was told."""
         self.turns = Turns(spec)
-        self.ask(Init(spec))
+        self.ask(AgentInit(spec))
         got, wanted = self.hear("spec")
         try:
             told = spec_of_text(got)

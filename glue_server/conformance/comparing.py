@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from reglue.errors import NotConforming
-from reglue.messages.agent import Actions, Message, Refusal, Turn
-from reglue.messages.environment import Play, Played, Ready, Snapshot
+from reglue.messages.agent import Actions, Refusal, TextMessage, Turn
+from reglue.messages.environment import EnvironmentReady, Play, Played, Snapshot
 from reglue.spec import Arrays, Box, TaskSpec, TensorSpec
 
 _MOST = 6  # elements and characters × 20 that are shown
@@ -24,7 +24,7 @@ def check_reply(call: Any, got: Any, wanted: Any) -> None:
             check_same("Actions.abandon", got.abandon, wanted.abandon)
         case Played(), Played():
             _check_played(call, got, wanted)
-        case Ready(), Ready():
+        case EnvironmentReady(), EnvironmentReady():
             check_spec(got.spec, wanted.spec)
             check_same("tasks", list(got.variants.items()), list(wanted.variants.items()))
             check_same("abilities", _abilities(got), _abilities(wanted))
@@ -32,7 +32,7 @@ def check_reply(call: Any, got: Any, wanted: Any) -> None:
             check_same("the refusal's code", got.code, wanted.code)
         case Snapshot(), Snapshot():
             pass  # opaque
-        case Message(), Message():
+        case TextMessage(), TextMessage():
             check_same("the answer", got.text, wanted.text)
         case _:
             check_same(f"the reply to {type(call).__name__}", got, wanted)
@@ -101,7 +101,7 @@ def _acting(turn: Turn) -> list[str]:
     ]
 
 
-def _abilities(ready: Ready) -> dict[str, bool]:
+def _abilities(ready: EnvironmentReady) -> dict[str, bool]:
     names = ("restores", "portable", "seeds", "standardizes", "tells_success")
     return {name: getattr(ready, name) for name in names}
 

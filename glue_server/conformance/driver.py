@@ -10,7 +10,7 @@ from typing import Any
 from glue_server.conformance.comparing import check_reply, check_same
 from glue_server.conformance.reference import Reference
 from reglue.errors import AgentFault, EnvironmentFault, NotConforming
-from reglue.messages.agent import Budget, Message
+from reglue.messages.agent import Budget, TextMessage
 from reglue.spec import TaskSpec
 
 
@@ -81,11 +81,11 @@ class Driver:
 
     def hear(self, command: str) -> tuple[str, str]:
         """What the client answers to a message, and its twin."""
-        self.port.send(Message(command))
-        reply = self._receive(f"`{command}`", Message)
-        if not isinstance(reply, Message):
-            raise NotConforming(f"`{command}`", got=type(reply).__name__, wanted="Message")
-        return reply.text, self._twin.answer(Message(command), Budget()).text
+        self.port.send(TextMessage(command))
+        reply = self._receive(f"`{command}`", TextMessage)
+        if not isinstance(reply, TextMessage):
+            raise NotConforming(f"`{command}`", got=type(reply).__name__, wanted="TextMessage")
+        return reply.text, self._twin.answer(TextMessage(command), Budget()).text
 
     def _receive(self, what: str, wanted: type) -> Any:
         try:

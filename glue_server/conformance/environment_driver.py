@@ -11,7 +11,7 @@ from glue_server.conformance.plays import Plays
 from glue_server.conformance.reference import EnvironmentReference
 from glue_server.conformance.specs import PLAIN
 from reglue.conformance.spec_text import spec_text
-from reglue.messages.agent import Done, Message
+from reglue.messages.agent import RoutineDone, TextMessage
 from reglue.messages.environment import (
     EnvironmentInit,
     GetRandomSeed,
@@ -41,7 +41,7 @@ class EnvironmentDriver(Driver):
 
     def begin(self, spec: TaskSpec) -> None:
         """Tell it what to play, then env_init."""
-        self.ask(Message(f"play\n{spec_text(spec)}"))
+        self.ask(TextMessage(f"play\n{spec_text(spec)}"))
         ready = self.ask(EnvironmentInit(spec.slots))
         self.plays = Plays(spec, ready.variants)
 
@@ -73,5 +73,5 @@ class EnvironmentDriver(Driver):
         """Set what was kept."""
         self.send(call(slot, kept.client), for_twin=call(slot, kept.twin))
         reply = self.take()
-        if call is SetState and isinstance(reply, Done):
+        if call is SetState and isinstance(reply, RoutineDone):
             self.plays.revived(slot)

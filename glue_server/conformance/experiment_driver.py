@@ -19,7 +19,7 @@ from reglue.conformance.spec_text import spec_text
 from reglue.conformance.words import trajectory_words
 from reglue.errors import NotConforming, ReglueError, RoutineRefused
 from reglue.experiments.routines import Routines
-from reglue.messages.agent import Budget, Message
+from reglue.messages.agent import Budget, TextMessage
 from reglue.messages.experiment import (
     EnvMessage,
     ExperimentCall,
@@ -73,7 +73,7 @@ class ExperimentDriver(Driver):
         if not self._is_asked:
             check_same("what it did first", self._report("its first call"), "nothing")
         self._is_asked = False
-        self.port.answer(Message(instruction))
+        self.port.answer(TextMessage(instruction))
 
     def take(self, instead: ReglueError | None = None) -> Any:
         """What the routine returned or raised, once the program has called it and has said what
@@ -139,7 +139,7 @@ class ExperimentDriver(Driver):
     def counts(self) -> dict[str, int]:
         """How often the agent's routines were carried out, and the first slot's counts."""
         self.ask(RLCounts(0))
-        told: dict[str, int] = json.loads(self.ask(Message("counts")).text)
+        told: dict[str, int] = json.loads(self.ask(TextMessage("counts")).text)
         return told
 
     def _carry_out(
@@ -170,7 +170,7 @@ class ExperimentDriver(Driver):
         while again is not None and isinstance(got, RLCounts):
             self._give(again)
             got = self._hear(f"what it did after {told}")
-        if not isinstance(got, Message) or not got.text.startswith(_DID):
+        if not isinstance(got, TextMessage) or not got.text.startswith(_DID):
             wanted = f"RL_agent_message({_DID!r} …)"
             raise NotConforming(f"the call after {told}", got=short(got), wanted=wanted)
         self._is_asked = True

@@ -9,17 +9,17 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from reglue.conformance.rule import elements
-from reglue.messages.agent import Cleanup, Freeze, Message
+from reglue.messages.agent import Cleanup, Freeze, TextMessage
 from reglue.messages.environment import GetRandomSeed, GetState, StandardizeRandomness
 from reglue.messages.experiment import (
-    AgentEnd,
-    AgentStart,
-    AgentStep,
     EnvMessage,
-    EnvStart,
-    EnvStep,
     ExperimentCall,
+    RLAgentEnd,
+    RLAgentStart,
+    RLAgentStep,
     RLCounts,
+    RLEnvStart,
+    RLEnvStep,
     RLEpisode,
     RLInit,
     RLSetRandomSeed,
@@ -43,22 +43,22 @@ class Pause:
 class HalfStep:
     """A routine of one half, with rows that the rule makes of `memory`."""
 
-    routine: type[EnvStep | AgentStart | AgentStep | AgentEnd]
+    routine: type[RLEnvStep | RLAgentStart | RLAgentStep | RLAgentEnd]
     slots: tuple[int, ...]
     memory: int = 12345
     truncated: bool = False  # agent_end
 
     def call(self, spec: TaskSpec) -> ExperimentCall:
         """What the program is to call."""
-        if self.routine is EnvStep:
-            return EnvStep(self.slots, self._rows(spec.actions))
-        if self.routine is AgentStart:
-            return AgentStart(self.slots, self._rows(spec.observations))
+        if self.routine is RLEnvStep:
+            return RLEnvStep(self.slots, self._rows(spec.actions))
+        if self.routine is RLAgentStart:
+            return RLAgentStart(self.slots, self._rows(spec.observations))
         seen = self._rows((*spec.observations, _REWARD))
         rewards = seen.pop(_REWARD.name)
-        if self.routine is AgentStep:
-            return AgentStep(self.slots, rewards, seen)
-        return AgentEnd(self.slots, rewards, seen, self.truncated)
+        if self.routine is RLAgentStep:
+            return RLAgentStep(self.slots, rewards, seen)
+        return RLAgentEnd(self.slots, rewards, seen, self.truncated)
 
     def _rows(self, tensors: Sequence[TensorSpec]) -> dict[str, Array]:
         memory = np.array(self.slots, np.uint32) + np.uint32(self.memory)
@@ -71,12 +71,12 @@ Instruction: TypeAlias = ExperimentCall | HalfStep | Pause
 def instruction_text(instruction: Any) -> str:
     """The instruction as it is told."""
     match instruction:
-        case Message(text):
+        case TextMessage(text):
             return f"agent_message {text}"
         case EnvMessage(text):
             return f"env_message {text}"
         case HalfStep(routine, slots, memory, truncated):
-            ends = [int(truncated)] if routine is AgentEnd else []
+            ends = [int(truncated)] if routine is RLAgentEnd else []
             return _words(_HALVES[routine], memory, *ends, *slots)
         case Pause(milliseconds):
             return _words("sleep", milliseconds)
@@ -86,7 +86,7 @@ def instruction_text(instruction: Any) -> str:
             return _words("start", *slots)
         case RLStep(slots):
             return _words("step", *slots)
-        case EnvStart(slots):
+        case RLEnvStart(slots):
             return _words("env_start", *slots)
         case RLEpisode(max_steps, slots):
             return _words("episode", max_steps, *slots)
@@ -110,10 +110,10 @@ def instruction_text(instruction: Any) -> str:
 
 
 _HALVES = {
-    EnvStep: "env_step",
-    AgentStart: "agent_start",
-    AgentStep: "agent_step",
-    AgentEnd: "agent_end",
+    RLEnvStep: "env_step",
+    RLAgentStart: "agent_start",
+    RLAgentStep: "agent_step",
+    RLAgentEnd: "agent_end",
 }
 
 

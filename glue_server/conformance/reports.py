@@ -16,16 +16,16 @@ from reglue.errors import (
     RoutineRefused,
     SpecError,
 )
-from reglue.messages.agent import Message
+from reglue.messages.agent import TextMessage
 from reglue.messages.experiment import (
     Acted,
-    AgentEnd,
-    AgentStart,
-    AgentStep,
     Counts,
-    EnvStep,
     EpisodePlayed,
-    Key,
+    RLAgentEnd,
+    RLAgentStart,
+    RLAgentStep,
+    RLEnvStep,
+    SnapshotKey,
     Started,
     Stepped,
 )
@@ -65,7 +65,7 @@ def check_report(told: str, got: str, answer: Any, spec: TaskSpec) -> None:
             check_same(what, got, str(int((answer.terminated | answer.truncated).all())))
         case Counts():
             check_same(what, _numbers(got), _numbers(counts_words(answer)))
-        case Key(text) | Message(text):
+        case SnapshotKey(text) | TextMessage(text):
             check_same(what, got, text)
         case _:
             check_same(what, got, "")
@@ -77,15 +77,15 @@ def check_call(told: str, got: Any, wanted: Any) -> None:
     if type(got) is not type(wanted):
         raise NotConforming(what, got=short(got), wanted=type(wanted).__name__)
     match got, wanted:
-        case EnvStep(slots, rows), EnvStep(slots_wanted, rows_wanted):
+        case RLEnvStep(slots, rows), RLEnvStep(slots_wanted, rows_wanted):
             _check_rows(what, (slots, rows), (slots_wanted, rows_wanted))
-        case AgentStart(slots, rows), AgentStart(slots_wanted, rows_wanted):
+        case RLAgentStart(slots, rows), RLAgentStart(slots_wanted, rows_wanted):
             _check_rows(what, (slots, rows), (slots_wanted, rows_wanted))
-        case (AgentStep(), AgentStep()) | (AgentEnd(), AgentEnd()):
+        case (RLAgentStep(), RLAgentStep()) | (RLAgentEnd(), RLAgentEnd()):
             mine = {**got.observations, "its rewards": got.rewards}
             theirs = {**wanted.observations, "its rewards": wanted.rewards}
             _check_rows(what, (got.slots, mine), (wanted.slots, theirs))
-            if isinstance(got, AgentEnd):
+            if isinstance(got, RLAgentEnd):
                 check_same(f"{what}: truncated", got.truncated, wanted.truncated)
         case _:
             check_same(what, got, wanted)

@@ -20,14 +20,14 @@ from reglue.errors import (
     EnvironmentTimeout,
     RoutineRefused,
 )
-from reglue.messages.agent import Cleanup, Done, Refusal
+from reglue.messages.agent import Cleanup, Refusal, RoutineDone
 from reglue.messages.environment import (
     EnvironmentCall,
     EnvironmentHello,
     EnvironmentInit,
+    EnvironmentReady,
     Play,
     Played,
-    Ready,
 )
 from reglue.spec import TaskSpec
 
@@ -44,7 +44,7 @@ class EnvironmentCalls:
     Its maker closes it. A user that was lent one does not.
     """
 
-    ready: Ready
+    ready: EnvironmentReady
 
     def __init__(
         self,
@@ -86,9 +86,9 @@ class EnvironmentCalls:
         """Steps simulated so far, replayed ones too."""
         return self._steps + self._port.replayed
 
-    def init(self, slots: int) -> Ready:
+    def init(self, slots: int) -> EnvironmentReady:
         """env_init. Raises RoutineRefused, too, and EnvironmentFault for an unplayable promise."""
-        ready = self.ask(EnvironmentInit(slots), Ready)
+        ready = self.ask(EnvironmentInit(slots), EnvironmentReady)
         _check_ready(ready, slots)
         self.ready = ready
         return ready
@@ -172,7 +172,9 @@ class EnvironmentCalls:
         self._is_closed = True
         try:
             if not (self._is_lost or self._under_way):
-                self.ask(Cleanup(), Done, timeout_s=min(self._timeout_s, hurried(_CLEANUP_S)))
+                self.ask(
+                    Cleanup(), RoutineDone, timeout_s=min(self._timeout_s, hurried(_CLEANUP_S))
+                )
         except (EnvironmentFault, RoutineRefused) as error:
             log.debug("the environment was not cleaned up: %s", error)
         self._port.close("the run is over, thank you")
@@ -183,7 +185,7 @@ class EnvironmentCalls:
         return Played.blank(self.spec, play, faults)
 
 
-def _check_ready(ready: Ready, slots: int) -> None:
+def _check_ready(ready: EnvironmentReady, slots: int) -> None:
     """Raise EnvironmentFault for a promise that cannot be played."""
     if ready.spec.slots != slots:
         raise EnvironmentFault(f"env_init: got a TaskSpec of {ready.spec.slots} slots, not {slots}")

@@ -12,14 +12,14 @@ import numpy as np
 from reglue.environments.dispatch import environment_hello, play_environment
 from reglue.environments.environment import Environment, Worlds, words
 from reglue.errors import BadReply, EnvironmentFault
-from reglue.messages.agent import Cleanup, Done, Message
+from reglue.messages.agent import Cleanup, RoutineDone, TextMessage
 from reglue.messages.environment import (
     EnvironmentCall,
     EnvironmentHello,
+    EnvironmentReady,
     EnvironmentReply,
     Play,
     Played,
-    Ready,
     Snapshot,
 )
 from reglue.spec import TaskSpec
@@ -139,12 +139,12 @@ class LocalEnvironmentPort:
                 raise BadReply("WRONG_KIND", got="nothing", wanted="an answer")
             case Snapshot(snapshot) if not isinstance(snapshot, bytes):
                 raise BadReply("WRONG_KIND", got=type(snapshot).__name__, wanted="bytes")
-            case Message(text) if not isinstance(text, str):
+            case TextMessage(text) if not isinstance(text, str):
                 raise BadReply("WRONG_KIND", got=type(text).__name__, wanted="a string")
-            case Ready():
+            case EnvironmentReady():
                 self._owes_cleanup = True
                 self._is_checked = type(self._environment).play is Worlds.play
-            case Done() if isinstance(call, Cleanup):
+            case RoutineDone() if isinstance(call, Cleanup):
                 self._owes_cleanup = False
         return reply
 

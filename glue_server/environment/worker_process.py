@@ -18,7 +18,7 @@ from glue_server.environment.shared_memory import write_play
 from glue_server.processes.children import end_all, parent_to_die_with
 from glue_server.processes.frames import read_frame, write_frame
 from reglue.errors import EnvironmentFault, UsageError
-from reglue.messages.environment import Play, Ready
+from reglue.messages.environment import EnvironmentReady, Play
 from reglue.wire.specs import spec_from_bytes
 
 _STDERR = 2
@@ -50,7 +50,7 @@ class WorkerProcess:
         """Ask for env_init; `ready` waits for it, `share` comes next."""
         self._ask({"slots": slots})
 
-    def ready(self, timeout_s: float) -> Ready:
+    def ready(self, timeout_s: float) -> EnvironmentReady:
         """The answer to `init`. Raises UsageError, EnvironmentFault.
 
         States and random seeds stay where they are: a worker may be replaced by another.
@@ -66,7 +66,7 @@ class WorkerProcess:
         self.channel.settimeout(self._timeout_s)
         if "refused" in head:
             raise UsageError(head["refused"])
-        return Ready(
+        return EnvironmentReady(
             spec_from_bytes(bytes(body)),
             head["variants"],
             standardizes=head["standardizes"],

@@ -20,15 +20,15 @@ from glue_server.processes.children import end_all
 from glue_server.processes.interrupts import hurried
 from glue_server.timeouts import Timeouts
 from reglue.errors import BadReply, EnvironmentFault, NotSupported, UsageError
-from reglue.messages.agent import Cleanup, Done, Message, Refusal
+from reglue.messages.agent import Cleanup, Refusal, RoutineDone, TextMessage
 from reglue.messages.environment import (
     EnvironmentCall,
     EnvironmentHello,
     EnvironmentInit,
+    EnvironmentReady,
     EnvironmentReply,
     Play,
     Played,
-    Ready,
     StandardizeRandomness,
 )
 from reglue.version import sdk
@@ -120,9 +120,9 @@ class WorkersPort:
             case EnvironmentInit():
                 return self._ready()
             case Cleanup() | StandardizeRandomness():
-                return Done()
-            case Message():
-                return Message("")  # as of any worlds
+                return RoutineDone()
+            case TextMessage():
+                return TextMessage("")  # as of any worlds
             case _:
                 wanted = "an environment that is not played by workers"
                 return Refusal(0, NotSupported.code, type(call).__name__, wanted)
@@ -165,7 +165,7 @@ class WorkersPort:
             self._end()
             raise
 
-    def _ready(self) -> Ready:
+    def _ready(self) -> EnvironmentReady:
         """What they promise, once all have started, and the memory that they share."""
         try:
             ready, *_ = [self._built(place) for place in range(len(self._workers))]
@@ -316,7 +316,7 @@ class WorkersPort:
         worker.init(self._slots)
         return worker
 
-    def _built(self, place: int) -> Ready:
+    def _built(self, place: int) -> EnvironmentReady:
         """What a worker promises; one that dies or hangs before that is started again."""
         for left in reversed(range(MAX_REBUILDS)):
             try:

@@ -19,9 +19,9 @@ from reglue.messages.agent import (
     Call,
     Cleanup,
     Freeze,
-    Message,
     Phase,
     Reply,
+    TextMessage,
 )
 from reglue.spec import TaskSpec
 
@@ -80,8 +80,8 @@ class EpisodeRunner:
 
     def message(self, text: str) -> str:
         """agent_message: the agent's answer."""
-        reply = self._call(Message(text))
-        return reply.text if isinstance(reply, Message) else ""
+        reply = self._call(TextMessage(text))
+        return reply.text if isinstance(reply, TextMessage) else ""
 
     def cleanup(self) -> None:
         """agent_cleanup."""

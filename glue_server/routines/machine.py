@@ -47,18 +47,18 @@ from reglue.errors import (
     ReglueError,
     RoutineRefused,
 )
-from reglue.messages.agent import Call, Cleanup, Done, Freeze, Message, Phase, Reply
+from reglue.messages.agent import Call, Cleanup, Freeze, Phase, Reply, RoutineDone, TextMessage
 from reglue.messages.environment import GetRandomSeed, GetState, StandardizeRandomness
 from reglue.messages.experiment import (
-    AgentEnd,
-    AgentStart,
-    AgentStep,
     Answer,
     EnvMessage,
-    EnvStart,
-    EnvStep,
     ExperimentCall,
+    RLAgentEnd,
+    RLAgentStart,
+    RLAgentStep,
     RLCounts,
+    RLEnvStart,
+    RLEnvStep,
     RLEpisode,
     RLInit,
     RLSetRandomSeed,
@@ -128,7 +128,7 @@ class Machine:
             case RLCounts(slot):
                 check_slot(slot, len(self._counts))
                 return self._counts.of(slot)
-            case Message():
+            case TextMessage():
                 return self._agent_message(call)
             case EnvMessage(text):
                 return self._env_message(text)
@@ -158,15 +158,15 @@ class Machine:
                 return get_random_seed(joined, self._keys, call)
             case RLSetRandomSeed():
                 return set_random_seed(joined, self._keys, call)
-            case EnvStart():
+            case RLEnvStart():
                 return env_start(joined, call)
-            case EnvStep():
+            case RLEnvStep():
                 return env_step(joined, call)
-            case AgentStart():
+            case RLAgentStart():
                 return agent_start(joined, call)
-            case AgentStep():
+            case RLAgentStep():
                 return agent_step(joined, call)
-            case AgentEnd():
+            case RLAgentEnd():
                 return agent_end(joined, call)
 
     def _init(self, call: RLInit) -> TaskSpec:
@@ -212,34 +212,34 @@ class Machine:
                 wanted = f"1 to {most or MOST_SLOTS}: the {whose} plays no more"
                 raise OutOfDomain(got=f"{call.slots} slots", wanted=wanted)
 
-    def _cleanup(self) -> Done:
+    def _cleanup(self) -> RoutineDone:
         """env_cleanup, then agent_cleanup, which comes also when the first went wrong."""
         broken: EnvironmentFault | None = None
         try:
-            self._environment.ask(Cleanup(), Done)
+            self._environment.ask(Cleanup(), RoutineDone)
         except EnvironmentFault as fault:
             broken = fault
         self._joined = None
         self._agent.call(Cleanup())
         if broken is not None:
             raise broken
-        return Done()
+        return RoutineDone()
 
-    def _freeze(self, joined: JoinedSlots) -> Done:
+    def _freeze(self, joined: JoinedSlots) -> RoutineDone:
         """agent_freeze: what follows is judged."""
         self._ask_agent(Freeze())
         joined.phase = Phase.EVALUATE
-        return Done()
+        return RoutineDone()
 
-    def _agent_message(self, call: Message) -> Message:
+    def _agent_message(self, call: TextMessage) -> TextMessage:
         reply = self._ask_agent(call)
-        assert isinstance(reply, Message), "AgentCalls looks at it"
+        assert isinstance(reply, TextMessage), "AgentCalls looks at it"
         return reply
 
-    def _env_message(self, text: str) -> Message:
+    def _env_message(self, text: str) -> TextMessage:
         if self._joined is not None:
-            return self._joined.ask(Message(text), Message)
-        return self._environment.ask(Message(text), Message)
+            return self._joined.ask(TextMessage(text), TextMessage)
+        return self._environment.ask(TextMessage(text), TextMessage)
 
     def _ask_agent(self, call: Call) -> Reply:
         try:
@@ -259,13 +259,13 @@ def _check_task(call: RLInit, variants: Mapping[str, int]) -> None:
         raise OutOfDomain(got=f"variant {call.variant}", wanted=f"0 to {count - 1}")
 
 
-def _standardize(joined: JoinedSlots, call: StandardizeRandomness) -> Done:
+def _standardize(joined: JoinedSlots, call: StandardizeRandomness) -> RoutineDone:
     check_seed(call.seed)
     if not joined.ready.standardizes:
         raise NotSupported(
             got="RL_standardize_randomness", wanted="an environment of numbered chance"
         )
-    return joined.ask(call, Done)
+    return joined.ask(call, RoutineDone)
 
 
 _Played: TypeAlias = (
@@ -279,11 +279,11 @@ _Played: TypeAlias = (
     | RLSetState
     | GetRandomSeed
     | RLSetRandomSeed
-    | EnvStart
-    | EnvStep
-    | AgentStart
-    | AgentStep
-    | AgentEnd
+    | RLEnvStart
+    | RLEnvStep
+    | RLAgentStart
+    | RLAgentStep
+    | RLAgentEnd
 )
 
 ROUTINES: Mapping[type, str] = {
@@ -297,10 +297,10 @@ ROUTINES: Mapping[type, str] = {
     RLSetState: "RL_set_state",
     GetRandomSeed: "RL_get_random_seed",
     RLSetRandomSeed: "RL_set_random_seed",
-    EnvStart: "RL_env_start",
-    EnvStep: "RL_env_step",
-    AgentStart: "RL_agent_start",
-    AgentStep: "RL_agent_step",
-    AgentEnd: "RL_agent_end",
+    RLEnvStart: "RL_env_start",
+    RLEnvStep: "RL_env_step",
+    RLAgentStart: "RL_agent_start",
+    RLAgentStep: "RL_agent_step",
+    RLAgentEnd: "RL_agent_end",
 }
 """What needs RL_init, by its name in messages."""

@@ -11,7 +11,7 @@ import numpy as np
 from glue_server.routines.arguments import check_slot
 from glue_server.routines.slots import JoinedSlots
 from reglue.errors import NotSupported, OutOfDomain, UnknownKey
-from reglue.messages.agent import Done
+from reglue.messages.agent import RoutineDone
 from reglue.messages.environment import (
     GetRandomSeed,
     GetState,
@@ -19,37 +19,37 @@ from reglue.messages.environment import (
     SetState,
     Snapshot,
 )
-from reglue.messages.experiment import Key, RLSetRandomSeed, RLSetState
+from reglue.messages.experiment import RLSetRandomSeed, RLSetState, SnapshotKey
 
 
-def get_state(joined: JoinedSlots, keys: SnapshotKeys, call: GetState) -> Key:
+def get_state(joined: JoinedSlots, keys: SnapshotKeys, call: GetState) -> SnapshotKey:
     """RL_get_state."""
     _check(joined, "RL_get_state", call.slot, able=joined.ready.restores)
     joined.check_live("RL_get_state", np.array([call.slot]))
-    return Key(keys.keep(STATE, joined.ask(call, Snapshot).snapshot))
+    return SnapshotKey(keys.keep(STATE, joined.ask(call, Snapshot).snapshot))
 
 
-def set_state(joined: JoinedSlots, keys: SnapshotKeys, call: RLSetState) -> Done:
+def set_state(joined: JoinedSlots, keys: SnapshotKeys, call: RLSetState) -> RoutineDone:
     """RL_set_state: afterwards the slot's environment is in mid-episode."""
     _check(joined, "RL_set_state", call.slot, able=joined.ready.restores)
-    joined.ask(SetState(call.slot, keys.snapshot(STATE, call.key)), Done)
+    joined.ask(SetState(call.slot, keys.snapshot(STATE, call.key)), RoutineDone)
     joined.live[call.slot] = True
-    return Done()
+    return RoutineDone()
 
 
-def get_random_seed(joined: JoinedSlots, keys: SnapshotKeys, call: GetRandomSeed) -> Key:
+def get_random_seed(joined: JoinedSlots, keys: SnapshotKeys, call: GetRandomSeed) -> SnapshotKey:
     """RL_get_random_seed."""
     _check(joined, "RL_get_random_seed", call.slot, able=joined.ready.seeds)
     joined.check_live("RL_get_random_seed", np.array([call.slot]))
-    return Key(keys.keep(SEED, joined.ask(call, Snapshot).snapshot))
+    return SnapshotKey(keys.keep(SEED, joined.ask(call, Snapshot).snapshot))
 
 
-def set_random_seed(joined: JoinedSlots, keys: SnapshotKeys, call: RLSetRandomSeed) -> Done:
+def set_random_seed(joined: JoinedSlots, keys: SnapshotKeys, call: RLSetRandomSeed) -> RoutineDone:
     """RL_set_random_seed."""
     _check(joined, "RL_set_random_seed", call.slot, able=joined.ready.seeds)
     joined.check_live("RL_set_random_seed", np.array([call.slot]))
-    joined.ask(SetRandomSeed(call.slot, keys.snapshot(SEED, call.key)), Done)
-    return Done()
+    joined.ask(SetRandomSeed(call.slot, keys.snapshot(SEED, call.key)), RoutineDone)
+    return RoutineDone()
 
 
 def _check(joined: JoinedSlots, routine: str, slot: int, *, able: bool) -> None:

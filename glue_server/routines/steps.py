@@ -19,16 +19,16 @@ from glue_server.routines.arguments import (
 )
 from glue_server.routines.slots import Asked, JoinedSlots, failed, raise_faults
 from reglue.errors import OutOfDomain, OutOfOrder
-from reglue.messages.agent import Done, EndKind
+from reglue.messages.agent import EndKind, RoutineDone
 from reglue.messages.environment import Played
 from reglue.messages.experiment import (
     Acted,
-    AgentEnd,
-    AgentStart,
-    AgentStep,
-    EnvStart,
-    EnvStep,
     EpisodePlayed,
+    RLAgentEnd,
+    RLAgentStart,
+    RLAgentStep,
+    RLEnvStart,
+    RLEnvStep,
     Started,
     Stepped,
 )
@@ -134,7 +134,7 @@ def _hear(joined: JoinedSlots, asked: Asked, played: Played) -> None:
     raise_faults(played.faults, fault)
 
 
-def env_start(joined: JoinedSlots, call: EnvStart) -> Started:
+def env_start(joined: JoinedSlots, call: RLEnvStart) -> Started:
     """RL_env_start."""
     asked = Asked.of(joined.all_if_none(call.slots))
     played = joined.begin(asked)
@@ -142,7 +142,7 @@ def env_start(joined: JoinedSlots, call: EnvStart) -> Started:
     return Started(asked.slots, joined.seen(asked, played.observations), {})
 
 
-def env_step(joined: JoinedSlots, call: EnvStep) -> Stepped:
+def env_step(joined: JoinedSlots, call: RLEnvStep) -> Stepped:
     """RL_env_step."""
     asked = _named(joined, call.slots)
     joined.check_live("RL_env_step", asked.places)
@@ -152,7 +152,7 @@ def env_step(joined: JoinedSlots, call: EnvStep) -> Stepped:
     return joined.stepped(asked, played, {})
 
 
-def agent_start(joined: JoinedSlots, call: AgentStart) -> Acted:
+def agent_start(joined: JoinedSlots, call: RLAgentStart) -> Acted:
     """RL_agent_start."""
     asked = _named(joined, call.slots)
     joined.check_whole("RL_agent_start", asked.places)
@@ -162,7 +162,7 @@ def agent_start(joined: JoinedSlots, call: AgentStart) -> Acted:
     return Acted(call.slots, joined.chosen(asked))
 
 
-def agent_step(joined: JoinedSlots, call: AgentStep) -> Acted:
+def agent_step(joined: JoinedSlots, call: RLAgentStep) -> Acted:
     """RL_agent_step."""
     asked = _acting(joined, "RL_agent_step", call.slots)
     rows = _rows(joined, asked, call, joined.flags(asked.places))
@@ -171,14 +171,14 @@ def agent_step(joined: JoinedSlots, call: AgentStep) -> Acted:
     return Acted(call.slots, joined.chosen(asked))
 
 
-def agent_end(joined: JoinedSlots, call: AgentEnd) -> Done:
+def agent_end(joined: JoinedSlots, call: RLAgentEnd) -> RoutineDone:
     """RL_agent_end."""
     asked = _acting(joined, "RL_agent_end", call.slots)
     kind = EndKind.TRUNCATED if call.truncated else EndKind.TERMINATED
     rows = _rows(joined, asked, call, np.full(len(call.slots), kind, np.uint8))
     joined.tell(ends=rows)
     raise_faults({}, joined.hear())
-    return Done()
+    return RoutineDone()
 
 
 def _named(joined: JoinedSlots, slots: Sequence[int]) -> Asked:
@@ -197,7 +197,7 @@ def _observed(joined: JoinedSlots, asked: Asked, observations: Arrays) -> Arrays
     return asked.all_ascending(observations_given(joined.spec, observations, len(asked.slots)))
 
 
-def _rows(joined: JoinedSlots, asked: Asked, call: AgentStep | AgentEnd, marks: Array) -> Rows:
+def _rows(joined: JoinedSlots, asked: Asked, call: RLAgentStep | RLAgentEnd, marks: Array) -> Rows:
     observed = _observed(joined, asked, call.observations)
     rewards = asked.ascending(rewards_given(call.rewards, len(call.slots)))
     return Rows(asked.numbers, marks, observed, rewards)

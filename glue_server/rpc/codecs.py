@@ -16,17 +16,17 @@ from reglue.errors import (
     UsageError,
 )
 from reglue.messages.agent import (
+    AgentInit,
     Budget,
     Call,
     Farewell,
     Fault,
-    Init,
     Numbered,
     Refusal,
     Reply,
     Turn,
 )
-from reglue.messages.environment import EnvironmentCall, EnvironmentReply, Play, Ready
+from reglue.messages.environment import EnvironmentCall, EnvironmentReady, EnvironmentReply, Play
 from reglue.process_tuning import keep_blocks_for
 from reglue.spec import TaskSpec, TensorSpec
 from reglue.wire.agent import decode_reply, encode_call
@@ -41,8 +41,8 @@ class AgentCodec:
         self._spec: TaskSpec | None = None
 
     def encode(self, seq: int, call: Call, budget: Budget) -> Any:
-        """An AgentCall; Init fixes the spec of what follows. Raises UsageError (too large)."""
-        if isinstance(call, Init):
+        """An AgentCall; AgentInit fixes the spec of what follows. Raises UsageError (too large)."""
+        if isinstance(call, AgentInit):
             check_size(call.spec, self._max_message_bytes)
             self._spec = call.spec
             keep_blocks_for(self._spec)
@@ -83,14 +83,14 @@ class EnvironmentCodec:
         return message
 
     def decode(self, message: Any, call: EnvironmentCall) -> EnvironmentReply:
-        """The answer; Ready fixes the spec of what follows. Raises BadReply, EnvironmentFault."""
+        """The answer; EnvironmentReady fixes the spec. Raises BadReply, EnvironmentFault."""
         try:
             reply = decode_environment_reply(message, call, self._spec)
         except SpecError as error:
             raise EnvironmentFault(f"the environment's TaskSpec does not do: {error}") from error
         if isinstance(reply, Fault):
             raise EnvironmentFault(reply.what)
-        if isinstance(reply, Ready):
+        if isinstance(reply, EnvironmentReady):
             try:
                 check_size(reply.spec, self._max_message_bytes)
             except UsageError as error:

@@ -12,7 +12,7 @@ from glue_server.rpc.connection import SessionPort
 from glue_server.rpc.experiment_port import ExperimentPort
 from glue_server.rpc.stream_port import StreamPort
 from reglue.errors import printable
-from reglue.messages.agent import Hello
+from reglue.messages.agent import AgentHello
 from reglue.messages.environment import EnvironmentHello
 from reglue.messages.experiment import ExperimentHello
 from reglue.v1 import (
@@ -44,7 +44,7 @@ class Service:
 
 
 def _agent(hello: agent_pb2.AgentHello, terms: Terms) -> SessionPort:
-    who = Hello(
+    who = AgentHello(
         agent=_name(hello.agent),
         sdk=_name(hello.sdk),
         max_slots=hello.max_slots,

@@ -13,7 +13,16 @@ from reglue import Phase, TaskSpec, TensorSpec
 from reglue.client import connect
 from reglue.environments.environment import Worlds
 from reglue.experiments.experiment import Experiment
-from reglue.messages.agent import NO_ENDS, NO_STEPS, Actions, Done, Init, Message, Starts, Turn
+from reglue.messages.agent import (
+    NO_ENDS,
+    NO_STEPS,
+    Actions,
+    AgentInit,
+    RoutineDone,
+    Starts,
+    TextMessage,
+    Turn,
+)
 from reglue_bench import evaluate
 from tests.agent_clients.programs import built, keeps_the_rules, run
 from tests.glue_server.hubs import a_hub
@@ -50,7 +59,7 @@ def test_what_is_not_legal_is_refused_and_the_session_goes_on() -> None:
                 port = hall.agent(PATIENCE_S)
                 assert port is not None
                 answers = []
-                for call in (Init(spec), turn, Message("hello")):
+                for call in (AgentInit(spec), turn, TextMessage("hello")):
                     port.send(call)
                     answers.append(port.receive(PATIENCE_S))
                 port.close("that was all")
@@ -58,10 +67,10 @@ def test_what_is_not_legal_is_refused_and_the_session_goes_on() -> None:
             finally:
                 process.kill()
     done, acted, answered = answers
-    assert isinstance(done, Done)
+    assert isinstance(done, RoutineDone)
     assert isinstance(acted, Actions)
     assert acted.arrays["done"].tolist() == [[0.0, 0.0]]
-    assert answered == Message("hello")
+    assert answered == TextMessage("hello")
     assert (process.returncode, said) == (0, "that was all\n")
 
 

@@ -15,14 +15,14 @@ import pytest
 
 from glue_server.rpc import GlueServer
 from reglue import Cell, Phase
-from reglue.messages.agent import Done, Refusal
+from reglue.messages.agent import Refusal, RoutineDone
 from reglue.messages.environment import (
     EnvironmentInit,
+    EnvironmentReady,
     GetRandomSeed,
     GetState,
     Play,
     Played,
-    Ready,
     SetRandomSeed,
     SetState,
     Snapshot,
@@ -84,7 +84,7 @@ def cart(program: Path) -> Iterator[Cart]:
         assert port is not None
         cart = Cart(port)
         ready = cart.ask(EnvironmentInit(2))
-        assert isinstance(ready, Ready)
+        assert isinstance(ready, EnvironmentReady)
         assert ready.restores
         assert ready.seeds
         assert ready.standardizes
@@ -135,7 +135,7 @@ def test_a_state_goes_on_to_the_bit_in_another_slot(cart: Cart) -> None:
     kept = cart.ask(GetState(0))
     assert isinstance(kept, Snapshot)
     first = [cart.step(action) for action in (0, 1, 0)]
-    assert cart.ask(SetState(1, kept.snapshot)) == Done()
+    assert cart.ask(SetState(1, kept.snapshot)) == RoutineDone()
     again = [cart.step(action, slot=1) for action in (0, 1, 0)]
     for one, other in zip(first, again, strict=True):
         np.testing.assert_array_equal(
@@ -145,7 +145,7 @@ def test_a_state_goes_on_to_the_bit_in_another_slot(cart: Cart) -> None:
 
 def test_standardized_starts_are_numbered(cart: Cart) -> None:
     cart.start(seed=1)
-    assert cart.ask(StandardizeRandomness(9)) == Done()
+    assert cart.ask(StandardizeRandomness(9)) == RoutineDone()
     for n in range(3):
         wanted = first_motion(Rng(9, n)).astype(np.float32)
         np.testing.assert_array_equal(cart.start(seed=n, slot=n % 2), wanted)
@@ -176,7 +176,7 @@ def test_chance_can_be_kept(cart: Cart) -> None:
     cart.start(seed=4, repeat=2)
     kept = cart.ask(GetRandomSeed(0)).snapshot
     assert kept == Rng(4, 2, drawn=4).to_bytes()
-    assert cart.ask(SetRandomSeed(0, kept)) == Done()
+    assert cart.ask(SetRandomSeed(0, kept)) == RoutineDone()
     assert cart.ask(SetRandomSeed(0, b"something else")).code == "UNKNOWN_KEY"
 
 

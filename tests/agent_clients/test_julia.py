@@ -14,7 +14,7 @@ import pytest
 from glue_server.rpc import GlueServer
 from reglue import Box, Phase, TaskSpec, TensorSpec
 from reglue.errors import AgentFault
-from reglue.messages.agent import NO_ENDS, NO_STEPS, Actions, Done, Init, Starts, Turn
+from reglue.messages.agent import NO_ENDS, NO_STEPS, Actions, AgentInit, RoutineDone, Starts, Turn
 from reglue_bench import evaluate
 from reglue_bench.results.result import Result
 from tests.agent_clients.programs import ROOT, built, keeps_the_rules, run
@@ -69,7 +69,7 @@ def test_axes_are_the_glues_in_reverse(library: Mapping[str, str], tmp_path: Pat
     tensor = TensorSpec("matrix", "float32", (2, 3), Box())
     seen = np.arange(6, dtype=np.float32).reshape(1, 2, 3)
     done, acted = _answers(script, library, TaskSpec((tensor,), (tensor,)), seen)
-    assert isinstance(done, Done)
+    assert isinstance(done, RoutineDone)
     assert isinstance(acted, Actions)
     assert acted.arrays["matrix"].tolist() == [[[0.0, 0.0, 0.0], [2.0, 0.0, 0.0]]]
 
@@ -148,7 +148,7 @@ def _answers(
                 port = hall.agent(PATIENCE_S)
                 assert port is not None
                 try:
-                    for call in (Init(spec), turn):
+                    for call in (AgentInit(spec), turn):
                         port.send(call)
                         answers.append(port.receive(PATIENCE_S))
                 except AgentFault as fault:

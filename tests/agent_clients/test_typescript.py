@@ -15,7 +15,7 @@ import pytest
 
 from glue_server.conformance.checks import CHECKS, OF_GRPC_ALONE
 from glue_server.rpc import GlueServer
-from reglue.messages.agent import Message
+from reglue.messages.agent import TextMessage
 from tests.leftovers import nothing_left
 
 PATIENCE_S = 60.0
@@ -161,7 +161,7 @@ def test_a_program_that_computed_too_long_hears_the_farewell(tmp_path: Path) -> 
         process = stack.enter_context(started("node", str(script), hall=hall))
         port = hall.agent(PATIENCE_S)
         assert port is not None
-        port.send(Message("take your time"))
+        port.send(TextMessage("take your time"))
         assert process.stderr is not None
         assert process.stderr.readline() == "computing\n"
         port.close("that was all")

@@ -17,14 +17,24 @@ from google.protobuf.message import DecodeError, Message
 
 from reglue.environments.world import Cell
 from reglue.errors import ReglueError
-from reglue.messages.agent import Actions, EndKind, Ends, Init, Numbered, Phase, Starts, Steps, Turn
-from reglue.messages.environment import EnvironmentInit, Play, Played, Ready
+from reglue.messages.agent import (
+    Actions,
+    AgentInit,
+    EndKind,
+    Ends,
+    Numbered,
+    Phase,
+    Starts,
+    Steps,
+    Turn,
+)
+from reglue.messages.environment import EnvironmentInit, EnvironmentReady, Play, Played
 from reglue.messages.experiment import (
-    AgentEnd,
     Counts,
-    EnvStep,
     ExperimentCall,
+    RLAgentEnd,
     RLCounts,
+    RLEnvStep,
     RLInit,
     RLStart,
     RLStep,
@@ -73,7 +83,7 @@ _TURN = Turn(
 _PLAY = Play(np.array([0, 1], np.uint32), _DONE, {2: Cell("walk", 1, 7, 0, Phase.EVALUATE)})
 _NO = np.zeros(2, np.bool_)
 _PLAYED = Played(np.zeros(2), _SEEN, _NO, _NO, _NO, {1: "it fell"})
-_READY = Ready(SPEC, {"walk": 3, "run": 1}, tells_success=False)
+_READY = EnvironmentReady(SPEC, {"walk": 3, "run": 1}, tells_success=False)
 _TWO: Arrays = {name: rows[:2] for name, rows in _SEEN.items()}
 _AUTHORITY = (  # a certificate's, until 2049
     b"MIHbMIGOoAMCAQICAQEwBQYDK2VwMA0xCzAJBgNVBAMMAmNhMB4XDTAwMDEwMTAwMDAwMFoXDTQ5MDEwMTAwMDAw"
@@ -136,7 +146,7 @@ TARGETS: Mapping[str, Target] = {
     "agent_call": Target(
         lambda data: decode_call(agent_pb2.AgentCall.FromString(data), SPEC),
         _serialised(
-            encode_call(Numbered(1, _TURN), SPEC), encode_call(Numbered(2, Init(SPEC)), None)
+            encode_call(Numbered(1, _TURN), SPEC), encode_call(Numbered(2, AgentInit(SPEC)), None)
         ),
     ),
     "agent_reply": Target(
@@ -165,8 +175,8 @@ TARGETS: Mapping[str, Target] = {
         _serialised(
             encode_experiment_call(1, RLInit(3, 7, "walk"), None),
             encode_experiment_call(2, RLStep((0, 2)), SPEC),
-            encode_experiment_call(3, EnvStep((0, 1), _DONE), SPEC),
-            encode_experiment_call(4, AgentEnd((0, 1), np.zeros(2), _TWO, True), SPEC),
+            encode_experiment_call(3, RLEnvStep((0, 1), _DONE), SPEC),
+            encode_experiment_call(4, RLAgentEnd((0, 1), np.zeros(2), _TWO, True), SPEC),
         ),
     ),
     "experiment_answer": Target(

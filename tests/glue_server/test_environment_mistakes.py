@@ -15,15 +15,15 @@ from glue_server import EnvironmentCalls, LocalEnvironmentPort
 from reglue import TaskSpec, TensorSpec
 from reglue.environments.environment import Earned, Environment, Worlds
 from reglue.errors import BadReply, EnvironmentFault, NotSupported, OutOfDomain, OutOfOrder
-from reglue.messages.agent import Cleanup, Done, Message, Refusal
+from reglue.messages.agent import Cleanup, Refusal, RoutineDone, TextMessage
 from reglue.messages.environment import (
     EnvironmentCall,
     EnvironmentInit,
+    EnvironmentReady,
     EnvironmentReply,
     GetState,
     Play,
     Played,
-    Ready,
     Snapshot,
 )
 from reglue.spec import Array, Arrays
@@ -45,7 +45,7 @@ class Liar(Hall):
 
 LIES: Mapping[str, tuple[Callable[[Played], Any], str]] = {
     "nothing": (lambda good: None, "got nothing, wanted an answer"),
-    "Done": (lambda good: Done(), "got Done, wanted Played"),
+    "RoutineDone": (lambda good: RoutineDone(), "got RoutineDone, wanted Played"),
     "a row too few": (
         lambda good: replace(good, observations={"observation": np.zeros((1, 2))}),
         r"got 'observation' of shape \(1, 2\), float64, wanted shape \(2, 2\), float64",
@@ -156,10 +156,10 @@ class Promising:
 @pytest.mark.parametrize(
     ("ready", "words"),
     [
-        (Ready(SPEC.with_slots(3), {"walk": 1}), "got a TaskSpec of 3 slots, not 2"),
-        (Ready(SPEC.with_slots(2), {}), r"got tasks \{\}, wanted at least one"),
-        (Ready(SPEC.with_slots(2), {"walk": 0}), "with variants"),
-        (Done(), "got Done, wanted Ready"),
+        (EnvironmentReady(SPEC.with_slots(3), {"walk": 1}), "got a TaskSpec of 3 slots, not 2"),
+        (EnvironmentReady(SPEC.with_slots(2), {}), r"got tasks \{\}, wanted at least one"),
+        (EnvironmentReady(SPEC.with_slots(2), {"walk": 0}), "with variants"),
+        (RoutineDone(), "got RoutineDone, wanted EnvironmentReady"),
     ],
 )
 def test_a_promise_that_cannot_be_played_is_a_fault(ready: EnvironmentReply, words: str) -> None:
@@ -170,7 +170,7 @@ def test_a_promise_that_cannot_be_played_is_a_fault(ready: EnvironmentReply, wor
 def test_an_environment_is_told_why_its_answer_was_not_taken() -> None:
     port = Promising(BadReply("WRONG_SIZE", got="3 bytes", wanted="4"))
     with pytest.raises(EnvironmentFault, match="does not fit: got 3 bytes, wanted 4"):
-        EnvironmentCalls(port).ask(Message("hi"), Message)
+        EnvironmentCalls(port).ask(TextMessage("hi"), TextMessage)
     assert port.refusals == ["WRONG_SIZE"]
 
 
@@ -180,7 +180,7 @@ def test_an_environment_is_told_why_its_answer_was_not_taken() -> None:
 )
 def test_a_refusal_is_raised_as_the_error_of_its_code(code: str, kind: type[Exception]) -> None:
     with pytest.raises(kind, match="got this, wanted that"):
-        EnvironmentCalls(Promising(Refusal(0, code, "this", "that"))).ask(Cleanup(), Done)
+        EnvironmentCalls(Promising(Refusal(0, code, "this", "that"))).ask(Cleanup(), RoutineDone)
 
 
 def test_a_state_that_is_not_bytes_is_a_fault() -> None:
@@ -190,7 +190,7 @@ def test_a_state_that_is_not_bytes_is_a_fault() -> None:
 
     environment = Pickler()
     port = LocalEnvironmentPort(environment, "pickler")
-    EnvironmentCalls(port).ask(EnvironmentInit(1), Ready)
+    EnvironmentCalls(port).ask(EnvironmentInit(1), EnvironmentReady)
     with pytest.raises(EnvironmentFault, match="got dict, wanted bytes"):
         EnvironmentCalls(port).ask(GetState(0), Snapshot)
 
@@ -200,7 +200,7 @@ def test_a_message_that_is_not_answered_is_answered_by_nothing() -> None:
         def env_message(self, message: str) -> Any:
             return None
 
-    assert ask(Silent(), Message("hi"), Message).text == ""
+    assert ask(Silent(), TextMessage("hi"), TextMessage).text == ""
 
 
 def test_a_message_that_is_answered_by_a_number_is_a_fault() -> None:
@@ -209,7 +209,7 @@ def test_a_message_that_is_answered_by_a_number_is_a_fault() -> None:
             return 3
 
     with pytest.raises(EnvironmentFault, match="got int, wanted a string"):
-        ask(Counting(), Message("hi"), Message)
+        ask(Counting(), TextMessage("hi"), TextMessage)
 
 
 # What fits no TaskSpec is told in a sentence.

@@ -14,12 +14,12 @@ from glue_server import EnvironmentCalls, LocalEnvironmentPort
 from reglue import TaskSpec, TensorSpec
 from reglue.environments.environment import Earned, Environment, Worlds
 from reglue.errors import EnvironmentFault
-from reglue.messages.agent import Message
+from reglue.messages.agent import TextMessage
 from reglue.messages.environment import (
     EnvironmentInit,
+    EnvironmentReady,
     Play,
     Played,
-    Ready,
 )
 from reglue.spec import Array, Arrays
 from tests.glue_server.halls import SPEC, Hall, ask, exchange, pool_over
@@ -177,7 +177,7 @@ def test_closing_a_pool_cleans_its_environment_up_once() -> None:
 def test_a_port_that_is_closed_cleans_up_what_nobody_has() -> None:
     hall = Hall()
     port = LocalEnvironmentPort(hall, "hall")
-    EnvironmentCalls(port).ask(EnvironmentInit(1), Ready)
+    EnvironmentCalls(port).ask(EnvironmentInit(1), EnvironmentReady)
     port.close("enough")
     port.close("enough")
     assert hall.cleaned == 1
@@ -201,7 +201,7 @@ def test_whatever_it_raises_is_its_fault_with_the_lines() -> None:
             return str(1 / 0)
 
     with pytest.raises(EnvironmentFault, match=r"(?s)return str\(1 / 0\).*ZeroDivisionError"):
-        ask(Broken(), Message("hi"), Message)
+        ask(Broken(), TextMessage("hi"), TextMessage)
 
 
 def test_worlds_that_cannot_be_made_are_the_fault_of_their_slots() -> None:

@@ -10,7 +10,7 @@ import pytest
 from glue_server import LocalEnvironmentPort, Machine
 from reglue import EndKind, Phase, Turn
 from reglue.errors import AgentFault, BadReply, EnvironmentFault, OutOfOrder
-from reglue.messages.agent import Done, Reply
+from reglue.messages.agent import Reply, RoutineDone
 from tests.glue_server.lab import (
     PATIENT,
     Actor,
@@ -178,10 +178,10 @@ def test_an_agent_that_is_lost_in_another_routine_ends_every_episode(routine: st
 
 
 class Deaf(ToldPort):
-    """Its agent answers every call with Done."""
+    """Its agent answers every call with RoutineDone."""
 
     def receive(self, timeout_s: float) -> Reply:
-        return Done()
+        return RoutineDone()
 
 
 def test_an_answer_of_another_kind_is_refused() -> None:
@@ -189,9 +189,9 @@ def test_an_answer_of_another_kind_is_refused() -> None:
     port = Deaf(bench.actor)
     bench.machine = Machine(LocalEnvironmentPort(bench.lab, "lab"), port, timeouts=PATIENT)
     bench.init()
-    with pytest.raises(BadReply, match="got Done, wanted Actions"):
+    with pytest.raises(BadReply, match="got RoutineDone, wanted Actions"):
         bench.start()
-    with pytest.raises(BadReply, match="got Done, wanted Message"):
+    with pytest.raises(BadReply, match="got RoutineDone, wanted TextMessage"):
         bench.agent_message("hi")
     assert port.refusals == ["WRONG_KIND", "WRONG_KIND"]
 

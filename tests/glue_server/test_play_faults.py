@@ -11,7 +11,7 @@ import pytest
 from glue_server import EpisodeRunner, Outcome
 from reglue import Agent, EndKind, Phase
 from reglue.errors import AgentFault, AgentTimeout
-from reglue.messages.agent import UNLIMITED, Actions, Budget, Done, Reply, Turn
+from reglue.messages.agent import UNLIMITED, Actions, Budget, Reply, RoutineDone, Turn
 from tests.glue_server.playing import (
     PATIENT,
     Follower,
@@ -110,7 +110,7 @@ class Answering(Told):
 @pytest.mark.parametrize(
     ("reply", "code"),
     [
-        (Done(), "WRONG_KIND"),
+        (RoutineDone(), "WRONG_KIND"),
         (Actions({"action": np.zeros((3, 1), np.float32)}), "WRONG_SIZE"),
     ],
 )

@@ -20,7 +20,7 @@ from glue_server.rpc.stream_port import StreamPort
 from reglue import Agent, Phase, TaskSpec
 from reglue.agents.dispatch import hello, play
 from reglue.errors import BadReply
-from reglue.messages.agent import UNLIMITED, Budget, Call, Hello, Init, Reply
+from reglue.messages.agent import UNLIMITED, AgentHello, AgentInit, Budget, Call, Reply
 from reglue.v1 import agent_pb2 as pb
 from reglue.wire.agent import decode_call, encode_reply
 from tests.glue_server.playing import Follower, local
@@ -68,7 +68,7 @@ class Tap:
         self.sent: list[bytes] = []
         self.waited_s = 0.0
         self._agent = agent
-        self._port: StreamPort[Hello, Call, Reply] = StreamPort(self.hello, AgentCodec(2**26))
+        self._port: StreamPort[AgentHello, Call, Reply] = StreamPort(self.hello, AgentCodec(2**26))
         self._line = GrpcConnection()
         self._port.attach(0, self._line)
         self._calls = iter(self._line)
@@ -78,7 +78,7 @@ class Tap:
         self._port.send(call, budget)
         message = self._pass_on()
         numbered = decode_call(message, self._spec)
-        if isinstance(numbered.call, Init):
+        if isinstance(numbered.call, AgentInit):
             self._spec = numbered.call.spec
         reply = play(self._agent, numbered.call)
         assert reply is not None
@@ -190,7 +190,7 @@ def test_a_different_start_seed_is_a_different_byte() -> None:
     """The comparison sees what there is to see."""
     spec = Corridor(solved={"a": (1,)}).spec
     tap = Tap(Follower())
-    tap.send(Init(spec))
+    tap.send(AgentInit(spec))
     glue = EpisodeRunner(tap, local(Corridor(solved={"a": (1,)}), 1), timeouts=Timeouts())
     for seed in (1, 2):
         order = iter([Order(0, 0, Cell("a", 0, 0, 0, Phase.EVALUATE), seed)])

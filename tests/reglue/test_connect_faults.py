@@ -16,7 +16,7 @@ from reglue.errors import (
     SessionLost,
     SpecError,
 )
-from reglue.messages.agent import Actions, Freeze, Init, Message, Numbered
+from reglue.messages.agent import Actions, AgentInit, Freeze, Numbered, TextMessage
 from reglue.net.grpc_settings import grpc
 from reglue.v1 import agent_pb2 as pb
 from reglue.wire.agent import encode_call
@@ -64,7 +64,7 @@ def test_what_the_agent_raises_is_raised_as_it_is(
 ) -> None:
     agent = start(Failing(error), server.address, server.token)
     port = seated(server)
-    port.send(Init(SPEC))
+    port.send(AgentInit(SPEC))
     port.receive(PATIENCE_S)
     port.send(Freeze())
     with pytest.raises(AgentFault, match=type(error).__name__):
@@ -77,7 +77,7 @@ def fault_of(server: GlueServer, start: Start, agent: Agent, *calls: Any) -> tup
     """What the glue hears and what `connect` raises at the last of `calls`."""
     future = start(agent, server.address, server.token)
     port = seated(server)
-    for call in (Init(SPEC), *calls[:-1]):
+    for call in (AgentInit(SPEC), *calls[:-1]):
         port.send(call)
         port.receive(PATIENCE_S)
     port.send(calls[-1])
@@ -107,7 +107,7 @@ def test_an_answer_that_cannot_be_sent_is_the_agents_fault(
         def agent_message(self, message: str) -> Any:
             return 42
 
-    heard, raised = fault_of(server, start, Wordless(), Message("hello"))
+    heard, raised = fault_of(server, start, Wordless(), TextMessage("hello"))
     assert heard.startswith("TypeError: ")
     assert isinstance(raised, TypeError)
 
@@ -149,7 +149,7 @@ def lost_by(server: GlueServer, start: Start, *calls: pb.AgentCall) -> str:
 
 
 def init(**tensor: Any) -> pb.AgentCall:
-    call = encode_call(Numbered(1, Init(SPEC)), None)
+    call = encode_call(Numbered(1, AgentInit(SPEC)), None)
     for name, value in tensor.items():
         if name == "shape":
             call.init.spec.observations[0].shape[:] = value
@@ -193,7 +193,7 @@ def test_a_message_before_init_is_answered(server: GlueServer, start: Start) -> 
 
     agent = start(Polite(), server.address, server.token)
     port = seated(server)
-    port.send(Message("anybody?"))
-    assert port.receive(PATIENCE_S) == Message("here")
+    port.send(TextMessage("anybody?"))
+    assert port.receive(PATIENCE_S) == TextMessage("here")
     port.close("bye")
     assert agent.result(PATIENCE_S) == "bye"

@@ -9,7 +9,7 @@ import pytest
 
 from glue_server.rpc import GlueServer
 from reglue import Cell, Phase
-from reglue.messages.environment import EnvironmentInit, Play, Played, Ready
+from reglue.messages.environment import EnvironmentInit, EnvironmentReady, Play, Played
 from tests.reglue.joining import PATIENCE_S, Join, left
 
 pytestmark = pytest.mark.usefixtures("tidy")
@@ -27,7 +27,7 @@ def stepped(hall: GlueServer, actions: Sequence[int]) -> list[float]:
     port = hall.environment(PATIENCE_S)
     assert port is not None
     port.send(EnvironmentInit(1))
-    assert isinstance(port.receive(PATIENCE_S), Ready)
+    assert isinstance(port.receive(PATIENCE_S), EnvironmentReady)
     none = np.zeros(0, np.uint32)
     port.send(Play(none, {}, {0: Cell("count", 0, 0, 0, Phase.TRAIN)}))
     port.receive(PATIENCE_S)
@@ -79,7 +79,7 @@ def test_an_environment_goes_by_its_name(
     assert port.hello.environment == name
     port.send(EnvironmentInit(1))
     ready = port.receive(PATIENCE_S)
-    assert isinstance(ready, Ready)
+    assert isinstance(ready, EnvironmentReady)
     assert ready.variants == {task: 1}
     port.close("that was all")
     assert left(process) == (0, "reglue join: that was all\n")

@@ -19,10 +19,10 @@ inline constexpr std::uint32_t kProtocolMinor = 0;
 inline constexpr std::size_t kHubMessageBytes = 64 * 1024 * 1024;  // largest of a hub, either way
 inline constexpr std::size_t kMostNameCharacters = 200;
 
-/// Name and version of this library, as Hello carries it.
+/// Name and version of this library, as AgentHello carries it.
 std::string sdk();
 
-/// HMAC-SHA256 that shows that a stream belongs to a ticket (Hello.proof).
+/// HMAC-SHA256 that shows that a stream belongs to a ticket (AgentHello.proof).
 std::string hello_proof(const std::string& secret, const std::string& session,
                         std::uint64_t answered);
 /// And that a Unix socket leads to the ticket's glue (UnixSocketWelcome.proof).

@@ -9,5 +9,5 @@ PROTOCOL_MINOR = 0
 
 
 def sdk() -> str:
-    """Name and version of this library, as Hello carries it."""
+    """Name and version of this library, as AgentHello carries it."""
     return f"reglue-python {version('reglue')}"

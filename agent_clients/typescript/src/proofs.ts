@@ -1,7 +1,7 @@
 /** What shows that a stream belongs to a ticket: HMAC-SHA256 under Ticket.secret. */
 import { createHmac } from "node:crypto";
 
-/** That a stream is the ticket's (Hello.proof), 32 bytes. */
+/** That a stream is the ticket's (AgentHello.proof), 32 bytes. */
 export function helloProof(secret: Uint8Array, session: string, answered: bigint): Uint8Array {
   return proof(secret, `reglue.v1 hello ${session} ${answered}`);
 }

@@ -11,7 +11,7 @@ from typing import Self
 
 from env_adapters import SuiteName
 from reglue.errors import PlanDiffers
-from reglue.messages.environment import EnvironmentHello, Ready
+from reglue.messages.environment import EnvironmentHello, EnvironmentReady
 from reglue_bench.plans.names import WAIT
 from reglue_bench.plans.plan import Plan, difference
 
@@ -29,7 +29,7 @@ class Declared:
     tells_success: bool = True
 
     @classmethod
-    def of(cls, hello: EnvironmentHello, ready: Ready) -> Self:
+    def of(cls, hello: EnvironmentHello, ready: EnvironmentReady) -> Self:
         """From what it said when it came, and at env_init."""
         spec = json.dumps(asdict(ready.spec.with_slots(1)), separators=(",", ":"))
         digest = hashlib.sha256(spec.encode()).hexdigest()

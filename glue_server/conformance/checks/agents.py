@@ -21,8 +21,8 @@ from reglue.messages.agent import (
     Cleanup,
     EndKind,
     Freeze,
-    Message,
     Phase,
+    TextMessage,
 )
 
 _MOST = 2**64 - 1
@@ -138,7 +138,7 @@ def abandon(stage: Harness) -> None:
     talk = stage.talk()
     talk.begin(PLAIN.with_slots(3))
     talk.play()
-    talk.ask(Message("abandon 2"))
+    talk.ask(TextMessage("abandon 2"))
     talk.play(2)
 
 
@@ -147,7 +147,7 @@ def in_turn(stage: Harness) -> None:
     talk = stage.talk()
     talk.begin(PLAIN)
     talk.play()
-    talk.ask(Message("fail turn"))
+    talk.ask(TextMessage("fail turn"))
     see_fault(stage, talk.turns.write(starts=[0]))
 
 
@@ -156,7 +156,7 @@ def budget(stage: Harness) -> None:
     talk = stage.talk()
     talk.begin(PLAIN)
     for each in _BUDGETS:
-        talk.ask(Message("budget"), each)
+        talk.ask(TextMessage("budget"), each)
 
 
 def not_capable(stage: Harness) -> None:

@@ -14,7 +14,7 @@ from glue_server.conformance.specs import PLAIN
 from glue_server.conformance.verdicts import Check
 from glue_server.conformance.visit import POLL_S, Visit
 from reglue.errors import NotConforming
-from reglue.messages.agent import Init, Message
+from reglue.messages.agent import AgentInit, TextMessage
 
 _UNKNOWN = 77
 _NO_SLOT = 9
@@ -67,19 +67,19 @@ _BAD: Mapping[str, Mapping[str, _Bad]] = {
         "before-init": _Bad(
             "a turn before init",
             lambda message: message.turn.SetInParent(),
-            Message(""),
+            TextMessage(""),
             is_before_init=True,
         ),
         "huge-shape": _Bad(
             "a TaskSpec of a shape that no message can hold",
             lambda message: message.init.spec.observations[0].shape.extend([_HUGE, _HUGE]),
-            Init(PLAIN),
+            AgentInit(PLAIN),
             is_before_init=True,
         ),
         "unknown-dtype": _Bad(
             "a TaskSpec of a dtype that it does not know",
             lambda message: setattr(message.init.spec.actions[0], "dtype", _UNKNOWN),
-            Init(PLAIN),
+            AgentInit(PLAIN),
             is_before_init=True,
         ),
     },
@@ -100,7 +100,7 @@ _BAD: Mapping[str, Mapping[str, _Bad]] = {
         "before-init": _Bad(
             "a Play before init",
             lambda message: message.play.SetInParent(),
-            Message(""),
+            TextMessage(""),
             is_before_init=True,
         ),
     },

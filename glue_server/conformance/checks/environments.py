@@ -6,7 +6,7 @@ from glue_server.conformance.comparing import check_same
 from glue_server.conformance.harness import Harness
 from glue_server.conformance.specs import LARGE_ACTION, LARGE_OBSERVATION, PLAIN
 from glue_server.conformance.verdicts import group
-from reglue.messages.agent import Cleanup, Message
+from reglue.messages.agent import Cleanup, TextMessage
 from reglue.messages.environment import (
     EnvironmentInit,
     GetRandomSeed,
@@ -145,7 +145,7 @@ def slot_fault(stage: Harness) -> None:
     talk.begin(PLAIN.with_slots(3))
     talk.start_all()
     for slot in (1, 0):
-        talk.ask(Message(f"fail {slot}"))
+        talk.ask(TextMessage(f"fail {slot}"))
         talk.go_on(talk.plays.write(steps=[1, 0, 2]))
         check_same("SlotFault.what", talk.take().faults[slot], "told to fail")
         talk.start_all()

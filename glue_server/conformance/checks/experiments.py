@@ -26,16 +26,16 @@ from glue_server.conformance.instructions import HalfStep, Instruction
 from glue_server.conformance.specs import LARGE_ACTION, LARGE_OBSERVATION, PLAIN, TASKS
 from glue_server.conformance.verdicts import Check, group
 from reglue.errors import ROUTINE_REFUSALS, AgentFault, EnvironmentFault, ReglueError
-from reglue.messages.agent import Cleanup, Freeze, Message
+from reglue.messages.agent import Cleanup, Freeze, TextMessage
 from reglue.messages.environment import GetRandomSeed, GetState, StandardizeRandomness
 from reglue.messages.experiment import (
-    AgentEnd,
-    AgentStart,
-    AgentStep,
     EnvMessage,
-    EnvStart,
-    EnvStep,
+    RLAgentEnd,
+    RLAgentStart,
+    RLAgentStep,
     RLCounts,
+    RLEnvStart,
+    RLEnvStep,
     RLEpisode,
     RLInit,
     RLSetRandomSeed,
@@ -55,11 +55,11 @@ _IN_ANY_ORDER: Sequence[Instruction] = (
     GetState(0),
     GetRandomSeed(0),
     RLCounts(0),
-    EnvStart(),
-    HalfStep(EnvStep, (0,)),
-    HalfStep(AgentStart, (0,)),
-    HalfStep(AgentStep, (0,)),
-    HalfStep(AgentEnd, (0,)),
+    RLEnvStart(),
+    HalfStep(RLEnvStep, (0,)),
+    HalfStep(RLAgentStart, (0,)),
+    HalfStep(RLAgentStep, (0,)),
+    HalfStep(RLAgentEnd, (0,)),
 )
 
 
@@ -71,13 +71,13 @@ def _every_routine(slots: int, stage: Harness) -> None:
     talk.trajectory(1, 0)
     talk.trajectory(99, few[-1])
     _carried_out(talk, StandardizeRandomness(5), RLEpisode(0), RLEpisode(3, few))
-    _carried_out(talk, RLCounts(slots - 1), EnvMessage("echo a"), Message("echo b"), RLStart())
+    _carried_out(talk, RLCounts(slots - 1), EnvMessage("echo a"), TextMessage("echo b"), RLStart())
     state, seed = (talk.ask(call(few[0])).key for call in (GetState, GetRandomSeed))
     _carried_out(talk, RLStep(), RLSetState(0, state), RLSetRandomSeed(0, seed), RLStep((0,)))
-    _carried_out(talk, EnvStart(), EnvStart(few), HalfStep(EnvStep, few), RLStart())
-    _carried_out(talk, HalfStep(AgentStart, few), HalfStep(AgentStep, few, 2**32 - 1))
-    _carried_out(talk, HalfStep(AgentEnd, few), HalfStep(AgentStart, few))
-    _carried_out(talk, HalfStep(AgentEnd, few, truncated=True), Freeze(), RLEpisode(0))
+    _carried_out(talk, RLEnvStart(), RLEnvStart(few), HalfStep(RLEnvStep, few), RLStart())
+    _carried_out(talk, HalfStep(RLAgentStart, few), HalfStep(RLAgentStep, few, 2**32 - 1))
+    _carried_out(talk, HalfStep(RLAgentEnd, few), HalfStep(RLAgentStart, few))
+    _carried_out(talk, HalfStep(RLAgentEnd, few, truncated=True), Freeze(), RLEpisode(0))
     _carried_out(talk, Cleanup(), RLCounts(0), RLInit(slots, 2**63 - 1), RLStart(), Cleanup())
 
 
@@ -112,7 +112,7 @@ def _refused(code: str, stage: Harness) -> None:
     talk.begin(PLAIN.with_slots(2))
     talk.play()
     error = ROUTINE_REFUSALS[code](got="this very call", wanted="another one")
-    for call in (RLStep(), GetState(1), RLInit(3, 0), Message("echo"), RLCounts(1)):
+    for call in (RLStep(), GetState(1), RLInit(3, 0), TextMessage("echo"), RLCounts(1)):
         talk.ask_answered(call, error)
         talk.play()
 
@@ -163,8 +163,8 @@ def _tensors(spec: TaskSpec, stage: Harness) -> None:
     talk = stage.talk()
     talk.begin(spec)
     slots = tuple(range(spec.slots))[::-1]
-    _carried_out(talk, RLStart(), RLStep(), RLStart(), HalfStep(EnvStep, slots))
-    _carried_out(talk, HalfStep(AgentStep, slots, 99), HalfStep(AgentEnd, slots, 7))
+    _carried_out(talk, RLStart(), RLStep(), RLStart(), HalfStep(RLEnvStep, slots))
+    _carried_out(talk, HalfStep(RLAgentStep, slots, 99), HalfStep(RLAgentEnd, slots, 7))
 
 
 def _tensor_check(name: str, spec: TaskSpec) -> Check:
@@ -184,9 +184,9 @@ def largest_call(stage: Harness) -> None:
     """Sends calls of nearly Ticket.max_message_bytes, and of the largest observation."""
     talk = stage.talk()
     talk.begin(LARGE_ACTION)
-    _carried_out(talk, EnvStart(), HalfStep(EnvStep, (0,)))
+    _carried_out(talk, RLEnvStart(), HalfStep(RLEnvStep, (0,)))
     talk.begin(LARGE_OBSERVATION)
-    _carried_out(talk, HalfStep(AgentStart, (0,)))
+    _carried_out(talk, HalfStep(RLAgentStart, (0,)))
 
 
 def unknown_fields(stage: Harness) -> None:

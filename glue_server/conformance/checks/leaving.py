@@ -8,7 +8,7 @@ from glue_server.conformance.harness import Harness
 from glue_server.conformance.specs import PLAIN
 from glue_server.conformance.verdicts import group
 from reglue.errors import AgentFault, EnvironmentFault, NotConforming, ReglueError
-from reglue.messages.agent import Message
+from reglue.messages.agent import TextMessage
 
 
 def at_once(stage: Harness) -> None:
@@ -28,14 +28,14 @@ def while_computing(stage: Harness) -> None:
     """Takes a farewell that comes while it computes."""
     talk = stage.talk()
     talk.begin(PLAIN)
-    talk.send(Message("sleep 200"))
+    talk.send(TextMessage("sleep 200"))
     stage.visit().bid_farewell()
 
 
 def in_message(stage: Harness) -> None:
     """Says what the program raised in a message, in a Fault, and leaves after the farewell."""
     stage.talk().begin(PLAIN)
-    see_fault(stage, Message("fail"))
+    see_fault(stage, TextMessage("fail"))
 
 
 def see_fault(stage: Harness, call: Any) -> None:

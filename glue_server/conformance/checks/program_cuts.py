@@ -16,7 +16,7 @@ from glue_server.conformance.harness import Harness
 from glue_server.conformance.instructions import Pause
 from glue_server.conformance.specs import PLAIN
 from glue_server.conformance.verdicts import group
-from reglue.messages.agent import Message
+from reglue.messages.agent import TextMessage
 from reglue.messages.experiment import RLEpisode
 
 _TASK = PLAIN.with_slots(4)
@@ -41,7 +41,7 @@ def under_way(stage: Harness) -> None:
     talk = stage.talk()
     talk.begin(_TASK)
     for wait_s in (0.0, _BUSY_MS / 2000, _BUSY_MS / 1000):
-        talk.send(Message(f"sleep {_BUSY_MS}"))
+        talk.send(TextMessage(f"sleep {_BUSY_MS}"))
         time.sleep(wait_s)
         stage.road.cut()
         talk.take()

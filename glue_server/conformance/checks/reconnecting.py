@@ -10,7 +10,7 @@ from glue_server.conformance.fault_injection import losing_answer
 from glue_server.conformance.harness import Harness
 from glue_server.conformance.specs import PLAIN
 from glue_server.conformance.verdicts import Check, group
-from reglue.messages.agent import Message
+from reglue.messages.agent import TextMessage
 
 _TASK = PLAIN.with_slots(8)
 _COMPUTING_MS = 150
@@ -31,7 +31,7 @@ def under_way(stage: Harness) -> None:
     talk = stage.talk()
     talk.begin(_TASK)
     for wait_s in (0.0, _COMPUTING_MS / 2000, _COMPUTING_MS / 1000):
-        talk.send(Message(f"sleep {_COMPUTING_MS}"))
+        talk.send(TextMessage(f"sleep {_COMPUTING_MS}"))
         time.sleep(wait_s)
         stage.road.cut()
         talk.take()

@@ -10,7 +10,7 @@ from glue_server.conformance.harness import Harness
 from glue_server.conformance.specs import PLAIN
 from glue_server.conformance.verdicts import Check, group
 from reglue.errors import BadReply
-from reglue.messages.agent import Cleanup, Message
+from reglue.messages.agent import Cleanup, TextMessage
 
 _TEXTS = ("", " ", "two\nlines\r\n", "naïve 日本 𝄞", "x" * 2**20)
 
@@ -18,13 +18,13 @@ _TEXTS = ("", " ", "two\nlines\r\n", "naïve 日本 𝄞", "x" * 2**20)
 def message_first(stage: Harness) -> None:
     """Answers a message before it was told what to play."""
     stage.fresh()
-    stage.talk().ask(Message("echo early"))
+    stage.talk().ask(TextMessage("echo early"))
 
 
 def texts(stage: Harness) -> None:
     """Gives texts back as they were: empty, of several lines, in any script, a MiB long."""
     for text in _TEXTS:
-        stage.talk().ask(Message(f"echo {text}"))
+        stage.talk().ask(TextMessage(f"echo {text}"))
 
 
 def one_slot(stage: Harness) -> None:

@@ -23,7 +23,7 @@ from reglue.conformance.spec_text import spec_of_text, spec_text
 from reglue.conformance.words import stepped_words
 from reglue.environments.dispatch import play_environment
 from reglue.environments.world import Cell
-from reglue.messages.agent import Cleanup, EndKind, Ends, Freeze, Message, Starts, Steps, Turn
+from reglue.messages.agent import Cleanup, EndKind, Ends, Freeze, Starts, Steps, TextMessage, Turn
 from reglue.messages.environment import (
     EnvironmentInit,
     GetRandomSeed,
@@ -33,13 +33,13 @@ from reglue.messages.environment import (
     StandardizeRandomness,
 )
 from reglue.messages.experiment import (
-    AgentEnd,
-    AgentStart,
-    AgentStep,
     EnvMessage,
-    EnvStart,
-    EnvStep,
+    RLAgentEnd,
+    RLAgentStart,
+    RLAgentStep,
     RLCounts,
+    RLEnvStart,
+    RLEnvStep,
     RLEpisode,
     RLInit,
     RLSetRandomSeed,
@@ -192,7 +192,7 @@ def test_the_environments_example_follows_the_prose() -> None:
 
 def test_the_environment_does_as_its_example() -> None:
     environment = ConformanceEnvironment()
-    play_environment(environment, Message(f"play\n{block('text spec')}"))
+    play_environment(environment, TextMessage(f"play\n{block('text spec')}"))
     play_environment(environment, EnvironmentInit(4))
     start = Play(NO_SLOTS, {}, {2: Cell("first", 1, 41, 3, Phase.TRAIN, 1000)})
     action: dict[str, Any] = {
@@ -241,10 +241,10 @@ def test_a_step_is_seen_as_in_its_example() -> None:
 @pytest.mark.parametrize(
     "instruction",
     [
-        *(HalfStep(kind, (1, 0), 3) for kind in (EnvStep, AgentStart, AgentStep, AgentEnd)),
+        *(HalfStep(kind, (1, 0), 3) for kind in (RLEnvStep, RLAgentStart, RLAgentStep, RLAgentEnd)),
         *(RLInit(2, 7), RLStart(), RLStep((1,)), RLEpisode(9), RLCounts(1), Cleanup(), Freeze()),
         *(GetState(0), RLSetState(0, "key"), GetRandomSeed(0), RLSetRandomSeed(0, "key")),
-        *(StandardizeRandomness(5), Message("a"), EnvMessage("a"), EnvStart(), Pause(3)),
+        *(StandardizeRandomness(5), TextMessage("a"), EnvMessage("a"), RLEnvStart(), Pause(3)),
     ],
 )
 def test_every_instruction_is_explained(instruction: Instruction) -> None:

@@ -22,7 +22,7 @@ from glue_server.conformance.verdicts import Check, Verdict
 from reglue import connect
 from reglue.conformance import ConformanceAgent
 from reglue.errors import NotConforming, SessionLost, UsageError
-from reglue.messages.agent import Message
+from reglue.messages.agent import TextMessage
 from tests.glue_server.conformance.thread_clients import ThreadClients, session_of
 from tests.leftovers import nothing_left
 
@@ -70,7 +70,7 @@ def test_a_client_that_dies_fails_its_check_and_the_next_gets_a_new_one(
     clients = StartedClients(f"{sys.executable} {tmp_path}/dying.py", tmp_path / "log")
     died, then = run(road, clients, check("talk.texts"), check("talk.one-slot"))
     assert not died.passed
-    assert "the reply to Message: got the agent's connection is gone" in died.detail
+    assert "the reply to TextMessage: got the agent's connection is gone" in died.detail
     assert "exit code -9" in died.detail
     assert "I die" in died.detail
     assert died.duration_s < PATIENCE_S / 2  # nobody waited for who is dead
@@ -156,7 +156,7 @@ def test_who_dials_in_is_told_when(road: TcpProxy) -> None:
 def test_what_differs_is_told_by_row(road: TcpProxy) -> None:
     def differ(stage: Harness) -> None:
         talk = stage.talk()
-        talk.port.send(Message("sleep 0"))  # its twin does not hear of it
+        talk.port.send(TextMessage("sleep 0"))  # its twin does not hear of it
         talk.port.receive(PATIENCE_S)
         talk.counts()
 

@@ -9,7 +9,7 @@ import pytest
 
 from reglue.conformance import ConformanceAgent
 from reglue.errors import Refused
-from reglue.messages.agent import Done, Farewell, Numbered, Refusal
+from reglue.messages.agent import Farewell, Numbered, Refusal, RoutineDone
 from reglue.net.roles import AgentAdapter
 from reglue.net.session import Session
 from reglue.net.streams import Stream
@@ -120,7 +120,7 @@ class Polite(AgentAdapter):
 
     def answer(self, seq: int, call: Any) -> Any | None:
         if isinstance(call.call, Refusal):
-            return encode_reply(seq, Done(), None)
+            return encode_reply(seq, RoutineDone(), None)
         return super().answer(seq, call)
 
 

@@ -14,7 +14,7 @@ import pytest
 from glue_server.agent.port import AgentPort
 from glue_server.rpc import GlueServer, unix_connection
 from reglue.errors import AgentDisconnected
-from reglue.messages.agent import Done, Freeze, Message
+from reglue.messages.agent import Freeze, RoutineDone, TextMessage
 from reglue.net.grpc_settings import grpc
 from reglue.net.lobby import hello_proof
 from reglue.v1 import agent_pb2 as pb
@@ -77,7 +77,7 @@ def test_an_agent_that_floods_between_its_calls_is_let_go(server: GlueServer, di
     port: Any = seated(server)
     port.send(Freeze())
     agent.done()
-    assert port.receive(PATIENCE_S) == Done()
+    assert port.receive(PATIENCE_S) == RoutineDone()
     for _ in range(20):
         agent.send(UNASKED)
     until(lambda: port.is_gone, "it is let go")
@@ -122,7 +122,7 @@ def test_a_program_that_repeats_its_answered_call_is_answered_once_over_a_stream
             for _ in range(20):
                 program.send(seq=seq, freeze=experiment_pb2.RlFreeze())
             until(lambda: port.next(PATIENCE_S) is not None, "its call comes, after its stream")
-            port.answer(Done())
+            port.answer(RoutineDone())
         program.send(seq=3, freeze=experiment_pb2.RlFreeze())
         assert port.next(PATIENCE_S) is not None  # all that came before was taken in
         port.close("that was all")
@@ -171,7 +171,7 @@ def test_the_end_of_a_session_waits_for_no_peer_that_reads_nothing(
     with RawUnixSocket(ticket_of(server)) as unix_socket:
         unix_socket.enter()
         port: AgentPort = seated(server)
-        port.send(Message("x" * 4_000_000))
+        port.send(TextMessage("x" * 4_000_000))
         ending = threading.Thread(target=port.close, args=("that was all",), daemon=True)
         ending.start()
         ending.join(PATIENCE_S)

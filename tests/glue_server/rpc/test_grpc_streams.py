@@ -20,7 +20,7 @@ from glue_server.agent.port import AgentPort
 from glue_server.rpc import GlueServer
 from reglue import Phase, TaskSpec, TensorSpec
 from reglue.errors import AgentDisconnected, AgentFault, AgentTimeout, UsageError
-from reglue.messages.agent import Done, Freeze, Init
+from reglue.messages.agent import AgentInit, Freeze, RoutineDone
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES
 from reglue.v1 import agent_pb2 as pb
 from reglue.v1 import session_pb2
@@ -302,14 +302,14 @@ def test_the_first_turn_may_take_longer(server: GlueServer, dial: Dial) -> None:
 def test_a_late_answer_is_dropped(server: GlueServer, dial: Dial) -> None:
     agent = dial()
     port = seated(server)
-    port.send(Init(SPEC))
+    port.send(AgentInit(SPEC))
     with pytest.raises(AgentTimeout):
         port.receive(0.0)
     port.send(Freeze())
     late, due = agent.hear().seq, agent.hear().seq
     agent.send(pb.AgentReply(seq=late, message=session_pb2.TextMessage(text="late")))
     agent.send(pb.AgentReply(seq=due, done=session_pb2.RoutineDone()))
-    assert port.receive(PATIENCE_S) == Done()
+    assert port.receive(PATIENCE_S) == RoutineDone()
 
 
 def test_an_answer_that_was_refused_cannot_be_given_again(server: GlueServer, dial: Dial) -> None:
@@ -332,7 +332,7 @@ def test_an_answer_that_was_refused_cannot_be_given_again(server: GlueServer, di
 def test_calls_after_the_agent_was_lost_say_so_at_once(server: GlueServer, dial: Dial) -> None:
     agent = dial()
     port = seated(server)
-    port.send(Init(SPEC))
+    port.send(AgentInit(SPEC))
     agent.vanish()
     with pytest.raises(AgentDisconnected):
         port.receive(PATIENCE_S)
@@ -366,7 +366,7 @@ def test_a_task_too_large_for_a_message_is_refused_at_init(
         (TensorSpec("action", "float64", (action,)),),
     )
     with pytest.raises(UsageError, match=f"{what} of 1 slots takes .*{HUB_MESSAGE_BYTES}.*fewer"):
-        seated(server).send(Init(spec))
+        seated(server).send(AgentInit(spec))
 
 
 def test_a_task_just_small_enough_for_a_message_is_played(server: GlueServer, join: Join) -> None:

@@ -16,7 +16,7 @@ from glue_server.rpc import GlueServer
 from glue_server.timeouts import Timeouts
 from reglue import Agent, Phase
 from reglue.errors import AgentTimeout
-from reglue.messages.agent import UNLIMITED, Adapt, AdaptBegin, Budget, Freeze, Init, Turn
+from reglue.messages.agent import UNLIMITED, Adapt, AdaptBegin, AgentInit, Budget, Freeze, Turn
 from tests.glue_server.playing import Follower, cell, corridor_pool, in_turn
 from tests.glue_server.rpc.conftest import Dial, Join
 from tests.glue_server.rpc.peers import PATIENCE_S, seated
@@ -43,7 +43,7 @@ def take(purse: TimeBudget, call: Any, seconds: float) -> Budget:
 
 
 def test_the_first_turn_may_take_longer_than_others(purse: TimeBudget) -> None:
-    assert take(purse, Init(SPEC), 0.0).step_us == 10_000_000
+    assert take(purse, AgentInit(SPEC), 0.0).step_us == 10_000_000
     assert take(purse, a_turn(), 0.0).step_us == 10_000_000
     assert take(purse, a_turn(), 0.0).step_us == 2_000_000
     assert take(purse, Freeze(), 0.0).step_us == 10_000_000
@@ -80,11 +80,11 @@ def test_all_calls_of_a_run_share_what_it_has(purse: TimeBudget) -> None:
     take(purse, a_turn(), 2.0)
     with pytest.raises(AgentTimeout, match="run-budget"):
         purse.budget(a_turn())
-    assert take(purse, Init(SPEC), 0.0).run_us == 100_000_000
+    assert take(purse, AgentInit(SPEC), 0.0).run_us == 100_000_000
 
 
 def test_what_is_not_limited_is_not_told() -> None:
-    told = TimeBudget(Timeouts(first_step_s=3.0)).budget(Init(SPEC))
+    told = TimeBudget(Timeouts(first_step_s=3.0)).budget(AgentInit(SPEC))
     assert told == Budget(step_us=3_000_000)
 
 

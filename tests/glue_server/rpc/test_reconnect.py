@@ -17,8 +17,8 @@ from reglue import Agent, Experiment, Phase, Turn, connect
 from reglue.environments.environment import Worlds
 from reglue.environments.world import Cell
 from reglue.errors import AgentDisconnected, SessionLost, WrongToken
-from reglue.messages.agent import Done, Init, Message
-from reglue.messages.environment import EnvironmentInit, Play, Played, Ready
+from reglue.messages.agent import AgentInit, RoutineDone, TextMessage
+from reglue.messages.environment import EnvironmentInit, EnvironmentReady, Play, Played
 from reglue.net.transport import Transport
 from tests.glue_server.playing import SOLVED, corridor_pool
 from tests.glue_server.rpc.peers import PATIENCE_S
@@ -87,10 +87,10 @@ def test_ten_thousand_calls_through_a_hundred_cuts_are_each_carried_out_once(
     for call in range(10_000):
         if call % 100 == 50:
             way.cut()
-        port.send(Message(str(call)))
+        port.send(TextMessage(str(call)))
         if call % 200 == 150:
             way.cut()
-        assert port.receive(PATIENCE_S) == Message(f"{call + 1}: {call}")
+        assert port.receive(PATIENCE_S) == TextMessage(f"{call + 1}: {call}")
     port.close("thank you")
     assert left.result(PATIENCE_S) == "thank you"
     assert way.cuts >= 100
@@ -106,14 +106,14 @@ def test_several_calls_under_way_are_answered_in_their_order(
     port = seated(server)
     answered = 0
     for sent in range(400):
-        port.send(Message(str(sent)))
+        port.send(TextMessage(str(sent)))
         if sent % 40 == 20:
             way.cut()
         if sent - answered == window - 1:
-            assert port.receive(PATIENCE_S) == Message(f"{answered + 1}: {answered}")
+            assert port.receive(PATIENCE_S) == TextMessage(f"{answered + 1}: {answered}")
             answered += 1
     while answered < 400:
-        assert port.receive(PATIENCE_S) == Message(f"{answered + 1}: {answered}")
+        assert port.receive(PATIENCE_S) == TextMessage(f"{answered + 1}: {answered}")
         answered += 1
     port.close("thank you")
     assert left.result(PATIENCE_S) == "thank you"
@@ -132,7 +132,7 @@ def _play_through_cuts(server: GlueServer, way: TcpProxy, start: Play_) -> None:
     port = server.environment(PATIENCE_S)
     assert port is not None
     port.send(EnvironmentInit(1))
-    assert isinstance(port.receive(PATIENCE_S), Ready)
+    assert isinstance(port.receive(PATIENCE_S), EnvironmentReady)
     begin = Play(np.zeros(0, np.uint32), {}, {0: Cell("walk", 2, 7, 0, Phase.TRAIN)})
     port.send(begin)
     port.receive(PATIENCE_S)
@@ -163,14 +163,14 @@ def test_who_does_not_come_back_in_time_is_lost(start: Play_, transport: Transpo
     with GlueServer(reconnect_window_s=0.3, transport=transport) as server, road_to(server) as way:
         left = start(Counting(), way.address, server.tokens["agent"])
         port = seated(server)
-        port.send(Init(SPEC))
-        assert port.receive(PATIENCE_S) == Done()
+        port.send(AgentInit(SPEC))
+        assert port.receive(PATIENCE_S) == RoutineDone()
         way.close()
-        port.send(Message("still there?"))
+        port.send(TextMessage("still there?"))
         with pytest.raises(AgentDisconnected):
             port.receive(PATIENCE_S)
         with pytest.raises(AgentDisconnected):
-            port.send(Message("really?"))
+            port.send(TextMessage("really?"))
         with pytest.raises(SessionLost):
             left.result(PATIENCE_S)
 
@@ -208,14 +208,14 @@ def test_a_peer_joins_anew_where_its_session_is_forgotten(
     with GlueServer(token="t", **asked) as first, road_to(first) as way:
         left = start(agent, way.address, "t")
         port = seated(first)
-        port.send(Message("to the first"))
+        port.send(TextMessage("to the first"))
         port.receive(PATIENCE_S)
         with GlueServer(token="t", **asked) as second:
             redirect(way, second)
             way.cut()
             port = seated(second)
-            port.send(Message("to the second"))
-            assert port.receive(PATIENCE_S) == Message("2: to the second")
+            port.send(TextMessage("to the second"))
+            assert port.receive(PATIENCE_S) == TextMessage("2: to the second")
             port.close("bye")
             assert left.result(PATIENCE_S) == "bye"
 
@@ -238,8 +238,8 @@ def test_an_answer_that_comes_twice_is_taken_once(server: GlueServer, start: Pla
     """Also the memory of the glue is not filled by answers that nobody waits for."""
     left = start(Counting(), server.address, server.tokens["agent"])
     port: Any = seated(server)
-    port.send(Message("one"))
-    assert port.receive(PATIENCE_S) == Message("1: one")
+    port.send(TextMessage("one"))
+    assert port.receive(PATIENCE_S) == TextMessage("1: one")
     before = port._inbox.qsize()
     for seq in (0, 1, 1, 7):
         port.arrived(port._line, _reply(seq))
@@ -251,4 +251,4 @@ def test_an_answer_that_comes_twice_is_taken_once(server: GlueServer, start: Pla
 def _reply(seq: int) -> Any:
     from reglue.wire.agent import encode_reply
 
-    return encode_reply(seq, Done(), None)
+    return encode_reply(seq, RoutineDone(), None)

@@ -20,7 +20,7 @@ from glue_server.rpc.own_certificate import own_certificate
 from glue_server.rpc.tls import ServerTls, private_authority
 from reglue import Phase, connect
 from reglue.errors import UsageError, WrongTls, WrongToken
-from reglue.messages.agent import Message
+from reglue.messages.agent import TextMessage
 from reglue.net.join_string import JoinString, to_pem
 from tests.glue_server.playing import (
     PATIENT,
@@ -158,10 +158,10 @@ def test_calls_through_cuts_are_each_carried_out_once(start: Start, tls: ServerT
         port = server.agent(PATIENCE_S)
         assert port is not None
         for call in range(300):
-            port.send(Message(str(call)))
+            port.send(TextMessage(str(call)))
             if call % 30 == 15:
                 way.cut()
-            assert port.receive(PATIENCE_S) == Message(f"{call + 1}: {call}")
+            assert port.receive(PATIENCE_S) == TextMessage(f"{call + 1}: {call}")
         port.close("thank you")
         assert left.result(PATIENCE_S) == "thank you"
         assert way.cuts >= 8

@@ -14,7 +14,7 @@ import pytest
 from glue_server.rpc import GlueServer
 from reglue import Experiment, connect
 from reglue.errors import UsageError
-from reglue.messages.agent import Message
+from reglue.messages.agent import TextMessage
 from reglue.net.unix_socket import HELLO_BYTES
 from reglue.v1 import lobby_pb2
 from tests.glue_server.playing import Follower
@@ -176,7 +176,7 @@ def test_a_program_plays_over_the_unix_socket_too() -> None:
             port: Any = server.next("experiment", PATIENCE_S)
             while (call := port.next(PATIENCE_S)) is None:
                 assert not port.is_gone
-            port.answer(Message(f"{call.text}?"))
+            port.answer(TextMessage(f"{call.text}?"))
             assert said.result(PATIENCE_S) == "hello?"
         program.close()
         assert port.is_gone

@@ -14,7 +14,7 @@ import pytest
 from glue_server.rpc import GlueServer
 from reglue import connect
 from reglue.errors import AgentDisconnected, AgentTimeout
-from reglue.messages.agent import Done, Freeze, Init, Message
+from reglue.messages.agent import AgentInit, Freeze, RoutineDone, TextMessage
 from reglue.net.grpc_settings import grpc
 from reglue.net.lobby import unix_socket_proof
 from reglue.net.unix_socket import HELLO_BYTES
@@ -121,19 +121,22 @@ def test_a_whole_message_counts_however_it_comes(server: GlueServer) -> None:
     with RawUnixSocket(ticket_of(server)) as unix_socket:
         unix_socket.enter()
         port = seated(server)
-        port.send(Init(SPEC))
+        port.send(AgentInit(SPEC))
         port.send(Freeze())
         both = frame(done(unix_socket.call().seq)) + frame(done(unix_socket.call().seq))
         for at in range(len(both)):
             unix_socket.socket.sendall(both[at : at + 1])
-        assert [port.receive(PATIENCE_S), port.receive(PATIENCE_S)] == [Done(), Done()]
+        assert [port.receive(PATIENCE_S), port.receive(PATIENCE_S)] == [
+            RoutineDone(),
+            RoutineDone(),
+        ]
 
 
 def test_half_a_message_and_silence_is_too_late(server: GlueServer) -> None:
     with RawUnixSocket(ticket_of(server)) as unix_socket:
         unix_socket.enter()
         port = seated(server)
-        port.send(Init(SPEC))
+        port.send(AgentInit(SPEC))
         unix_socket.socket.sendall(frame(done(unix_socket.call().seq))[:-1])
         with pytest.raises(AgentTimeout):
             port.receive(_SHORT_S)
@@ -144,7 +147,7 @@ def test_a_length_beyond_the_tickets_ends_the_session(server: GlueServer, said: 
     with RawUnixSocket(ticket_of(server)) as unix_socket:
         unix_socket.enter()
         port = seated(server)
-        port.send(Init(SPEC))
+        port.send(AgentInit(SPEC))
         unix_socket.call()
         unix_socket.socket.sendall(said)
         with pytest.raises(AgentDisconnected):
@@ -156,7 +159,7 @@ def test_what_is_no_message_ends_the_session(server: GlueServer) -> None:
     with RawUnixSocket(ticket_of(server)) as unix_socket:
         unix_socket.enter()
         port = seated(server)
-        port.send(Init(SPEC))
+        port.send(AgentInit(SPEC))
         unix_socket.call()
         unix_socket.send(b"\xff" * 9)
         with pytest.raises(AgentDisconnected):
@@ -170,17 +173,17 @@ def test_a_peer_that_does_not_read_holds_nobody_up(server: GlueServer) -> None:
         unix_socket.enter()
         port = seated(server)
         for text in texts:
-            port.send(Message(text))
+            port.send(TextMessage(text))
         heard = [unix_socket.call() for _ in texts]
         assert [call.message.text for call in heard] == texts
         unix_socket.send(done(heard[0].seq))
-        assert port.receive(PATIENCE_S) == Done()
+        assert port.receive(PATIENCE_S) == RoutineDone()
 
 
 def test_a_peer_that_never_reads_does_not_keep_the_glue_from_closing() -> None:
     with nothing_left(), GlueServer() as server, RawUnixSocket(ticket_of(server)) as unix_socket:
         unix_socket.enter()
-        seated(server).send(Message("x" * 2**22))
+        seated(server).send(TextMessage("x" * 2**22))
 
 
 def test_a_newer_unix_socket_takes_over() -> None:
@@ -190,13 +193,13 @@ def test_a_newer_unix_socket_takes_over() -> None:
     ):
         old.enter()
         port = seated(server)
-        port.send(Init(SPEC))
+        port.send(AgentInit(SPEC))
         old.call()
         with RawUnixSocket(old.ticket) as new:
             assert new.enter().code == 0
             assert old.is_closed()
             new.send(done(new.call().seq))
-            assert port.receive(PATIENCE_S) == Done()
+            assert port.receive(PATIENCE_S) == RoutineDone()
 
 
 # Drivers that wait for several at once.
@@ -214,13 +217,13 @@ def test_the_descriptor_is_readable_when_an_answer_or_a_loss_waits(transport: An
         port: Any = seated(server)
         (number,) = port.filenos()
         for text in ("one", "two", "three"):
-            port.send(Message(text))
+            port.send(TextMessage(text))
             assert not readable(number, 0.0)
             agent.knows.set()
             assert readable(number, PATIENCE_S)
-            assert port.receive(PATIENCE_S) == Message(text)
+            assert port.receive(PATIENCE_S) == TextMessage(text)
             assert port.filenos() == (number,)
-        port.send(Message("fail"))
+        port.send(TextMessage("fail"))
         assert readable(number, PATIENCE_S)
         with pytest.raises(Exception, match="told to"):
             port.receive(PATIENCE_S)
@@ -256,7 +259,7 @@ def test_a_large_turn_passes_whole(server: GlueServer) -> None:
     with ThreadPoolExecutor(1) as threads:
         left = threads.submit(connect, Echo(), server.address, server.token)
         port = seated(server)
-        port.send(Message(text))
-        assert port.receive(PATIENCE_S) == Message(text)
+        port.send(TextMessage(text))
+        assert port.receive(PATIENCE_S) == TextMessage(text)
         port.close("bye")
         assert left.result(PATIENCE_S) == "bye"

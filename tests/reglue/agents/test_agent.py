@@ -14,8 +14,8 @@ from reglue.messages.agent import (
     NO_ENDS,
     NO_STARTS,
     NO_STEPS,
+    AgentInit,
     Ends,
-    Init,
     Phase,
     Starts,
     Steps,
@@ -42,7 +42,7 @@ class Reader(Agent):
 
 def reader(*tensors: TensorSpec, slots: int = 3) -> Reader:
     agent = Reader()
-    play(agent, Init(TaskSpec(observations=tensors, actions=(ACTION,), slots=slots)))
+    play(agent, AgentInit(TaskSpec(observations=tensors, actions=(ACTION,), slots=slots)))
     return agent
 
 
@@ -88,7 +88,7 @@ def test_it_is_known_in_the_routine_that_chooses() -> None:
             return [self.get_goal(int(slot))["desired_goal"][:1] for slot in starts.slots]
 
     agent = Chooser()
-    play(agent, Init(TaskSpec(observations=(STATE, GOAL), actions=(ACTION,), slots=2)))
+    play(agent, AgentInit(TaskSpec(observations=(STATE, GOAL), actions=(ACTION,), slots=2)))
     answer: Any = play(agent, turn([[7, 0], [8, 0]], starts=starting(1, 0)))
     assert answer.arrays["action"].tolist() == [[7], [8]]
 
@@ -124,7 +124,7 @@ def test_a_slot_without_a_goal_yet_is_refused() -> None:
 def test_a_new_task_forgets_the_goals_of_the_last_one() -> None:
     agent = reader(STATE, GOAL)
     play(agent, turn([[1, 1]], starts=starting(0)))
-    play(agent, Init(TaskSpec(observations=(STATE, GOAL), actions=(ACTION,), slots=1)))
+    play(agent, AgentInit(TaskSpec(observations=(STATE, GOAL), actions=(ACTION,), slots=1)))
     with pytest.raises(UsageError, match="nothing was seen"):
         agent.get_goal(0)
 
@@ -142,7 +142,7 @@ def policy(*tensors: TensorSpec) -> tuple[Policy, list[Any]]:
         return rows[:, :1]
 
     agent = Policy(act)
-    play(agent, Init(TaskSpec(observations=tensors, actions=(ACTION,), slots=3)))
+    play(agent, AgentInit(TaskSpec(observations=tensors, actions=(ACTION,), slots=3)))
     return agent, seen
 
 

@@ -17,14 +17,14 @@ from reglue.messages.agent import (
     Actions,
     Adapt,
     AdaptBegin,
+    AgentInit,
     Call,
     Cleanup,
-    Done,
     Farewell,
     Freeze,
-    Init,
-    Message,
     Refusal,
+    RoutineDone,
+    TextMessage,
 )
 from reglue.spec import Arrays, Discrete, MultiBinary
 
@@ -90,7 +90,7 @@ def turn(*, ends: int = 0, steps: int = 0, starts: int = 0, phase: Phase = Phase
 def answered(answer: Any, *actions: TensorSpec, rows: int = 1) -> dict[str, npt.NDArray[Any]]:
     """What the SDK makes of an answer to `rows` starts."""
     agent = Log(answer)
-    play(agent, Init(TaskSpec((SEEN,), actions)))
+    play(agent, AgentInit(TaskSpec((SEEN,), actions)))
     reply = play(agent, turn(starts=rows))
     assert isinstance(reply, Actions)
     return dict(reply.arrays)
@@ -101,7 +101,7 @@ def answered(answer: Any, *actions: TensorSpec, rows: int = 1) -> dict[str, npt.
 
 def test_a_turn_calls_end_then_step_then_start_with_their_own_rows() -> None:
     agent = Log([0])
-    play(agent, Init(TaskSpec((SEEN,), (TensorSpec("action", "float32"),))))
+    play(agent, AgentInit(TaskSpec((SEEN,), (TensorSpec("action", "float32"),))))
     play(agent, turn(ends=1, steps=1, starts=1))
     assert agent.log[1:] == [
         ("end", [0], [0.0], [0.0]),
@@ -112,7 +112,7 @@ def test_a_turn_calls_end_then_step_then_start_with_their_own_rows() -> None:
 
 def test_routines_without_rows_are_not_called() -> None:
     agent = Log([0])
-    play(agent, Init(TaskSpec((SEEN,), (TensorSpec("action", "float32"),))))
+    play(agent, AgentInit(TaskSpec((SEEN,), (TensorSpec("action", "float32"),))))
     play(agent, turn(steps=1))
     assert [entry[0] for entry in agent.log[1:]] == ["step"]
 
@@ -126,7 +126,7 @@ def test_the_actions_of_steps_come_before_those_of_starts() -> None:
             return [3]
 
     agent = Two()
-    play(agent, Init(TaskSpec((SEEN,), (TensorSpec("action", "float32"),))))
+    play(agent, AgentInit(TaskSpec((SEEN,), (TensorSpec("action", "float32"),))))
     reply = play(agent, turn(steps=2, starts=1))
     assert isinstance(reply, Actions)
     assert reply.arrays["action"].tolist() == [1, 2, 3]
@@ -136,7 +136,7 @@ def test_steps_and_starts_are_joined_tensor_by_tensor() -> None:
     answer = {"arm": [[0.5]], "grip": [True]}
     agent = Log(answer)
     actions = (TensorSpec("arm", "float32", (1,)), TensorSpec("grip", "bool", (), MultiBinary()))
-    play(agent, Init(TaskSpec((SEEN,), actions)))
+    play(agent, AgentInit(TaskSpec((SEEN,), actions)))
     reply = play(agent, turn(steps=1, starts=1))
     assert isinstance(reply, Actions)
     assert reply.arrays["arm"].tolist() == [[0.5], [0.5]]
@@ -149,14 +149,14 @@ def test_a_dict_from_one_routine_alone_is_refused() -> None:
             return {"action": [3]}
 
     agent = HalfNamed([0])
-    play(agent, Init(TaskSpec((SEEN,), (TensorSpec("action", "float32"),))))
+    play(agent, AgentInit(TaskSpec((SEEN,), (TensorSpec("action", "float32"),))))
     with pytest.raises(NotAnAgent, match="both return a dict"):
         play(agent, turn(steps=1, starts=1))
 
 
 def test_ends_alone_are_answered_by_no_rows() -> None:
     agent = Log([0])
-    play(agent, Init(TaskSpec((SEEN,), (TensorSpec("action", "float32", (3,)),))))
+    play(agent, AgentInit(TaskSpec((SEEN,), (TensorSpec("action", "float32", (3,)),))))
     reply = play(agent, turn(ends=2))
     assert isinstance(reply, Actions)
     assert reply.arrays["action"].size == 0
@@ -169,7 +169,7 @@ def test_the_phase_is_set_before_the_turn_is_played() -> None:
             return [0]
 
     agent = Phased()
-    play(agent, Init(TaskSpec((SEEN,), (TensorSpec("action", "float32"),))))
+    play(agent, AgentInit(TaskSpec((SEEN,), (TensorSpec("action", "float32"),))))
     play(agent, turn(starts=1, phase=Phase.ADAPT))
     assert agent.log[-1] is Phase.ADAPT
 
@@ -277,7 +277,7 @@ def test_steps_and_starts_of_different_shapes_are_refused() -> None:
             return [[1.0, 2.0]]
 
     agent = Two([3.0])
-    play(agent, Init(TaskSpec((SEEN,), (PAIR,))))
+    play(agent, AgentInit(TaskSpec((SEEN,), (PAIR,))))
     with pytest.raises(NotAnAgent, match=r"returned shapes \(1, 2\) and \(1,\)"):
         play(agent, turn(steps=1, starts=1))
 
@@ -297,7 +297,7 @@ def test_what_an_agent_sees_is_its_own_to_write_to() -> None:
             return [0]
 
     agent = Scribbling()
-    play(agent, Init(TaskSpec((SEEN,), (TensorSpec("action", "float32"),))))
+    play(agent, AgentInit(TaskSpec((SEEN,), (TensorSpec("action", "float32"),))))
     sent = turn(steps=1)
     sent.rewards[:] = sent.observations["seen"][:] = 5.0
     for array in (sent.rewards, sent.observations["seen"]):
@@ -340,7 +340,7 @@ def test_slots_that_the_agent_gives_up_are_passed_on() -> None:
             return Actions({"action": np.zeros(1)}, abandon=(0,))
 
     agent = GivingUp()
-    play(agent, Init(TaskSpec((SEEN,), (TensorSpec("action", "float32"),))))
+    play(agent, AgentInit(TaskSpec((SEEN,), (TensorSpec("action", "float32"),))))
     reply = play(agent, turn(starts=1))
     assert isinstance(reply, Actions)
     assert reply.abandon == (0,)
@@ -360,7 +360,7 @@ def test_slots_that_the_agent_gives_up_are_passed_on() -> None:
 )
 def test_a_call_is_carried_out_by_its_routine(call: Call, routine: str) -> None:
     agent = Log()
-    assert play(agent, call) == Done()
+    assert play(agent, call) == RoutineDone()
     assert agent.log == [routine]
 
 
@@ -370,12 +370,12 @@ def test_init_sets_the_spec_first() -> None:
             self.log.append(self.spec is spec)
 
     agent = Reading()
-    play(agent, Init(TaskSpec((SEEN,), (SEEN,))))
+    play(agent, AgentInit(TaskSpec((SEEN,), (SEEN,))))
     assert agent.log == [True]
 
 
 def test_a_message_is_answered_by_a_message() -> None:
-    assert play(Log(), Message("abc")) == Message("cba")
+    assert play(Log(), TextMessage("abc")) == TextMessage("cba")
 
 
 @pytest.mark.parametrize("call", [Refusal(1, "WRONG_SIZE", "a", "b"), Farewell("bye")])

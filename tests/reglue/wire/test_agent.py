@@ -15,23 +15,23 @@ from reglue.messages.agent import (
     Actions,
     Adapt,
     AdaptBegin,
+    AgentInit,
     Budget,
     Call,
     Cleanup,
-    Done,
     EndKind,
     Ends,
     Farewell,
     Fault,
     Freeze,
-    Init,
-    Message,
     Numbered,
     Phase,
     Refusal,
     Reply,
+    RoutineDone,
     Starts,
     Steps,
+    TextMessage,
     Turn,
 )
 from reglue.spec import TaskSpec, TensorSpec
@@ -47,14 +47,14 @@ CODES = st.sampled_from(
     [name.removeprefix("REFUSAL_CODE_") for name, _ in session_pb2.RefusalCode.items()]
 )
 CALLS: st.SearchStrategy[Call] = st.one_of(
-    st.builds(Init, task_specs()),
+    st.builds(AgentInit, task_specs()),
     st.sampled_from([Freeze(), AdaptBegin(), Adapt(), Cleanup()]),
-    st.builds(Message, WORDS),
+    st.builds(TextMessage, WORDS),
     st.builds(Refusal, UINT64, CODES, TOLD, TOLD),
     st.builds(Farewell, TOLD),
 )
 REPLIES: st.SearchStrategy[Reply] = st.one_of(
-    st.just(Done()), st.builds(Message, WORDS), st.builds(Fault, TOLD)
+    st.just(RoutineDone()), st.builds(TextMessage, WORDS), st.builds(Fault, TOLD)
 )
 
 

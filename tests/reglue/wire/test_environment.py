@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 
 from reglue.environments.world import Cell
 from reglue.errors import BadReply, printable
-from reglue.messages.agent import Cleanup, Done, Farewell, Fault, Message, Phase, Refusal
+from reglue.messages.agent import Cleanup, Farewell, Fault, Phase, Refusal, RoutineDone, TextMessage
 from reglue.messages.environment import (
     EnvironmentCall,
     EnvironmentInit,
+    EnvironmentReady,
     EnvironmentReply,
     GetRandomSeed,
     GetState,
     Play,
     Played,
-    Ready,
     SetRandomSeed,
     SetState,
     Snapshot,
@@ -48,7 +48,7 @@ CALLS: st.SearchStrategy[EnvironmentCall] = st.one_of(
     st.builds(GetRandomSeed, UINT32),
     st.builds(SetRandomSeed, UINT32, st.binary()),
     st.builds(StandardizeRandomness, UINT64),
-    st.builds(Message, WORDS),
+    st.builds(TextMessage, WORDS),
     st.just(Cleanup()),
     st.builds(Refusal, UINT64, st.sampled_from(["OUT_OF_ORDER", "UNKNOWN_KEY"]), TOLD, TOLD),
     st.builds(Farewell, TOLD),
@@ -57,7 +57,7 @@ TASKS = st.dictionaries(WORDS, st.integers(1, 2**32 - 1), min_size=1, max_size=3
 FLAG = st.booleans()
 REPLIES: st.SearchStrategy[EnvironmentReply] = st.one_of(
     st.builds(
-        Ready,
+        EnvironmentReady,
         task_specs(),
         TASKS,
         restores=FLAG,
@@ -67,8 +67,8 @@ REPLIES: st.SearchStrategy[EnvironmentReply] = st.one_of(
         tells_success=FLAG,
     ),
     st.builds(Snapshot, st.binary()),
-    st.builds(Message, WORDS),
-    st.just(Done()),
+    st.builds(TextMessage, WORDS),
+    st.just(RoutineDone()),
     st.builds(Refusal, UINT64, st.just("NOT_SUPPORTED"), TOLD, TOLD),
     st.builds(Fault, TOLD),
 )
@@ -226,7 +226,7 @@ def test_a_faulty_slots_reward_is_not_looked_at() -> None:
     ids=["none", "twice", "no variants"],
 )
 def test_tasks_that_make_no_sense_are_refused(tasks: list[pb.EnvironmentTask]) -> None:
-    message = encode_environment_reply(1, Ready(SPEC, {"walk": 1}), None)
+    message = encode_environment_reply(1, EnvironmentReady(SPEC, {"walk": 1}), None)
     del message.ready.tasks[:]
     message.ready.tasks.extend(tasks)
     with pytest.raises(BadReply, match="tasks"):

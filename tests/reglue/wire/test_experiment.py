@@ -22,28 +22,28 @@ from reglue.errors import (
     RoutineRefused,
     UnknownKey,
 )
-from reglue.messages.agent import Cleanup, Done, Freeze, Message
+from reglue.messages.agent import Cleanup, Freeze, RoutineDone, TextMessage
 from reglue.messages.environment import GetRandomSeed, GetState, StandardizeRandomness
 from reglue.messages.experiment import (
     Acted,
-    AgentEnd,
-    AgentStart,
-    AgentStep,
     Answer,
     Counts,
     EnvMessage,
-    EnvStart,
-    EnvStep,
     EpisodePlayed,
     ExperimentCall,
-    Key,
+    RLAgentEnd,
+    RLAgentStart,
+    RLAgentStep,
     RLCounts,
+    RLEnvStart,
+    RLEnvStep,
     RLEpisode,
     RLInit,
     RLSetRandomSeed,
     RLSetState,
     RLStart,
     RLStep,
+    SnapshotKey,
     Started,
     Stepped,
 )
@@ -75,22 +75,22 @@ CALLS: st.SearchStrategy[ExperimentCall] = st.one_of(
     st.builds(RLSetState, UINT32, WORDS),
     st.builds(GetRandomSeed, UINT32),
     st.builds(RLSetRandomSeed, UINT32, WORDS),
-    st.builds(Message, WORDS),
+    st.builds(TextMessage, WORDS),
     st.builds(EnvMessage, WORDS),
-    st.builds(EnvStart, SLOTS),
+    st.builds(RLEnvStart, SLOTS),
 )
 ANSWERS: st.SearchStrategy[Answer] = st.one_of(
     task_specs(),
     st.builds(Counts, st.floats(allow_nan=False), UINT64, UINT64),
-    st.builds(Key, WORDS.filter(bool)),
-    st.builds(Message, WORDS),
-    st.just(Done()),
+    st.builds(SnapshotKey, WORDS.filter(bool)),
+    st.builds(TextMessage, WORDS),
+    st.just(RoutineDone()),
 )
 CALL_OF: Mapping[type, ExperimentCall] = {
     TaskSpec: RLInit(1, 0),
     Counts: RLCounts(0),
-    Key: GetState(0),
-    Message: EnvMessage(""),
+    SnapshotKey: GetState(0),
+    TextMessage: EnvMessage(""),
 }
 """What each is an answer to; Cleanup, where none is named."""
 
@@ -126,10 +126,10 @@ def test_half_steps_are_the_same_after_their_journey(data: st.DataObject, spec: 
     seen = data.draw(arrays_of(spec.observations, len(slots)))
     rewards = np.array(data.draw(st.tuples(*[st.floats()] * len(slots))), np.float64)
     calls: list[ExperimentCall] = [
-        EnvStep(slots, data.draw(arrays_of(spec.actions, len(slots)))),
-        AgentStart(slots, seen),
-        AgentStep(slots, rewards, seen),
-        AgentEnd(slots, rewards, seen, data.draw(st.booleans())),
+        RLEnvStep(slots, data.draw(arrays_of(spec.actions, len(slots)))),
+        RLAgentStart(slots, seen),
+        RLAgentStep(slots, rewards, seen),
+        RLAgentEnd(slots, rewards, seen, data.draw(st.booleans())),
     ]
     for call in calls:
         assert bits(travelled(call, spec)) == bits(call)
@@ -149,11 +149,11 @@ def test_rows_are_the_same_after_their_journey(data: st.DataObject, spec: TaskSp
     rewards = np.array(data.draw(st.tuples(*[st.floats()] * rows)), np.float64)
     answers: list[tuple[Answer, ExperimentCall]] = [
         (Started(slots, seen, chosen), RLStart()),
-        (Started(slots, seen, {}), EnvStart()),
+        (Started(slots, seen, {}), RLEnvStart()),
         (Stepped(slots, rewards, seen, one, two, three, chosen), RLStep()),
-        (Stepped(slots, rewards, seen, one, two, three, {}), EnvStep(slots, {})),
+        (Stepped(slots, rewards, seen, one, two, three, {}), RLEnvStep(slots, {})),
         (EpisodePlayed(slots, one, two, three), RLEpisode(0)),
-        (Acted(slots, chosen), AgentStart(slots, {})),
+        (Acted(slots, chosen), RLAgentStart(slots, {})),
     ]
     for answer, call in answers:
         assert bits(answered(answer, call, spec)) == bits(answer)
@@ -184,7 +184,7 @@ def test_what_a_routine_raises_is_raised_at_the_other_end(
     assert str(error.value) == str(raised)
 
 
-STEP = AgentStep((0, 2), np.zeros(2), {"seen": np.zeros((2, 2), np.float32)})
+STEP = RLAgentStep((0, 2), np.zeros(2), {"seen": np.zeros((2, 2), np.float32)})
 
 
 @pytest.mark.parametrize(
@@ -212,14 +212,14 @@ def test_a_half_step_before_init_is_out_of_order() -> None:
 
 def test_arrays_of_other_names_are_not_sent() -> None:
     """The glue then says how many tensors it wanted."""
-    wrong = EnvStep((0,), {"gone": np.zeros(1)})
+    wrong = RLEnvStep((0,), {"gone": np.zeros(1)})
     with pytest.raises(BadReply, match="0 tensors"):
         travelled(wrong, SPEC)
 
 
 def test_the_answer_to_another_routine_is_refused() -> None:
-    with pytest.raises(BadReply, match="got Done, wanted Started"):
-        answered(Done(), RLStart(), SPEC)
+    with pytest.raises(BadReply, match="got RoutineDone, wanted Started"):
+        answered(RoutineDone(), RLStart(), SPEC)
 
 
 def test_a_refusal_keeps_its_code() -> None:

@@ -14,25 +14,25 @@ from reglue.messages.agent import (
     Actions,
     Adapt,
     AdaptBegin,
+    AgentHello,
+    AgentInit,
     Call,
     Cleanup,
-    Done,
     Farewell,
     Freeze,
-    Hello,
-    Init,
-    Message,
     Refusal,
     Reply,
+    RoutineDone,
+    TextMessage,
     Turn,
 )
 from reglue.spec import TaskSpec, TensorSpec, same_numbers
 from reglue.version import sdk
 
 
-def hello(agent: Agent, name: str) -> Hello:
+def hello(agent: Agent, name: str) -> AgentHello:
     """What `agent` says of itself."""
-    return Hello(
+    return AgentHello(
         agent=name[:200],
         sdk=sdk(),
         max_slots=agent.max_slots,
@@ -54,7 +54,7 @@ def play(agent: Agent, call: Call) -> Reply | None:
                 agent.seen_goals.see(call)
             rows = len(call.steps) + len(call.starts)
             return _actions(agent.spec, agent.turn(_own(call)), rows)
-        case Init(spec):
+        case AgentInit(spec):
             agent.spec = spec
             agent.seen_goals = shown_goals(spec)
             agent.agent_init(spec)
@@ -64,13 +64,13 @@ def play(agent: Agent, call: Call) -> Reply | None:
             agent.adapt_begin()
         case Adapt():
             agent.adapt()
-        case Message(text):
-            return Message(agent.agent_message(text) or "")
+        case TextMessage(text):
+            return TextMessage(agent.agent_message(text) or "")
         case Cleanup():
             agent.agent_cleanup()
         case Refusal() | Farewell():
             return None
-    return Done()
+    return RoutineDone()
 
 
 def _own(turn: Turn) -> Turn:

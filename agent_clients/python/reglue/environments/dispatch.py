@@ -7,17 +7,17 @@ import logging
 from reglue.environments.environment import Environment, words
 from reglue.environments.validation import conforming_spec
 from reglue.errors import OutOfDomain, OutOfOrder, RoutineRefused
-from reglue.messages.agent import Cleanup, Done, Farewell, Message, Refusal
+from reglue.messages.agent import Cleanup, Farewell, Refusal, RoutineDone, TextMessage
 from reglue.messages.environment import (
     EnvironmentCall,
     EnvironmentHello,
     EnvironmentInit,
+    EnvironmentReady,
     EnvironmentReply,
     GetRandomSeed,
     GetState,
     Play,
     Played,
-    Ready,
     SetRandomSeed,
     SetState,
     Snapshot,
@@ -44,8 +44,8 @@ def play_environment(environment: Environment, call: EnvironmentCall) -> Environ
             return _play(environment, call)
         case Refusal() | Farewell():
             return None
-        case Message(text):
-            return Message(environment.env_message(text) or "")
+        case TextMessage(text):
+            return TextMessage(environment.env_message(text) or "")
         case EnvironmentInit(slots):
             return _init(environment, slots)
     try:
@@ -56,13 +56,13 @@ def play_environment(environment: Environment, call: EnvironmentCall) -> Environ
         return Refusal(0, refused.code, refused.got, refused.wanted)
 
 
-def _init(environment: Environment, slots: int) -> Ready | Refusal:
+def _init(environment: Environment, slots: int) -> EnvironmentReady | Refusal:
     most = environment.max_slots
     if slots < 1 or (most and slots > most):
         wanted = f"1 to {most}" if most else "at least 1"
         return Refusal(0, OutOfDomain.code, f"{slots} slots", wanted)
     environment.spec = conforming_spec(environment.env_init(slots)).with_slots(slots)
-    return Ready(
+    return EnvironmentReady(
         environment.spec,
         dict(environment.variants),
         restores=environment.restores,
@@ -101,7 +101,7 @@ def _routine(environment: Environment, call: EnvironmentCall) -> EnvironmentRepl
             environment.env_standardize_randomness(seed)
         case Cleanup():
             environment.env_cleanup()
-    return Done()
+    return RoutineDone()
 
 
 def _check_slot(environment: Environment, slot: int) -> None:

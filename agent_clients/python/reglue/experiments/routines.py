@@ -18,27 +18,27 @@ import numpy as np
 import numpy.typing as npt
 
 from reglue.errors import OutOfDomain
-from reglue.messages.agent import Cleanup, Done, Freeze, Message
+from reglue.messages.agent import Cleanup, Freeze, RoutineDone, TextMessage
 from reglue.messages.environment import GetRandomSeed, GetState, StandardizeRandomness
 from reglue.messages.experiment import (
     Acted,
-    AgentEnd,
-    AgentStart,
-    AgentStep,
     Counts,
     EnvMessage,
-    EnvStart,
-    EnvStep,
     EpisodePlayed,
     ExperimentCall,
-    Key,
+    RLAgentEnd,
+    RLAgentStart,
+    RLAgentStep,
     RLCounts,
+    RLEnvStart,
+    RLEnvStep,
     RLEpisode,
     RLInit,
     RLSetRandomSeed,
     RLSetState,
     RLStart,
     RLStep,
+    SnapshotKey,
     Started,
     Stepped,
 )
@@ -150,44 +150,44 @@ class Routines:
 
     def cleanup(self) -> None:
         """RL_cleanup: env_cleanup, then agent_cleanup. Counts stay; init() comes next."""
-        self._ask(Cleanup(), Done)
+        self._ask(Cleanup(), RoutineDone)
 
     def freeze(self) -> None:
         """RL_freeze: agent_freeze. What follows is judged, until the next init()."""
-        self._ask(Freeze(), Done)
+        self._ask(Freeze(), RoutineDone)
 
     def standardize_randomness(self, seed: int = 0) -> None:
         """RL_standardize_randomness: from now on the environment draws
         from `reglue.rng.Rng(seed, n)` in the n-th start, on every platform.
         """
-        self._ask(StandardizeRandomness(_seed(seed)), Done)
+        self._ask(StandardizeRandomness(_seed(seed)), RoutineDone)
 
     def get_state(self, slot: int = 0) -> str:
         """RL_get_state: a key for the environment's state, in mid-episode."""
-        return self._ask(GetState(given_slot(slot)), Key).key
+        return self._ask(GetState(given_slot(slot)), SnapshotKey).key
 
     def set_state(self, key: str, slot: int = 0) -> None:
         """RL_set_state: the environment goes on from there to the bit.
 
         The agent's next action and the counts stay what they are.
         """
-        self._ask(RLSetState(given_slot(slot), given_text("key", key)), Done)
+        self._ask(RLSetState(given_slot(slot), given_text("key", key)), RoutineDone)
 
     def get_random_seed(self, slot: int = 0) -> str:
         """RL_get_random_seed: a key for the state of the environment's generators."""
-        return self._ask(GetRandomSeed(given_slot(slot)), Key).key
+        return self._ask(GetRandomSeed(given_slot(slot)), SnapshotKey).key
 
     def set_random_seed(self, key: str, slot: int = 0) -> None:
         """RL_set_random_seed: set the state of the environment's generators."""
-        self._ask(RLSetRandomSeed(given_slot(slot), given_text("key", key)), Done)
+        self._ask(RLSetRandomSeed(given_slot(slot), given_text("key", key)), RoutineDone)
 
     def agent_message(self, text: str) -> str:
         """RL_agent_message; legal at any time."""
-        return self._ask(Message(given_text("message", text)), Message).text
+        return self._ask(TextMessage(given_text("message", text)), TextMessage).text
 
     def env_message(self, text: str) -> str:
         """RL_env_message; legal at any time."""
-        return self._ask(EnvMessage(given_text("message", text)), Message).text
+        return self._ask(EnvMessage(given_text("message", text)), TextMessage).text
 
     # Half steps, for programs that change what passes between agent and environment.
 
@@ -198,21 +198,21 @@ class Routines:
         that follows plays its pending action in the new one. agent_end() and agent_start()
         tell it.
         """
-        return self._ask(EnvStart(given_slots(slots)), Started)
+        return self._ask(RLEnvStart(given_slots(slots)), Started)
 
     def env_step(self, actions: Rows, slots: Sequence[int] = (0,)) -> Stepped:
         """RL_env_step: env_step alone, with these actions; no next ones."""
-        return self._ask(EnvStep(given_slots(slots), given_rows(actions)), Stepped)
+        return self._ask(RLEnvStep(given_slots(slots), given_rows(actions)), Stepped)
 
     def agent_start(self, observations: Rows, slots: Sequence[int] = (0,)) -> Arrays:
         """RL_agent_start: agent_start alone; the actions are what step() plays next."""
-        return self._ask(AgentStart(given_slots(slots), given_rows(observations)), Acted).actions
+        return self._ask(RLAgentStart(given_slots(slots), given_rows(observations)), Acted).actions
 
     def agent_step(
         self, rewards: npt.ArrayLike, observations: Rows, slots: Sequence[int] = (0,)
     ) -> Arrays:
         """RL_agent_step: agent_step alone; the actions are what step() plays next."""
-        call = AgentStep(given_slots(slots), given_rewards(rewards), given_rows(observations))
+        call = RLAgentStep(given_slots(slots), given_rewards(rewards), given_rows(observations))
         return self._ask(call, Acted).actions
 
     def agent_end(
@@ -224,10 +224,10 @@ class Routines:
         truncated: bool = False,
     ) -> None:
         """RL_agent_end: agent_end alone, with the last observations."""
-        call = AgentEnd(
+        call = RLAgentEnd(
             given_slots(slots), given_rewards(rewards), given_rows(observations), bool(truncated)
         )
-        self._ask(call, Done)
+        self._ask(call, RoutineDone)
 
     def _call(self, call: ExperimentCall) -> object:
         """Carry a routine out."""

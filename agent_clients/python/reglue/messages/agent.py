@@ -100,7 +100,7 @@ class Actions:
 
 
 @dataclass(frozen=True, slots=True)
-class Hello:
+class AgentHello:
     """Who the agent is and what it can do."""
 
     agent: str
@@ -112,7 +112,7 @@ class Hello:
 
 
 @dataclass(frozen=True, slots=True)
-class Init:
+class AgentInit:
     """agent_init."""
 
     spec: TaskSpec
@@ -134,7 +134,7 @@ class Adapt:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class TextMessage:
     """agent_message, either way."""
 
     text: str
@@ -163,7 +163,7 @@ class Farewell:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class RoutineDone:
     """Answers the calls that return nothing."""
 
 
@@ -187,8 +187,10 @@ class Budget:
 UNLIMITED = Budget()
 
 
-Call: TypeAlias = Init | Turn | Freeze | AdaptBegin | Adapt | Message | Cleanup | Refusal | Farewell
-Reply: TypeAlias = Actions | Done | Message | Fault
+Call: TypeAlias = (
+    AgentInit | Turn | Freeze | AdaptBegin | Adapt | TextMessage | Cleanup | Refusal | Farewell
+)
+Reply: TypeAlias = Actions | RoutineDone | TextMessage | Fault
 
 
 @value

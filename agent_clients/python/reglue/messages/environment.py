@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reglue.environments.world import Cell
-from reglue.messages.agent import Cleanup, Done, Farewell, Fault, Message, Refusal
+from reglue.messages.agent import Cleanup, Farewell, Fault, Refusal, RoutineDone, TextMessage
 from reglue.messages.value import value
 from reglue.spec import Arrays, TaskSpec
 
@@ -38,7 +38,7 @@ class EnvironmentInit:
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class EnvironmentReady:
     """Answers env_init: what there is to play, and what the environment can do."""
 
     spec: TaskSpec  # with the slots that were asked for
@@ -144,9 +144,11 @@ EnvironmentCall: TypeAlias = (
     | GetRandomSeed
     | SetRandomSeed
     | StandardizeRandomness
-    | Message
+    | TextMessage
     | Cleanup
     | Refusal
     | Farewell
 )
-EnvironmentReply: TypeAlias = Ready | Played | Snapshot | Done | Message | Refusal | Fault
+EnvironmentReply: TypeAlias = (
+    EnvironmentReady | Played | Snapshot | RoutineDone | TextMessage | Refusal | Fault
+)

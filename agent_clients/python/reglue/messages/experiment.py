@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from reglue.messages.agent import Cleanup, Done, Freeze, Message
+from reglue.messages.agent import Cleanup, Freeze, RoutineDone, TextMessage
 from reglue.messages.environment import GetRandomSeed, GetState, StandardizeRandomness
 from reglue.messages.value import value
 from reglue.spec import Arrays, TaskSpec
@@ -85,20 +85,20 @@ class RLSetRandomSeed:
 
 @dataclass(frozen=True, slots=True)
 class EnvMessage:
-    """RL_env_message; a `Message` is RL_agent_message."""
+    """RL_env_message; a `TextMessage` is RL_agent_message."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class EnvStart:
+class RLEnvStart:
     """env_start alone."""
 
     slots: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class EnvStep:
+class RLEnvStep:
     """env_step alone; actions (rows, *shape) in the order of `slots`."""
 
     slots: tuple[int, ...]
@@ -106,7 +106,7 @@ class EnvStep:
 
 
 @dataclass(frozen=True, slots=True)
-class AgentStart:
+class RLAgentStart:
     """agent_start alone; observations (rows, *shape) in the order of `slots`."""
 
     slots: tuple[int, ...]
@@ -114,7 +114,7 @@ class AgentStart:
 
 
 @dataclass(frozen=True, slots=True)
-class AgentStep:
+class RLAgentStep:
     """agent_step alone."""
 
     slots: tuple[int, ...]
@@ -123,7 +123,7 @@ class AgentStep:
 
 
 @dataclass(frozen=True, slots=True)
-class AgentEnd:
+class RLAgentEnd:
     """agent_end alone."""
 
     slots: tuple[int, ...]
@@ -174,7 +174,7 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class SnapshotKey:
     """Names a state or a random seed that the glue keeps."""
 
     key: str
@@ -201,15 +201,23 @@ ExperimentCall: TypeAlias = (
     | RLSetState
     | GetRandomSeed
     | RLSetRandomSeed
-    | Message
+    | TextMessage
     | EnvMessage
-    | EnvStart
-    | EnvStep
-    | AgentStart
-    | AgentStep
-    | AgentEnd
+    | RLEnvStart
+    | RLEnvStep
+    | RLAgentStart
+    | RLAgentStep
+    | RLAgentEnd
 )
 Answer: TypeAlias = (
-    TaskSpec | Started | Stepped | EpisodePlayed | Counts | Key | Acted | Message | Done
+    TaskSpec
+    | Started
+    | Stepped
+    | EpisodePlayed
+    | Counts
+    | SnapshotKey
+    | Acted
+    | TextMessage
+    | RoutineDone
 )
 """What a routine returns; refusals and faults are raised."""

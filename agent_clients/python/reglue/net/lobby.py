@@ -41,7 +41,7 @@ _HANDSHAKE_S = 2.0  # how long one may take that is made to learn why another fa
 
 
 def hello_proof(secret: bytes, session: str, answered: int) -> bytes:
-    """HMAC-SHA256 that shows that a stream belongs to a ticket (agent.proto, Hello.proof)."""
+    """HMAC-SHA256 that shows that a stream belongs to a ticket (agent.proto, AgentHello.proof)."""
     text = f"reglue.v1 hello {session} {answered}"
     return hmac.digest(secret, text.encode(), hashlib.sha256)
 

@@ -8,8 +8,8 @@ from reglue.agents.agent import Agent
 from reglue.agents.dispatch import hello, play
 from reglue.environments.dispatch import environment_hello, play_environment
 from reglue.environments.environment import Environment
-from reglue.messages.agent import Fault, Init, Numbered
-from reglue.messages.environment import EnvironmentInit, Ready
+from reglue.messages.agent import AgentInit, Fault, Numbered
+from reglue.messages.environment import EnvironmentInit, EnvironmentReady
 from reglue.net.grpc_settings import grpc
 from reglue.net.lobby import hello_proof
 from reglue.process_tuning import keep_blocks_for
@@ -84,9 +84,9 @@ class AgentAdapter:
         )
 
     def read(self, message: Any) -> Numbered:
-        """A numbered call; Init fixes the spec of what follows."""
+        """A numbered call; AgentInit fixes the spec of what follows."""
         numbered = decode_call(message, self._spec)
-        if isinstance(numbered.call, Init):
+        if isinstance(numbered.call, AgentInit):
             self._spec = numbered.call.spec
             keep_blocks_for(self._spec)
         return numbered
@@ -140,7 +140,7 @@ class EnvironmentAdapter:
     def answer(self, seq: int, call: Any) -> Any | None:
         """As the environment does; its answer to env_init fixes the spec of what follows."""
         reply = play_environment(self._environment, call)
-        if isinstance(call, EnvironmentInit) and isinstance(reply, Ready):
+        if isinstance(call, EnvironmentInit) and isinstance(reply, EnvironmentReady):
             self._spec = reply.spec
             keep_blocks_for(self._spec)
         return None if reply is None else encode_environment_reply(seq, reply, self._spec)

@@ -8,18 +8,18 @@ from reglue.messages.agent import (
     Actions,
     Adapt,
     AdaptBegin,
+    AgentInit,
     Budget,
     Call,
     Cleanup,
-    Done,
     Farewell,
     Fault,
     Freeze,
-    Init,
-    Message,
     Numbered,
     Refusal,
     Reply,
+    RoutineDone,
+    TextMessage,
     Turn,
 )
 from reglue.spec import TaskSpec
@@ -33,24 +33,26 @@ from reglue.wire.turns import decode_turn, encode_turn
 _CALLS = FieldTable(
     "call",
     {
-        "init": Init,
+        "init": AgentInit,
         "freeze": Freeze,
         "adapt_begin": AdaptBegin,
         "adapt": Adapt,
-        "message": Message,
+        "message": TextMessage,
         "cleanup": Cleanup,
         "refusal": Refusal,
         "farewell": Farewell,
     },
     SESSION_CODECS
     | {
-        Init: Codec(
+        AgentInit: Codec(
             lambda init: pb.AgentInit(spec=encode_spec(init.spec)),
-            lambda message: Init(decode_spec(message.spec)),
+            lambda message: AgentInit(decode_spec(message.spec)),
         )
     },
 )
-_REPLIES = FieldTable("reply", {"done": Done, "message": Message, "fault": Fault}, SESSION_CODECS)
+_REPLIES = FieldTable(
+    "reply", {"done": RoutineDone, "message": TextMessage, "fault": Fault}, SESSION_CODECS
+)
 _AFTER_INIT = frozenset(("turn", "freeze", "adapt_begin", "adapt", "cleanup"))
 
 

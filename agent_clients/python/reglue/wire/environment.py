@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from reglue.errors import BadReply, brief
-from reglue.messages.agent import Cleanup, Done, Farewell, Fault, Message, Refusal
+from reglue.messages.agent import Cleanup, Farewell, Fault, Refusal, RoutineDone, TextMessage
 from reglue.messages.environment import (
     EnvironmentCall,
     EnvironmentInit,
+    EnvironmentReady,
     EnvironmentReply,
     GetRandomSeed,
     GetState,
     Play,
     Played,
-    Ready,
     SetRandomSeed,
     SetState,
     Snapshot,
@@ -75,7 +75,7 @@ def decode_environment_reply(
     return reply
 
 
-def _encode_ready(ready: Ready) -> pb.EnvironmentReady:
+def _encode_ready(ready: EnvironmentReady) -> pb.EnvironmentReady:
     return pb.EnvironmentReady(
         spec=encode_spec(ready.spec),
         tasks=[
@@ -89,7 +89,7 @@ def _encode_ready(ready: Ready) -> pb.EnvironmentReady:
     )
 
 
-def _decode_ready(message: pb.EnvironmentReady) -> Ready:
+def _decode_ready(message: pb.EnvironmentReady) -> EnvironmentReady:
     if len(message.tasks) > MOST_TASKS:
         got = f"{len(message.tasks)} tasks"
         raise BadReply("WRONG_SIZE", got=got, wanted=f"at most {MOST_TASKS}")
@@ -98,7 +98,7 @@ def _decode_ready(message: pb.EnvironmentReady) -> Ready:
         got = brief([(task.name, task.variants) for task in message.tasks])
         wanted = "at least one, each with a name of its own and a variant"
         raise BadReply("OUT_OF_DOMAIN", got=f"tasks {got}", wanted=wanted)
-    return Ready(
+    return EnvironmentReady(
         decode_spec(message.spec),
         variants,
         restores=message.restores,
@@ -118,7 +118,7 @@ _CALLS = FieldTable(
         "get_random_seed": GetRandomSeed,
         "set_random_seed": SetRandomSeed,
         "standardize_randomness": StandardizeRandomness,
-        "message": Message,
+        "message": TextMessage,
         "cleanup": Cleanup,
         "refusal": Refusal,
         "farewell": Farewell,
@@ -128,12 +128,12 @@ _CALLS = FieldTable(
 _REPLIES = FieldTable(
     "reply",
     {
-        "ready": Ready,
+        "ready": EnvironmentReady,
         "snapshot": Snapshot,
-        "done": Done,
-        "message": Message,
+        "done": RoutineDone,
+        "message": TextMessage,
         "refusal": Refusal,
         "fault": Fault,
     },
-    SESSION_CODECS | {Ready: Codec(_encode_ready, _decode_ready)},
+    SESSION_CODECS | {EnvironmentReady: Codec(_encode_ready, _decode_ready)},
 )

@@ -17,28 +17,28 @@ from reglue.errors import (
     ReglueError,
     RoutineRefused,
 )
-from reglue.messages.agent import Cleanup, Done, Fault, Freeze, Message, Refusal
+from reglue.messages.agent import Cleanup, Fault, Freeze, Refusal, RoutineDone, TextMessage
 from reglue.messages.environment import GetRandomSeed, GetState, StandardizeRandomness
 from reglue.messages.experiment import (
     Acted,
-    AgentEnd,
-    AgentStart,
-    AgentStep,
     Answer,
     Counts,
     EnvMessage,
-    EnvStart,
-    EnvStep,
     EpisodePlayed,
     ExperimentCall,
-    Key,
+    RLAgentEnd,
+    RLAgentStart,
+    RLAgentStep,
     RLCounts,
+    RLEnvStart,
+    RLEnvStep,
     RLEpisode,
     RLInit,
     RLSetRandomSeed,
     RLSetState,
     RLStart,
     RLStep,
+    SnapshotKey,
     Started,
     Stepped,
 )
@@ -61,16 +61,16 @@ _ANSWERS: Mapping[type, type] = {
     RLStep: Stepped,
     RLEpisode: EpisodePlayed,
     RLCounts: Counts,
-    GetState: Key,
-    GetRandomSeed: Key,
-    Message: Message,
-    EnvMessage: Message,
-    EnvStart: Started,
-    EnvStep: Stepped,
-    AgentStart: Acted,
-    AgentStep: Acted,
+    GetState: SnapshotKey,
+    GetRandomSeed: SnapshotKey,
+    TextMessage: TextMessage,
+    EnvMessage: TextMessage,
+    RLEnvStart: Started,
+    RLEnvStep: Stepped,
+    RLAgentStart: Acted,
+    RLAgentStep: Acted,
 }
-"""What answers each call; Done answers the others."""
+"""What answers each call; RoutineDone answers the others."""
 
 
 _CALLS = FieldTable(
@@ -88,9 +88,9 @@ _CALLS = FieldTable(
         "set_state": RLSetState,
         "get_random_seed": GetRandomSeed,
         "set_random_seed": RLSetRandomSeed,
-        "agent_message": Message,
+        "agent_message": TextMessage,
         "env_message": EnvMessage,
-        "env_start": EnvStart,
+        "env_start": RLEnvStart,
     },
     {},
 )
@@ -98,7 +98,13 @@ _NAME_SLOTS = frozenset(("start", "step", "episode", "env_start"))
 _WITH_ROWS = frozenset(("env_step", "agent_start", "agent_step", "agent_end"))
 _REPLIES = FieldTable(
     "reply",
-    {"spec": TaskSpec, "counts": Counts, "key": Key, "message": Message, "done": Done},
+    {
+        "spec": TaskSpec,
+        "counts": Counts,
+        "key": SnapshotKey,
+        "message": TextMessage,
+        "done": RoutineDone,
+    },
     {TaskSpec: Codec(encode_spec, decode_spec)},
 )
 
@@ -107,7 +113,7 @@ def encode_experiment_call(
     seq: int, call: ExperimentCall, spec: TaskSpec | None
 ) -> pb.ExperimentCall:
     """The message of a call; `spec` is what rows of actions and observations need."""
-    if isinstance(call, (EnvStep, AgentStart, AgentStep, AgentEnd)):
+    if isinstance(call, (RLEnvStep, RLAgentStart, RLAgentStep, RLAgentEnd)):
         return _encode_rows(seq, call, spec)
     message = pb.ExperimentCall(seq=seq)
     _CALLS.encode(message, call)
@@ -115,25 +121,25 @@ def encode_experiment_call(
 
 
 def _encode_rows(
-    seq: int, call: EnvStep | AgentStart | AgentStep | AgentEnd, spec: TaskSpec | None
+    seq: int, call: RLEnvStep | RLAgentStart | RLAgentStep | RLAgentEnd, spec: TaskSpec | None
 ) -> pb.ExperimentCall:
     """A half step: what it brings is checked by the glue, which says what it wanted."""
     seen = spec.observations if spec else ()
     match call:
-        case EnvStep(slots, actions):
+        case RLEnvStep(slots, actions):
             rows = _written(spec.actions if spec else (), actions)
             return pb.ExperimentCall(seq=seq, env_step=pb.RlEnvStep(slots=slots, actions=rows))
-        case AgentStart(slots, observations):
+        case RLAgentStart(slots, observations):
             start = pb.RlAgentStart(slots=slots, observations=_written(seen, observations))
             return pb.ExperimentCall(seq=seq, agent_start=start)
-        case AgentStep(slots, rewards, observations):
+        case RLAgentStep(slots, rewards, observations):
             step = pb.RlAgentStep(
                 slots=slots,
                 rewards=encode_array(REWARDS, rewards),
                 observations=_written(seen, observations),
             )
             return pb.ExperimentCall(seq=seq, agent_step=step)
-        case AgentEnd(slots, rewards, observations, truncated):
+        case RLAgentEnd(slots, rewards, observations, truncated):
             end = pb.RlAgentEnd(
                 slots=slots,
                 rewards=encode_array(REWARDS, rewards),
@@ -163,16 +169,16 @@ def _decode_rows(message: pb.ExperimentCall, kind: str, spec: TaskSpec | None) -
         raise BadReply("OUT_OF_DOMAIN", got=f"{kind} of no slots", wanted="at least one")
     match kind:
         case "env_step":
-            return EnvStep(slots, decode_arrays(spec.actions, body.actions, len(slots)))
+            return RLEnvStep(slots, decode_arrays(spec.actions, body.actions, len(slots)))
         case "agent_start":
-            return AgentStart(
+            return RLAgentStart(
                 slots, decode_arrays(spec.observations, body.observations, len(slots))
             )
     observations = decode_arrays(spec.observations, body.observations, len(slots))
     rewards = decode_array(REWARDS, body.rewards, len(slots))
     if kind == "agent_step":
-        return AgentStep(slots, rewards, observations)
-    return AgentEnd(slots, rewards, observations, body.truncated)
+        return RLAgentStep(slots, rewards, observations)
+    return RLAgentEnd(slots, rewards, observations, body.truncated)
 
 
 def encode_answer(seq: int, answer: Answer, spec: TaskSpec | None) -> pb.ExperimentReply:
@@ -227,7 +233,7 @@ def decode_answer(
 ) -> Answer:
     """What the routine returned; raises what it raised, and BadReply if it is malformed."""
     answer = _decode_answer(message, call, spec)
-    wanted = _ANSWERS.get(type(call), Done)
+    wanted = _ANSWERS.get(type(call), RoutineDone)
     if type(answer) is not wanted:
         raise BadReply("WRONG_KIND", got=type(answer).__name__, wanted=wanted.__name__)
     return answer
