@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from reglue_bench.results.metrics import pointwise95, t_interval95
+from reglue_bench.results.learning import pointwise95, t_interval95
 from reglue_bench.results.result import Interval
 from reglue_bench.statistics.intervals import (
     FloatArray,

@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from reglue_bench.plans.plan import Plan
-from reglue_bench.results.learning import score_online
-from reglue_bench.results.metrics import FloatArray
-from reglue_bench.results.result import AgentIdentity, Result
+from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import Row, Totals
-from tests.reglue_bench.toys import online_plan
+from reglue_bench.statistics.intervals import FloatArray
+from tests.reglue_bench.toys import online_plan, scored
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +52,9 @@ def learned(what: Learned | None = None) -> Result:
         rows += _by_steps(run, drawn) if what.steps else _by_episodes(run, drawn)
         if lost:
             rows.append(Row(run, 0, len(rows), "agent_timeout", False, 0.0, 3, 0, "too slow"))
-    return _folded(plan, rows, rewards, what.label)
+    totals = Totals(40.0, 25.0, 10.0, sum(row.steps for row in rows))
+    versions = {"reglue": "0.1.0", "numpy": "2.4.6"}
+    return scored(plan, rows, rewards, label=what.label, totals=totals, versions=versions)
 
 
 def _by_episodes(run: int, drawn: FloatArray) -> list[Row]:
@@ -66,15 +66,3 @@ def _by_episodes(run: int, drawn: FloatArray) -> list[Row]:
 
 def _by_steps(run: int, drawn: FloatArray) -> list[Row]:
     return [Row(run, 0, 0, "ok", False, float(drawn.sum()), len(drawn), 0, "")]
-
-
-def _folded(plan: Plan, rows: list[Row], rewards: dict[int, FloatArray], label: str) -> Result:
-    return score_online(
-        plan,
-        rows,
-        lambda unit, attempt: rewards.get(unit, np.zeros(0)),
-        agent=AgentIdentity(name=label, label=label),
-        totals=Totals(40.0, 25.0, 10.0, sum(row.steps for row in rows)),
-        versions={"reglue": "0.1.0", "numpy": "2.4.6"},
-        fresh="process",
-    )

@@ -10,7 +10,7 @@ import pytest
 from reglue.errors import UsageError
 from reglue_bench.report.curves import lines_of
 from reglue_bench.report.words import signed, value, values
-from reglue_bench.results.metrics import t_interval95
+from reglue_bench.results.learning import t_interval95
 from reglue_bench.results.result import OnlineScore, Result
 from tests.reglue_bench.learning_results import Learned, learned
 from tests.reglue_bench.made_results import make_result

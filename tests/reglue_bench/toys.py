@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,13 @@ from reglue import Agent, Ends, Starts, Steps, TaskSpec
 from reglue.spec import Arrays
 from reglue_bench.evaluation import start
 from reglue_bench.plans.plan import Parameter, Plan
-from reglue_bench.results.result import Result
+from reglue_bench.procedures import procedure_of
+from reglue_bench.results.result import AgentIdentity, Result
+from reglue_bench.results.success import Played
+from reglue_bench.runs.ledger import Row, Totals
 from reglue_bench.runs.run import Request
 from reglue_bench.settings import Settings
+from reglue_bench.statistics.intervals import FloatArray
 from reglue_bench.terminal.observer import NullObserver, Observer
 
 AGENTS = Path(__file__).with_name("agents.py")
@@ -67,6 +72,29 @@ def online_plan(**parameters: Any) -> Plan:
     """Runs in a corridor of 5 steps with one task and variant; see `corridor_plan`."""
     parameters.setdefault("solved", {"walk": [0]})
     return corridor_plan("online", slots=1, **parameters)
+
+
+def scored(
+    plan: Plan,
+    rows: Sequence[Row],
+    rewards: Mapping[int, FloatArray] | None = None,  # of units
+    *,
+    label: str = "probe",
+    totals: Totals | None = None,
+    versions: Mapping[str, str] | None = None,
+) -> Result:
+    """The score of made-up rows."""
+    kept = rewards or {}
+    played = Played(
+        plan,
+        lambda: rows,
+        lambda unit, _attempt: kept.get(unit, np.zeros(0)),
+        agent=AgentIdentity(name=label, label=label),
+        totals=totals or Totals(2.0, 0.5, 1.0, 50),
+        versions=versions or {},
+        fresh="process",
+    )
+    return procedure_of(plan).score(played)
 
 
 def play(

@@ -22,14 +22,11 @@ from reglue.errors import UsageError
 from reglue.spec import Box, Discrete, TaskSpec, TensorSpec
 from reglue_bench.cli.arguments import AsJson
 from reglue_bench.plans.file import described
-from reglue_bench.plans.names import PROCEDURES, BenchmarkName
+from reglue_bench.plans.names import PROCEDURES, BenchmarkName, is_custom
 from reglue_bench.plans.resolve import make_plan, resolve, suite_of
-from reglue_bench.procedures import procedure_names
+from reglue_bench.procedures import procedure_class, procedure_names
 from reglue_bench.procedures.meta_learning import GOALS
 from reglue_bench.settings import read_settings
-
-_STEPS = 10_000
-"""Of a run of a continuing task, which has no quota of its own, where it is described."""
 
 
 def benchmarks(
@@ -70,9 +67,9 @@ def _described(name: str | None) -> str:
     if name is None:
         raise UsageError("--describe describes one benchmark: give its name")
     parsed, settings = BenchmarkName.parse(name), read_settings(benchmark=name)
-    is_here = parsed.procedure == "online" and not parsed.waits
-    quota = {"steps": _STEPS} if is_here and resolve(settings, parsed).continuing else {}
-    return described(make_plan(settings.model_copy(update=quota)))
+    endless = {} if parsed.waits or is_custom(name) else procedure_class(parsed.procedure).endless
+    quota = endless if endless and resolve(settings, parsed).continuing else {}
+    return described(make_plan(settings.model_copy(update=dict(quota))))
 
 
 def _names() -> dict[str, Any]:

@@ -191,8 +191,8 @@ def described(plan: Plan) -> str:
         "environment": plan.suite.factory,
         "arguments": plan.suite.config,
     }
-    if plan.procedure == "multi-task":  # else it follows from the others
-        table["slots"] = plan.slots
+    if (slots := procedure_class(plan.procedure).slots_setting) not in table:
+        table[slots] = plan.slots
     try:
         text = tomli_w.dumps(table)
     except TypeError as error:  # null

@@ -136,7 +136,7 @@ def _plan(
     if settings.estimator != "goals":
         own = {"estimator": settings.estimator, **own}
     own |= _worst_performance(settings, own, reward_low=found.reward_low, horizon=found.horizon)
-    if not found.tells_success and procedure != "online":  # which judges learning, by returns
+    if kind.judges_success and not found.tells_success:
         own["judged_by"] = "return"
     shown = found.suite.config if found.suite.factory == META_WORLD else {}
     most = _DEFAULT_SLOTS
@@ -270,12 +270,13 @@ def _check_playable(
     called: str, procedure: str, own: Mapping[str, Parameter], found: Resolved
 ) -> None:
     """Raise UsageError for environments that the procedure cannot play."""
-    if found.continuing and not own.get("steps"):
+    kind = procedure_class(procedure)
+    if found.continuing and not own.keys() & kind.endless.keys():
         raise UsageError(
             f"{found.told.get('environment', called)} is a continuing task, one episode that "
             "never ends: give --steps N (online benchmarks), which is how long a run is"
         )
-    if found.counts_steps and procedure != "online":
+    if found.counts_steps and not kind.counts_steps:
         raise UsageError(
             f"{called} has a schedule that is counted in steps, which only online benchmarks "
             "count: play it as one, or have the schedule count episodes (episodic = true)"

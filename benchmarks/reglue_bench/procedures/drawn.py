@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -19,6 +19,10 @@ from reglue_bench.plans.plan import Plan, PlanCell
 from reglue_bench.procedures.meta_learning import GOALS, MetaLearning, Trial
 from reglue_bench.procedures.multi_task import MultiTask
 from reglue_bench.procedures.procedure import own, shows_tasks
+
+if TYPE_CHECKING:
+    from reglue_bench.results.result import Result
+    from reglue_bench.results.success import Played
 
 
 class DrawnMultiTask(MultiTask):
@@ -55,6 +59,15 @@ class DrawnMultiTask(MultiTask):
         episode, place = divmod(unit, len(self._tasks))
         drawn, before = self._drawn[place]
         return (PlanCell(0, self._tasks[place], drawn[episode], before[episode], "evaluate"),)
+
+    def score(self, played: Played) -> Result:
+        """Upstream's too: a task is a sub-environment."""
+        from reglue_bench.results.upstream import score_as_upstream
+
+        env_of = {task: env for env, task in enumerate(self._tasks)}
+        return score_as_upstream(
+            self, played, self._num_episodes, lambda _, cell: (0, env_of[cell.task])
+        )
 
 
 class DrawnMetaLearning(MetaLearning):
@@ -110,6 +123,14 @@ class DrawnMetaLearning(MetaLearning):
     def trials(self, unit: int) -> Sequence[Trial]:
         """The trials of a wave, in the order of sub-environments: upstream's, and no other."""
         return self._in_lockstep[unit]
+
+    def score(self, played: Played) -> Result:
+        """Upstream's too: a wave is an evaluation, and a slot a sub-environment."""
+        from reglue_bench.results.upstream import score_as_upstream
+
+        return score_as_upstream(
+            self, played, self._evaluation_episodes, lambda unit, cell: (unit, cell.k % self._batch)
+        )
 
 
 def _drawn(count: int, rng: np.random.Generator, episodes: int) -> tuple[array[int], array[int]]:

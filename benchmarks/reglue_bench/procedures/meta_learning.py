@@ -21,6 +21,7 @@ from reglue_bench.plans.plan import Parameter, Plan, PlanCell
 from reglue_bench.procedures.procedure import (
     Agents,
     MakeOrder,
+    Procedure,
     Record,
     Todo,
     Watch,
@@ -46,17 +47,17 @@ class Trial:
     home: tuple[int, int] | None = None  # the wave and slot that it has in the plan's own order
 
 
-class MetaLearning:
+class MetaLearning(Procedure):
     """A unit is a wave: a meta-batch of trials, one a slot, played together.
 
     Which trial is in which wave and slot follows `order_key`, so that neither tells an agent
     its task; without one trials are in the plan's own order, as seeds always are.
     """
 
-    unit: ClassVar[str] = "wave"
+    about = "the agent adapts to each goal, then is judged on it"
+    unit = "wave"
     settings: ClassVar[type[BaseModel]] = MetaLearningSettings
-    slots_setting: ClassVar[str] = "meta_batch_size"
-    keeps_rewards = False  # its actions give them again
+    slots_setting = "meta_batch_size"
 
     @classmethod
     def parameters(cls, settings: Settings, variants: Mapping[str, int]) -> dict[str, Parameter]:

@@ -18,6 +18,7 @@ from reglue_bench.plans.plan import Parameter, Plan, PlanCell
 from reglue_bench.procedures.procedure import (
     Agents,
     MakeOrder,
+    Procedure,
     Record,
     Todo,
     Watch,
@@ -32,7 +33,7 @@ MOST_EPISODES = 10_000_000
 """Of a plan: each takes some bytes before the first is played."""
 
 
-class MultiTask:
+class MultiTask(Procedure):
     """A unit is one episode. A free slot takes the next one at once.
 
     Episode n of a task plays variant n mod V, repeat n div V. `shows_tasks` says that the
@@ -40,10 +41,8 @@ class MultiTask:
     follows `order_key`.
     """
 
-    unit: ClassVar[str] = "unit"
+    about = "a frozen agent plays every goal of every task"
     settings: ClassVar[type[BaseModel]] = MultiTaskSettings
-    slots_setting: ClassVar[str] = "slots"
-    keeps_rewards = False  # its actions give them again
 
     @classmethod
     def parameters(cls, settings: Settings, variants: Mapping[str, int]) -> dict[str, Parameter]:
@@ -55,11 +54,6 @@ class MultiTask:
                 f"{MOST_EPISODES} in all: give {flag('num_episodes')} N"
             )
         return {"num_episodes": episodes}
-
-    @classmethod
-    def slots(cls, settings: Settings, default: int) -> int:
-        """As many as are wanted."""
-        return chosen(settings.slots, default)
 
     @classmethod
     def rehearsal(cls, plan: Plan) -> dict[str, object]:

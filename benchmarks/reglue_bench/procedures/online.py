@@ -7,9 +7,10 @@ of episodes or a single long episode".
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar, Self
+from types import MappingProxyType
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from pydantic import BaseModel
 
@@ -20,6 +21,7 @@ from reglue_bench.plans.plan import Parameter, Plan, PlanCell
 from reglue_bench.procedures.procedure import (
     Agents,
     MakeOrder,
+    Procedure,
     Record,
     Todo,
     Watch,
@@ -27,6 +29,12 @@ from reglue_bench.procedures.procedure import (
     own,
 )
 from reglue_bench.settings import OnlineSettings, Settings
+
+if TYPE_CHECKING:
+    from reglue_bench.results.result import Result
+    from reglue_bench.results.success import Played
+    from reglue_bench.terminal.observer import RunStarted
+    from reglue_bench.terminal.tally import Tally
 
 DEFAULT_RUNS = 30
 DEFAULT_EPISODES = 200
@@ -37,7 +45,7 @@ EPISODE_LIMIT = 10_000_000
 REHEARSED_STEPS = 300
 
 
-class Online:
+class Online(Procedure):
     """A unit is a run: a naive agent that plays one episode after another and is never frozen.
 
     A run is over after `episodes` episodes, or after `steps` steps, where the last
@@ -46,15 +54,19 @@ class Online:
     the run that it happens in: what an agent learns after it is not what was planned.
     """
 
-    unit: ClassVar[str] = "run"
+    about = "independent runs from a naive agent, judged while it learns"
+    unit = "run"
     settings: ClassVar[type[BaseModel]] = OnlineSettings
-    slots_setting: ClassVar[str] = "slots"
+    workers = 0  # a run's only episode gains nothing elsewhere but a hop a step
     keeps_rewards = True
+    counts_steps = True
+    judges_success = False
+    endless = MappingProxyType({"steps": 10_000})
 
     @classmethod
     def parameters(cls, settings: Settings, _variants: Mapping[str, int]) -> dict[str, Parameter]:
         """A run is so many episodes, or so many steps."""
-        from reglue_bench.results.metrics import measured  # results know procedures
+        from reglue_bench.results.learning import measured  # results know procedures
 
         if settings.episodes and settings.steps:
             raise UsageError("got --episodes and --steps; a run is counted in one of them")
@@ -121,7 +133,7 @@ class Online:
         """Episodes or steps of a run."""
         return self.episodes or self.steps
 
-    def cell(self, k: int) -> PlanCell:
+    def cell(self, _unit: int, k: int) -> PlanCell:
         """Episode k of any run; what differs between runs is its seed."""
         episode, place = divmod(k, len(self._tasks))
         task = self._tasks[place]
@@ -130,7 +142,7 @@ class Online:
 
     def cells(self, unit: int) -> Sequence[PlanCell]:
         """A run's episodes; none where it is counted in steps."""
-        return [self.cell(k) for k in range(self.episodes)]
+        return [self.cell(unit, k) for k in range(self.episodes)]
 
     def play(
         self,
@@ -152,10 +164,22 @@ class Online:
                 agents.go_on(run.fault)
 
     def steps_left(self, episodes: int, steps: int) -> int:
-        """How long the next episode may be, after so many of both; 0: there is none."""
+        """Up to the limit of an episode, and to the run's own end."""
         if self.episodes:
             return self._limit if episodes < self.episodes else 0
         return min(self._limit, self.steps - steps)
+
+    def tally(self, begun: RunStarted, clock: Callable[[], float]) -> Tally:
+        """The run in play, its episode and its return of late."""
+        from reglue_bench.terminal.tally import LearningTally
+
+        return LearningTally(self, begun, clock)
+
+    def score(self, played: Played) -> Result:
+        """The performance over runs."""
+        from reglue_bench.results.learning import score_online
+
+        return score_online(self, played)
 
     def _play_run(self, agents: Agents, todo: Todo, order: MakeOrder, watch: Watch) -> _Run:
         glue = agents.fresh()
@@ -212,5 +236,5 @@ class _Run:
         return self._procedure.steps_left(len(self.outcomes), self._steps)
 
     def _next(self) -> Order:
-        order = self._order(self._unit, self._procedure.cell(len(self.outcomes)))
+        order = self._order(self._unit, self._procedure.cell(self._unit, len(self.outcomes)))
         return replace(order, cell=replace(order.cell, steps=self._steps))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self, TypeAlias, TypeVar, overload
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias, TypeVar, overload
 
 from pydantic import BaseModel
 
@@ -13,6 +16,12 @@ from glue_server import EpisodeRunner, Order, Outcome
 from reglue.errors import AgentFault
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell
 from reglue_bench.settings import Settings
+
+if TYPE_CHECKING:
+    from reglue_bench.results.result import Result
+    from reglue_bench.results.success import Played
+    from reglue_bench.terminal.observer import RunStarted
+    from reglue_bench.terminal.tally import Tally
 
 MAX_TRIES = 3
 """How often a session tries a unit whose environment fails, before that is its outcome."""
@@ -88,59 +97,95 @@ class Agents(Protocol):
         """The agent was lost: raise `fault` unless another can be had."""
 
 
-class Procedure(Protocol):
-    """How a benchmark plays its plan. It decides when agents learn and when they are judged.
+class Procedure(ABC):
+    """How a benchmark plays its plan: when agents learn, when they are judged, and by what.
 
     A package registers a class of its own as an entry point of the group `reglue.procedures`;
-    the entry point's name is the procedure's, as in `NAME:ENVIRONMENT`.
+    the entry point's name is the procedure's, as in `NAME:ENVIRONMENT`. What a procedure does not
+    define is as for a frozen agent whose episodes are judged one by one.
     """
 
-    unit: ClassVar[str]
-    """What people call a unit: `wave` or `run`; `unit` if it is a single episode."""
+    about: ClassVar[str]
+    """What it does, in a line of the report."""
 
     settings: ClassVar[type[BaseModel]]
     """Its parameters. They are flags of `reglue bench` if they are part of Settings; else they
     are given as `--procedure-arg KEY=VALUE`."""
 
-    slots_setting: ClassVar[str]
+    unit: ClassVar[str] = "unit"
+    """What people call a unit: `wave` or `run`; `unit` if it is a single episode."""
+
+    slots_setting: ClassVar[str] = "slots"
     """The setting that says how many slots there are."""
 
-    keeps_rewards: bool
+    workers: ClassVar[int | None] = None
+    """How many processes play its environments by default; None: one for each core."""
+
+    keeps_rewards: ClassVar[bool] = False
     """Whether each step's reward is kept, beside the return."""
 
+    counts_steps: ClassVar[bool] = False
+    """Whether a cell tells its environment how many steps its unit has taken before."""
+
+    judges_success: ClassVar[bool] = True
+    """Whether success is its score, and the return only where environments never report it."""
+
+    endless: ClassVar[Mapping[str, object]] = MappingProxyType({})
+    """The settings that play a continuing task, as `--describe` has them; empty: it cannot."""
+
+    _known: tuple[int, Sequence[PlanCell]] = (-1, ())  # the unit that was asked for last
+
     @classmethod
+    @abstractmethod
     def parameters(cls, settings: Settings, variants: Mapping[str, int], /) -> dict[str, Parameter]:
-        """Those of a plan. Raises UsageError for what cannot be."""
+        """The parameters in a plan. Raises UsageError for what cannot be."""
 
     @classmethod
     def slots(cls, settings: Settings, default: int, /) -> int:
-        """How many episodes are played at once; `default` is for procedures that leave it open.
+        """How many episodes are played at once; `default` if that is left open.
 
         Raises UsageError for a number that it cannot play.
         """
+        return chosen(settings.slots, default)
 
     @classmethod
+    @abstractmethod
     def rehearsal(cls, plan: Plan, /) -> dict[str, object]:
         """Settings that make the plan short enough for `reglue try`."""
 
     @classmethod
+    @abstractmethod
     def of(cls, plan: Plan) -> Self:
         """The procedure that plays a plan. Raises UsageError."""
 
     @property
+    @abstractmethod
     def units(self) -> int:
         """How many units the plan has; a unit is what resumes."""
 
     @property
+    @abstractmethod
     def goals(self) -> int:
         """How many (task, variant) the benchmark has to play, planned or not."""
 
+    @abstractmethod
     def cells(self, unit: int) -> Sequence[PlanCell]:
         """The episodes of a unit, k = 0, 1, …; a pure function.
 
-        None of them where their number is open, as in a run of so many steps.
+        Empty where their number is open, as in a run of so many steps.
         """
 
+    def cell(self, unit: int, k: int) -> PlanCell:
+        """Episode k of a unit."""
+        if self._known[0] != unit:
+            self._known = (unit, self.cells(unit))
+        return self._known[1][k]
+
+    def steps_left(self, episodes: int, steps: int) -> float:
+        """How long the next episode of a unit may be, after so many of both; 0: there is none."""
+        return math.inf
+
+    @abstractmethod
     def play(
         self,
         agents: Agents,
@@ -155,6 +200,18 @@ class Procedure(Protocol):
         When the agent is lost, its fault is recorded for the units in play, and raised
         unless the next unit has an agent of its own.
         """
+
+    def tally(self, begun: RunStarted, clock: Callable[[], float]) -> Tally:
+        """What is shown while a run goes on; `clock` gives seconds."""
+        from reglue_bench.terminal.tally import JudgedTally
+
+        return JudgedTally(self, begun, clock)
+
+    def score(self, played: Played) -> Result:
+        """The result of a run so far."""
+        from reglue_bench.results.success import score
+
+        return score(self, played)
 
 
 def chosen(given: _Given | None, default: _Given) -> _Given:

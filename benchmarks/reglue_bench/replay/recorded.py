@@ -17,7 +17,6 @@ from reglue_bench.plans.declared import is_remote
 from reglue_bench.plans.plan import Plan
 from reglue_bench.plans.resolve import suite_of
 from reglue_bench.procedures import procedure_class, procedure_of
-from reglue_bench.procedures.online import Online
 from reglue_bench.runs.ledger import LedgerReader, Row
 from reglue_bench.runs.run import kept_cell_key
 from reglue_bench.runs.trust import check_trusted
@@ -25,8 +24,6 @@ from reglue_bench.runs.versions import versions
 from reglue_bench.settings import Settings
 
 _MOST_RANGES = 8  # that a message lists
-
-"""What a procedure's units are called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +83,7 @@ def read_episode(
         row=row,
         actions=actions,
         rewards=rewards,
-        cut_off=_is_cut_off(plan, row, steps_before),
+        cut_off=row.steps >= procedure_of(plan).steps_left(row.k, steps_before),
         changes=_changes(about, versions(suite)),
     )
 
@@ -104,9 +101,9 @@ def check_is_here(plan: Plan) -> None:
 def order_of(plan: Plan, row: Row, steps_before: int, cell_key: bytes | None) -> Order:
     """What was to be played, after so many steps of a run that learns; start seeds are made up."""
     procedure = procedure_of(plan)
-    if not isinstance(procedure, Online):
-        return plan.order(row.unit, procedure.cells(row.unit)[row.k], b"", cell_key)
-    order = plan.order(row.unit, procedure.cell(row.k), b"", cell_key)
+    order = plan.order(row.unit, procedure.cell(row.unit, row.k), b"", cell_key)
+    if not procedure.counts_steps:
+        return order
     return replace(order, cell=replace(order.cell, steps=steps_before))
 
 
@@ -135,13 +132,6 @@ def _find(ledger: LedgerReader, plan: Plan, episode: int, unit: int | None) -> t
 
 def _name(plan: Plan, row: Row) -> str:
     return f"episode {row.k} of {procedure_class(plan.procedure).unit} {row.unit}"
-
-
-def _is_cut_off(plan: Plan, row: Row, steps_before: int) -> bool:
-    procedure = procedure_of(plan)
-    if not isinstance(procedure, Online):
-        return False
-    return row.steps >= procedure.steps_left(row.k, steps_before)
 
 
 def _changes(about: dict[str, str], now: dict[str, str]) -> list[str]:

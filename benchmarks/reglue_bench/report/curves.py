@@ -12,8 +12,9 @@ import plotly.graph_objects as go
 
 from reglue_bench.report.figures import AGENTS, OPTIONAL, escaped
 from reglue_bench.report.words import count, value, values
-from reglue_bench.results.metrics import FloatArray, edges, pointwise95
+from reglue_bench.results.learning import edges, pointwise95
 from reglue_bench.results.result import Interval, LearningRun, OnlineScore
+from reglue_bench.statistics.intervals import FloatArray
 
 LOST = AGENTS[5]
 

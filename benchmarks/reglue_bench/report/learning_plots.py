@@ -23,7 +23,7 @@ from reglue_bench.report.figures import (
 )
 from reglue_bench.report.run_performances import OWN, run_performances
 from reglue_bench.report.words import plural, value, values
-from reglue_bench.results.metrics import measured
+from reglue_bench.results.learning import measured
 from reglue_bench.results.result import OnlineScore
 
 MARGIN = {"l": 8, "r": 28, "t": 8, "b": 44}  # pixels: room for half of the last number

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reglue_bench.plans.plan import Plan
-from reglue_bench.procedures import Online, Procedure, procedure_of
+from reglue_bench.procedures import Procedure, procedure_of
 from reglue_bench.runs.ledger import LedgerReader, Row
 
 if TYPE_CHECKING:
@@ -57,11 +57,8 @@ class Episodes(Iterable[EpisodeRow]):
 
 def with_cells(procedure: Procedure, rows: Iterable[Row]) -> Iterator[EpisodeRow]:
     """A ledger's rows, each with the cell of the plan that it is the outcome of."""
-    unit, cells = -1, {}
     for row in rows:
-        if row.unit != unit and not isinstance(procedure, Online):
-            unit, cells = row.unit, {cell.k: cell for cell in procedure.cells(row.unit)}
-        cell = procedure.cell(row.k) if isinstance(procedure, Online) else cells[row.k]
+        cell = procedure.cell(row.unit, row.k)
         kept: dict[str, Any] = {name: getattr(row, name) for name in Row.__slots__}
         yield EpisodeRow(
             **kept,

@@ -1,64 +1,49 @@
-"""The score of an online benchmark: a fold over its runs' rows."""
+"""The score of an online benchmark: a fold over its runs' rows.
+
+A run's performance is the mean return of its measured episodes (or the mean reward of
+its measured steps), an agent's the mean over runs: RL-Glue concepts 1.0, RL_benchmark.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
-from typing import Literal
+from collections.abc import Iterator, Sequence
+from itertools import groupby, pairwise
 
 import numpy as np
 
+from reglue.errors import UsageError
 from reglue_bench.plans.plan import Plan
-from reglue_bench.procedures import Online, procedure_of
-from reglue_bench.results.metrics import (
-    FloatArray,
-    binned,
-    edges,
-    mean_in_order,
-    measured,
-    pointwise95,
-    t_interval95,
-)
+from reglue_bench.procedures.online import Online
 from reglue_bench.results.result import (
-    AgentIdentity,
     Coverage,
     Curve,
+    Interval,
     LearningRun,
     OnlineScore,
     Result,
 )
-from reglue_bench.results.success import RowCounts, is_agents_fault, what_was_run
-from reglue_bench.runs.ledger import Row, Totals
+from reglue_bench.results.success import Played, RowCounts, is_agents_fault, what_was_run
+from reglue_bench.runs.ledger import Row
+from reglue_bench.statistics.intervals import FloatArray
 
-Rewards = Callable[[int, int], FloatArray]
-"""Every reward of a unit's try, step by step; see Ledger.rewards."""
+BINS = 100
+"""Points of a learning curve over steps."""
 
 
-def score_online(
-    plan: Plan,
-    rows: Iterable[Row],
-    rewards: Rewards,
-    *,
-    agent: AgentIdentity,
-    totals: Totals,
-    versions: Mapping[str, str],
-    fresh: Literal["process", "agent_init"],
-) -> Result:
-    """The result of an online benchmark so far, of its rows in the order of units and cells.
+def score_online(procedure: Online, played: Played) -> Result:
+    """The result of an online benchmark so far.
 
     A run that its agent's own fault ended, or that it gave up, is worth the plan's worst
     performance, and the mean is over all planned runs: nobody gains by leaving a run that goes
     badly. Where a run has no performance (an environment failed, it was not played, or no
     worst one is known) there is no mean over all; that of the completed runs stands apart.
     """
-    procedure = procedure_of(plan)
-    assert isinstance(procedure, Online), plan.procedure
     counts = RowCounts()
-    runs = list(_runs(procedure, counts.over(rows), rewards))
-    online = _online(procedure, runs, fresh, worst=_worst(plan))
+    runs = list(_runs(procedure, played, counts))
+    online = _online(procedure, runs, played)
     return Result(
-        **what_was_run(plan, counts, agent=agent, totals=totals, versions=versions),
+        **what_was_run(played, counts),
         complete=all(run.status != "missing" for run in runs),
         mean_success_rate=None,
         mean_returns=None,
@@ -73,19 +58,70 @@ def score_online(
     )
 
 
-def _runs(procedure: Online, rows: Iterable[Row], rewards: Rewards) -> Iterator[LearningRun]:
+def measured(metric: str, quota: int) -> int:
+    """How many episodes, or steps, at the end of a run count: all, or N of `final:N`.
+
+    Raises UsageError for anything else, and where a run has not as many.
+    """
+    if metric == "all":
+        return quota
+    kind, _, number = metric.partition(":")
+    if kind != "final" or not number.isdecimal() or int(number) < 1:
+        raise UsageError(f"got --metric {metric}, wanted all, or final:N such as final:100")
+    if int(number) > quota:
+        raise UsageError(f"got --metric {metric}, but a run has {quota}: give final:{quota}")
+    return int(number)
+
+
+def mean_in_order(values: Sequence[float] | FloatArray) -> float:
+    """Added one after another, as RL_benchmark adds, so that it equals that loop to the bit."""
+    return float(np.add.accumulate(np.asarray(values, np.float64))[-1]) / len(values)
+
+
+def t_interval95(values: Sequence[float] | FloatArray) -> Interval | None:
+    """Student's 95 % interval of the mean (Student 1908, Biometrika 6:1); None below two."""
+    if len(values) < 2:
+        return None
+    mean, half = (float(each[0]) for each in _mean_and_half(np.asarray(values)[:, None]))
+    return mean - half, mean + half
+
+
+def pointwise95(lines: FloatArray) -> list[Interval]:
+    """Student's interval at each point of lines of shape (runs, points); none below two runs."""
+    if len(lines) < 2:
+        return []
+    mean, half = _mean_and_half(lines)
+    return list(zip((mean - half).tolist(), (mean + half).tolist(), strict=True))
+
+
+def edges(steps: int) -> list[int]:
+    """Where the bins of `steps` steps begin and end: at most 100, as even as can be."""
+    bins = min(BINS, steps)
+    return [steps * place // bins for place in range(bins + 1)]
+
+
+def binned(rewards: FloatArray, steps: int) -> list[float]:
+    """Mean reward of each bin that `rewards`, shape (steps so far,), has filled."""
+    return [
+        float(rewards[begin:end].mean())
+        for begin, end in pairwise(edges(steps))
+        if end <= len(rewards)
+    ]
+
+
+def _runs(procedure: Online, played: Played, counts: RowCounts) -> Iterator[LearningRun]:
     """Every run of the plan; the rows of one at a time."""
-    played = groupby(rows, key=lambda row: row.unit)
-    following = next(played, None)
+    by_run = groupby(counts.over(played.rows()), key=lambda row: row.unit)
+    following = next(by_run, None)
     for unit in range(procedure.units):
         if following is not None and following[0] == unit:
-            yield _run(procedure, unit, list(following[1]), rewards)
-            following = next(played, None)
+            yield _run(procedure, unit, list(following[1]), played)
+            following = next(by_run, None)
         else:
-            yield _run(procedure, unit, [], rewards)
+            yield _run(procedure, unit, [], played)
 
 
-def _run(procedure: Online, unit: int, rows: Sequence[Row], rewards: Rewards) -> LearningRun:
+def _run(procedure: Online, unit: int, rows: Sequence[Row], played: Played) -> LearningRun:
     faults = [row.status for row in rows if row.status != "ok"]
     status = faults[0] if faults else "ok" if rows else "missing"
     attempt = rows[0].attempt if rows else 0
@@ -93,7 +129,7 @@ def _run(procedure: Online, unit: int, rows: Sequence[Row], rewards: Rewards) ->
     if procedure.episodes:
         earned = line = [row.return_ for row in rows if row.status == "ok"]
     else:
-        earned = rewards(unit, attempt)
+        earned = played.rewards(unit, attempt)
         line = binned(earned, procedure.steps)
     last = measured(procedure.metric, procedure.quota)
     return LearningRun(
@@ -114,20 +150,15 @@ def _worst(plan: Plan) -> float | None:
     return None if worst is None else float(worst)
 
 
-def _online(
-    procedure: Online,
-    played: list[LearningRun],
-    fresh: Literal["process", "agent_init"],
-    *,
-    worst: float | None,
-) -> OnlineScore:
-    completed = [run for run in played if run.status == "ok"]
+def _online(procedure: Online, played_runs: list[LearningRun], played: Played) -> OnlineScore:
+    completed = [run for run in played_runs if run.status == "ok"]
     measured_ones = [run.performance for run in completed if run.performance is not None]
+    worst = _worst(played.plan)
     if worst is not None:  # a declared one may lie above what the agent came to
         worst = min([worst, *measured_ones])
     runs = [
         run.model_copy(update={"performance": worst}) if is_agents_fault(run.status) else run
-        for run in played
+        for run in played_runs
     ]
     performances = [run.performance for run in runs if run.performance is not None]
     is_whole = len(performances) == len(runs)
@@ -136,7 +167,7 @@ def _online(
         counted_in="episodes" if procedure.episodes else "steps",
         quota=procedure.quota,
         metric=procedure.metric,
-        fresh_agent=fresh,
+        fresh_agent=played.fresh,
         performance=mean_in_order(performances) if is_whole else None,
         interval95=t_interval95(performances) if is_whole else None,
         withheld=_withheld(runs),
@@ -181,3 +212,14 @@ def _coverage(procedure: Online, online: OnlineScore) -> Coverage:
         goals_planned=len(met) or procedure.goals,
         goals_total=procedure.goals,
     )
+
+
+def _mean_and_half(lines: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Means over the first axis, and half the width of their intervals."""
+    # Here, since importing scipy takes a while and most commands need none of it.
+    from scipy.special import stdtrit
+
+    runs = len(lines)
+    quantile = float(stdtrit(runs - 1, 0.975))
+    half = quantile * lines.std(axis=0, ddof=1) / np.sqrt(runs)
+    return lines.mean(axis=0), half

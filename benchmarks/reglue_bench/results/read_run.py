@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from reglue_bench.plans.plan import Plan
+from reglue_bench.procedures import procedure_of
 from reglue_bench.results.episodes import Episodes
-from reglue_bench.results.learning import score_online
 from reglue_bench.results.result import AgentIdentity, Ending, Isolation, Result, read_result
-from reglue_bench.results.success import score
+from reglue_bench.results.success import Played
 from reglue_bench.runs.ledger import AGENT_NAME, ENDED_EARLY, FILE, ISOLATION, LedgerReader
 from reglue_bench.settings import AGENT_WAIT, Settings
 
@@ -32,21 +32,20 @@ def score_of(ledger: LedgerReader) -> Result:
     about = ledger.about
     plan = Plan.from_json(about["plan"])
     settings = Settings.model_validate_json(about["settings"])
-    known: dict[str, Any] = {
-        "agent": _identity(about, settings),
-        "totals": ledger.totals(),
-        "versions": {
+    played = Played(
+        plan,
+        ledger.rows,
+        ledger.rewards,
+        agent=_identity(about, settings),
+        totals=ledger.totals(),
+        versions={
             name.removeprefix("version "): version
             for name, version in about.items()
             if name.startswith("version ")
         },
-    }
-    if plan.procedure == "online":
-        fresh = _fresh(settings)
-        result = score_online(plan, ledger.rows(), ledger.rewards, fresh=fresh, **known)
-    else:
-        result = score(plan, ledger.rows(), **known)
-    result = result.with_episodes(Episodes(ledger.folder))
+        fresh=_fresh(settings),
+    )
+    result = procedure_of(plan).score(played).with_episodes(Episodes(ledger.folder))
     if not about.get(ENDED_EARLY):
         return result
     ending = Ending.model_validate_json(about[ENDED_EARLY])

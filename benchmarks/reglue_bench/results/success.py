@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from reglue_bench.plans.plan import Plan, PlanCell
-from reglue_bench.procedures import Procedure, procedure_of
+from reglue_bench.procedures.procedure import Procedure
 from reglue_bench.results.result import (
     AgentIdentity,
     Coverage,
@@ -23,38 +24,41 @@ from reglue_bench.results.result import (
     Result,
     Seconds,
     StepCounts,
-    UpstreamScore,
 )
-from reglue_bench.results.upstream import Judged, upstream_score
 from reglue_bench.runs.ledger import Row, Totals
 from reglue_bench.statistics.intervals import (
+    FloatArray,
     averaged_by_goal,
     intervals95,
     return_intervals95,
 )
 
 
-def score(
-    plan: Plan,
-    rows: Iterable[Row],
-    *,
-    agent: AgentIdentity,
-    totals: Totals,
-    versions: Mapping[str, str],
-) -> Result:
-    """The result of a run so far, of its rows in the order of units and cells.
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What a run's score is made of."""
 
-    A planned cell without a row is a failure.
-    """
-    procedure, counts, folded = procedure_of(plan), RowCounts(), _Folded(plan)
-    for unit, cell, row in _planned(procedure, counts.over(rows)):
-        folded.take(unit, cell, row)
+    plan: Plan
+    rows: Callable[[], Iterable[Row]]  # each call anew, in the order of units and cells
+    rewards: Callable[[int, int], FloatArray]  # of a unit's try, step by step, shape (steps,)
+    agent: AgentIdentity
+    totals: Totals
+    versions: Mapping[str, str]
+    fresh: Literal["process", "agent_init"]  # what makes an agent naive
+
+
+def score(procedure: Procedure, played: Played) -> Result:
+    """The result of a run so far. A planned cell without a row is a failure."""
+    plan, counts = played.plan, RowCounts()
+    folded = _Folded(plan)
+    for _, cell, row in planned(procedure, counts.over(played.rows())):
+        folded.take(cell, row)
     judged, rates = folded.judged, folded.judged.rates
     means = {task: folded.mean_return(task) for task in folded.returns}
     known = [mean for mean in means.values() if mean is not None]
     by_return = plan.is_by_return
     return Result(
-        **what_was_run(plan, counts, agent=agent, totals=totals, versions=versions),
+        **what_was_run(played, counts),
         complete=folded.is_complete,
         mean_success_rate=None if by_return else rates.mean_success_rate,
         success_rate_per_task={} if by_return else rates.success_rate_per_task,
@@ -63,7 +67,6 @@ def score(
         intervals95=folded.return_intervals95 if by_return else intervals95(judged.success),
         completed_only=None if by_return else folded.played.rates,
         before_adaptation=folded.before.rates if len(folded.before) and not by_return else None,
-        upstream=folded.upstream(),
         coverage=Coverage(
             cells_planned=len(judged),
             cells_completed=len(folded.played),
@@ -81,15 +84,9 @@ def is_agents_fault(status: str) -> bool:
     return status.startswith("agent_")
 
 
-def what_was_run(
-    plan: Plan,
-    counts: RowCounts,
-    *,
-    agent: AgentIdentity,
-    totals: Totals,
-    versions: Mapping[str, str],
-) -> dict[str, Any]:
+def what_was_run(played: Played, counts: RowCounts) -> dict[str, Any]:
     """The fields of a result that say what was run and what it took, for any procedure."""
+    plan, totals = played.plan, played.totals
     return {
         "benchmark": plan.benchmark,
         "procedure": plan.procedure,
@@ -98,7 +95,7 @@ def what_was_run(
         "slots": plan.slots,
         "plan_sha256": plan.sha256,
         "goals_sha256": plan.goals_sha256,
-        "agent": agent,
+        "agent": played.agent,
         "baseline": list(plan.baseline),
         "faults": counts.faults,
         "episodes_succeeded": counts.succeeded,
@@ -111,11 +108,11 @@ def what_was_run(
             environment=totals.environment_s,
             glue=max(0.0, totals.wall_s - totals.agent_s - totals.environment_s),
         ),
-        "versions": dict(versions),
+        "versions": dict(played.versions),
     }
 
 
-def _planned(
+def planned(
     procedure: Procedure, rows: Iterable[Row]
 ) -> Iterator[tuple[int, PlanCell, Row | None]]:
     """Every cell of the plan, in its order, with its unit, and its row if it was played."""
@@ -142,16 +139,15 @@ class _Folded:
         self.statuses: Counter[str] = Counter()  # of the judged
         self.is_complete = True
         self.succeeded = 0  # of the played
-        self._plan = plan
-        self._by_evaluation: dict[int, list[Judged]] = {}  # by evaluation, for upstream's estimator
+        self._worst = plan.parameters.get("worst_performance")
 
-    def take(self, unit: int, cell: PlanCell, row: Row | None) -> None:
+    def take(self, cell: PlanCell, row: Row | None) -> None:
         """Fold the next cell."""
         if row is None:
             self.is_complete = False
         success = row is not None and row.success
         if cell.phase == "evaluate":
-            self._judge(unit, cell, row, success=success)
+            self._judge(cell, row, success=success)
         elif cell.phase == "evaluate_before":
             self.before.add(cell, success=success)
 
@@ -162,12 +158,11 @@ class _Folded:
         """
         returns = [each for of_goal in self.returns[task].values() for each in of_goal]
         lost = self.lost[task]
-        worst = self._plan.parameters.get("worst_performance")
         if not lost:
             return _mean(returns)
-        if worst is None:
+        if self._worst is None:
             return None
-        return _mean([*returns, *[min([float(worst), *returns])] * lost])
+        return _mean([*returns, *[min([float(self._worst), *returns])] * lost])
 
     @property
     def return_intervals95(self) -> Intervals | None:
@@ -176,15 +171,7 @@ class _Folded:
             return None
         return return_intervals95(averaged_by_goal(self.returns))
 
-    def upstream(self) -> UpstreamScore | None:
-        """The score of a plan of upstream's draws."""
-        if self._plan.estimator != "metaworld":
-            return None
-        is_multi_task = self._plan.procedure == "multi-task"
-        quota = "num_episodes" if is_multi_task else "evaluation_episodes"
-        return upstream_score(list(self._by_evaluation.values()), int(self._plan.parameters[quota]))
-
-    def _judge(self, unit: int, cell: PlanCell, row: Row | None, *, success: bool) -> None:
+    def _judge(self, cell: PlanCell, row: Row | None, *, success: bool) -> None:
         returns = self.returns.setdefault(cell.task, {})
         self.judged.add(cell, success=success)
         self.statuses[row.status if row else "missing"] += 1
@@ -194,16 +181,6 @@ class _Folded:
             returns.setdefault(cell.variant, array("d")).append(row.return_)
         else:
             self.lost[cell.task] += 1
-        if self._plan.estimator == "metaworld":
-            self._judge_as_upstream(unit, cell, row)
-
-    def _judge_as_upstream(self, unit: int, cell: PlanCell, row: Row | None) -> None:
-        """A wave is an evaluation, and a slot a sub-environment; in MT a task is one."""
-        if self._plan.procedure == "multi-task":
-            evaluation, env = 0, self._plan.tasks.index(cell.task)
-        else:
-            evaluation, env = unit, cell.k % self._plan.slots
-        self._by_evaluation.setdefault(evaluation, []).append(Judged(env, cell, row))
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -14,7 +14,6 @@ from reglue_bench.plans.names import BenchmarkName
 from reglue_bench.plans.plan import Plan
 from reglue_bench.plans.resolve import make_plan
 from reglue_bench.procedures import procedure_class
-from reglue_bench.procedures.online import REHEARSED_STEPS
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import LedgerReader, Row
 from reglue_bench.runs.run import Request
@@ -93,18 +92,17 @@ def _faults(result: Result, rows: Sequence[Row]) -> list[Check]:
     ]
     if not details and result.complete:
         checks.append(Check(True, _played(result, rows)))
-        if result.online is not None and not any(row.k for row in rows):
-            what = (
-                f"no episode ended within {REHEARSED_STEPS} steps, so agent_end was not rehearsed"
-            )
+        kind = procedure_class(result.procedure)
+        if kind.counts_steps and not any(row.k for row in rows):  # each unit is one episode
+            what = f"no episode ended within {rows[0].steps} steps, so agent_end was not rehearsed"
             checks.append(Check(None, what))
     return checks
 
 
 def _played(result: Result, rows: Sequence[Row]) -> str:
-    if result.online is not None:
-        return f"learned in {len(result.online.runs)} short runs, {len(rows)} episodes in all"
-    return f"played {len(rows)} short episodes, {result.slots} at once"
+    units, called = len({row.unit for row in rows}), procedure_class(result.procedure).unit
+    within = "" if called == "unit" else f" in {units} {called}{'s' * (units > 1)}"
+    return f"played {len(rows)} short episodes{within}, {result.slots} at once"
 
 
 def _repeatable(rows: Sequence[Row], again: Sequence[Row]) -> Check:

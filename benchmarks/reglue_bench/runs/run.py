@@ -21,7 +21,8 @@ from reglue_bench.plans.declared import check_declared, is_remote
 from reglue_bench.plans.keys import PUBLIC, Submission, cell_key
 from reglue_bench.plans.plan import Plan, difference
 from reglue_bench.plans.resolve import suite_of
-from reglue_bench.procedures import Procedure, Todo, Todos, procedure_of
+from reglue_bench.procedures import Procedure, Todo, Todos, procedure_class, procedure_of
+from reglue_bench.procedures.procedure import chosen
 from reglue_bench.results.read_run import score_of
 from reglue_bench.results.result import Ending, Result
 from reglue_bench.runs.agent_pool import AgentPool, agent_code, served_host
@@ -264,14 +265,11 @@ def environment_of(
     plan: Plan, settings: Settings, log_file: Path, stop: threading.Event | None = None
 ) -> EnvironmentCalls:
     """New environments of a plan, made here. Raises UsageError."""
-    workers = settings.workers
-    if workers is None and plan.procedure == "online":
-        workers = 0  # a run's only episode gains nothing elsewhere but a hop a step
     suite = suite_of(plan, settings)
     return make_environment(
         suite,
         plan.slots,
-        workers=workers,
+        workers=chosen(settings.workers, procedure_class(plan.procedure).workers),
         log_file=log_file,
         timeout_s=settings.environment_timeout,
         stop=stop,

@@ -13,7 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from glue_server import Outcome
-from reglue_bench.procedures import Online, procedure_of
+from reglue_bench.procedures.online import Online
+from reglue_bench.procedures.procedure import Procedure
 from reglue_bench.terminal.observer import RunStarted
 from reglue_bench.terminal.words import number, sparkline, time_left
 
@@ -65,21 +66,14 @@ class Tally(ABC):
         return ", ".join(words)
 
 
-def tally_of(begun: RunStarted, clock: Callable[[], float]) -> Tally:
-    """The one that fits the procedure."""
-    if begun.plan.procedure == "online":
-        return LearningTally(begun, clock)
-    return JudgedTally(begun, clock)
-
-
 class JudgedTally(Tally):
     """Success so far, of all tasks and of each."""
 
     counted_in = "episodes"
 
-    def __init__(self, begun: RunStarted, clock: Callable[[], float]) -> None:
+    def __init__(self, procedure: Procedure, begun: RunStarted, clock: Callable[[], float]) -> None:
         super().__init__(begun, clock)
-        plan, procedure = begun.plan, procedure_of(begun.plan)
+        plan = begun.plan
         self.title = f"{plan.benchmark}, {plan.procedure}, seed {plan.seed}, {plan.slots} slots"
         self.total = sum(len(procedure.cells(unit)) for unit in range(procedure.units))
         self._before = self.total
@@ -133,10 +127,9 @@ class JudgedTally(Tally):
 class LearningTally(Tally):
     """The run in play, its episode, its return of late; the lines of the last runs."""
 
-    def __init__(self, begun: RunStarted, clock: Callable[[], float]) -> None:
+    def __init__(self, procedure: Online, begun: RunStarted, clock: Callable[[], float]) -> None:
         super().__init__(begun, clock)
-        plan, procedure = begun.plan, procedure_of(begun.plan)
-        assert isinstance(procedure, Online), plan.procedure
+        plan = begun.plan
         self.counted_in = "episodes" if procedure.episodes else "steps"
         each = f"{procedure.quota:,} {self.counted_in}"
         self.title = f"{plan.benchmark}, {procedure.units} runs of {each}, seed {plan.seed}"

@@ -10,10 +10,10 @@ import pytest
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.results.episodes import with_cells
-from reglue_bench.results.result import AgentIdentity, Result
-from reglue_bench.results.success import score
-from reglue_bench.runs.ledger import Row, Totals
+from reglue_bench.results.result import Result
+from reglue_bench.runs.ledger import Row
 from reglue_bench.statistics.compare import goals_per_task, paired_goal_success, units_of
+from tests.reglue_bench import toys
 from tests.reglue_bench.toys import corridor_plan
 
 
@@ -24,8 +24,7 @@ def row(
 
 
 def scored(plan: Plan, rows: Sequence[Row]) -> Result:
-    agent = AgentIdentity(name="Probe", label="probe")
-    result = score(plan, rows, agent=agent, totals=Totals(2.0, 0.5, 1.0, 50), versions={})
+    result = toys.scored(plan, rows)
     return result.with_episodes(list(with_cells(procedure_of(plan), rows)))
 
 
