@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import select
 import threading
 import time
 from collections import deque
@@ -110,10 +109,7 @@ class AgentCalls:
 
     def _is_ready(self, until: float) -> bool:
         """Whether an answer, or its beginning, is there, or its time is up."""
-        filenos = self.filenos()
-        if not filenos or time.monotonic() >= until:
-            return True
-        return bool(select.select(filenos, (), (), 0)[0])
+        return self._port.is_ready() or time.monotonic() >= until
 
     def refuse(self, refused: BadReply) -> None:
         """Tell the agent why its last answer was not taken."""

@@ -8,7 +8,6 @@ call is carried out once.
 
 from __future__ import annotations
 
-import select
 import threading
 import time
 from collections import deque
@@ -121,13 +120,12 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
     def filenos(self) -> Sequence[int]:
         """Readable when an answer has come, or the beginning of one, or the stream broke."""
         with self._lock:
-            if self._watch is None:
-                self._watch = Wakeup(self._line)
-            return (self._watch.fileno(),)
+            return (self._watched().fileno(),)
 
     def is_ready(self) -> bool:
-        """Whether something waits."""
-        return bool(select.select(self.filenos(), (), (), 0)[0])
+        """Whether one of those waits."""
+        with self._lock:
+            return self._watched().is_readable()
 
     def close(self, reason: str) -> None:
         """Send the farewell, and end the stream behind it."""
@@ -213,6 +211,12 @@ class StreamPort(Generic[HelloT, CallT, ReplyT]):
         """Whether a stream is up."""
         self.is_gone  # noqa: B018 - looks
         return self._line is not None
+
+    def _watched(self) -> Wakeup:
+        """Made when it is first asked for, the lock being held."""
+        if self._watch is None:
+            self._watch = Wakeup(self._line)
+        return self._watch
 
     def _is_wanted(self, message: Any) -> bool:
         """Whether it answers a call for the first time, the lock being held; then it is heard.

@@ -28,6 +28,10 @@ class Wakeup:
         """The same as long as it is open."""
         return self._selector.fileno()
 
+    def is_readable(self) -> bool:
+        """Whether it is now. Also beyond descriptor 1023, where select.select fails."""
+        return bool(self._selector.select(0))
+
     def change(self, old: Connection | None, line: Connection | None) -> None:
         """Another line, before the old one is ended."""
         if isinstance(old, UnixConnection):

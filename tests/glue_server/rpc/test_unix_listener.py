@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import resource
 import select
 import threading
 from collections.abc import Iterator
@@ -12,7 +14,8 @@ import numpy as np
 import pytest
 
 from glue_server.rpc import GlueServer
-from reglue import connect
+from glue_server import EnvironmentCalls, EpisodeRunner
+from reglue import Phase, Worlds, connect
 from reglue.errors import AgentDisconnected, AgentTimeout
 from reglue.messages.agent import AgentInit, Freeze, RoutineDone, TextMessage
 from reglue.net.grpc_settings import grpc
@@ -20,9 +23,10 @@ from reglue.net.lobby import unix_socket_proof
 from reglue.net.unix_socket import HELLO_BYTES
 from reglue.v1 import agent_pb2 as pb
 from reglue.v1 import session_pb2
-from tests.glue_server.playing import Follower, corridor_pool
+from tests.glue_server.playing import PATIENT, SOLVED, Follower, cells, corridor_pool, in_turn
 from tests.glue_server.rpc.peers import PATIENCE_S, RawUnixSocket, frame, seated, ticket_of
 from tests.leftovers import nothing_left
+from tests.worlds import Corridor
 
 SPEC = corridor_pool().spec
 _SHORT_S = 0.2
@@ -244,6 +248,41 @@ class Thoughtful(Follower):
         assert self.knows.wait(PATIENCE_S)
         self.knows.clear()
         return message
+
+
+@pytest.fixture
+def more_than_1024_descriptors() -> Iterator[None]:
+    wanted, limits = 4096, resource.getrlimit(resource.RLIMIT_NOFILE)
+    if resource.RLIM_INFINITY != limits[1] < wanted:
+        pytest.skip(f"at most {limits[1]} descriptors here")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, limits[1]))
+    opened = [os.open(os.devnull, os.O_RDONLY) for _ in range(1024)]
+    yield
+    for descriptor in opened:
+        os.close(descriptor)
+    resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
+@pytest.mark.usefixtures("more_than_1024_descriptors")
+def test_peers_are_waited_for_beyond_descriptor_1023() -> None:
+    """select.select fails there, and a hub has as many with a few hundred connections."""
+    stop = threading.Event()
+    with (
+        ThreadPoolExecutor(2) as threads,
+        GlueServer(transport="unix", places={"agent": 1, "environment": 1}) as server,
+    ):
+        corridor = Worlds(Corridor(solved=SOLVED))
+        threads.submit(connect, corridor, server.address, server.tokens["environment"])
+        threads.submit(connect, Follower(), server.address, server.tokens["agent"])
+        port = server.environment(PATIENCE_S)
+        assert port is not None
+        environment, agent = EnvironmentCalls(port, stop=stop), seated(server)
+        environment.init(1)
+        glue = EpisodeRunner(agent, environment, timeouts=PATIENT, stop=stop)
+        glue.init()
+        outcomes = list(glue.play(in_turn(cells()), Phase.EVALUATE))
+        assert [each.status for each in outcomes] == ["ok"] * len(cells())
+        environment.close()
 
 
 def readable(number: int, timeout_s: float) -> bool:
