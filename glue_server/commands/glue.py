@@ -32,7 +32,7 @@ from glue_server.processes.interrupts import uninterrupted, wait_for_interrupt
 from glue_server.routines.seeds import check_secret
 from glue_server.rpc import GlueServer
 from glue_server.rpc.gateway import GatewayServer
-from glue_server.rpc.listener import Listener
+from glue_server.rpc.server import Listener
 from glue_server.timeouts import Timeouts
 from reglue.errors import UsageError
 

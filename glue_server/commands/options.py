@@ -144,7 +144,7 @@ def server_tls(
         return private_authority(listen, advertise)
     if cert is None or key is None:
         raise UsageError("--tls-cert, --tls-key and --ca go together: the first two at least")
-    from glue_server.rpc.own_certificate import own_certificate
+    from glue_server.rpc.tls import own_certificate
 
     return own_certificate(cert, key, ca)
 

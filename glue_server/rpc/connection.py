@@ -1,10 +1,18 @@
-"""One stream of a session, as the driver sees it."""
+"""One stream of a session, as the driver's side uses it: gRPC's, or a Unix socket."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Protocol
+
+from google.protobuf.message import DecodeError
+
+from reglue.net.unix_socket import UnixSocket, UnixSocketEnded
 
 LOOK = 8
 """Most messages that are taken in where a peer is only looked at: it may send without end."""
@@ -62,3 +70,163 @@ class SessionPort(Protocol):
 
     def close(self, reason: str) -> None:
         """Say farewell."""
+
+
+log = logging.getLogger("reglue")
+
+STOPPED_S = 20.0  # how long a peer's program may be stopped: as gRPC's keepalive has it
+_LOOK_S = 2.0  # how often it is looked at
+_SEND_S = 0.005  # how long the driver waits for a peer that reads slowly
+_LAST_S = 2.0  # how long what is left to send may take once the line has ended
+
+
+class UnixConnection:
+    """What goes out over a Unix socket, and what comes in.
+
+    Until `begin` messages are kept. What a peer does not take in at once is sent by a
+    thread that is started then, so that the driver never hangs on a peer's reading.
+    """
+
+    def __init__(self, unix_socket: UnixSocket, kind: Any, role: str) -> None:
+        """`kind` is the class of the messages that come in."""
+        self._unix_socket = unix_socket
+        self._kind = kind
+        self._sending, self._reading = threading.Lock(), threading.Lock()
+        self._kept: list[bytes] | None = []
+        self._pusher: _Pusher | None = None
+        self._has_ended = False
+        self._role = role
+        self._pid = unix_socket.peer()
+        self._look_at = 0.0  # monotonic seconds, when the peer's process is looked at again
+        self._stopped_since: float | None = None
+
+    def begin(self, first: bytes) -> None:
+        """Send `first`, then what was kept."""
+        with self._sending:
+            kept, self._kept = self._kept or [], None
+            for message in (first, *kept):
+                self._send(message)
+            if self._has_ended:
+                self._finish()
+
+    def put(self, message: Any) -> None:
+        """Send a message."""
+        with self._sending:
+            if self._has_ended:
+                return
+            frame = message.SerializeToString()
+            if self._kept is None:
+                self._send(frame)
+            else:
+                self._kept.append(frame)
+
+    def end(self) -> None:
+        """End the Unix socket behind what was put; whoever reads it sees it ended."""
+        with self._sending:
+            if self._has_ended:
+                return
+            self._has_ended = True
+            if self._kept is None:
+                self._finish()
+
+    def take(self, timeout_s: float) -> Any | None:
+        """The next message; None if none came in time, or soon. Raises ConnectionEnded."""
+        with self._reading:
+            try:
+                if self._has_ended:
+                    raise UnixSocketEnded("it was ended here")
+                message = self._unix_socket.receive(min(timeout_s, _LOOK_S))
+                if message is not None:
+                    return self._kind.FromString(message)
+                self._check_runs()
+                return None
+            except (UnixSocketEnded, DecodeError) as error:
+                raise ConnectionEnded(str(error)) from error
+
+    def fileno(self) -> int:
+        """Readable when something has come."""
+        return self._unix_socket.fileno()
+
+    def _check_runs(self) -> None:
+        """Raise UnixSocketEnded if the peer's program has been stopped for long.
+
+        A stopped program keeps its Unix socket open, and one that thinks is as silent.
+        """
+        now = time.monotonic()
+        if now < self._look_at:
+            return
+        self._look_at = now + _LOOK_S
+        if not _is_stopped(self._pid):
+            self._stopped_since = None
+        elif self._stopped_since is None:
+            self._stopped_since = now
+        elif now >= self._stopped_since + STOPPED_S:
+            why = f"process {self._pid} has been stopped for {STOPPED_S:g} s (SIGCONT continues it)"
+            log.warning("the connection of an %s is ended: its %s", self._role, why)
+            raise UnixSocketEnded(why)
+
+    def _send(self, message: bytes) -> None:
+        if self._pusher is not None:
+            self._pusher.put(message)
+            return
+        try:
+            rest = self._unix_socket.send(message, _SEND_S)
+        except UnixSocketEnded:
+            return  # who reads sees it too
+        if rest:
+            self._pusher = _Pusher(self._unix_socket, rest)
+
+    def _finish(self) -> None:
+        if self._pusher is not None:
+            self._pusher.finish(self._close)
+        else:
+            self._close()
+
+    def _close(self) -> None:
+        self._unix_socket.shut()  # wakes who reads
+        with self._reading:
+            self._unix_socket.close()
+
+
+def _is_stopped(pid: int) -> bool:
+    """Whether a signal has stopped it; no for who is not known, as in another container."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return False
+    return status.rpartition(b")")[2].split()[0] == b"T"
+
+
+class _Pusher:
+    """Sends what did not fit into the socket, and from then on everything."""
+
+    def __init__(self, unix_socket: UnixSocket, rest: memoryview) -> None:
+        self._unix_socket = unix_socket
+        self._queue: SimpleQueue[bytes | None] = SimpleQueue()
+        self._thread = threading.Thread(
+            target=self._push, args=(rest,), name="reglue-pusher", daemon=True
+        )
+        self._thread.start()
+
+    def put(self, message: bytes) -> None:
+        self._queue.put(message)
+
+    def finish(self, then: Callable[[], None]) -> None:
+        """Have what is left sent, for a moment, and `then` called; waits for neither."""
+        self._then = then
+        self._last = threading.Timer(_LAST_S, self._unix_socket.shut)  # wakes a send that hangs
+        self._last.daemon = True
+        self._last.start()
+        self._queue.put(None)
+
+    def _push(self, rest: memoryview) -> None:
+        messages = iter(self._queue.get, None)
+        try:
+            self._unix_socket.send_rest(rest)
+            for message in messages:
+                self._unix_socket.send(message)
+        except UnixSocketEnded:
+            for _ in messages:  # nobody takes them any more
+                pass
+        self._last.cancel()
+        self._then()

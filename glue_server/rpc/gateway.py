@@ -23,8 +23,8 @@ from glue_server.rpc.admission import (
     role_of,
     wrong_token,
 )
-from glue_server.rpc.listener import Listener
 from glue_server.rpc.roles import SERVICES
+from glue_server.rpc.server import Listener
 from reglue.errors import UsageError
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.net.join_string import JoinString

@@ -2,30 +2,155 @@
 
 from __future__ import annotations
 
+import ipaddress
 import logging
 import os
+import resource
 import secrets
-from collections.abc import Iterable, Mapping
+import socket
+import threading
+from collections.abc import Callable, Container, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from grpc_health.v1 import health_pb2
 
 from glue_server.agent.port import AgentPort
 from glue_server.environment.port import EnvironmentPort
-from glue_server.rpc.admission import Lobbies, Lobby, Places, PrivateLobby, Terms
+from glue_server.processes.interrupts import hurried
+from glue_server.rpc.admission import JOIN, Denied, Lobbies, Lobby, Places, PrivateLobby, Terms
 from glue_server.rpc.connection import SessionPort
 from glue_server.rpc.grpc_streams import Streams
-from glue_server.rpc.listener import Listener
-from glue_server.rpc.listening import local_join_string, public_join_string
+from glue_server.rpc.handlers import Handlers, Sessions
 from glue_server.rpc.roles import SERVICES, Service
-from glue_server.rpc.unix_folder import UnixSocketFolder
-from glue_server.rpc.unix_listener import UnixListener
+from glue_server.rpc.unix_listener import UnixListener, UnixSocketFolder
 from reglue.errors import UsageError
-from reglue.net.grpc_settings import HUB_MESSAGE_BYTES
+from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, channel_options, grpc
+from reglue.net.join_string import JoinString, split_address
 from reglue.net.transport import Transport
 from reglue.net.unix_socket import UNIX_SOCKET_DIR
+from reglue.v1 import lobby_pb2
 
 if TYPE_CHECKING:
     from glue_server.rpc.tls import ServerTls
+
+
+log = logging.getLogger("reglue")
+
+_HEALTH = health_pb2.DESCRIPTOR.services_by_name["Health"].full_name
+
+_GRACE_S = 2.0  # how long streams may take to say their last words
+_STOP_S = 10.0  # how long grpc may take to stop then
+_LEAST_S = 0.2  # for either, when no time is left
+
+_CONNECTIONS = 4096
+
+_OPTIONS = (
+    ("grpc.so_reuseport", 0),
+    ("grpc.server_handshake_timeout_ms", 5_000),  # else two minutes, for who says nothing
+    ("grpc.max_connection_idle_ms", 30_000),  # of a connection without calls
+    ("grpc.max_concurrent_streams", 128),  # of one connection
+)
+
+
+class Listener:
+    """Serves until it is closed; a context manager that closes it.
+
+    `address` is `host:port` with the port that was bound, `tokens` what peers of each
+    role must show; those that are not given are made. With `tls` nobody is let in without
+    TLS. `advertise` (`host:port`) is where peers dial, if not at the address that was
+    bound. Raises UsageError if the address cannot be had.
+    """
+
+    def __init__(
+        self,
+        listen: str,
+        *,
+        roles: Iterable[str],
+        tokens: Mapping[str, str],
+        tls: ServerTls | None,
+        advertise: str,
+    ) -> None:
+        if advertise:
+            check_advertised(advertise)
+        # Hex: a token that began with a dash would read as an option of `reglue join`.
+        self.tokens = {role: tokens.get(role) or secrets.token_hex(24) for role in roles}
+        self._listen, self._tls, self._advertise = listen, tls, advertise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def join_string(self, role: str) -> JoinString:
+        """What peers of that role are told; as a string, the join string.
+
+        Where all of the machine's addresses are listened at, it has the machine's name.
+        """
+        token = self.tokens[role]
+        return public_join_string(self.address, token, self._tls, advertise=self._advertise)
+
+    def local_join_string(self, role: str) -> JoinString:
+        """What programs on this machine are told."""
+        return local_join_string(self.address, self.tokens[role], self._tls)
+
+    def close(self) -> None:
+        """Let streams finish their last words, then stop."""
+        reconnect_window_s, stop_s = (max(_LEAST_S, hurried(each)) for each in (_GRACE_S, _STOP_S))
+        stopped: threading.Event = self._server.stop(grace=reconnect_window_s)
+        has_stopped = stopped.wait(reconnect_window_s + stop_s)
+        if not has_stopped:  # grpc may wait without end for a call that it could not end itself
+            log.warning("grpc has not stopped listening within %.1f s; left to itself", stop_s)
+        self._handlers.close(wait=has_stopped)
+
+    def _serve(
+        self,
+        join: Callable[[lobby_pb2.JoinRequest], lobby_pb2.Ticket],
+        streams: Mapping[str, Sessions],
+    ) -> None:
+        """Start, with each role's streams by their method's full name."""
+        names = {"", *(method.split("/")[1] for method in (JOIN, *streams))}
+        unary = {
+            JOIN: lambda message: join(lobby_pb2.JoinRequest.FromString(message)),
+            f"/{_HEALTH}/Check": lambda message: _health(names, message),
+        }
+        self._handlers = Handlers(unary, streams)
+        self._server = grpc.server(
+            self._handlers.threads,
+            handlers=[self._handlers],
+            options=[
+                *channel_options(HUB_MESSAGE_BYTES),
+                *_OPTIONS,
+                ("grpc.max_allowed_incoming_connections", _connections()),
+            ],
+        )
+        try:
+            self.address = bind(self._server, self._listen, self._tls)
+        except UsageError:
+            self._handlers.close(wait=True)
+            raise
+        self._server.start()
+
+
+def _connections() -> int:
+    """Most at a time: half of the descriptors of this process are left for its own files."""
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return _CONNECTIONS if most == resource.RLIM_INFINITY else min(_CONNECTIONS, most // 2)
+
+
+def _health(names: Container[str], message: bytes) -> health_pb2.HealthCheckResponse:
+    """The standard health check: a service that is here serves. Raises Denied."""
+    if health_pb2.HealthCheckRequest.FromString(message).service not in names:
+        raise Denied(grpc.StatusCode.NOT_FOUND, "no such service")
+    return health_pb2.HealthCheckResponse(status=health_pb2.HealthCheckResponse.SERVING)
+
 
 log = logging.getLogger("reglue")
 
@@ -183,3 +308,63 @@ def _folder(
 
 def _make_seat(service: Service, terms: Terms, hello: Any) -> SessionPort:
     return service.make_seat(hello, terms)
+
+
+def bind(server: grpc.Server, listen: str, tls: ServerTls | None) -> str:
+    """`listen` with the port that was bound. Raises UsageError if it cannot be had."""
+    host, _ = split_address(listen)
+    cause: RuntimeError | None = None
+    try:
+        port = _add_port(server, listen, tls)
+    except RuntimeError as error:
+        port, cause = 0, error
+    if not port:
+        raise UsageError(f"{listen} cannot be listened on: is the port taken?") from cause
+    return f"{host}:{port}"
+
+
+def public_join_string(
+    address: str, token: str, tls: ServerTls | None, *, advertise: str = ""
+) -> JoinString:
+    """For peers anywhere: to `advertise`, or to the `address` that was bound.
+
+    Where that stands for all of this machine's addresses (0.0.0.0), to the machine's name.
+    """
+    return _invitation(advertise or _named(address, socket.gethostname()), token, tls)
+
+
+def local_join_string(address: str, token: str, tls: ServerTls | None) -> JoinString:
+    """For programs on this machine."""
+    return _invitation(_named(address, "127.0.0.1"), token, tls)
+
+
+def check_advertised(address: str) -> None:
+    """Raise UsageError for an address that peers cannot dial."""
+    host, port = split_address(address)
+    if port == 0 or _is_everywhere(host):
+        raise UsageError(f"got {address} to advertise, wanted the host and port that peers dial")
+
+
+def _add_port(server: grpc.Server, listen: str, tls: ServerTls | None) -> int:
+    if tls is None:
+        return server.add_insecure_port(listen)
+    return server.add_secure_port(listen, grpc.ssl_server_credentials([(tls.key, tls.chain)]))
+
+
+def _invitation(address: str, token: str, tls: ServerTls | None) -> JoinString:
+    if tls is None:
+        return JoinString(address, token)
+    return JoinString(address, token, tls.authority, tls.name)
+
+
+def _named(address: str, name: str) -> str:
+    host, port = split_address(address)
+    return f"{name}:{port}" if _is_everywhere(host) else address
+
+
+def _is_everywhere(host: str) -> bool:
+    """Whether it is 0.0.0.0 or [::]."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_unspecified
+    except ValueError:
+        return False

@@ -18,7 +18,7 @@ from glue_server.environment import workers
 from glue_server.peers import hosts
 from glue_server.peers.hosts import ListenOptions, Program, ServedAgent
 from glue_server.processes.interrupts import uninterrupted
-from glue_server.rpc import GlueServer, handlers, listener
+from glue_server.rpc import GlueServer, handlers, server
 from reglue.net.grpc_settings import grpc
 from tests.glue_server.playing import SOLVED, in_workers
 from tests.glue_server.rpc.peers import ask
@@ -77,7 +77,7 @@ def test_a_part_that_would_take_long_is_cut_off_in_time(
     for module, limit in [
         (workers, "_LEAVE_S"),
         (hosts, "_LEAVE_S"),
-        (listener, "_GRACE_S"),
+        (server, "_GRACE_S"),
         (handlers, "MESSAGE_S"),
     ]:
         monkeypatch.setattr(module, limit, LONG_S)

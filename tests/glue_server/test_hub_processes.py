@@ -17,7 +17,7 @@ import pytest
 from env_adapters.classic.gridworld import GridWorld
 from glue_server import Glue
 from glue_server.peers.hub import ROLES
-from glue_server.rpc import unix_connection
+from glue_server.rpc import connection
 from reglue.errors import (
     AgentFault,
     EnvironmentFault,
@@ -161,8 +161,8 @@ with reglue.Experiment(sys.argv[1], sys.argv[2]) as rl:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unix_connection, "STOPPED_S", 0.5)
-    monkeypatch.setattr(unix_connection, "_LOOK_S", 0.1)
+    monkeypatch.setattr(connection, "STOPPED_S", 0.5)
+    monkeypatch.setattr(connection, "_LOOK_S", 0.1)
 
 
 @pytest.mark.usefixtures("impatient")

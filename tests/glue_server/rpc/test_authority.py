@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
-from glue_server.rpc.own_certificate import own_certificate
-from glue_server.rpc.tls import ServerTls, private_authority
+from glue_server.rpc.tls import ServerTls, own_certificate, private_authority
 from reglue.errors import UsageError
 from tests.glue_server.rpc.papers import DAY, Paper, new_key, paper, written
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from glue_server.agent.port import AgentPort
-from glue_server.rpc import GlueServer, unix_connection
+from glue_server.rpc import GlueServer, connection
 from reglue.errors import AgentDisconnected
 from reglue.messages.agent import Freeze, RoutineDone, TextMessage
 from reglue.net.grpc_settings import grpc
@@ -167,7 +167,7 @@ def test_a_look_at_a_program_takes_in_a_few_of_its_messages(closing: ExitStack) 
 def test_the_end_of_a_session_waits_for_no_peer_that_reads_nothing(
     server: GlueServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(unix_connection, "_LAST_S", 1000.0)
+    monkeypatch.setattr(connection, "_LAST_S", 1000.0)
     with RawUnixSocket(ticket_of(server)) as unix_socket:
         unix_socket.enter()
         port: AgentPort = seated(server)

@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from glue_server.rpc import GlueServer, handlers, listener
+from glue_server.rpc import GlueServer, handlers
+from glue_server.rpc import server as server_module
 from glue_server.rpc.admission import Lobbies
 from reglue import connect
 from reglue.errors import UsageError
@@ -29,7 +30,7 @@ from tests.glue_server.rpc.peers import PATIENCE_S, ask
 from tests.waiting import until
 
 PLACES = 64
-OPTIONS = listener._OPTIONS
+OPTIONS = server_module._OPTIONS
 JOIN, CHECK = "/reglue.v1.LobbyService/Join", "/grpc.health.v1.Health/Check"
 METHODS = (JOIN, CHECK)
 SESSION = "/reglue.v1.AgentService/Session"
@@ -341,7 +342,7 @@ PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0
 def test_a_connection_without_a_call_is_ended(monkeypatch: pytest.MonkeyPatch, said: bytes) -> None:
     """In a tenth of the time that it has otherwise."""
     shorter = [(name, most // 10 if name.endswith("_ms") else most) for name, most in OPTIONS]
-    monkeypatch.setattr(listener, "_OPTIONS", shorter)
+    monkeypatch.setattr(server_module, "_OPTIONS", shorter)
     with GlueServer() as server, socket.create_connection(split_address(server.address)) as idle:
         idle.settimeout(PATIENCE_S)
         idle.sendall(said)

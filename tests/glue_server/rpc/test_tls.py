@@ -16,8 +16,7 @@ import pytest
 from glue_server import EpisodeRunner
 from glue_server.conformance.tcp_proxy import TcpProxy
 from glue_server.rpc import GlueServer
-from glue_server.rpc.own_certificate import own_certificate
-from glue_server.rpc.tls import ServerTls, private_authority
+from glue_server.rpc.tls import ServerTls, own_certificate, private_authority
 from reglue import Phase, connect
 from reglue.errors import UsageError, WrongTls, WrongToken
 from reglue.messages.agent import TextMessage

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from glue_server.rpc import GlueServer
-from glue_server.rpc.unix_folder import UnixSocketFolder
+from glue_server.rpc.unix_listener import UnixSocketFolder
 from reglue import connect
 from reglue.errors import UsageError
 from reglue.net.unix_socket import LONGEST
@@ -85,7 +85,7 @@ def test_where_there_is_no_folder_peers_use_grpc(monkeypatch: Any) -> None:
     """A temporary folder with a long name is no reason not to play."""
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
     monkeypatch.delenv("REGLUE_UNIX_SOCKET_DIR", raising=False)
-    monkeypatch.setattr("glue_server.rpc.unix_folder.LONGEST", 9)
+    monkeypatch.setattr("glue_server.rpc.unix_listener.LONGEST", 9)
     with GlueServer() as server, ThreadPoolExecutor(1) as threads:
         assert ticket_of(server).unix_socket_path == ""
         left = threads.submit(connect, Follower(), server.address, server.token)
@@ -258,7 +258,7 @@ def test_what_another_host_made_is_left_alone(left: Path, monkeypatch: Any) -> N
 def test_what_another_user_left_is_left_alone(left: Path, monkeypatch: Any) -> None:
     aged(left)
     another = os.getuid() + 1
-    monkeypatch.setattr("glue_server.rpc.unix_folder.os.getuid", lambda: another)
+    monkeypatch.setattr("glue_server.rpc.unix_listener.os.getuid", lambda: another)
     with GlueServer():
         assert (left / "agent").is_socket()
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from glue_server.rpc import GlueServer
 from glue_server import EnvironmentCalls, EpisodeRunner
+from glue_server.rpc import GlueServer
 from reglue import Phase, Worlds, connect
 from reglue.errors import AgentDisconnected, AgentTimeout
 from reglue.messages.agent import AgentInit, Freeze, RoutineDone, TextMessage
