@@ -1,14 +1,22 @@
-"""Where clients under test come from: a program that is started, or somebody who dials in."""
+"""Clients under test: how they are started, join and leave."""
 
 from __future__ import annotations
 
 import shlex
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from glue_server.processes.program import ProgramProcess, agent_environment
-from reglue.errors import UsageError
+from glue_server.rpc import GlueServer
+from reglue.errors import NotConforming, UsageError
+
+POLL_S = 0.02
+
+_AWAY_S = 2.0  # who has not come back by then, and is not watched, has left
+_PEOPLE_S = 600.0  # who starts a client by hand may take as long
 
 
 class Client(Protocol):
@@ -108,3 +116,102 @@ class _Awaited:
     def close(self) -> None:
         """It leaves by itself; nobody waits for it."""
         self._code = -1
+
+
+class Visit:
+    """A client and its seat at a server."""
+
+    def __init__(self, client: Client, *, role: str, patience_s: float) -> None:
+        self.client = client
+        self.is_over = False  # nothing more can be asked
+        self._role = role
+        self._patience_s = patience_s
+        self._port: Any = None
+        self._watch = threading.Thread(target=self._see_it_end, name="conformance-watch")
+        self._closed = threading.Event()
+        self._watch.start()
+
+    def receive_at(self, server: GlueServer) -> Any:
+        """Wait until the client is seated at `server`; its port. Raises NotConforming."""
+        patience_s = self._patience_s if self.client.is_watched else _PEOPLE_S
+        deadline = time.monotonic() + patience_s
+        while (port := server.next(self._role, POLL_S)) is None:
+            if self.client.exit_code() is not None:
+                raise NotConforming("joining", got=self.ending(), wanted="a client that joins")
+            if time.monotonic() > deadline:
+                got = f"nobody within {patience_s:g} s"
+                raise NotConforming("joining", got=got, wanted=f"the {self._role} under test")
+        self._port = port
+        return port
+
+    def bid_farewell(self, reason: str = "that was all") -> None:
+        """The last call. Raises NotConforming unless the client leaves, and all is well.
+
+        With a benchmark program it is not: nobody answers what it still wanted to ask.
+        """
+        self._port.close(reason)
+        if self._role == "experiment":
+            self.see_it_fail()
+            return
+        self.see_it_leave()
+        if self.client.exit_code() not in (0, None):
+            raise NotConforming("a farewell", got=self.ending(), wanted="exit code 0")
+
+    def see_it_fail(self, is_here: Callable[[], bool] | None = None) -> None:
+        """As `see_it_leave`; the client also tells whoever started it that all is not well."""
+        self.see_it_leave(is_here)
+        if self.client.exit_code() == 0:
+            raise NotConforming("leaving", got="exit code 0", wanted="another")
+
+    def see_it_leave(self, is_here: Callable[[], bool] | None = None) -> None:
+        """Wait until the client has left by itself. Raises NotConforming if it stays, or crashes.
+
+        `is_here` is asked of clients whose end is not seen; by default, whether the
+        stream is up.
+        """
+        self.is_over = True
+        is_here = is_here or self._has_stream
+        deadline = time.monotonic() + self._patience_s
+        gone_at: float | None = None
+        while self.client.exit_code() is None:
+            now = time.monotonic()
+            gone_at = None if is_here() else gone_at or now
+            if not self.client.is_watched and gone_at and now > gone_at + _AWAY_S:
+                return
+            if now > deadline:
+                wanted = f"one that leaves within {self._patience_s:g} s"
+                raise NotConforming("leaving", got="a client that stays", wanted=wanted)
+            time.sleep(POLL_S)
+        if (self.client.exit_code() or 0) < 0:  # a signal's number
+            raise NotConforming("leaving", got=self.ending(), wanted="one that ends by itself")
+
+    def has_gone(self) -> bool:
+        """Whether the client has ended, or at least its stream."""
+        return self.client.exit_code() is not None or not self._has_stream()
+
+    def close(self) -> None:
+        """End it, whatever its state."""
+        self.is_over = True
+        if self._port is not None:
+            self._port.close("that was all")
+        self.client.close()
+        self._closed.set()
+        self._watch.join()
+
+    def ending(self) -> str:
+        """How it left, and the end of what it printed."""
+        code, printed = self.client.exit_code(), self.client.printed()
+        last = f", having printed:\n{printed}" if printed else ""
+        return (
+            "a client that runs" if code is None else f"one that left with exit code {code}{last}"
+        )
+
+    def _see_it_end(self) -> None:
+        """Nobody need wait for a client that has ended."""
+        while not self._closed.wait(POLL_S):
+            if self.client.exit_code() is not None and self._port is not None:
+                self._port.give_up()
+                return
+
+    def _has_stream(self) -> bool:
+        return self._port is not None and self._port.has_line

@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from glue_server.conformance.tcp_proxy import TcpProxy
-from glue_server.conformance.unix_proxy import UnixProxy
+from glue_server.conformance.tcp_proxy import TcpProxy, UnixProxy
 from glue_server.rpc import GlueServer
 from glue_server.rpc.admission import Denied
 from reglue.net.grpc_settings import grpc

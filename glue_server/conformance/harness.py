@@ -6,15 +6,13 @@ import secrets
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from glue_server.conformance.agent_driver import AgentDriver
-from glue_server.conformance.clients import Clients
-from glue_server.conformance.driver import Driver
-from glue_server.conformance.environment_driver import EnvironmentDriver
-from glue_server.conformance.experiment_driver import ExperimentDriver
+from glue_server.conformance.clients import Clients, Visit
+from glue_server.conformance.drivers.agent import AgentDriver
+from glue_server.conformance.drivers.driver import Driver
+from glue_server.conformance.drivers.environment import EnvironmentDriver
+from glue_server.conformance.drivers.experiment import ExperimentDriver
 from glue_server.conformance.fault_injection import lead_over
-from glue_server.conformance.tcp_proxy import TcpProxy
-from glue_server.conformance.unix_proxy import UnixProxy
-from glue_server.conformance.visit import Visit
+from glue_server.conformance.tcp_proxy import TcpProxy, UnixProxy
 from glue_server.rpc import GlueServer
 from reglue.net.join_string import JoinString
 

@@ -9,10 +9,9 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from fnmatch import fnmatchcase
 from queue import SimpleQueue
 
+from glue_server.conformance.check import Check, Level, Verdict, is_of_level
 from glue_server.conformance.checks import CHECKS
 from glue_server.conformance.harness import Harness
-from glue_server.conformance.levels import Level, is_of_level
-from glue_server.conformance.verdicts import Check, Verdict
 from reglue.errors import ReglueError, UsageError
 
 log = logging.getLogger("reglue")

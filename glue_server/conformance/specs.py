@@ -1,11 +1,15 @@
-"""The tasks that are played: every dtype, shape and domain that a spec can say."""
+"""The tasks that are played: every dtype, shape and domain; random numbers of their tensors."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+import numpy as np
+
+from reglue.conformance.rule import elements
 from reglue.spec import (
     DTYPES,
+    Array,
     Box,
     Discrete,
     MultiBinary,
@@ -98,3 +102,34 @@ LARGE_ACTION = TaskSpec(
     actions=(TensorSpec("action", "float64", (2**23 - 8,)),),
 )
 """An answer of one row is just less than the largest message of a hub."""
+
+
+_EXTREME = 0.2  # how often an element without bounds is one …
+_MOST_EXTREMES = 1000  # … of so many in a row
+
+
+def random_rows(
+    rng: np.random.Generator, tensors: Sequence[TensorSpec], rows: int
+) -> dict[str, Array]:
+    """Name -> (rows, *shape), each element within its domain; all finite."""
+    memory = rng.integers(0, 2**32, rows, np.uint32)
+    made = elements(memory, tensors)
+    for tensor in tensors:
+        if tensor.domain == Box():
+            values = made[tensor.name].reshape(rows, tensor.size)[:, :_MOST_EXTREMES]
+            is_extreme = rng.random(values.shape) < _EXTREME
+            values[is_extreme] = rng.choice(extremes(tensor.dtype), int(is_extreme.sum()))
+    return made
+
+
+def extremes(dtype: str) -> Array:
+    """What is easily lost: the largest and smallest numbers, -0, halves of a byte."""
+    match np.dtype(dtype).kind:
+        case "b":
+            return np.array([False, True])
+        case "f":
+            most, tiny = np.finfo(dtype).max, np.finfo(dtype).smallest_subnormal
+            return np.array([most, -most, tiny, -0.0], dtype)
+        case _:
+            info = np.iinfo(dtype)
+            return np.array([info.min, info.max, info.max - 1, 1, 127], dtype)

@@ -2,17 +2,14 @@
 
 from collections.abc import Mapping
 
+from glue_server.conformance.check import Check
 from glue_server.conformance.checks.agents import AGENTS
-from glue_server.conformance.checks.breaking import broken_checks
+from glue_server.conformance.checks.broken import broken_checks
+from glue_server.conformance.checks.calls import TALKING, TENSORS
 from glue_server.conformance.checks.environments import ENVIRONMENTS
 from glue_server.conformance.checks.experiments import EXPERIMENTS
-from glue_server.conformance.checks.joining import JOINING
-from glue_server.conformance.checks.leaving import LEAVING
+from glue_server.conformance.checks.joining import JOINING, LEAVING, TLS
 from glue_server.conformance.checks.reconnecting import RECONNECTING
-from glue_server.conformance.checks.talking import TALKING
-from glue_server.conformance.checks.tensors import TENSORS
-from glue_server.conformance.checks.tls import TLS
-from glue_server.conformance.verdicts import Check
 
 __all__ = ["CHECKS", "OF_GRPC_ALONE"]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from glue_server.conformance.checks.leaving import see_fault
+from glue_server.conformance.check import group
+from glue_server.conformance.checks.joining import see_fault
 from glue_server.conformance.comparing import check_same
 from glue_server.conformance.harness import Harness
 from glue_server.conformance.specs import (
@@ -12,7 +13,6 @@ from glue_server.conformance.specs import (
     PLAIN,
     WITHHELD,
 )
-from glue_server.conformance.verdicts import group
 from reglue.errors import BadReply
 from reglue.messages.agent import (
     Adapt,

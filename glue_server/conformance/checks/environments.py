@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from glue_server.conformance.check import group
 from glue_server.conformance.comparing import check_same
 from glue_server.conformance.harness import Harness
 from glue_server.conformance.specs import LARGE_ACTION, LARGE_OBSERVATION, PLAIN
-from glue_server.conformance.verdicts import group
 from reglue.messages.agent import Cleanup, TextMessage
 from reglue.messages.environment import (
     EnvironmentInit,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from functools import partial
 from itertools import product
 
-from glue_server.conformance.checks.answers import BROKEN_ANSWERS
-from glue_server.conformance.checks.leaving import at_once, in_mid_episode
-from glue_server.conformance.checks.program_cuts import PROGRAM_CUTS
-from glue_server.conformance.checks.talking import (
+from glue_server.conformance.check import Check, group
+from glue_server.conformance.checks.broken import BROKEN_ANSWERS
+from glue_server.conformance.checks.calls import (
+    SENTENCES,
+    SLOTS,
     add_fields,
     after_cleanup,
     init_again,
@@ -18,13 +20,23 @@ from glue_server.conformance.checks.talking import (
     some_slots,
     texts,
 )
-from glue_server.conformance.checks.tensors import SENTENCES, SLOTS
-from glue_server.conformance.experiment_driver import ExperimentDriver
-from glue_server.conformance.fault_injection import bent_answers
+from glue_server.conformance.checks.joining import at_once, in_mid_episode
+from glue_server.conformance.checks.reconnecting import (
+    ended,
+    long_silence,
+    no_window,
+    often,
+    while_away,
+)
+from glue_server.conformance.drivers.experiment import (
+    ExperimentDriver,
+    HalfStep,
+    Instruction,
+    Pause,
+)
+from glue_server.conformance.fault_injection import bent_answers, losing_answer
 from glue_server.conformance.harness import Harness
-from glue_server.conformance.instructions import HalfStep, Instruction
 from glue_server.conformance.specs import LARGE_ACTION, LARGE_OBSERVATION, PLAIN, TASKS
-from glue_server.conformance.verdicts import Check, group
 from reglue.errors import ROUTINE_REFUSALS, AgentFault, EnvironmentFault, ReglueError
 from reglue.messages.agent import Cleanup, Freeze, TextMessage
 from reglue.messages.environment import GetRandomSeed, GetState, StandardizeRandomness
@@ -44,6 +56,9 @@ from reglue.messages.experiment import (
     RLStep,
 )
 from reglue.spec import TaskSpec
+
+_TASK = PLAIN.with_slots(4)
+_BUSY_MS = 150
 
 _IN_ANY_ORDER: Sequence[Instruction] = (
     RLInit(1, 3),
@@ -207,6 +222,66 @@ def leaves(stage: Harness) -> None:
     talk.dismiss(visit)
 
 
+def between_calls(stage: Harness) -> None:
+    """Comes back when the connection is cut between calls."""
+    talk = stage.talk()
+    talk.begin(_TASK)
+    for _ in range(3):
+        talk.send(Pause(_BUSY_MS))
+        time.sleep(_BUSY_MS / 2000)
+        stage.road.cut()
+        talk.take()
+        talk.play(2)
+    talk.counts()
+
+
+def under_way(stage: Harness) -> None:
+    """Comes back for the answer when the connection is cut while the glue carries a call out."""
+    talk = stage.talk()
+    talk.begin(_TASK)
+    for wait_s in (0.0, _BUSY_MS / 2000, _BUSY_MS / 1000):
+        talk.send(TextMessage(f"sleep {_BUSY_MS}"))
+        time.sleep(wait_s)
+        stage.road.cut()
+        talk.take()
+        talk.play()
+    talk.counts()
+
+
+def call_lost(stage: Harness) -> None:
+    """Sends a call that got lost once more, under its number."""
+    talk = stage.talk()
+    talk.begin(_TASK)
+    for _ in range(3):
+        talk.send(RLEpisode(4))
+        with losing_answer(talk.port, stage.road):
+            talk.take()
+        talk.play(2)
+    talk.counts()
+
+
+def answer_lost(stage: Harness) -> None:
+    """Sends a call whose answer got lost once more, under its number."""
+    talk = stage.talk()
+    talk.begin(_TASK)
+    for _ in range(3):
+        talk.send(RLEpisode(4))
+        with bent_answers(talk.port, lambda _: stage.road.cut()):
+            talk.take()
+        talk.play(2)
+    talk.counts()
+
+
+def forgotten(stage: Harness) -> None:
+    """Leaves where its session is not known any more: its run is lost."""
+    talk = stage.talk()
+    talk.begin(_TASK)
+    talk.play(2)
+    stage.serve()
+    stage.road.cut()
+    stage.visit().see_it_fail()
+
+
 EXPERIMENTS = (
     *group("talk", texts, one_slot, many_slots, some_slots, init_again, after_cleanup),
     *group("talk", unknown_fields),
@@ -218,7 +293,19 @@ EXPERIMENTS = (
     *group("faults", agent, environment),
     *(_tensor_check(name, spec) for name, spec in TASKS.items()),
     *group("tensors", largest_answer, largest_call),
-    *PROGRAM_CUTS,
+    *group(
+        "reconnect",
+        between_calls,
+        under_way,
+        call_lost,
+        answer_lost,
+        ended,
+        while_away,
+        long_silence,
+        often,
+        forgotten,
+        no_window,
+    ),
     *group("farewell", leaves, at_once, in_mid_episode),
     *BROKEN_ANSWERS,
 )

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from functools import partial
 
+from glue_server.conformance.check import Check, group
 from glue_server.conformance.checks.joining import wait_for
 from glue_server.conformance.fault_injection import losing_answer
 from glue_server.conformance.harness import Harness
 from glue_server.conformance.specs import PLAIN
-from glue_server.conformance.verdicts import Check, group
 from reglue.messages.agent import TextMessage
 
 _TASK = PLAIN.with_slots(8)

@@ -13,14 +13,17 @@ import numpy as np
 import pytest
 
 from glue_server.conformance.checks import CHECKS
-from glue_server.conformance.instructions import HalfStep, Instruction, Pause, instruction_text
-from glue_server.conformance.random_tensors import random_rows
-from glue_server.conformance.specs import TASKS
+from glue_server.conformance.drivers.experiment import (
+    HalfStep,
+    Instruction,
+    Pause,
+    instruction_text,
+)
+from glue_server.conformance.specs import TASKS, random_rows
 from reglue import Box, Discrete, MultiBinary, MultiDiscrete, Phase, TensorSpec
 from reglue.conformance import ConformanceAgent, ConformanceEnvironment
 from reglue.conformance.rule import elements, fold, tensor_bytes
-from reglue.conformance.spec_text import spec_of_text, spec_text
-from reglue.conformance.words import stepped_words
+from reglue.conformance.words import spec_of_text, spec_text, stepped_words
 from reglue.environments.dispatch import play_environment
 from reglue.environments.world import Cell
 from reglue.messages.agent import Cleanup, EndKind, Ends, Freeze, Starts, Steps, TextMessage, Turn

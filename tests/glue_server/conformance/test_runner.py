@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from glue_server.conformance.check import Check, Verdict
 from glue_server.conformance.checks import CHECKS
 from glue_server.conformance.clients import AwaitedClients, StartedClients
 from glue_server.conformance.harness import Harness
 from glue_server.conformance.runner import checks_of, run_checks
 from glue_server.conformance.tcp_proxy import TcpProxy
-from glue_server.conformance.verdicts import Check, Verdict
 from reglue import connect
 from reglue.conformance import ConformanceAgent
 from reglue.errors import NotConforming, SessionLost, UsageError

@@ -8,8 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from glue_server.conformance.fault_injection import lead_over
-from glue_server.conformance.tcp_proxy import TcpProxy
-from glue_server.conformance.unix_proxy import UnixProxy
+from glue_server.conformance.tcp_proxy import TcpProxy, UnixProxy
 from glue_server.rpc import GlueServer
 
 TRANSPORTS = ("grpc", "unix")

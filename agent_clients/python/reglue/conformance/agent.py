@@ -6,9 +6,17 @@ import numpy as np
 import numpy.typing as npt
 
 from reglue.agents.agent import Agent, Chosen
-from reglue.conformance.commands import Commands, ToldToFail
-from reglue.conformance.rule import START, Bytes, elements, fold, number_bytes, tensor_bytes
-from reglue.conformance.spec_text import spec_text
+from reglue.conformance.rule import (
+    START,
+    Bytes,
+    Commands,
+    ToldToFail,
+    elements,
+    fold,
+    number_bytes,
+    tensor_bytes,
+)
+from reglue.conformance.words import spec_text
 from reglue.messages.agent import ActionFlag, Actions, Budget, Ends, Phase, Starts, Steps, Turn
 from reglue.spec import Array, Arrays, TaskSpec
 

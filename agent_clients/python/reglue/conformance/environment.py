@@ -9,9 +9,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from reglue.conformance.commands import Commands, ToldToFail
-from reglue.conformance.rule import START, Bytes, draw, elements, fold, number_bytes, tensor_bytes
-from reglue.conformance.spec_text import spec_of_text
+from reglue.conformance.rule import (
+    START,
+    Bytes,
+    Commands,
+    ToldToFail,
+    draw,
+    elements,
+    fold,
+    number_bytes,
+    tensor_bytes,
+)
+from reglue.conformance.words import spec_of_text
 from reglue.environments.environment import Earned, Environment
 from reglue.environments.world import Cell
 from reglue.errors import OutOfOrder, UnknownKey

@@ -14,10 +14,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from reglue.conformance.rule import elements
-from reglue.conformance.spec_text import spec_text
 from reglue.conformance.words import (
     counts_words,
     rows_word,
+    spec_text,
     started_words,
     stepped_words,
     trajectory_words,

@@ -6,6 +6,8 @@ All of it wraps around at 2**32. `proto/CONFORMANCE.md` has the rule in prose.
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -110,3 +112,35 @@ def _wide(low: Words, high: Words) -> npt.NDArray[np.uint64]:
 
 def _between(least: Array, most: Array, low: Words) -> Array:
     return least + (most - least) * ((low % 257) / 256.0)
+
+
+class ToldToFail(Exception):
+    """The kit wants to see how a failure is passed on."""
+
+    def __init__(self) -> None:
+        super().__init__("told to fail")
+
+
+class Commands:
+    """Counts of routines, and the commands that need nothing else."""
+
+    def __init__(self, *routines: str) -> None:
+        self._counts = dict.fromkeys(routines, 0)
+
+    def count(self, routine: str, times: int = 1) -> None:
+        """A routine was carried out, or had so many rows."""
+        self._counts[routine] += times
+
+    def answer(self, message: str) -> str:
+        """To `counts`, `echo TEXT`, `sleep MS` and `fail`; nothing to any other."""
+        command, _, argument = message.partition(" ")
+        match command:
+            case "counts":
+                return json.dumps(self._counts)
+            case "echo":
+                return argument
+            case "sleep":
+                time.sleep(int(argument) / 1000)
+            case "fail" if not argument:
+                raise ToldToFail
+        return ""

@@ -1,8 +1,9 @@
-"""What a benchmark program saw, in words: a memory of its bytes for each part of an answer."""
+"""What conformance programs say and are told, in words."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +11,16 @@ import numpy.typing as npt
 from reglue.conformance.rule import START, Bytes, fold, number_bytes, tensor_bytes
 from reglue.experiments.routines import Trajectory
 from reglue.messages.experiment import Counts, Started, Stepped
-from reglue.spec import Arrays, TaskSpec, TensorSpec
+from reglue.spec import (
+    Arrays,
+    Box,
+    Discrete,
+    Domain,
+    MultiBinary,
+    MultiDiscrete,
+    TaskSpec,
+    TensorSpec,
+)
 
 
 def started_words(spec: TaskSpec, started: Started) -> str:
@@ -68,3 +78,89 @@ def rows_word(tensors: Sequence[TensorSpec], arrays: Arrays, rows: int) -> str:
 def _word(*blocks: Bytes) -> str:
     memory = fold(np.full(1, START, np.uint32), *(block.reshape(1, -1) for block in blocks))
     return f"{memory[0]:08x}"
+
+
+_Number = TypeVar("_Number", int, float)
+
+_NONE = "-"
+
+
+def spec_text(spec: TaskSpec) -> str:
+    """A line for the task, then one for each observation and each action."""
+    task = (
+        *map(_real, (*spec.reward_range, spec.discount)),
+        spec.horizon,
+        int(spec.continuing),
+        int(spec.rewards_in_evaluation),
+        spec.slots,
+    )
+    lines = [" ".join(map(str, ("task", *task)))]
+    for kind, tensors in (("observation", spec.observations), ("action", spec.actions)):
+        for tensor in tensors:
+            words = (kind, tensor.name, tensor.dtype, _list(tensor.shape), _domain(tensor.domain))
+            lines.append(" ".join(words))
+    return "\n".join(lines)
+
+
+def spec_of_text(text: str) -> TaskSpec:
+    """The spec of such lines. Raises SpecError, ValueError for what they are not."""
+    (_, low, high, discount, horizon, continuing, rewards, slots), *tensors = map(
+        str.split, text.splitlines()
+    )
+    return TaskSpec(
+        observations=_tensors("observation", tensors),
+        actions=_tensors("action", tensors),
+        reward_range=(float(low), float(high)),
+        discount=float(discount),
+        horizon=int(horizon),
+        continuing=continuing == "1",
+        rewards_in_evaluation=rewards == "1",
+        slots=int(slots),
+    )
+
+
+def _tensors(kind: str, lines: Sequence[Sequence[str]]) -> tuple[TensorSpec, ...]:
+    return tuple(
+        TensorSpec(name, dtype, _numbers(int, shape), _domain_of(*domain))
+        for what, name, dtype, shape, *domain in lines
+        if what == kind
+    )
+
+
+def _domain(domain: Domain) -> str:
+    match domain:
+        case Box(low, high):
+            return f"box {_list(map(_real, low))} {_list(map(_real, high))}"
+        case Discrete(n, start):
+            return f"discrete {n} {start}"
+        case MultiDiscrete(n):
+            return f"multi_discrete {_list(n)}"
+        case MultiBinary():
+            return "multi_binary"
+
+
+def _domain_of(kind: str, *words: str) -> Domain:
+    match kind, words:
+        case "box", (low, high):
+            return Box(_numbers(float, low), _numbers(float, high))
+        case "discrete", (n, start):
+            return Discrete(int(n), int(start))
+        case "multi_discrete", (n,):
+            return MultiDiscrete(_numbers(int, n))
+        case "multi_binary", ():
+            return MultiBinary()
+        case _:
+            raise ValueError(f"got domain {kind} {words}")
+
+
+def _list(numbers: object) -> str:
+    return ",".join(map(str, numbers)) or _NONE  # type: ignore[call-overload]
+
+
+def _numbers(kind: Callable[[str], _Number], words: str) -> tuple[_Number, ...]:
+    return () if words == _NONE else tuple(map(kind, words.split(",")))
+
+
+def _real(number: float) -> str:
+    """As every language reads it: `Infinity`, not `inf`."""
+    return repr(float(number)).replace("inf", "Infinity")

@@ -1,36 +1,52 @@
-"""The kit's talk with a benchmark program: it is told what to ask, and says what it saw."""
+"""Drives a benchmark program: tells it what to call, and reads what it says it saw."""
 
 from __future__ import annotations
 
 import json
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
-from glue_server.conformance.comparing import check_same
-from glue_server.conformance.driver import Driver
+import numpy as np
+
+from glue_server.conformance.clients import Visit
+from glue_server.conformance.comparing import (
+    check_call,
+    check_parts,
+    check_report,
+    check_same,
+    short,
+)
+from glue_server.conformance.drivers.driver import Driver
+from glue_server.conformance.drivers.reference import GlueReference
 from glue_server.conformance.fault_injection import overheard
-from glue_server.conformance.instructions import HalfStep, Instruction, Pause, instruction_text
-from glue_server.conformance.reference import GlueReference
-from glue_server.conformance.reports import check_call, check_parts, check_report, short
 from glue_server.conformance.specs import PLAIN
-from glue_server.conformance.visit import Visit
-from reglue.conformance.spec_text import spec_text
-from reglue.conformance.words import trajectory_words
+from reglue.conformance.rule import elements
+from reglue.conformance.words import spec_text, trajectory_words
 from reglue.errors import NotConforming, ReglueError, RoutineRefused
 from reglue.experiments.routines import Routines
-from reglue.messages.agent import Budget, TextMessage
+from reglue.messages.agent import Budget, Cleanup, Freeze, TextMessage
+from reglue.messages.environment import GetRandomSeed, GetState, StandardizeRandomness
 from reglue.messages.experiment import (
     EnvMessage,
     ExperimentCall,
+    RLAgentEnd,
+    RLAgentStart,
+    RLAgentStep,
     RLCounts,
+    RLEnvStart,
+    RLEnvStep,
+    RLEpisode,
     RLInit,
+    RLSetRandomSeed,
+    RLSetState,
     RLStart,
     RLStep,
     Started,
     Stepped,
 )
-from reglue.spec import TaskSpec
+from reglue.spec import Array, TaskSpec, TensorSpec
 
 _LOOK_S = 0.1  # how often one looks whether the program is still there
 _DID = "did "
@@ -206,3 +222,95 @@ class _Led(Routines):
 
 def _told(instruction: Instruction) -> str:
     return f"`{short(instruction_text(instruction))}`"
+
+
+_REWARD = TensorSpec("/reward", "float64")
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """No routine: the program is busy with itself."""
+
+    milliseconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class HalfStep:
+    """A routine of one half, with rows that the rule makes of `memory`."""
+
+    routine: type[RLEnvStep | RLAgentStart | RLAgentStep | RLAgentEnd]
+    slots: tuple[int, ...]
+    memory: int = 12345
+    truncated: bool = False  # agent_end
+
+    def call(self, spec: TaskSpec) -> ExperimentCall:
+        """What the program is to call."""
+        if self.routine is RLEnvStep:
+            return RLEnvStep(self.slots, self._rows(spec.actions))
+        if self.routine is RLAgentStart:
+            return RLAgentStart(self.slots, self._rows(spec.observations))
+        seen = self._rows((*spec.observations, _REWARD))
+        rewards = seen.pop(_REWARD.name)
+        if self.routine is RLAgentStep:
+            return RLAgentStep(self.slots, rewards, seen)
+        return RLAgentEnd(self.slots, rewards, seen, self.truncated)
+
+    def _rows(self, tensors: Sequence[TensorSpec]) -> dict[str, Array]:
+        memory = np.array(self.slots, np.uint32) + np.uint32(self.memory)
+        return elements(memory, tensors)
+
+
+Instruction: TypeAlias = ExperimentCall | HalfStep | Pause
+
+
+def instruction_text(instruction: Any) -> str:
+    """The instruction as it is told."""
+    match instruction:
+        case TextMessage(text):
+            return f"agent_message {text}"
+        case EnvMessage(text):
+            return f"env_message {text}"
+        case HalfStep(routine, slots, memory, truncated):
+            ends = [int(truncated)] if routine is RLAgentEnd else []
+            return _words(_HALVES[routine], memory, *ends, *slots)
+        case Pause(milliseconds):
+            return _words("sleep", milliseconds)
+        case RLInit(slots, seed):
+            return _words("init", slots, seed)
+        case RLStart(slots):
+            return _words("start", *slots)
+        case RLStep(slots):
+            return _words("step", *slots)
+        case RLEnvStart(slots):
+            return _words("env_start", *slots)
+        case RLEpisode(max_steps, slots):
+            return _words("episode", max_steps, *slots)
+        case RLCounts(slot):
+            return _words("counts", slot)
+        case GetState(slot):
+            return _words("get_state", slot)
+        case RLSetState(slot, key):
+            return _words("set_state", slot, key)
+        case GetRandomSeed(slot):
+            return _words("get_random_seed", slot)
+        case RLSetRandomSeed(slot, key):
+            return _words("set_random_seed", slot, key)
+        case StandardizeRandomness(seed):
+            return _words("standardize", seed)
+        case Freeze():
+            return "freeze"
+        case Cleanup():
+            return "cleanup"
+    raise AssertionError(f"{instruction} is no instruction")
+
+
+_HALVES = {
+    RLEnvStep: "env_step",
+    RLAgentStart: "agent_start",
+    RLAgentStep: "agent_step",
+    RLAgentEnd: "agent_end",
+}
+
+
+def _words(*words: object) -> str:
+    return " ".join(map(str, words))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from glue_server.conformance.comparing import check_reply, check_same
-from glue_server.conformance.reference import Reference
+from glue_server.conformance.drivers.reference import Reference
 from reglue.errors import AgentFault, EnvironmentFault, NotConforming
 from reglue.messages.agent import Budget, TextMessage
 from reglue.spec import TaskSpec

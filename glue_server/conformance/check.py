@@ -1,10 +1,11 @@
-"""What is checked, and what became of it."""
+"""What is asked of a client: checks, their levels and their verdicts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from glue_server.conformance.harness import Harness
@@ -40,3 +41,23 @@ def group(name: str, *functions: Callable[[Harness], None]) -> tuple[Check, ...]
         )
         for function in functions
     )
+
+
+Level = Literal["all", "core", "reconnect", "tls", "pipelining", "large"]
+
+_CHECKS: dict[str, tuple[str, ...]] = {
+    "reconnect": ("reconnect.*",),
+    "tls": ("tls.*",),
+    "pipelining": ("talk.*-under-way",),
+    "large": ("tensors.largest-*",),
+}
+"""Level -> names of its checks. All other checks are of `core`."""
+
+
+def is_of_level(check: str, level: Level) -> bool:
+    """Whether a check of that name belongs to the level."""
+    own = next(
+        (each for each, names in _CHECKS.items() if any(fnmatchcase(check, n) for n in names)),
+        "core",
+    )
+    return level in ("all", own)

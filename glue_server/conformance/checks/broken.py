@@ -1,4 +1,4 @@
-"""Calls that no client can answer rightly: it leaves, and does not come back."""
+"""Calls and answers that no client can read: it leaves, and does not come back."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from glue_server.conformance.fault_injection import bent, overheard
+from glue_server.conformance.check import Check
+from glue_server.conformance.clients import POLL_S, Visit
+from glue_server.conformance.drivers.experiment import Instruction
+from glue_server.conformance.fault_injection import bent, bent_answers, overheard
 from glue_server.conformance.harness import Harness
 from glue_server.conformance.specs import PLAIN
-from glue_server.conformance.verdicts import Check
-from glue_server.conformance.visit import POLL_S, Visit
 from reglue.errors import NotConforming
 from reglue.messages.agent import AgentInit, TextMessage
+from reglue.messages.experiment import RLEpisode, RLInit, RLStart, RLStep
 
 _UNKNOWN = 77
 _NO_SLOT = 9
@@ -138,3 +140,83 @@ def broken_checks(role: str) -> tuple[Check, ...]:
         Check(f"broken.{name}", f"Leaves at {bad.what}", partial(_leaves, bad))
         for name, bad in _BAD[role].items()
     )
+
+
+_STEP = RLStep()
+
+
+@dataclass(frozen=True)
+class _BadAnswer:
+    """An answer that was good before it was bent."""
+
+    what: str
+    bend: Callable[[Any], object]
+    call: Instruction = _STEP
+
+
+def _clear_answer(reply: Any) -> None:
+    reply.ClearField(reply.WhichOneof("reply"))
+
+
+def _cut(part: str, field: str, reply: Any) -> None:
+    """A byte less."""
+    body = getattr(reply, part)
+    entry = getattr(body, field)
+    if isinstance(entry, bytes):
+        setattr(body, field, entry[:-1])
+    else:
+        entry[0] = entry[0][:-1]
+
+
+_BAD_ANSWERS: Mapping[str, _BadAnswer] = {
+    "unknown-answer": _BadAnswer("an answer that it does not know", _clear_answer),
+    "another-answer": _BadAnswer(
+        "an answer to another routine", lambda reply: reply.done.SetInParent(), RLStart()
+    ),
+    "short-observation": _BadAnswer(
+        "an answer whose observation lacks a byte",
+        partial(_cut, "started", "observations"),
+        RLStart(),
+    ),
+    "short-action": _BadAnswer(
+        "an answer whose action lacks a byte", partial(_cut, "stepped", "actions")
+    ),
+    "short-reward": _BadAnswer(
+        "an answer whose rewards lack a byte", partial(_cut, "stepped", "rewards")
+    ),
+    "short-flags": _BadAnswer(
+        "an answer whose flags lack a row", partial(_cut, "episode", "flags"), RLEpisode(3)
+    ),
+    "no-tensors": _BadAnswer(
+        "an answer to a step without observations",
+        lambda reply: reply.stepped.ClearField("observations"),
+    ),
+    "huge-shape": _BadAnswer(
+        "an answer that is a TaskSpec of a shape that no message can hold",
+        lambda reply: reply.spec.observations[0].shape.extend([_HUGE, _HUGE]),
+        RLInit(1, 0),
+    ),
+    "unknown-dtype": _BadAnswer(
+        "an answer that is a TaskSpec of a dtype that it does not know",
+        lambda reply: setattr(reply.spec.actions[0], "dtype", _UNKNOWN),
+        RLInit(1, 0),
+    ),
+}
+
+
+def _leaves_at_answer(bad: _BadAnswer, stage: Harness) -> None:
+    visit = stage.fresh()
+    talk = stage.talk()
+    talk.begin(PLAIN.with_slots(3))
+    talk.ask(RLStart())
+    talk.send(bad.call)
+    with bent_answers(talk.port, bad.bend):
+        talk.answer()
+    talk.see_it_go(visit)
+    visit.see_it_fail()
+
+
+BROKEN_ANSWERS = tuple(
+    Check(f"broken.{name}", f"Leaves at {bad.what}", partial(_leaves_at_answer, bad))
+    for name, bad in _BAD_ANSWERS.items()
+)

@@ -1,0 +1,1 @@
+"""What the kit sends to a client of each role, and what it expects."""

@@ -1,0 +1,128 @@
+"""Drives an environment: Plays of random episodes, all that the contract allows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from glue_server.conformance.drivers.driver import Driver
+from glue_server.conformance.drivers.reference import EnvironmentReference
+from glue_server.conformance.specs import PLAIN, random_rows
+from reglue.conformance.words import spec_text
+from reglue.environments.world import Cell
+from reglue.messages.agent import Phase, RoutineDone, TextMessage
+from reglue.messages.environment import (
+    EnvironmentInit,
+    GetRandomSeed,
+    GetState,
+    Play,
+    Played,
+    SetRandomSeed,
+    SetState,
+)
+from reglue.spec import TaskSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A state or seed, as the client wrote it and as its twin did."""
+
+    client: bytes
+    twin: bytes
+
+
+class EnvironmentDriver(Driver):
+    """Plays Plays."""
+
+    def __init__(self, port: Any, *, patience_s: float) -> None:
+        super().__init__(port, EnvironmentReference(), patience_s=patience_s)
+        self.plays = Plays(PLAIN, {})
+
+    def begin(self, spec: TaskSpec) -> None:
+        """Tell it what to play, then env_init."""
+        self.ask(TextMessage(f"play\n{spec_text(spec)}"))
+        ready = self.ask(EnvironmentInit(spec.slots))
+        self.plays = Plays(spec, ready.variants)
+
+    def go(self, slots: Sequence[int] | None = None) -> None:
+        """A random Play."""
+        self.go_on(self.plays.next(range(self.plays.spec.slots) if slots is None else slots))
+
+    def start_all(self) -> None:
+        """An episode in every slot."""
+        self.go_on(self.plays.write(starts=range(self.plays.spec.slots)))
+        self.take()
+
+    def of_every_kind(self) -> Play:
+        """A step and a start, of live slots."""
+        return self.plays.write(steps=[0], starts=[1])
+
+    def go_on(self, play: Play) -> None:
+        """That Play."""
+        wanted = self.send(play)
+        assert isinstance(wanted, Played), wanted
+        self.plays.took(play, wanted)
+
+    def keep(self, call: GetState | GetRandomSeed) -> Kept:
+        """What is to be set again later."""
+        wanted = self.send(call)
+        return Kept(self.take().snapshot, wanted.snapshot)
+
+    def put(self, call: type[SetState] | type[SetRandomSeed], slot: int, kept: Kept) -> None:
+        """Set what was kept."""
+        self.send(call(slot, kept.client), for_twin=call(slot, kept.twin))
+        reply = self.take()
+        if call is SetState and isinstance(reply, RoutineDone):
+            self.plays.revived(slot)
+
+
+_SEEDS = (0, 1, 41, 2**53 + 1, 2**63 - 1)
+_REPEATS = _STEPS = (0, 3, 2**64 - 1)
+
+
+class Plays:
+    """Writes one Play after another, and knows which slots are live."""
+
+    def __init__(self, spec: TaskSpec, variants: Mapping[str, int], seed: int = 0) -> None:
+        self.spec = spec
+        self._variants = variants
+        self._rng = np.random.default_rng(seed)
+        self._live: set[int] = set()
+
+    def next(self, slots: Sequence[int]) -> Play:
+        """Idle slots start; live ones step, or start anew now and then."""
+        steps = [slot for slot in slots if slot in self._live and self._rng.random() < 0.9]
+        return self.write(steps=steps, starts=[slot for slot in slots if slot not in steps])
+
+    def write(self, *, steps: Sequence[int] = (), starts: Sequence[int] = ()) -> Play:
+        """A Play of these slots, with random actions and cells."""
+        return Play(
+            slots=np.array(steps, np.uint32),
+            actions=random_rows(self._rng, self.spec.actions, len(steps)) if steps else {},
+            starts={slot: self.cell() for slot in starts},
+        )
+
+    def took(self, play: Play, played: Played) -> None:
+        """Slots are live from their start to their end."""
+        is_over = played.terminated | played.truncated
+        self._live -= {*play.slots[is_over].tolist(), *played.faults}
+        self._live |= {*play.starts} - {*played.faults}
+
+    def revived(self, slot: int) -> None:
+        """A state was set there: an episode is on."""
+        self._live.add(slot)
+
+    def cell(self) -> Cell:
+        """Any episode that there is."""
+        task = str(self._rng.choice([*self._variants]))
+        return Cell(
+            task=task,
+            variant=int(self._rng.integers(self._variants[task])),
+            seed=_SEEDS[self._rng.integers(len(_SEEDS))],
+            repeat=_REPEATS[self._rng.integers(len(_REPEATS))],
+            phase=Phase(int(self._rng.choice([*Phase]))),
+            steps=_STEPS[self._rng.integers(len(_STEPS))],
+        )
