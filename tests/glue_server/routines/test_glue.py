@@ -22,8 +22,8 @@ from reglue.errors import (
     UsageError,
 )
 from tests.glue_server.drifters import Drifter
-from tests.glue_server.lab import Actor, Lab
 from tests.glue_server.playing import SOLVED, Follower
+from tests.glue_server.routines.lab import Actor, Lab
 from tests.worlds import Corridor
 
 PATIENCE_S = 60.0

@@ -13,7 +13,7 @@ from reglue.errors import (
     OutOfOrder,
     RoutineRefused,
 )
-from tests.glue_server.lab import (
+from tests.glue_server.routines.lab import (
     begun,
     ends_of,
     refused,

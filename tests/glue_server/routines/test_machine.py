@@ -19,7 +19,7 @@ from reglue.errors import (
 )
 from reglue.experiments.routines import Routines
 from reglue.messages.experiment import ExperimentCall, RLInit
-from tests.glue_server.lab import (
+from tests.glue_server.routines.lab import (
     ROUTINES,
     SPEC,
     Actor,

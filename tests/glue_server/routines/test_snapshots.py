@@ -14,7 +14,7 @@ from reglue.errors import (
     OutOfOrder,
     UnknownKey,
 )
-from tests.glue_server.lab import (
+from tests.glue_server.routines.lab import (
     ROUTINES,
     SPEC,
     Bench,

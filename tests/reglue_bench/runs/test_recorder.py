@@ -9,7 +9,7 @@ import pytest
 from reglue.errors import RunDamaged
 from reglue_bench.runs.ledger import Ledger, Totals
 from reglue_bench.runs.recorder import Recorder
-from tests.reglue_bench.test_ledger import outcome
+from tests.reglue_bench.runs.ledger.test_ledger import outcome
 
 
 def test_all_that_was_recorded_is_there_when_it_is_closed(tmp_path: Path) -> None:

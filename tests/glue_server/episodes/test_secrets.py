@@ -1,7 +1,7 @@
 """What an agent is sent depends on nothing that it must not know.
 
 The same agent plays the same run under two sets of secrets, and all bytes that it is sent are
-compared; tests/reglue_bench/test_procedures_secrets.py does so with a benchmark's procedures.
+compared; tests/reglue_bench/procedures/test_secrets.py does so with a benchmark's procedures.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from glue_server import LocalEnvironmentPort, Machine
 from reglue import EndKind, Phase, Turn
 from reglue.errors import AgentFault, BadReply, EnvironmentFault, OutOfOrder
 from reglue.messages.agent import Reply, RoutineDone
-from tests.glue_server.lab import (
+from tests.glue_server.routines.lab import (
     PATIENT,
     Actor,
     ToldPort,

@@ -25,7 +25,7 @@ from tests.reglue_bench.remote import Unheard
 from tests.reglue_bench.toys import Seeded, corridor_plan, joining, play, rows
 from tests.waiting import until
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SECRET = "a-secret-of-the-hosts"
 ATTACKS = Path(__file__).with_name("attacks.sh")
 

@@ -15,7 +15,7 @@ from reglue.spec import (
     Box,
     TensorSpec,
 )
-from tests.reglue.lessons import begin, everything, turn, walk
+from tests.reglue.examples.lessons import begin, everything, turn, walk
 
 
 class Box305:

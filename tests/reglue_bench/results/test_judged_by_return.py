@@ -18,7 +18,7 @@ from reglue_bench.results.result import Result, read_result
 from reglue_bench.statistics.compare import compare
 from reglue_bench.terminal.summary import print_summary
 from reglue_bench.terminal.words import number
-from tests.reglue_bench.test_report import read
+from tests.reglue_bench.report.test_run_view import read
 
 CART_POLE = "multi-task:gymnasium:CartPole-v1"
 

@@ -22,7 +22,7 @@ from reglue.messages.environment import (
     Played,
 )
 from reglue.spec import Array, Arrays
-from tests.glue_server.halls import SPEC, Hall, ask, exchange, pool_over
+from tests.glue_server.environment.halls import SPEC, Hall, ask, exchange, pool_over
 from tests.glue_server.playing import SOLVED, Follower, cell, cells, corridor_pool, local, played
 from tests.worlds import Corridor, Faulty, Houseless
 

@@ -22,7 +22,7 @@ from reglue.errors import (
     UnknownName,
     UsageError,
 )
-from tests.glue_server.lab import Actor, Lab
+from tests.glue_server.routines.lab import Actor, Lab
 from tests.programs import program
 from tests.worlds import Corridor
 

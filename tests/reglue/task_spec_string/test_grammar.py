@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from reglue.errors import SpecError, UnknownVersion
 from reglue.task_spec_string import AbstractType, Range, TaskSpecString, parse_task_spec
-from tests.reglue.task_spec_strategies import task_spec_strings
+from tests.reglue.task_spec_string.strategies import task_spec_strings
 
 CASES: dict[str, dict[str, Any]] = {
     case["name"]: case

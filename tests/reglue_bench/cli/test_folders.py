@@ -22,7 +22,7 @@ from reglue_bench.results.read_run import read_run
 from reglue_bench.runs.ledger import FILE, Ledger, LedgerReader, Totals, Try, storage
 from reglue_bench.runs.run import Request, begin, conclude
 from reglue_bench.settings import Settings
-from tests.reglue_bench.test_ledger import outcome
+from tests.reglue_bench.runs.ledger.test_ledger import outcome
 from tests.reglue_bench.toys import Seeded, corridor_plan, play
 
 COMMANDS: dict[str, Callable[[Path], None]] = {
@@ -156,7 +156,7 @@ def test_a_finished_run_is_one_file_that_can_be_copied(tmp_path: Path) -> None:
 KILLED = """
 import os, sys
 from pathlib import Path
-from tests.reglue_bench.test_folders import going_on
+from tests.reglue_bench.cli.test_folders import going_on
 ledger = going_on(Path(sys.argv[1]))
 os._exit(0)
 """

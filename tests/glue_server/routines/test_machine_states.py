@@ -23,8 +23,8 @@ from reglue.errors import (
     OutOfOrder,
     UnknownKey,
 )
-from tests.glue_server.lab import seen
-from tests.glue_server.model import LENGTH, Error, Model, push_of
+from tests.glue_server.routines.lab import seen
+from tests.glue_server.routines.model import LENGTH, Error, Model, push_of
 
 
 def named(there_are: int) -> st.SearchStrategy[list[int]]:

@@ -15,8 +15,8 @@ from reglue.v1 import agent_pb2 as pb
 from reglue_bench.plans.keys import Submission, cell_key
 from reglue_bench.plans.plan import PlanCell
 from reglue_bench.procedures import Todo, procedure_of
+from tests.glue_server.episodes.test_secrets import Tap
 from tests.glue_server.playing import local
-from tests.glue_server.test_secrets import Tap
 from tests.reglue_bench.toys import corridor_plan
 from tests.worlds import Corridor
 

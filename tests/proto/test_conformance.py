@@ -52,7 +52,7 @@ from reglue.messages.experiment import (
     Stepped,
 )
 
-README = (Path(__file__).parents[3] / "proto" / "CONFORMANCE.md").read_text(encoding="utf-8")
+README = (Path(__file__).parents[2] / "proto" / "CONFORMANCE.md").read_text(encoding="utf-8")
 NO_SLOTS = np.zeros(0, np.uint32)
 
 # The rule, as it stands in prose.

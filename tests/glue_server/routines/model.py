@@ -18,7 +18,7 @@ from reglue.errors import (
     OutOfDomain,
     OutOfOrder,
 )
-from tests.glue_server.lab import Actor, Bench, Lab
+from tests.glue_server.routines.lab import Actor, Bench, Lab
 
 LENGTH = 4  # steps after which an episode ends
 ROW_FAULTS = {"nan": BadReply, "gives up": AgentFault, "too many": BadReply}

@@ -18,7 +18,7 @@ from reglue import Agent, connect
 from reglue.errors import OutOfOrder
 from reglue.experiments.routines import Routines
 from reglue.messages.experiment import ExperimentCall
-from tests.glue_server.rlglue_toys import (
+from tests.glue_server.routines.rlglue_toys import (
     ToyAgent,
     ToyEnvironment,
     acted,

@@ -14,7 +14,7 @@ from reglue_bench.results.learning import t_interval95
 from reglue_bench.results.result import OnlineScore, Result
 from tests.reglue_bench.learning_results import Learned, learned
 from tests.reglue_bench.made_results import make_result
-from tests.reglue_bench.test_report import HOSTILE, read
+from tests.reglue_bench.report.test_run_view import HOSTILE, read
 
 
 def score_of(result: Result) -> OnlineScore:

@@ -19,7 +19,7 @@ from reglue.spec import (
     MultiDiscrete,
     TensorSpec,
 )
-from tests.reglue.lessons import MOVE, begin, walk
+from tests.reglue.examples.lessons import MOVE, begin, walk
 
 # Choosing
 

@@ -19,7 +19,7 @@ from reglue.spec import (
     TaskSpec,
     TensorSpec,
 )
-from tests.reglue.lessons import MOVE, PLACE, Learner, begin, everything, turn, walk
+from tests.reglue.examples.lessons import MOVE, PLACE, Learner, begin, everything, turn, walk
 
 both = pytest.mark.parametrize("learner", [Sarsa, TabularQ])
 

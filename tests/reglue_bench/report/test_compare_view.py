@@ -15,7 +15,7 @@ from reglue_bench.report.words import points
 from reglue_bench.results.result import Result
 from reglue_bench.statistics.compare import compare_all
 from tests.reglue_bench.made_results import Play, make_result
-from tests.reglue_bench.test_report import read
+from tests.reglue_bench.report.test_run_view import read
 
 
 def three() -> list[Result]:

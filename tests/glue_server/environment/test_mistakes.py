@@ -27,7 +27,7 @@ from reglue.messages.environment import (
     Snapshot,
 )
 from reglue.spec import Array, Arrays
-from tests.glue_server.halls import SPEC, Hall, ask, exchange, pool_over
+from tests.glue_server.environment.halls import SPEC, Hall, ask, exchange, pool_over
 
 
 class Liar(Hall):

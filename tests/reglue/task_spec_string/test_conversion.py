@@ -30,7 +30,7 @@ from reglue.task_spec_string import (
     task_spec_to_string,
 )
 from reglue.task_spec_string.conversion import MOST_NUMBERS
-from tests.reglue.task_spec_strategies import task_spec_strings, tellable_specs
+from tests.reglue.task_spec_string.strategies import task_spec_strings, tellable_specs
 
 STILL = TensorSpec("action", "int32", (), Discrete(1))
 PROBLEM_TYPES = st.sampled_from(["episodic", "continuing"])

@@ -11,7 +11,7 @@ from reglue.spec import (
     MultiDiscrete,
     TensorSpec,
 )
-from tests.reglue.lessons import begin, turn, walk
+from tests.reglue.examples.lessons import begin, turn, walk
 
 
 def test_q_learning_learns_from_the_best_that_may_follow() -> None:
