@@ -37,9 +37,39 @@ def install_family(folder: Path) -> None:
 
 
 PROCEDURE = '''
+from dataclasses import replace
+
 from pydantic import BaseModel
 
+from reglue_bench.kinds import SUCCESS
 from reglue_bench.procedures import MultiTask
+from reglue_bench.report.views import Plot, Table
+from reglue_bench.terminal.tally import JudgedTally
+
+
+class Tally(JudgedTally):
+    def line(self):
+        return f"first goals, {super().line()}"
+
+
+def steps(result):
+    return {row.task: row.steps for row in result.episodes}
+
+
+def plots(result, prefix):
+    table = Table(["task", "steps"], [[task, str(n)] for task, n in steps(result).items()])
+    empty = {"data": [], "layout": {"height": 100}}
+    last = Plot(f"{prefix}-last", "The last walk", "Its steps.", "Steps.", empty, table)
+    return [*SUCCESS.plots(result, prefix), last]
+
+
+KIND = replace(
+    SUCCESS,
+    name="first success",
+    notes=lambda result: [f"the last walk took {steps(result)['walk']} steps"],
+    caption=lambda first: "First goals alone, paired goal by goal.",
+    plots=plots,
+)
 
 
 class Parameters(BaseModel):
@@ -49,6 +79,7 @@ class Parameters(BaseModel):
 class FirstGoals(MultiTask):
     """Plays the first goal of each task, so many times."""
 
+    about = "the first goal of each task"
     settings = Parameters
 
     @classmethod
@@ -62,6 +93,16 @@ class FirstGoals(MultiTask):
     @classmethod
     def rehearsal(cls, plan):
         return {"procedure_args": {"times": 1}}
+
+    @classmethod
+    def kind(cls, result):
+        return KIND
+
+    def tally(self, begun, clock):
+        return Tally(self, begun, clock)
+
+    def score(self, played):
+        return super().score(played).model_copy(update={"mean_returns": None})
 '''
 
 

@@ -35,18 +35,28 @@ def test_bench_plays_a_family_and_benchmarks_lists_it(tmp_path: Path) -> None:
     assert "replayed exactly" in reglue(tmp_path, "watch", str(run), "--episode", "0")
 
 
-def test_bench_plays_a_fourth_procedure_with_parameters_of_its_own(tmp_path: Path) -> None:
+def test_a_fourth_procedure_brings_parameters_tally_score_summary_and_report_in_one_file(
+    tmp_path: Path,
+) -> None:
     install_family(tmp_path)
     install_procedure(tmp_path)
     run, name = tmp_path / "run", "first-goals:corridors:3"
     words = [name, "--agent", "random", "--workers", "0"]
     assert "ready" in reglue(tmp_path, "try", *words)
     shown = reglue(tmp_path, "bench", *words, "--procedure-arg", "times=4", "--out", str(run))
-    assert "4 of 4 episodes" in shown
+    assert "first goals, 4 of 4 episodes" in shown
+    assert "the last walk took 1 steps" in shown
     result = json.loads((run / "result.json").read_text())
     assert (result["procedure"], result["parameters"]) == ("first-goals", {"times": 4})
-    assert result["success_rate_per_task"] == {"walk": 1.0}
+    assert (result["success_rate_per_task"], result["mean_returns"]) == ({"walk": 1.0}, None)
     assert "replayed exactly" in reglue(tmp_path, "watch", str(run), "--episode", "3")
-    assert "report.html" in reglue(tmp_path, "report", str(run))
+    again = tmp_path / "again"
+    reglue(tmp_path, "bench", *words, "--procedure-arg", "times=4", "--out", str(again))
+    reglue(tmp_path, "report", str(run), str(again))
+    page = (run / "report.html").read_text()
+    assert "first-goals: the first goal of each task" in page
+    assert "First goals alone, paired goal by goal." in page
+    assert "came to the same on every goal" in page
+    assert page.count(">The last walk<") == 2
     known = json.loads(reglue(tmp_path, "benchmarks", "--json"))
     assert known["procedures"] == ["multi-task", "meta-learning", "online", "first-goals"]

@@ -12,7 +12,8 @@ from typer import Argument, Option
 from glue_server.commands.command import run_command, say
 from reglue.errors import UsageError
 from reglue_bench.cli.arguments import TrustCode
-from reglue_bench.report import first_frames, names, write_report
+from reglue_bench.report.frames import first_frames
+from reglue_bench.report.page import names, write_report
 from reglue_bench.results.read_run import read_run
 
 

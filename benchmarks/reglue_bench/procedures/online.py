@@ -31,6 +31,7 @@ from reglue_bench.procedures.procedure import (
 from reglue_bench.settings import OnlineSettings, Settings
 
 if TYPE_CHECKING:
+    from reglue_bench.kinds import Kind
     from reglue_bench.results.result import Result
     from reglue_bench.results.success import Played
     from reglue_bench.terminal.observer import RunStarted
@@ -174,6 +175,13 @@ class Online(Procedure):
         from reglue_bench.terminal.tally import LearningTally
 
         return LearningTally(self, begun, clock)
+
+    @classmethod
+    def kind(cls, _result: Result) -> Kind:
+        """Performance."""
+        from reglue_bench.kinds import PERFORMANCE
+
+        return PERFORMANCE
 
     def score(self, played: Played) -> Result:
         """The performance over runs."""

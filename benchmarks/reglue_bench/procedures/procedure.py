@@ -18,6 +18,7 @@ from reglue_bench.plans.plan import Parameter, Plan, PlanCell
 from reglue_bench.settings import Settings
 
 if TYPE_CHECKING:
+    from reglue_bench.kinds import Kind
     from reglue_bench.results.result import Result
     from reglue_bench.results.success import Played
     from reglue_bench.terminal.observer import RunStarted
@@ -206,6 +207,13 @@ class Procedure(ABC):
         from reglue_bench.terminal.tally import JudgedTally
 
         return JudgedTally(self, begun, clock)
+
+    @classmethod
+    def kind(cls, result: Result) -> Kind:
+        """What a result is judged by: how that is told, drawn and compared."""
+        from reglue_bench.kinds import RETURN, SUCCESS
+
+        return RETURN if result.parameters.get("judged_by") == "return" else SUCCESS
 
     def score(self, played: Played) -> Result:
         """The result of a run so far."""

@@ -8,46 +8,17 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import plotly.graph_objects as go
 
-Figure: TypeAlias = dict[str, Any]  # plotly's JSON: data and layout
+from reglue_bench.report.views import Figure
 
 AGENTS = ("#3f7fdc", "#e0833c", "#2a9d8f", "#b064c8", "#c9a227", "#d4526e", "#6c8a3f", "#8d8d99")
 SUCCESS, FAILURE, FAULT, NEUTRAL = "#2a9d8f", "#e9a178", "#3d2b26", "#8a8f98"
 RATE_SCALE = [[0.0, FAILURE], [0.5, "#d9cfae"], [1.0, SUCCESS]]
 ALIKE = "rgba(140,145,155,0.16)"
 OPTIONAL = "optional"
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """The numbers of a plot, for those who read rather than look."""
-
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-
-
-@dataclass(frozen=True, slots=True)
-class Plot:
-    """A figure, what it shows in words, and its numbers."""
-
-    id: str
-    title: str
-    caption: str
-    summary: str  # alternative text
-    figure: Figure
-    table: Table
-    legend: Sequence[tuple[str, str]] = ()  # CSS colour, meaning
-    toggle: str = ""  # what a box switches: the traces whose `meta` is OPTIONAL
-    toggled: bool = True  # whether these are shown at first
-
-    @property
-    def height(self) -> int:
-        """Pixels."""
-        return int(self.figure["layout"]["height"])
 
 
 def escaped(text: str, *, width: int = 48) -> str:

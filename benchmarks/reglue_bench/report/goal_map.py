@@ -1,4 +1,4 @@
-"""The map of goals: one square for each goal of each task."""
+"""Maps of goals: a square for each goal of each task, of one run or of the difference of two."""
 
 from __future__ import annotations
 
@@ -6,26 +6,34 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
 import plotly.graph_objects as go
 
+from reglue_bench.kinds.kind import Named
 from reglue_bench.report.figures import (
+    ALIKE,
     FAILURE,
     FAULT,
     RATE_SCALE,
     SUCCESS,
-    Figure,
-    Plot,
-    Table,
+    colour,
     escaped,
     figure,
     rows_height,
     task_axis,
     value_axis,
 )
-from reglue_bench.report.words import STATUSES, count
+from reglue_bench.report.views import Figure, Plot, Table
+from reglue_bench.report.words import STATUSES, count, percent, points
 from reglue_bench.results.episodes import EpisodeRow
 from reglue_bench.results.result import Result
-from reglue_bench.statistics.compare import goals_per_task
+from reglue_bench.statistics.compare import (
+    goals_per_task,
+    same_plan,
+    success_by_goal,
+    units_of,
+)
+from reglue_bench.statistics.intervals import FloatArray
 
 MOST_LINES = 6  # of a hover text
 
@@ -69,7 +77,7 @@ def goal_map(result: Result, *, plot_id: str) -> Plot:
         figure=figure(
             [squares, crosses],
             height=rows_height(len(tasks), each=0 if len(tasks) > 3 else 40, least=110),
-            xaxis=variant_axis(variants),
+            xaxis=_variant_axis(variants),
             yaxis=task_axis(tasks),
             plot_bgcolor="rgba(140,145,155,0.13)",
         ),
@@ -81,7 +89,59 @@ def goal_map(result: Result, *, plot_id: str) -> Plot:
     )
 
 
-def variant_axis(variants: Sequence[int]) -> Figure:
+def difference_map(runs: Sequence[Named], place: int) -> Plot | None:
+    """Goal by goal, where the run at a place beats the first; None on different plans."""
+    run, reference = runs[place], runs[0]
+    ours, theirs = colour(place), colour(0)
+    if not same_plan([run[1], reference[1]]):
+        return None
+    goals = success_by_goal([units_of(run[1]), units_of(reference[1])])
+    variants = sorted({variant for each in goals.values() for variant in each})
+    tasks = list(goals)
+    squares = go.Heatmap(
+        z=[[_difference(goals[task].get(v)) for v in variants] for task in tasks],
+        x=list(range(len(variants))),
+        y=list(range(len(tasks))),
+        text=[[_against(task, v, goals[task].get(v)) for v in variants] for task in tasks],
+        hoverinfo="text",
+        hoverongaps=False,
+        colorscale=[[0.0, theirs], [0.5, ALIKE], [1.0, ours]],
+        zmin=-1,
+        zmax=1,
+        xgap=2 if len(variants) <= 60 else 0.5,
+        ygap=2,
+        showscale=False,
+    )
+    pairs = {task: np.stack(list(each.values()), axis=1) for task, each in goals.items()}
+    only = {task: ((r[0] > r[1]).sum(), (r[0] < r[1]).sum()) for task, r in pairs.items()}
+    wins, losses = sum(w for w, _ in only.values()), sum(lost for _, lost in only.values())
+    return Plot(
+        id=f"compare-{place}",
+        title=f"Where {run[0]} and {reference[0]} differ",
+        caption=f"{run[0]} does better on {wins} goals, {reference[0]} on {losses}.",
+        summary=f"{wins} goals for {run[0]}, {losses} for {reference[0]}.",
+        figure=figure(
+            [squares],
+            height=rows_height(len(tasks), each=0 if len(tasks) > 3 else 40, least=110),
+            xaxis=_variant_axis(variants),
+            yaxis=task_axis(tasks),
+        ),
+        table=Table(
+            ["task", f"{run[0]} better", f"{reference[0]} better", "difference, points"],
+            [
+                [task, str(only[task][0]), str(only[task][1]), points(float((r[0] - r[1]).mean()))]
+                for task, r in pairs.items()
+            ],
+        ),
+        legend=[
+            (ours, f"{run[0]} better"),
+            ("rgba(140,145,155,0.3)", "alike"),
+            (theirs, f"{reference[0]} better"),
+        ],
+    )
+
+
+def _variant_axis(variants: Sequence[int]) -> Figure:
     """An x axis with a column a variant, a number under some."""
     every = max(1, math.ceil(len(variants) / 12))
     shown = range(0, len(variants), every)
@@ -148,3 +208,14 @@ def _legend(
         stroke = f"linear-gradient(45deg, transparent 42%, {FAULT} 42% 58%, transparent 58%)"
         legend.append((f"{stroke}, {FAILURE}", "a fault"))
     return legend
+
+
+def _difference(success: FloatArray | None) -> float | None:
+    return None if success is None else float(success[0] - success[1])
+
+
+def _against(task: str, variant: int, success: FloatArray | None) -> str:
+    if success is None:
+        return ""
+    ours, theirs = (percent(float(each)) for each in success)
+    return f"<b>{escaped(task)}</b> goal {variant}<br>{ours} against {theirs}"

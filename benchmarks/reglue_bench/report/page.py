@@ -1,8 +1,9 @@
-"""Results become one HTML page.
+"""The report: one HTML page that says what a run, or several, came to.
 
-The page's Content-Security-Policy allows two scripts, plotly.js and our own, by their
-hash, and nothing from the network; so a hostile agent name can neither run nor load
-anything, even if an escape were forgotten. Figures are data, not script.
+It needs no network: plotly.js is inside. The same results give the same bytes. The page's
+Content-Security-Policy allows two scripts, plotly.js and our own, by their hash, and nothing from
+the network; so a hostile agent name can neither run nor load anything, even if an escape were
+forgotten. Figures are data, not script.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import base64
 import gzip
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -19,6 +20,7 @@ from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from reglue.errors import UsageError
+from reglue_bench.kinds import Kind
 from reglue_bench.report.compare_view import comparison_view
 from reglue_bench.report.run_view import run_view
 from reglue_bench.report.views import ComparisonView, Frame
@@ -53,29 +55,38 @@ class Page:
         return path
 
 
-def page(
-    results: Sequence[tuple[str, Result]], *, seed: int, frames: Sequence[Sequence[Frame]]
+def draw_report(
+    results: Sequence[tuple[str, Result]],
+    *,
+    seed: int = 0,
+    frames: Sequence[Sequence[Frame]] = (),
 ) -> Page:
-    """One run's report, or several runs compared with the first; `frames` are each run's."""
+    """The report of `results`, (name, result) each; several are compared with the first.
+
+    `seed` is that of the bootstrap. `frames` are each run's first pictures (`first_frames`), or
+    none at all. Raises UsageError where there is no result, or where runs are judged by
+    different scores.
+    """
+    if not results:
+        raise UsageError("a report needs a result; name a run's folder")
+    frames = frames or [()] * len(results)
     names = _distinct([_name(name, result, alone=len(results) == 1) for name, result in results])
     runs = [(name, result) for name, (_, result) in zip(names, results, strict=True)]
-    online = any(run.online for _, run in runs)
     comparison = comparison_view(runs, seed=seed) if len(runs) > 1 else None
     plotly, script = get_plotlyjs(), (FOLDER / "page.js").read_text(encoding="utf-8")
+    kind = results[0][1].kind
     html = (
         _environment()
         .get_template("template.html.jinja")
         .render(
             title=_title(runs),
             runs=[
-                replace(run_view(name, run, run_id=f"run-{i}"), frames=shown)
+                run_view(name, run, run_id=f"run-{i}", frames=shown)
                 for i, ((name, run), shown) in enumerate(zip(runs, frames, strict=True))
             ],
             comparison=comparison,
-            online=online,
-            by_return=all(run.is_by_return for _, run in runs),
-            seed=seed,
-            method=METHOD,
+            kind=kind,
+            reading=Markup(_reading(kind, comparison, seed)),
             style=Markup((FOLDER / "style.css").read_text(encoding="utf-8")),
             plotly_gzip=_packed(plotly),
             script=Markup(script),
@@ -83,6 +94,31 @@ def page(
         )
     )
     return Page(html, comparison)
+
+
+def write_report(
+    results: Sequence[tuple[str, Result]],
+    path: Path,
+    *,
+    seed: int = 0,
+    frames: Sequence[Sequence[Frame]] = (),
+) -> Path:
+    """Write the report of `results` to `path`, and return it; as `draw_report`."""
+    return draw_report(results, seed=seed, frames=frames).write(path)
+
+
+def names(results: Sequence[Result], folders: Sequence[Path]) -> list[str]:
+    """What a report calls runs: by their agents' labels, else by the folders that hold them."""
+    labels = [result.agent.label for result in results]
+    # Labels say more than folders do, as long as they tell the runs apart.
+    return labels if len(set(labels)) == len(labels) else [folder.name for folder in folders]
+
+
+def _reading(kind: Kind, comparison: ComparisonView | None, seed: int) -> str:
+    source = kind.reading.read_text(encoding="utf-8")
+    return (
+        _environment().from_string(source).render(comparison=comparison, seed=seed, method=METHOD)
+    )
 
 
 def _environment() -> Environment:
@@ -113,8 +149,7 @@ def _title(runs: Sequence[tuple[str, Result]]) -> str:
     benchmarks = " and ".join(dict.fromkeys(run.benchmark for _, run in runs))
     if len(runs) == 1:
         return f"{runs[0][0]} on {benchmarks}"
-    what = "agents" if runs[0][1].online else "runs"
-    return f"{len(runs)} {what} on {benchmarks}"
+    return f"{len(runs)} {runs[0][1].kind.entrant}s on {benchmarks}"
 
 
 def _packed(script: str) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 
-from reglue_bench.report.figures import Table
-from reglue_bench.report.views import Row
+from reglue_bench.kinds.kind import Kind
+from reglue_bench.report.views import Row, Table
 from reglue_bench.report.words import listed, p_value, percent, plural
 from reglue_bench.statistics.compare import Difference
 
@@ -18,19 +18,7 @@ ALPHA = 0.05
 """Of two that are alike, one is called better this rarely: once in twenty reports."""
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """What is told of pairs, in words."""
-
-    unit: str  # what is paired: goal or run
-    least: int  # of these that an interval takes
-    enough: str  # that, in words
-    score: str  # what is compared
-    amount: Callable[[float], str]  # a difference, with its sign
-    least_p: Callable[[int], float] | None = None  # of so many that differ as much as can be
-
-
-def verdict(names: Sequence[str], scores: Mapping[int, float], found: Pairs, of: Judged) -> str:
+def verdict(names: Sequence[str], scores: Mapping[int, float], found: Pairs, of: Kind) -> str:
     """Who is the best of those that have a score, by their places, and how sure that is.
 
     Empty where there are none to choose from, as all are alike or some cannot be compared.
@@ -48,10 +36,10 @@ def verdict(names: Sequence[str], scores: Mapping[int, float], found: Pairs, of:
         return ""
     first = _named(names, [best, *alike, *tied])
     if len(alike) + len(tied) == len(others):
-        return f"{first} have the same {of.score}: nobody is better."
+        return f"{first} have the same {of.name}: nobody is better."
     has = " have" if alike or tied else " has"
     has = f", alike on every {of.unit}, have" if alike and not tied else has
-    first = f"{first}{has} the highest {of.score}"
+    first = f"{first}{has} the highest {of.name}"
     if not beaten:
         return f"{first}, but may owe it to chance: not told apart from {_named(names, level)}."
     rest = f", and not told apart from {_named(names, level)}" if level else ""
@@ -66,7 +54,7 @@ def _at_most(p: float, of: int) -> str:
     return f"p {told}" if told.startswith("<") else f"p {'=' if of == 1 else '≤'} {told}"
 
 
-def compared_row(row: Row, found: Difference, of: Judged) -> Row:
+def compared_row(row: Row, found: Difference, of: Kind) -> Row:
     """A row with its difference to the first."""
     difference, interval, improvement, p = _words(found, of)
     return replace(
@@ -78,12 +66,12 @@ def compared_row(row: Row, found: Difference, of: Judged) -> Row:
     )
 
 
-def every_pair(names: Sequence[str], found: Pairs, of: Judged) -> Table | None:
+def every_pair(names: Sequence[str], found: Pairs, of: Kind) -> Table | None:
     """A line a pair; None where the differences to the first say it all."""
     return None if all(earlier == 0 for _, earlier in found) else pair_table(names, found, of)
 
 
-def pair_table(names: Sequence[str], found: Pairs, of: Judged) -> Table:
+def pair_table(names: Sequence[str], found: Pairs, of: Kind) -> Table:
     """A line a pair."""
     rows = [
         [f"{names[later]} − {names[earlier]}", *(word or "–" for word in _words(each, of))]
@@ -96,7 +84,7 @@ def pair_table(names: Sequence[str], found: Pairs, of: Judged) -> Table:
     return Table(columns, rows)
 
 
-def pair_note(name: str, first: str, found: Difference, of: Judged) -> str:
+def pair_note(name: str, first: str, found: Difference, of: Kind) -> str:
     """What to beware of in a difference to the first; empty if nothing."""
     if not found.unlike:
         return f"{name} and {first} came to the same on every {of.unit}."
@@ -120,21 +108,17 @@ def pair_note(name: str, first: str, found: Difference, of: Judged) -> str:
     return ""
 
 
-def power_notes(found: Pairs, of: Judged) -> list[str]:
+def power_notes(found: Pairs, of: Kind) -> list[str]:
     """That there are too few to tell any two apart, if there are."""
     most = max((each.pairs for each in found.values() if each.unlike), default=0)
-    if not most or of.least_p is None or _least(of, most, found) < ALPHA:
+    pairs = len(found)  # for which Holm corrects
+    if not most or pairs * of.least_p(most) < ALPHA:
         return []
-    enough = next(n for n in range(most, most + 64) if _least(of, n, found) < ALPHA)
+    enough = next(n for n in range(most, most + 64) if pairs * of.least_p(n) < ALPHA)
     return [
         f"{plural(most, of.unit).capitalize()} cannot show who is better, however far they are "
         f"apart. {enough} {of.unit}s can."
     ]
-
-
-def _least(of: Judged, pairs: int, found: Pairs) -> float:
-    """The p-value where all differences are as large as can be, corrected by Holm."""
-    return 1.0 if of.least_p is None else min(1.0, len(found) * of.least_p(pairs))
 
 
 def _is_beaten(found: Difference, *, by_later: bool) -> bool:
@@ -145,11 +129,11 @@ def _named(names: Sequence[str], places: Sequence[int]) -> str:
     return listed([names[place] for place in places])
 
 
-def _words(found: Difference, of: Judged) -> tuple[str, str, str, str]:
+def _words(found: Difference, of: Kind) -> tuple[str, str, str, str]:
     low_high = found.interval95
     return (
-        of.amount(found.difference),
-        f"{of.amount(low_high[0])} to {of.amount(low_high[1])}" if low_high else "",
+        of.difference(found.difference),
+        f"{of.difference(low_high[0])} to {of.difference(low_high[1])}" if low_high else "",
         ""
         if found.probability_of_improvement is None
         else percent(found.probability_of_improvement),

@@ -4,8 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
-from reglue_bench.report.figures import Plot, Table
+Figure: TypeAlias = dict[str, Any]  # plotly's JSON: data and layout
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The numbers of a plot, for those who read rather than look."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A figure, what it shows in words, and its numbers."""
+
+    id: str
+    title: str
+    caption: str
+    summary: str  # alternative text
+    figure: Figure
+    table: Table
+    legend: Sequence[tuple[str, str]] = ()  # CSS colour, meaning
+    toggle: str = ""  # what a box switches: the traces whose `meta` is OPTIONAL
+    toggled: bool = True  # whether these are shown at first
+
+    @property
+    def height(self) -> int:
+        """Pixels."""
+        return int(self.figure["layout"]["height"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +125,6 @@ class SeedRow:
 class ComparisonView:
     """Several runs as the template shows them."""
 
-    score: str  # what is compared
     caption: str
     rows: Sequence[Row]
     notes: Sequence[str]

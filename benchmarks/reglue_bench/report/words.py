@@ -18,11 +18,6 @@ STATUSES = {
     "environment_error": "the environment failed",
     "missing": "not played",
 }
-PROCEDURES = {
-    "multi-task": "multi-task: a frozen agent plays every goal of every task",
-    "meta-learning": "meta-learning: the agent adapts to each goal, then is judged on it",
-    "online": "online: independent runs from a naive agent, judged while it learns",
-}
 
 
 def percent(rate: float) -> str:

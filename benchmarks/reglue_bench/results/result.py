@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from reglue.errors import StorageFailed, UsageError
+from reglue_bench.procedures import procedure_class
 from reglue_bench.results.episodes import EpisodeRow, Episodes
 from reglue_bench.results.whole_file import whole_file
 from reglue_bench.runs.ledger import FILE as LEDGER
 
-Interval = tuple[float, float]
+if TYPE_CHECKING:
+    from reglue_bench.kinds import Kind
 
-JudgedBy = Literal["success", "return", "performance"]
-"""What a run's score is: of a frozen agent's episodes, or of an agent while it learns."""
+Interval = tuple[float, float]
 
 Isolation = Literal["in process", "none", "remote", "user", "bubblewrap", "container"]
 """What kept an agent from the benchmark's files and memory, the weakest first.
@@ -232,24 +233,14 @@ class Result(_Record):
         return found
 
     @property
-    def is_by_return(self) -> bool:
-        """Whether episodes were judged by returns: the environment never tells of success."""
-        return self.parameters.get("judged_by") == "return"
-
-    @property
-    def judged_by(self) -> JudgedBy:
-        """Which score it is compared by."""
-        if self.online is not None:
-            return "performance"
-        return "return" if self.is_by_return else "success"
+    def kind(self) -> Kind:
+        """What it is judged by."""
+        return procedure_class(self.procedure).kind(self)
 
     @property
     def score(self) -> tuple[float | None, Interval | None]:
         """What it is judged by, and its 95 % interval; None where there is none."""
-        if self.online is not None:
-            return self.online.performance, self.online.interval95
-        mean = self.mean_returns if self.is_by_return else self.mean_success_rate
-        return mean, self.intervals95.mean if self.intervals95 else None
+        return self.kind.score(self)
 
     @property
     def success(self) -> Success:

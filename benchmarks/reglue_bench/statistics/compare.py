@@ -1,13 +1,13 @@
 """Which of two runs is better, judged on the units that both have played.
 
-A run is judged by one score: success of goals, returns of episodes, or the performance of
-independent runs of an agent that learns. A `Kind` says how runs are paired for each.
+A run is judged by one score, such as success of goals, returns of episodes, or the performance
+of an agent while it learns. Its `Kind` says what is paired, and what follows from differences.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, TypeAlias, TypeVar
@@ -15,23 +15,13 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from reglue.errors import UsageError
-from reglue_bench.results.episodes import EpisodeRow
-from reglue_bench.results.result import Interval, JudgedBy, OnlineScore, Result
-from reglue_bench.statistics.intervals import (
-    FloatArray,
-    Inference,
-    averaged_by_goal,
-    of_success,
-    student,
-)
+from reglue_bench.results.result import Interval, Result
+from reglue_bench.statistics.intervals import FloatArray
 
 Goal: TypeAlias = tuple[str, int]  # task, variant
 Cell: TypeAlias = tuple[str, int, int, int]  # a goal, and two numbers that name an episode of it
 Pairs: TypeAlias = Mapping[str, tuple[FloatArray, FloatArray]]
 """By task, the scores of the units that two runs share, shape (units,) each."""
-
-_SAME = ("episode_limit", "worst_performance")
-"""Parameters that decide what a run is that learns, beside its quota and metric."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,16 +47,6 @@ class Units:
     scores: Any  # what the kind's `pair` takes
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """How runs that are judged by one score are compared."""
-
-    read: Callable[[Result], Any]  # the scores of a run's units
-    pair: Callable[[Units, Units], Pairs]  # raises UsageError where nothing can be compared
-    infer: Callable[[Mapping[str, FloatArray]], Inference]  # from differences by task
-    improves: bool  # units are independent draws, so a probability of improvement means something
-
-
 def compare(run: Result, reference: Result) -> Difference:
     """`run` minus `reference`. Raises UsageError where they cannot be compared.
 
@@ -88,7 +68,7 @@ def compare_all(results: Sequence[Result]) -> dict[tuple[int, int], Difference]:
 
 def units_of(result: Result) -> Units:
     """The scores of a run's units. Raises UsageError where the ledger is not there."""
-    return Units(result, KINDS[result.judged_by].read(result))
+    return Units(result, result.kind.read(result))
 
 
 _T = TypeVar("_T")
@@ -184,10 +164,9 @@ def paired_goal_success(runs: Sequence[Units]) -> dict[str, FloatArray]:
 
 
 def _compared(run: Units, reference: Units) -> Difference:
-    judged_by = {each.result.judged_by for each in (run, reference)}
-    if len(judged_by) > 1:
-        raise UsageError(f"one run is judged by {' and the other by '.join(sorted(judged_by))}")
-    kind = KINDS[run.result.judged_by]
+    kind, other = run.result.kind, reference.result.kind
+    if kind != other:
+        raise UsageError(f"one run is judged by its {kind.name}, the other by its {other.name}")
     pairs = kind.pair(run, reference)
     differences = {task: ours - theirs for task, (ours, theirs) in pairs.items()}
     per_task = {task: float(each.mean()) for task, each in differences.items()}
@@ -206,81 +185,7 @@ def _compared(run: Units, reference: Units) -> Difference:
     )
 
 
-def _successes(result: Result) -> dict[Cell, bool]:
-    """Success by (task, variant, repeat, place): each run plays its cells in its own order."""
-    cells: dict[Cell, bool] = {}
-    places: dict[tuple[str, int, int], int] = {}
-    for row in _evaluated(result):
-        goal = (row.task, row.variant, row.repeat)
-        places[goal] = places.get(goal, -1) + 1
-        cells[(*goal, places[goal])] = row.success
-    return cells
-
-
-def _pair_successes(run: Units, reference: Units) -> Pairs:
-    pairs = paired_goal_success([run, reference])
-    if not pairs:
-        raise UsageError("the runs have no evaluation cell in common, so nothing to compare")
-    return {task: (rates[0], rates[1]) for task, rates in pairs.items()}
-
-
-def _returns(result: Result) -> dict[str, FloatArray]:
-    goals: dict[str, dict[int, list[float]]] = {}
-    for row in _evaluated(result):
-        goals.setdefault(row.task, {}).setdefault(row.variant, []).append(row.return_)
-    return averaged_by_goal(goals)
-
-
-def _pair_returns(run: Units, reference: Units) -> Pairs:
-    both = (run.result, reference.result)
-    if not same_plan(both):
-        raise UsageError("returns are compared on one plan, episode by episode")
-    if any(set(each.status_counts) != {"ok"} for each in both):
-        raise UsageError("returns are compared where every episode was played to its end")
-    return {task: (ours, reference.scores[task]) for task, ours in run.scores.items()}
-
-
-def _performances(result: Result) -> list[float | None]:
-    return [run.performance for run in _online(result).runs]
-
-
-def _pair_performances(run: Units, reference: Units) -> Pairs:
-    if not _measure_the_same(run.result, reference.result):
-        raise UsageError("the runs measure different things, so there is nothing to compare")
-    for each in (run, reference):
-        if not each.scores or None in each.scores:
-            raise UsageError(f"{each.result.agent.label} has no performance to be compared")
-    pairs = np.array(list(zip(run.scores, reference.scores, strict=False)), np.float64)
-    return {"": (pairs[:, 0], pairs[:, 1])}
-
-
-def _measure_the_same(run: Result, reference: Result) -> bool:
-    ours, theirs = _online(run), _online(reference)
-    return (
-        run.goals_sha256 == reference.goals_sha256
-        and (ours.counted_in, ours.quota, ours.metric)
-        == (theirs.counted_in, theirs.quota, theirs.metric)
-        and all(run.parameters.get(name) == reference.parameters.get(name) for name in _SAME)
-    )
-
-
-def _online(result: Result) -> OnlineScore:
-    assert result.online is not None, result.benchmark
-    return result.online
-
-
-def _evaluated(result: Result) -> Iterable[EpisodeRow]:
-    return (row for row in result.episodes if row.phase == "evaluate")
-
-
 def _filled(columns: Sequence[FloatArray], *, runs: int, goals: int) -> FloatArray:
     """Shape (runs, goals): goals that no run has played are failures of each."""
     missing = goals - len(columns)
     return np.stack([*columns, *[np.zeros(runs)] * missing], axis=1)
-
-
-KINDS: Mapping[JudgedBy, Kind] = {
-    "success": Kind(_successes, _pair_successes, of_success, improves=False),
-    "return": Kind(_returns, _pair_returns, student, improves=True),
-    "performance": Kind(_performances, _pair_performances, student, improves=True),
-}

@@ -19,7 +19,7 @@ from reglue.errors import UsageError
 from reglue_bench import evaluate
 from reglue_bench.cli.report import main
 from reglue_bench.replay import read_episode
-from reglue_bench.report import first_frames
+from reglue_bench.report.frames import first_frames
 from tests.reglue_bench.replay.recordings import with_suite
 
 ARCADE = "gymnasium:Reglue/Arcade-v0"

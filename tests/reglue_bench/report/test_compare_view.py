@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from reglue.errors import UsageError
-from reglue_bench.report import draw_report
 from reglue_bench.report.compare_view import comparison_view
+from reglue_bench.report.page import draw_report
 from reglue_bench.report.words import points
 from reglue_bench.results.result import Result
 from reglue_bench.statistics.compare import compare_all

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from reglue.errors import UsageError
-from reglue_bench.report import write_report
+from reglue_bench.report.page import write_report
 from reglue_bench.results.result import Ending, Result
 from tests.reglue_bench.made_results import MT10, Play, make_result
 

@@ -11,7 +11,7 @@ import pytest
 
 from reglue.errors import UsageError
 from reglue_bench import Evaluator, evaluate
-from reglue_bench.report import draw_report
+from reglue_bench.report.page import draw_report
 from reglue_bench.results.episodes import Episodes, in_temporary_folder
 from reglue_bench.results.read_run import read_run
 from reglue_bench.results.result import Result, read_result

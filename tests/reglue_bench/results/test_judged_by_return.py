@@ -82,6 +82,20 @@ def test_success_is_mentioned_nowhere(good: Result, tmp_path: Path) -> None:
     assert page.count("0.0 %") == page.count("steps (0.0 %)") == 1  # of clipped steps
 
 
+def test_its_page_has_a_figure_of_the_return_per_task_with_its_interval(
+    poor: Result, good: Result, tmp_path: Path
+) -> None:
+    [alone] = read(tmp_path, poor).figures.values()
+    [dots] = alone["data"]
+    assert poor.intervals95 is not None
+    low, high = poor.intervals95.per_task["CartPole-v1"] or (0.0, 0.0)
+    assert dots["x"] == [poor.mean_returns]
+    assert dots["error_x"]["array"][0] == pytest.approx(high - dots["x"][0])
+    assert dots["error_x"]["arrayminus"][0] == pytest.approx(dots["x"][0] - low)
+    both = read(tmp_path, poor, good).figures["compare-tasks-figure"]["data"]
+    assert [each["x"] for each in both] == [[poor.mean_returns], [500.0]]
+
+
 def test_the_table_has_columns_of_returns_alone(poor: Result) -> None:
     out = StringIO()
     print_summary(Console(file=out, width=120), poor)

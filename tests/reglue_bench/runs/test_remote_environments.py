@@ -16,6 +16,7 @@ from reglue.net.join_string import join_string
 from reglue_bench import evaluate
 from reglue_bench.cli.benchmarks import main as list_benchmarks
 from reglue_bench.evaluation import resume
+from reglue_bench.kinds import RETURN
 from reglue_bench.plans.plan import Plan
 from reglue_bench.plans.resolve import make_plan
 from reglue_bench.results.result import Result
@@ -50,7 +51,7 @@ def test_one_that_never_tells_of_success_is_judged_by_its_mean_return(tmp_path: 
     with nothing_left(), dialling("gymnasium:CartPole-v1") as (watcher, _):
         result = evaluate("multi-task:wait", watcher=watcher, out=tmp_path / "run", **options)
     here = evaluate("multi-task:gymnasium:CartPole-v1", workers=0, **options)
-    assert result.is_by_return
+    assert result.kind is RETURN
     assert result.mean_success_rate is None
     assert result.mean_returns == here.mean_returns
     assert resume(tmp_path / "run", NullObserver()).mean_returns == here.mean_returns
@@ -69,7 +70,7 @@ def test_a_world_of_ones_own_may_say_that_it_never_tells_of_success(
 ) -> None:
     result = remote(procedure, "Untold", **options)
     assert result.complete
-    assert result.is_by_return == (procedure != "online")
+    assert (result.kind is RETURN) == (procedure != "online")
 
 
 @pytest.mark.parametrize(

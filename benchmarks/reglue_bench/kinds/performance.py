@@ -1,0 +1,255 @@
+"""Performance: what an agent earns while it learns, over independent runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from rich.table import Table
+
+from reglue.errors import UsageError
+from reglue_bench.kinds.kind import Kind, Named, Sentences, completed_words, score_table
+from reglue_bench.report.views import ComparisonView, Plot, Track
+from reglue_bench.report.words import count, plural, sentence, value, values
+from reglue_bench.results.result import Interval, OnlineScore, Result
+from reglue_bench.statistics.compare import Pairs, Units
+from reglue_bench.statistics.intervals import student
+from reglue_bench.terminal.words import number
+
+_SAME = ("episode_limit", "worst_performance")
+"""Parameters that decide what a run is, beside its quota and metric."""
+
+_PARTS = 10  # of a run, one in a row of the table
+
+
+def online_score(result: Result) -> OnlineScore:
+    """The score over runs, which is there."""
+    assert result.online is not None, result.benchmark
+    return result.online
+
+
+def measured_words(online: OnlineScore) -> str:
+    """`mean return over the last 100 episodes of a run`."""
+    kind, _, last = online.metric.partition(":")
+    which = f"all {online.quota:,}" if kind == "all" else f"the last {int(last):,}"
+    what = "mean return" if online.counted_in == "episodes" else "mean reward per step"
+    return f"{what} over {which} {online.counted_in} of a run"
+
+
+def _score(result: Result) -> tuple[float | None, Interval | None]:
+    return online_score(result).performance, online_score(result).interval95
+
+
+def _read(result: Result) -> list[float | None]:
+    return [run.performance for run in online_score(result).runs]
+
+
+def _pair(run: Units, reference: Units) -> Pairs:
+    if not _measure_the_same(run.result, reference.result):
+        raise UsageError("the runs measure different things, so there is nothing to compare")
+    for each in (run, reference):
+        if not each.scores or None in each.scores:
+            raise UsageError(f"{each.result.agent.label} has no performance to be compared")
+    pairs = np.array(list(zip(run.scores, reference.scores, strict=False)), np.float64)
+    return {"": (pairs[:, 0], pairs[:, 1])}
+
+
+def _measure_the_same(run: Result, reference: Result) -> bool:
+    ours, theirs = online_score(run), online_score(reference)
+    return (
+        run.goals_sha256 == reference.goals_sha256
+        and (ours.counted_in, ours.quota, ours.metric)
+        == (theirs.counted_in, theirs.quota, theirs.metric)
+        and all(run.parameters.get(name) == reference.parameters.get(name) for name in _SAME)
+    )
+
+
+def _apart(run: Named, first: Named) -> str:
+    for name, result in (run, first):
+        if result.score[0] is None:
+            return f"{name} has no score, and is not compared."
+    return (
+        f"{run[0]} and {first[0]} did not measure the same (another environment, length of a run, "
+        "measure or worst performance): they are shown and not compared."
+    )
+
+
+def _caption(first: Result) -> str:
+    return (
+        f"Performance: {measured_words(online_score(first))}, mean over runs. Differences are in "
+        "the task's units, paired run by run."
+    )
+
+
+def _table(result: Result) -> Table:
+    """Means over the completed runs of each tenth of a run; the performance of all runs."""
+    online, rows = online_score(result), []
+    lines = [online.curve.mean, *([online.episode_steps.mean] if online.episode_steps else [])]
+    at = [0, *online.curve.at]
+    parts = min(_PARTS, len(online.curve.at))
+    ends = [len(online.curve.at) * place // parts for place in range(parts + 1)] if parts else []
+    for begin, end in pairwise(ends):
+        first, last = at[begin] + 1, at[end]
+        name = f"{first:,} – {last:,}" if first < last else f"{last:,}"
+        means = (line[begin:end] for line in lines)
+        rows.append([name, *(number(sum(mean) / len(mean)) for mean in means)])
+    performance = "withheld" if online.performance is None else number(online.performance)
+    totals = [["performance", performance]]
+    if online.completed_only is not None and len(online.completed) < len(online.runs):
+        totals.append(["completed runs only", number(online.completed_only)])
+    columns = ["mean return", "steps per episode"] if online.episode_steps else ["reward per step"]
+    return score_table(result, [online.counted_in, *columns], rows, totals)
+
+
+def _notes(result: Result) -> list[str]:
+    online = online_score(result)
+    runs, words = online.runs, [f"performance: {_meaning(result)}"]
+    if online.interval95 is not None:
+        low, high = online.interval95
+        words.append(f"95 % interval {number(low)} to {number(high)} (t, n = {len(runs)})")
+    elif len(runs) == 1:
+        words.append("a single run has no interval")
+    lines = ["; ".join(words), _freshness(online)]
+    counts = Counter(run.status for run in runs if run.status != "ok")
+    if counts:
+        told = ", ".join(f"{n} {status}" for status, n in sorted(counts.items()))
+        lines.append(f"PARTIAL: {told}, of {len(runs)} runs")
+    return [*lines, *_beware(online)]
+
+
+def _beware(online: OnlineScore) -> list[str]:
+    """What runs count as that the agent's own fault ended, and why there is no performance."""
+    words = []
+    if online.given_up:
+        assert online.worst_performance is not None
+        words.append(
+            f"{len(online.given_up)} of {len(online.runs)} runs ended by the agent's own fault; "
+            f"each counts as the worst performance, {number(online.worst_performance)}"
+        )
+    if online.performance is None:
+        words.append(f"no score: {online.withheld}; it is not ranked, and not compared")
+    return words
+
+
+def _freshness(online: OnlineScore) -> str:
+    """What made the agent of each run naive."""
+    if online.fresh_agent == "process":
+        return "each run had an agent process of its own"
+    return "one agent played all runs; that its agent_init made it naive before each is its word"
+
+
+def _meaning(result: Result) -> str:
+    online = online_score(result)
+    return f"{measured_words(online)}, mean over {plural(len(online.runs), 'run')}"
+
+
+def _tracks(results: Sequence[Result], alike: Collection[int]) -> list[Track | None]:
+    """On one scale, which holds every run and interval; None without spread.
+
+    Also None where a run was not played to its end: the worst performance would dwarf the rest.
+    """
+    scores = [online_score(result) for result in results]
+    shown = [s for place, s in enumerate(scores) if place in alike and _is_whole(s)]
+    seen = [each for score in shown for each in (*_marks(score), *(score.interval95 or ()))]
+    low, high = (min(seen), max(seen)) if seen else (0.0, 0.0)
+    return [_track(each, low, high) if each in shown and low < high else None for each in scores]
+
+
+def _is_whole(score: OnlineScore) -> bool:
+    return len(score.completed) == len(score.runs)
+
+
+def _marks(score: OnlineScore) -> list[float]:
+    return [run.performance for run in score.completed if run.performance is not None]
+
+
+def _track(score: OnlineScore, least: float, most: float) -> Track | None:
+    if score.performance is None:
+        return None
+    low, high = score.interval95 or (score.performance, score.performance)
+    words = f"{value(score.performance)} on a scale from {value(least)} to {value(most)}"
+    if score.interval95 is not None:
+        words += f", 95 % interval {values(score.interval95)}"
+
+    def place(amount: float) -> float:
+        return (amount - least) / (most - least)
+
+    return Track(
+        at=place(score.performance),
+        low=place(low),
+        high=place(high),
+        words=words,
+        ends=(value(least), value(most)),
+        marks=[place(each) for each in _marks(score)],
+    )
+
+
+def _remarks(result: Result) -> list[str]:
+    online = online_score(result)
+    notes = [sentence(words) for words in _beware(online)]
+    if online.completed_only is not None and not _is_whole(online):
+        notes.append(
+            f"The {plural(len(online.completed), 'completed run')} alone: "
+            f"{value(online.completed_only)}, in which what was not played to its end is left out; "
+            "if runs that go badly end early more often, that is too good."
+        )
+    return notes
+
+
+def _facts(result: Result) -> Sentences:
+    online = online_score(result)
+    each = f"{count(online.quota)} {online.counted_in} each"
+    return [("runs", f"{completed_words(result)}, {each}"), ("a naive agent", _freshness(online))]
+
+
+def _plots(result: Result, prefix: str) -> list[Plot]:
+    from reglue_bench.report.learning_plots import learning_plots
+
+    return learning_plots(online_score(result), prefix=prefix)
+
+
+def _beside(
+    view: ComparisonView, runs: Sequence[Named], alike: Sequence[int], _seed: int
+) -> ComparisonView:
+    from reglue_bench.report.figures import colour
+    from reglue_bench.report.learning_plots import Shown, compared
+
+    agents = [Shown(runs[at][0], online_score(runs[at][1]), colour(at)) for at in alike]
+    return replace(view, plots=compared(agents))
+
+
+def _played(result: Result) -> str:
+    online = online_score(result)
+    return f"{count(len(online.completed))} of {count(len(online.runs))}"
+
+
+PERFORMANCE = Kind(
+    name="performance",
+    unit="run",
+    least=2,
+    enough="two runs of either",
+    entrant="agent",
+    planned="Planned runs",
+    score=_score,
+    read=_read,
+    pair=_pair,
+    infer=student,
+    apart=_apart,
+    caption=_caption,
+    table=_table,
+    notes=_notes,
+    meaning=_meaning,
+    tracks=_tracks,
+    remarks=_remarks,
+    facts=_facts,
+    counts=lambda result: {"played": result.status_counts.get("ok", 0)},
+    plots=_plots,
+    beside=_beside,
+    played=_played,
+    beware=lambda name, result: [f"{name}: {words}." for words in _beware(online_score(result))],
+    reading=Path(__file__).with_name("performance.html.jinja"),
+)

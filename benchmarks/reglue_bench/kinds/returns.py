@@ -1,0 +1,142 @@
+"""Returns: of a frozen agent, where the environment never tells of success."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from rich.table import Table
+
+from reglue.errors import UsageError
+from reglue_bench.kinds.kind import (
+    Kind,
+    Named,
+    TaskScore,
+    episode_facts,
+    missing_words,
+    partial,
+    score_table,
+)
+from reglue_bench.kinds.success import evaluated
+from reglue_bench.report.views import ComparisonView, Plot
+from reglue_bench.report.words import plural
+from reglue_bench.results.result import Interval, Result
+from reglue_bench.statistics.compare import Pairs, Units, same_plan
+from reglue_bench.statistics.intervals import FloatArray, averaged_by_goal, student
+from reglue_bench.terminal.words import number
+
+
+def _score(result: Result) -> tuple[float | None, Interval | None]:
+    return result.mean_returns, result.intervals95.mean if result.intervals95 else None
+
+
+def _per_task(result: Result) -> dict[str, TaskScore]:
+    """Of the tasks that have a score."""
+    planned = result.coverage.episodes_planned
+    intervals = result.intervals95.per_task if result.intervals95 else {}
+    return {
+        task: TaskScore(mean, intervals.get(task), plural(sum(planned[task].values()), "episode"))
+        for task, mean in result.returns_per_task.items()
+        if mean is not None
+    }
+
+
+def _read(result: Result) -> dict[str, FloatArray]:
+    goals: dict[str, dict[int, list[float]]] = {}
+    for row in evaluated(result):
+        goals.setdefault(row.task, {}).setdefault(row.variant, []).append(row.return_)
+    return averaged_by_goal(goals)
+
+
+def _pair(run: Units, reference: Units) -> Pairs:
+    both = (run.result, reference.result)
+    if not same_plan(both):
+        raise UsageError("returns are compared on one plan, episode by episode")
+    if any(set(each.status_counts) != {"ok"} for each in both):
+        raise UsageError("returns are compared where every episode was played to its end")
+    return {task: (ours, reference.scores[task]) for task, ours in run.scores.items()}
+
+
+def _apart(run: Named, first: Named) -> str:
+    return (
+        f"{run[0]} and {first[0]} did not play the same episodes to their end: they are shown "
+        "and not compared."
+    )
+
+
+def _table(result: Result) -> Table:
+    intervals = result.intervals95.per_task if result.intervals95 else {}
+    mean, interval = _score(result)
+
+    def words(interval: Interval | None) -> str:
+        return f"{number(interval[0])} – {number(interval[1])}" if interval else "–"
+
+    return score_table(
+        result,
+        ["task", "mean return", "95 % interval"],
+        [
+            [task, "–" if mean is None else number(mean), words(intervals.get(task))]
+            for task, mean in result.returns_per_task.items()
+        ],
+        [["mean over tasks", "withheld" if mean is None else number(mean), words(interval)]],
+    )
+
+
+def _notes(result: Result) -> list[str]:
+    lines = ["judged by its mean return: this environment does not tell of success"]
+    if missing := missing_words(result):
+        known = "counts as the worst return" if result.mean_returns is not None else "has no return"
+        lines.append(f"{missing}; each {known}")
+    return lines
+
+
+def _remarks(result: Result) -> list[str]:
+    notes = ["Judged by its mean return: this environment does not tell of success."]
+    if set(result.status_counts) != {"ok"}:
+        notes.append("Episodes that were not played to their end count as the worst return.")
+    return notes
+
+
+def _plots(result: Result, prefix: str) -> list[Plot]:
+    from reglue_bench.report.task_plots import per_task
+
+    return [per_task([("", result)], plot_id=f"{prefix}-tasks")] if _per_task(result) else []
+
+
+def _beside(
+    view: ComparisonView, runs: Sequence[Named], _alike: Sequence[int], _seed: int
+) -> ComparisonView:
+    from reglue_bench.report.task_plots import per_task
+
+    return replace(view, plots=[per_task(runs, plot_id="compare-tasks")])
+
+
+RETURN = Kind(
+    name="mean return",
+    unit="episode",
+    least=2,
+    enough="two episodes",
+    score=_score,
+    per_task=_per_task,
+    per_task_caption="Mean return of a task's planned episodes, with its 95 % interval.",
+    read=_read,
+    pair=_pair,
+    infer=student,
+    apart=_apart,
+    caption=lambda _first: (
+        "Mean return, as the environment does not tell of success. Differences are in the "
+        "task's units, paired episode by episode."
+    ),
+    table=_table,
+    notes=_notes,
+    meaning=lambda _result: "mean return",
+    tracks=lambda results, _alike: [None] * len(results),
+    remarks=_remarks,
+    facts=episode_facts,
+    counts=lambda result: {"played": result.status_counts.get("ok", 0)},
+    plots=_plots,
+    beside=_beside,
+    beware=partial,
+    reading=Path(__file__).with_name("returns.html.jinja"),
+)

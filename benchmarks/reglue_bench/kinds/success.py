@@ -1,0 +1,236 @@
+"""Success: the share of planned goals that a frozen agent reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from rich.table import Table
+
+from reglue.errors import UsageError
+from reglue_bench.kinds.kind import (
+    Kind,
+    Named,
+    TaskScore,
+    episode_facts,
+    missing_words,
+    partial,
+    score_table,
+)
+from reglue_bench.report.views import ComparisonView, Plot, Track
+from reglue_bench.report.words import percent, percents, plural, points, sentence
+from reglue_bench.results.episodes import EpisodeRow
+from reglue_bench.results.result import Interval, Result
+from reglue_bench.statistics.compare import (
+    Cell,
+    Pairs,
+    Units,
+    goals_per_task,
+    paired_goal_success,
+)
+from reglue_bench.statistics.intervals import LEAST_GOALS, of_success
+
+
+def never_told(result: Result) -> list[str]:
+    """A hint where nobody has ever seen a success; else nothing."""
+    if "goal_visible" in result.parameters:  # Meta-World's environments do tell
+        return []
+    if not result.coverage.cells_completed or result.episodes_succeeded:
+        return []
+    return [
+        "no episode told of success; if this environment never does, say tells_success = False, "
+        "and the mean return is the score"
+    ]
+
+
+def evaluated(result: Result) -> Iterable[EpisodeRow]:
+    """The episodes that are judged."""
+    return (row for row in result.episodes if row.phase == "evaluate")
+
+
+def _score(result: Result) -> tuple[float | None, Interval | None]:
+    return result.mean_success_rate, result.intervals95.mean if result.intervals95 else None
+
+
+def _per_task(result: Result) -> dict[str, TaskScore]:
+    intervals, goals = result.success.intervals95_per_task, goals_per_task(result)
+    return {
+        task: TaskScore(rate, intervals[task], plural(goals[task], "goal"))
+        for task, rate in result.success_rate_per_task.items()
+    }
+
+
+def _read(result: Result) -> dict[Cell, bool]:
+    """Success by (task, variant, repeat, place): each run plays its cells in its own order."""
+    cells: dict[Cell, bool] = {}
+    places: dict[tuple[str, int, int], int] = {}
+    for row in evaluated(result):
+        goal = (row.task, row.variant, row.repeat)
+        places[goal] = places.get(goal, -1) + 1
+        cells[(*goal, places[goal])] = row.success
+    return cells
+
+
+def _pair(run: Units, reference: Units) -> Pairs:
+    pairs = paired_goal_success([run, reference])
+    if not pairs:
+        raise UsageError("the runs have no evaluation cell in common, so nothing to compare")
+    return {task: (rates[0], rates[1]) for task, rates in pairs.items()}
+
+
+def _least_p(goals: int) -> float:
+    found = of_success({"": np.ones(goals)})
+    return 1.0 if found.p_value is None else found.p_value
+
+
+def _apart(run: Named, first: Named) -> str:
+    return (
+        f"{run[0]} and {first[0]} have no goal in common (another benchmark, split, seed or "
+        "horizon makes other goals of them): they are shown and not compared."
+    )
+
+
+def _table(result: Result) -> Table:
+    success = result.success
+
+    def row(name: str, rate: float, interval: Interval, returns: float | None) -> list[str]:
+        mean = "–" if returns is None else f"{returns:.1f}"
+        return [name, f"{rate:.3f}", f"{interval[0]:.3f} – {interval[1]:.3f}", mean]
+
+    return score_table(
+        result,
+        ["task", "success", "95 % interval", "mean return"],
+        [
+            row(task, rate, success.intervals95_per_task[task], result.returns_per_task[task])
+            for task, rate in result.success_rate_per_task.items()
+        ],
+        [row("mean over tasks", success.rate, success.interval95, result.mean_returns)],
+    )
+
+
+def _notes(result: Result) -> list[str]:
+    lines = []
+    if result.before_adaptation is not None:
+        lines.append(f"before adaptation: {result.before_adaptation.mean_success_rate:.3f}")
+    lines += never_told(result)
+    if result.upstream is not None:
+        lines.append(
+            f"as metaworld.evaluation counts: {result.upstream.mean_success_rate:.3f} (goals as "
+            "it draws them, the first episodes of a task to finish)"
+        )
+    if missing := missing_words(result):
+        completed = result.success.completed_only.mean_success_rate
+        none = not result.coverage.cells_completed
+        of_those = f" (success of those completed: {completed:.3f})"
+        end = ", and none was completed" if none else of_those
+        lines.append(f"{missing}; each counts as a failure{end}")
+    return lines
+
+
+def _tracks(results: Sequence[Result], _alike: Collection[int]) -> list[Track | None]:
+    ends = ("0 %", "50 %", "100 %")
+    tracks: list[Track | None] = []
+    for rate, interval in ((each.success.rate, each.success.interval95) for each in results):
+        words = f"{percent(rate)}, 95 % interval {percents(interval)}"
+        tracks.append(Track(rate, *interval, words=words, ends=ends))
+    return tracks
+
+
+def _remarks(result: Result) -> list[str]:
+    notes = []
+    if result.upstream is not None:
+        notes.append(
+            f"metaworld.evaluation counts {percent(result.upstream.mean_success_rate)} in these "
+            "episodes: of each task the first to finish, so that fast successes crowd out slow "
+            "failures."
+        )
+    notes += [sentence(words) for words in never_told(result)]
+    missing = result.status_counts.get("missing", 0)
+    faults = sum(n for status, n in result.status_counts.items() if status not in ("ok", "missing"))
+    alone = (
+        "Of the completed episodes alone, success is "
+        f"{percent(result.success.completed_only.mean_success_rate)}."
+    )
+    if missing or not result.complete:
+        notes.append(
+            f"This run is partial: {plural(missing, 'planned episode')} not played, and counted "
+            f"as failures. {alone}"
+        )
+    elif faults:
+        notes.append(f"{plural(faults, 'episode')} ended in a fault and count as failures. {alone}")
+    return notes
+
+
+def _counts(result: Result) -> dict[str, int]:
+    won = result.coverage.cells_succeeded
+    return {"success": won, "failure": result.status_counts.get("ok", 0) - won}
+
+
+def _plots(result: Result, prefix: str) -> list[Plot]:
+    from reglue_bench.report import task_plots
+    from reglue_bench.report.goal_map import goal_map
+
+    plots = [task_plots.per_task([("", result)], plot_id=f"{prefix}-tasks")]
+    if result.before_adaptation is not None:
+        before = result.before_adaptation
+        plots.append(task_plots.adaptation(result, before, plot_id=f"{prefix}-adaptation"))
+    if not result.has_episodes:
+        return plots
+    plots.append(goal_map(result, plot_id=f"{prefix}-goals"))
+    if result.coverage.cells_succeeded:
+        plots.append(task_plots.steps_to_success(result, plot_id=f"{prefix}-steps"))
+    return plots
+
+
+def _beside(
+    view: ComparisonView, runs: Sequence[Named], _alike: Sequence[int], seed: int
+) -> ComparisonView:
+    from reglue_bench.report.goal_map import difference_map
+    from reglue_bench.report.seeds_view import with_training_seeds
+    from reglue_bench.report.task_plots import per_task
+
+    maps = [difference_map(runs, place) for place in range(1, len(runs))]
+    shown = with_training_seeds(view, runs, seed=seed)
+    return replace(
+        shown,
+        plots=[*shown.plots, per_task(runs, plot_id="compare-tasks")],
+        maps=[each for each in maps if each is not None],
+    )
+
+
+SUCCESS = Kind(
+    name="success",
+    unit="goal",
+    least=LEAST_GOALS,
+    enough="five goals",
+    score=_score,
+    amount=percent,
+    amounts=percents,
+    difference=points,
+    is_rate=True,
+    per_task=_per_task,
+    per_task_caption="Share of planned goals, with its 95 % interval. What was not played is a "
+    "failure.",
+    read=_read,
+    pair=_pair,
+    infer=of_success,
+    improves=False,
+    least_p=_least_p,
+    apart=_apart,
+    caption=lambda _first: (
+        "Success over planned goals. Differences are in percentage points, paired goal by goal."
+    ),
+    table=_table,
+    notes=_notes,
+    meaning=lambda _result: "success",
+    tracks=_tracks,
+    remarks=_remarks,
+    facts=episode_facts,
+    counts=_counts,
+    plots=_plots,
+    beside=_beside,
+    beware=partial,
+    reading=Path(__file__).with_name("success.html.jinja"),
+)

@@ -1,0 +1,235 @@
+"""Plots with a row for each task: the scores of one run or of several, adaptation, steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from reglue_bench.kinds.kind import Kind, Named, TaskScore
+from reglue_bench.report.figures import (
+    NEUTRAL,
+    SUCCESS,
+    colour,
+    escaped,
+    figure,
+    rate_axis,
+    rows_height,
+    task_axis,
+    value_axis,
+)
+from reglue_bench.report.views import Figure, Plot, Table
+from reglue_bench.report.words import count, percent, plural
+from reglue_bench.results.result import Rates, Result
+
+
+def per_task(runs: Sequence[Named], *, plot_id: str) -> Plot:
+    """A dot for each run with its interval, one row for each task."""
+    kind, alone = runs[0][1].kind, len(runs) == 1
+    scores = [kind.per_task(run) for _, run in runs]
+    tasks = list(dict.fromkeys(task for each in scores for task in each))
+    found = [each.score for of in scores for each in of.values()]
+    span = f", from {kind.amount(min(found))} to {kind.amount(max(found))}" if found else ""
+    title = f"{kind.name.capitalize()} per task"
+    return Plot(
+        id=plot_id,
+        title=title,
+        caption=kind.per_task_caption,
+        summary=f"{title}: {plural(len(runs), 'run')}, {plural(len(tasks), 'task')}{span}.",
+        figure=figure(
+            [
+                _dots("" if alone else runs[place][0], of, tasks, place, kind, runs=len(runs))
+                for place, of in enumerate(scores)
+            ],
+            height=rows_height(len(tasks), each=0 if alone else max(20, 9 * len(runs) + 10)),
+            xaxis=rate_axis(kind.name) if kind.is_rate else value_axis(kind.name, nticks=8),
+            yaxis=task_axis(tasks),
+            shapes=[] if alone else _bands(len(tasks)),
+        ),
+        table=_alone_table(scores[0], kind) if alone else _table(runs, scores, tasks, kind),
+        legend=[] if alone else [(colour(place), name) for place, (name, _) in enumerate(runs)],
+    )
+
+
+def adaptation(result: Result, before: Rates, *, plot_id: str) -> Plot:
+    """From a hollow dot before adaptation to a full one after it."""
+    tasks = list(result.success_rate_per_task)
+    first = [before.success_rate_per_task.get(task, 0.0) for task in tasks]
+    last = [result.success_rate_per_task[task] for task in tasks]
+    places = list(range(len(tasks)))
+    ways = go.Scatter(
+        x=[x for pair in zip(first, last, strict=True) for x in (*pair, None)],
+        y=[y for place in places for y in (place, place, None)],
+        mode="lines",
+        line={"color": SUCCESS, "width": 3},
+        opacity=0.45,
+        hoverinfo="skip",
+    )
+    ends = [
+        go.Scatter(
+            x=rates,
+            y=places,
+            mode="markers",
+            marker={
+                "size": 13,
+                "color": SUCCESS,
+                "symbol": symbol,
+                "line": {"width": 2.5, "color": SUCCESS},
+            },
+            hoverinfo="text",
+            hovertext=[
+                f"<b>{escaped(task)}</b><br>{percent(rate)} {when} adaptation"
+                for task, rate in zip(tasks, rates, strict=True)
+            ],
+        )
+        for rates, symbol, when in ((first, "circle-open", "before"), (last, "circle", "after"))
+    ]
+    rows = [[task, percent(a), percent(b)] for task, a, b in zip(tasks, first, last, strict=True)]
+    mean = (percent(before.mean_success_rate), percent(result.success.rate))
+    return Plot(
+        id=plot_id,
+        title="Before and after adaptation",
+        caption=f"Success went from {mean[0]} (hollow) to {mean[1]} (full).",
+        summary=f"Mean success {mean[0]} before and {mean[1]} after adaptation.",
+        figure=figure(
+            [ways, *ends],
+            height=rows_height(len(tasks)),
+            xaxis=rate_axis("success"),
+            yaxis=task_axis(tasks),
+        ),
+        table=Table(["task", "before", "after"], rows),
+    )
+
+
+def steps_to_success(result: Result, *, plot_id: str) -> Plot:
+    """A box a task of the steps that successful episodes took, each episode a dot."""
+    tasks = list(result.success_rate_per_task)
+    won = [row for row in result.episodes if row.phase == "evaluate" and row.success]
+    won = [row for row in won if row.task in result.success_rate_per_task]
+    places = {task: place for place, task in enumerate(tasks)}
+    boxes = go.Box(
+        x=[row.steps for row in won],
+        y=[places[row.task] for row in won],
+        orientation="h",
+        width=0.55,
+        boxpoints="all",
+        jitter=0.5,
+        pointpos=0,
+        marker={"size": 4, "color": SUCCESS, "opacity": 0.7},
+        line={"width": 1.2, "color": NEUTRAL},
+        fillcolor="rgba(42,157,143,0.12)",
+        hoveron="points",
+        hoverinfo="text",
+        text=[f"<b>{escaped(r.task)}</b><br>goal {r.variant}: {count(r.steps)} steps" for r in won],
+    )
+    by_task = {task: [row.steps for row in won if row.task == task] for task in tasks}
+    longest = max((row.steps for row in won), default=1)
+    return Plot(
+        id=plot_id,
+        title="Steps to success",
+        caption="Each dot is a successful episode; the box holds the middle half. Failures are "
+        "not in it, so a task that is seldom solved may look fast.",
+        summary=f"{count(len(won))} successful episodes, the longest of {count(longest)} steps.",
+        figure=figure(
+            [boxes],
+            height=rows_height(len(tasks)),
+            xaxis=value_axis("steps", range=[0, longest * 1.04]),
+            yaxis=task_axis(tasks),
+        ),
+        table=Table(
+            ["task", "successes", "fastest", "median", "slowest"],
+            [[task, *_spread(steps)] for task, steps in by_task.items()],
+        ),
+    )
+
+
+def _alone_table(scores: Mapping[str, TaskScore], kind: Kind) -> Table:
+    rows = [
+        [task, kind.amount(each.score), _interval(each, kind) or "–", each.of]
+        for task, each in scores.items()
+    ]
+    return Table(["task", kind.name, "95 % interval", "of"], rows)
+
+
+def _table(
+    runs: Sequence[Named],
+    scores: Sequence[Mapping[str, TaskScore]],
+    tasks: Sequence[str],
+    kind: Kind,
+) -> Table:
+    def words(each: TaskScore | None) -> str:
+        if each is None:
+            return "–"
+        interval = _interval(each, kind)
+        return f"{kind.amount(each.score)} ({interval})" if interval else kind.amount(each.score)
+
+    rows = [[task, *(words(of.get(task)) for of in scores)] for task in tasks]
+    return Table(["task", *(name for name, _ in runs)], rows)
+
+
+def _dots(
+    name: str,
+    scores: Mapping[str, TaskScore],
+    tasks: Sequence[str],
+    place: int,
+    kind: Kind,
+    *,
+    runs: int,
+) -> go.Scatter:
+    """One run's, beside those of the others; without a name it is alone."""
+    offset = (place - (runs - 1) / 2) * 0.72 / max(runs, 2)
+    shade, found = colour(place) if name else SUCCESS, scores.values()
+    bounds = [each.interval95 or (each.score, each.score) for each in found]
+    return go.Scatter(
+        x=[each.score for each in found],
+        y=[tasks.index(task) + offset for task in scores],
+        mode="markers",
+        marker={"size": (8 if runs <= 4 else 6) if name else 10, "color": shade},
+        error_x={
+            "type": "data",
+            "symmetric": False,
+            "array": [high - each.score for each, (_, high) in zip(found, bounds, strict=True)],
+            "arrayminus": [each.score - low for each, (low, _) in zip(found, bounds, strict=True)],
+            "color": shade,
+            "thickness": 2,
+            "width": 0,
+        },
+        hoverinfo="text",
+        hovertext=[_hover(name, task, each, kind) for task, each in scores.items()],
+    )
+
+
+def _hover(name: str, task: str, each: TaskScore, kind: Kind) -> str:
+    whose = f"{escaped(name)}: " if name else ""
+    interval = _interval(each, kind)
+    told = f"<br>95 % interval {interval}" if interval else ""
+    return f"<b>{escaped(task)}</b><br>{whose}{kind.amount(each.score)} of {each.of}{told}"
+
+
+def _interval(each: TaskScore, kind: Kind) -> str:
+    return kind.amounts(each.interval95) if each.interval95 else ""
+
+
+def _bands(rows: int) -> list[Figure]:
+    """Every second row shaded, so that a group of dots is seen to be one task."""
+    return [
+        {
+            "type": "rect",
+            "layer": "below",
+            "xref": "paper",
+            "x0": 0,
+            "x1": 1,
+            "y0": row - 0.5,
+            "y1": row + 0.5,
+            "line": {"width": 0},
+            "fillcolor": "rgba(140,145,155,0.08)",
+        }
+        for row in range(0, rows, 2)
+    ]
+
+
+def _spread(steps: list[int]) -> list[str]:
+    if not steps:
+        return ["0", "–", "–", "–"]
+    return [count(len(steps)), count(min(steps)), f"{np.median(steps):,.0f}", count(max(steps))]
