@@ -8,9 +8,9 @@ from collections.abc import Callable
 PATIENCE_S = 60.0
 
 
-def until(condition: Callable[[], bool], what: str) -> None:
-    """Return once `condition` holds; fail with `what` if it does not within PATIENCE_S."""
-    deadline = time.monotonic() + PATIENCE_S
+def until(condition: Callable[[], bool], what: str, most_s: float = PATIENCE_S) -> None:
+    """Return once `condition` holds; fail with `what` if it does not within `most_s` seconds."""
+    deadline = time.monotonic() + most_s
     while not condition():
-        assert time.monotonic() < deadline, f"waited {PATIENCE_S:g} s until {what}"
+        assert time.monotonic() < deadline, f"waited {most_s:g} s until {what}"
         time.sleep(0.01)

@@ -14,7 +14,7 @@ from reglue.errors import UsageError
 from reglue_bench.results.episodes import Episodes
 from reglue_bench.results.export import Format, write_table
 from reglue_bench.results.whole_file import whole_file
-from reglue_bench.runs.ledger import LedgerReader
+from reglue_bench.runs.ledger import LedgerReader, warn_of_lost_journal
 
 
 def export(
@@ -57,6 +57,7 @@ def export(
     Exit codes: 0 written; 1 a damaged run or a full disk; 2 wrong usage; 130 interrupted.
     """
     LedgerReader(run).close()  # before a file is made
+    warn_of_lost_journal(run)
     if out is None:
         if form == "parquet" and sys.stdout.isatty():
             raise UsageError("Parquet is no text for a terminal: give --out FILE")

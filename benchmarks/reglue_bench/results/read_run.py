@@ -11,7 +11,14 @@ from reglue_bench.procedures import procedure_of
 from reglue_bench.results.episodes import Episodes
 from reglue_bench.results.result import AgentIdentity, Ending, Isolation, Result, read_result
 from reglue_bench.results.success import Played
-from reglue_bench.runs.ledger import AGENT_NAME, ENDED_EARLY, FILE, ISOLATION, LedgerReader
+from reglue_bench.runs.ledger import (
+    AGENT_NAME,
+    ENDED_EARLY,
+    FILE,
+    ISOLATION,
+    LedgerReader,
+    warn_of_lost_journal,
+)
 from reglue_bench.settings import AGENT_WAIT, Settings
 
 
@@ -24,6 +31,7 @@ def read_run(folder: Path) -> Result:
     if not (folder / FILE).exists():
         return read_result(folder)
     with LedgerReader(folder) as ledger:
+        warn_of_lost_journal(folder)
         return score_of(ledger)
 
 

@@ -412,13 +412,13 @@ def test_a_run_that_begins_while_the_hub_closes_lets_its_peers_go(start: Start) 
             start(corridor(), server.address, server.tokens["environment"]),
         ]
         with (
-            Experiment(server.address, server.tokens["experiment"]) as rl,
             ThreadPoolExecutor(1) as threads,
+            Experiment(server.address, server.tokens["experiment"]) as rl,
         ):
-            joining = threads.submit(rl.init)
-            closing.serve()
+            serving = threads.submit(closing.serve)
+            with pytest.raises(SessionLost, match="the hub has closed"):
+                rl.init()
+            serving.result(PATIENCE_S)
             assert said[-1] == "run 1 is over: the hub has closed"
             for peer in peers:
                 assert "the hub has closed" in peer.result(PATIENCE_S)
-            with pytest.raises(SessionLost, match="the hub has closed"):
-                joining.result(PATIENCE_S)

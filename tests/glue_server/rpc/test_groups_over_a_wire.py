@@ -80,6 +80,32 @@ def test_rows_are_those_of_one_slot(server: GlueServer, join: Join) -> None:
     assert rows == played(Follower(), corridor_pool(1), cells())
 
 
+def test_a_worker_that_hangs_is_replaced_while_the_agent_thinks(
+    server: GlueServer, join: Join, tmp_path: Path
+) -> None:
+    """The agent waits for that, as nobody else sends anything."""
+    (fuse := tmp_path / "fuse").write_bytes(bytes(1))
+    suite = SuiteName("tests.worlds:Hanging", {"solved": SOLVED, "fuse": str(fuse)})
+    pool, port = in_workers(suite, 2, workers=1, timeout_s=2.0)
+    before = port.processes
+
+    class Thinker(Partial):
+        turns = 0
+
+        def turn(self, turn: Any) -> Any:
+            self.turns += 1
+            if self.turns == 6:  # the first slot is at its third step
+                until(lambda: port.processes != before, "the worker is replaced", 20.0)
+            return super().turn(turn)
+
+    join(Thinker())
+    try:
+        rows = list(glue_with(server, pool).play(in_turn([cell(variant=2)] * 2), Phase.EVALUATE))
+    finally:
+        pool.close()
+    assert [row.status for row in rows] == ["ok", "ok"]
+
+
 class Forgetful(Partial):
     """Fails at its second turn, which is about the other group."""
 

@@ -143,6 +143,26 @@ def test_a_run_that_goes_on_is_copied_with_its_journal(tmp_path: Path) -> None:
         rows(tmp_path / "one")
 
 
+def test_a_journal_that_was_deleted_is_missed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What is left is a run of some time ago, and whole as far as SQLite can tell."""
+    (tmp_path / "old").mkdir()
+    with going_on(tmp_path / "run") as ledger:
+        with closing(sqlite3.connect(tmp_path / "run" / FILE)) as other:
+            other.execute("PRAGMA wal_checkpoint(FULL)")
+        ledger.record([Try(0, [outcome(3)])], session=ledger.begin_session(), totals=Totals())
+        shutil.copy(tmp_path / "run" / FILE, tmp_path / "old")
+        assert read_run(tmp_path / "run").status_counts == {"missing": 2, "ok": 4}
+        assert not caplog.records
+    for _ in range(2):  # SQLite makes an empty one as it reads
+        assert read_run(tmp_path / "old").status_counts == {"missing": 3, "ok": 3}
+        assert f"{FILE}-wal is missing" in caplog.text
+        caplog.clear()
+    assert read_run(tmp_path / "run").status_counts == {"missing": 2, "ok": 4}
+    assert not caplog.records
+
+
 def test_a_finished_run_is_one_file_that_can_be_copied(tmp_path: Path) -> None:
     play(tmp_path / "run", corridor_plan(), Seeded())
     assert sorted(each.name for each in (tmp_path / "run").glob(f"{FILE}*")) == [FILE]

@@ -8,7 +8,7 @@ from reglue_bench.runs.ledger.reader import (
     Row,
     Totals,
 )
-from reglue_bench.runs.ledger.storage import FILE
+from reglue_bench.runs.ledger.storage import FILE, warn_of_lost_journal
 from reglue_bench.runs.ledger.writer import Ledger, Try
 
 __all__ = [
@@ -21,4 +21,5 @@ __all__ = [
     "Row",
     "Totals",
     "Try",
+    "warn_of_lost_journal",
 ]

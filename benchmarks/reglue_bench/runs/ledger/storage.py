@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import sqlalchemy as sa
 
 from reglue.errors import ReglueError, RunBusy, RunDamaged, StorageFailed
+
+log = logging.getLogger("reglue")
 
 FILE = "ledger.sqlite"
 
@@ -17,6 +20,7 @@ _WAIT_S = 60  # for another program's transaction
 _CACHE_KIB = 1024  # of pages: a long run fills it
 _DURABLE = ("wal", "delete")  # journals that survive a power cut
 _MOST_WORDS = 300  # of SQLite's own
+_WAL = b"\2\2"  # bytes 18 and 19 of a file with a write-ahead log
 
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _DISK = {
@@ -70,6 +74,24 @@ def end_journal(connection: sa.Connection) -> None:
         connection.exec_driver_sql("PRAGMA journal_mode=DELETE")
     except sa.exc.OperationalError:
         connection.exec_driver_sql("PRAGMA wal_checkpoint(PASSIVE)")
+
+
+def warn_of_lost_journal(folder: Path) -> None:
+    """Log it if the ledger is one with a journal, and there is none, or nothing in it.
+
+    A run that was killed leaves its journal, which holds what was committed last. SQLite takes a
+    file without it for whole.
+    """
+    journal = folder / f"{FILE}-wal"
+    with suppress(OSError):  # as whoever opens it is told
+        with (folder / FILE).open("rb") as file:
+            has_journal = file.read(20)[18:] == _WAL
+        if has_journal and not (journal.exists() and journal.stat().st_size):
+            log.warning(
+                "%s is missing: it held what the run committed last; copy it too, or let "
+                "`reglue bench --resume %s` play those episodes again",
+                *(journal, folder),
+            )
 
 
 @contextmanager
