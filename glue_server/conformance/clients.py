@@ -214,4 +214,4 @@ class Visit:
                 return
 
     def _has_stream(self) -> bool:
-        return self._port is not None and self._port.has_line
+        return self._port is not None and self._port.is_connected

@@ -19,12 +19,12 @@ UNKNOWN_FIELD = b"\xc0\x3e\x01"
 @contextmanager
 def bent(port: Any, bend: Callable[[Any], object]) -> Iterator[None]:
     """What is sent within is changed by `bend` first: a protobuf message, in place."""
-    dialect = port._dialect
-    port._dialect = _Bending(dialect, bend)
+    dialect = port._codec
+    port._codec = _Bending(dialect, bend)
     try:
         yield
     finally:
-        port._dialect = dialect
+        port._codec = dialect
 
 
 @contextmanager

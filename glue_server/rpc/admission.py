@@ -11,16 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from glue_server.rpc.connection import Connection, SessionPort
+from glue_server.rpc.connection import Connection
+from glue_server.rpc.session import NO_TICKET, PeerSession
 from reglue.errors import UsageError
 from reglue.net.grpc_settings import grpc
 from reglue.net.join_string import JoinString
 from reglue.net.lobby import hello_proof, unix_socket_proof
 from reglue.v1 import lobby_pb2
 from reglue.version import PROTOCOL_MAJOR
-
-NO_TICKET = "no such ticket: join again"
-FORGOTTEN = "this session has lost its memory: join again"
 
 
 class Denied(Exception):
@@ -76,22 +74,22 @@ class Terms:
 class _Ticket:
     role: str
     secret: bytes
-    seat: SessionPort | None = None
+    seat: PeerSession | None = None
 
 
 class Places:
     """The places of one role: how many there are, and who has come."""
 
     def __init__(
-        self, count: int, token: str, terms: Terms, make_seat: Callable[[Any], SessionPort]
+        self, count: int, token: str, terms: Terms, make_seat: Callable[[Any], PeerSession]
     ) -> None:
         """`make_seat` makes a seat from the hello of whoever takes a place by `token`."""
         self.count = count
         self.token = token
         self.terms = terms
         self.make_seat = make_seat
-        self.taken: list[SessionPort] = []
-        self.arrivals: deque[SessionPort] = deque()  # taken, and nobody has asked for them yet
+        self.taken: list[PeerSession] = []
+        self.arrivals: deque[PeerSession] = deque()  # taken, and nobody has asked for them yet
 
 
 class Lobby:
@@ -154,7 +152,7 @@ class Lobby:
             if ticket is None or ticket.role != role:
                 raise Denied(grpc.StatusCode.UNAUTHENTICATED, NO_TICKET)
 
-    def seat(self, session: str, role: str, hello: Greeting, line: Connection) -> SessionPort:
+    def seat(self, session: str, role: str, hello: Greeting, line: Connection) -> PeerSession:
         """Give a place to the holder of a ticket, or back to who had it, at the end of `line`.
 
         Raises Denied.
@@ -168,12 +166,12 @@ class Lobby:
             if not hmac.compare_digest(hello.proof, proof):
                 raise Denied(grpc.StatusCode.UNAUTHENTICATED, "the ticket is somebody else's")
             if ticket.seat is not None:
-                ticket.seat.attach(hello.answered, line)
+                _attach(ticket.seat, hello, line)
                 return ticket.seat
             self._check_free(role)
             places = self._places[role]
             seat = places.make_seat(hello)
-            seat.attach(hello.answered, line)
+            _attach(seat, hello, line)
             ticket.seat = seat
             places.taken.append(seat)
             places.arrivals.append(seat)
@@ -254,6 +252,12 @@ class Lobby:
             del self._tickets[session]
 
 
+def _attach(session: PeerSession, hello: Greeting, connection: Connection) -> None:
+    """Let a session go on over a new stream. Raises Denied."""
+    if (why := session.attach(hello.answered, connection)) is not None:
+        raise Denied(grpc.StatusCode.UNAUTHENTICATED, why)
+
+
 def role_of(request: lobby_pb2.JoinRequest) -> str:
     """The role that somebody wants to join as."""
     return ROLES.get(int(request.role), f"role {request.role}")
@@ -297,7 +301,7 @@ class Lobbies:
         """As of the session's lobby. Raises Denied."""
         self._of(session).check_ticket(session, role)
 
-    def seat(self, session: str, role: str, hello: Greeting, line: Connection) -> SessionPort:
+    def seat(self, session: str, role: str, hello: Greeting, line: Connection) -> PeerSession:
         """As of the session's lobby. Raises Denied."""
         return self._of(session).seat(session, role, hello, line)
 

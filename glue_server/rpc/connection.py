@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import selectors
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,12 +17,9 @@ from google.protobuf.message import DecodeError
 
 from reglue.net.unix_socket import UnixSocket, UnixSocketEnded
 
-LOOK = 8
-"""Most messages that are taken in where a peer is only looked at: it may send without end."""
-
 
 class ConnectionEnded(Exception):
-    """Nothing more comes in over a line."""
+    """Nothing more comes in over a connection."""
 
 
 class Connection(Protocol):
@@ -52,32 +52,12 @@ class GrpcConnection:
         return iter(self._queue.get, None)
 
 
-class SessionPort(Protocol):
-    """Where a peer sits while its streams come and go. Called by the streams' threads."""
-
-    @property
-    def is_gone(self) -> bool:
-        """Whether the peer has left for good. Asked before there is a driver."""
-
-    def attach(self, answered: int, line: Connection) -> None:
-        """A stream with a good hello takes over. Raises Denied if it has lost its memory."""
-
-    def arrived(self, line: Connection, message: Any) -> None:
-        """A message has come in; those of a line that was replaced are dropped."""
-
-    def broke(self, line: Connection) -> None:
-        """Nothing more will come in over `line`: cut off, or closed by the peer."""
-
-    def close(self, reason: str) -> None:
-        """Say farewell."""
-
-
 log = logging.getLogger("reglue")
 
 STOPPED_S = 20.0  # how long a peer's program may be stopped: as gRPC's keepalive has it
 _LOOK_S = 2.0  # how often it is looked at
 _SEND_S = 0.005  # how long the driver waits for a peer that reads slowly
-_LAST_S = 2.0  # how long what is left to send may take once the line has ended
+_LAST_S = 2.0  # how long what is left to send may take once it has ended
 
 
 class UnixConnection:
@@ -130,18 +110,24 @@ class UnixConnection:
                 self._finish()
 
     def take(self, timeout_s: float) -> Any | None:
-        """The next message; None if none came in time, or soon. Raises ConnectionEnded."""
-        with self._reading:
-            try:
-                if self._has_ended:
-                    raise UnixSocketEnded("it was ended here")
-                message = self._unix_socket.receive(min(timeout_s, _LOOK_S))
-                if message is not None:
-                    return self._kind.FromString(message)
-                self._check_runs()
-                return None
-            except (UnixSocketEnded, DecodeError) as error:
-                raise ConnectionEnded(str(error)) from error
+        """The next message; None if none came in time, or soon. Raises ConnectionEnded.
+
+        Without time there is none while another thread takes one.
+        """
+        if not self._reading.acquire(blocking=timeout_s > 0):
+            return None
+        try:
+            if self._has_ended:
+                raise UnixSocketEnded("it was ended here")
+            message = self._unix_socket.receive(min(timeout_s, _LOOK_S))
+            if message is not None:
+                return self._kind.FromString(message)
+            self._check_runs()
+            return None
+        except (UnixSocketEnded, DecodeError) as error:
+            raise ConnectionEnded(str(error)) from error
+        finally:
+            self._reading.release()
 
     def fileno(self) -> int:
         """Readable when something has come."""
@@ -230,3 +216,57 @@ class _Pusher:
                 pass
         self._last.cancel()
         self._then()
+
+
+class Wakeup:
+    """A descriptor that tells a driver when to look, whatever carries its peer's messages.
+
+    Readable after `set`, or when something has come over the watched Unix socket.
+    """
+
+    def __init__(self, connection: Connection | None) -> None:
+        self._selector = selectors.DefaultSelector()
+        self._is_set = False
+        self._receiver, self._sender = socket.socketpair()
+        for end in (self._receiver, self._sender):
+            end.setblocking(False)
+        self._selector.register(self._receiver, selectors.EVENT_READ)
+        self.change(None, connection)
+
+    def fileno(self) -> int:
+        """The same as long as it is open."""
+        return self._selector.fileno()
+
+    def is_readable(self) -> bool:
+        """Whether it is now. Also beyond descriptor 1023, where select.select fails."""
+        return bool(self._selector.select(0))
+
+    def change(self, old: Connection | None, connection: Connection | None) -> None:
+        """Watch another stream, before the old one is ended."""
+        if isinstance(old, UnixConnection):
+            self._selector.unregister(old)
+        if isinstance(connection, UnixConnection):
+            self._selector.register(connection, selectors.EVENT_READ)
+
+    def set(self) -> None:
+        """Something waits."""
+        self._is_set = True
+        with contextlib.suppress(OSError):  # it is set already, or nobody watches any more
+            self._sender.send(b"!")
+
+    def clear(self, inbox: SimpleQueue[Any]) -> None:
+        """Nothing waits, unless something is in there."""
+        if not self._is_set:
+            return
+        self._is_set = False
+        with contextlib.suppress(OSError):
+            while self._receiver.recv(64):
+                pass
+        if not inbox.empty():
+            self.set()
+
+    def close(self) -> None:
+        """Let the descriptors go."""
+        self._selector.close()
+        self._receiver.close()
+        self._sender.close()

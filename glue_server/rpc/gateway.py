@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from glue_server.processes.interrupts import hurried
 from glue_server.rpc.admission import (
-    NO_TICKET,
     Denied,
     check_version,
     is_same,
@@ -25,6 +24,7 @@ from glue_server.rpc.admission import (
 )
 from glue_server.rpc.roles import SERVICES
 from glue_server.rpc.server import Listener
+from glue_server.rpc.session import NO_TICKET
 from reglue.errors import UsageError
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.net.join_string import JoinString

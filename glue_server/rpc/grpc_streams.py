@@ -11,8 +11,9 @@ from typing import Any, TypeAlias
 from google.protobuf.message import DecodeError
 
 from glue_server.rpc.admission import Denied, Lobbies
-from glue_server.rpc.connection import GrpcConnection, SessionPort
+from glue_server.rpc.connection import GrpcConnection
 from glue_server.rpc.roles import SERVICES
+from glue_server.rpc.session import PeerSession
 from reglue.net.grpc_settings import grpc
 
 log = logging.getLogger("reglue")
@@ -60,7 +61,7 @@ class Streams:
 
     def _read(self, messages: Iterator[bytes], session: str, seated: _Seated) -> None:
         """Take messages in until the stream breaks."""
-        seat: SessionPort | None = None
+        seat: PeerSession | None = None
         line = GrpcConnection()
         parsed = map(self._kind.FromString, messages)
         try:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from glue_server.rpc.admission import Terms
-from glue_server.rpc.connection import SessionPort
-from glue_server.rpc.session import ExperimentPort, StreamPort
+from glue_server.rpc.session import ExperimentPort, PeerSession, StreamPort
 from reglue.errors import (
     AgentDisconnected,
     AgentFault,
@@ -61,7 +60,7 @@ class Service:
 
     name: str  # full name of its service
     heard: Any  # the message that its peers send
-    make_seat: Callable[[Any, Terms], SessionPort]
+    make_seat: Callable[[Any, Terms], PeerSession]
 
     @property
     def method(self) -> str:
@@ -69,7 +68,7 @@ class Service:
         return f"/{self.name}/Session"
 
 
-def _agent(hello: agent_pb2.AgentHello, terms: Terms) -> SessionPort:
+def _agent(hello: agent_pb2.AgentHello, terms: Terms) -> PeerSession:
     who = AgentHello(
         agent=_name(hello.agent),
         sdk=_name(hello.sdk),
@@ -83,14 +82,14 @@ def _agent(hello: agent_pb2.AgentHello, terms: Terms) -> SessionPort:
     )
 
 
-def _environment(hello: environment_pb2.EnvironmentHello, terms: Terms) -> SessionPort:
+def _environment(hello: environment_pb2.EnvironmentHello, terms: Terms) -> PeerSession:
     who = EnvironmentHello(_name(hello.environment), _name(hello.sdk), hello.max_slots)
     return StreamPort(
         who, EnvironmentCodec(terms.max_message_bytes), reconnect_window_s=terms.reconnect_window_s
     )
 
 
-def _experiment(hello: experiment_pb2.ExperimentHello, terms: Terms) -> SessionPort:
+def _experiment(hello: experiment_pb2.ExperimentHello, terms: Terms) -> PeerSession:
     who = ExperimentHello(_name(hello.experiment), _name(hello.sdk))
     return ExperimentPort(who, reconnect_window_s=terms.reconnect_window_s)
 

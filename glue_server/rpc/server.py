@@ -20,10 +20,10 @@ from glue_server.agent.port import AgentPort
 from glue_server.environment.port import EnvironmentPort
 from glue_server.processes.interrupts import hurried
 from glue_server.rpc.admission import JOIN, Denied, Lobbies, Lobby, Places, PrivateLobby, Terms
-from glue_server.rpc.connection import SessionPort
 from glue_server.rpc.grpc_streams import Streams
 from glue_server.rpc.handlers import Handlers, Sessions
 from glue_server.rpc.roles import SERVICES, Service
+from glue_server.rpc.session import PeerSession
 from glue_server.rpc.unix_listener import UnixListener, UnixSocketFolder
 from reglue.errors import UsageError
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, channel_options, grpc
@@ -306,7 +306,7 @@ def _folder(
         return None
 
 
-def _make_seat(service: Service, terms: Terms, hello: Any) -> SessionPort:
+def _make_seat(service: Service, terms: Terms, hello: Any) -> PeerSession:
     return service.make_seat(hello, terms)
 
 

@@ -175,7 +175,7 @@ def test_a_server_that_closes_says_farewell_for_a_driver_that_did_not(
 def test_a_session_that_ends_without_farewell_is_lost(server: GlueServer, start: Start) -> None:
     agent = start(Still(), server.address, server.token)
     port: Any = seated(server)
-    port._line.end()
+    port._connection.end()
     with pytest.raises(SessionLost, match="the glue went away"):
         agent.result(PATIENCE_S)
 

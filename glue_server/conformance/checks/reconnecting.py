@@ -49,7 +49,7 @@ def ended(stage: Harness) -> None:
     talk = stage.talk()
     talk.begin(_TASK)
     for _ in range(2):
-        talk.port._line.end()
+        talk.port._connection.end()
         talk.play(2)
     talk.counts()
 

@@ -20,7 +20,7 @@ from glue_server.rpc.session import StreamPort
 from reglue import Agent, Phase, TaskSpec
 from reglue.agents.dispatch import hello, play
 from reglue.errors import BadReply
-from reglue.messages.agent import UNLIMITED, AgentHello, AgentInit, Budget, Call, Reply
+from reglue.messages.agent import UNLIMITED, AgentInit, Budget, Call, Reply
 from reglue.v1 import agent_pb2 as pb
 from reglue.wire.agent import decode_call, encode_reply
 from tests.glue_server.playing import Follower, local
@@ -68,7 +68,7 @@ class Tap:
         self.sent: list[bytes] = []
         self.waited_s = 0.0
         self._agent = agent
-        self._port: StreamPort[AgentHello, Call, Reply] = StreamPort(self.hello, AgentCodec(2**26))
+        self._port: StreamPort[Call, Reply] = StreamPort(self.hello, AgentCodec(2**26))
         self._line = GrpcConnection()
         self._port.attach(0, self._line)
         self._calls = iter(self._line)

@@ -11,7 +11,8 @@ import pytest
 from glue_server.peers.hub import ROLES
 from glue_server.rpc import GlueServer
 from glue_server.rpc.admission import Lobby, Places, Terms
-from glue_server.rpc.connection import GrpcConnection, SessionPort
+from glue_server.rpc.connection import GrpcConnection
+from glue_server.rpc.session import PeerSession
 from reglue.errors import Busy, UsageError
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.net.lobby import hello_proof
@@ -198,7 +199,7 @@ def test_a_look_at_who_waits_keeps_nobody_else_waiting() -> None:
         def attach(self, answered: int, line: object) -> None:
             """It is in."""
 
-    places = Places(2, "token", Terms(1024), lambda hello: cast(SessionPort, Waiting()))
+    places = Places(2, "token", Terms(1024), lambda hello: cast(PeerSession, Waiting()))
     lobby = Lobby({"agent": places})
     request = lobby_pb2.JoinRequest(major=1, role=lobby_pb2.ROLE_AGENT, token="token")
     ticket = lobby.join(request)

@@ -242,7 +242,7 @@ def test_an_answer_that_comes_twice_is_taken_once(server: GlueServer, start: Pla
     assert port.receive(PATIENCE_S) == TextMessage("1: one")
     before = port._inbox.qsize()
     for seq in (0, 1, 1, 7):
-        port.arrived(port._line, _reply(seq))
+        port.arrived(port._connection, _reply(seq))
     assert port._inbox.qsize() == before
     port.close("bye")
     left.result(PATIENCE_S)
