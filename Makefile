@@ -15,8 +15,8 @@ ENV := .env
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo docs picture env chaos test fuzz test-clients test-containers check conformance coverage speed format proto \
-	proto-image constraints clean clients cpp c julia typescript \
-	check-style check-types check-layers check-proto check-stubs
+	proto-image constraints clean clients cpp c julia typescript docker \
+	check-style check-types check-layers check-proto check-stubs check-tests check-containers
 
 help: ## list the targets
 	@awk -F ' ## ' '/^[a-z-]+:.* ## / { sub(/:.*/, "", $$1); printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -48,9 +48,11 @@ test-clients: .venv/dev-is-installed clients ## the clients in other languages: 
 	cd $(TYPESCRIPT) && npm run check && npm test
 	$(BIN)/python -m pytest -n $(JOBS) tests/agent_clients
 
-test-containers: .venv/dev-is-installed ## the bake-off in containers, unless REGLUE_NO_DOCKER=1
-	[ "$(REGLUE_NO_DOCKER)" = 1 ] || .ci/docker
+test-containers: .venv/dev-is-installed docker ## the bake-off in containers, unless REGLUE_NO_DOCKER=1
 	$(BIN)/python -m pytest tests/docker
+
+docker: # two that install packages would get in each other's way: check sees to it first
+	[ "$(REGLUE_NO_DOCKER)" = 1 ] || .ci/docker
 
 env: ## draw the tokens and the secret of docker-compose.yml that $(ENV) lacks
 	@umask 077 && touch $(ENV) && sed -n 's/.*$${\([A-Z_]*\):?.*/\1/p' docker-compose.yml | while read -r name; do \
@@ -98,7 +100,16 @@ chaos: .venv/dev-is-installed ## disturb runs for MINUTES (5): kills, hangs, cut
 speed: .venv-speed/is-installed ## measure Reglue beside its peers; ONLY=turns: one section
 	.venv-speed/bin/python benchmarks/speed/run.py $(addprefix --only ,$(ONLY)) $(FLAGS)
 
-check: check-style check-types check-layers check-proto check-stubs docs test test-clients test-containers ## what CI runs
+check: check-style check-types check-layers check-proto check-stubs docs docker ## what CI runs
+	$(MAKE) -j 2 check-tests check-containers
+
+check-tests: test
+	$(MAKE) test-clients
+
+# Beside the others, as it waits mostly for disk and network: its output comes at its end.
+check-containers:
+	@mkdir -p build; $(MAKE) test-containers >build/containers.log 2>&1; code=$$?; \
+		cat build/containers.log; exit $$code
 
 check-style: .venv/dev-is-installed
 	$(BIN)/ruff format --check .

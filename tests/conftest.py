@@ -1,19 +1,27 @@
-"""What all tests share: a Hypothesis that draws the same every time, and a cache of their own."""
+"""What all tests share: a Hypothesis that draws the same every time, and a folder of their own."""
 
 from __future__ import annotations
 
 import os
 import tempfile
+from pathlib import Path
 
 import hypothesis
 import pytest
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """No deadline: machines are shared. `--hypothesis-profile=default` searches anew."""
+    """No deadline: machines are shared. `--hypothesis-profile=default` searches anew.
+
+    Temporary files and the cache are in one folder, which ends with the session: tests kill
+    programs that cannot clean up after themselves.
+    """
     hypothesis.settings.register_profile("reglue", deadline=None, derandomize=True, database=None)
     hypothesis.settings.load_profile("reglue")
-    if "PYTEST_XDIST_WORKER" not in os.environ:  # those share their parent's
-        folder = tempfile.TemporaryDirectory(prefix="reglue-cache-")
-        config.add_cleanup(folder.cleanup)
-        os.environ["REGLUE_CACHE_DIR"] = folder.name  # for processes that tests start, too
+    if "PYTEST_XDIST_WORKER" in os.environ:  # those share their parent's
+        return
+    folder = tempfile.TemporaryDirectory(prefix="reglue-tests-", ignore_cleanup_errors=True)
+    config.add_cleanup(folder.cleanup)
+    Path(folder.name).chmod(0o711)  # agents in a sandbox are other users
+    os.environ["TMPDIR"] = tempfile.tempdir = folder.name
+    os.environ["REGLUE_CACHE_DIR"] = str(Path(folder.name) / "cache")

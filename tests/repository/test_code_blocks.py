@@ -2,7 +2,7 @@
 
 The blocks of a page are run in order, in one folder: a block with a title is written as that
 file, Python and sh without one are run. A block below `<!-- not run: WHY -->` is checked as
-far as that goes without what it needs.
+far as that goes without what it needs. Commands play at most four runs and episodes.
 """
 
 from __future__ import annotations
@@ -56,9 +56,18 @@ def perform(block: Block, number: int, folder: Path) -> None:
                 run([sys.executable, str(script)], folder)
         case "sh":
             check_flags(block.text)
-            run(["sh", "-eu" if block.is_run else "-n", "-c", block.text], folder)
+            run(["sh", "-eu" if block.is_run else "-n", "-c", cut(block.text)], folder)
         case "toml":
             tomllib.loads(block.text)
+
+
+def cut(script: str) -> str:
+    """The script, whose counts of runs and episodes are at most four."""
+    return re.sub(
+        r"(--runs|--episodes|--num-episodes) (\d+)",
+        lambda found: f"{found[1]} {min(int(found[2]), 4)}",
+        script,
+    )
 
 
 def run(command: list[str], folder: Path) -> None:

@@ -367,21 +367,16 @@ def host() -> Iterator[subprocess.Popen[str]]:
         yield process
 
 
-def test_workers_end_when_their_parent_is_killed(host: subprocess.Popen[str]) -> None:
-    assert host.stdout is not None
-    descriptors = [os.pidfd_open(int(pid)) for pid in host.stdout.readline().split()]
-    host.kill()
-    wait_until_gone(descriptors)
-
-
-def test_workers_that_are_stopped_end_when_their_parent_is_killed(
-    host: subprocess.Popen[str],
+@pytest.mark.parametrize("stopped", [False, True])
+def test_workers_end_when_their_parent_is_killed(
+    host: subprocess.Popen[str], stopped: bool
 ) -> None:
     assert host.stdout is not None
     workers = [int(pid) for pid in host.stdout.readline().split()]
     descriptors = [os.pidfd_open(pid) for pid in workers]
-    for pid in workers:
-        os.kill(pid, signal.SIGSTOP)
+    if stopped:
+        for pid in workers:
+            os.kill(pid, signal.SIGSTOP)
     host.kill()
     wait_until_gone(descriptors)
 

@@ -11,15 +11,12 @@ from typing import Any
 import pytest
 
 from env_adapters.classic.gridworld import GridWorld
-from glue_server import Glue
-from glue_server.commands.glue import main as glue
 from glue_server.peers import hub
 from glue_server.peers.hub import ROLES, Hub
 from glue_server.processes.interrupts import uninterrupted
 from glue_server.rpc import GlueServer
 from glue_server.timeouts import Timeouts
 from reglue.environments.environment import Worlds
-from reglue.environments.world import Cell
 from reglue.errors import (
     AgentFault,
     EnvironmentFault,
@@ -27,19 +24,17 @@ from reglue.errors import (
     OutOfOrder,
     SessionLost,
     UnknownKey,
-    UsageError,
 )
 from reglue.examples.random_agent import RandomAgent
 from reglue.experiments.experiment import Experiment
 from reglue.net.grpc_settings import grpc
 from reglue.net.transport import Transport
-from reglue.spec import Arrays
 from tests.glue_server.hubs import PATIENCE_S, Start, a_hub, corridor
 from tests.glue_server.playing import SOLVED, Follower, Scripted, still
 from tests.glue_server.rpc.peers import RawAgent
 from tests.glue_server.rpc.roads import TRANSPORTS, road_to
 from tests.waiting import until
-from tests.worlds import Corridor, Faulty, Walk
+from tests.worlds import Corridor, Faulty
 
 
 def test_a_program_plays_the_agent_and_the_environment_that_have_come(start: Start) -> None:
@@ -315,50 +310,6 @@ def test_a_program_says_what_task_and_variant_it_plays(start: Start) -> None:
             pytest.raises(OutOfDomain, match="one of walk, run"),
         ):
             rl.init()
-
-
-def seeds_under(secret: str | None) -> tuple[list[int], list[int]]:
-    """Those of two episodes, and what their agent was told."""
-    cells: list[int] = []
-    told: list[int] = []
-
-    class Told(Follower):
-        def agent_start(self, observations: Any, starts: Any) -> Any:
-            told.append(int(starts.seeds[0]))
-            return super().agent_start(observations, starts)
-
-    class Keeps(Walk):
-        def start(self, cell: Cell) -> Arrays:
-            cells.append(cell.seed)
-            return super().start(cell)
-
-    class Kept(Corridor):
-        def world(self) -> Walk:
-            return Keeps(self)
-
-    with Glue(environment=Kept(solved=SOLVED), agent=Told(), seed=4, secret=secret) as rl:
-        rl.init()
-        rl.start()
-        rl.start()
-    return cells, told
-
-
-def test_a_secret_keys_what_agents_could_guess() -> None:
-    one, two = "kept by the host of the hub", "kept by another host of a hub"
-    (cells, told), again, hidden, same, other = map(seeds_under, (None, None, one, one, two))
-    assert (cells, told) == again
-    assert hidden[0] == same[0]  # who is compared plays the same episodes
-    assert not {*hidden[1]} & {*same[1]}  # and finds nothing again by its seeds
-    assert len({*cells, *hidden[0], *other[0]}) == 6
-    assert len({*told, *hidden[1], *other[1]}) == 6
-
-
-def test_a_secret_that_can_be_tried_out_is_refused_and_not_repeated() -> None:
-    with pytest.raises(UsageError, match="got 12 characters, wanted 16 or more") as refused:
-        seeds_under("a short word")
-    assert "a short word" not in str(refused.value)
-    with pytest.raises(SystemExit, match="2"):
-        glue(["--listen", "127.0.0.1:0", "--secret", "a short word"])
 
 
 def test_a_hub_that_is_interrupted_does_not_wait_for_a_peer_that_thinks(

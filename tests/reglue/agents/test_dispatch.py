@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from reglue.messages.agent import (
 )
 from reglue.spec import Arrays, Discrete, MultiBinary
 
-SEEN = TensorSpec("seen", "float64")
+SEEN, ACTION = TensorSpec("seen", "float64"), TensorSpec("action", "float32")
 
 
 class Log(Agent):
@@ -87,22 +88,24 @@ def turn(*, ends: int = 0, steps: int = 0, starts: int = 0, phase: Phase = Phase
     )
 
 
-def answered(answer: Any, *actions: TensorSpec, rows: int = 1) -> dict[str, npt.NDArray[Any]]:
-    """What the SDK makes of an answer to `rows` starts."""
-    agent = Log(answer)
-    play(agent, AgentInit(TaskSpec((SEEN,), actions)))
-    reply = play(agent, turn(starts=rows))
+def replied(agent: Agent, turn: Turn, *actions: TensorSpec) -> Actions:
+    """What the SDK makes of an agent's answer to its first turn."""
+    play(agent, AgentInit(TaskSpec((SEEN,), actions or (ACTION,))))
+    reply = play(agent, turn)
     assert isinstance(reply, Actions)
-    return dict(reply.arrays)
+    return reply
+
+
+def answered(answer: Any, *actions: TensorSpec, rows: int = 1) -> Mapping[str, npt.NDArray[Any]]:
+    """The same of an answer to `rows` starts."""
+    return replied(Log(answer), turn(starts=rows), *actions).arrays
 
 
 # Turns.
 
 
 def test_a_turn_calls_end_then_step_then_start_with_their_own_rows() -> None:
-    agent = Log([0])
-    play(agent, AgentInit(TaskSpec((SEEN,), (TensorSpec("action", "float32"),))))
-    play(agent, turn(ends=1, steps=1, starts=1))
+    replied(agent := Log([0]), turn(ends=1, steps=1, starts=1))
     assert agent.log[1:] == [
         ("end", [0], [0.0], [0.0]),
         ("step", [1], [1.0], [0.5]),
@@ -111,9 +114,7 @@ def test_a_turn_calls_end_then_step_then_start_with_their_own_rows() -> None:
 
 
 def test_routines_without_rows_are_not_called() -> None:
-    agent = Log([0])
-    play(agent, AgentInit(TaskSpec((SEEN,), (TensorSpec("action", "float32"),))))
-    play(agent, turn(steps=1))
+    replied(agent := Log([0]), turn(steps=1))
     assert [entry[0] for entry in agent.log[1:]] == ["step"]
 
 
@@ -125,20 +126,13 @@ def test_the_actions_of_steps_come_before_those_of_starts() -> None:
         def agent_start(self, *_: Any) -> Any:
             return [3]
 
-    agent = Two()
-    play(agent, AgentInit(TaskSpec((SEEN,), (TensorSpec("action", "float32"),))))
-    reply = play(agent, turn(steps=2, starts=1))
-    assert isinstance(reply, Actions)
-    assert reply.arrays["action"].tolist() == [1, 2, 3]
+    assert replied(Two(), turn(steps=2, starts=1)).arrays["action"].tolist() == [1, 2, 3]
 
 
 def test_steps_and_starts_are_joined_tensor_by_tensor() -> None:
-    answer = {"arm": [[0.5]], "grip": [True]}
-    agent = Log(answer)
     actions = (TensorSpec("arm", "float32", (1,)), TensorSpec("grip", "bool", (), MultiBinary()))
-    play(agent, AgentInit(TaskSpec((SEEN,), actions)))
-    reply = play(agent, turn(steps=1, starts=1))
-    assert isinstance(reply, Actions)
+    agent = Log({"arm": [[0.5]], "grip": [True]})
+    reply = replied(agent, turn(steps=1, starts=1), *actions)
     assert reply.arrays["arm"].tolist() == [[0.5], [0.5]]
     assert reply.arrays["grip"].tolist() == [True, True]
 
@@ -148,18 +142,12 @@ def test_a_dict_from_one_routine_alone_is_refused() -> None:
         def agent_start(self, *_: Any) -> Any:
             return {"action": [3]}
 
-    agent = HalfNamed([0])
-    play(agent, AgentInit(TaskSpec((SEEN,), (TensorSpec("action", "float32"),))))
     with pytest.raises(NotAnAgent, match="both return a dict"):
-        play(agent, turn(steps=1, starts=1))
+        replied(HalfNamed([0]), turn(steps=1, starts=1))
 
 
 def test_ends_alone_are_answered_by_no_rows() -> None:
-    agent = Log([0])
-    play(agent, AgentInit(TaskSpec((SEEN,), (TensorSpec("action", "float32", (3,)),))))
-    reply = play(agent, turn(ends=2))
-    assert isinstance(reply, Actions)
-    assert reply.arrays["action"].size == 0
+    assert replied(Log([0]), turn(ends=2), PAIR).arrays["action"].size == 0
 
 
 def test_the_phase_is_set_before_the_turn_is_played() -> None:
@@ -168,33 +156,26 @@ def test_the_phase_is_set_before_the_turn_is_played() -> None:
             self.log.append(self.phase)
             return [0]
 
-    agent = Phased()
-    play(agent, AgentInit(TaskSpec((SEEN,), (TensorSpec("action", "float32"),))))
-    play(agent, turn(starts=1, phase=Phase.ADAPT))
+    replied(agent := Phased(), turn(starts=1, phase=Phase.ADAPT))
     assert agent.log[-1] is Phase.ADAPT
 
 
 # Casts.
 
 
-def test_float64_is_cast_to_the_specs_float32() -> None:
-    arrays = answered(np.array([0.1]), TensorSpec("action", "float32"))
-    assert arrays["action"].dtype == np.float32
-    assert arrays["action"][0] == np.float32(0.1)
-
-
-def test_a_float_too_large_for_the_spec_becomes_infinite_for_the_glue_to_refuse() -> None:
-    arrays = answered([1e300], TensorSpec("action", "float32"))
-    assert np.isinf(arrays["action"][0])
-
-
-def test_a_list_of_ints_is_cast_to_a_discrete_tensor() -> None:
-    arrays = answered([2, 0], TensorSpec("action", "uint8", (), Discrete(3)), rows=2)
-    assert (str(arrays["action"].dtype), arrays["action"].tolist()) == ("uint8", [2, 0])
-
-
-def test_a_whole_float_is_taken_for_an_int_tensor() -> None:
-    assert answered([2.0], TensorSpec("action", "int64", (), Discrete(3)))["action"] == [2]
+@pytest.mark.parametrize(
+    ("given", "tensor", "cast"),
+    [
+        (np.array([0.1]), ACTION, [np.float32(0.1)]),
+        (np.array([1.5], ">f4"), ACTION, [1.5]),
+        ([1e300], ACTION, [np.inf]),  # for the glue to refuse
+        ([2, 0], TensorSpec("action", "uint8", (), Discrete(3)), [2, 0]),
+        ([2.0], TensorSpec("action", "int64", (), Discrete(3)), [2]),
+    ],
+)
+def test_numbers_are_cast_to_the_specs(given: Any, tensor: TensorSpec, cast: list[float]) -> None:
+    array = answered(given, tensor, rows=len(given))["action"]
+    assert (str(array.dtype), array.tolist()) == (tensor.dtype, cast)
 
 
 @pytest.mark.parametrize("value", [1.5, float("nan"), 256, -1])
@@ -203,17 +184,12 @@ def test_a_number_that_an_int_tensor_cannot_hold_is_refused(value: float) -> Non
         answered([value], TensorSpec("action", "uint8", (), Discrete(3)))
 
 
-def test_a_big_endian_array_keeps_its_values() -> None:
-    given = np.array([1.5], ">f4")
-    assert answered(given, TensorSpec("action", "float32"))["action"].tolist() == [1.5]
-
-
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_an_agent_may_write_to_its_array_again(dtype: str) -> None:
     given = np.array([1.5], dtype)
-    arrays = answered(given, TensorSpec("action", "float32"))
+    array = answered(given, ACTION)["action"]
     given[:] = 0.0
-    assert arrays["action"].tolist() == [1.5]
+    assert array.tolist() == [1.5]
 
 
 # Shapes.
@@ -232,7 +208,7 @@ PAIR = TensorSpec("action", "float32", (2,))
         (PAIR, 2, ()),
         (PAIR, 1, (0,)),
         (TensorSpec("action", "float32", (2, 3)), 2, (2, 3, 2)),
-        (TensorSpec("action", "float32"), 2, (2, 2)),
+        (ACTION, 2, (2, 2)),
     ],
     ids=str,
 )
@@ -248,8 +224,8 @@ def test_actions_of_another_shape_are_refused(
     ("tensor", "rows", "shape"),
     [
         (PAIR, 1, (2,)),
-        (TensorSpec("action", "float32"), 1, ()),
-        (TensorSpec("action", "float32"), 3, (3, 1)),
+        (ACTION, 1, ()),
+        (ACTION, 3, (3, 1)),
         (TensorSpec("action", "float32", (1,)), 3, (3,)),
         (TensorSpec("action", "float32", (2, 1)), 3, (3, 2)),
         (PAIR, 0, (0,)),
@@ -276,10 +252,8 @@ def test_steps_and_starts_of_different_shapes_are_refused() -> None:
         def agent_step(self, *_: Any) -> Any:
             return [[1.0, 2.0]]
 
-    agent = Two([3.0])
-    play(agent, AgentInit(TaskSpec((SEEN,), (PAIR,))))
     with pytest.raises(NotAnAgent, match=r"returned shapes \(1, 2\) and \(1,\)"):
-        play(agent, turn(steps=1, starts=1))
+        replied(Two([3.0]), turn(steps=1, starts=1), PAIR)
 
 
 def test_no_rows_are_answered_by_none_of_the_specs_shape() -> None:
@@ -297,12 +271,12 @@ def test_what_an_agent_sees_is_its_own_to_write_to() -> None:
             return [0]
 
     agent = Scribbling()
-    play(agent, AgentInit(TaskSpec((SEEN,), (TensorSpec("action", "float32"),))))
+    play(agent, AgentInit(TaskSpec((SEEN,), (ACTION,))))
     sent = turn(steps=1)
     sent.rewards[:] = sent.observations["seen"][:] = 5.0
     for array in (sent.rewards, sent.observations["seen"]):
         array.setflags(write=False)
-    play(agent, sent)
+    replied(Scribbling(), sent)
     assert (sent.rewards.tolist(), sent.observations["seen"].tolist()) == ([5.0], [5.0])
 
 
@@ -331,7 +305,7 @@ def test_one_array_where_several_are_wanted_is_refused() -> None:
 def test_an_agent_that_forgets_to_return_is_told() -> None:
     """NumPy would make a NaN of None."""
     with pytest.raises(NotAnAgent, match="None"):
-        answered(None, TensorSpec("action", "float32"))
+        answered(None, ACTION)
 
 
 def test_slots_that_the_agent_gives_up_are_passed_on() -> None:
@@ -339,11 +313,7 @@ def test_slots_that_the_agent_gives_up_are_passed_on() -> None:
         def turn(self, turn: Turn) -> Actions:
             return Actions({"action": np.zeros(1)}, abandon=(0,))
 
-    agent = GivingUp()
-    play(agent, AgentInit(TaskSpec((SEEN,), (TensorSpec("action", "float32"),))))
-    reply = play(agent, turn(starts=1))
-    assert isinstance(reply, Actions)
-    assert reply.abandon == (0,)
+    assert replied(GivingUp(), turn(starts=1)).abandon == (0,)
 
 
 # Other calls.
