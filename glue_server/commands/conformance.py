@@ -71,7 +71,7 @@ def conformance(
         Option(help="what the client plays over: gRPC, or the Unix socket that a ticket offers"),
     ] = "grpc",
     jobs: Annotated[int, Option(min=1, help="clients at once, if --cmd starts them")] = 2,
-    patience: Annotated[
+    timeout: Annotated[
         float, Option(min=0.1, help="seconds for the client to join, to answer and to leave")
     ] = 30.0,
 ) -> None:
@@ -105,7 +105,7 @@ def conformance(
                     )
                 ),
                 token=token,
-                patience_s=patience,
+                timeout_s=timeout,
             )
             for number in range(jobs if cmd else 1)
         ]

@@ -121,11 +121,11 @@ class _Awaited:
 class Visit:
     """A client and its seat at a server."""
 
-    def __init__(self, client: Client, *, role: str, patience_s: float) -> None:
+    def __init__(self, client: Client, *, role: str, timeout_s: float) -> None:
         self.client = client
         self.is_over = False  # nothing more can be asked
         self._role = role
-        self._patience_s = patience_s
+        self._timeout_s = timeout_s
         self._port: Any = None
         self._watch = threading.Thread(target=self._see_it_end, name="conformance-watch")
         self._closed = threading.Event()
@@ -133,13 +133,13 @@ class Visit:
 
     def receive_at(self, server: GlueServer) -> Any:
         """Wait until the client is seated at `server`; its port. Raises NotConforming."""
-        patience_s = self._patience_s if self.client.is_watched else _PEOPLE_S
-        deadline = time.monotonic() + patience_s
+        timeout_s = self._timeout_s if self.client.is_watched else _PEOPLE_S
+        deadline = time.monotonic() + timeout_s
         while (port := server.next(self._role, POLL_S)) is None:
             if self.client.exit_code() is not None:
                 raise NotConforming("joining", got=self.ending(), wanted="a client that joins")
             if time.monotonic() > deadline:
-                got = f"nobody within {patience_s:g} s"
+                got = f"nobody within {timeout_s:g} s"
                 raise NotConforming("joining", got=got, wanted=f"the {self._role} under test")
         self._port = port
         return port
@@ -171,7 +171,7 @@ class Visit:
         """
         self.is_over = True
         is_here = is_here or self._has_stream
-        deadline = time.monotonic() + self._patience_s
+        deadline = time.monotonic() + self._timeout_s
         gone_at: float | None = None
         while self.client.exit_code() is None:
             now = time.monotonic()
@@ -179,7 +179,7 @@ class Visit:
             if not self.client.is_watched and gone_at and now > gone_at + _AWAY_S:
                 return
             if now > deadline:
-                wanted = f"one that leaves within {self._patience_s:g} s"
+                wanted = f"one that leaves within {self._timeout_s:g} s"
                 raise NotConforming("leaving", got="a client that stays", wanted=wanted)
             time.sleep(POLL_S)
         if (self.client.exit_code() or 0) < 0:  # a signal's number

@@ -37,15 +37,15 @@ class Harness:
         road: TcpProxy,
         *,
         token: str | None = None,
-        patience_s: float = 30.0,
+        timeout_s: float = 30.0,
     ) -> None:
         """Clients dial in at the end of `road`, and play over its Unix socket if it has one. Within
-        `patience_s` seconds each is to join, to answer, to come back and to leave.
+        `timeout_s` seconds each is to join, to answer, to come back and to leave.
         """
         self.role = role
         self.road = road
         self.token = token or secrets.token_hex(24)
-        self.patience_s = patience_s
+        self.timeout_s = timeout_s
         self.sdk = ""  # what the last client called its library
         self._is_aborted = False
         self._clients = clients
@@ -83,7 +83,7 @@ class Harness:
         if tls is not None:
             address = str(JoinString(address, self.token, tls.authority, tls.name))
         client = self._clients.start(address, self.token)
-        self._visit = Visit(client, role=self.role, patience_s=self.patience_s)
+        self._visit = Visit(client, role=self.role, timeout_s=self.timeout_s)
         if self._is_aborted:  # now, or while the client was started
             client.close()
         return self._visit
@@ -96,7 +96,7 @@ class Harness:
             token=self.token,
             tls=tls,
             places={self.role: 1},
-            reconnect_window_s=self.patience_s
+            reconnect_window_s=self.timeout_s
             if reconnect_window_s is None
             else reconnect_window_s,
             transport="unix" if isinstance(self.road, UnixProxy) else "grpc",
@@ -113,7 +113,7 @@ class Harness:
         port = self._visit.receive_at(server)
         self.sdk = port.hello.sdk
         if self._talk is None:
-            self._talk = TALKS[self.role](port, patience_s=self.patience_s)
+            self._talk = TALKS[self.role](port, timeout_s=self.timeout_s)
         self._talk.port = port
 
     def dismiss(self) -> None:

@@ -71,7 +71,7 @@ def test_what_is_no_agent_is_told_before_anything_is_dialled() -> None:
 def test_the_class_of_an_environment_is_no_environment(kind: type) -> None:
     words = f"got the class {kind.__name__}, wanted an object of it"
     with pytest.raises(NotAnEnvironment, match=words):
-        connect(kind, "127.0.0.1:9", "secret", patience_s=0.1)
+        connect(kind, "127.0.0.1:9", "secret", connect_timeout_s=0.1)
 
 
 def test_a_glue_that_comes_up_later_is_waited_for(
@@ -79,7 +79,7 @@ def test_a_glue_that_comes_up_later_is_waited_for(
 ) -> None:
     port, holder = free_port
     holder.listen()
-    agent = start(Still(), f"127.0.0.1:{port}", "secret", patience_s=PATIENCE_S)
+    agent = start(Still(), f"127.0.0.1:{port}", "secret", connect_timeout_s=PATIENCE_S)
     holder.accept()[0].close()  # the agent has dialled, and nobody spoke to it
     holder.close()
     with GlueServer(f"127.0.0.1:{port}", token="secret") as server:
@@ -87,10 +87,10 @@ def test_a_glue_that_comes_up_later_is_waited_for(
         assert agent.result(PATIENCE_S) == "at last"
 
 
-def test_patience_has_an_end(free_port: tuple[int, socket.socket]) -> None:
+def test_waiting_for_a_glue_has_an_end(free_port: tuple[int, socket.socket]) -> None:
     address = f"127.0.0.1:{free_port[0]}"
     with pytest.raises(Unreachable, match=rf"no glue answered at {address} within 0.2 s"):
-        connect(Still(), address, "token", patience_s=0.2)
+        connect(Still(), address, "token", connect_timeout_s=0.2)
 
 
 def test_who_waits_for_a_glue_says_so_once(
@@ -98,7 +98,7 @@ def test_who_waits_for_a_glue_says_so_once(
 ) -> None:
     monkeypatch.setattr("reglue.net.lobby._QUIET_S", 0.1)
     with pytest.raises(Unreachable):
-        connect(Still(), "127.0.0.1:9", "secret", patience_s=0.6)
+        connect(Still(), "127.0.0.1:9", "secret", connect_timeout_s=0.6)
     assert caplog.messages == ["waiting for a glue at 127.0.0.1:9, up to 0.6 s"]
 
 
@@ -110,7 +110,7 @@ def test_a_proxy_is_not_asked_for_a_glue_on_this_host(
         monkeypatch.delenv(name, raising=False)
     for name in ("http_proxy", "grpc_proxy", "https_proxy"):
         monkeypatch.setenv(name, f"http://127.0.0.1:{free_port[0]}")
-    agent = start(Still(), server.address, server.token, patience_s=PATIENCE_S)
+    agent = start(Still(), server.address, server.token, connect_timeout_s=PATIENCE_S)
     seated(server).close("direct")
     assert agent.result(PATIENCE_S) == "direct"
 
@@ -120,7 +120,7 @@ def test_a_proxy_is_not_asked_for_a_glue_on_this_host(
 
 def refused(server: GlueServer, kind: type[ReglueError], token: str | None = None) -> str:
     with pytest.raises(kind) as error:
-        connect(Still(), server.address, token or server.token, patience_s=PATIENCE_S)
+        connect(Still(), server.address, token or server.token, connect_timeout_s=PATIENCE_S)
     assert error.type is kind
     return str(error.value)
 

@@ -23,7 +23,7 @@ def connect(  # noqa: PLR0913 - all that a peer may say of how it comes in
     ca: str | Path | bytes | None = None,
     tls_name: str | None = None,
     name: str | None = None,
-    patience_s: float = 60.0,
+    connect_timeout_s: float = 60.0,
     transport: Transport = "auto",
 ) -> str:
     """Play a session at a glue until it says farewell; returns the glue's reason.
@@ -42,7 +42,7 @@ def connect(  # noqa: PLR0913 - all that a peer may say of how it comes in
             then uses TLS, and never goes on without it.
         tls_name: name in the glue's certificate, if it differs from the address.
         name: what the peer calls itself; by default its class.
-        patience_s: seconds to wait for a glue that is not up, or is gone.
+        connect_timeout_s: seconds to wait for a glue that is not up, or is gone.
         transport: on the glue's own host, `unix` demands a Unix socket, `grpc` uses none, and
             `auto` uses one that can be opened.
 
@@ -60,7 +60,7 @@ def connect(  # noqa: PLR0913 - all that a peer may say of how it comes in
     adapter = _adapter(peer, name or type(peer).__name__)
     from reglue.net.session import Session
 
-    session = Session(where, adapter, patience_s=patience_s, transport=transport)
+    session = Session(where, adapter, connect_timeout_s=connect_timeout_s, transport=transport)
     return session.play()
 
 

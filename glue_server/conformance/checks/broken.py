@@ -118,7 +118,7 @@ def _leaves(bad: _Bad, stage: Harness) -> None:
     with overheard(talk.port) as heard:
         with bent(talk.port, bad.bend):
             talk.port.send(bad.call or talk.of_every_kind())
-        _wait(visit, heard, stage.patience_s)
+        _wait(visit, heard, stage.timeout_s)
         answers = [each.WhichOneof("reply") for each in heard]
         if answers not in ([], ["fault"]):
             raise NotConforming(f"the reply to {bad.what}", got=answers, wanted="none, or a Fault")
@@ -127,9 +127,9 @@ def _leaves(bad: _Bad, stage: Harness) -> None:
         visit.see_it_fail()
 
 
-def _wait(visit: Visit, heard: list[Any], patience_s: float) -> None:
+def _wait(visit: Visit, heard: list[Any], timeout_s: float) -> None:
     """Until something is heard, or the client has gone."""
-    deadline = time.monotonic() + patience_s
+    deadline = time.monotonic() + timeout_s
     while not heard and not visit.has_gone() and time.monotonic() < deadline:
         time.sleep(POLL_S)
 

@@ -29,7 +29,7 @@ _SAYS = {
 _TRIES = 2
 
 
-def patience(stage: Harness) -> None:
+def waits(stage: Harness) -> None:
     """Tries again while the glue is not up yet, and while it has no connection to spare."""
     stage.invite()
     wait_for(lambda: stage.road.turned_away >= _TRIES, stage, f"{_TRIES} tries to connect")
@@ -76,7 +76,7 @@ def _final(name: str, code: str, why: str) -> Check:
 
 
 JOINING = (
-    *group("join", patience, hello, elsewhere),
+    *group("join", waits, hello, elsewhere),
     _final("wrong-token", "UNAUTHENTICATED", "this token is not ours"),
     _final("wrong-version", "FAILED_PRECONDITION", "we speak version 7 here"),
     _final("wrong-role", "INVALID_ARGUMENT", "nobody of your kind joins here"),
@@ -86,12 +86,12 @@ JOINING = (
 
 def wait_for(has_happened: Callable[[], bool], stage: Harness, what: str) -> None:
     """Wait for something of the client's. Raises NotConforming."""
-    deadline = time.monotonic() + stage.patience_s
+    deadline = time.monotonic() + stage.timeout_s
     while not has_happened():
         if stage.has_lost_client:
             raise NotConforming("waiting", got="a client that has left", wanted=what)
         if time.monotonic() > deadline:
-            raise NotConforming("waiting", got=f"none within {stage.patience_s:g} s", wanted=what)
+            raise NotConforming("waiting", got=f"none within {stage.timeout_s:g} s", wanted=what)
         time.sleep(POLL_S)
 
 
@@ -127,7 +127,7 @@ def see_fault(stage: Harness, call: Any) -> None:
     port = stage.talk().port
     port.send(call)
     try:
-        reply = port.receive(stage.patience_s)
+        reply = port.receive(stage.timeout_s)
     except ReglueError as error:
         if type(error) not in {AgentFault, EnvironmentFault} or "told to fail" not in str(error):
             got = f"{type(error).__name__}: {error}"

@@ -20,8 +20,8 @@ from reglue.spec import Array, TaskSpec
 class AgentDriver(Driver):
     """Plays turns."""
 
-    def __init__(self, port: Any, *, patience_s: float) -> None:
-        super().__init__(port, AgentReference(), patience_s=patience_s)
+    def __init__(self, port: Any, *, timeout_s: float) -> None:
+        super().__init__(port, AgentReference(), timeout_s=timeout_s)
         self.turns = Turns(PLAIN)
 
     def begin(self, spec: TaskSpec) -> None:

@@ -17,10 +17,10 @@ from reglue.spec import TaskSpec
 class Driver:
     """Calls a client as the glue does, several calls under way if need be."""
 
-    def __init__(self, port: Any, twin: Reference, *, patience_s: float) -> None:
+    def __init__(self, port: Any, twin: Reference, *, timeout_s: float) -> None:
         self.port = port
         self._twin = twin
-        self._patience_s = patience_s
+        self._timeout_s = timeout_s
         self._wanted: deque[tuple[Any, Any]] = deque()  # calls under way, and their answers
 
     def begin(self, spec: TaskSpec) -> None:
@@ -89,7 +89,7 @@ class Driver:
 
     def _receive(self, what: str, wanted: type) -> Any:
         try:
-            return self.port.receive(self._patience_s)
+            return self.port.receive(self._timeout_s)
         except (AgentFault, EnvironmentFault) as error:
             got = str(error).partition(";")[0]  # without advice to those who run benchmarks
             raise NotConforming(what, got=got, wanted=wanted.__name__) from error

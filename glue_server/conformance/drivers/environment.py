@@ -37,8 +37,8 @@ class Kept:
 class EnvironmentDriver(Driver):
     """Plays Plays."""
 
-    def __init__(self, port: Any, *, patience_s: float) -> None:
-        super().__init__(port, EnvironmentReference(), patience_s=patience_s)
+    def __init__(self, port: Any, *, timeout_s: float) -> None:
+        super().__init__(port, EnvironmentReference(), timeout_s=timeout_s)
         self.plays = Plays(PLAIN, {})
 
     def begin(self, spec: TaskSpec) -> None:

@@ -56,8 +56,8 @@ _TRAJECTORY = ("observations", "actions", "rewards", "end")
 class ExperimentDriver(Driver):
     """Gives instructions, answers the calls that they lead to, and reads what was seen."""
 
-    def __init__(self, port: Any, *, patience_s: float) -> None:
-        super().__init__(port, GlueReference(), patience_s=patience_s)
+    def __init__(self, port: Any, *, timeout_s: float) -> None:
+        super().__init__(port, GlueReference(), timeout_s=timeout_s)
         self.spec = PLAIN
         self._is_asked = False  # the program waits for its next instruction
         self._live: set[int] = set()
@@ -132,7 +132,7 @@ class ExperimentDriver(Driver):
 
     def see_it_go(self, visit: Visit) -> None:
         """Wait until the program asks no more, and let it go. Raises NotConforming."""
-        deadline = time.monotonic() + self._patience_s
+        deadline = time.monotonic() + self._timeout_s
         while not (self.port.is_gone or visit.has_gone()):
             if (call := self.port.next(_LOOK_S)) is not None:
                 wanted = "a program that leaves"
@@ -200,13 +200,13 @@ class ExperimentDriver(Driver):
 
     def _hear(self, what: str) -> Any:
         """The next call. Raises NotConforming."""
-        deadline = time.monotonic() + self._patience_s
+        deadline = time.monotonic() + self._timeout_s
         while time.monotonic() < deadline:
             if (call := self.port.next(_LOOK_S)) is not None:
                 return call
             if self.port.is_gone:
                 raise NotConforming(what, got="a program that has gone", wanted="a call")
-        raise NotConforming(what, got=f"none within {self._patience_s:g} s", wanted="a call")
+        raise NotConforming(what, got=f"none within {self._timeout_s:g} s", wanted="a call")
 
 
 class _Led(Routines):

@@ -125,7 +125,7 @@ def free_address() -> str:
 
 def test_one_connects_to_a_glue(free_address: str) -> None:
     with ThreadPoolExecutor(1) as thread:
-        farewell = thread.submit(connect, Count, free_address, "token", patience_s=30)
+        farewell = thread.submit(connect, Count, free_address, "token", connect_timeout_s=30)
         with Glue(environment=free_address, agent=UP, token="token", announce=print) as rl:
             rl.init(slots=2)
             rl.episode()

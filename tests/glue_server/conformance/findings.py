@@ -16,7 +16,7 @@ def verdicts(role: str, play: Play, *names: str) -> dict[str, Verdict]:
     """What becomes of these checks."""
     checks = [check for name in names for check in checks_of(role, name)]
     with nothing_left(), TcpProxy() as road:
-        stage = Harness(role, ThreadClients(play), road, patience_s=PATIENCE_S)
+        stage = Harness(role, ThreadClients(play), road, timeout_s=PATIENCE_S)
         return {each.name: each for each in run_checks(checks, [stage], lambda _: None)}
 
 

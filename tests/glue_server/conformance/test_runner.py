@@ -53,7 +53,7 @@ def road() -> Iterator[TcpProxy]:
 
 
 def run(road: TcpProxy, clients: ThreadClients | StartedClients, *checks: Check) -> list[Verdict]:
-    stage = Harness("agent", clients, road, patience_s=PATIENCE_S)
+    stage = Harness("agent", clients, road, timeout_s=PATIENCE_S)
     return run_checks(checks, [stage], lambda _: None)
 
 
@@ -105,7 +105,7 @@ def test_verdicts_are_told_in_order_whichever_stage_is_first() -> None:
     told: list[str] = []
     with nothing_left(), TcpProxy() as one, TcpProxy() as other:
         stages = [
-            Harness("agent", ThreadClients(GOOD), road, patience_s=PATIENCE_S)
+            Harness("agent", ThreadClients(GOOD), road, timeout_s=PATIENCE_S)
             for road in (one, other)
         ]
         run_checks([check(name) for name in names], stages, lambda each: told.append(each.name))
@@ -146,7 +146,7 @@ def test_who_dials_in_is_told_when(road: TcpProxy) -> None:
         threads.append(threading.Thread(target=play))
         threads[-1].start()
 
-    stage = Harness("agent", AwaitedClients(start), road, token="t", patience_s=PATIENCE_S)
+    stage = Harness("agent", AwaitedClients(start), road, token="t", timeout_s=PATIENCE_S)
     names = ("talk.one-slot", "reconnect.no-window", "farewell.at-once")
     verdicts = run_checks([check(name) for name in names], [stage], lambda _: None)
     assert [verdict.detail for verdict in verdicts] == ["", "", ""]

@@ -29,7 +29,7 @@ def session_of(
             whole = EnvironmentAdapter(peer, "bent")
         else:
             whole = part(peer, "bent")
-        return session(where, whole, patience_s=20.0, transport="auto").play()
+        return session(where, whole, connect_timeout_s=20.0, transport="auto").play()
 
     return play
 

@@ -175,22 +175,24 @@ def test_who_does_not_come_back_in_time_is_lost(start: Play_, transport: Transpo
             left.result(PATIENCE_S)
 
 
-def test_who_has_less_patience_than_the_glue_leaves_sooner(
+def test_a_connect_timeout_shorter_than_the_reconnect_window_ends_the_session_sooner(
     start: Play_, transport: Transport
 ) -> None:
     """A glue that was killed does not come back, however long its reconnect window is."""
     with GlueServer(reconnect_window_s=1e6, transport=transport) as server, road_to(server) as way:
-        left = start(Counting(), way.address, server.tokens["agent"], patience_s=0.3)
+        left = start(Counting(), way.address, server.tokens["agent"], connect_timeout_s=0.3)
         seated(server)
         way.close()
         with pytest.raises(SessionLost):
             left.result(PATIENCE_S)
 
 
-def test_a_program_has_its_own_patience_too(start: Play_, transport: Transport) -> None:
+def test_a_programs_connect_timeout_bounds_reconnecting_too(
+    start: Play_, transport: Transport
+) -> None:
     asked: Any = {"reconnect_window_s": 1e6, "transport": transport, "places": {"experiment": 1}}
     with GlueServer(**asked) as server, road_to(server, "experiment") as way:
-        program = Experiment(way.address, server.tokens["experiment"], patience_s=0.3)
+        program = Experiment(way.address, server.tokens["experiment"], connect_timeout_s=0.3)
         with ThreadPoolExecutor(1) as threads:
             said = threads.submit(program.agent_message, "hello")
             assert server.next("experiment", PATIENCE_S) is not None

@@ -131,7 +131,7 @@ def test_strangers_streams_hold_nothing(
         with pytest.raises(grpc.RpcError) as error:
             next(stream)
         assert error.value.code() is grpc.StatusCode.UNAUTHENTICATED
-    assert served(server, join(Follower(), patience_s=PATIENCE_S))
+    assert served(server, join(Follower(), connect_timeout_s=PATIENCE_S))
 
 
 def served(server: GlueServer, agent: Future[str]) -> bool:
@@ -148,7 +148,7 @@ def test_calls_without_a_message_lock_nobody_out(
     monkeypatch.setattr(handlers, "MESSAGE_S", 1000.0)
     for method in METHODS:
         open_calls(method, PLACES)
-    assert served(server, join(Follower(), patience_s=PATIENCE_S))
+    assert served(server, join(Follower(), connect_timeout_s=PATIENCE_S))
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -172,7 +172,7 @@ def test_streams_that_never_say_hello_lock_nobody_out(
     """Nor those of ticket holders."""
     tickets = [ask(channel, token=server.token) for _ in range(PLACES)]
     streams = [open_idle(ticket.session) for ticket in tickets]
-    assert served(server, join(Follower(), patience_s=PATIENCE_S))
+    assert served(server, join(Follower(), connect_timeout_s=PATIENCE_S))
     del streams  # held until here: a dropped stream is cancelled
 
 
@@ -203,7 +203,7 @@ def test_many_agents_may_wait() -> None:
         ThreadPoolExecutor(many) as threads,
     ):
         agents = [
-            threads.submit(connect, Follower(), server.address, server.token, patience_s=60)
+            threads.submit(connect, Follower(), server.address, server.token, connect_timeout_s=60)
             for _ in range(many)
         ]
         ports = [server.agent(3 * PATIENCE_S) for _ in range(many)]

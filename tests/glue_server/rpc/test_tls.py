@@ -125,7 +125,7 @@ def test_a_glue_with_tls_that_comes_up_later_is_waited_for(start: Start, tls: Se
         holder.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{holder.getsockname()[1]}"
         where = JoinString(address, "secret", tls.authority, tls.name)
-        agent = start(Follower(), str(where), patience_s=PATIENCE_S)
+        agent = start(Follower(), str(where), connect_timeout_s=PATIENCE_S)
         holder.listen()
         holder.accept()[0].close()  # it has dialled
     with GlueServer(address, token="secret", tls=tls) as server:
@@ -172,7 +172,7 @@ def test_calls_through_cuts_are_each_carried_out_once(start: Start, tls: ServerT
 def told(*arguments: Any, kind: type[Exception] = WrongTls, **more: Any) -> str:
     began = time.monotonic()
     with pytest.raises(kind) as error:
-        connect(Follower(), *arguments, patience_s=PATIENCE_S, **more)
+        connect(Follower(), *arguments, connect_timeout_s=PATIENCE_S, **more)
     assert error.type is kind
     assert time.monotonic() - began < PATIENCE_S / 2
     return str(error.value)

@@ -115,7 +115,7 @@ def test_who_says_nothing_keeps_nobody_waiting(server: GlueServer) -> None:
 
 def test_nobody_comes_over_grpc_where_the_unix_socket_is_all(server: GlueServer) -> None:
     with pytest.raises(Exception, match="over its Unix socket alone"):
-        connect(Follower(), server.address, server.token, transport="grpc", patience_s=1.0)
+        connect(Follower(), server.address, server.token, transport="grpc", connect_timeout_s=1.0)
 
 
 # Who is in.

@@ -70,7 +70,9 @@ def test_an_agent_that_cannot_be_made_is_exit_code_1_with_its_traceback(join: Jo
 
 
 def test_a_glue_that_never_comes_is_exit_code_1(join: Join) -> None:
-    code, words = left(join("agents.py:Still", "--address", "127.0.0.1:1", "--patience", "0.1"))
+    code, words = left(
+        join("agents.py:Still", "--address", "127.0.0.1:1", "--connect-timeout", "0.1")
+    )
     assert code == 1
     assert words.startswith("reglue join: no glue answered at 127.0.0.1:1 within 0.1 s")
 
@@ -103,7 +105,7 @@ def test_a_glue_that_goes_away_is_exit_code_1(server: GlueServer, join: Join) ->
         (["agents.py:Still", "--ca", "no.pem"], "no.pem cannot be read: No such file"),
         (["agents.py:Still", "--ca", "agents.py"], "agents.py is no certificate"),
         (["agents.py:Still", "--tls-name", "hub"], "no authority to trust"),
-        (["agents.py:Still", "--patience", "long"], "invalid float value"),
+        (["agents.py:Still", "--connect-timeout", "long"], "invalid float value"),
         ([], "the following arguments are required: peer"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",

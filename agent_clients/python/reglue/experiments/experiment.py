@@ -45,7 +45,7 @@ class Experiment(Routines):
         task: str = "",
         variant: int = 0,
         name: str = "experiment",
-        patience_s: float = 60.0,
+        connect_timeout_s: float = 60.0,
         timeout_s: float = 86_400.0,
         transport: Transport = "auto",
     ) -> None:
@@ -54,7 +54,11 @@ class Experiment(Routines):
         from reglue.net.experiment_session import ExperimentSession
 
         self._asking: ExperimentSession = ExperimentSession(
-            where, name, patience_s=patience_s, timeout_s=timeout_s, transport=transport
+            where,
+            name,
+            connect_timeout_s=connect_timeout_s,
+            timeout_s=timeout_s,
+            transport=transport,
         )
 
     def __enter__(self) -> Self:

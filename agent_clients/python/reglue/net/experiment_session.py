@@ -41,14 +41,14 @@ class ExperimentSession:
         join_string: JoinString,
         name: str,
         *,
-        patience_s: float,
+        connect_timeout_s: float,
         timeout_s: float,
         transport: Transport,
     ) -> None:
         self._name = name
-        self._patience_s, self._timeout_s = patience_s, timeout_s
+        self._connect_timeout_s, self._timeout_s = connect_timeout_s, timeout_s
         self._ticket = join(
-            join_string, lobby_pb2.ROLE_EXPERIMENT, name=name, patience_s=patience_s
+            join_string, lobby_pb2.ROLE_EXPERIMENT, name=name, connect_timeout_s=connect_timeout_s
         )
         self._way = Route(
             join_string,
@@ -126,7 +126,9 @@ class ExperimentSession:
     def _send(self, seq: int, message: pb.ExperimentCall) -> pb.ExperimentReply:
         """Send until an answer comes. Raises SessionLost, Refused."""
         deadline = time.monotonic() + self._timeout_s
-        absence = ReconnectWait(min(self._ticket.reconnect_window_us / 1e6, self._patience_s))
+        absence = ReconnectWait(
+            min(self._ticket.reconnect_window_us / 1e6, self._connect_timeout_s)
+        )
         while True:
             try:
                 stream = self._opened()

@@ -67,9 +67,9 @@ def open_channel(join_string: JoinString, max_message_bytes: int) -> grpc.Channe
 
 
 def join(
-    join_string: JoinString, role: lobby_pb2.Role, *, name: str, patience_s: float
+    join_string: JoinString, role: lobby_pb2.Role, *, name: str, connect_timeout_s: float
 ) -> lobby_pb2.Ticket:
-    """A ticket; waits up to `patience_s` for a glue that is not up yet.
+    """A ticket; waits up to `connect_timeout_s` for a glue that is not up yet.
 
     Raises Unreachable, WrongToken, WrongVersion, WrongTls, Busy, Refused.
     """
@@ -80,7 +80,7 @@ def join(
         token=join_string.token,
         name=name[:200],
     )
-    deadline = time.monotonic() + patience_s
+    deadline = time.monotonic() + connect_timeout_s
     say_at = time.monotonic() + _QUIET_S
     for pause_s in backoff():
         # A channel each try: one that failed waits longer than we mean to.
@@ -99,10 +99,12 @@ def join(
                     if trouble is not None:  # waiting mends none
                         raise trouble from error
                 if time.monotonic() + pause_s > deadline:
-                    raise _unreachable(error, join_string, patience_s) from error
+                    raise _unreachable(error, join_string, connect_timeout_s) from error
         if time.monotonic() >= say_at:
             say_at = math.inf
-            log.warning("waiting for a glue at %s, up to %g s", join_string.address, patience_s)
+            log.warning(
+                "waiting for a glue at %s, up to %g s", join_string.address, connect_timeout_s
+            )
         time.sleep(pause_s)
     raise AssertionError("unreachable")
 
@@ -115,13 +117,15 @@ def backoff() -> Iterator[float]:
         pause_s = min(pause_s * 1.6, 5.0)
 
 
-def _unreachable(error: grpc.RpcError, join_string: JoinString, patience_s: float) -> ReglueError:
+def _unreachable(
+    error: grpc.RpcError, join_string: JoinString, connect_timeout_s: float
+) -> ReglueError:
     if error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED:
         return Busy(
             f"the glue at {join_string.address} had no connection to spare within "
-            f"{patience_s:g} s; try again later"
+            f"{connect_timeout_s:g} s; try again later"
         )
     return Unreachable(
-        f"no glue answered at {join_string.address} within {patience_s:g} s; is it running, "
+        f"no glue answered at {join_string.address} within {connect_timeout_s:g} s; is it running, "
         "and is the address right?"
     )

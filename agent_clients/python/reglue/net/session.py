@@ -36,11 +36,16 @@ class Session:
     """A peer's end of one session: every call is carried out once, whatever breaks."""
 
     def __init__(
-        self, join_string: JoinString, part: RoleAdapter, *, patience_s: float, transport: Transport
+        self,
+        join_string: JoinString,
+        part: RoleAdapter,
+        *,
+        connect_timeout_s: float,
+        transport: Transport,
     ) -> None:
         self._invitation = join_string
         self._part = part
-        self._patience_s = patience_s
+        self._connect_timeout_s = connect_timeout_s
         self._transport = transport
 
     def play(self) -> str:
@@ -50,7 +55,7 @@ class Session:
                 self._invitation,
                 self._part.role,
                 name=self._part.name,
-                patience_s=self._patience_s,
+                connect_timeout_s=self._connect_timeout_s,
             )
             self._way = Route(
                 self._invitation,
@@ -74,7 +79,9 @@ class Session:
 
     def _play(self) -> str:
         """Stream after stream. Raises _Broken if the glue does not know the session any more."""
-        absence = ReconnectWait(min(self._ticket.reconnect_window_us / 1e6, self._patience_s))
+        absence = ReconnectWait(
+            min(self._ticket.reconnect_window_us / 1e6, self._connect_timeout_s)
+        )
         while True:
             heard = self._taken
             self._stood_s = 0.0

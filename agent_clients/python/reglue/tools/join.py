@@ -55,7 +55,7 @@ def _join(options: argparse.Namespace) -> int:
             ca=options.ca,
             tls_name=options.tls_name,
             name=options.name or name,
-            patience_s=options.patience,
+            connect_timeout_s=options.connect_timeout,
             transport=options.transport,
         )
     except ReglueError:
@@ -143,7 +143,7 @@ def _add_where(parser: argparse.ArgumentParser) -> None:
         help="name in the glue's certificate (default: the join string's, or the address's)",
     )
     parser.add_argument(
-        "--patience",
+        "--connect-timeout",
         type=float,
         default=60.0,
         metavar="SECONDS",
