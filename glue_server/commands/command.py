@@ -17,25 +17,35 @@ from reglue.errors import ReglueError, UsageError
 OK, FAULTS, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 
 
-def run_command(function: Callable[..., None], argv: Sequence[str] | None) -> NoReturn:
-    """Run a Typer function as `reglue NAME`, and exit with its code."""
-    logging.basicConfig(level=logging.WARNING, format="reglue: %(message)s", stream=sys.stderr)
-    # A scheduler's SIGTERM stops a run as Ctrl-C does, so that it can be resumed.
-    signal.signal(signal.SIGTERM, interrupt)
-    app = typer.Typer(
-        add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False
-    )
-    app.command(help=function.__doc__)(function)
-    name = function.__name__.rstrip("_")
-    try:
-        app(args=list(argv or ()), prog_name=f"reglue {name}")
-    except UsageError as error:
-        _fail(name, error, WRONG_USAGE)
-    except ReglueError as error:
-        _fail(name, error, FAULTS)
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
-    sys.exit(OK)
+class Command:
+    """A function that declares flags by Typer, as `reglue NAME`."""
+
+    def __init__(self, function: Callable[..., None]) -> None:
+        self.name = function.__name__.rstrip("_")
+        self.app = typer.Typer(
+            add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False
+        )
+        self.app.command(help=function.__doc__)(function)
+
+    def __call__(self, argv: Sequence[str] | None = None) -> NoReturn:
+        """Run it with these arguments, by default the process's, and exit with its code."""
+        logging.basicConfig(level=logging.WARNING, format="reglue: %(message)s", stream=sys.stderr)
+        # A scheduler's SIGTERM stops a run as Ctrl-C does, so that it can be resumed.
+        signal.signal(signal.SIGTERM, interrupt)
+        arguments = sys.argv[1:] if argv is None else list(argv)
+        try:
+            self.app(args=arguments, prog_name=f"reglue {self.name}")
+        except UsageError as error:
+            self._fail(error, WRONG_USAGE)
+        except ReglueError as error:
+            self._fail(error, FAULTS)
+        except KeyboardInterrupt:
+            sys.exit(INTERRUPTED)
+        sys.exit(OK)
+
+    def _fail(self, error: ReglueError, code: int) -> NoReturn:
+        print(f"reglue {self.name}: {error}", file=sys.stderr)
+        sys.exit(code)
 
 
 def console() -> Console:
@@ -46,8 +56,3 @@ def console() -> Console:
 def say(words: str) -> None:
     """Print a line as it is, for people."""
     console().print(words, markup=False, highlight=False, soft_wrap=True)
-
-
-def _fail(name: str, error: ReglueError, code: int) -> NoReturn:
-    print(f"reglue {name}: {error}", file=sys.stderr)
-    sys.exit(code)

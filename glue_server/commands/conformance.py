@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import json
-import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -16,7 +15,7 @@ from rich.console import Console
 from rich.text import Text
 from typer import Argument, Exit, Option
 
-from glue_server.commands.command import FAULTS, console, run_command
+from glue_server.commands.command import FAULTS, Command, console
 from glue_server.conformance.check import Level, Verdict
 from glue_server.conformance.checks import OF_GRPC_ALONE
 from glue_server.conformance.clients import AwaitedClients, Clients, StartedClients
@@ -118,9 +117,7 @@ def conformance(
         raise Exit(FAULTS)
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """The command."""
-    run_command(conformance, sys.argv[1:] if argv is None else argv)
+main = Command(conformance)
 
 
 def _socket_path(folder: Path, role: str) -> str:

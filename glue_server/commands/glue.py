@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
 from typing import Annotated
 
 from typer import Option
 
-from glue_server.commands.command import run_command, say
+from glue_server.commands.command import Command, say
 from glue_server.commands.options import (
     RECONNECT_WINDOW_S,
     Advertise,
@@ -196,6 +194,4 @@ def say_how_to_join(server: Listener) -> None:
         say(f"  {role:<11}  '{server.join_string(role)}'")
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """The command."""
-    run_command(glue, sys.argv[1:] if argv is None else argv)
+main = Command(glue)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ from rich.rule import Rule
 from rich.text import Text
 from typer import Argument, Exit, Option
 
-from glue_server.commands.command import FAULTS, INTERRUPTED, OK, console, run_command
+from glue_server.commands.command import FAULTS, INTERRUPTED, OK, Command, console
 from reglue.errors import UsageError
 from reglue_bench.bakeoff import REPORT, Bakeoff, Entrant, read_bakeoff
 from reglue_bench.bakeoff.bakeoff import is_interrupted
@@ -120,9 +119,7 @@ def bakeoff(
     raise Exit(_conclude(screen, folder, results, of=len(entrants)))
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """The command."""
-    run_command(bakeoff, sys.argv[1:] if argv is None else argv)
+main = Command(bakeoff)
 
 
 class _Screen:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 from rich.console import Console
 from typer import Argument, Exit, Option
 
-from glue_server.commands.command import FAULTS, INTERRUPTED, OK, console, run_command
+from glue_server.commands.command import FAULTS, INTERRUPTED, OK, Command, console
 from reglue.errors import UsageError
 from reglue_bench.cli.arguments import AsJson, TrustCode, takes
 from reglue_bench.evaluation import plan_and_start
@@ -106,9 +104,7 @@ def exit_code(result: Result) -> int:
     return OK if result.complete and not result.faults else FAULTS
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """The command."""
-    run_command(bench, sys.argv[1:] if argv is None else argv)
+main = Command(bench)
 
 
 def _start(asked: dict[str, Any], out: Path | None, shown: Console) -> tuple[Path, Result]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from json import dumps
 from typing import Annotated, Any
@@ -17,7 +16,7 @@ from env_adapters import Suite
 from env_adapters.metaworld import catalogue, task_set
 from env_adapters.names import Family
 from env_adapters.suites import families
-from glue_server.commands.command import console, run_command
+from glue_server.commands.command import Command, console
 from reglue.errors import UsageError
 from reglue.spec import Box, Discrete, TaskSpec, TensorSpec
 from reglue_bench.cli.arguments import AsJson
@@ -58,9 +57,7 @@ def benchmarks(
         console().print(table)
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """The command."""
-    run_command(benchmarks, sys.argv[1:] if argv is None else argv)
+main = Command(benchmarks)
 
 
 def _described(name: str | None) -> str:

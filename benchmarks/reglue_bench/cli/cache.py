@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from rich.filesize import decimal
@@ -12,7 +10,7 @@ from rich.text import Text
 from typer import Argument
 
 from env_adapters.cache import DiskCache, cache_folder
-from glue_server.commands.command import console, run_command, say
+from glue_server.commands.command import Command, console, say
 
 
 def cache(
@@ -36,9 +34,7 @@ def cache(
         console().print(_table(kept))
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """The command."""
-    run_command(cache, sys.argv[1:] if argv is None else argv)
+main = Command(cache)
 
 
 def _table(kept: DiskCache) -> Table:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Option
 
-from glue_server.commands.command import run_command, say
+from glue_server.commands.command import Command, say
 from reglue.errors import UsageError
 from reglue_bench.results.episodes import Episodes
 from reglue_bench.results.export import Format, write_table
@@ -71,6 +70,4 @@ def export(
     say(str(out))
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """The command."""
-    run_command(export, sys.argv[1:] if argv is None else argv)
+main = Command(export)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
 from dataclasses import asdict
 from json import dumps
 from typing import Annotated, Any
@@ -11,7 +9,7 @@ from typing import Annotated, Any
 from rich.console import Console
 from typer import Argument, Exit
 
-from glue_server.commands.command import FAULTS, OK, console, run_command
+from glue_server.commands.command import FAULTS, OK, Command, console
 from reglue.errors import UsageError
 from reglue_bench.cli.arguments import AsJson, takes
 from reglue_bench.runs.rehearsal import rehearse
@@ -57,6 +55,4 @@ def try_(
     raise Exit(FAULTS if failed else OK)
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """The command."""
-    run_command(try_, sys.argv[1:] if argv is None else argv)
+main = Command(try_)

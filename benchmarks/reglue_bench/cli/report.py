@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Option
 
-from glue_server.commands.command import run_command, say
+from glue_server.commands.command import Command, say
 from reglue.errors import UsageError
 from reglue_bench.cli.arguments import TrustCode
 from reglue_bench.report.frames import first_frames
@@ -62,6 +60,4 @@ def report(
     say(str(path))
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """The command."""
-    run_command(report, sys.argv[1:] if argv is None else argv)
+main = Command(report)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 from rich.progress import Progress
 from typer import Argument, Option
 
-from glue_server.commands.command import console, run_command, say
+from glue_server.commands.command import Command, console, say
 from reglue.errors import UsageError
 from reglue_bench.cli.arguments import TrustCode
 from reglue_bench.replay import Camera, Recorded, Replay, read_episode, with_pictures
@@ -74,9 +72,7 @@ def watch(
         say(str(video))
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """The command."""
-    run_command(watch, sys.argv[1:] if argv is None else argv)
+main = Command(watch)
 
 
 def _write(replay: Replay, recorded: Recorded, path: Path, fps: float) -> None:
