@@ -12,18 +12,17 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, Literal, get_args, get_origin, get_type_hints
-from unittest import mock
 
-import typer
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 from typer.models import OptionInfo
+
+from glue_server.commands.command import Command
 
 ROOT = Path(__file__).parents[2]
 
@@ -100,8 +99,8 @@ GENERATORS: dict[str, Callable[..., str]] = {
 
 def _command(point: EntryPoint) -> str:
     """A command's page. The SDK's commands are argparse's, all others Typer's."""
-    command = click_command(point)
-    if command is None:
+    main = point.load()
+    if not isinstance(main, Command):
         help_ = subprocess.run(
             [sys.executable, "-m", "reglue", point.name, "--help"],
             env={**os.environ, "COLUMNS": "90"},
@@ -111,6 +110,7 @@ def _command(point: EntryPoint) -> str:
         )
         return f"```text\n{help_.stdout.rstrip()}\n```"
     panels: dict[str, list[tuple[str, ...]]] = {}
+    command = main.click
     for parameter in command.params:
         if parameter.name == "help" or getattr(parameter, "hidden", False):
             continue
@@ -120,21 +120,6 @@ def _command(point: EntryPoint) -> str:
     for panel, rows in panels.items():
         parts.append(f"**{panel}**\n\n{_table(('flag', 'value', 'meaning'), rows)}")
     return "\n\n".join(parts)
-
-
-def click_command(point: EntryPoint) -> Any | None:
-    """The command behind an entry point of Typer's; None for one of argparse's."""
-    made: list[Any] = []
-
-    def called(app: typer.Typer, *_: Any, **__: Any) -> None:
-        made.append(typer.main.get_command(app))
-
-    if "reglue.tools" in point.value:
-        return None
-    replaced = mock.patch.object(typer.Typer, "__call__", called)
-    with replaced, mock.patch("signal.signal"), suppress(SystemExit):
-        point.load()([])
-    return made[0]
 
 
 def _flag(parameter: Any) -> tuple[str, str, str]:

@@ -6,7 +6,7 @@ import logging
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -21,11 +21,17 @@ class Command:
     """A function that declares flags by Typer, as `reglue NAME`."""
 
     def __init__(self, function: Callable[..., None]) -> None:
-        self.name = function.__name__.rstrip("_")
-        self.app = typer.Typer(
+        self.name, self.function = function.__name__.rstrip("_"), function
+        app = typer.Typer(
             add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False
         )
-        self.app.command(help=function.__doc__)(function)
+        app.command(help=function.__doc__)(function)
+        self._app = app
+
+    @property
+    def click(self) -> Any:
+        """Typer's command: its parameters and their help."""
+        return typer.main.get_command(self._app)
 
     def __call__(self, argv: Sequence[str] | None = None) -> NoReturn:
         """Run it with these arguments, by default the process's, and exit with its code."""
@@ -34,7 +40,7 @@ class Command:
         signal.signal(signal.SIGTERM, interrupt)
         arguments = sys.argv[1:] if argv is None else list(argv)
         try:
-            self.app(args=arguments, prog_name=f"reglue {self.name}")
+            self._app(args=arguments, prog_name=f"reglue {self.name}")
         except UsageError as error:
             self._fail(error, WRONG_USAGE)
         except ReglueError as error:

@@ -53,23 +53,24 @@ def conformance(
         Option(
             envvar="REGLUE_TOKEN",
             show_envvar=False,
-            help="what the client must show (default: a random one)",
+            help="secret that the client must send (default: a random one); better in "
+            "$REGLUE_TOKEN",
         ),
     ] = None,
     only: Annotated[
-        str, Option(metavar="GLOB", help="only checks of such names, as `tensors.*`")
+        str, Option(metavar="GLOB", help="only checks whose names match, such as `tensors.*`")
     ] = "*",
     level: Annotated[
         Level, Option(help="only checks of this level; `core` is what every client has to pass")
     ] = "all",
     json_: Annotated[
-        Path | None, Option("--json", metavar="FILE", help="write what became of each check")
+        Path | None, Option("--json", metavar="FILE", help="write the result of each check")
     ] = None,
     transport: Annotated[
         Literal["grpc", "unix"],
-        Option(help="what the client plays over: gRPC, or the Unix socket that a ticket offers"),
+        Option(help="over which the client plays: gRPC, or the Unix socket that a ticket offers"),
     ] = "grpc",
-    jobs: Annotated[int, Option(min=1, help="clients at once, if --cmd starts them")] = 2,
+    jobs: Annotated[int, Option(min=1, help="clients that play at once, if --cmd starts them")] = 2,
     timeout: Annotated[
         float, Option(min=0.1, help="seconds for the client to join, to answer and to leave")
     ] = 30.0,
@@ -80,7 +81,7 @@ def conformance(
 
     reglue conformance agent --cmd "reglue join reglue.conformance:ConformanceAgent"
 
-    Exit codes: 0 every check passed, 1 a check failed, 2 wrong usage, 130 Ctrl-C.
+    Exit codes: 0 every check passed; 1 a check failed; 2 wrong usage; 130 interrupted.
     """
     checks = [
         check

@@ -62,7 +62,7 @@ def glue(
         str | None,
         Option(
             metavar="FIRST-LAST",
-            help="run each run in a process of its own, at one of these ports, to which peers are "
+            help="run each run in its own process, at one of these ports, to which peers are "
             "redirected; a crash then ends one run only",
             rich_help_panel=_HOW,
         ),
@@ -71,7 +71,7 @@ def glue(
         bool,
         Option(
             "--run-processes",
-            help="run each run in a process of its own, all through this one port",
+            help="run each run in its own process, all through this one port",
             rich_help_panel=_HOW,
         ),
     ] = False,
@@ -90,14 +90,16 @@ def glue(
     bank: Annotated[
         float,
         Option(
-            min=0.0, help="extra seconds in a run that slow turns may use up", rich_help_panel=_HOW
+            min=0.0,
+            help="seconds that slow turns may use beyond --step-timeout, in each run",
+            rich_help_panel=_HOW,
         ),
     ] = 0.0,
     run_budget: Annotated[
         float | None,
         Option(
             min=0.001,
-            help="seconds of all an agent's turns in a run (default: no limit)",
+            help="seconds that an agent's turns may take in a run, in all (default: no limit)",
             rich_help_panel=_HOW,
         ),
     ] = None,
@@ -116,7 +118,7 @@ def glue(
 
     reglue join my_agent.py:MyAgent --address 'reglue://127.0.0.1:4096?token=…'
 
-    Exit codes: 0 all runs are over, 1 the glue failed, 2 wrong usage, 130 Ctrl-C.
+    Exit codes: 0 all runs are over; 1 the glue failed; 2 wrong usage; 130 interrupted.
     """
     timeouts = Timeouts(
         first_step_s=first_step_timeout,

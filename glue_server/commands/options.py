@@ -45,7 +45,7 @@ Advertise: TypeAlias = Annotated[
     str | None,
     Option(
         metavar="HOST:PORT",
-        help="address that peers connect to, if a proxy or router is in between",
+        help="address that peers connect to, if there is a proxy or router in between",
         rich_help_panel=PANEL,
     ),
 ]
@@ -53,7 +53,7 @@ Tls: TypeAlias = Annotated[
     bool | None,
     Option(
         "--tls",
-        help="use TLS, with a new authority, which the join string holds",
+        help="use TLS, with a new certificate authority, which the join string holds",
         rich_help_panel=PANEL,
     ),
 ]
@@ -62,7 +62,7 @@ Insecure: TypeAlias = Annotated[
     Option(
         "--insecure",
         help="listen without TLS although other machines can connect: they can read everything, "
-        "tokens too",
+        "also tokens",
         rich_help_panel=PANEL,
     ),
 ]
@@ -70,7 +70,9 @@ TlsCert: TypeAlias = Annotated[
     Path | None,
     Option(help="use TLS with your own certificate (chain), PEM", rich_help_panel=PANEL),
 ]
-TlsKey: TypeAlias = Annotated[Path | None, Option(help="its key, PEM", rich_help_panel=PANEL)]
+TlsKey: TypeAlias = Annotated[
+    Path | None, Option(help="the certificate's key, PEM", rich_help_panel=PANEL)
+]
 Ca: TypeAlias = Annotated[
     Path | None,
     Option(
@@ -91,7 +93,7 @@ TransportOption: TypeAlias = Annotated[
     Transport | None,
     Option(
         "--transport",
-        help="grpc; unix, a Unix socket, for peers of this host only; auto, the socket for peers "
+        help="grpc; unix: a Unix socket, for peers of this host only; auto: the socket for peers "
         "that can open it, else gRPC (auto)",
         rich_help_panel=PANEL,
     ),
@@ -158,6 +160,6 @@ def _check_loopback(listen: str) -> None:
         is_loopback = host == "localhost"
     if not is_loopback:
         raise UsageError(
-            f"got --listen {host} without TLS, so that others could read everything, tokens too: "
+            f"got --listen {host} without TLS, so others could read everything, also tokens: "
             "give --tls, or --tls-cert and --tls-key, or --insecure to allow it"
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import atexit
+import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -18,25 +19,31 @@ from reglue import process_tuning
 from reglue.errors import MissingExtra
 from reglue_script import hear_ctrl_c, leave_at_ctrl_c
 
-_ABOUT = {
+ABOUT = {
     "join": "play an agent or an environment at a glue",
     "bakeoff": "run several agents on one plan and compare them",
     "bench": "evaluate an agent on a benchmark",
     "benchmarks": "list the benchmarks",
     "cache": "show or clear the cache on disk",
+    "completion": "print a script that completes commands and flags in your shell",
     "conformance": "check a client of your own against the protocol",
     "export": "write a run's rows as CSV, JSON lines or Parquet",
     "glue": "serve agents, environments and benchmark programs",
-    "try": "rehearse a run: play a few episodes and say what would fail",
+    "try": "rehearse a run: play a few short episodes, and say what would fail",
     "watch": "replay a recorded episode, with pictures",
     "report": "draw report.html of one run, or compare several",
 }
+
+COMPLETE = "_REGLUE_COMPLETE"
+"""A shell that wants to know what may come next sets this environment variable."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 2 for wrong usage."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     commands = {point.name: point for point in entry_points(group="reglue.commands")}
+    if COMPLETE in os.environ:
+        commands["completion"].load()()
     options = _parser(commands).parse_args(arguments[:1])
     point = commands[options.command]
     try:
@@ -67,12 +74,12 @@ def _loading(name: str) -> Iterator[None]:
 
 
 def _parser(commands: dict[str, EntryPoint]) -> argparse.ArgumentParser:
-    listing = "\n".join(f"  {name:<12}{_ABOUT.get(name, '')}" for name in sorted(commands))
+    listing = "\n".join(f"  {name:<12}{ABOUT.get(name, '')}" for name in sorted(commands))
     parser = argparse.ArgumentParser(
         prog="reglue",
         description="Connects agents, environments and benchmarks, and scores the agents.",
         epilog=f"commands:\n{listing}\n\n`reglue COMMAND --help` shows its options.\n\n"
-        "exit codes: 0 success; 1 a run, a peer or a check failed; 2 wrong usage; 130 Ctrl-C",
+        "exit codes: 0 success; 1 a run, a peer or a check failed; 2 wrong usage; 130 interrupted",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"reglue {version('reglue')}")

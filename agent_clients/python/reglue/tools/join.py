@@ -23,7 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     0: the glue ended the session; 1: the peer failed or the glue went away; 2: wrong usage.
     """
-    options = _parser().parse_args(argv)
+    options = parser().parse_args(argv)
     logging.basicConfig(level=logging.INFO, format="reglue: %(message)s", stream=sys.stderr)
     try:
         return _join(options)
@@ -84,14 +84,15 @@ def pairs(arguments: Sequence[str], option: str = "--agent-arg") -> dict[str, st
     return dict(word.split("=", 1) for word in arguments)
 
 
-def _parser() -> argparse.ArgumentParser:
+def parser() -> argparse.ArgumentParser:
+    """The command's flags."""
     parser = argparse.ArgumentParser(
         prog="reglue join",
         description="Play an agent or an environment at a glue until the glue ends the session.",
         epilog="example: reglue join my_agent.py:MyAgent --address 127.0.0.1:4096 --token SECRET\n"
         "\n"
         "exit codes: 0 the glue ended the session; 1 the peer failed or the glue went away;\n"
-        "2 wrong usage, or the glue refused the peer; 130 Ctrl-C",
+        "2 wrong usage, or the glue refused the peer; 130 interrupted",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
@@ -109,7 +110,11 @@ def _parser() -> argparse.ArgumentParser:
         metavar="KEY=VALUE",
         help="a keyword of its constructor; repeat for more",
     )
-    parser.add_argument("--name", help="name in reports (default: its class, or the name above)")
+    parser.add_argument(
+        "--name",
+        help="what the peer calls itself; reports use it unless the run has a --label (default: "
+        "its class, or the name above)",
+    )
     _add_where(parser)
     return parser
 
