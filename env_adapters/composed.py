@@ -16,16 +16,15 @@ from reglue.spec import TaskSpec
 
 
 class Composed:
-    """Plays tasks of several suites, which agents cannot tell apart but by what they see.
+    """Plays tasks of several suites. Agents can tell the suites apart only by observations.
 
-    `suites` are those that tasks come from, `factory` and `config` each. `tasks` says for
-    each task which of them is its `suite`, by place, its name there as `task`, and as
-    `variants` the numbers of those that are played, in their order. `sees` names the tensors
-    that agents see, all by default; after `horizon` steps an episode is truncated, 0 leaves
-    that to the suites.
+    `suites` lists the tasks' suites, each as `factory` and `config`. `tasks` gives for each task
+    its `suite` as an index into that list, its name there as `task`, and as `variants` the numbers
+    of the variants to play, in order. `sees` names the tensors that agents see, all by default;
+    after `horizon` steps an episode is truncated, 0 leaves that to the suites.
 
-    Raises UsageError where suites, tasks, variants or tensors cannot be had, or what is seen
-    and done differs between tasks.
+    Raises UsageError if a suite, task, variant or tensor is unknown, or if tensors differ between
+    tasks.
     """
 
     def __init__(
@@ -50,14 +49,14 @@ class Composed:
 
     @staticmethod
     def drawing(config: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The config of one whose worlds draw where they can."""
+        """The config whose worlds draw, if they can."""
         made = [SuiteName(each["factory"], each["config"]).drawing() for each in config["suites"]]
         suites = [{"factory": each.factory, "config": each.config} for each in made]
         return {**config, "suites": suites}
 
     @property
     def spec(self) -> TaskSpec:
-        """What is seen and done in all tasks."""
+        """Observations and actions of all tasks."""
         return self._spec
 
     @property
@@ -67,17 +66,17 @@ class Composed:
 
     @property
     def standardizes(self) -> bool:
-        """True if all suites do."""
+        """Whether every suite does."""
         return all(suite.standardizes for suite in self._suites)
 
     @property
     def tells_success(self) -> bool:
-        """False if no suite's episodes ever tell whether they succeeded."""
+        """False if no suite's episodes ever report success."""
         return any(getattr(suite, "tells_success", True) for suite in self._suites)
 
     @property
     def counts_steps(self) -> bool:
-        """True if one of the suites' cells need the run's steps."""
+        """Whether some suite's cells need the run's steps."""
         return any(getattr(suite, "counts_steps", False) for suite in self._suites)
 
     def world(self) -> World:
@@ -112,7 +111,7 @@ def _spec(name: str, spec: TaskSpec, horizon: int, sees: Sequence[str] | None) -
 
 
 def _common(specs: Mapping[str, TaskSpec]) -> TaskSpec:
-    """What holds for all; what is seen and done must be the same."""
+    """The spec that all tasks share; their tensors must be equal."""
     if not specs:
         raise UsageError("got no tasks, wanted at least one")
     first, wanted = next(iter(specs.items()))

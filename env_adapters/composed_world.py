@@ -1,4 +1,4 @@
-"""One slot of a suite made of others: each cell is played by a world of the suite it is from."""
+"""One slot of a suite made of others: a world of the cell's own suite plays it."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class ComposedWorld:
         """`worlds` are the suites', by their places; `seen` names the tensors that are shown."""
         self._seen, self._horizon = seen, horizon
         self._worlds, self._sources = worlds, sources
-        self._task: str | None = None  # that is on
-        self._last: World | None = None  # that is live, or was
+        self._task: str | None = None  # the present one's
+        self._last: World | None = None  # of the present or the last episode
         self._steps = 0
 
     def start(self, cell: Cell) -> Arrays:
@@ -57,7 +57,7 @@ class ComposedWorld:
         )
 
     def render(self) -> Array | None:
-        """As the episode's world; None where that does not draw."""
+        """As the episode's world; None if that does not draw."""
         world: object = self._last
         return world.render() if isinstance(world, Rendered) else None
 
@@ -73,7 +73,7 @@ class ComposedWorld:
 
     def _live(self) -> Any:
         if self._task is None:
-            raise UsageError("no episode is on; call start first")
+            raise UsageError("no episode is running; call start first")
         return self._last
 
     def _shown(self, observation: Arrays) -> Arrays:
@@ -81,9 +81,8 @@ class ComposedWorld:
 
 
 class KeptWorld(ComposedWorld):
-    """Of worlds that are Restorable: it is too.
-
-    It is not Seeded, as where one suite's chance stands says nothing to another's.
+    """Its worlds are Restorable, so it is too. It is not Seeded, since the state of one suite's
+    random generator means nothing to another suite.
     """
 
     def __init__(
@@ -95,7 +94,7 @@ class KeptWorld(ComposedWorld):
         *,
         mark: str,
     ) -> None:
-        """`mark` must be the same where a state is to go on."""
+        """States continue only in a world of the same `mark`."""
         super().__init__(seen, horizon, worlds, sources)
         self._mark = mark
 
@@ -107,7 +106,7 @@ class KeptWorld(ComposedWorld):
         return seal(STATE, body)
 
     def set_state(self, state: bytes) -> None:
-        """Leave the present episode for the one in `state`.
+        """Continue the episode in `state` in place of the present one.
 
         Raises UsageError, with nothing changed, for a damaged state or another suite's.
         """

@@ -231,9 +231,9 @@ class PlanSettings(MetaWorldSettings, OnlineSettings, MetaLearningSettings, Mult
     worst_performance: Annotated[
         Annotated[float, Field(allow_inf_nan=False)] | None,
         _flag(
-            "performance that counts for a run, or return for a judged episode, that ended by "
-            "the agent's own fault (default: the least that the environment's rewards allow; "
-            "without one there is no score)",
+            "performance of a run, or return of a judged episode, that the agent failed or gave up "
+            "(default: the least that the environment's rewards allow; if that is unknown there is "
+            "no score)",
             _PLAY,
         ),
     ] = None
@@ -252,7 +252,7 @@ class AgentSettings(_Group):
     agent_cmd: Annotated[
         str | None,
         _flag(
-            "any program that connects; it finds REGLUE_ADDRESS and REGLUE_TOKEN in its "
+            "start any program that connects, with REGLUE_ADDRESS and REGLUE_TOKEN in its "
             "environment",
             _AGENT,
         ),
@@ -270,8 +270,8 @@ class AgentSettings(_Group):
     agent_env: Annotated[
         list[str],
         _flag(
-            "an environment variable that is passed to the agent's program; repeat for more. It "
-            "also gets PATH, HOME, language, threads, GPUs and the like, and no others",
+            "an environment variable to pass to the agent's program; repeat for more. It gets no "
+            "others, except PATH, HOME, language, threads, GPUs and the like",
             _AGENT,
             metavar="NAME",
         ),
@@ -288,9 +288,10 @@ class AgentSettings(_Group):
         SandboxName | None,
         _flag(
             "bubblewrap: the program sees the system, its folder and the files that it is given, "
-            "and writes to its home alone; user: runs as a user who owns nothing (needs root); "
-            "container; auto: the strongest of these that works; none: runs as you, for code that "
-            "you trust. (default: auto with a secret, as for agents of others; else none)",
+            "and writes only to its home; user: it runs as a user who owns nothing (needs root), "
+            "and only file permissions hide files; container; auto: the strongest of these that "
+            "works; none: it runs as you, for code that you trust (default: auto with a secret, "
+            "else none)",
             _SANDBOX,
         ),
     ] = None
@@ -320,8 +321,8 @@ class ExecutionSettings(_Group):
     workers: Annotated[
         Annotated[int, Field(ge=0)] | None,
         _flag(
-            "environment processes (default: one for each core, online 0; 0: none, and an "
-            "environment that hangs is waited for until Ctrl-C)"
+            "environment processes (default: one for each core, online 0). With 0 environments run "
+            "in this process, and only Ctrl-C ends one that hangs"
         ),
     ] = None
     connect_timeout: Annotated[
@@ -335,7 +336,8 @@ class ExecutionSettings(_Group):
         Seconds, _limit("for each call of environments, in workers or connected (300)")
     ] = 300.0
     bank: Annotated[
-        Amount, _limit("that an agent's slow turns may use in all (0; online: in each run)")
+        Amount,
+        _limit("that slow turns may use beyond --step-timeout, in all (0; online: in each run)"),
     ] = 0.0
     adapt_budget: Annotated[
         Seconds | None, _limit("that adapting may take in each wave (default: no limit)")
@@ -400,7 +402,7 @@ class Settings(SecuritySettings, ListenSettings, ExecutionSettings, AgentSetting
         if self.sandbox_image and self.sandbox is None and self.chosen_sandbox == "none":
             raise ValueError(
                 f"--sandbox-image: got {self.sandbox_image} and no sandbox, wanted --sandbox "
-                "container or auto beside it"
+                "container or auto with it"
             )
         return self
 

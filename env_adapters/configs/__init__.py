@@ -1,4 +1,4 @@
-"""Configs: JSON that describes an environment, with chance in it and values between two."""
+"""Configs: JSON that describes an environment. Values may be drawn, or interpolated."""
 
 from env_adapters.configs.distributions import check_distributions, sample
 from env_adapters.configs.interpolation import check_interpolation, interpolate

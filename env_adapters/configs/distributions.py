@@ -1,16 +1,16 @@
-"""Distributions in configs: a dict with the key `distribution` stands for what is drawn of it.
+"""Distributions in configs: a dict with the key `distribution` is replaced by a draw.
 
 - `uniform`: `low` and `high`, numbers or lists of one length. One draw for a whole list:
-  `low + (high - low) × u`. To have entries of their own, make each a distribution.
+  `low + (high - low) × u`. To draw each entry by itself, make each a distribution.
 - `normal` (also `gaussian`): `mean` and `std`; entries of a list are drawn one by one.
-- `color`: `hrange`, `srange`, `lrange`, each `[low, high]` within 0 to 1, which is what one that
-  is left out has: hue, saturation and lightness, each uniform. Hue goes round: `[0.9, 1.1]` is
-  about red. What is drawn is `[red, green, blue]`, whole numbers of 0 to 255.
+- `color`: `hrange`, `srange`, `lrange`, each `[low, high]` within 0 to 1 (the default): hue,
+  saturation and lightness, each uniform. Hue wraps around: `[0.9, 1.1]` is about red. The draw is
+  `[red, green, blue]`, integers from 0 to 255.
 
-A number is whole where `low` or `mean` is: it is rounded, half to even.
+If `low` or `mean` is an integer, the draw is rounded to one, half to even.
 
-Source: Meta Arcade, "Parameter Distributions". There every reading draws anew, from global
-generators; here a config is drawn once an episode, from the episode's own.
+Source: Meta Arcade, "Parameter Distributions". There every reading draws again, from global
+generators; here a config is drawn once for each episode, from the episode's generator.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Parameters: TypeAlias = Mapping[str, JSON]
 
 
 class Draws(Protocol):
-    """What is asked of a `numpy.random.Generator`."""
+    """The part of `numpy.random.Generator` that is used."""
 
     def random(self) -> float:
         """0 up to 1, uniform."""
@@ -41,7 +41,7 @@ class Draws(Protocol):
 def sample(config: JSON, generator: Draws) -> JSON:
     """A copy in which each distribution is replaced by a draw.
 
-    Drawn in the order in which the config lists them. The config must have passed
+    They are drawn in the config's order. The config must have passed
     `check_distributions`.
     """
     if is_distribution(config):
@@ -54,9 +54,8 @@ def sample(config: JSON, generator: Draws) -> JSON:
 
 
 def extremes(config: JSON) -> list[JSON]:
-    """Two copies: each distribution at its lowest, and at its highest; one if these are alike.
-
-    A normal one, which has no ends, is at its mean.
+    """Two copies, with each distribution at its lowest and at its highest; one copy if these are
+    equal. A normal distribution has no ends: it is at its mean.
     """
     lowest, highest = sample(config, _End(0.0)), sample(config, _End(1.0))
     return [lowest] if lowest == highest else [lowest, highest]
@@ -65,7 +64,7 @@ def extremes(config: JSON) -> list[JSON]:
 def check_distributions(config: JSON, path: str = "") -> None:
     """Raise ConfigError for a distribution that cannot be drawn from, and say which.
 
-    `path` is where the config stands in a larger one.
+    `path` leads to the config in a larger one.
     """
     if is_distribution(config):
         _check(config, path)
@@ -78,19 +77,19 @@ def check_distributions(config: JSON, path: str = "") -> None:
 
 
 def is_distribution(config: JSON) -> bool:
-    """Whether it stands for what is drawn."""
+    """Whether it is a distribution."""
     return isinstance(config, dict) and KEY in config
 
 
 def kind_of(config: JSON) -> JSON:
-    """The name of its distribution, one for both names of the normal; None where it is none."""
+    """The name of its distribution, `normal` also for `gaussian`; None if it is none."""
     name = config.get(KEY)
     return "normal" if name == "gaussian" else name
 
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """Draws of one end of what is uniform."""
+    """Draws one end of each uniform distribution."""
 
     at: float
 

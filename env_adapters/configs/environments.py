@@ -1,6 +1,6 @@
 """Environments that configs describe.
 
-A config is a dict with `env`, the environment's name, and what else its kind takes; values
+A config is a dict with `env`, the environment's name, and the keys of its kind; values
 may be distributions (`env_adapters.configs.distributions`). A name alone is a config too,
 and so is the path of a `.json` file that holds one.
 
@@ -8,8 +8,8 @@ and so is the path of a `.json` file that holds one.
   `env_adapters.configs.physics`.
 - `arcade:GAME`, or a game's name: the sections of `env_adapters.arcade`.
 - any other environment of `env_adapters.suites.suite_name`, such as `MT1:reach-v3` or
-  `file.py:Class`: `kwargs`, keywords of its factory; `task`, `variant`. With other keywords it is
-  made anew.
+  `file.py:Class`: `kwargs`, keywords of its factory; `task`, `variant`. Other keywords make a new
+  environment.
 
 Each may have a `name`, which `env.unwrapped.name` tells.
 """
@@ -44,13 +44,13 @@ class Configured(Protocol):
     """An environment, made when it is first needed and set anew for each episode."""
 
     config: dict[str, JSON]
-    """Whole, with `env`; values may be distributions."""
+    """The whole config, with `env`; values may be distributions."""
 
     def prepare(self, config: Mapping[str, JSON]) -> tuple[Env, dict[str, Any]]:
         """The environment for one episode, and the options of its reset.
 
         `config` is `self.config`, or one that was interpolated, its distributions drawn.
-        Raises UsageError where it cannot be made so.
+        Raises UsageError if it cannot be made.
         """
 
     def close(self) -> None:
@@ -58,10 +58,8 @@ class Configured(Protocol):
 
 
 def configured(given: JSON, env_kwargs: Mapping[str, Any]) -> Configured:
-    """The environment that `given` describes; `env_kwargs` are keywords of all of them.
-
-    Raises UsageError, such as ConfigError, for what is no config. The environment itself is
-    not made yet.
+    """The environment that `given` describes; it is not made yet. `env_kwargs` are keywords of
+    every environment. Raises UsageError, such as ConfigError, if `given` is no config.
     """
     config = read_config(given)
     check_distributions(config)
@@ -74,7 +72,7 @@ def configured(given: JSON, env_kwargs: Mapping[str, Any]) -> Configured:
 
 
 def read_config(given: JSON) -> dict[str, JSON]:
-    """The config that a name, a path or a dict stands for: a dict with `env`.
+    """A name, a path or a dict as a config: a dict with `env`.
 
     A game's name is the arcade's, and so is a dict without `env` that has game elements.
     Raises UsageError.
@@ -112,7 +110,7 @@ def _read_file(path: Path) -> JSON:
 
 
 class _Arcade:
-    """`arcade:GAME`, changed by the sections that it has: each episode a config of its own."""
+    """`arcade:GAME`, changed by the config's sections: each episode has its own config."""
 
     def __init__(self, config: dict[str, JSON], env_kwargs: Mapping[str, Any]) -> None:
         game = config["env"].removeprefix(_ARCADE)
@@ -155,7 +153,7 @@ class _Gymnasium:
         self._physics: Physics | None = None
 
     def prepare(self, config: Mapping[str, JSON]) -> tuple[Env, dict[str, Any]]:
-        """Makes it where the keywords are others than before."""
+        """Makes a new one if the keywords changed."""
         kwargs = {**config.get("kwargs", {}), **self._env_kwargs}
         if self._env is None or kwargs != self._made_with:
             self.close()
@@ -173,7 +171,7 @@ class _Gymnasium:
 
 
 class _OfSuite:
-    """Any suite's. Other keywords make another suite, other tasks and variants do not."""
+    """An environment of any suite. Other keywords make another suite."""
 
     def __init__(self, config: dict[str, JSON], env_kwargs: Mapping[str, Any]) -> None:
         self.config = config
@@ -184,7 +182,7 @@ class _OfSuite:
         self._made_with: dict[str, Any] = {}
 
     def prepare(self, config: Mapping[str, JSON]) -> tuple[Env, dict[str, Any]]:
-        """Makes it where the keywords are others than before."""
+        """Makes a new one if the keywords changed."""
         kwargs = {**config.get("kwargs", {}), **self._env_kwargs}
         if self._env is None or kwargs != self._made_with:
             self.close()
@@ -218,5 +216,5 @@ def _check_keys(config: Mapping[str, JSON], known: tuple[str, ...]) -> None:
     variant = config.get("variant", 0)
     is_drawn = isinstance(variant, dict) and variant.get(KEY) == "uniform"
     if not (is_number(variant) or is_drawn):
-        whole = "a whole number, or a uniform distribution of them"
+        whole = "an integer, or a uniform distribution of them"
         raise ConfigError("variant", f"got {variant!r}, wanted {whole}")

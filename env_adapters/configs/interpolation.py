@@ -1,8 +1,8 @@
 """Values between two configs.
 
-The first config decides what a value is: an int is rounded half to even, a float is
-linear, bool, str and None stay as they are, lists and dicts go entry by entry, and of a
-distribution its parameters are interpolated. What only the second has is left out.
+The first config decides a value's type: an int is rounded half to even, a float is linear, bool,
+str and None do not change, lists and dicts are interpolated entry by entry, and distributions by
+their parameters. Entries that only the second has are omitted.
 
 Source: Meta Arcade, "Meta Arcade Interpolation".
 """
@@ -14,7 +14,7 @@ from env_adapters.configs.values import JSON, ConfigError, inside, is_finite, is
 
 
 def interpolate(one: JSON, other: JSON, alpha: float) -> JSON:
-    """`one` at 0, `other` at 1; beyond 1 is 1. They must have passed `check_interpolation`."""
+    """`one` at 0, `other` at 1 and above. They must have passed `check_interpolation`."""
     alpha = min(1.0, alpha)
     if is_number(one):
         between = one + (other - one) * alpha
@@ -27,9 +27,8 @@ def interpolate(one: JSON, other: JSON, alpha: float) -> JSON:
 
 
 def check_interpolation(one: JSON, other: JSON, path: str = "") -> None:
-    """Raise ConfigError where there is nothing between the two, and say where.
-
-    `path` is where the configs stand in a larger one.
+    """Raise ConfigError if the two cannot be interpolated, and say where. `path` leads to the
+    configs in a larger one.
     """
     if is_distribution(one) != is_distribution(other):
         raise ConfigError(path, f"got {one} and {other}, wanted distributions or neither")

@@ -1,4 +1,4 @@
-"""On which line of a TOML or JSON file something stands."""
+"""Finds the line of an entry of a TOML or JSON file."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ _TOML = re.compile(rf"{_STRING}|#[^\n]*|[\[\]{{}},=]|[^\s\[\]{{}},=#\"']+")
 
 
 def line_of(text: str, path: str) -> int:
-    """The line, from 1, of what `path` leads to, such as `schedule[2].pool[0]`.
-
-    Of what is not there it is the line of what would hold it. `text` is legal TOML, or a JSON
-    object.
+    """The line, from 1, of the entry at `path`, such as `schedule[2].pool[0]`. For a missing entry
+    it is the line of the one that would hold it. `text` is legal TOML, or a JSON object.
     """
     places = _Places(text).found
     while path and path not in places:
@@ -35,7 +33,7 @@ class _Places:
             (each.group(), each.start()) for each in tokens if not each.group().startswith("#")
         ]
         self._tokens.reverse()
-        self._arrays: dict[str, int] = {}  # of tables: the place of the last one
+        self._arrays: dict[str, int] = {}  # arrays of tables: the index of the last
         if is_json:
             self._value("")
         else:
@@ -75,7 +73,7 @@ class _Places:
         self._value(self._key(path, "=:"))
 
     def _key(self, path: str, ends: str) -> str:
-        """The path of the key that comes, which may have several parts."""
+        """The path of the next key, which may have several parts."""
         while self._tokens:
             word, place = self._tokens.pop()
             if word in ends:

@@ -1,9 +1,9 @@
 """MuJoCo's physics as numbers of a config.
 
-`gravity` and `wind` are m/s², m/s: three numbers, or for gravity one, along z. `friction`,
-`mass` (with inertia) and `damping` are factors, of all geoms, bodies and joints, from 0.001; a
-normal distribution's draw below that is cut to it. What MuJoCo derives of masses, such as those
-of subtrees, follows (`mj_setConst`).
+`gravity` (m/s²) and `wind` (m/s) are three numbers; gravity may be one, along z. `friction`,
+`mass` (with inertia) and `damping` are factors for all geoms, bodies and joints, at least 0.001; a
+smaller normal draw is clipped. `mj_setConst` updates what MuJoCo derives from masses, such as
+those of subtrees.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _FACTORS: Mapping[str, tuple[str, ...]] = {
 
 
 def check_physics(physics: JSON, path: str) -> None:
-    """Raise ConfigError for what is no physics of one episode, and say where it stands."""
+    """Raise ConfigError unless it is physics of one episode, and say where."""
     if not isinstance(physics, dict):
         raise ConfigError(path, f"got {physics!r}, wanted a table")
     for name, value in physics.items():
@@ -46,7 +46,7 @@ def check_physics(physics: JSON, path: str) -> None:
 
 
 class Physics:
-    """The model of one environment, whose own numbers are remembered."""
+    """The model of one environment; its original numbers are remembered."""
 
     def __init__(self, env: Any, name: str) -> None:
         """Raises UsageError for an environment that has no model of MuJoCo's."""
@@ -63,7 +63,7 @@ class Physics:
         self._mass = 1.0
 
     def set(self, physics: Mapping[str, Any]) -> None:
-        """Set what it says; all else is as the environment's author wanted it."""
+        """Set these numbers; all others are the environment's own."""
         for name in _VECTORS:
             value = physics.get(name, self._options[name])
             vector = np.asarray([0.0, 0.0, value] if np.ndim(value) == 0 else value)

@@ -13,20 +13,20 @@ JSON: TypeAlias = Any
 
 
 class ConfigError(UsageError):
-    """What is wrong with a config or a schedule; `path` leads to it, such as `ball.color[2]`."""
+    """A mistake in a config or a schedule; `path` leads to it, such as `ball.color[2]`."""
 
     def __init__(self, path: str, what: str) -> None:
         super().__init__(f"{path or 'the config'}: {what}")
         self.path, self.what = path, what
 
     def within(self, path: str) -> ConfigError:
-        """The same, of a config that stands at `path` in a larger one."""
+        """The same mistake, for a config at `path` in a larger one."""
         dot = "." if path and self.path and not self.path.startswith("[") else ""
         return ConfigError(f"{path}{dot}{self.path}", self.what)
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
-    """An int or a float, and no bool."""
+    """An int or a float, not a bool."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -36,7 +36,7 @@ def is_finite(value: object) -> bool:
 
 
 def is_whole(value: object) -> TypeGuard[int]:
-    """A whole number, also one of NumPy's, and no bool."""
+    """An integer, also NumPy's, not a bool."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 

@@ -1,4 +1,4 @@
-"""The environments of a schedule: who is made when, and for how long."""
+"""The environments of a schedule: when each is made and closed."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _Choice: TypeAlias = "Source | tuple[_Choice, ...]"
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What an environment is like."""
+    """One environment's properties."""
 
-    path: str  # where it stands first
+    path: str  # its first place in the schedule
     observations: Any
     actions: Any
     name: Any
@@ -50,17 +50,17 @@ class EnvironmentCache:
         self._prepared: dict[int, Source] = {}  # by id, those that hold an environment
 
     def another(self) -> EnvironmentCache:
-        """Of the same schedule, with environments of its own where they are made here."""
+        """One of the same schedule, which makes its own environments."""
         return EnvironmentCache(self._entries, self._env_kwargs)
 
     def kinds(self) -> list[Kind]:
-        """Of all; each is made, looked at and closed. Raises ConfigError."""
+        """The properties of all: makes, inspects and closes each. Raises ConfigError."""
         return [kind for source, path in self._places.values() for kind in _kinds(source, path)]
 
     def prepare(
         self, entry: int, pool: Rng, alpha: float, generator: np.random.Generator
     ) -> Prepared:
-        """For an episode of that entry: which of a pool is up to `pool`. Raises ConfigError."""
+        """For an episode of that entry; `pool` chooses from a pool. Raises ConfigError."""
         choice = self._choices[entry]
         while isinstance(choice, tuple):
             choice = choice[pool.below(len(choice))]
@@ -74,7 +74,7 @@ class EnvironmentCache:
         return prepared
 
     def close(self) -> None:
-        """Close all that was made here."""
+        """Close every environment that was made here."""
         for source in self._prepared.values():
             source.close()
         self._prepared = {}

@@ -26,16 +26,16 @@ _POOLS = 2**63  # keys of pools lie above those of episodes
 class Curriculum(gymnasium.Env[Any, Any]):
     """Plays its entries one after another; the last one goes on for ever.
 
-    The k-th episode is a function of (schedule, seed, k, steps before it): which entry it is
-    of, what a pool gives, what is drawn of distributions and the seed of the
-    environment's own chance. `reset(options={"episode": k, "steps": n})` says how far the
-    run is; without, episodes and steps are counted here, and a reset in mid-episode counts
-    none. `reset(seed=…)` has the episode's chance follow from that seed, all but pools.
+    The k-th episode is a function of (schedule, seed, k, steps before it): its entry, the choice
+    from a pool, the draws of distributions and the environment's seed. `reset(options={"episode":
+    k, "steps": n})` says how far the run is. Without it the environment counts episodes and steps
+    itself, and an episode that is reset before its end does not count. `reset(seed=…)` seeds
+    everything in the episode except pools.
 
-    By steps (`episodic=False`), the step at which an entry is over ends its episode: it is
-    truncated. `fit` says what becomes of spaces that differ, see `env_adapters.curricula.spaces`.
-    With `task_id` observations are a Dict that holds `task_id` too: the name, which must be
-    numbers then.
+    With `episodic=False` the last step of an entry truncates its episode. `fit` says how spaces
+    that differ are combined, see `env_adapters.curricula.spaces`.
+    With `task_id` observations are a Dict that also holds `task_id`: the environment's name, which
+    must consist of numbers.
     """
 
     takes_progress = True
@@ -53,17 +53,17 @@ class Curriculum(gymnasium.Env[Any, Any]):
         fit: Fit = "equal",
         task_id: bool = False,
     ) -> None:
-        """Raises ConfigError for environments that cannot be, or do not fit together."""
+        """Raises ConfigError for environments that cannot be made or combined."""
         self._cast = EnvironmentCache(entries, env_kwargs)
         self._durations = [entry.duration for entry in entries]
         self._timeline = Timeline(self._durations)
         self._episodic, self._seed = episodic, seed
         self._episodes, self._steps = 0, 0
         self._env: Env | None = None
-        self._end: int | None = None  # the step at which the entry is over
+        self._end: int | None = None  # the step that ends the entry
         found = self._cast.kinds()
         self.can_be_kept = all(each.can_be_kept for each in found)
-        """Whether every environment can, in mid-episode: see `env_adapters.curricula.kept`."""
+        """Whether every environment can save its state, see `env_adapters.curricula.kept`."""
         self._actions = Actions([(each.path, each.actions) for each in found], fit)
         self._observations = Observations([(each.path, each.observations) for each in found], fit)
         self.action_space = self._actions.space
@@ -75,9 +75,8 @@ class Curriculum(gymnasium.Env[Any, Any]):
             self.observation_space = _with_task_id(self.observation_space, numbers)
 
     def another(self) -> Curriculum:
-        """One that plays the same, from the beginning, with environments of its own.
-
-        They are not made to be looked at again, as those of the first were.
+        """A new one that plays the same schedule from its beginning, with its own environments.
+        They are not inspected again.
         """
         other = copy(self)
         other._cast = self._cast.another()
@@ -86,25 +85,25 @@ class Curriculum(gymnasium.Env[Any, Any]):
 
     @property
     def unwrapped(self) -> Curriculum:
-        """This one: it has the name of the environment that is on."""
+        """This environment: its name is that of the present one."""
         return self
 
     @property
     def playing(self) -> Env:
-        """The environment that is on. Raises UsageError where none is."""
+        """The present environment. Raises UsageError if no episode is running."""
         if self._env is None:
-            raise UsageError("no episode is on; call reset first")
+            raise UsageError("no episode is running; call reset first")
         return self._env
 
     @property
     def name(self) -> Any:
-        """Of the environment that is on, see NamedEnv. Raises AttributeError if it has none."""
+        """The present environment's name, see NamedEnv. Raises AttributeError if it has none."""
         return self.playing.unwrapped.name  # type: ignore[attr-defined]
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Begin the next episode, or the one that `options` say."""
+        """Begin the next episode, or the one that `options` name."""
         super().reset(seed=seed)
         self._go_to(options or {})
         place = self._timeline.at(self._episodes if self._episodic else self._steps)
@@ -120,7 +119,7 @@ class Curriculum(gymnasium.Env[Any, Any]):
         return self._seen(observation), info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """Take one step in the environment that is on."""
+        """Take one step in the present environment."""
         env = self.playing
         observation, reward, terminated, truncated, info = env.step(self._native(action))
         self._steps += 1
@@ -130,15 +129,15 @@ class Curriculum(gymnasium.Env[Any, Any]):
         return self._seen(observation), reward, terminated, truncated, info
 
     def skip(self, steps: int) -> None:
-        """Count steps that were taken elsewhere: the episode goes on from behind them."""
+        """Count steps that were taken elsewhere: the episode continues after them."""
         self._steps += steps
 
     def render(self) -> Any:
-        """As the environment that is on."""
+        """As the present environment draws."""
         return self.playing.render()
 
     def close(self) -> None:
-        """Close all that was made here."""
+        """Close every environment that was made here."""
         self._cast.close()
         self._env = None
 
@@ -154,12 +153,12 @@ class Curriculum(gymnasium.Env[Any, Any]):
             if name not in ("episode", "steps"):
                 raise UnknownName("option of a curriculum", name, ("episode", "steps"))
             if not is_whole(value) or value < 0:
-                raise UsageError(f"{name}: got {value!r}, wanted a whole number from 0")
+                raise UsageError(f"{name}: got {value!r}, wanted an integer from 0")
         self._episodes = int(options.get("episode", self._episodes))
         self._steps = int(options.get("steps", self._steps))
 
     def _alpha(self, place: Place) -> float:
-        """How far the entry is: by episodes the k-th of n is k/n, from 1."""
+        """How far the entry is, 0 to 1: the k-th of n episodes, from 1, is at k/n."""
         duration = self._durations[place.entry]
         return min(1.0, (place.within + self._episodic) / duration) if duration else 1.0
 

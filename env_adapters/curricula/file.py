@@ -11,9 +11,9 @@
     env = "arcade:pong"
 
 The other keys are those of `make_curriculum`; durations count episodes unless `episodic` is
-false. Keywords for environments are a table, `env_kwargs`. What `configs` names stands for its
-table, and a path of a `.json` file for what it holds. Paths, also of `file.py:Class`, are
-relative to the folder of the file they stand in.
+false. Keywords for environments are a table, `env_kwargs`. A name in `configs` is replaced by its
+table, and the path of a `.json` file by its content. Paths, also of `file.py:Class`, are relative
+to the folder of the file that holds them.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from reglue.errors import UnknownName, UsageError
 _TYPES: Mapping[str, tuple[type, str]] = {
     "schedule": (list, "a list of [what, duration]"),
     "episodic": (bool, "true or false"),
-    "across_workers": (int, "a whole number"),
-    "seed": (int, "a whole number"),
+    "across_workers": (int, "an integer"),
+    "seed": (int, "an integer"),
     "fit": (str, "text"),
     "task_id": (bool, "true or false"),
     "env_kwargs": (dict, "a table"),
@@ -49,9 +49,8 @@ _ENTRY = re.compile(r"((?:^schedule|\.repeat)\[\d+\])(?=\.)")
 
 
 def read_schedule(path: Path) -> dict[str, Any]:
-    """The arguments of a Schedule, with all that the file refers to in them.
-
-    Raises UsageError, with the line, for what cannot be played.
+    """The arguments of a Schedule, including the content of every file that the schedule refers
+    to. Raises UsageError, with the line, if the schedule cannot be played.
     """
     text = _text(path)
     try:
@@ -62,7 +61,7 @@ def read_schedule(path: Path) -> dict[str, Any]:
         arguments = _arguments(given, path.parent)
         make_curriculum(**made_of(arguments))[0].close()
     except ConfigError as error:
-        line = line_of(text, _ENTRY.sub(r"\1[0]", error.path))  # of [what, duration] the former
+        line = line_of(text, _ENTRY.sub(r"\1[0]", error.path))  # `what` of [what, duration]
         raise UsageError(f"{path}:{line}: {error}") from error
     return arguments
 
@@ -85,7 +84,9 @@ def _arguments(given: Any, folder: Path) -> dict[str, Any]:
             raise ConfigError(key, f"got {value!r}, wanted {wanted}")
     for key in given.get("env_kwargs", {}):
         if key in (*_TYPES, "key_readers"):
-            raise ConfigError(f"env_kwargs.{key}", "got a key of the file, wanted environments'")
+            raise ConfigError(
+                f"env_kwargs.{key}", "got a key of the file, wanted environments' keywords"
+            )
     _check_configs(given)
     configs = given.get("configs", {})
     arguments = {key: value for key, value in given.items() if key != "configs"}
@@ -100,7 +101,7 @@ def _check_configs(given: Mapping[str, Any]) -> None:
 
 
 def _resolved(schedule: Any, configs: Mapping[str, Any], folder: Path, path: str) -> Any:
-    """With what names and paths stand for in their place; what does not fit stays."""
+    """Names and paths replaced by their configs; illegal entries do not change."""
     if not isinstance(schedule, list):
         return schedule
     return [
@@ -131,7 +132,7 @@ def _meant(what: Any, configs: Mapping[str, Any], folder: Path, path: str) -> An
 
 
 def _located(config: Any, folder: Path) -> Any:
-    """With the path of an environment's file from where Reglue is started."""
+    """An environment's file by its path from the working directory."""
     if isinstance(config, str) and _OWN_FILE.match(config):
         return str(folder / config)
     if isinstance(config, dict) and "env" in config:

@@ -1,4 +1,4 @@
-"""What a curriculum looks like: the first frame of each episode, side by side."""
+"""Draws the first frame of each episode of a curriculum, side by side."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ def get_first_frames(
 ) -> npt.NDArray[np.uint8]:
     """(rows × height, columns × width, 3) uint8; there are `ceil(episodes / rows)` columns.
 
-    Episodes are played with random actions, which follow from `seed`. Frames are
-    observations, where these are pictures, else what `render` gives. They fill row by row,
-    or column by column. With `after_steps` it is the frame after so many steps that is
-    taken, and episodes that end before leave none. A `path` gets a PNG.
+    Episodes are played with random actions, which follow from `seed`. Frames are observations, if
+    these are pictures, else what `render` returns. They fill row by row, or column by column.
+    `after_steps` takes the frame after so many steps instead; episodes that end earlier have no
+    frame. A `path` gets a PNG.
 
-    Raises UsageError for no episodes or rows, for frames that are no pictures or differ in
-    size, and for a file that cannot be written.
+    Raises UsageError without episodes or rows, if frames are no pictures or differ in size, and if
+    the file cannot be written.
     """
     if not _are_whole(episodes, rows) or episodes < 1 or rows < 1:
         raise UsageError(f"got {episodes} episodes in {rows} rows, wanted at least one of each")
     if not _are_whole(after_steps) or after_steps < 0:
-        raise UsageError(f"got after_steps {after_steps!r}, wanted a whole number from 0")
+        raise UsageError(f"got after_steps {after_steps!r}, wanted an integer from 0")
     env.action_space.seed(seed)
     frames = [
         frame

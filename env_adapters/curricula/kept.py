@@ -1,6 +1,7 @@
-"""The inside of whichever environment a curriculum is playing: read, and set.
+"""Saves and restores the state of a curriculum's present environment.
 
-Known are those of `env_adapters.gymnasium.state_codec`, and suites whose worlds are Restorable.
+It knows the environments of `env_adapters.gymnasium.state_codec`, and suites whose worlds are
+Restorable.
 """
 
 from __future__ import annotations
@@ -18,25 +19,24 @@ from reglue.environments.world import Restorable
 from reglue.errors import UsageError
 from reglue.spec import Array, Arrays
 
-_TIME_LIMIT = "_elapsed_steps"  # where the wrapper TimeLimit counts
+_TIME_LIMIT = "_elapsed_steps"  # the wrapper TimeLimit's counter
 _WORDS = 6
 
 
 def can_be_kept(env: Any) -> bool:
-    """Whether its inside is known."""
+    """Whether its state can be saved."""
     return _insides(_bare(env)) is not None
 
 
 def read(env: Any) -> tuple[Arrays, Array]:
-    """Copies of all that the rest of the episode depends on, and where its generator stands."""
+    """Copies of all that the rest of the episode depends on, and its random generator's state."""
     env = _bare(env)
     return _known(env).read(env.unwrapped), _words(env.unwrapped.np_random)
 
 
 def write(env: Any, inside: Arrays, words: Array, steps: int) -> None:
-    """Go on from what `read` gave after `steps`; the same episode must have been begun.
-
-    Raises UsageError, perhaps with the episode changed, for what does not fit.
+    """Continue from what `read` returned after `steps`; the same episode must have begun. Raises
+    UsageError, perhaps with the episode changed, for a state that does not fit.
     """
     env = _bare(env)
     _known(env).write(env.unwrapped, inside)
@@ -46,21 +46,21 @@ def write(env: Any, inside: Arrays, words: Array, steps: int) -> None:
 
 
 def made_of(env: Any) -> Mapping[str, str]:
-    """What must be the same where the episode is to go on."""
+    """What must be equal in an environment that continues the episode."""
     env = _bare(env)
     return _known(env).made_of(env.unwrapped)
 
 
 @dataclass(frozen=True, slots=True)
 class _Restored:
-    """A suite's world, which keeps itself."""
+    """A suite's world, which saves its own state."""
 
     def read(self, env: Any) -> Arrays:
         return {"state": np.frombuffer(env.world.get_state(), np.uint8)}
 
     def write(self, env: Any, inside: Arrays) -> None:
         if "state" not in inside:
-            raise UsageError(f"got the inside {sorted(inside)}, wanted a world's state")
+            raise UsageError(f"got a state of {sorted(inside)}, wanted a world's state")
         env.world.set_state(inside["state"].tobytes())
 
     def made_of(self, env: Any) -> Mapping[str, str]:
@@ -85,7 +85,7 @@ def _bare(env: Any) -> Any:
 
 
 def _words(generator: np.random.Generator) -> Array:
-    """(6,) uint64: state and increment of a PCG64, and the half of a word that is left over."""
+    """(6,) uint64: state and increment of a PCG64, and the unused half of a word."""
     kept: Any = generator.bit_generator.state
     numbers = [kept["state"]["state"], kept["state"]["inc"]]
     halves = [part for number in numbers for part in (number >> 64, number % 2**64)]

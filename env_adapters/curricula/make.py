@@ -1,4 +1,4 @@
-"""From a schedule to an environment."""
+"""Makes an environment from a schedule."""
 
 from __future__ import annotations
 
@@ -25,16 +25,15 @@ def make_curriculum(
     task_id: bool = False,
     **env_kwargs: Any,
 ) -> tuple[Curriculum, int]:
-    """An environment that plays `schedule`, and how long that is: its total duration.
+    """An environment that plays `schedule`, and the schedule's total duration.
 
     `schedule` is a list of `[what, duration]`, see `env_adapters.curricula.schedule`.
-    Durations count steps, or episodes if `episodic`. Each of `across_workers` copies has
-    its share of every duration, rounded down. Whatever is drawn follows from `seed`.
-    `key_readers` read entries of other keys. Spaces that differ are refused, or fit as `fit`
-    says (`env_adapters.curricula.spaces`), and numeric names are shown if `task_id` says so.
-    `env_kwargs` go to every environment that is made here.
-
-    Raises ConfigError: what is wrong, and where in the schedule.
+    Durations count steps, or episodes if `episodic`. Each of `across_workers` copies gets its
+    share of every duration, rounded down. All draws follow from `seed`.
+    `key_readers` read entries of other keys. `fit` says how spaces that differ are combined
+    (`env_adapters.curricula.spaces`). `task_id` shows numeric names in observations.
+    `env_kwargs` are passed to every environment that is made here. Raises ConfigError, which says
+    what is wrong and where in the schedule.
     """
     _check_whole("across_workers", across_workers, 1)
     _check_whole("seed", seed, 0)
@@ -46,7 +45,7 @@ def make_curriculum(
     _check_readers(readers)
     entries = Reading(episodic, across_workers, readers, env_kwargs).entries(schedule)
     if not entries:
-        raise ConfigError("schedule", "got nothing to play, as all is repeated 0 times")
+        raise ConfigError("schedule", "got nothing to play, since every entry is repeated 0 times")
     env = Curriculum(
         entries, episodic=episodic, seed=int(seed), env_kwargs=env_kwargs, fit=fit, task_id=task_id
     )
@@ -55,7 +54,7 @@ def make_curriculum(
 
 def _check_whole(name: str, given: object, least: int) -> None:
     if not is_whole(given) or not least <= given < _SEEDS:
-        raise ConfigError(name, f"got {given!r}, wanted a whole number from {least} below 2**63")
+        raise ConfigError(name, f"got {given!r}, wanted an integer from {least} below 2**63")
 
 
 def _check_flag(name: str, given: object) -> None:

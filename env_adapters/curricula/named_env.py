@@ -11,7 +11,7 @@ import gymnasium
 class NamedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
     """`env.unwrapped.name` is `name`, any object, such as a string or a one-hot vector.
 
-    Of several around one environment, the outermost counts.
+    If several wrap one environment, the outermost counts.
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any], name: Any) -> None:
@@ -25,5 +25,5 @@ class NamedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     @property
     def unwrapped(self) -> Any:
-        """This one: it has the name."""
+        """This wrapper, which has the name."""
         return self

@@ -1,9 +1,10 @@
-"""A schedule: what is played, for how long. Read and checked before anything is made.
+"""A schedule: what is played, and for how long. It is read and checked before any environment is
+made.
 
 A schedule is a list of `[what, duration]`. `what` is an environment (see
 `env_adapters.configs.environments`), or a dict of one key:
 
-- `{"pool": [what, …]}`: one of them, drawn anew for each episode;
+- `{"pool": [what, …]}`: one of them, drawn for each episode;
 - `{"interpolate": [config, config]}`: from the first to the second;
 - `{"repeat": schedule}`: that many times, in place of a duration;
 - a key of the caller's own readers.
@@ -21,19 +22,19 @@ from env_adapters.configs.values import ConfigError, inside, is_whole
 from reglue.errors import UnknownName
 
 Reader: TypeAlias = Callable[..., Sequence[Any]]
-"""`reader(data, duration, *, episodic, across_workers, **env_kwargs)` gives a schedule; what it
-is to divide among workers, it divides itself."""
+"""`reader(data, duration, *, episodic, across_workers, **env_kwargs)` returns a schedule, in which
+it has divided durations among workers itself."""
 
 _MOST = 1_000_000
 """Entries, with repeats written out."""
 
 _DEEPEST = 50
-"""Schedules and pools in one another."""
+"""How deep schedules and pools may be nested."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """One of these, for each episode another."""
+    """One of these, drawn for each episode."""
 
     members: tuple[Any, ...]
 
@@ -50,9 +51,9 @@ class Interpolation:
 class Entry:
     """A part of the schedule without repeats."""
 
-    what: Any  # a Pool, an Interpolation, or what stands for one environment
+    what: Any  # a Pool, an Interpolation, or an environment's description
     duration: int  # episodes or steps, of one worker
-    path: str  # where it stands, for messages
+    path: str  # its path in the schedule, for messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +110,9 @@ _KEYS = ("pool", "repeat", "interpolate")
 
 
 def special_key(what: Any, readers: Mapping[str, Reader], path: str) -> str:
-    """The key of an entry that is no environment, "" for one that is. Raises ConfigError."""
+    """The key of an entry such as a pool; "" for an environment. Raises ConfigError."""
     if path.count("[") > _DEEPEST:
-        raise ConfigError(path, f"got more than {_DEEPEST} schedules and pools in one another")
+        raise ConfigError(path, f"got more than {_DEEPEST} nested schedules and pools")
     if not isinstance(what, dict):
         return ""
     found = [key for key in what if key in _KEYS or key in readers]
@@ -127,7 +128,7 @@ def special_key(what: Any, readers: Mapping[str, Reader], path: str) -> str:
 
 
 def _meant(what: Any, path: str) -> Any:
-    """A Pool, an Interpolation, or what stands for one environment."""
+    """A Pool, an Interpolation, or an environment's description."""
     key = special_key(what, {}, path)
     if key == "pool":
         members = what[key]
@@ -148,5 +149,5 @@ def _meant(what: Any, path: str) -> Any:
 
 def _duration(given: Any, path: str) -> int:
     if not is_whole(given) or given < 0:
-        raise ConfigError(path, f"got the duration {given!r}, wanted a whole number from 0")
+        raise ConfigError(path, f"got the duration {given!r}, wanted an integer from 0")
     return int(given)

@@ -1,4 +1,4 @@
-"""Where a curriculum's episodes come from: environments that are given, or described."""
+"""A curriculum's environments: objects, or described by configs."""
 
 from __future__ import annotations
 
@@ -26,20 +26,17 @@ class Source(Protocol):
     """One environment, or one that changes between two."""
 
     def prepare(self, alpha: float, generator: np.random.Generator) -> Prepared:
-        """For one episode.
-
-        `alpha` says how far its entry has come, 0 to 1; `generator` draws what is
-        distributed.
+        """The environment for one episode. `alpha` says how far its entry is, 0 to 1; `generator`
+        draws from distributions.
         """
 
     def extremes(self) -> Iterator[Env]:
-        """To look at: the environment at each end of what its config may be.
-
-        What is made here has begun an episode, to find out that it can. Raises UsageError.
+        """For inspection: the environment at each end of its config's range. An environment that
+        is made here has begun an episode, which shows that it can. Raises UsageError.
         """
 
     def close(self) -> None:
-        """Let go of it; `prepare` makes what it needs."""
+        """Close it; `prepare` makes what it needs."""
 
 
 class Given:
@@ -57,7 +54,7 @@ class Given:
         yield self._env
 
     def close(self) -> None:
-        """It is the caller's."""
+        """Nothing: the caller closes it."""
 
 
 class Described:
@@ -83,7 +80,7 @@ class Between:
     """From one config to another: the first's environment, set to values between the two."""
 
     def __init__(self, one: Configured, other: dict[str, Any]) -> None:
-        """Raises ConfigError where there is nothing between them."""
+        """Raises ConfigError if the two cannot be interpolated."""
         got, wanted = other["env"], one.config["env"]
         if got != wanted:
             raise ConfigError("env", f"got {wanted} and {got}, wanted one: its values change")
@@ -109,14 +106,14 @@ class Between:
 
 
 class Sources:
-    """One source for all that are described alike."""
+    """One source for equal descriptions."""
 
     def __init__(self, env_kwargs: Mapping[str, Any]) -> None:
         self._env_kwargs = env_kwargs
         self._found: dict[str, Source] = {}
 
     def of(self, what: Any) -> Source:
-        """Of an environment, a name, a path or a config. Raises UsageError."""
+        """For an environment, a name, a path or a config. Raises UsageError."""
         if isinstance(what, gymnasium.Env):
             if getattr(what.unwrapped, "takes_progress", False):
                 raise UsageError("got a curriculum, wanted its schedule: `repeat` it once")
@@ -143,7 +140,7 @@ class Sources:
 
 @contextmanager
 def standing(path: str) -> Iterator[None]:
-    """Errors within say that what is wrong stands at `path`. Raises ConfigError."""
+    """Errors inside name `path` as the place of the mistake. Raises ConfigError."""
     try:
         yield
     except ConfigError as error:
@@ -153,7 +150,7 @@ def standing(path: str) -> Iterator[None]:
 
 
 def _prepared(environment: Configured, config: dict[str, Any]) -> Prepared:
-    """With nothing left to draw."""
+    """With every distribution drawn."""
     env, options = environment.prepare(config)
     forget_physics(env.unwrapped)
     return NamedEnv(env, config.get("name", config["env"])), options

@@ -1,12 +1,12 @@
 """One pair of spaces for all environments of a curriculum.
 
-How spaces that differ come together is said by `Fit`:
+`Fit` says how spaces that differ are combined:
 
-- `equal`: they must not, but that a smaller Discrete of actions fits into a larger one;
+- `equal`: they must be equal, except that a smaller Discrete of actions fits into a larger one;
 - `pad`: Boxes of observations of one dtype and number of axes are padded with zeros;
 - `superset`: there is an entry for each space, `observation/0`, `observation/1`, …, and `kind`
-  tells which one is seen; the others are blank. Of the actions `action/0`, … the one whose
-  space the environment has is played.
+says which one is filled; the others are blank. Of the actions `action/0`, … the environment takes
+the one of its space.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ Fit: TypeAlias = Literal["equal", "pad", "superset"]
 FITS: tuple[Fit, ...] = get_args(Fit)
 
 Found: TypeAlias = Sequence[tuple[str, Any]]
-"""Where each environment stands, and its space."""
+"""Each environment's path in the schedule, and its space."""
 
 Native: TypeAlias = Callable[[Any], Any]
-"""From an action of all to an environment's, or from its observation to one of all."""
+"""Converts a common action to an environment's, or an environment's observation to a common one."""
 
 
 class Actions:
-    """The actions of all."""
+    """The common action space."""
 
     def __init__(self, found: Found, fit: Fit) -> None:
-        """Raises ConfigError where they do not fit."""
+        """Raises ConfigError if they cannot be combined."""
         self._kinds = _distinct([_widest(space, found) for _, space in found])
         if len(self._kinds) > 1 and fit != "superset":
             _refuse("actions", found, self._kinds[0], "; only Discrete ones may differ")
@@ -43,10 +43,9 @@ class Actions:
             self.space = spaces.Dict(action=spaces.Tuple(self._kinds))
 
     def of(self, space: Any) -> Native:
-        """For an environment with that space: what it plays of an action of all.
-
-        What a smaller Discrete lacks is its 0. Raises UsageError for what is no whole number
-        from 0 there, and no Dict of a superset.
+        """Converts common actions for an environment with that space. An action above a smaller
+        Discrete is 0. Raises UsageError for an action that is no integer from 0, or no Dict of a
+        superset.
         """
         place = next(k for k, kind in enumerate(self._kinds) if _is_within(space, kind))
         counted = _counted(self._kinds[place].n, space.n) if _counts_from_0(space) else None
@@ -66,10 +65,10 @@ class Actions:
 
 
 class Observations:
-    """The observations of all."""
+    """The common observation space."""
 
     def __init__(self, found: Found, fit: Fit) -> None:
-        """Raises ConfigError where they do not fit."""
+        """Raises ConfigError if they cannot be combined."""
         self._kinds = _distinct([space for _, space in found])
         first = self._kinds[0]
         self._is_padded = fit == "pad" and all(_are_alike(first, kind) for kind in self._kinds)
@@ -78,7 +77,7 @@ class Observations:
         self.space = first if len(self._kinds) == 1 else self._common()
 
     def of(self, space: Any) -> Native:
-        """For an environment with that space: its observation, as one of all."""
+        """Converts the observations of an environment with that space to common ones."""
         if len(self._kinds) == 1:
             return _same
         if self._is_padded:
@@ -104,7 +103,7 @@ class Observations:
 
 
 def task_ids(found: Sequence[tuple[str, Any]]) -> Any:
-    """The Box of names that are a number or numbers, as many in each. Raises ConfigError."""
+    """The Box of names that are numbers or equally long lists of numbers. Raises ConfigError."""
     wanted = 0
     for path, name in found:
         try:
@@ -121,7 +120,7 @@ def task_ids(found: Sequence[tuple[str, Any]]) -> Any:
 
 
 def blank(space: Any) -> Any:
-    """A value of the space that says nothing: zeros, or what is nearest."""
+    """A blank value of the space: zeros, or the nearest legal values."""
     match space:
         case spaces.Dict():
             return {key: blank(inner) for key, inner in space.items()}
@@ -142,7 +141,7 @@ def _same(value: Any) -> Any:
 
 
 def _counted(most: int, own: int) -> Native:
-    """Of `most` actions one of `own`."""
+    """Maps one of `most` actions to one of `own`."""
 
     def native(action: Any) -> int:
         number = np.asarray(action)
@@ -162,7 +161,7 @@ def _is_within(space: Any, kind: Any) -> bool:
 
 
 def _widest(space: Any, found: Found) -> Any:
-    """Of Discrete spaces that count from 0, the one with most."""
+    """The largest of Discrete spaces that count from 0."""
     if not _counts_from_0(space):
         return space
     return max((each for _, each in found if _counts_from_0(each)), key=lambda each: each.n)
@@ -197,7 +196,7 @@ def _are_alike(one: Any, other: Any) -> bool:
 
 def _superset(found: Sequence[Any]) -> Any:
     shape = tuple(max(sizes) for sizes in zip(*(space.shape for space in found), strict=True))
-    # 0 is what is behind an observation, so that each element may be 0.
+    # Padding is 0, so every element may be 0.
     low, high = np.zeros(shape, found[0].dtype), np.zeros(shape, found[0].dtype)
     for space in found:
         held = tuple(slice(size) for size in space.shape)

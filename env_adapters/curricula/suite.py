@@ -1,4 +1,4 @@
-"""A schedule as a suite: its episodes are cells, which a benchmark plays in any process."""
+"""A schedule as a suite: its episodes are cells, which benchmarks play in any process."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Schedule(OneEnvironment):
     steps of the run before it.
 
     `arguments` are those of `make_curriculum`, as JSON, its keywords for environments in
-    `env_kwargs`. Its worlds are Restorable if all environments can be kept (see
+    `env_kwargs`. Its worlds are Restorable if every environment's state can be saved (see
     `env_adapters.curricula.kept`). Raises UsageError.
     """
 
@@ -32,11 +32,11 @@ class Schedule(OneEnvironment):
         super().__init__(TASK, first.another, arguments)
         self._can_be_kept = first.can_be_kept
         self.counts_steps = not arguments.get("episodic", False)
-        """Whether a cell's `steps` say which entry is on: only online benchmarks count them."""
+        """Whether a cell's `steps` decide its entry: only online benchmarks count them."""
 
     @staticmethod
     def drawing(config: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The config of one in which Gymnasium's environments, and no others, draw."""
+        """The config in which Gymnasium's environments draw, and no others."""
         return {**config, "schedule": _drawing(config["schedule"])}
 
     def world(self) -> GymnasiumWorld:

@@ -1,4 +1,4 @@
-"""Which entry of a schedule is on, as a function of how far the run is."""
+"""Which entry of a schedule is played, as a function of how far the run is."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an episode begins that comes after so many episodes, or steps, of the run."""
+    """The entry of an episode that begins after so many episodes, or steps, of the run."""
 
-    entry: int  # its place in the schedule
-    within: int  # episodes or steps of the entry that came before
-    end: int | None  # when the entry is over, from the run's beginning; None: never
+    entry: int  # its index in the schedule
+    within: int  # episodes or steps of this entry so far
+    end: int | None  # the entry's end, from the run's beginning; None: never
 
 
 class Timeline:
     """Entries one after another, each as long as `durations` says.
 
-    The last one goes on for ever. One of length 0 is played for one episode, or one step,
-    all the same, at the next one's expense, as in the original (Meta Arcade,
-    `curriculum_tools`): entry i ends when its durations are summed up, and one later than
-    the entry before it at the least.
+    The last one goes on for ever. An entry of length 0 is still played for one episode, or one
+    step, which the next one loses, as in the original (Meta Arcade, `curriculum_tools`): entry i
+    ends at the sum of the durations up to it, but at least one later than the entry before it.
     """
 
     def __init__(self, durations: Sequence[int]) -> None:

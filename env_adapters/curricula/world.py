@@ -1,4 +1,4 @@
-"""One slot's schedule whose environments can all be kept: so can its episodes."""
+"""One slot of a schedule whose environments can all save their state."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reglue.errors import UsageError
 class KeptWorld(GymnasiumWorld):
     """Plays the cells of a schedule: Restorable.
 
-    The cell says which environment is on, and how it was made and drawn; a state has the rest.
+    The cell says which environment plays, and how it was made and drawn; a state holds the rest.
     """
 
     def __init__(
@@ -27,14 +27,13 @@ class KeptWorld(GymnasiumWorld):
         *,
         mark: Mapping[str, str],
     ) -> None:
-        """`mark` must be the same where a state is to go on."""
+        """States continue only in a world of the same `mark`."""
         super().__init__(task, make, observations, actions)
         self._mark = mark
 
     def get_state(self) -> bytes:
-        """The episode's state; only the same schedule and versions take it.
-
-        Raises UsageError when no episode is on.
+        """The episode's state, for the same schedule and versions. Raises UsageError if no episode
+        is running.
         """
         live, env = self._live(), self._env.playing
         inside, words = kept.read(env)
@@ -42,7 +41,7 @@ class KeptWorld(GymnasiumWorld):
         return EpisodeState(mark, live.cell, live.steps, inside, words).to_bytes()
 
     def set_state(self, state: bytes) -> None:
-        """Leave the present episode for the one in `state`.
+        """Continue the episode in `state` in place of the present one.
 
         Raises UsageError, with nothing changed, for a damaged state or another schedule's.
         """

@@ -1,4 +1,4 @@
-"""A `gymnasium.Env` of somebody else's as a suite: its class, a function, or an object."""
+"""Any `gymnasium.Env` as a suite: its class, a function that makes it, or an object."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def suite_of(
     >>> dict(suite.variants), suite.spec.actions[0].domain
     ({'CartPole-v1': 1}, Discrete(n=2, start=0))
 
-    Raises CannotLoad for arguments that the class does not take, and UsageError where a space
-    has no tensors.
+    Raises CannotLoad for arguments that the class does not take, and UsageError if a space has no
+    tensors.
     """
     if isinstance(candidate, _env_class()):
         return _ObjectSuite(candidate)
@@ -53,7 +53,7 @@ class _ObjectSuite(OneEnvironment):
 
 
 class _Lent:
-    """All of an environment but `close`, which only its owner calls."""
+    """An environment without `close`, which only its owner calls."""
 
     changes_nothing = True
 
@@ -68,7 +68,7 @@ class _Lent:
 
 
 def _env_class() -> Any:
-    """`gymnasium.Env`; a class of nothing where the package was never loaded."""
+    """`gymnasium.Env`; a class without instances if the package was never loaded."""
     return getattr(sys.modules.get("gymnasium"), "Env", ())
 
 

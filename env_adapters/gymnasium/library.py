@@ -51,7 +51,7 @@ def make(name: str, options: Mapping[str, Any]) -> Any:
     """
     gym = gymnasium()
     with warnings.catch_warnings():
-        # Old versions and loose bounds are warned of, which is fatal where warnings are errors.
+        # Gymnasium warns of old versions and loose bounds, which is fatal if warnings are errors.
         warnings.simplefilter("ignore")
         try:
             _bring(name)
@@ -89,7 +89,7 @@ def _bring(name: str) -> None:
 
 
 def _import_quietly(package: str) -> None:
-    """Without the lines that some print in each process that imports or makes something."""
+    """Suppresses the lines that some packages print in each process."""
     import_module("farama_notifications").notifications.pop(package, None)
     module: Any = import_module(package)
     if package == "ale_py":
@@ -97,7 +97,7 @@ def _import_quietly(package: str) -> None:
 
 
 def _advice(error: Exception) -> str:
-    """What to do for want of what MuJoCo draws with, or could not even be loaded without."""
+    """What to install if MuJoCo cannot draw or be loaded; empty for other errors."""
     is_unloaded = "MUJOCO_GL" in os.environ and "mujoco" not in sys.modules
     return f"; {how_to_draw()}" if is_unloaded or "OpenGL" in str(error) else ""
 
@@ -110,7 +110,7 @@ def _load(package: str) -> Any:
 
 
 def _missing(error: BaseException | None) -> str | None:
-    """The package for whose lack it was raised; Gymnasium wraps some import errors."""
+    """The missing package that caused it; Gymnasium wraps some import errors."""
     while error is not None and not isinstance(error, ModuleNotFoundError):
         error = error.__cause__
     return error.name if error is not None else None

@@ -24,11 +24,11 @@ _WHY_NOT: Mapping[str, str] = {
 
 
 class Tensors:
-    """The tensors of a space. A Dict's and a Tuple's entries are named by their way in:
+    """The tensors of a space. A Dict's and a Tuple's entries are named by their path:
     `camera/left`, `joints/0`; any other space is one tensor, called `name`.
 
-    Text is UTF-8 in uint8, zeros behind it. Raises UsageError for the spaces that have no
-    tensors, and where two would have one name.
+    Text is UTF-8 in uint8, zeros behind it. Raises UsageError for spaces without tensors, and if
+    two would have the same name.
     """
 
     def __init__(self, name: str, space: Any) -> None:
@@ -43,7 +43,7 @@ class Tensors:
             )
 
     def only(self, names: Sequence[str]) -> Tensors:
-        """These tensors of it, for `arrays` alone. Raises UsageError for one there is not."""
+        """Only these tensors, for `arrays`. Raises UsageError for an unknown one."""
         known = {spec.name: leaf for spec, leaf in zip(self.specs, self._leaves, strict=True)}
         for name in names:
             if name not in known:
@@ -69,9 +69,9 @@ class Tensors:
         return found
 
     def value(self, arrays: Arrays, *, clip: bool = False) -> Any:
-        """Arrays as the value of the space. Raises UsageError where they are none.
+        """Arrays as the value of the space. Raises UsageError if they do not fit.
 
-        Numbers of a Box may lie beyond its bounds, unless they are to be clipped to these.
+        Numbers of a Box may be out of its bounds, unless they are to be clipped.
         """
         if self._is_single:
             leaf = self._leaves[0]
@@ -116,7 +116,7 @@ class _Leaf:
 
 
 def space_of(tensors: tuple[TensorSpec, ...]) -> Any:
-    """The space whose values are those of the tensors: their Dict, or the only one's own."""
+    """The space of the tensors' values: their Dict, or the only tensor's own space."""
     spaces = {tensor.name: _space_of(tensor) for tensor in tensors}
     return spaces[tensors[0].name] if len(tensors) == 1 else gymnasium().spaces.Dict(spaces)
 

@@ -36,7 +36,7 @@ class StateCodec(Protocol):
         """
 
     def made_of(self, env: Any) -> Mapping[str, str]:
-        """What else its episodes depend on, besides id, options and versions."""
+        """What its episodes depend on, apart from id, options and versions."""
 
 
 def state_codec(env: Any) -> StateCodec | None:

@@ -114,7 +114,7 @@ class OneEnvironment:
         """What a saved state and the world that restores it must have in common."""
         return {
             "id": self._full_id,
-            # Options that are not JSON come from this process; their repr has to do.
+            # Options that are not JSON come from this process; use their repr.
             "options": json.dumps(self._options, sort_keys=True, default=repr),
             "gymnasium": gymnasium().__version__,
             "numpy": np.__version__,

@@ -1,4 +1,4 @@
-"""Any suite as a Gymnasium environment, which its worlds' episodes are played in."""
+"""Any suite as a Gymnasium environment."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class SuiteEnv(gymnasium.Env[Any, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Begin the cell's episode. Raises UsageError for a task or variant there is not."""
+        """Begin the cell's episode. Raises UsageError for an unknown task or variant."""
         super().reset(seed=seed)
         asked = options or {}
         variants = self._suite.variants
@@ -59,7 +59,7 @@ class SuiteEnv(gymnasium.Env[Any, Any]):
         return observation, step.reward, step.terminated, step.truncated, info
 
     def render(self) -> Any:
-        """What the world draws; None where it does not."""
+        """What the world draws; None if it does not."""
         return self.world.render() if isinstance(self.world, Rendered) else None
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What a TaskSpec says that Gymnasium's spaces do not: reward range, success and horizon.
+"""The parts of a TaskSpec that Gymnasium's spaces lack: reward range, success and horizon.
 
 Found in the sources of gymnasium 1.3.0 and 1.4.0, ale-py 0.12.1, Shimmy 2.0.1 and dm_control
 1.0.28.
@@ -25,7 +25,7 @@ _BARE = ("OrderEnforcing", "PassiveEnvChecker", "TimeLimit")  # wrappers that ch
 
 
 def reward_range(env: Any) -> Range:
-    """The least and the most that a step can earn, as far as that is known."""
+    """The least and the largest reward of a step, as far as they are known."""
     known = tuple(getattr(gymnasium().wrappers, name) for name in _BARE)
     while env is not env.unwrapped:
         if type(env) not in known and not getattr(type(env), "changes_nothing", False):

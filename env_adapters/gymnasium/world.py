@@ -127,7 +127,7 @@ class GymnasiumWorld:
         if self._env is None:
             return None
         with warnings.catch_warnings(), without_window():
-            warnings.simplefilter("ignore")  # some warn where they do not draw
+            warnings.simplefilter("ignore")  # some warn if they do not draw
             try:
                 picture = self._env.render()
             except NotImplementedError:

@@ -166,7 +166,7 @@ def draw_goals(
     Meta-World draws from NumPy's global stream; we draw from one of our own that gives
     the same numbers, so that what other threads draw changes nothing.
 
-    Own MT lists are drawn as by `gym.make("Meta-World/custom-mt-envs", seed=seed)`,
+    Custom MT lists are drawn as by `gym.make("Meta-World/custom-mt-envs", seed=seed)`,
     which however ignores a seed of 0; here 0 is a seed like any other.
 
     Raises UsageError for a seed out of range, MissingExtra without the package.

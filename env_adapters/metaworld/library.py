@@ -107,7 +107,7 @@ def digest() -> str:
 
 
 def sources() -> Iterator[Path]:
-    """Metaworld's programs and models, and the class of Gymnasium's that they derive from."""
+    """Metaworld's sources and models, and Gymnasium's class that they derive from."""
     root = _folder("metaworld")
     yield from sorted(path for path in root.rglob("*") if path.suffix in (".py", ".xml"))
     yield _folder("gymnasium") / "envs" / "mujoco" / "mujoco_env.py"

@@ -1,4 +1,4 @@
-"""What a camera sees of a simulator, drawn of a copy of its state: nothing changes by it."""
+"""Draws a simulator from a copy of its state, which does not change."""
 
 from __future__ import annotations
 

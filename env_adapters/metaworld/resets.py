@@ -103,7 +103,7 @@ _MOST_KEPT = 512  # goals a simulator keeps starts of, at about 8 kB each
 
 @dataclass(frozen=True, slots=True)
 class _Start:
-    """What an episode depends on when it begins."""
+    """All that an episode depends on at its beginning."""
 
     observation: Floats  # (39,)
     physics: Floats  # MuJoCo's integration state
@@ -201,7 +201,7 @@ def _show_goal(env: Any, *, visible: bool) -> None:
 
 @contextmanager
 def _settling_by(env: Any, settle: Callable[[int], None]) -> Iterator[None]:
-    """Let `settle` stand for the physics of `_reset_hand`, whose other effects stay."""
+    """Replace the physics of `_reset_hand` by `settle`; its other effects stay."""
 
     def reset_hand(steps: int = 50) -> None:
         settle(steps)

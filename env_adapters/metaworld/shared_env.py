@@ -81,7 +81,7 @@ class Models:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """What episodes change in a model: kept here for one of them while others play."""
+    """The part of a model that episodes change: saved for one episode while others play."""
 
     body_pos: Floats  # (bodies, 3), metres
     site_pos: Floats  # (sites, 3)
@@ -113,7 +113,7 @@ class SharedModel:
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Share:
-    """What one simulator's episode changes, kept here while others play."""
+    """The state of one simulator's episode, saved while others play."""
 
     env: SharedEnv
     places: Places
@@ -146,7 +146,7 @@ class SharedEnvs:
 
 
 class SharedEnv:
-    """Metaworld's environment of a task, its fast double if there is one, and who plays."""
+    """Metaworld's environment of a task, its stand-in if there is one, and the share that plays."""
 
     def __init__(self, env: Any, model: SharedModel, settled_states: SettledStates) -> None:
         self.env = env
@@ -156,7 +156,7 @@ class SharedEnv:
         self._model = model
         self._first = self.physics.read()
         self._attributes = _own(vars(env))
-        # Weakly: a share keeps us, and nobody wants what is left of one that is gone.
+        # Weakly: a share holds this object, and the state of a deleted share is not needed.
         self._present: Callable[[], Share | None] = lambda: None
 
     def new_share(self) -> Share:
@@ -164,7 +164,7 @@ class SharedEnv:
         return Share(self, self._model.as_read(), self._first.copy(), _own(self._attributes))
 
     def put(self, share: Share) -> None:
-        """Save what the present share has left, and set everything to `share`."""
+        """Save the present share's state, and set `share`'s."""
         self._model.put(share.places)
         left = self._present()
         if left is share:
@@ -179,7 +179,7 @@ class SharedEnv:
 
 
 def _own(attributes: dict[str, Any]) -> dict[str, Any]:
-    """A copy in which nobody else writes; views into MuJoCo's data stay views."""
+    """A copy that nobody else writes to; views into MuJoCo's data stay views."""
     return {
         name: value.copy() if owns_memory(value) else value for name, value in attributes.items()
     }

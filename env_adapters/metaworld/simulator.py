@@ -63,10 +63,10 @@ class Simulator:
     """Plays one task; an episode is a function of the goal and the actions alone.
 
     The first of a task costs 24 MB and 100 ms to make, 20 ms where its model was kept;
-    further ones take turns in its environment (see `shared_env`). What a start costs is
-    said in `resets`. There is no seed: once the goal is set, nothing in the 50 tasks draws
-    a random number. `fast` is for those who compare: it changes what a step costs, and no
-    bit; see env_adapters.metaworld.fast.
+    further ones take turns in its environment (see `shared_env`). `resets` says what a start
+    costs. There is no seed: once the goal is set, nothing in the 50 tasks draws a random number.
+    `fast` is for comparisons: it changes a step's cost, and no bit; see
+    env_adapters.metaworld.fast.
     """
 
     def __init__(self, task: str, envs: SharedEnvs, *, fast: bool = True) -> None:
@@ -103,7 +103,7 @@ class Simulator:
 
         The reward is of the type that Meta-World makes it: float, np.float32 or np.float64.
 
-        The action goes in as it came: Meta-World clips the motion, MuJoCo the
+        The action is passed on unchanged: Meta-World clips the motion, MuJoCo the
         gripper. Clipping the gripper beforehand would change rewards in their last
         bits, since several tasks compute in float32 or float64 by whether it is above 1.
         """
@@ -142,7 +142,7 @@ def _plain_step(env: Any, action: npt.NDArray[Any]) -> tuple[Floats, Any, Any]:
 
 
 class SimulatorPool:
-    """Lends simulators, and keeps those that come back for whoever wants their task next.
+    """Lends simulators, and keeps returned ones for the next user of their task.
 
     Of idle ones at most `most_idle` are kept; the one that has been idle longest is
     dropped. Environments and models stay, so that all 50 tasks take 1.2 GB. For one thread.

@@ -60,7 +60,7 @@ class MetaWorld:
 
     @property
     def spec(self) -> TaskSpec:
-        """What an agent is told: nothing of tasks or goals but sizes."""
+        """The agent's spec: of tasks and goals it tells only sizes."""
         return TaskSpec(
             observations=self._settings.observations.specs(),
             actions=(TensorSpec("action", "float32", (ACTION,), Box((-1.0,), (1.0,))),),
@@ -86,7 +86,7 @@ class MetaWorld:
 
     @cached_property
     def _mark(self) -> str:
-        """Differs where a kept state could mean something else."""
+        """Differs if a saved state could mean something else."""
         settings = self._settings
         goals = [[task, [list(goal) for goal in goals]] for task, goals in settings.goals.items()]
         views = repr(settings.observations)

@@ -1,13 +1,13 @@
-"""Which tasks a benchmark's name stands for.
+"""The tasks of a benchmark's name.
 
 | name | tasks |
 | --- | --- |
 | `MT10` `MT25` `MT50` | Meta-World's multi-task sets |
 | `MT1:reach-v3` | one task |
-| `MT:reach-v3,push-v3` | an own list |
+| `MT:reach-v3,push-v3` | a custom list |
 | `ML10` `ML25` `ML45` | Meta-World's meta-learning sets, each with a train and a test split |
 | `ML1:reach-v3` | one task; its splits differ in their goals |
-| `ML:train=reach-v3,push-v3+test=sweep-v3` | own lists; the other split may be left out |
+| `ML:train=reach-v3,push-v3+test=sweep-v3` | custom lists; you may omit one split |
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ BUILT_IN: dict[tuple[str, str], tuple[str, ...]] = {
 
 
 def check_task(name: str) -> str:
-    """`name` itself. Raises UnknownName, with the near ones, if there is no such task."""
+    """`name` itself. Raises UnknownName, with similar names, if there is no such task."""
     if name not in ALL_TASKS:
         raise UnknownName("Meta-World task", name, ALL_TASKS)
     return name
@@ -86,7 +86,7 @@ class Stream:
 class TaskSet:
     """The tasks of one split of a benchmark."""
 
-    label: str  # the name it was asked for by
+    label: str  # the name that was asked for
     family: Family
     split: Split
     streams: tuple[Stream, ...]
@@ -135,7 +135,7 @@ def task_set(name: str, split: str | None = None) -> TaskSet:
 
 
 def catalogue() -> dict[str, str]:
-    """What there is, for a listing: a name, or the form of one, and what it means."""
+    """The benchmarks for a listing: each name, or its form, and its meaning."""
     return _SETS | dict(_LISTS.values())
 
 
@@ -150,9 +150,9 @@ _SETS = {
 
 _LISTS = {
     "MT1": ("MT1:<task>", "one task, goal visible"),
-    "MT": ("MT:<task>,<task>,…", "an own list of tasks, goal visible"),
+    "MT": ("MT:<task>,<task>,…", "a custom list of tasks, goal visible"),
     "ML1": ("ML1:<task>", "one task, other goals in test than in train, goal hidden"),
-    "ML": ("ML:train=<task>,…+test=<task>,…", "own lists of tasks, goal hidden"),
+    "ML": ("ML:train=<task>,…+test=<task>,…", "custom lists of tasks, goal hidden"),
 }
 
 

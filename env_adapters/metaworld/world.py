@@ -1,4 +1,4 @@
-"""One slot's Meta-World: what an agent sees of it, and the cells that it plays."""
+"""One slot's Meta-World: the agent's observations, and the cells that it plays."""
 
 from __future__ import annotations
 

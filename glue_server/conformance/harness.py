@@ -96,9 +96,7 @@ class Harness:
             token=self.token,
             tls=tls,
             places={self.role: 1},
-            reconnect_window_s=self.timeout_s
-            if reconnect_window_s is None
-            else reconnect_window_s,
+            reconnect_window_s=self.timeout_s if reconnect_window_s is None else reconnect_window_s,
             transport="unix" if isinstance(self.road, UnixProxy) else "grpc",
         )
         self._servers.append(server)

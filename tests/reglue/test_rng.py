@@ -24,7 +24,7 @@ numbers = st.integers(0, WORDS - 1) | st.sampled_from([0, 1, 2, 3, 4, 2**63, WOR
 positions = st.integers(0, WORDS - 9) | st.integers(0, 9)
 
 
-# The rule of reglue/chance.py once more, with nothing but whole numbers.
+# The rule of reglue/rng.py once more, with nothing but integers.
 
 
 def philox(counter: tuple[int, ...], key: tuple[int, int]) -> tuple[int, ...]:

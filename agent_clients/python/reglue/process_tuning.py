@@ -1,7 +1,7 @@
 """Settings of a whole process that make it faster: garbage collection, and the C library's memory.
 
-For processes that Reglue starts, apart from `keep_blocks_for`: in a process of somebody
-else's the collector is theirs.
+For processes that Reglue starts, apart from `keep_blocks_for`: other programs set their own
+collector.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from reglue.spec import TaskSpec
 
 _SELDOM = 200_000  # objects made between two collections; Python's default is 700 to 2000
 
-_LARGE = 1 << 17  # bytes from which glibc asks the kernel for each block, unless it is told
+_LARGE = 1 << 17  # bytes from which glibc asks the kernel for each block, by default
 
 # Of glibc's malloc.h.
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3

@@ -32,7 +32,7 @@ class Rng:
     """Draws the random numbers of one episode."""
 
     def __init__(self, seed: int, episode: int = 0, *, drawn: int = 0) -> None:
-        """`drawn` words are taken as drawn already. All are 0 to 2**64 - 1."""
+        """The first `drawn` words are skipped. All are 0 to 2**64 - 1."""
         for what, number in (("seed", seed), ("episode", episode), ("drawn", drawn)):
             if not 0 <= number < _WORDS:
                 raise UsageError(f"got {what} {number}, wanted 0 to 2**64 - 1")
@@ -49,7 +49,7 @@ class Rng:
         return int(self.bits.random_raw())
 
     def uniform(self, low: float = 0.0, high: float = 1.0) -> float:
-        """A float64 of `low` up to `high`, which itself is met only where rounding gives it."""
+        """A float64 from `low` to `high`; `high` itself only by rounding."""
         return low + (high - low) * ((self.word() >> 11) * 2.0**-53)
 
     def below(self, n: int) -> int:
@@ -62,7 +62,7 @@ class Rng:
         return product // _WORDS
 
     def to_bytes(self) -> bytes:
-        """Its state: seed, episode and words drawn, 24 bytes."""
+        """The state: seed, episode and number of words drawn, 24 bytes."""
         return _POSITION.pack(self._seed, self._episode, self._drawn)
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Which protocol and which library this is."""
+"""The versions of the protocol and of this library."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ PROTOCOL_MINOR = 0
 
 
 def sdk() -> str:
-    """Name and version of this library, as AgentHello carries it."""
+    """Name and version of this library, for the hello."""
     return f"reglue-python {version('reglue')}"

@@ -19,12 +19,12 @@ TrustCode: TypeAlias = Annotated[
     Option(
         "--trust-code",
         help="run the environment (and agent) that a run's folder names, although the run was "
-        "begun elsewhere and they are somebody else's code",
+        "begun elsewhere: it is other people's code, and runs as you",
         rich_help_panel="Resuming a run",
     ),
 ]
 AsJson: TypeAlias = Annotated[
-    bool, Option("--json", help="print one JSON document, and all other words on stderr")
+    bool, Option("--json", help="print one JSON document on stdout, and everything else on stderr")
 ]
 
 

@@ -28,11 +28,11 @@ from reglue_bench.terminal.observer import Observer
 from reglue_bench.terminal.progress import Lines, watcher
 from reglue_bench.terminal.summary import notes
 
-_FLAGS = [
+_FLAGS = ["sandbox", "sandbox_image", "sandbox_read"] + [
     name
     for name in (*ListenSettings.model_fields, *SecuritySettings.model_fields)
     if name not in {"token", "environment_token"}  # each agent has its own
-] + ["sandbox", "sandbox_image", "sandbox_read"]
+]
 
 
 @takes(_FLAGS)
@@ -48,25 +48,25 @@ def bakeoff(
         Path | None,
         Option(
             metavar="FOLDER",
-            help="continue the runs in this folder, and begin those that are missing; what was "
-            "played is not played again",
+            help="continue the runs in this folder, and begin those that are missing; finished "
+            "units are not played again",
         ),
     ] = None,
     at_once: Annotated[
         int,
         Option(
             min=1,
-            help="agents that play at the same time, with the cores divided among them; it "
-            "changes no result but those of agents that run out of time",
+            help="agents that play at the same time and share the cores; only agents that exceed a "
+            "time limit get other results",
         ),
     ] = 1,
 ) -> None:
     """Play several agents over the same plan, and say which is better.
 
-    Each agent plays in a process of its own, in any language, and has a run of its own in
-    `--out`; one agent's failure does not stop the others. At the end a table and report.html
-    compare them with the first, goal by goal or run by run, and say who is best and how sure
-    that is.
+    Each agent plays in its own process, in any language, and has its own run in `--out`. One
+    agent's failure does not stop the others. At the end a table and report.html compare every
+    agent with the first, goal by goal or run by run, and say which is best and whether that is
+    significant.
 
     ```toml
     # flags of `reglue bench`, with underscores
@@ -84,23 +84,23 @@ def bakeoff(
     [agents.cpp]
     agent_cmd = "./build/my_agent"
 
-    # one that connects by itself, with the token in that variable, or in
-    # token_file = "far.token"; without either one is made, and shown
+    # one that connects by itself, with the token in this variable or in
+    # token_file = "far.token"; without either a random token is printed
     [agents.far]
     wait = true
     token_env = "REGLUE_TOKEN_FAR"
     ```
 
-    Paths are relative to the file. Reports call an agent by its `label`, and join the runs of
+    Paths are relative to the file. Reports call an agent by its `label`, and combine the runs of
     one label over their `training_seed`.
 
     reglue bakeoff bakeoff.toml --out runs/bakeoff
 
     reglue bakeoff bakeoff.toml --resume runs/bakeoff
 
-    Agents that wait join at one address, each with its own token, in any order and at any
-    time; an agent that joins early waits for its turn. gRPC's health service answers there from the
-    beginning to the end:
+    Agents with `wait` connect at one address, each with its own token, in any order and at any
+    time; one that connects early waits for its turn. gRPC's health service answers there during
+    the whole bake-off:
 
     reglue bakeoff bakeoff.toml --out runs/bakeoff --listen 0.0.0.0:4096 --tls
 

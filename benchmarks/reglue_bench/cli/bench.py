@@ -46,8 +46,8 @@ def bench(
         bool,
         Option(
             "--retry-faults",
-            help="with --resume: play units that had a failed episode again (ML: whole waves, "
-            "online: whole runs); the new try counts",
+            help="with --resume: play units with a failed episode again (ML: whole waves, online: "
+            "whole runs); the new try counts",
             rich_help_panel="Resuming a run",
         ),
     ] = False,
@@ -55,16 +55,15 @@ def bench(
 ) -> None:
     """Evaluate an agent on a benchmark.
 
-    The agent plays in a process of its own. Every episode (online: every run) is written to the
-    run's folder when it ends, so that `--resume` continues after any crash. `result.json` holds
-    the score.
+    The agent plays in its own process. Every episode (online: every run) is saved in the run's
+    folder when it ends, so `--resume` continues after any crash. `result.json` holds the score.
 
     reglue bench MT10 --agent expert --seed 42 --out runs/mt10
 
     reglue bench online:mountain-car --agent sarsa.py:Sarsa --runs 30 --episodes 200
 
-    Exit codes: 0 every planned episode was played; 1 finished with faults, or in
-    part; 2 wrong usage; 130 interrupted.
+    Exit codes: 0 every planned episode was played; 1 finished with faults, or not complete; 2
+    wrong usage; 130 interrupted.
     """
     shown = Console(stderr=True) if json else console()
     if benchmark is not None:

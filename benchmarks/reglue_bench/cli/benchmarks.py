@@ -1,4 +1,4 @@
-"""`reglue benchmarks`: what there is."""
+"""`reglue benchmarks`: lists benchmarks and environments."""
 
 from __future__ import annotations
 
@@ -29,23 +29,25 @@ from reglue_bench.settings import read_settings
 
 
 def benchmarks(
-    name: Annotated[str | None, Argument(help="say more of this one: its tasks, in order")] = None,
+    name: Annotated[
+        str | None, Argument(help="show this one's tasks, in order, and its tensors")
+    ] = None,
     describe: Annotated[
         bool,
         Option(
             "--describe",
-            help="print it as a file that `reglue bench` plays: change what you like",
+            help="print NAME as a benchmark file, which you may edit and `reglue bench` plays",
         ),
     ] = False,
     json: AsJson = False,
 ) -> None:
-    """List the benchmarks: their tasks, variants (goals) and procedure; and environments.
+    """List the benchmarks, with their tasks, variants (goals) and procedure, and the environments.
 
-    `reglue benchmarks ML10` lists the tasks of one, and what its agents see and do.
-    `reglue benchmarks MT10 --describe > my.toml` makes a benchmark of your own of it:
-    `reglue bench my.toml`.
+    `reglue benchmarks ML10` lists one benchmark's tasks, and the tensors that its agents see and
+    return. `reglue benchmarks MT10 --describe > my.toml` writes a file to edit; `reglue bench
+    my.toml` plays it.
 
-    Exit codes: 0 listed; 2 no such benchmark.
+    Exit codes: 0 listed; 2 wrong usage, or no such benchmark; 130 interrupted.
     """
     if describe:
         print(_described(name), end="")

@@ -1,4 +1,4 @@
-"""`reglue cache`: what is kept on disk to be faster next time."""
+"""`reglue cache`: the cache on disk."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from glue_server.commands.command import Command, console, say
 
 
 def cache(
-    action: Annotated[Literal["info", "clear"], Argument(help="look at it, or empty it")] = "info",
+    action: Annotated[Literal["info", "clear"], Argument(help="show it, or empty it")] = "info",
 ) -> None:
-    """Show or clear what Reglue keeps on disk: compiled models and where resets come to rest.
+    """Show or clear the cache on disk: compiled models and settled states of Meta-World.
 
-    Nothing is lost with it but time, and what was kept under other versions of the
-    packages or on another processor is not used. REGLUE_CACHE_DIR names another folder;
-    set to nothing, it means that nothing is kept.
+    Clearing it costs only time. Entries of other versions of the packages, or of another
+    processor, are not used. REGLUE_CACHE_DIR names another folder; if it is empty, nothing is
+    cached.
 
-    Exit codes: 0 done; 2 wrong usage.
+    Exit codes: 0 done; 2 wrong usage; 130 interrupted.
     """
     kept = DiskCache(cache_folder())
     if kept.folder is None:
-        say("Nothing is kept: REGLUE_CACHE_DIR is empty, or there is no home folder.")
+        say("Nothing is cached: REGLUE_CACHE_DIR is empty, or there is no home folder.")
     elif action == "clear":
         held = kept.clear()
         say(f"Deleted {held.entries:,} entries, {decimal(held.size_bytes)}, of {kept.folder}.")

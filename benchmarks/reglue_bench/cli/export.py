@@ -17,7 +17,7 @@ from reglue_bench.runs.ledger import LedgerReader, warn_of_lost_journal
 
 
 def export(
-    run: Annotated[Path, Argument(metavar="RUN", help="folder of a run")],
+    run: Annotated[Path, Argument(metavar="FOLDER", help="folder of a run")],
     form: Annotated[Format, Option("--format", help="how to write it")] = "csv",
     out: Annotated[
         Path | None, Option(metavar="FILE", help="where to write it (default: standard output)")
@@ -31,26 +31,26 @@ def export(
 
     The columns:
 
-    - `unit`, `k` (integers): the episode's place in the plan: the k-th of its unit.
+    - `unit`, `k` (integers): the episode's place in the plan: the k-th episode of the unit.
 
-    - `try` (integer): how often the unit was played before; rows are of its last try.
+    - `try` (integer): how often the unit was played before. Rows are of its last try.
 
-    - `task` (text), `variant`, `repeat` (integers): what was played, and how often before.
+    - `task` (text), `variant`, `repeat` (integers): the cell; `repeat` counts its repetitions.
 
     - `phase` (text): evaluate, evaluate_before, adapt or train.
 
     - `status` (text): ok, or what ended the episode: agent_error, agent_timeout,
     agent_disconnected, agent_abandoned or environment_error.
 
-    - `success` (true or false): the task's flag was up at some step.
+    - `success` (true or false): whether the task's success flag was set at some step.
 
     - `return` (64-bit float): the sum of rewards. `null` in JSON lines if it is not finite.
 
-    - `steps`, `clipped` (integers): actions, and those of them that were out of bounds.
+    - `steps`, `clipped` (integers): actions, and how many of them were out of bounds.
 
     - `detail` (text): what happened, where the status is not ok.
 
-    A run that still goes on is written as far as it has come. Parquet needs PyArrow:
+    A run in progress is written up to its last episode. Parquet needs PyArrow:
     `pip install 'reglue[parquet]'`.
 
     Exit codes: 0 written; 1 a damaged run or a full disk; 2 wrong usage; 130 interrupted.
@@ -59,7 +59,7 @@ def export(
     warn_of_lost_journal(run)
     if out is None:
         if form == "parquet" and sys.stdout.isatty():
-            raise UsageError("Parquet is no text for a terminal: give --out FILE")
+            raise UsageError("Parquet is binary, and stdout is a terminal: give --out FILE")
         write_table(Episodes(run), sys.stdout.buffer, form)
         return
     try:

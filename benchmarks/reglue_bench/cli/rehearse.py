@@ -33,7 +33,7 @@ def try_(
 ) -> None:
     """Rehearse a run: play a few short episodes, and say what would fail.
 
-    Takes about a minute. Nothing is kept, and no score is given. The flags are those of `reglue
+    It takes about a minute, saves nothing and gives no score. The flags are those of `reglue
     bench`.
 
     reglue try MT10 --agent my_agent.py:MyAgent

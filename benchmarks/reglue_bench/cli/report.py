@@ -24,16 +24,16 @@ def report(
         bool,
         Option(
             "--pictures",
-            help="have environments draw first frames, also where observations are no pictures",
+            help="let environments draw first frames if observations are no pictures",
         ),
     ] = False,
     trust_code: TrustCode = False,
 ) -> None:
     """Draw `report.html` of a run; with several folders, compare them.
 
-    A run that is not finished is drawn up to its last episode. The page is one file that needs no
-    network. First frames are there where observations
-    are pictures, else with `--pictures`: MuJoCo's need MUJOCO_GL=egl or osmesa.
+    The page is one file that needs no network. An unfinished run is drawn up to its last episode.
+    First frames are shown if observations are pictures; with `--pictures` environments draw them
+    (MuJoCo needs MUJOCO_GL=egl or osmesa).
 
     reglue report runs/mine runs/expert
 
@@ -43,7 +43,7 @@ def report(
     """
     once = list({folder.resolve(): folder for folder in reversed(runs)}.values())[::-1]
     if len(once) < len(runs):
-        say("a run that is named twice is drawn once")
+        say("a run that is given twice is drawn once")
     runs = once
     results = [read_run(folder) for folder in runs]
     for run, result in zip(runs, results, strict=True):

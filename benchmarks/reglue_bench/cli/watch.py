@@ -20,25 +20,25 @@ from reglue_bench.terminal.words import number
 
 def watch(
     run: Annotated[Path, Argument(metavar="FOLDER", help="folder of a run")],
-    episode: Annotated[int, Option(min=0, help="its number, from 0")],
+    episode: Annotated[int, Option(min=0, help="the episode's number, from 0")],
     unit: Annotated[
         int | None,
         Option(
             min=0,
-            help="whose episode: the number of a run (online; default 0) or of a wave "
-            "(meta-learning; default 0), from 0. In multi-task runs each episode is a unit",
+            help="number of the run (online) or wave (meta-learning) that holds the episode, from "
+            "0 (default 0). In multi-task runs each episode is a unit",
         ),
     ] = None,
     video: Annotated[
-        Path | None, Option(metavar="FILE.mp4", help="write a video, and show nothing")
+        Path | None, Option(metavar="FILE.mp4", help="write a video instead of showing it")
     ] = None,
-    fps: Annotated[float, Option(help="pictures a second")] = 30.0,
+    fps: Annotated[float, Option(help="pictures per second")] = 30.0,
     trust_code: TrustCode = False,
 ) -> None:
-    """Watch an episode: played again from its cell and its recorded actions.
+    """Watch a recorded episode, played again from its cell and actions.
 
-    A terminal shows pictures where the environment has any: observations that are pictures,
-    or what Gymnasium, Meta-World or a world's own `render` draws. Else each step is a line.
+    A terminal shows pictures if the environment has any: observations that are pictures, or what
+    Gymnasium, Meta-World or a world's own `render` draws. Otherwise it prints a line for each step.
 
     reglue watch runs/pong --episode 3
 
@@ -46,9 +46,9 @@ def watch(
 
     MUJOCO_GL=egl reglue watch runs/mt10 --episode 12 --video reach.mp4
 
-    The replay checks itself: rewards (where the run keeps them), steps, return and success
-    must be the recorded ones, to the bit. Then "replayed exactly" is said; else where it
-    differs, and which versions have changed since.
+    The replay checks itself: rewards (if the run keeps them), steps, return and success must equal
+    the recorded ones, to the bit. It prints "replayed exactly", or where it differs and which
+    versions have changed since.
 
     Exit codes: 0 replayed exactly; 1 it differs; 2 wrong usage; 130 interrupted.
     """
@@ -93,7 +93,7 @@ def _write(replay: Replay, recorded: Recorded, path: Path, fps: float) -> None:
 
 
 def _show(replay: Replay, recorded: Recorded, fps: float) -> None:
-    """Pictures; lines where there is none."""
+    """Pictures; lines if there are none."""
     camera, moments = Camera(replay.spec, replay.world), replay.moments()
     first = next(moments)
     try:

@@ -16,20 +16,19 @@ from reglue.spec import Array, TaskSpec
 from reglue_bench.metaworld.worlds import IS_SINGLE, MOTION, OBSERVATION, RETURN
 
 MayCount = Callable[[int, int], bool]
-"""Whether the episode of a slot that has gone on for so many steps can still count."""
+"""Whether a slot's episode, after so many steps, can still count."""
 
 
 class MetaWorldAdapter(Agent):
-    """Keeps from the agent what is ours, and gives up what cannot count any more.
-
-    The agent sees the calls of `metaworld.evaluation`, and whole arrays in the dtype of
-    the vector environment; its actions are played in the dtype that they have.
+    """Shows the agent the calls of `metaworld.evaluation`, and gives up episodes that cannot count
+    any more. The agent sees whole arrays in the dtype of the vector environment; its actions are
+    played in their own dtype.
     """
 
     may_count: MayCount  # set before each evaluation
 
     def __init__(self, agent: object) -> None:
-        """Raises NotAnAgent where a method of Meta-World's protocol is missing."""
+        """Raises NotAnAgent if a method of Meta-World's protocol is missing."""
         self._inner = MetaWorldAgent(agent)
         self.returns: list[list[Any]] = []  # of each slot's finished episodes, as upstream adds
 
@@ -39,7 +38,7 @@ class MetaWorldAdapter(Agent):
         return self._inner.adapts
 
     def agent_init(self, spec: TaskSpec) -> None:
-        """Tell the agent of its observations and actions alone."""
+        """Pass the agent only its observations and actions."""
         seen = tuple(each for each in spec.observations if each.name == OBSERVATION)
         done = tuple(each for each in spec.actions if each.name == MOTION)
         self._inner.agent_init(replace(spec, observations=seen, actions=done))
@@ -59,7 +58,7 @@ class MetaWorldAdapter(Agent):
         self._inner.adapt()
 
     def turn(self, turn: Turn) -> Actions | Chosen:
-        """Ask the agent about the episodes that may count; the others are given up."""
+        """Ask the agent for the episodes that may count; give up the others."""
         plays = self._plays(turn)
         slots = np.concatenate([turn.steps.slots, turn.starts.slots])
         actions = np.zeros((len(slots), *self.spec.actions[0].shape))
@@ -76,7 +75,7 @@ class MetaWorldAdapter(Agent):
         return Actions({MOTION: actions, IS_SINGLE: is_single}, abandoned)
 
     def _plays(self, turn: Turn) -> Array:
-        """Which rows of steps and starts go on, (P + N,)."""
+        """The rows of steps and starts that continue, (P + N,)."""
         self._steps[turn.steps.slots] += 1
         self._steps[turn.starts.slots] = 0
         slots = [*turn.steps.slots.tolist(), *turn.starts.slots.tolist()]
@@ -90,7 +89,7 @@ class MetaWorldAdapter(Agent):
 
 
 def _part(turn: Turn, plays: Array) -> Turn:
-    """The turn without the rows that do not play."""
+    """The turn with the continuing rows only."""
     steps, starts = plays[: len(turn.steps)], plays[len(turn.steps) :]
     ends = np.ones(len(turn.ends), np.bool_)
     rows = np.concatenate([ends, plays])
@@ -105,7 +104,7 @@ def _part(turn: Turn, plays: Array) -> Turn:
 
 
 def _is_single(rows: Array) -> bool:
-    """Whether the agent acts in float32. Raises NotAnAgent for other than two dtypes."""
+    """Whether the agent acts in float32. Raises NotAnAgent unless it is float32 or float64."""
     if rows.dtype not in (np.float32, np.float64):
         raise NotAnAgent(f"got actions of {rows.dtype}, wanted float32 (the space's) or float64")
     return rows.dtype == np.float32

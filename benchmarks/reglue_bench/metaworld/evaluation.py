@@ -1,8 +1,8 @@
 """`evaluation` and `metalearning_evaluation` of `metaworld.evaluation` 3.1.1, played fast.
 
-They take upstream's arguments and return upstream's numbers. The vector environment is only
-read: what it would play is played by workers, with the agent object in this process, and
-left as if it had been stepped.
+They take upstream's arguments and return upstream's numbers. The vector environment is only read:
+workers play what it would play, with the agent object in this process, and leave it as if it had
+been stepped.
 
 For an agent that answers each row by itself the numbers are upstream's to the last bit, but
 for one thing: sub-environments that have their quota are not played on, as upstream does,
@@ -63,7 +63,7 @@ def evaluation(
     For `surplus` see the module.
 
     Raises UsageError for a vector environment that neither we nor upstream can play,
-    NotAnAgent, what the agent raises, and EnvironmentFault.
+    NotAnAgent, the agent's own errors, and EnvironmentFault.
     """
     adapter = _adapted(agent)
     _check_counts(1, num_episodes=num_episodes)
@@ -182,12 +182,12 @@ def _adapt(glue: EpisodeRunner, plan: VectorEnvironment, episodes: int) -> None:
 
 
 def _whole(outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
-    """Those of episodes that were played, or given up by the adapter; raises for another."""
+    """The rows that were played, or given up by the adapter; raises for any other."""
     for outcome in outcomes:
         if outcome.status in ("ok", ABANDONED):
             yield outcome
             continue
-        for _ in outcomes:  # if the agent is lost, this raises its own fault in the end
+        for _ in outcomes:  # if the agent is lost, this raises its fault at the end
             pass
         fault = EnvironmentFault if outcome.status == EnvironmentFault.status else AgentFault
         raise fault(outcome.detail)
@@ -201,7 +201,7 @@ def _order(slot: int, variant: int, phase: Phase) -> Order:
 def _glue(
     adapter: MetaWorldAdapter, eval_envs: Any, plan: VectorEnvironment, workers: int | None
 ) -> Iterator[EpisodeRunner]:
-    """The agent at the environment's workers; what it raises comes out as it was."""
+    """The agent at the environment's workers; its own errors pass through."""
     with playing(eval_envs, plan.suite, len(plan.names), workers) as environment:
         try:
             glue = EpisodeRunner(LocalPort(adapter, "agent"), environment, timeouts=Timeouts())
@@ -224,4 +224,4 @@ def _adapted(agent: object) -> MetaWorldAdapter:
 def _check_counts(least: int, **counts: object) -> None:
     for name, count in counts.items():
         if not isinstance(count, int | np.integer) or count < least:
-            raise UsageError(f"{name}: got {count!r}, wanted a whole number, {least} or more")
+            raise UsageError(f"{name}: got {count!r}, wanted an integer, {least} or more")

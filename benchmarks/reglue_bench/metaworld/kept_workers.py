@@ -26,9 +26,8 @@ class _Kept:
 def playing(
     envs: Any, suite: SuiteName, slots: int, workers: int | None
 ) -> Iterator[EnvironmentCalls]:
-    """The environment that plays `suite` for `envs`; it is kept if nothing goes wrong.
-
-    Starting workers costs seconds, and a training loop evaluates again and again.
+    """The environment that plays `suite` for `envs`; it is kept if no error occurs. Starting
+    workers costs seconds, and a training loop evaluates often.
     """
     kept: _Kept | None = getattr(envs, _KEPT, None)
     if kept is None or kept.made_for != (suite, workers):

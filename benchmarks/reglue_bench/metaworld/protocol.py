@@ -1,4 +1,4 @@
-"""The other names of `metaworld.evaluation`: what agents derive from and are given."""
+"""The other names of `metaworld.evaluation`: agents' base classes and types."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from reglue_bench.metaworld.vector_envs import task_names
 
 
 class Agent(Protocol):
-    """What `evaluation` asks of an agent; S is the number of sub-environments."""
+    """The methods that `evaluation` calls; S is the number of sub-environments."""
 
     def eval_action(self, observations: Array) -> Array:
         """Actions (S, 4) for observations (S, n)."""
         ...
 
     def reset(self, env_mask: npt.NDArray[np.bool_]) -> None:
-        """The episodes in these sub-environments begin anew; (S,)."""
+        """Begin new episodes in these sub-environments; (S,)."""
         ...
 
 
 class MetaLearningAgent(Agent, Protocol):
-    """What `metalearning_evaluation` asks of an agent."""
+    """The methods that `metalearning_evaluation` calls."""
 
     def init(self) -> None:
-        """Be as before all adaptation."""
+        """Return to the state before all adaptation."""
         ...
 
     def adapt_action(self, observations: Array) -> tuple[Array, dict[str, Array]]:
-        """Actions (S, 4) while adapting, and what `step` is to be given with them."""
+        """Actions (S, 4) while adapting, and the values to pass to `step` with them."""
         ...
 
     def step(self, timestep: Timestep) -> None:
-        """What came of the last `adapt_action`."""
+        """The result of the last `adapt_action`."""
         ...
 
     def adapt(self) -> None:
-        """A round of episodes is over: learn of it."""
+        """A round of episodes is over: learn from it."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Which task a sub-environment plays next, as its task selection wrapper would choose."""
+"""The task that a sub-environment plays next, as its task selection wrapper would choose."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reglue.errors import UsageError
 
 @dataclass(slots=True)
 class Position:
-    """Where a task selection stands: all that a draw changes."""
+    """A task selection's state: all that a draw changes."""
 
     generator: np.random.Generator
     tasks: list[Any]  # upstream's, in their present order
@@ -23,17 +23,16 @@ class Position:
 
 @dataclass(slots=True)
 class Selection:
-    """One sub-environment's, on copies: the vector environment stays as it is.
-
-    `at` is where it stands; `before` where it stood before its last draw, so that the
-    environment itself can make that draw in the end.
+    """One sub-environment's selection, on copies: the vector environment does not change. `at` is
+    its state; `before` the state before its last draw, so that the environment itself can make
+    that draw at the end.
     """
 
     at: Position
     variants: Mapping[Any, int]  # by upstream's task
     shuffles: bool  # PseudoRandomTaskSelectWrapper, not RandomTaskSelectWrapper
     on_reset: bool  # sample_tasks_on_reset
-    variant: int | None  # of the task that is set, None if none is
+    variant: int | None  # of the task that is set; None if no task is set
     before: Position | None = field(default=None)
 
     def sample(self) -> None:

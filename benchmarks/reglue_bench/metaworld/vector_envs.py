@@ -1,4 +1,4 @@
-"""Reads what a vector environment of Meta-World's would play, and leaves it as if it had."""
+"""Reads what a Meta-World vector environment would play, and leaves it as if it had played."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ _OTHER_AUTORESET = (
 _SEVERAL = "sub-environments that differ in "
 
 _ASKED = ("call", "get_attr", "set_attr")
-"""What `metaworld.evaluation` asks of a vector environment, beside Gymnasium's own methods."""
+"""The methods that `metaworld.evaluation` calls on a vector environment, apart from Gymnasium's."""
 
 
 class Unreadable(UsageError):
-    """Of this vector environment it cannot be told what it would play."""
+    """What this vector environment would play cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class VectorEnvironment:
-    """What was read: the suite to play, and where each sub-environment's selection stands."""
+    """The suite to play, and the state of each sub-environment's selection."""
 
     names: tuple[str, ...]  # of the sub-environments' tasks
     suite: SuiteName
@@ -58,8 +58,8 @@ class VectorEnvironment:
 def read(envs: Any) -> VectorEnvironment:
     """Read a SyncVectorEnv or AsyncVectorEnv; nothing is changed.
 
-    Raises Unreadable, naming what was found, for one that `metaworld.evaluation` plays but
-    that does what we do not know; UsageError for one that neither can play.
+    Raises Unreadable, naming what was found, for one that only `metaworld.evaluation` can play;
+    UsageError for one that cannot be played at all.
     """
     _check_vector(envs)
     names = task_names(envs)
@@ -73,7 +73,7 @@ def read(envs: Any) -> VectorEnvironment:
 
 
 def leave(envs: Any, selections: Sequence[Selection]) -> None:
-    """Let each sub-environment's generator and task be as `selections`, and reset it."""
+    """Set each sub-environment's generator and task to `selections`, and reset it."""
     before = [selection.before for selection in selections]
     if not any(before):
         envs.reset()
@@ -126,13 +126,14 @@ def _read(envs: Any, names: tuple[str, ...], wrappers: str) -> VectorEnvironment
     )
 
 
-_NOW = "now"  # stands for the task that is set, among upstream's tasks
+_NOW = "now"  # the key of the task that is set, among upstream's tasks
 
 Variant = tuple[tuple[float, ...], bool]
 
 
 def _known_variants(envs: Any, tasks: Sequence[Sequence[Any]]) -> list[dict[Any, Variant]]:
-    """By upstream's task, and under _NOW what is set: goal, and whether agents see it."""
+    """By upstream's task, and under _NOW for the task that is set: the goal, and whether agents
+    see it."""
     classes = metaworld("env_dict").ALL_V3_ENVIRONMENTS
     known: list[dict[Any, Variant]] = [
         {task: _decoded(classes[task.env_name], task) for task in of} for of in tasks
@@ -184,8 +185,8 @@ def _check_vector(envs: Any) -> None:
         raise UsageError(f"got {kind}, wanted a SyncVectorEnv or AsyncVectorEnv of gym.make_vec")
     if lacking := [name for name in _ASKED if not hasattr(envs, name)]:
         raise UsageError(
-            f"got {kind}, which has no {', '.join(lacking)}; give it those of what it wraps, "
-            f"as metaworld.evaluation needs, too, or pass what it wraps"
+            f"got {kind}, which has no {', '.join(lacking)}; metaworld.evaluation needs them "
+            "too: add them, or pass the environment that it wraps"
         )
     mode = envs.metadata.get("autoreset_mode")
     if mode != gym.vector.AutoresetMode.SAME_STEP:
@@ -206,7 +207,7 @@ def _wrappers(text: str) -> str:
 
 
 def _one(values: Sequence[Any], what: str) -> Any:
-    """The value that all share."""
+    """The value that all sub-environments share."""
     if any(value != values[0] for value in values):
         raise _unreadable(_SEVERAL + f"{what}: {list(values)}", "one for all")
     return values[0]

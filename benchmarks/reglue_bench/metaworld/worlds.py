@@ -1,4 +1,4 @@
-"""What a vector environment of Meta-World's plays, as a suite that workers can build.
+"""A Meta-World vector environment as a suite that workers can build.
 
 A slot is a sub-environment; the cell's task is its number.
 """
@@ -22,18 +22,18 @@ OBSERVATION = "observation"
 RETURN = "return"
 """Sum of the episode's rewards as RecordEpisodeStatistics adds them, and 1 if it is a float32.
 
-Meta-World hands some rewards out as np.float32; from the first of these a sum that began
-with Python's 0.0 is one, until a np.float64 comes.
+Meta-World returns some rewards as np.float32; from the first of these the sum is np.float32, until
+a np.float64 is added.
 """
 
 MOTION = "action"
 IS_SINGLE = "is_single"
-"""1 where the agent's action was float32; float64 plays another trajectory."""
+"""1 if the agent's action was float32; float64 plays another trajectory."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubEnvironment:
-    """One of a vector environment's: what it may play, and its wrappers."""
+    """One sub-environment: the tasks that it may play, and its wrappers."""
 
     task: str
     variants: tuple[tuple[tuple[float, ...], bool], ...]  # goal, and whether agents see it
@@ -114,7 +114,7 @@ class World:
         return self._seen(frames, np.zeros(ACTION + 2))
 
     def step(self, action: Arrays) -> Step:
-        """Take one step, by float32 or float64 as the agent chose."""
+        """Take one step with the agent's float32 or float64."""
         assert self._simulator is not None, "start comes first"
         chosen = action[MOTION].astype(np.float32) if action[IS_SINGLE] else action[MOTION]
         frames, reward, success = self._simulator.step(chosen)

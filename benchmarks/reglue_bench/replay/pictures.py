@@ -78,7 +78,7 @@ def shrunk(picture: Picture, height: int, width: int) -> Picture:
 
 
 def enlarged(picture: Picture, height: int, width: int) -> Picture:
-    """As many times as large as fits in `height` × `width`, a whole number and at least once."""
+    """As many times as large as fits in `height` × `width`, an integer and at least once."""
     times = max(1, min(height // picture.shape[0], width // picture.shape[1]))
     return picture.repeat(times, axis=0).repeat(times, axis=1)
 

@@ -42,7 +42,7 @@ def turns(scale: Scale, watch: Watch) -> Section:
     series, notes = rates(PROGRAMS, "steps/s", rounds=scale.rounds(7), scale=scale, watch=watch)
     return Section(
         title="One agent, one light environment, one host",
-        about="Observations of 4 float64, one whole number as action, no episode ends. Reglue: the "
+        about="Observations of 4 float64, one integer as action, no episode ends. Reglue: the "
         "environment is in the glue's process, as in a program that uses `Glue`; deadlines and "
         "validation are on. RL-Glue 3's codec: agent and environment in their own processes, the "
         "hub a lean one of ours, together with the program. The raw socket carries the same bytes "

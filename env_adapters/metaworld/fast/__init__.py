@@ -1,6 +1,6 @@
 """Meta-World's step without its Python overhead, equal to the last bit.
 
-Beside the physics, a step of metaworld 3.1.1 spends most of its time in small NumPy and
+Apart from the physics, a step of metaworld 3.1.1 spends most of its time in small NumPy and
 SciPy calls and in look-ups by name. A StandIn shares the environment's attributes and
 steps in its place: the same MuJoCo calls, upstream's own reward functions, bound to
 cheaper versions of what they call. Nothing of metaworld is patched, so environments made

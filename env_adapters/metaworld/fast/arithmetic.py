@@ -1,7 +1,7 @@
-"""What Meta-World's reward functions call, for one number or one vector at a time.
+"""Cheaper versions of what Meta-World's reward functions call, for one number or vector.
 
-Each function gives its original's value and type, bit by bit, and hands over to the
-original where it was not made for the arguments. `proof` compares them on this machine.
+Each function returns its original's value and type, bit by bit, and calls the original for
+arguments that it was not made for. `proof` compares them on this machine.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class PlainLengths:
 
 @cache
 def lengths_here() -> type[BlasLengths | PlainLengths]:
-    """The cheaper ones that have NumPy's bits on this machine."""
+    """The cheaper functions that return NumPy's bits on this machine."""
     for vector in np.random.Generator(np.random.Philox(0)).normal(size=(1000, 3)):
         x, y, _ = vector.tolist()
         if PlainLengths.of(vector) != BlasLengths.of(vector):
@@ -82,7 +82,7 @@ def norm_like(length: Callable[[Floats], float]) -> Callable[..., Any]:
 
 
 def clip(x: Any, low: Any, high: Any, **options: Any) -> Any:
-    """`np.clip`, at once where there is nothing to clip."""
+    """`np.clip`, which returns at once if nothing is out of bounds."""
     if type(x) in (np.float64, np.float32) and type(low) in (int, float) and low < x < high:
         return x
     return np.clip(x, low, high, **options)

@@ -1,4 +1,4 @@
-"""Upstream's functions with other globals."""
+"""Rebuilds upstream's functions with other globals."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def rebuilt(task_class: type, mixin: type, slots: tuple[str, ...]) -> type:
 
 
 def _rebuild(member: Any, scope: dict[str, Any]) -> Any:
-    """The same code with `scope` for its globals; None for what is no function."""
+    """The same code with `scope` as its globals; None if it is no function."""
     if isinstance(member, staticmethod):
         return staticmethod(_with_globals(member.__func__, scope))
     if isinstance(member, FunctionType):
@@ -62,7 +62,7 @@ def _with_globals(function: Any, scope: dict[str, Any]) -> FunctionType:
 
 @cache
 def _replacements() -> dict[int, Any]:
-    """What stands for a global of upstream's, by the original's id."""
+    """Replacements of upstream's globals, by the original's id."""
     numpy, rewards = metaworld("sawyer_xyz_env").np, metaworld("utils.reward_utils")
     rotation = metaworld("envs.sawyer_push_v3").Rotation
     return {

@@ -18,7 +18,7 @@ from env_adapters.metaworld.library import mujoco
 class Views:
     """`body(name)`, `geom(name)`, `joint(name)` and `site(name)` of an MjData.
 
-    What they give has MjData's own arrays: MuJoCo writes them, nobody else copies.
+    They return MjData's own arrays, which MuJoCo writes; nothing is copied.
     """
 
     def __init__(self, data: Any) -> None:
@@ -83,7 +83,7 @@ def caging_reward(  # noqa: PLR0913, PLR0917 - upstream's arguments
     high_density: bool = False,
     medium_density: bool = False,
 ) -> Any:
-    """`SawyerXYZEnv._gripper_caging_reward`, which explains what it is for.
+    """`SawyerXYZEnv._gripper_caging_reward`, which explains its purpose.
 
     (4,) action, (3,) position of the object; lengths in metres.
     """
@@ -135,7 +135,7 @@ SLOTS = (
 
 
 def stand_in(env: Any) -> StandIn | None:
-    """One for a metaworld environment; None where the fast step was not proved equal."""
+    """One for a metaworld environment; None if the fast step was not verified equal."""
     if not step_is_verified():
         return None
     double: StandIn = object.__new__(_class(type(env)))  # type: ignore[arg-type] # types are hashable
@@ -144,10 +144,10 @@ def stand_in(env: Any) -> StandIn | None:
 
 
 class StandIn:
-    """What `step` and upstream's reward functions need of an environment, but faster.
+    """A faster replacement of an environment, for `step` and upstream's reward functions.
 
-    It shares the environment's `__dict__`: resets are done with the environment, and
-    both see the same episode. Only `data` differs: MuJoCo's, looked up by name once.
+    It shares the environment's `__dict__`: the environment resets, and both see the same episode.
+    Only `data` differs: MuJoCo's, looked up by name once.
 
     The class that is made of it for a task inherits from the task's class too, and has
     that class's functions with other globals.
@@ -183,7 +183,7 @@ class StandIn:
     evaluate_state: Callable[..., tuple[Any, dict[str, Any]]]
 
     _gripper_caging_reward = caging_reward
-    """Where the task has none of its own."""
+    """For tasks without their own."""
 
     def take(self, env: Any) -> None:
         """Share the environment's attributes."""
@@ -204,7 +204,7 @@ class StandIn:
 
         `action` is (4,), float32 or float64.
 
-        Left out, as nothing that is seen depends on it: writing sites' positions, which
+        Omitted, since no result depends on it: writing sites' positions, which
         mj_forward computes anew, and mj_rnePostConstraint's forces.
         """
         if self.curr_path_length >= self.max_path_length:
@@ -261,7 +261,7 @@ class StandIn:
 
     @property
     def touching_main_object(self) -> bool:
-        """Not asked for unless success depends on it: else it only makes `grasp_success`."""
+        """Computed only if success depends on it: otherwise it only makes `grasp_success`."""
         if type(self).__name__ not in _SUCCEED_BY_TOUCH:
             return False
         geom = self.data.geom

@@ -98,7 +98,7 @@ def test_steps_of_the_run_reach_a_curriculum_by_steps(file: Path) -> None:
         ('"fast.json"] }, 3', '"fst.json"] }, 3', 4, "fst.json cannot be read"),
         ("pool =", "pol =", 4, "scheduling key 'pol'; did you mean pool"),
         ("seed = 3", "sead = 3", 7, "key of a schedule's file 'sead'; did you mean seed"),
-        ("seed = 3", "seed = true", 7, "seed: got True, wanted a whole number"),
+        ("seed = 3", "seed = true", 7, "seed: got True, wanted an integer"),
         ('["car", 2]', '["gymnasium:MountainCaar-v0", 2]', 3, "environment 'MountainCaar-v0'"),
         ('], [{ interpolate = ["car"', "], [{ interpolate = [{}", 5, "got {}"),
         ("seed = 3", "seed = ", 0, "Invalid value (at line 7, column 8)"),

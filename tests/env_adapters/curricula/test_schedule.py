@@ -21,7 +21,7 @@ CAR = "gymnasium:MountainCar-v0"
         ("pong", "schedule: got 'pong', wanted a list"),
         ([[CAR]], r"schedule\[0\]: got .* wanted \[what, duration\]"),
         ([[CAR, 1], [CAR, -1]], r"schedule\[1\]: got the duration -1"),
-        ([[CAR, float("nan")]], "got the duration nan, wanted a whole number"),
+        ([[CAR, float("nan")]], "got the duration nan, wanted an integer"),
         ([[CAR, 2.5]], "got the duration 2.5"),
         ([[CAR, True]], "got the duration True"),
         ([[{"pool": []}, 1]], r"schedule\[0\]\.pool: got \[\], wanted a list of environments"),
@@ -88,7 +88,7 @@ def test_what_is_wrong_is_said_with_its_place(schedule: Any, words: str) -> None
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"across_workers": 0}, "across_workers: got 0, wanted a whole number from 1"),
+        ({"across_workers": 0}, "across_workers: got 0, wanted an integer from 1"),
         ({"across_workers": 2.0}, "across_workers: got 2.0"),
         ({"seed": -1}, "seed: got -1"),
         ({"episodic": "no"}, "episodic: got 'no', wanted True or False"),
@@ -106,12 +106,12 @@ def test_options_that_cannot_be(options: Any, words: str) -> None:
 def test_a_schedule_that_holds_itself_is_refused() -> None:
     schedule: list[Any] = [[CAR, 1]]
     schedule.append([{"repeat": schedule}, 1])
-    with pytest.raises(UsageError, match="more than 50 schedules and pools in one another"):
+    with pytest.raises(UsageError, match="more than 50 nested schedules and pools"):
         by_episodes(schedule)
 
 
 def test_a_reader_that_gives_its_own_key_for_ever_is_refused() -> None:
-    with pytest.raises(UsageError, match="more than 50 schedules and pools in one another"):
+    with pytest.raises(UsageError, match="more than 50 nested schedules and pools"):
         by_episodes([[{"x": 1}, 1]], key_readers={"x": lambda *_, **__: [[{"x": 1}, 1]]})
 
 

@@ -1,4 +1,4 @@
-"""Features of observations: tiles over bounds, a place for every whole number."""
+"""Features of observations: tiles over bounds, a place for every integer."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_discrete_number_counts_from_its_start() -> None:
         (TensorSpec("arm", "float64", (1,), Box((0.0,), ())), None, r"give bounds=\[\[low, high\]"),
         (CAR, [[0.0, 1.0]], "got bounds of 1 numbers, wanted 2"),
         (CAR, [[0.0, 1.0], [2.0, 2.0]], "has a number of 2.0 to 2.0"),
-        (TensorSpec("arm", "uint8", (2,), MultiBinary()), None, "wanted a Box or whole numbers"),
+        (TensorSpec("arm", "uint8", (2,), MultiBinary()), None, "wanted a Box or integers"),
     ],
 )
 def test_what_has_no_tiles_is_refused(tensor: TensorSpec, bounds: Any, message: str) -> None:

@@ -50,7 +50,7 @@ def task_spec_strings(problem_types: st.SearchStrategy[str]) -> st.SearchStrateg
 
 @st.composite
 def tellable_specs(draw: st.DrawFn) -> TaskSpec:
-    """Specs whose whole numbers 32 bits hold."""
+    """Specs whose integers 32 bits hold."""
     low, high = sorted(draw(st.tuples(DOUBLES, DOUBLES)))
     return TaskSpec(
         observations=draw(tensors()),
@@ -98,7 +98,7 @@ def float_boxes(draw: st.DrawFn, size: int) -> Box:
 
 @st.composite
 def whole_boxes(draw: st.DrawFn, dtype: str, size: int) -> Box:
-    """Each element's bounds hold at least one whole number."""
+    """Each element's bounds hold at least one integer."""
     count = draw(st.sampled_from([1, size]))
     inside = draw(st.tuples(*[st.integers(0, 1)] * count))
     below = st.floats(0, 300) | (st.just(math.inf) if dtype in NARROW else st.nothing())

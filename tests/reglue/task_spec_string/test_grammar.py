@@ -75,14 +75,14 @@ def test_what_is_written_equals_the_c_encoders_text(name: str) -> None:
 @pytest.mark.parametrize(
     ("sections", "message"),
     [
-        ("INTS (0 NEGINF)", "got 'NEGINF', wanted a whole number"),
-        ("INTS (POSINF 1)", "got 'POSINF', wanted a whole number"),
+        ("INTS (0 NEGINF)", "got 'NEGINF', wanted an integer"),
+        ("INTS (POSINF 1)", "got 'POSINF', wanted an integer"),
         ("INTS (1)", "got ')', wanted a minimum and a maximum"),
         ("INTS ()", "got ')', wanted a minimum and a maximum"),
         ("INTS (1 2 3 4)", "got '4', wanted )"),
         ("INTS ((0 1))", "got '(', wanted )"),
         ("INTS (0 1", "got 'DOUBLES', wanted )"),
-        ("INTS (0 2**70)", "got '2**70', wanted a whole number"),
+        ("INTS (0 2**70)", "got '2**70', wanted an integer"),
         ("DOUBLES (0,1)", "got ')', wanted a minimum and a maximum"),
         ("DOUBLES (0 1,5)", "got '1,5', wanted a number"),
         ("DOUBLES (0 nan)", "got 'nan', wanted a number"),
@@ -92,7 +92,7 @@ def test_what_is_written_equals_the_c_encoders_text(name: str) -> None:
         ("DOUBLES (0 0 1)", "got a range 0 times, wanted 1 to"),
         ("FLOATS (0 1)", "got 'FLOATS', wanted INTS or DOUBLES or CHARCOUNT or ACTIONS"),
         ("CHARCOUNT -1", "got '-1', wanted a count"),
-        ("CHARCOUNT many", "got 'many', wanted a whole number"),
+        ("CHARCOUNT many", "got 'many', wanted an integer"),
     ],
 )
 def test_malformed_sections_are_refused(sections: str, message: str) -> None:
@@ -126,7 +126,7 @@ def test_an_error_tells_the_column_and_at_most_forty_characters() -> None:
     text = LEGAL.replace("(0 1) ACTIONS", f"(0 {'y' * 1000}) ACTIONS")
     with pytest.raises(SpecError) as refusal:
         parse_task_spec(text)
-    wanted = "a whole number in decimal, without leading zeros or POSINF or UNSPEC"
+    wanted = "an integer in decimal, without leading zeros or POSINF or UNSPEC"
     assert str(refusal.value) == f"column 82: got '{'y' * 40}', wanted {wanted}"
     assert text[82 - 1 :].startswith("yyy")
 
@@ -172,7 +172,7 @@ def test_a_number_is_written_with_the_digits_that_it_needs(number: str, written:
     ("sections", "message"),
     [
         ("INTS (5 1)", "got a range from 5 to 1, wanted its minimum first"),
-        ("INTS (0.5 5.7)", "got '0.5', wanted a whole number"),  # C: 0 to 5
+        ("INTS (0.5 5.7)", "got '0.5', wanted an integer"),  # C: 0 to 5
         ("INTS (0 5x)", "got '5x'"),
         ("INTS (0 010)", "without leading zeros"),  # C: 8
         ("INTS (0 0x10)", "got '0x10'"),  # C: 16
@@ -182,13 +182,13 @@ def test_a_number_is_written_with_the_digits_that_it_needs(number: str, written:
         ("INTS words (0 1)", "got 'words', wanted DOUBLES"),
         ("INTSX (0 1)", "got 'INTSX'"),
         ("INTS (0 1) INTS (0 2)", "got 'INTS', wanted DOUBLES or CHARCOUNT or ACTIONS"),
-        ("DOUBLES (2.5 0 1)", "got '2.5', wanted a whole number"),
+        ("DOUBLES (2.5 0 1)", "got '2.5', wanted an integer"),
         ("DOUBLES (0 1) 5", "got '5', wanted INTS or CHARCOUNT or ACTIONS"),
         ("DOUBLES (0 0x1p3)", "got '0x1p3'"),
         ("DOUBLES (-inf 0)", "got '-inf', wanted a number or NEGINF or UNSPEC"),
         ("DOUBLES (-nan 0)", "got '-nan'"),
         ("DOUBLES (UNSPECIFIED 1)", "got 'UNSPECIFIED'"),
-        ("CHARCOUNT", "got 'ACTIONS', wanted a whole number"),
+        ("CHARCOUNT", "got 'ACTIONS', wanted an integer"),
         ("CHARCOUNT 4x", "got '4x'"),
         ("CHARCOUNT 010", "without leading zeros"),
     ],

@@ -59,7 +59,7 @@ def test_a_folder_that_is_not_there_holds_nothing(tmp_path: Path) -> None:
 
 def test_it_says_where_nothing_is_kept() -> None:
     done = reglue_cache("clear", folder="")
-    assert (done.returncode, "Nothing is kept" in done.stdout) == (0, True)
+    assert (done.returncode, "Nothing is cached" in done.stdout) == (0, True)
 
 
 def test_other_words_are_refused(tmp_path: Path) -> None:

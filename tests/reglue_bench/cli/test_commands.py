@@ -340,7 +340,7 @@ def test_a_run_that_is_named_twice_is_drawn_once(tmp_path: Path) -> None:
     done = reglue("report", "run", str(tmp_path / "run"), folder=tmp_path)
     assert done.returncode == 0, done.stderr
     said, page = done.stdout.splitlines()
-    assert said == "a run that is named twice is drawn once"
+    assert said == "a run that is given twice is drawn once"
     assert "Compared with" not in (tmp_path / page).read_text()
 
 

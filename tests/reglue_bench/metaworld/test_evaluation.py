@@ -178,10 +178,10 @@ def experts() -> Iterator[Experts]:
 @pytest.mark.parametrize(
     ("counts", "got"),
     [
-        ({"num_evals": 0}, "num_evals: got 0, wanted a whole number, 1 or more"),
+        ({"num_evals": 0}, "num_evals: got 0, wanted an integer, 1 or more"),
         ({"num_evals": 1.5}, "num_evals: got 1.5"),
         ({"evaluation_episodes": -1}, "evaluation_episodes: got -1"),
-        ({"adaptation_steps": -1}, "adaptation_steps: got -1, wanted a whole number, 0 or more"),
+        ({"adaptation_steps": -1}, "adaptation_steps: got -1, wanted an integer, 0 or more"),
         ({"adaptation_episodes": "2"}, "adaptation_episodes: got '2'"),
         ({"workers": -1}, "workers: got -1"),
     ],

@@ -38,7 +38,8 @@ def environment_of(
 
 
 def adapted_suite(candidate: object, arguments: Mapping[str, Any] | None = None) -> Suite | None:
-    """The suite that an adapter makes of another library's class or object; None if none does.
+    """The suite that an adapter makes of another library's class or object; None if no adapter
+    does.
 
     Adapters are entry points of the group `reglue.environment_objects`: functions of the
     candidate and the keywords of its constructor, which return a suite or None.

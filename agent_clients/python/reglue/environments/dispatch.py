@@ -105,7 +105,7 @@ def _routine(environment: Environment, call: EnvironmentCall) -> EnvironmentRepl
 
 
 def _check_slot(environment: Environment, slot: int) -> None:
-    """Raise OutOfDomain for a slot that there is not."""
+    """Raise OutOfDomain for an unknown slot."""
     played = environment.spec.slots
     if slot >= played:
         raise OutOfDomain(got=f"slot {slot}", wanted=f"0 to {played - 1}")

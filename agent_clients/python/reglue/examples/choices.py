@@ -1,4 +1,4 @@
-"""What learners of a few whole actions have in common: the action they need, how they choose."""
+"""What learners with discrete actions share: the action that they need, and how they choose."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from reglue.spec import Discrete, TaskSpec
 
 
 def discrete_action(spec: TaskSpec, agent: str) -> Discrete:
-    """The domain of the task's only action. Raises NotAnAgent if it is not one whole number."""
+    """The domain of the task's only action. Raises NotAnAgent if it is not one integer."""
     match spec.actions:
         case [only] if isinstance(only.domain, Discrete) and only.size == 1:
             return only.domain
@@ -20,7 +20,8 @@ def discrete_action(spec: TaskSpec, agent: str) -> Discrete:
 
 
 def epsilon_greedy(values: Sequence[float], chance: Rng, epsilon: float) -> int:
-    """The place of a highest of `values`, each of them as likely; of any with chance `epsilon`.
+    """The index of a highest of `values`, ties equally likely; with probability `epsilon` any
+    index.
 
     Sutton & Barto 2018, section 2.2. It draws no more words than it needs.
     """

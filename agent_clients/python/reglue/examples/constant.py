@@ -1,4 +1,4 @@
-"""Takes one action forever: what an environment does when nobody reacts to it."""
+"""Always takes the same action: shows what an environment does when nobody reacts to it."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from reglue.spec import (
 class Constant(Agent):
     """Plays `action`, a number for every element or a list of an action's shape.
 
-    Where a task has several actions, each of them is `action`.
+    If a task has several actions, each is `action`.
     """
 
-    adapts = True  # as a baseline: to nothing
+    adapts = True  # it learns nothing, but meta-learning benchmarks may judge it
 
     partial_turns = True
 
@@ -51,7 +51,7 @@ class Constant(Agent):
     def agent_step(
         self, rewards: npt.NDArray[np.float64], observations: Arrays, steps: Steps
     ) -> Arrays:
-        """Act, whatever came of it."""
+        """Take the action again."""
         return self._act(len(steps))
 
     def _act(self, rows: int) -> Arrays:
@@ -62,7 +62,7 @@ class Constant(Agent):
 
 
 def _is_action(tensor: TensorSpec, action: Array) -> bool:
-    """Whether it is legal. Beyond a Box is: the environment clips."""
+    """Whether it is legal. Values beyond a Box are: the environment clips."""
     if action.dtype.kind not in "biuf" or action.shape not in ((), tensor.shape):
         return False
     with np.errstate(invalid="ignore", over="ignore"):

@@ -1,9 +1,9 @@
-"""Meta-World's scripted policies: a baseline that is shown the task and the goal.
+"""Meta-World's scripted policies, which need to know the task and the goal.
 
 It needs `metaworld` and learns which task a slot plays from, in this order: the
 argument `task`, the observation `task` (an index into the sorted names of the 50
-tasks), or the one-hot behind the robot's 39 numbers. A one-hot of 10, 25 or 50
-is taken for MT10's, MT25's or MT50's.
+tasks), or the one-hot after the robot's 39 numbers. A one-hot of 10, 25 or 50 is MT10's, MT25's or
+MT50's.
 """
 
 from __future__ import annotations
@@ -22,19 +22,18 @@ from reglue.messages.agent import Starts, Steps
 from reglue.spec import Array, Arrays, TaskSpec
 
 ROBOT_NUMBERS = 39
-"""What Meta-World's policies read of an observation; a one-hot comes behind."""
+"""The numbers of an observation that Meta-World's policies read; a one-hot follows them."""
 
 _ORDERS = {len(tasks): tasks for tasks in (MT10, MT25, MT50)}  # by the one-hot's width
 
 
 class ExpertAgent(Agent):
-    """Plays the policy written for the task, whatever the rewards say.
+    """Plays the policy written for the task, and ignores rewards.
 
-    Raises MissingExtra where Meta-World is not installed, UnknownName for a
-    `task` that it does not have.
+    Raises MissingExtra without Meta-World, UnknownName for an unknown `task`.
     """
 
-    adapts = True  # as a baseline: to nothing
+    adapts = True  # it learns nothing, but meta-learning benchmarks may judge it
 
     partial_turns = True
 
@@ -45,14 +44,16 @@ class ExpertAgent(Agent):
         self._task = task
 
     def agent_init(self, spec: TaskSpec) -> None:
-        """Raise NotAnAgent if nothing tells the task."""
+        """Raise NotAnAgent if the task cannot be told."""
         width = {tensor.name: tensor.size for tensor in spec.observations}.get("observation", 0)
         told = any(tensor.name == "task" for tensor in spec.observations)
         if width < ROBOT_NUMBERS:
-            raise NotAnAgent("the expert plays Meta-World: no `observation` of 39 numbers or more")
+            raise NotAnAgent(
+                "the expert plays only Meta-World: got no `observation` of 39 numbers or more"
+            )
         if self._task is None and not told and width - ROBOT_NUMBERS not in _ORDERS:
             raise NotAnAgent(
-                f"the expert cannot tell the task: got {width - ROBOT_NUMBERS} numbers behind the "
+                f"the expert cannot tell the task: got {width - ROBOT_NUMBERS} numbers after the "
                 "robot's 39, wanted a one-hot of 10, 25 or 50; give it task=NAME or --reveal-tasks"
             )
         self._playing: dict[int, Any] = {}
@@ -70,10 +71,10 @@ class ExpertAgent(Agent):
         return self._act(observations, steps.slots)
 
     def _act(self, observations: Arrays, slots: npt.NDArray[np.uint32]) -> Array:
-        # A copy, since some policies (door-open's) write on what they are shown.
+        # A copy, since some policies (door-open's) write into it.
         robot = observations["observation"][:, :ROBOT_NUMBERS].copy()
         with warnings.catch_warnings():
-            # The policies ask for more than the action's bounds, and say so each time.
+            # The policies exceed the action's bounds, and warn each time.
             warnings.simplefilter("ignore", UserWarning)
             rows = [
                 self._playing[slot].get_action(row)

@@ -30,7 +30,7 @@ def policies() -> Mapping[str, Any]:
 
 @contextmanager
 def _an_empty_package() -> Iterator[None]:
-    """Let modules of the package be loaded without it; whoever loads it later finds no trace."""
+    """Load modules without the package around them; they leave `sys.modules` at the end."""
     spec = importlib.util.find_spec(_PACKAGE)
     if spec is None:
         raise ModuleNotFoundError(name=_PACKAGE)

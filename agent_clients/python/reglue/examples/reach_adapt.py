@@ -1,14 +1,14 @@
-"""A small meta-learner: finds a goal that nobody shows it, from rewards alone.
+"""A small meta-learner: finds a hidden goal from rewards alone.
 
-Made for Meta-World's ML1 on reach-v3. While it adapts, the hand sweeps through
-the workspace and each slot remembers where it was and what that earned. `adapt`
-then fits a bowl, `a |p|² + b·p + c`, to 1 / reward by least squares; its bottom,
-`-b / 2a`, is where the hand goes from then on. Before, it goes to the middle.
+Made for Meta-World's ML1 on reach-v3. While it adapts, the hand sweeps through the workspace and
+each slot remembers positions and rewards. `adapt` then fits a bowl, `a |p|² + b·p + c`, to 1 /
+reward by least squares; from then on the hand goes to its bottom, `-b / 2a`. Before the first fit
+it goes to the middle.
 
 Why 1 / reward: shaped rewards are often dm_control's `tolerance` with a long
 tail, 1 / (1 + k² d²) at the distance d (Tassa et al. 2018, arXiv:1801.00690;
-`metaworld.utils.reward_utils._sigmoids`), the inverse of which is such a bowl;
-nearly, since it is level within 5 cm of the goal.
+`metaworld.utils.reward_utils._sigmoids`), whose inverse is such a bowl, except that it is level
+within 5 cm of the goal.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Points = npt.NDArray[np.float64]
 
 HAND_LOW = np.array([-0.525, 0.348, -0.0525])
 HAND_HIGH = np.array([0.525, 1.025, 0.7])
-"""Where the hand can be, metres: `SawyerXYZEnv._HAND_SPACE`."""
+"""Positions that the hand can reach, metres: `SawyerXYZEnv._HAND_SPACE`."""
 
 MIDDLE = (HAND_LOW + HAND_HIGH) / 2
 ROUND = (
@@ -36,14 +36,14 @@ GAIN = 10.0  # action per metre; an action of 1 moves the hand by a centimetre
 
 
 class ReachAdapt(Agent):
-    """Explores, fits and reaches; each slot learns by itself.
+    """Explores, fits and reaches; slots learn independently.
 
     The first three numbers of an observation are the hand's position, in metres,
     and the first three of an action move it.
     """
 
     def agent_init(self, spec: TaskSpec) -> None:
-        """Know nothing."""
+        """Forget everything."""
         self.adapt_begin()
         self._exploring = False
 
@@ -56,18 +56,18 @@ class ReachAdapt(Agent):
         self._exploring = True
 
     def adapt(self) -> None:
-        """Take the bottom of each slot's bowl for its goal."""
+        """Each slot's goal is the bottom of its bowl."""
         for slot, seen in enumerate(self._seen):
             if seen:
                 positions, rewards = np.split(np.array(seen), [3], axis=1)
                 self._goals[slot] = find_goal(positions, rewards[:, 0])
 
     def agent_freeze(self) -> None:
-        """Explore no more."""
+        """Stop exploring."""
         self._exploring = False
 
     def agent_start(self, observations: Arrays, starts: Starts) -> Array:
-        """Set off; a sweep goes on where the last episode left it."""
+        """Move to the goal; a sweep continues where the last episode ended."""
         return self._move(_hands(observations), starts.slots)
 
     def agent_step(
@@ -79,7 +79,7 @@ class ReachAdapt(Agent):
         return self._move(hands, steps.slots)
 
     def agent_end(self, rewards: npt.NDArray[np.float64], observations: Arrays, ends: Ends) -> None:
-        """Remember the last place too."""
+        """Remember the last position too."""
         valid = ends.kinds != EndKind.VOID
         self._remember(_hands(observations)[valid], rewards[valid], ends.slots[valid])
 
@@ -103,7 +103,7 @@ class ReachAdapt(Agent):
 def way_points() -> Points:
     """The corners of a box of half the workspace's size, (8, 3), metres.
 
-    From one to the next, and from the last to the first, one coordinate changes.
+    Between neighbours, also the last and the first, one coordinate changes.
     """
     points: Points = MIDDLE + (HAND_HIGH - HAND_LOW) / 4 * np.array(ROUND)
     return points
@@ -112,8 +112,7 @@ def way_points() -> Points:
 def find_goal(positions: Points, rewards: Points) -> Points:
     """The bottom of the bowl fitted to 1 / rewards; positions (n, 3), metres.
 
-    Where no bowl fits (too few points, or one that has no bottom) it is the place
-    that earned most.
+    If no bowl fits (too few points, or it has no bottom), the position with the highest reward.
     """
     paid = rewards > 0
     squares = np.sum(positions**2, axis=1)

@@ -1,4 +1,4 @@
-"""Sarsa(λ) with tile coding: learns the values of actions while it acts on them.
+"""Sarsa(λ) with tile coding: learns the values of its own policy's actions.
 
 Sutton & Barto 2018, "Reinforcement Learning: An Introduction", 2nd edition: the algorithm
 with binary features and replacing traces is the box on page 305 (section 12.7); with
@@ -24,10 +24,10 @@ from reglue.messages.agent import EndKind, Ends, Starts, Steps
 from reglue.rng import Rng
 from reglue.spec import Arrays, TaskSpec
 
-FAINTEST = 0.01  # a trace below it is forgotten: it would cost more than it teaches
+FAINTEST = 0.01  # smaller traces are dropped: they cost more than they teach
 
 _Weights: TypeAlias = defaultdict[int, float]
-"""Feature -> weight, of the features that were met."""
+"""Feature -> weight, for features that have occurred."""
 
 
 @dataclass(slots=True)
@@ -35,17 +35,17 @@ class _Episode:
     chance: Rng
     active: list[int]  # features of the present state
     action: int
-    traces: list[dict[int, float]]  # by action: feature -> how much it is to blame
+    traces: list[dict[int, float]]  # by action: feature -> eligibility
 
 
 class Sarsa(Agent):
     """One linear value function for all slots; every slot's steps teach it.
 
-    `alpha` is the step size of a whole state: each of its active features takes an equal
-    part, so the book's "α = 0.5/8" with 8 tilings is 0.5 here. `beta` is the step size of
-    the average reward, `epsilon` the chance to explore. `tilings` grids of `tiles` to a side
-    lie over the observation's bounds, or over `bounds`, a pair for each number. Whole
-    numbers need no tiles: each combination is a feature.
+    `alpha` is the step size of a whole state: each of its active features gets an equal part, so
+    the book's "α = 0.5/8" with 8 tilings is 0.5 here. `beta` is the step size of the average
+    reward, `epsilon` the probability of exploring. `tilings` grids of `tiles` to a side lie over
+    the observation's bounds, or over `bounds`, a pair for each number. Integers need no tiles:
+    each combination is a feature.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Sarsa(Agent):
         self.tilings, self.tiles, self.bounds = tilings, tiles, bounds
 
     def agent_init(self, spec: TaskSpec) -> None:
-        """Every weight is 0. Raises NotAnAgent for a task of other than whole actions."""
+        """Set every weight to 0. Raises NotAnAgent unless the task's action is one integer."""
         domain = discrete_action(spec, "Sarsa")
         if len(spec.observations) != 1:
             raise NotAnAgent(f"Sarsa needs one observation; this task has {spec.observations}")
@@ -80,10 +80,10 @@ class Sarsa(Agent):
         self._episodes: dict[int, _Episode] = {}  # by slot
         self._frozen = False
         self._differential = spec.continuing and spec.discount == 1.0
-        self.average_reward = 0.0  # of the differential form; else it stays 0
+        self.average_reward = 0.0  # of the differential form; otherwise it stays 0
 
     def agent_start(self, observations: Arrays, starts: Starts) -> list[int]:
-        """Act; nothing is to blame yet."""
+        """Act; traces begin empty."""
         return [
             self._begin(slot, seed, numbers)
             for slot, seed, numbers in zip(
@@ -94,7 +94,7 @@ class Sarsa(Agent):
     def agent_step(
         self, rewards: npt.NDArray[np.float64], observations: Arrays, steps: Steps
     ) -> list[int]:
-        """Choose, learn from what was chosen, act."""
+        """Choose, learn from the choice, act."""
         return [
             self._go_on(slot, reward, numbers)
             for slot, reward, numbers in zip(
@@ -103,7 +103,7 @@ class Sarsa(Agent):
         ]
 
     def agent_end(self, rewards: npt.NDArray[np.float64], observations: Arrays, ends: Ends) -> None:
-        """Learn from the last reward, and where time ran out from what could have come."""
+        """Learn from the last reward; a truncated episode bootstraps from its last observation."""
         for slot, kind, reward, numbers in zip(
             ends.slots.tolist(),
             ends.kinds.tolist(),
@@ -118,11 +118,11 @@ class Sarsa(Agent):
             del self._episodes[slot]
 
     def agent_freeze(self) -> None:
-        """From now on: the best action, whatever comes of it."""
+        """From now on take the best action and do not learn."""
         self._frozen = True
 
     def values(self, numbers: Sequence[float]) -> list[float]:
-        """What each action seems worth where these are an observation's numbers, row-major."""
+        """The estimated value of each action for an observation's numbers, row-major."""
         return self._values(self._features.active(numbers))
 
     def _begin(self, slot: int, seed: int, numbers: list[float]) -> int:

@@ -1,4 +1,4 @@
-"""Q-learning by a table: learns the values of the best actions, whatever it tries.
+"""Q-learning by a table: learns the values of the best actions, whatever it plays.
 
 Watkins 1989; Sutton & Barto 2018, "Reinforcement Learning: An Introduction", 2nd edition,
 section 6.5, the box on page 131.
@@ -29,8 +29,8 @@ class _Episode:
 class TabularQ(Agent):
     """One table for all slots: a value for each observed number and each action.
 
-    `alpha` is the step size, `epsilon` the chance to explore. Values begin at `initial`:
-    where it is more than there is to earn, the agent tries everything.
+    `alpha` is the step size, `epsilon` the probability of exploring. Values begin at `initial`: if
+    that exceeds every return, the agent tries everything.
     """
 
     def __init__(self, *, alpha: float = 0.5, epsilon: float = 0.1, initial: float = 0.0) -> None:
@@ -39,7 +39,8 @@ class TabularQ(Agent):
         self.alpha, self.epsilon, self.initial = alpha, epsilon, initial
 
     def agent_init(self, spec: TaskSpec) -> None:
-        """The table is empty. Raises NotAnAgent for what is not discrete, or never ends."""
+        """Empty the table. Raises NotAnAgent unless observation and action are discrete and
+        episodes end."""
         domain = discrete_action(spec, "TabularQ")
         match spec.observations:
             case [only] if isinstance(only.domain, Discrete) and only.size == 1:
@@ -70,7 +71,7 @@ class TabularQ(Agent):
     def agent_step(
         self, rewards: npt.NDArray[np.float64], observations: Arrays, steps: Steps
     ) -> list[int]:
-        """Learn from the reward and from the best that may follow, then act."""
+        """Learn from the reward and the best next value, then act."""
         actions = []
         for slot, reward, state in zip(
             steps.slots.tolist(), rewards.tolist(), _states(observations), strict=True
@@ -82,7 +83,7 @@ class TabularQ(Agent):
         return actions
 
     def agent_end(self, rewards: npt.NDArray[np.float64], observations: Arrays, ends: Ends) -> None:
-        """Learn from the last reward, and where time ran out from what could have come."""
+        """Learn from the last reward; a truncated episode bootstraps from its last observation."""
         for slot, kind, reward, state in zip(
             ends.slots.tolist(),
             ends.kinds.tolist(),
@@ -97,11 +98,11 @@ class TabularQ(Agent):
                 self._learn(episode, reward)
 
     def agent_freeze(self) -> None:
-        """From now on: the best action, whatever comes of it."""
+        """From now on take the best action and do not learn."""
         self._frozen = True
 
     def values(self, state: int) -> list[float]:
-        """What each action seems worth where `state` is observed."""
+        """The estimated value of each action in `state`."""
         return self._table.get(state, [self.initial] * self._actions)
 
     def _act(self, episode: _Episode) -> int:

@@ -1,8 +1,8 @@
-"""Binary features: which of a set of tiles an observation lies on.
+"""Binary features: the tiles on which an observation lies.
 
 Tile coding as in Sutton & Barto 2018, "Reinforcement Learning: An Introduction", 2nd
-edition, section 9.5.4, pages 217 to 221. Tiles are counted exactly, not hashed: whoever
-learns keeps weights of those that it has met.
+edition, section 9.5.4, pages 217 to 221. Tiles are counted exactly, not hashed: a learner keeps
+weights only for tiles that have occurred.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ Bounds = Sequence[Sequence[float]]
 
 
 class Features(Protocol):
-    """Turns an observation into the features that are 1; all others are 0."""
+    """Maps an observation to the features that are 1; all others are 0."""
 
     count: int  # how many are 1 at a time
 
     def active(self, numbers: Sequence[float]) -> list[int]:
-        """Their names, for the numbers of one observation, row-major."""
+        """Their names, for an observation's numbers, row-major."""
 
 
 def features(tensor: TensorSpec, *, tilings: int, tiles: int, bounds: Bounds | None) -> Features:
-    """Tilings over a Box, within `bounds` or else its own; one feature a value of whole numbers.
+    """Tilings over a Box, within `bounds` or its own; for integers one feature for each value.
 
-    Raises NotAnAgent for a Box without bounds, and for what is neither.
+    Raises NotAnAgent for a Box without bounds, and for any other domain.
     """
     match tensor.domain:
         case Box():
@@ -43,11 +43,11 @@ def features(tensor: TensorSpec, *, tilings: int, tiles: int, bounds: Bounds | N
         case MultiDiscrete(n):
             return Table(n)
         case other:
-            raise NotAnAgent(f"got {tensor.name} of {other}, wanted a Box or whole numbers")
+            raise NotAnAgent(f"got {tensor.name} of {other}, wanted a Box or integers")
 
 
 class Table:
-    """A feature for every combination of whole numbers."""
+    """A feature for every combination of integers."""
 
     count = 1
 
@@ -64,7 +64,7 @@ class Table:
 
 
 class Tilings:
-    """Grids of `tiles` to a side, each moved a little against the others."""
+    """Grids of `tiles` to a side, each shifted a little against the others."""
 
     def __init__(self, bounds: Bounds, *, tilings: int, tiles: int) -> None:
         self.count = tilings
@@ -82,7 +82,7 @@ class Tilings:
         ]
 
     def active(self, numbers: Sequence[float]) -> list[int]:
-        """One tile of each tiling; what lies out of bounds counts as on them."""
+        """One tile of each tiling; numbers out of bounds count as on the bounds."""
         active = list(range(self.count))
         cells = self._tiles + 1  # to a side: a grid that is moved needs one more
         for number, (low, scale, moves) in zip(numbers, self._sides, strict=True):

@@ -39,7 +39,7 @@ class EnvironmentInit:
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentReady:
-    """Answers env_init: what there is to play, and what the environment can do."""
+    """Answers env_init: the tasks, and what the environment can do."""
 
     spec: TaskSpec  # with the slots that were asked for
     variants: Mapping[str, int]  # its tasks, in their order, and how many variants each has

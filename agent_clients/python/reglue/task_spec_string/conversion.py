@@ -1,4 +1,4 @@
-"""A TaskSpec as a task spec string and back: what becomes of tensors.
+"""Converts a TaskSpec to a task spec string and back.
 
 | the string's | becomes |
 | --- | --- |
@@ -6,16 +6,16 @@
 | INTS, each from 0 to a bound | int32, a vector, MultiDiscrete |
 | other INTS | int32, a vector, Box |
 | DOUBLES | float64, a vector, Box |
-| CHARCOUNT | uint8, a vector, any bytes; also, of size 0, where there is nothing at all |
+| CHARCOUNT | uint8, a vector, any bytes; also, of size 0, if there is nothing at all |
 | NEGINF, POSINF, UNSPEC | no bound |
 
-They are called `ints`, `doubles` and `chars`, in this order; where there is only one it is
-called `observation` or `action`.
+They are called `ints`, `doubles` and `chars`, in this order; a single one is called `observation`
+or `action`.
 
 | the TaskSpec's | becomes |
 | --- | --- |
 | uint8 in a Box without bounds | CHARCOUNT |
-| any other tensor of whole numbers or bools; MultiBinary | INTS |
+| any other tensor of integers or bools; MultiBinary | INTS |
 | float32 and float64 in a Box | DOUBLES |
 | no bound of an int32 or a float; of other dtypes | NEGINF, POSINF; the dtype's smallest, largest |
 | no bound of the rewards | UNSPEC |
@@ -27,7 +27,7 @@ those are written one by one.
 
 A string has no place for names, shapes, dtypes, `horizon` (in RL-Glue the experiment cuts an
 episode off), `slots` and `rewards_in_evaluation`: these are left out. What would be told wrongly
-is refused: whole numbers that may need more than RL-Glue's 32 bits, a problem type that is
+is refused: integers that may need more than RL-Glue's 32 bits, a problem type that is
 neither episodic nor continuing, more than MOST_NUMBERS numbers.
 """
 
@@ -47,7 +47,7 @@ from reglue.task_spec_string.grammar import parse_task_spec
 from reglue.task_spec_string.value import AbstractType, Range, TaskSpecString, is_int32
 
 MOST_NUMBERS = 8 * 1024 * 1024
-"""Of one observation or action: as float64s, what a hub's largest message holds."""
+"""The numbers of one observation or action: as many float64s as a hub's largest message holds."""
 
 _EPISODIC, _CONTINUING = "episodic", "continuing"
 
@@ -58,8 +58,8 @@ _Run: TypeAlias = tuple[float, float, int]  # lower bound, upper bound, how many
 def task_spec_from_string(text: str) -> TaskSpec:
     """The TaskSpec of a task spec string.
 
-    Raises UnknownVersion or SpecError, which says where the string is malformed or what
-    in it a TaskSpec cannot say.
+    Raises UnknownVersion or SpecError, which says where the string is malformed or what a TaskSpec
+    cannot express.
     """
     parsed = parse_task_spec(text)
     if parsed.problem_type not in (_EPISODIC, _CONTINUING):
@@ -77,9 +77,8 @@ def task_spec_from_string(text: str) -> TaskSpec:
 
 
 def task_spec_to_string(spec: TaskSpec, extra: str = "") -> str:
-    """A TaskSpec as a task spec string, with any text behind it.
-
-    Raises SpecError, with the tensor's name, for what the string would tell wrongly.
+    """A TaskSpec as a task spec string, followed by any text. Raises SpecError, with the tensor's
+    name, for what the string cannot express.
     """
     return str(
         TaskSpecString(
@@ -128,7 +127,7 @@ def _box(runs: Sequence[_Run]) -> Box:
 
 
 def _bounds(values: Sequence[tuple[float, int]]) -> tuple[float, ...]:
-    """The bounds of a Box: none where all are infinite, one where all are equal."""
+    """The bounds of a Box: none if all are infinite, one if all are equal."""
     first = values[0][0]
     if any(value != first for value, _ in values):
         return _spread(values)
@@ -173,7 +172,7 @@ def _kind(tensor: TensorSpec) -> str:
 
 
 def _ranges(runs: Iterable[Iterator[_Run]]) -> tuple[Range, ...]:
-    """All runs, equal neighbours as one; but those without a lower bound one by one."""
+    """All ranges, equal neighbours as one; those without a lower bound one by one."""
     ranges: list[Range] = []
     together = itertools.chain.from_iterable(runs)
     for (low, high), equal in itertools.groupby(together, key=lambda run: run[:2]):
@@ -208,7 +207,7 @@ def _box_runs(tensor: TensorSpec, box: Box) -> Iterator[_Run]:
 
 
 def _whole_bounds(dtype: str, low: float, high: float) -> tuple[float, float]:
-    """The smallest and the largest whole number of a dtype within bounds."""
+    """The smallest and the largest integer of a dtype within bounds."""
     if dtype == "bool":
         smallest, largest = 0, 1
     else:
@@ -240,6 +239,6 @@ def _rewards(low: float, high: float) -> Range:
 
 
 def _check_size(what: str, size: int) -> None:
-    """Raise SpecError before anything of that size is made."""
+    """Raise SpecError before memory of that size is allocated."""
     if size > MOST_NUMBERS:
         raise SpecError(f"{what}: got {size} numbers, wanted at most {MOST_NUMBERS}")

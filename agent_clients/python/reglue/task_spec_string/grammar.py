@@ -57,10 +57,8 @@ _INFINITIES = {"NEGINF": -math.inf, "POSINF": math.inf}
 
 
 def parse_task_spec(text: str) -> TaskSpecString:
-    """What a task spec string says.
-
-    Raises UnknownVersion for a string of another version, and SpecError, with the column,
-    for one that is malformed.
+    """A task spec string's content. Raises UnknownVersion for a string of another version, and
+    SpecError, with the column, for one that is malformed.
     """
     reader = _Reader(text)
     reader.keyword("VERSION")
@@ -89,7 +87,7 @@ class _Token(NamedTuple):
 
 
 class _Number(Protocol):
-    """Reads a number; `others` are the words that could stand in its place."""
+    """Reads a number; `others` are the words that are legal in its place."""
 
     def __call__(self, token: _Token, *others: str) -> float: ...
 
@@ -119,7 +117,7 @@ class _Reader:
 
     def _match(self) -> tuple[_Token, int]:
         match = _TOKEN.match(self._text, self._position)
-        assert match is not None  # behind white space stands a token or the end
+        assert match is not None  # a token or the end follows white space
         return _Token(match[1], match.start(1) + 1), match.end()
 
 
@@ -144,7 +142,7 @@ def _discount(token: _Token) -> float:
 
 
 def _abstract_type(reader: _Reader, *, ends_at: str) -> AbstractType:
-    """The sections up to the keyword `ends_at`, which is taken too."""
+    """The sections up to the keyword `ends_at`, which is consumed too."""
     ints: tuple[Range, ...] = ()
     doubles: tuple[Range, ...] = ()
     chars = 0
@@ -209,7 +207,7 @@ def _count(token: _Token) -> int:
 
 def _whole(token: _Token, *others: str) -> int:
     if not _WHOLE.fullmatch(token.text):
-        _refuse(token, "a whole number in decimal, without leading zeros", *others)
+        _refuse(token, "an integer in decimal, without leading zeros", *others)
     if len(token.text) > len(str(INT_MIN)) or not INT_MIN <= int(token.text) <= INT_MAX:
         _refuse(token, "a number of 32 bits", *others)
     return int(token.text)
@@ -227,7 +225,7 @@ def _real(token: _Token, *others: str) -> float:
 
 @contextmanager
 def _located(token: _Token) -> Iterator[None]:
-    """Says of a SpecError where it arose."""
+    """Adds the column to a SpecError."""
     try:
         yield
     except SpecError as error:

@@ -1,4 +1,4 @@
-"""What a task spec string says, word for word, and how that is written."""
+"""A task spec string's content, and how it is written."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ INT_MIN, INT_MAX = -(2**31), 2**31 - 1
 """RL-Glue's integers and its counts are those of its network protocol: 32 bits."""
 
 WHITE = " \t\n\r\f\v"
-"""What may stand between words."""
+"""The characters between words."""
 
 MOST_SHOWN = 40
-"""Characters of somebody's string that an error's message repeats."""
+"""The most characters of a string that an error message repeats."""
 
 Bound: TypeAlias = float | None
 """A number; an infinity, written NEGINF or POSINF; or None, written UNSPEC."""
@@ -29,8 +29,8 @@ _PROBLEM_TYPE = re.compile("[!-'*-~]+")  # printable ASCII without blanks and pa
 class Range:
     """The bounds, both inclusive, of `repeat` numbers in a row.
 
-    Raises SpecError where the lower bound lies above the upper one, where an infinity
-    is on the wrong side, and for NaN.
+    Raises SpecError if the lower bound is above the upper one, an infinity is on the wrong side,
+    or a bound is NaN.
     """
 
     low: Bound
@@ -48,10 +48,8 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class AbstractType:
-    """What RL-Glue's observations or actions are made of: integers, float64s and characters.
-
-    Raises SpecError where an integer's bound is not whole, or it or the count of
-    characters needs more than 32 bits.
+    """RL-Glue's observations or actions: integers, float64s and characters. Raises SpecError if an
+    integer's bound is no integer, or it or the count of characters needs more than 32 bits.
     """
 
     ints: tuple[Range, ...] = ()
@@ -62,14 +60,14 @@ class AbstractType:
         for each in self.ints:
             if not (is_int32(each.low) and is_int32(each.high)):
                 raise SpecError(
-                    f"got integers from {each.low} to {each.high}, wanted whole bounds of 32 bits"
+                    f"got integers from {each.low} to {each.high}, wanted bounds of 32-bit integers"
                 )
         if not 0 <= self.chars <= INT_MAX:
             raise SpecError(f"got {self.chars} characters, wanted 0 to {INT_MAX}")
 
     @property
     def size(self) -> int:
-        """How many numbers and characters, all kinds together."""
+        """The number of numbers and characters of all kinds."""
         return sum(each.repeat for each in (*self.ints, *self.doubles)) + self.chars
 
     def __str__(self) -> str:
@@ -87,12 +85,12 @@ class AbstractType:
 class TaskSpecString:
     """A task spec string's content; `str()` writes it, in RL-Glue's order of sections.
 
-    Raises SpecError for what such a string cannot hold.
+    Raises SpecError for content that such a string cannot hold.
     """
 
     version: ClassVar[str] = "RL-Glue-3.0"
 
-    problem_type: str  # episodic, continuing, or a word of one's own
+    problem_type: str  # episodic, continuing, or another word
     discount: float  # 0 to 1
     observations: AbstractType
     actions: AbstractType
@@ -123,19 +121,19 @@ class TaskSpecString:
 
 
 def check_problem_type(word: str) -> None:
-    """Raise SpecError where it is not one word of ASCII, without parentheses."""
+    """Raise SpecError unless it is one ASCII word without parentheses."""
     if not _PROBLEM_TYPE.fullmatch(word):
         raise SpecError(f"got problem type {word[:MOST_SHOWN]!r}, wanted one word of ASCII")
 
 
 def check_discount(discount: float) -> None:
-    """Raise SpecError where it is not 0 to 1."""
+    """Raise SpecError unless it is 0 to 1."""
     if not 0 <= discount <= 1:
         raise SpecError(f"got discount factor {discount}, wanted 0 to 1")
 
 
 def is_int32(bound: Bound) -> bool:
-    """Whether an RL-Glue integer can be bounded so; infinities and None are words."""
+    """Whether an RL-Glue integer can have this bound; infinities and None are words."""
     if bound is None or math.isinf(bound):
         return True
     return bound == int(bound) and INT_MIN <= bound <= INT_MAX
@@ -163,6 +161,6 @@ def _whole(number: float) -> str:
 
 
 def _number(number: float) -> str:
-    """C's %g, with more digits than its six where those would be another number."""
+    """C's %g, with more than its six digits if those would change the number."""
     texts = (f"{float(number):.{digits}g}" for digits in range(6, 18))
     return next(text for text in texts if float(text) == number)
