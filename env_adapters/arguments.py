@@ -7,6 +7,9 @@ from numbers import Integral, Real
 
 from reglue.errors import UsageError
 
+DRAWS = {"render_mode": "rgb_array"}
+"""Gymnasium's keyword for environments whose `render` returns pictures."""
+
 
 def check_integer(name: str, given: object, least: int) -> None:
     """Raise UsageError unless `given` is an integer of at least `least`."""

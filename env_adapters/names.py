@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from env_adapters.arguments import DRAWS
 from reglue.environments.world import Suite
 from reglue.errors import NotAnEnvironment, ReglueError, UsageError
 from reglue.tools.loading import check_arguments, find
@@ -31,7 +32,7 @@ class SuiteName:
         A factory may be a class of `gymnasium.Env`, or a function that makes one. Raises
         UsageError, also where its author's code fails.
         """
-        from env_adapters.gymnasium.env_objects import suite_made_by
+        from env_adapters.gymnasium.env_objects import suite_made_by  # costs 30 ms
 
         make = find(self.factory)
         check_arguments(self.factory, make, self.config)
@@ -96,10 +97,6 @@ class SuiteName:
             return value
 
         return SuiteName(of(self.factory), of(self.config))
-
-
-DRAWS = {"render_mode": "rgb_array"}
-"""Gymnasium's keyword for environments whose `render` returns pictures."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,18 +10,15 @@ import hashlib
 import hmac
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
 from env_adapters.arguments import check_integer
 from env_adapters.metaworld import ALL_TASKS, catalogue, draw_goals, task_set
 from env_adapters.names import Asked, Family, SuiteName
-from reglue.errors import CannotLoad, UnknownName, UsageError
+from env_adapters.registry import Registry
+from reglue.errors import UnknownName, UsageError
 from reglue.tools.loading import find
-
-GROUP = "reglue.environment_families"
 
 _GYMNASIUM = "env_adapters.gymnasium:Gymnasium"
 SCHEDULE = "env_adapters.curricula.suite:Schedule"
@@ -62,7 +59,7 @@ def suite_name(
         return family.make(Asked(rest, dict(arguments or {}), key, folder, drawing))
     if re.search(r":\w+$", name):
         return SuiteName(name, dict(arguments or {}))
-    known = [family.form(prefix) for prefix, family in families()]
+    known = [family.form(prefix) for prefix, family in FAMILIES.loaded().items()]
     known.append("file.py:Class")
     if re.search(r"-v\d+$", name):
         known.append(f"MT1:{name}" if name in ALL_TASKS else f"gymnasium:{name}")
@@ -76,7 +73,7 @@ def known_suite(name: str, arguments: Mapping[str, Any] | None = None) -> SuiteN
 
 def is_known(name: str) -> bool:
     """Whether a family or a schedule goes by the name; nothing is loaded or read."""
-    return is_schedule(name) or name.partition(":")[0] in {*BUILT_IN, *_registered()}
+    return is_schedule(name) or name.partition(":")[0] in FAMILIES
 
 
 def is_schedule(name: str) -> bool:
@@ -84,48 +81,17 @@ def is_schedule(name: str) -> bool:
     return name.endswith((".toml", ".json"))
 
 
-def families() -> Iterator[tuple[str, Family]]:
-    """Each prefix and its family, our own first; what cannot be loaded is left out."""
-    yield from BUILT_IN.items()
-    for prefix in _registered():
-        try:
-            yield prefix, _load(prefix)
-        except CannotLoad:
-            continue
-
-
 def _family(name: str) -> tuple[Family, str] | None:
     """The family of a name, and what follows its prefix. Raises UsageError."""
     if is_schedule(name):
         return _SCHEDULES, name
     prefix, colon, rest = name.partition(":")
-    if prefix not in BUILT_IN and prefix not in _registered():
+    if prefix not in FAMILIES:
         return None
-    family = BUILT_IN.get(prefix) or _load(prefix)
+    family = FAMILIES[prefix]
     if family.rest and not rest:
         raise UsageError(f"got {name!r}, wanted {family.form(prefix)}")
     return None if colon and not family.rest else (family, rest)
-
-
-@cache
-def _registered() -> Mapping[str, EntryPoint]:
-    """Families of other packages, which take no prefix of ours."""
-    found = {point.name: point for point in entry_points(group=GROUP)}
-    return {prefix: point for prefix, point in found.items() if prefix not in BUILT_IN}
-
-
-def _load(prefix: str) -> Family:
-    point = _registered()[prefix]
-    try:
-        family = point.load()
-    except Exception as error:  # the edge of another's package
-        raise CannotLoad(
-            f"the environments {prefix} are {point.value}, which cannot be imported: "
-            f"{type(error).__name__}: {error}"
-        ) from error
-    if not isinstance(family, Family):
-        raise CannotLoad(f"{point.value} is a {type(family).__name__}, wanted a Family")
-    return family
 
 
 def _example(suite: SuiteName) -> Family:
@@ -183,7 +149,7 @@ def _task_sets() -> Iterator[tuple[str, Family]]:
 
 _SCHEDULES = Family(_schedule, "a schedule: several, one after another", "<file.toml>")
 
-BUILT_IN: Mapping[str, Family] = {
+_OWN: Mapping[str, Family] = {
     **{name: _example(suite) for name, suite in EXAMPLES.items()},
     "gymnasium": Family(
         lambda asked: _gymnasium(asked, {"id": asked.rest}),
@@ -201,4 +167,6 @@ BUILT_IN: Mapping[str, Family] = {
     ),
     **dict(_task_sets()),
 }
-"""Families that come with Reglue, by prefix."""
+
+FAMILIES = Registry("environment family", "reglue.environment_families", _OWN, Family)
+"""By prefix."""

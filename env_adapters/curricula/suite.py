@@ -6,12 +6,12 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
+from env_adapters.arguments import DRAWS
 from env_adapters.curricula.file import made_of
 from env_adapters.curricula.make import make_curriculum
 from env_adapters.curricula.world import KeptWorld
 from env_adapters.gymnasium.suite import OneEnvironment
 from env_adapters.gymnasium.world import GymnasiumWorld
-from env_adapters.names import DRAWS
 
 TASK = "curriculum"
 

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from env_adapters.arguments import check_integer
+from env_adapters.arguments import DRAWS, check_integer
 from env_adapters.gymnasium.library import gymnasium, make
 from env_adapters.gymnasium.spaces import Tensors
 from env_adapters.gymnasium.state_codec import state_codec
 from env_adapters.gymnasium.task_spec import horizon_of, reward_range, tells_success
 from env_adapters.gymnasium.world import ExactWorld, Goals, GymnasiumWorld
-from env_adapters.names import DRAWS
 from reglue.errors import UsageError
 from reglue.spec import TaskSpec
 

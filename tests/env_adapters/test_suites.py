@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from env_adapters import suites
-from env_adapters.suites import EXAMPLES, families, known_suite, suite_name
+from env_adapters.names import Family
+from env_adapters.registry import Registry
+from env_adapters.suites import EXAMPLES, FAMILIES, known_suite, suite_name
 from reglue.errors import CannotLoad, UnknownName, UsageError
 from tests.packages import install_family
 
@@ -61,9 +63,9 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     install_family(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     importlib.invalidate_caches()
-    suites._registered.cache_clear()
+    fresh = Registry("environment family", "reglue.environment_families", FAMILIES.own, Family)
+    monkeypatch.setattr(suites, "FAMILIES", fresh)
     yield
-    suites._registered.cache_clear()
     sys.modules.pop("far_corridors", None)
 
 
@@ -72,7 +74,7 @@ def test_a_registered_family_makes_suites_by_name() -> None:
     suite = suite_name("corridors:3", {"horizon": 4})
     assert suite.config == {"solved": {"walk": [1, 1, 1]}, "horizon": 4}
     assert dict(suite.build().variants) == {"walk": 3}
-    assert "corridors" in dict(families())
+    assert "corridors" in suites.FAMILIES.loaded()
 
 
 @pytest.mark.usefixtures("installed")
@@ -90,4 +92,4 @@ def test_no_package_takes_a_prefix_of_ours() -> None:
 def test_a_family_that_cannot_be_loaded_says_so_and_hides_no_other() -> None:
     with pytest.raises(CannotLoad, match="far_corridors:NOTHING, which cannot be imported"):
         suite_name("broken:3")
-    assert "broken" not in dict(families())
+    assert "broken" not in suites.FAMILIES.loaded()

@@ -58,5 +58,9 @@ def test_a_fourth_procedure_brings_parameters_tally_score_summary_and_report_in_
     assert "First goals alone, paired goal by goal." in page
     assert "came to the same on every goal" in page
     assert page.count(">The last walk<") == 2
+    described = reglue(tmp_path, "benchmarks", name, "--describe")
+    file = tmp_path / "mine.toml"
+    file.write_text(described.replace("times = 2", "times = 3"))
+    assert "3 of 3 episodes" in reglue(tmp_path, "bench", str(file), *words[1:])
     known = json.loads(reglue(tmp_path, "benchmarks", "--json"))
     assert known["procedures"] == ["multi-task", "meta-learning", "online", "first-goals"]

@@ -15,15 +15,15 @@ from typer import Argument, Option
 from env_adapters import Suite
 from env_adapters.metaworld import catalogue, task_set
 from env_adapters.names import Family
-from env_adapters.suites import families
+from env_adapters.suites import FAMILIES
 from glue_server.commands.command import Command, console
 from reglue.errors import UsageError
 from reglue.spec import Box, Discrete, TaskSpec, TensorSpec
 from reglue_bench.cli.arguments import AsJson
 from reglue_bench.plans.file import described
-from reglue_bench.plans.names import PROCEDURES, BenchmarkName, is_custom
+from reglue_bench.plans.names import META_WORLD, BenchmarkName, is_custom
 from reglue_bench.plans.resolve import make_plan, resolve, suite_of
-from reglue_bench.procedures import procedure_class, procedure_names
+from reglue_bench.procedures import PROCEDURES
 from reglue_bench.procedures.meta_learning import GOALS
 from reglue_bench.settings import read_settings
 
@@ -66,7 +66,7 @@ def _described(name: str | None) -> str:
     if name is None:
         raise UsageError("--describe describes one benchmark: give its name")
     parsed, settings = BenchmarkName.parse(name), read_settings(benchmark=name)
-    endless = {} if parsed.waits or is_custom(name) else procedure_class(parsed.procedure).endless
+    endless = {} if parsed.waits or is_custom(name) else PROCEDURES[parsed.procedure].endless
     quota = endless if endless and resolve(settings, parsed).continuing else {}
     return described(make_plan(settings.model_copy(update=dict(quota))))
 
@@ -74,8 +74,8 @@ def _described(name: str | None) -> str:
 def _names() -> dict[str, Any]:
     """Of benchmarks, how they are played, and of families of environments."""
     return {
-        "benchmarks": {form: PROCEDURES[form[:2]] for form in catalogue()},
-        "procedures": procedure_names(),
+        "benchmarks": {form: META_WORLD[form[:2]] for form in catalogue()},
+        "procedures": list(PROCEDURES),
         "environments": {family.form(prefix): family.about for prefix, family in _families()},
     }
 
@@ -89,7 +89,7 @@ def _facts(name: str) -> dict[str, Any]:
 def _families() -> Iterator[tuple[str, Family]]:
     """Those that are no benchmarks themselves."""
     own = {form.partition(":")[0] for form in catalogue()}
-    return ((prefix, family) for prefix, family in families() if prefix not in own)
+    return ((prefix, family) for prefix, family in FAMILIES.loaded().items() if prefix not in own)
 
 
 def _all() -> Table:
@@ -101,7 +101,7 @@ def _all() -> Table:
         family = name[:2]
         tasks, goal = what.rsplit(", goal ", 1)
         played = "50 a task" if family == "MT" else f"{GOALS} a task"
-        table.add_row(name, tasks, goal, played, PROCEDURES[family])
+        table.add_row(name, tasks, goal, played, META_WORLD[family])
     table.caption = (
         "multi-task: a frozen agent plays every goal; meta-learning: it adapts to a goal first. "
         "Success is the flag at any step. `reglue benchmarks NAME` lists the tasks."
@@ -120,7 +120,7 @@ def _environments() -> Table:
     table.add_row("online:wait", "one that connects by itself, from any language", "online")
     table.caption = (
         "online: independent runs, judged while the agent learns. In its place "
-        f"{' or '.join(each for each in procedure_names() if each != 'online')} plays the same "
+        f"{' or '.join(each for each in PROCEDURES if each != 'online')} plays the same "
         "environment's tasks and variants. `reglue bench FILE.toml` plays a benchmark of your own."
     )
     return table

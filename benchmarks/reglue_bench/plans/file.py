@@ -46,12 +46,15 @@ from reglue.tools.loading import find
 from reglue_bench.plans.keys import goal_key
 from reglue_bench.plans.plan import Plan
 from reglue_bench.plans.toml_file import TomlFile
-from reglue_bench.procedures import SCORING, parameter_names, procedure_class
+from reglue_bench.procedures import PROCEDURES, SCORING, parameter_names, parameter_settings
 from reglue_bench.settings import Settings, as_keys
 
 COMPOSED = "env_adapters.composed:Composed"
 
-_SETTINGS = ("seed", "slots", "split", *SCORING)
+_PLAN = ("split", *SCORING)
+"""Parameters of a plan besides the procedure's own."""
+
+_SETTINGS = ("seed", "slots", *_PLAN)
 """Besides the procedure's own."""
 
 SPLITS = ("train", "test")
@@ -142,7 +145,7 @@ def read_custom(path: Path, given: Settings) -> Custom:
     about = _checked(file)
     _check_split(path, about, given)
     keys = (*_SETTINGS, *parameter_names(about.procedure))
-    unasked = frozenset(key for key in keys if getattr(given, key) is None)
+    unasked = frozenset(key for key in keys if getattr(given, key) in (None, {}))
     held = {key: value for key, value in about.settings.items() if key in unasked}
     if given.steps:  # which replace the episodes, as a run is counted in one of them
         held.pop("episodes", None)
@@ -183,15 +186,12 @@ def described(plan: Plan) -> str:
         "name": plan.benchmark,
         "procedure": plan.procedure,
         "seed": plan.seed,
-        **{
-            name: plan.parameters[name]
-            for name in ("split", *parameter_names(plan.procedure), *SCORING)
-            if name in plan.parameters
-        },
+        **{name: plan.parameters[name] for name in _PLAN if name in plan.parameters},
+        **parameter_settings(plan),
         "environment": plan.suite.factory,
         "arguments": plan.suite.config,
     }
-    if (slots := procedure_class(plan.procedure).slots_setting) not in table:
+    if (slots := PROCEDURES[plan.procedure].slots_setting) not in table:
         table[slots] = plan.slots
     try:
         text = tomli_w.dumps(table)
@@ -218,7 +218,7 @@ def _checked(file: TomlFile) -> Benchmark:
 def _settings(file: TomlFile, about: Benchmark) -> Mapping[str, Any]:
     """Those of the file. Raises UsageError for settings of another procedure."""
     with file.at("procedure"):
-        procedure_class(about.procedure)
+        PROCEDURES[about.procedure]
     known = {*Benchmark.model_fields, *_SETTINGS, *parameter_names(about.procedure)}
     for key in about.settings:
         if key not in known:

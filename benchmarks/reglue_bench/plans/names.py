@@ -9,14 +9,14 @@ from typing import Self
 from env_adapters.metaworld import ALL_TASKS, catalogue
 from env_adapters.suites import is_known
 from reglue.errors import UnknownName, UsageError
-from reglue_bench.procedures import procedure_names
+from reglue_bench.procedures import PROCEDURES
 
 SUFFIX = ".toml"
 
 WAIT = "wait"
 """The environment's name in `online:wait`: one that connects by itself."""
 
-PROCEDURES = {"MT": "multi-task", "ML": "meta-learning"}
+META_WORLD = {"MT": "multi-task", "ML": "meta-learning"}
 """How Meta-World's benchmarks are played."""
 
 
@@ -34,7 +34,7 @@ class BenchmarkName:
         if is_custom(name):
             return cls(name, "", "")
         kind, _, environment = name.partition(":")
-        if kind in procedure_names() and environment:
+        if kind in PROCEDURES and environment:
             if _metaworld_procedure(environment) == kind:  # multi-task:MT10 is MT10
                 return cls(environment, kind, "")
             return cls(name, kind, environment)
@@ -60,19 +60,19 @@ class BenchmarkName:
 
 def is_custom(name: str) -> bool:
     """Whether it is a benchmark's file, not PROCEDURE:ENVIRONMENT whose environment is one."""
-    return name.endswith(SUFFIX) and name.partition(":")[0] not in procedure_names()
+    return name.endswith(SUFFIX) and name.partition(":")[0] not in PROCEDURES
 
 
 def _metaworld_procedure(name: str) -> str:
     """How one of Meta-World's benchmarks is played; empty for any other name."""
     prefix = name.partition(":")[0]
     is_one = prefix in {form.partition(":")[0] for form in catalogue()}
-    return PROCEDURES[prefix[:2]] if is_one else ""
+    return META_WORLD[prefix[:2]] if is_one else ""
 
 
 def _unknown(name: str) -> UsageError:
     def ways(environment: str) -> str:
-        return " or ".join(f"{procedure}:{environment}" for procedure in procedure_names())
+        return " or ".join(f"{procedure}:{environment}" for procedure in PROCEDURES)
 
     if is_known(name):
         return UsageError(f"{name} is an environment; say how it is played: {ways(name)}")
@@ -85,6 +85,6 @@ def _unknown(name: str) -> UsageError:
     known = [
         *catalogue(),
         "online:mountain-car",
-        *(f"{each}:ENVIRONMENT" for each in procedure_names()),
+        *(f"{each}:ENVIRONMENT" for each in PROCEDURES),
     ]
     return UnknownName("benchmark", name, [*known, "file.toml"])

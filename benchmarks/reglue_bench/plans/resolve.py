@@ -19,10 +19,10 @@ from reglue_bench.plans.keys import cell_key, commitment, goal_key
 from reglue_bench.plans.names import BenchmarkName, is_custom
 from reglue_bench.plans.plan import Parameter, Plan, difference
 from reglue_bench.procedures import (
-    BUILT_IN,
+    PROCEDURES,
     SCORING,
     parameter_names,
-    procedure_class,
+    parameter_settings,
     procedure_of,
 )
 from reglue_bench.procedures.procedure import chosen
@@ -130,7 +130,7 @@ def suite_of(plan: Plan, settings: Settings) -> SuiteName:
 def _plan(
     settings: Settings, procedure: str, called: str, found: Resolved, *, is_metaworld: bool
 ) -> Plan:
-    kind = procedure_class(procedure)
+    kind = PROCEDURES[procedure]
     own = kind.parameters(settings, found.variants)
     _check_playable(called, procedure, own, found)
     if settings.estimator != "goals":
@@ -187,7 +187,7 @@ def _declared(settings: Settings, procedure: str, declare: Declare | None) -> Re
             f"{settings.benchmark} waits for an environment to connect: only `reglue bench` does; "
             f"name one that is made here, such as {procedure}:file.py:Class"
         )
-    kind = procedure_class(procedure)
+    kind = PROCEDURES[procedure]
     kind.parameters(settings, {"any": 1})  # refuses what cannot be before the wait
     declared = declare(kind.slots(settings, _DEFAULT_SLOTS))
     return Resolved(
@@ -227,7 +227,7 @@ def _privileged(settings: Settings, tasks: TaskSet) -> tuple[str, ...]:
 def _check_parameters(settings: Settings, procedure: str) -> None:
     """Raise UsageError for a parameter of another procedure."""
     own = parameter_names(procedure)
-    for other in (*BUILT_IN, ""):
+    for other in (*PROCEDURES.own, ""):
         for name in parameter_names(other) if other else ("procedure_args",):
             if name not in own and getattr(settings, name) not in (None, {}):
                 whose = other or "other packages'"
@@ -270,7 +270,7 @@ def _check_playable(
     called: str, procedure: str, own: Mapping[str, Parameter], found: Resolved
 ) -> None:
     """Raise UsageError for environments that the procedure cannot play."""
-    kind = procedure_class(procedure)
+    kind = PROCEDURES[procedure]
     if found.continuing and not own.keys() & kind.endless.keys():
         raise UsageError(
             f"{found.told.get('environment', called)} is a continuing task, one episode that "
@@ -293,9 +293,9 @@ def _check_name(plan: Plan, file: str) -> None:
         return
     asked: dict[str, Any] = {"seed": plan.seed}
     if name.procedure == plan.procedure:
-        names = ("split", *parameter_names(plan.procedure), *SCORING)
-        asked |= {name: value for name, value in plan.parameters.items() if name in names}
-        asked |= {"slots": plan.slots}
+        told = plan.parameters.items()
+        asked |= {name: value for name, value in told if name in ("split", *SCORING)}
+        asked |= {**parameter_settings(plan), "slots": plan.slots}
     try:
         built_in = make_plan(Settings(benchmark=plan.benchmark, **asked))
         lines = difference(

@@ -16,7 +16,7 @@ from reglue.errors import UsageError
 from reglue_bench.plans.declared import is_remote
 from reglue_bench.plans.plan import Plan
 from reglue_bench.plans.resolve import suite_of
-from reglue_bench.procedures import procedure_class, procedure_of
+from reglue_bench.procedures import PROCEDURES, procedure_of
 from reglue_bench.runs.ledger import LedgerReader, Row
 from reglue_bench.runs.run import kept_cell_key
 from reglue_bench.runs.trust import check_trusted
@@ -42,7 +42,7 @@ class Recorded:
     @property
     def title(self) -> str:
         """Which it is, in a line."""
-        cell, row, kind = self.order.cell, self.row, procedure_class(self.plan.procedure).unit
+        cell, row, kind = self.order.cell, self.row, PROCEDURES[self.plan.procedure].unit
         return (
             f"{self.plan.benchmark}: {kind} {row.unit}, episode {row.k}; {cell.task}, variant "
             f"{cell.variant}, repeat {cell.repeat}; {row.status}"
@@ -115,13 +115,13 @@ def rows_of(ledger: LedgerReader, unit: int) -> list[Row]:
 
 def _find(ledger: LedgerReader, plan: Plan, episode: int, unit: int | None) -> tuple[Row, int]:
     """The row, and the steps of its unit before it. Raises UsageError: which there are."""
-    single = unit is None and procedure_class(plan.procedure).unit == "unit"
+    single = unit is None and PROCEDURES[plan.procedure].unit == "unit"
     wanted, k = (episode, 0) if single else (unit or 0, episode)
     rows = rows_of(ledger, wanted)
     for place, row in enumerate(rows):
         if row.k == k:
             return row, sum(before.steps for before in rows[:place])
-    kind = procedure_class(plan.procedure).unit
+    kind = PROCEDURES[plan.procedure].unit
     if rows:
         there = f"{kind} {wanted} has {_ranges(row.k for row in rows)}"
         raise UsageError(f"got episode {k}, but {there}")
@@ -131,7 +131,7 @@ def _find(ledger: LedgerReader, plan: Plan, episode: int, unit: int | None) -> t
 
 
 def _name(plan: Plan, row: Row) -> str:
-    return f"episode {row.k} of {procedure_class(plan.procedure).unit} {row.unit}"
+    return f"episode {row.k} of {PROCEDURES[plan.procedure].unit} {row.unit}"
 
 
 def _changes(about: dict[str, str], now: dict[str, str]) -> list[str]:

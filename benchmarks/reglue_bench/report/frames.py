@@ -13,7 +13,7 @@ from reglue.environments.validation import conforming_observation
 from reglue.errors import UsageError
 from reglue_bench.plans.plan import Plan
 from reglue_bench.plans.resolve import suite_of
-from reglue_bench.procedures import procedure_class, procedure_of
+from reglue_bench.procedures import PROCEDURES, procedure_of
 from reglue_bench.replay.drawable import with_pictures
 from reglue_bench.replay.pictures import Camera, Picture, picture_tensors, shrunk
 from reglue_bench.replay.recorded import check_is_here, order_of, rows_of
@@ -47,7 +47,7 @@ def _frames(folder: Path, *, draws: bool, trust_code: bool) -> list[Frame]:
         about = ledger.about
         plan, key = Plan.from_json(about["plan"]), kept_cell_key(about)
         check_is_here(plan)
-        has_steps = procedure_class(plan.procedure).counts_steps  # as they were played
+        has_steps = PROCEDURES[plan.procedure].counts_steps  # as they were played
         found = _of_a_run(ledger, plan, key) if has_steps else _of_all(plan, key)
         cells = list(islice(found, _MOST))
     if draws:

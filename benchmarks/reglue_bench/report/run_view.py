@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reglue_bench.procedures import procedure_class
+from reglue_bench.procedures import PROCEDURES
 from reglue_bench.report.figures import FAILURE, SUCCESS
 from reglue_bench.report.views import Frame, Run, Share
 from reglue_bench.report.words import STATUSES, count, percent, plural, seconds
@@ -68,7 +68,7 @@ def _who_and_what(result: Result) -> list[tuple[str, str]]:
         ("isolation", isolation_words(agent.isolation)),
         ("benchmark", result.benchmark),
         ("environment that dialled in", str(result.parameters.get("environment", ""))),
-        ("procedure", f"{result.procedure}: {procedure_class(result.procedure).about}"),
+        ("procedure", f"{result.procedure}: {PROCEDURES[result.procedure].about}"),
         ("seed", str(result.seed)),
         ("slots", str(result.slots)),
         ("plan", result.plan_sha256[:12]),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from reglue.errors import StorageFailed, UsageError
-from reglue_bench.procedures import procedure_class
+from reglue_bench.procedures import PROCEDURES
 from reglue_bench.results.episodes import EpisodeRow, Episodes
 from reglue_bench.results.whole_file import whole_file
 from reglue_bench.runs.ledger import FILE as LEDGER
@@ -235,7 +235,7 @@ class Result(_Record):
     @property
     def kind(self) -> Kind:
         """What it is judged by."""
-        return procedure_class(self.procedure).kind(self)
+        return PROCEDURES[self.procedure].kind(self)
 
     @property
     def score(self) -> tuple[float | None, Interval | None]:

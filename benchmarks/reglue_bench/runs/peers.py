@@ -13,7 +13,7 @@ from glue_server.peers.hosts import ListenOptions, PeerSource, ServedEnvironment
 from glue_server.processes.interrupts import uninterrupted
 from reglue.errors import UsageError
 from reglue_bench.plans.declared import Declared
-from reglue_bench.procedures import procedure_class
+from reglue_bench.procedures import PROCEDURES
 from reglue_bench.procedures.procedure import MAX_TRIES
 from reglue_bench.settings import AGENT_WAIT, Settings, flag
 
@@ -78,7 +78,7 @@ class Peers:
             if most and slots > most:
                 raise UsageError(
                     f"the environment {name} plays at most {most} slots at once, got {slots}: "
-                    f"give {flag(procedure_class(procedure).slots_setting)} {most}"
+                    f"give {flag(PROCEDURES[procedure].slots_setting)} {most}"
                 )
             environment.init(slots)
             self._environment = environment

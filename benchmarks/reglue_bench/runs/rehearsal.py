@@ -13,7 +13,7 @@ from reglue_bench.evaluation import start
 from reglue_bench.plans.names import BenchmarkName
 from reglue_bench.plans.plan import Plan
 from reglue_bench.plans.resolve import make_plan
-from reglue_bench.procedures import procedure_class
+from reglue_bench.procedures import PROCEDURES
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import LedgerReader, Row
 from reglue_bench.runs.run import Request
@@ -47,7 +47,7 @@ def shorten(settings: Settings) -> Settings:
     if name.is_metaworld:
         short |= {"episode_horizon": min(settings.episode_horizon, HORIZON)}
     plan = make_plan(settings)
-    short |= procedure_class(plan.procedure).rehearsal(plan)
+    short |= PROCEDURES[plan.procedure].rehearsal(plan)
     return settings.model_copy(update=short)
 
 
@@ -92,7 +92,7 @@ def _faults(result: Result, rows: Sequence[Row]) -> list[Check]:
     ]
     if not details and result.complete:
         checks.append(Check(True, _played(result, rows)))
-        kind = procedure_class(result.procedure)
+        kind = PROCEDURES[result.procedure]
         if kind.counts_steps and not any(row.k for row in rows):  # each unit is one episode
             what = f"no episode ended within {rows[0].steps} steps, so agent_end was not rehearsed"
             checks.append(Check(None, what))
@@ -100,7 +100,7 @@ def _faults(result: Result, rows: Sequence[Row]) -> list[Check]:
 
 
 def _played(result: Result, rows: Sequence[Row]) -> str:
-    units, called = len({row.unit for row in rows}), procedure_class(result.procedure).unit
+    units, called = len({row.unit for row in rows}), PROCEDURES[result.procedure].unit
     within = "" if called == "unit" else f" in {units} {called}{'s' * (units > 1)}"
     return f"played {len(rows)} short episodes{within}, {result.slots} at once"
 

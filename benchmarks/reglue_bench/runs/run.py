@@ -21,7 +21,7 @@ from reglue_bench.plans.declared import check_declared, is_remote
 from reglue_bench.plans.keys import PUBLIC, Submission, cell_key
 from reglue_bench.plans.plan import Plan, difference
 from reglue_bench.plans.resolve import suite_of
-from reglue_bench.procedures import Procedure, Todo, Todos, procedure_class, procedure_of
+from reglue_bench.procedures import PROCEDURES, Procedure, Todo, Todos, procedure_of
 from reglue_bench.procedures.procedure import chosen
 from reglue_bench.results.read_run import score_of
 from reglue_bench.results.result import Ending, Result
@@ -269,7 +269,7 @@ def environment_of(
     return make_environment(
         suite,
         plan.slots,
-        workers=chosen(settings.workers, procedure_class(plan.procedure).workers),
+        workers=chosen(settings.workers, PROCEDURES[plan.procedure].workers),
         log_file=log_file,
         timeout_s=settings.environment_timeout,
         stop=stop,

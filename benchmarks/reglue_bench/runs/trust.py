@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from env_adapters.cache import cache_folder
-from env_adapters.suites import SCHEDULE, families
+from env_adapters.suites import FAMILIES, SCHEDULE
 from reglue.errors import NotTrusted
 from reglue.examples import EXAMPLES
 from reglue_bench.plans.file import COMPOSED
 from reglue_bench.plans.names import WAIT
-from reglue_bench.procedures import procedure_names
+from reglue_bench.procedures import PROCEDURES
 from reglue_bench.settings import AGENT_WAIT, Settings
 
 SIGNATURE = "signature"
@@ -57,7 +57,7 @@ def check_resumable(
     settings = Settings.model_validate_json(about["settings"])
     # The plan may be made again, of what the settings name.
     procedure, _, environment = settings.benchmark.partition(":")
-    named = environment if procedure in procedure_names() else settings.benchmark
+    named = environment if procedure in PROCEDURES else settings.benchmark
     found = [*foreign_suite(about["plan"]), *foreign([named, settings.environment_args])]
     if not new_agent:
         found += [settings.agent_cmd] if settings.agent_cmd else []
@@ -96,7 +96,7 @@ def foreign_suite(plan: str) -> Iterator[str]:
 def _is_ours(name: str) -> bool:
     """Whether an environment of that name runs no code, and reads no file, that a plan names."""
     prefix, colon, rest = name.partition(":")
-    family = dict(families()).get(prefix)
+    family = FAMILIES.loaded().get(prefix)
     if family is None or bool(colon) != bool(family.rest):
         return not colon and bool(_VALUE.fullmatch(name))
     return bool(family.trusted) and bool(_VALUE.fullmatch(rest))
@@ -104,7 +104,7 @@ def _is_ours(name: str) -> bool:
 
 def _factories() -> set[str]:
     """Those that may be made of any plan."""
-    trusted = {factory for _, family in families() for factory in family.trusted}
+    trusted = {factory for family in FAMILIES.loaded().values() for factory in family.trusted}
     return {*trusted, COMPOSED, SCHEDULE, WAIT}
 
 

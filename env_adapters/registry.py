@@ -1,0 +1,65 @@
+"""Things by name: Reglue's own, and those that other packages register as entry points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
+from typing import Generic, TypeVar
+
+from reglue.errors import CannotLoad, UnknownName
+
+_T = TypeVar("_T")
+
+
+class Registry(Generic[_T]):
+    """Reglue's own things first, then those of a group of entry points, which take no name of ours.
+
+    Iterating gives the names, and loads nothing.
+    """
+
+    def __init__(self, what: str, group: str, own: Mapping[str, _T], wanted: type) -> None:
+        """`what` one of them is called in messages; each is a `wanted`, or a class of these."""
+        self.own = own
+        self._wanted = wanted
+        self._what = what
+        self._group = group
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([*self.own, *self._others])
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.own or name in self._others
+
+    def __getitem__(self, name: str) -> _T:
+        """Raises UnknownName, or CannotLoad for another package's."""
+        if name in self.own:
+            return self.own[name]
+        if name not in self._others:
+            raise UnknownName(self._what, name, self)
+        point = self._others[name]
+        try:
+            found = point.load()
+        except Exception as error:  # the edge of another's package
+            raise CannotLoad(
+                f"the {self._what} {name} is {point.value}, which cannot be imported: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        if self._wanted not in getattr(found, "__mro__", type(found).__mro__):
+            raise CannotLoad(f"{point.value} is {found!r}, wanted a {self._wanted.__name__}")
+        kept: _T = found
+        return kept
+
+    def loaded(self) -> dict[str, _T]:
+        """All of them, without those that cannot be loaded."""
+        found = {}
+        for name in self:
+            with suppress(CannotLoad):
+                found[name] = self[name]
+        return found
+
+    @cached_property
+    def _others(self) -> Mapping[str, EntryPoint]:
+        found = entry_points(group=self._group)
+        return {point.name: point for point in found if point.name not in self.own}
