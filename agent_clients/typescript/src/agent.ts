@@ -19,8 +19,7 @@ import {
 import { type Part, stacked } from "./conforming.js";
 import { NotAnAgent, UsageError } from "./errors.js";
 import type { Goals } from "./goals.js";
-import type { Arrays } from "./rows.js";
-import type { TaskSpec } from "./spec.js";
+import type { Arrays, TaskSpec } from "./spec.js";
 
 /** A routine may return what it returns at once, or a promise of it. */
 export type Awaitable<T> = T | PromiseLike<T>;

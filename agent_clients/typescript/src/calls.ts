@@ -1,6 +1,5 @@
 /** What the glue says to an agent, and what the agent answers. Every array has one row a slot. */
-import type { Arrays, Elements, Rows } from "./rows.js";
-import type { TaskSpec } from "./spec.js";
+import type { Arrays, Elements, Rows, TaskSpec } from "./spec.js";
 
 /** What episodes are for; numbered as on the wire. */
 export enum Phase {

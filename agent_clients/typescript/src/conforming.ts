@@ -1,9 +1,15 @@
 /** What an agent answers, in its TaskSpec's names, sizes and dtypes. */
 import { Actions, type Chosen, type Values } from "./calls.js";
-import { type Dtype, elementsType, wholeRange } from "./dtype.js";
 import { BadAnswer } from "./errors.js";
-import { type Elements, Rows } from "./rows.js";
-import type { TaskSpec, TensorSpec } from "./spec.js";
+import {
+  type Dtype,
+  type Elements,
+  elementsType,
+  Rows,
+  type TaskSpec,
+  type TensorSpec,
+  wholeRange,
+} from "./spec.js";
 
 /** What one routine answered, for how many rows. */
 export interface Part {

@@ -1,9 +1,7 @@
 /** The goals that an agent has seen, slot by slot. */
 import type { Turn } from "./calls.js";
-import { elementsType } from "./dtype.js";
 import { UsageError } from "./errors.js";
-import { type Arrays, Rows } from "./rows.js";
-import type { TaskSpec, TensorSpec } from "./spec.js";
+import { type Arrays, elementsType, Rows, type TaskSpec, type TensorSpec } from "./spec.js";
 
 /** The newest rows of the tensors that are goals, by slot. */
 export class Goals {

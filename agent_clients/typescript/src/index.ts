@@ -14,11 +14,16 @@ export {
   type Values,
 } from "./calls.js";
 export { Chance } from "./chance.js";
-export { connect, type ConnectOptions } from "./connect.js";
-export { type Dtype } from "./dtype.js";
+export { connect, type ConnectOptions, main } from "./connect.js";
 export * from "./errors.js";
 export { type Goals } from "./goals.js";
-export { main } from "./main.js";
-export { type Arrays, type Elements, Rows } from "./rows.js";
-export { type Domain, type TaskSpec, TensorSpec } from "./spec.js";
-export { type Transport } from "./route.js";
+export { type Transport } from "./net/route.js";
+export {
+  type Arrays,
+  type Domain,
+  type Dtype,
+  type Elements,
+  Rows,
+  type TaskSpec,
+  TensorSpec,
+} from "./spec.js";

@@ -3,20 +3,18 @@ import { setImmediate as nextRound } from "node:timers/promises";
 
 import { status } from "@grpc/grpc-js";
 
-import { ReconnectWait } from "./reconnect_wait.js";
 import type { Agent } from "./agent.js";
-import { backoff, pause } from "./backoff.js";
 import type { Call, Reply } from "./calls.js";
-import { join } from "./lobby.js";
 import { BadCall, ReglueError, SessionLost, SpecError, UsageError } from "./errors.js";
 import type { Ticket } from "./gen/reglue/v1/lobby_pb.js";
-import type { JoinString } from "./join_string.js";
+import type { JoinString } from "./net/join_string.js";
+import { helloProof, join } from "./net/lobby.js";
+import { backoff, pause, ReconnectWait } from "./net/reconnect.js";
+import { Route, type Transport } from "./net/route.js";
+import { type Stream, StreamEnded } from "./net/stream.js";
 import { play } from "./player.js";
-import { helloProof } from "./proofs.js";
 import type { TaskSpec } from "./spec.js";
-import { type Stream, StreamEnded } from "./stream.js";
 import { PROTOCOL_MAJOR, PROTOCOL_MINOR, SDK } from "./version.js";
-import { type Transport, Route } from "./route.js";
 import {
   decodeBudget,
   decodeCall,

@@ -1,5 +1,4 @@
-/** What an agent sees and does: TaskSpec, TensorSpec and their domains; pure values. */
-import { DTYPES, type Dtype, elementsType } from "./dtype.js";
+/** What an agent sees and does: TaskSpec, TensorSpec and their domains; rows of numbers. */
 import { SpecError } from "./errors.js";
 
 /**
@@ -142,5 +141,94 @@ function checkBounds(name: string, low: readonly number[], high: readonly number
   const crossed = low.length === 1 ? high.some(isAbove) : high.length > 0 && low.some(isCrossed);
   if (crossed || low.some(Number.isNaN) || high.some(Number.isNaN)) {
     throw new SpecError(`${name}: a lower bound is not below its upper one`);
+  }
+}
+
+/** Type of one element. */
+export type Dtype = keyof typeof ARRAYS;
+
+const ARRAYS = {
+  bool: Uint8Array,
+  uint8: Uint8Array,
+  uint16: Uint16Array,
+  uint32: Uint32Array,
+  uint64: BigUint64Array,
+  int8: Int8Array,
+  int16: Int16Array,
+  int32: Int32Array,
+  int64: BigInt64Array,
+  float32: Float32Array,
+  float64: Float64Array,
+} as const;
+
+/** All of them, numbered from 1 on the wire. */
+export const DTYPES = Object.keys(ARRAYS) as readonly Dtype[];
+
+/** How a typed array of elements is made. */
+export interface ElementsType {
+  readonly BYTES_PER_ELEMENT: number;
+  new (length: number): Elements;
+  new (buffer: ArrayBufferLike, byteOffset: number, length: number): Elements;
+}
+
+/** The typed array that holds elements of `dtype`. */
+export function elementsType(dtype: Dtype): ElementsType {
+  return ARRAYS[dtype];
+}
+
+/** Least and largest integer of a dtype; undefined for floats. */
+export function wholeRange(dtype: Dtype): readonly [bigint, bigint] | undefined {
+  if (dtype === "bool") return [0n, 1n];
+  const bits = BigInt(8 * ARRAYS[dtype].BYTES_PER_ELEMENT);
+  if (dtype.startsWith("uint")) return [0n, 2n ** bits - 1n];
+  if (dtype.startsWith("int")) return [-(2n ** (bits - 1n)), 2n ** (bits - 1n) - 1n];
+  return undefined;
+}
+
+/** Elements of a tensor, in its dtype; bool is a byte, 0 or 1. */
+export type Elements =
+  | Uint8Array
+  | Uint16Array
+  | Uint32Array
+  | BigUint64Array
+  | Int8Array
+  | Int16Array
+  | Int32Array
+  | BigInt64Array
+  | Float32Array
+  | Float64Array;
+
+/** Named tensors; `observations.position` is one row a slot. */
+export type Arrays = Readonly<Record<string, Rows>>;
+
+/** `length` rows of a tensor, row-major in `data`: index `row * size + element`. */
+export class Rows<E extends Elements = Elements> {
+  /** Elements in one row. */
+  readonly size: number;
+
+  constructor(
+    readonly data: E,
+    readonly length: number,
+    /** Of one row; empty for a scalar. */
+    readonly shape: readonly number[],
+  ) {
+    this.size = shape.reduce((product, size) => product * size, 1);
+  }
+
+  /** One row's elements, a view. */
+  row(row: number): E {
+    return this.slice(row, row + 1).data;
+  }
+
+  /** One row as numbers: a view of a float64 row, a copy of any other. */
+  numbers(row: number): Float64Array {
+    const elements: Elements = this.row(row);
+    return elements instanceof Float64Array ? elements : Float64Array.from(elements, Number);
+  }
+
+  /** Rows `start` up to `stop`, a view. */
+  slice(start: number, stop: number): Rows<E> {
+    const data = this.data.subarray(start * this.size, stop * this.size) as E;
+    return new Rows(data, stop - start, this.shape);
   }
 }

@@ -6,7 +6,7 @@ import { draw, fold, START } from "../conformance/rule.js";
 import { specWords } from "../conformance/words.js";
 import { EndKind, Phase, type Turn } from "../src/calls.js";
 import { play } from "../src/player.js";
-import { Rows } from "../src/rows.js";
+import { Rows } from "../src/spec.js";
 import { block, entries, unhex } from "./pages.js";
 import { readmeSpec } from "./specs.js";
 

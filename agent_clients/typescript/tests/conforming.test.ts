@@ -1,13 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { readmeSpec } from "./specs.js";
 import type { Chosen } from "../src/calls.js";
 import { conforming, stacked } from "../src/conforming.js";
-import type { Dtype } from "../src/dtype.js";
 import { BadAnswer } from "../src/errors.js";
-import { Rows } from "../src/rows.js";
-import { type TaskSpec, TensorSpec } from "../src/spec.js";
-import { readmeSpec } from "./specs.js";
+import { type Dtype, Rows, type TaskSpec, TensorSpec } from "../src/spec.js";
 
 test("numbers may be typed, nested, named or alone", () => {
   const spec = only("float32", [2]);

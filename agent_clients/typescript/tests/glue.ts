@@ -21,7 +21,7 @@ import {
   type Ticket,
   TicketSchema,
 } from "../src/gen/reglue/v1/lobby_pb.js";
-import { unixSocketProof } from "../src/proofs.js";
+import { unixSocketProof } from "../src/net/lobby.js";
 
 /** What a call says; its number is counted. */
 export type Said = MessageInitShape<typeof AgentCallSchema>["call"] & {};

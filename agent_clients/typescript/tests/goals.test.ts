@@ -1,14 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { readmeSpec } from "./specs.js";
 import { Agent } from "../src/agent.js";
 import { type Chosen, Phase, type Starts, type Steps } from "../src/calls.js";
-import type { Dtype } from "../src/dtype.js";
 import { UsageError } from "../src/errors.js";
 import { play } from "../src/player.js";
-import { type Arrays, type Elements, Rows } from "../src/rows.js";
-import { TensorSpec } from "../src/spec.js";
-import { readmeSpec } from "./specs.js";
+import { type Arrays, type Dtype, type Elements, Rows, TensorSpec } from "../src/spec.js";
 
 const STATE = tensor("observation", [3]);
 const GOAL = tensor("desired_goal", [2]);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 
 import { UsageError } from "../src/errors.js";
-import { joinString, splitAddress } from "../src/join_string.js";
+import { joinString, splitAddress } from "../src/net/join_string.js";
 import { block } from "./pages.js";
 
 const JOINED = block("proto/README.md", "text join-string").replaceAll("\n", "");

@@ -3,9 +3,9 @@ import { createHash } from "node:crypto";
 import { test } from "node:test";
 
 import { EndKind, Phase } from "../src/calls.js";
-import { joinString } from "../src/join_string.js";
+import { joinString } from "../src/net/join_string.js";
 import { conforming } from "../src/conforming.js";
-import { helloProof, unixSocketProof } from "../src/proofs.js";
+import { helloProof, unixSocketProof } from "../src/net/lobby.js";
 import { decodeCall, encodeReply, readMessage } from "../src/wire/messages.js";
 import { block, bytes, entries, hex, unhex } from "./pages.js";
 import { readmeSpec } from "./specs.js";

@@ -10,7 +10,7 @@ import type { Chosen, Starts, Steps } from "../src/calls.js";
 import { connect, type ConnectOptions } from "../src/connect.js";
 import { BadAnswer, NotAnAgent, SessionLost, Unreachable, UsageError } from "../src/errors.js";
 import { Phase } from "../src/gen/reglue/v1/session_pb.js";
-import type { Arrays } from "../src/rows.js";
+import type { Arrays } from "../src/spec.js";
 import { Glue, type Said } from "./glue.js";
 import { readmeMessage } from "./specs.js";
 

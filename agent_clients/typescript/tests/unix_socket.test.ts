@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, beforeEach, test } from "node:test";
 
-import { UnixSocketStream, openSocket, pathHere } from "../src/unix_socket.js";
+import { UnixSocketStream, openSocket, pathHere } from "../src/net/unix_socket.js";
 
 const MOST = 100_000;
 

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { SessionLost } from "../src/errors.js";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { AgentCallSchema } from "../src/gen/reglue/v1/agent_pb.js";
-import { StreamEnded } from "../src/stream.js";
+import { StreamEnded } from "../src/net/stream.js";
 import { decodeCall, readMessage } from "../src/wire/messages.js";
 import { printable, told } from "../src/words.js";
 import { file } from "./pages.js";

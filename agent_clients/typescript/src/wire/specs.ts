@@ -1,8 +1,7 @@
 /** TaskSpec from `spec.proto`. */
-import { DTYPES } from "../dtype.js";
 import { SpecError } from "../errors.js";
 import type * as pb from "../gen/reglue/v1/spec_pb.js";
-import { checkedSpec, type Domain, type TaskSpec, TensorSpec } from "../spec.js";
+import { checkedSpec, type Domain, DTYPES, type TaskSpec, TensorSpec } from "../spec.js";
 
 /** Of one row of a tensor: at a byte each, what a hub's largest message holds. */
 const MOST_ELEMENTS = 64 * 1024 * 1024;

@@ -1,8 +1,6 @@
 /** Named tensors to and from bytes: little-endian, row-major, one row a slot. */
-import { elementsType } from "../dtype.js";
 import { BadCall } from "../errors.js";
-import { type Arrays, type Elements, Rows } from "../rows.js";
-import { TensorSpec } from "../spec.js";
+import { type Arrays, type Elements, elementsType, Rows, TensorSpec } from "../spec.js";
 
 /** How rewards travel beside the observations. */
 export const REWARDS = new TensorSpec("rewards", "float64", [], { kind: "box", low: [], high: [] });

@@ -1,9 +1,9 @@
 /** A stream of gRPC's: AgentService.Session. */
 import { type Client, type ClientDuplexStream, Metadata, status } from "@grpc/grpc-js";
 
-import { openClient, refusal } from "./lobby.js";
-import type { Ticket } from "./gen/reglue/v1/lobby_pb.js";
+import type { Ticket } from "../gen/reglue/v1/lobby_pb.js";
 import type { JoinString } from "./join_string.js";
+import { openClient, refusal } from "./lobby.js";
 import { Stream, StreamEnded } from "./stream.js";
 
 /** A call that is under way. */

@@ -4,14 +4,13 @@ import { timingSafeEqual } from "node:crypto";
 import { fromBinary } from "@bufbuild/protobuf";
 import { status } from "@grpc/grpc-js";
 
-import { CallStream } from "./call.js";
-import { HUB_MESSAGE_BYTES } from "./lobby.js";
-import { UsageError } from "./errors.js";
-import { UnixSocketWelcomeSchema, type Ticket } from "./gen/reglue/v1/lobby_pb.js";
+import { UsageError } from "../errors.js";
+import { type Ticket, UnixSocketWelcomeSchema } from "../gen/reglue/v1/lobby_pb.js";
+import { CallStream } from "./grpc_stream.js";
 import type { JoinString } from "./join_string.js";
-import { LONGEST_PATH, UnixSocketStream, foreign, openSocket, pathHere } from "./unix_socket.js";
-import { unixSocketProof } from "./proofs.js";
+import { HUB_MESSAGE_BYTES, unixSocketProof } from "./lobby.js";
 import { type Stream, StreamEnded } from "./stream.js";
+import { foreign, LONGEST_PATH, openSocket, pathHere, UnixSocketStream } from "./unix_socket.js";
 
 /** `unix` is a Unix socket alone, `auto` a Unix socket where both ends are on one host, else gRPC. */
 export type Transport = "auto" | "grpc" | "unix";

@@ -1,9 +1,9 @@
-/** The way in: channels, and a ticket from the lobby. */
+/** How an agent joins: channels, a ticket from the lobby, and proofs of holding it. */
+import { createHmac } from "node:crypto";
+
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { type ChannelOptions, Client, credentials, type ServiceError, status } from "@grpc/grpc-js";
 
-import { backoff, pause } from "./backoff.js";
-import { trusting } from "./certificates.js";
 import {
   Busy,
   Refused,
@@ -11,12 +11,13 @@ import {
   Unreachable,
   WrongToken,
   WrongVersion,
-} from "./errors.js";
-import { JoinRequestSchema, Role, type Ticket, TicketSchema } from "./gen/reglue/v1/lobby_pb.js";
+} from "../errors.js";
+import { JoinRequestSchema, Role, type Ticket, TicketSchema } from "../gen/reglue/v1/lobby_pb.js";
+import { type JoinString, splitAddress, trusting } from "./join_string.js";
+import { backoff, pause } from "./reconnect.js";
 import { tlsTrouble } from "./tls_diagnosis.js";
-import { type JoinString, splitAddress } from "./join_string.js";
-import { PROTOCOL_MAJOR, PROTOCOL_MINOR } from "./version.js";
-import { told } from "./words.js";
+import { PROTOCOL_MAJOR, PROTOCOL_MINOR } from "../version.js";
+import { told } from "../words.js";
 
 /** Largest message of a hub, either way, bytes. */
 export const HUB_MESSAGE_BYTES = 64 * 1024 * 1024;
@@ -150,4 +151,18 @@ function unreachable(error: ServiceError, where: JoinString, patienceMs: number)
   return new Unreachable(
     `no glue answered ${within}; is it running, and is the address right? (${told(error.details)})`,
   );
+}
+
+/** That a stream is the ticket's (AgentHello.proof), 32 bytes. */
+export function helloProof(secret: Uint8Array, session: string, answered: bigint): Uint8Array {
+  return proof(secret, `reglue.v1 hello ${session} ${answered}`);
+}
+
+/** That a Unix socket leads to the ticket's glue (UnixSocketWelcome.proof), 32 bytes. */
+export function unixSocketProof(secret: Uint8Array, session: string, answered: bigint): Uint8Array {
+  return proof(secret, `reglue.v1 unix_socket ${session} ${answered}`);
+}
+
+function proof(secret: Uint8Array, text: string): Uint8Array {
+  return createHmac("sha256", secret).update(text, "utf8").digest();
 }

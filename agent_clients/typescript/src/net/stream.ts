@@ -1,7 +1,7 @@
 /** One stream of a session, as the session uses it: gRPC's, or a Unix socket. */
+import { type ReglueError, SessionLost } from "../errors.js";
 import { refusal } from "./lobby.js";
-import { type ReglueError, SessionLost } from "./errors.js";
-import { told } from "./words.js";
+import { told } from "../words.js";
 
 /** Nothing more comes: why, in words that may be the glue's, and gRPC's status if there is one. */
 export class StreamEnded extends Error {

@@ -7,9 +7,8 @@
 import { isIP } from "node:net";
 import { connect } from "node:tls";
 
-import { trusting } from "./certificates.js";
-import { WrongTls } from "./errors.js";
-import { type JoinString, splitAddress } from "./join_string.js";
+import { WrongTls } from "../errors.js";
+import { type JoinString, splitAddress, trusting } from "./join_string.js";
 
 const OTHER_AUTHORITY = [
   "UNABLE_TO_GET_ISSUER_CERT",

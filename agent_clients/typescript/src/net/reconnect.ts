@@ -1,5 +1,5 @@
-/** How long an agent whose stream broke tries to come back. */
-import { backoff } from "./backoff.js";
+/** How long an agent whose stream broke tries to come back, and the pauses between tries. */
+import { setTimeout as sleep } from "node:timers/promises";
 
 const STOOD_MS = 1000;
 
@@ -25,5 +25,19 @@ export class ReconnectWait {
     }
     const pauseMs = this.#pauses.next().value;
     return now + pauseMs > this.#since + this.mostMs ? undefined : pauseMs;
+  }
+}
+
+/** Milliseconds, without end: 50, then 1.6 times longer each time, up to 5 s. */
+export function* backoff(): Generator<number, never> {
+  for (let pauseMs = 50; ; pauseMs = Math.min(1.6 * pauseMs, 5000)) yield pauseMs;
+}
+
+/** Wait so long. Throws the signal's reason when that is aborted. */
+export async function pause(pauseMs: number, signal: AbortSignal): Promise<void> {
+  try {
+    await sleep(pauseMs, undefined, { signal });
+  } catch {
+    throw signal.reason;
   }
 }
