@@ -4,16 +4,15 @@
 #include <memory>
 #include <string>
 
-#include "environment_play.h"
+#include "environment_calls.h"
 #include "experiment_answers.h"
-#include "join_string.h"
+#include "net/join_string.h"
 #include "reglue/errors.h"
 #include "reglue/v1/agent.pb.h"
 #include "reglue/v1/environment.pb.h"
 #include "reglue/v1/experiment.pb.h"
 #include "reglue/v1/lobby.pb.h"
-#include "wire_specs.h"
-#include "wire_turns.h"
+#include "wire.h"
 
 namespace reglue {
 namespace {

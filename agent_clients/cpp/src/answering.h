@@ -24,11 +24,10 @@
 #include <thread>
 #include <utility>
 
-#include "reconnect_wait.h"
-#include "lobby.h"
+#include "net/lobby.h"
+#include "net/reconnect.h"
+#include "net/streams.h"
 #include "reglue/errors.h"
-#include "remembered.h"
-#include "streams.h"
 #include "text.h"
 
 namespace reglue {

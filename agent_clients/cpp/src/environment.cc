@@ -1,4 +1,8 @@
+#include "answering.h"
+#include "environment_calls.h"
+#include "program.h"
 #include "reglue/environment.h"
+#include "text.h"
 
 namespace reglue {
 
@@ -25,5 +29,74 @@ void Environment::env_standardize_randomness(std::uint64_t) {
 std::string Environment::env_message(const std::string&) { return ""; }
 
 void Environment::env_cleanup() {}
+
+namespace {
+
+struct EnvironmentWire {
+  using Call = v1::EnvironmentCall;
+  using Reply = v1::EnvironmentReply;
+  static constexpr v1::Role role = v1::ROLE_ENVIRONMENT;
+  static constexpr const char* method = "/reglue.v1.EnvironmentService/Session";
+  static void reuse(Call& call) { call.Clear(); }
+};
+using Session = Answering<EnvironmentWire>;
+
+/// What `environment` says of itself.
+Session::Hello hello_of(const EnvironmentTraits& traits, const std::string& name) {
+  return [max_slots = traits.max_slots, name = clean(name, kMostNameCharacters)](
+             v1::EnvironmentReply& reply, const v1::Ticket& ticket, std::uint64_t answered) {
+    v1::EnvironmentHello& hello = *reply.mutable_hello();
+    greet(hello, ticket, answered);
+    hello.set_environment(name);
+    hello.set_max_slots(max_slots);
+  };
+}
+
+/// Answers the call. What the environment throws is told to the glue, and passed on.
+void answer(Session& session, EnvironmentCalls& calls, const v1::EnvironmentCall& call,
+            bool& has_failed) {
+  try {
+    calls.carry_out(call, session.reply());
+    session.answer();
+  } catch (const std::exception& error) {
+    has_failed = true;
+    session.fault(call.seq(), error.what());
+    throw;
+  } catch (...) {
+    has_failed = true;
+    session.fault(call.seq(), kNoStdException);
+    throw;
+  }
+}
+
+std::string play_all(Environment& environment, const Options& options, bool& has_failed) {
+  const EnvironmentTraits traits = environment.traits();
+  const std::string name = options.name.empty() ? traits.name : options.name;
+  Session session(options, name, hello_of(traits, name));
+  EnvironmentCalls calls(environment, session.log());
+  while (v1::EnvironmentCall* call = session.next()) {
+    try {
+      calls.read(*call);
+    } catch (const BadReply& error) {
+      session.lose(error.what());
+    }
+    answer(session, calls, *call, has_failed);
+  }
+  return session.farewell();
+}
+
+}  // namespace
+
+std::string connect(Environment& environment, Options options) {
+  bool has_failed = false;
+  return play_all(environment, options, has_failed);
+}
+
+int run_environment(Environment& environment, int argc, char** argv, Options options) {
+  const auto plays = [&](const Options& given, bool& has_failed) {
+    return play_all(environment, given, has_failed);
+  };
+  return run_program(plays, argc, argv, std::move(options));
+}
 
 }  // namespace reglue

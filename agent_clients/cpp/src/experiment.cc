@@ -1,12 +1,11 @@
-#include "reglue/experiment.h"
-
 #include <limits>
 
 #include "experiment_answers.h"
 #include "experiment_session.h"
 #include "reglue/errors.h"
+#include "reglue/experiment.h"
 #include "text.h"
-#include "wire_specs.h"
+#include "wire.h"
 
 namespace reglue {
 namespace {
@@ -246,6 +245,67 @@ void Experiment::rl_agent_end(Rewards rewards, const Observations& observations,
   write_rows(observations, *end.mutable_observations());
   end.set_truncated(truncated);
   state_->ask(call, Kind::kDone);
+}
+
+namespace {
+
+constexpr std::size_t kAligned = 8;  // bytes: the largest element
+
+std::size_t room(const TensorSpec& tensor, std::size_t rows) {
+  return (rows * tensor.row_bytes() + kAligned - 1) / kAligned * kAligned;
+}
+
+}  // namespace
+
+FilledRows::FilledRows(std::shared_ptr<const TaskSpec> spec,
+                       const std::vector<TensorSpec>& tensors, std::size_t rows)
+    : spec_(std::move(spec)) {
+  std::size_t bytes = 0;
+  for (const TensorSpec& tensor : tensors) bytes += room(tensor, rows);
+  bytes_ = std::shared_ptr<std::byte[]>(new std::byte[bytes]());
+  std::vector<BasicRows<std::byte>> written;
+  std::vector<BasicRows<const std::byte>> shown;
+  std::byte* at = bytes_.get();
+  for (const TensorSpec& tensor : tensors) {
+    written.emplace_back(tensor, at, rows);
+    shown.emplace_back(tensor, at, rows);
+    at += room(tensor, rows);
+  }
+  written_ = {std::move(written), rows};
+  shown_ = {std::move(shown), rows};
+}
+
+namespace {
+
+/// Copies the only row of each tensor to row `row` of others.
+void copy_row(const BasicTensors<const std::byte>& from, const FilledRows& to, std::size_t row) {
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    to.tensors()[i].part(row, 1).assign_bytes(from[i].bytes());
+  }
+}
+
+}  // namespace
+
+Trajectory Experiment::rl_episode_trajectory(std::uint64_t steps, std::uint32_t slot) {
+  const Started first = rl_start({slot});
+  std::vector<Stepped> later;
+  std::vector<double> rewards;
+  std::uint8_t flags = 0;
+  while (flags == 0 && rewards.size() < steps) {
+    Stepped stepped = rl_step({slot});
+    rewards.push_back(stepped.rewards[0]);
+    flags = stepped.flags[0] & (Terminated | Truncated);
+    if (flags == 0) later.push_back(std::move(stepped));
+  }
+  const std::size_t rows = 1 + later.size();
+  Trajectory trajectory{new_observations(rows), new_actions(rows), std::move(rewards), flags};
+  copy_row(first.observations, trajectory.observations, 0);
+  copy_row(first.actions, trajectory.actions, 0);
+  for (std::size_t i = 0; i < later.size(); ++i) {
+    copy_row(later[i].observations, trajectory.observations, i + 1);
+    copy_row(later[i].actions, trajectory.actions, i + 1);
+  }
+  return trajectory;
 }
 
 }  // namespace reglue

@@ -4,7 +4,7 @@
 
 #include "reglue/errors.h"
 #include "text.h"
-#include "wire_tensors.h"
+#include "wire.h"
 
 namespace reglue {
 namespace {

@@ -6,12 +6,12 @@
 #include <memory>
 #include <string>
 
-#include "reconnect_wait.h"
-#include "lobby.h"
-#include "log.h"
+#include "net/lobby.h"
+#include "net/reconnect.h"
+#include "net/streams.h"
 #include "reglue/options.h"
 #include "reglue/v1/experiment.pb.h"
-#include "streams.h"
+#include "text.h"
 
 namespace reglue {
 

@@ -2,9 +2,7 @@
 
 #include "answering.h"
 #include "reglue/v1/agent.pb.h"
-#include "wire_specs.h"
-#include "wire_tensors.h"
-#include "wire_turns.h"
+#include "wire.h"
 
 namespace reglue {
 

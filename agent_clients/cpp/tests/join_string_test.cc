@@ -1,4 +1,4 @@
-#include "join_string.h"
+#include "net/join_string.h"
 
 #include <gtest/gtest.h>
 #include <openssl/sha.h>
@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "certificates.h"
 #include "readme.h"
 #include "reglue/errors.h"
 

@@ -1,4 +1,4 @@
-#include "lobby.h"
+#include "net/lobby.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "readme.h"
-#include "wire_specs.h"
+#include "wire.h"
 
 namespace reglue {
 namespace {

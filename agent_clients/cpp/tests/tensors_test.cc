@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "reglue/turn.h"
-#include "wire_tensors.h"
+#include "wire.h"
 
 namespace reglue {
 namespace {

@@ -5,9 +5,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "log.h"
+#include "net/streams.h"
 #include "reglue/errors.h"
-#include "streams.h"
 
 namespace reglue {
 namespace {

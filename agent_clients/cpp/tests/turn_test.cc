@@ -7,9 +7,7 @@
 
 #include "readme.h"
 #include "reglue/agent.h"
-#include "wire_specs.h"
-#include "wire_tensors.h"
-#include "wire_turns.h"
+#include "wire.h"
 
 namespace reglue {
 namespace {

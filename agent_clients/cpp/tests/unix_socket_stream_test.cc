@@ -1,4 +1,4 @@
-#include "unix_socket_stream.h"
+#include "net/unix_socket_stream.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

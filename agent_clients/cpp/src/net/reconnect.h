@@ -1,12 +1,15 @@
-// How long a peer whose stream broke tries to come back.
+// What a peer needs to come back: how long it tries, and the answers that it remembers.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 
-#include "lobby.h"
-#include "streams.h"
+#include "net/lobby.h"
+#include "net/streams.h"
 
 namespace reglue {
 
@@ -34,6 +37,42 @@ class ReconnectWait {
  private:
   Deadline since_;
   Backoff pauses_;
+};
+
+template <class Reply>
+class Remembered {
+ public:
+  /// The answer that is written next. It holds an old one, whose memory can be used again.
+  Reply& next() { return answers_[next_].reply; }
+
+  /// next() has become the answer to call `seq`.
+  void keep(std::uint64_t seq) {
+    answers_[next_].seq = seq;
+    next_ = (next_ + 1) % kWindow;
+  }
+
+  /// The answer to call `seq`; null if it is not remembered.
+  const Reply* find(std::uint64_t seq) const {
+    for (const Answer& each : answers_) {
+      if (seq > 0 && each.seq == seq) return &each.reply;
+    }
+    return nullptr;
+  }
+
+  void forget() {
+    for (Answer& each : answers_) each.seq = 0;
+  }
+
+ private:
+  static constexpr std::size_t kWindow = 8;  // as many calls may be under way at once
+
+  struct Answer {
+    std::uint64_t seq = 0;  // 0: none
+    Reply reply;
+  };
+
+  std::array<Answer, kWindow> answers_;
+  std::size_t next_ = 0;
 };
 
 }  // namespace reglue

@@ -29,4 +29,13 @@ JoinString parse_join_string(std::string_view text);
 /// Host and port of `host:port`; an IPv6 host is in brackets. Throws UsageError.
 std::pair<std::string, std::uint16_t> split_address(std::string_view address);
 
+/// The certificates in a file, PEM or DER; of several, DER one after another. Throws UsageError.
+std::string read_authority(const std::string& path);
+
+/// `der`, if it is one certificate or more; `what` is what holds it. Throws UsageError.
+std::string checked_authority(std::string der, const std::string& what);
+
+/// As PEM, all of them.
+std::string to_pem(const std::string& der);
+
 }  // namespace reglue

@@ -1,4 +1,5 @@
-// Tensors in messages: one entry of bytes each, viewed and written in place.
+// Specs, tensors and turns out of their messages and into them. Tensors and turns travel most:
+// they are viewed and written in place.
 #pragma once
 
 #include <google/protobuf/repeated_ptr_field.h>
@@ -9,12 +10,20 @@
 
 #include "reglue/spec.h"
 #include "reglue/tensors.h"
+#include "reglue/turn.h"
+#include "reglue/v1/agent.pb.h"
+#include "reglue/v1/spec.pb.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "bytes are viewed as they travel, little-endian: this machine is not"
 #endif
 
 namespace reglue {
+
+/// Throws SpecError where it contradicts itself, before anything of its size is made.
+TaskSpec decode_spec(const v1::TaskSpec& message);
+
+void encode_spec(const TaskSpec& spec, v1::TaskSpec& message);
 
 using Entries = google::protobuf::RepeatedPtrField<std::string>;
 
@@ -35,5 +44,18 @@ std::size_t row_bytes(const std::vector<TensorSpec>& specs);
 
 /// How rewards travel beside the observations: float64, a scalar.
 const TensorSpec& rewards_spec();
+
+/// Memory of what a Turn does not show in the message itself.
+struct TurnRoom {
+  std::vector<EndKind> kinds;
+  std::vector<std::uint8_t> flags;
+  std::vector<double> withheld;
+};
+
+/// Views of `message` and `room`, which must outlive them. Throws BadReply for what no turn of
+/// this task can be, or whose answer would be larger than `max_message_bytes`, before anything
+/// of its size is made.
+Turn decode_turn(v1::Turn& message, const TaskSpec& spec, TurnRoom& room,
+                 std::size_t max_message_bytes);
 
 }  // namespace reglue

@@ -1,4 +1,4 @@
-#include "remembered.h"
+#include "net/reconnect.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "unix_socket_stream.h"
+#include "net/unix_socket_stream.h"
 
 #include <fcntl.h>
 #include <google/protobuf/io/coded_stream.h>
@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 namespace reglue {
 
@@ -152,6 +153,42 @@ std::string path_here(const std::string& unix_socket_path) {
   std::string path = here;
   if (path.back() != '/') path += '/';
   return path + unix_socket_path.substr(folder == unix_socket_path.npos ? 0 : folder + 1);
+}
+
+}  // namespace reglue
+
+#ifdef __linux__
+#include <sched.h>
+#endif
+
+namespace reglue {
+
+namespace {
+
+constexpr int kMostRests = 1024;
+
+/// On which this process may run.
+int cores() {
+#ifdef __linux__
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return CPU_COUNT(&allowed);
+#endif
+  return static_cast<int>(std::thread::hardware_concurrency());
+}
+
+}  // namespace
+
+AdaptiveSpin::AdaptiveSpin() : penalty_(cores() > 1 ? 1 : 0) {}
+
+bool AdaptiveSpin::pays() {
+  if (rests_ == 0) return penalty_ > 0;
+  --rests_;
+  return false;
+}
+
+void AdaptiveSpin::missed() {
+  rests_ = penalty_;
+  penalty_ = std::min(2 * penalty_, kMostRests);
 }
 
 }  // namespace reglue

@@ -12,8 +12,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "join_string.h"
-#include "log.h"
+#include "net/join_string.h"
 #include "reglue/options.h"
 #include "reglue/v1/lobby.pb.h"
 #include "text.h"

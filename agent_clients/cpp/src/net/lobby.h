@@ -8,9 +8,9 @@
 #include <memory>
 #include <string>
 
-#include "join_string.h"
-#include "log.h"
+#include "net/join_string.h"
 #include "reglue/v1/lobby.pb.h"
+#include "text.h"
 
 namespace reglue {
 

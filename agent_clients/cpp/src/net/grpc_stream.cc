@@ -1,9 +1,9 @@
-#include "grpc_stream.h"
+#include "net/grpc_stream.h"
 
 #include <google/protobuf/io/coded_stream.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 
-#include "lobby.h"
+#include "net/lobby.h"
 
 namespace reglue {
 

@@ -1,4 +1,4 @@
-#include "lobby.h"
+#include "net/lobby.h"
 
 #include <grpc/support/log.h>
 #include <grpcpp/create_channel.h>
@@ -8,11 +8,11 @@
 #include <cstdlib>
 #include <thread>
 
-#include "certificates.h"
-#include "tls_diagnosis.h"
+#include "net/join_string.h"
+#include "net/streams.h"
+#include "net/tls_diagnosis.h"
 #include "reglue/errors.h"
 #include "reglue/v1/lobby.grpc.pb.h"
-#include "streams.h"
 #include "text.h"
 
 namespace reglue {

@@ -1,4 +1,4 @@
-#include "streams.h"
+#include "net/streams.h"
 
 #include <openssl/crypto.h>
 #include <sys/socket.h>
@@ -11,9 +11,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include "lobby.h"
-#include "grpc_stream.h"
-#include "unix_socket_stream.h"
+#include "net/grpc_stream.h"
+#include "net/lobby.h"
+#include "net/unix_socket_stream.h"
 #include "reglue/errors.h"
 
 namespace reglue {

@@ -1,8 +1,8 @@
 // Why a connection is not made, where TLS is the reason: gRPC itself does not say it.
 #pragma once
 
-#include "join_string.h"
-#include "streams.h"
+#include "net/join_string.h"
+#include "net/streams.h"
 
 namespace reglue {
 

@@ -9,7 +9,7 @@
 
 #include <memory>
 
-#include "streams.h"
+#include "net/streams.h"
 
 namespace reglue {
 
