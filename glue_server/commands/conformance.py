@@ -92,12 +92,12 @@ def conformance(
     width = max(len(check.name) for check in checks)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="reglue-conformance-")))
-        stages = [
+        harnesses = [
             Harness(
                 role,
                 _clients(cmd, folder / f"client-{number}.log", screen),
                 stack.enter_context(
-                    _road(
+                    _proxy(
                         listen if number == 0 else f"{listen.rpartition(':')[0]}:0",
                         _socket_path(folder / f"reglue-{number}", role)
                         if transport == "unix"
@@ -109,11 +109,11 @@ def conformance(
             )
             for number in range(jobs if cmd else 1)
         ]
-        verdicts = run_checks(checks, stages, lambda verdict: _tell(screen, verdict, width))
+        verdicts = run_checks(checks, harnesses, lambda verdict: _tell(screen, verdict, width))
     passed = sum(verdict.passed for verdict in verdicts)
     screen.print(f"{passed} of {len(verdicts)} checks passed", highlight=False)
     if json_ is not None:
-        _write(json_, role, next((each.sdk for each in stages if each.sdk), ""), verdicts)
+        _write(json_, role, next((each.sdk for each in harnesses if each.sdk), ""), verdicts)
     if passed < len(verdicts):
         raise Exit(FAULTS)
 
@@ -126,8 +126,8 @@ def _socket_path(folder: Path, role: str) -> str:
     return str(folder / role)
 
 
-def _road(listen: str, unix_socket_path: str) -> TcpProxy:
-    """Clients that are started learn where they go: further roads take any port."""
+def _proxy(listen: str, unix_socket_path: str) -> TcpProxy:
+    """A proxy at `listen`, over a Unix socket too if a path is given. Raises UsageError."""
     try:
         return (
             UnixProxy(unix_socket_path, listen=listen)

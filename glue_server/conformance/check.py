@@ -48,7 +48,7 @@ Level = Literal["all", "core", "reconnect", "tls", "pipelining", "large"]
 _CHECKS: dict[str, tuple[str, ...]] = {
     "reconnect": ("reconnect.*",),
     "tls": ("tls.*",),
-    "pipelining": ("talk.*-under-way",),
+    "pipelining": ("calls.*-under-way",),
     "large": ("tensors.largest-*",),
 }
 """Level -> names of its checks. All other checks are of `core`."""

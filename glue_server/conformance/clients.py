@@ -15,8 +15,8 @@ from reglue.errors import NotConforming, UsageError
 
 POLL_S = 0.02
 
-_AWAY_S = 2.0  # who has not come back by then, and is not watched, has left
-_PEOPLE_S = 600.0  # who starts a client by hand may take as long
+_AWAY_S = 2.0  # a client that is not watched has left if it stays away for so long
+_PEOPLE_S = 600.0  # how long somebody may take to start a client by hand
 
 
 class Client(Protocol):
@@ -24,27 +24,27 @@ class Client(Protocol):
 
     @property
     def is_watched(self) -> bool:
-        """Whether one sees it end and reads what it prints."""
+        """Whether the kit sees its exit and reads what it prints."""
 
     def exit_code(self) -> int | None:
-        """How it ended; None while it runs, and for one that is not watched until `close`."""
+        """Its exit code; None while it runs, or until `close` if it is not watched."""
 
     def printed(self) -> str:
         """The end of what it printed."""
 
     def close(self) -> None:
-        """Make it end."""
+        """End it."""
 
 
 class Clients(Protocol):
-    """Brings clients, one after another."""
+    """Starts clients, one after another."""
 
     def start(self, address: str, token: str) -> Client:
-        """A new one, on its way to `address`."""
+        """Start a client that connects to `address`."""
 
 
 class StartedClients:
-    """A program, started anew each time with REGLUE_ADDRESS and REGLUE_TOKEN set."""
+    """Starts a program for each client, with REGLUE_ADDRESS and REGLUE_TOKEN set."""
 
     def __init__(self, command: str, log_file: Path) -> None:
         """Raises UsageError for a command that cannot be read."""
@@ -89,10 +89,10 @@ class _Started:
 
 
 class AwaitedClients:
-    """Whoever dials in; is told when to."""
+    """Waits for clients that somebody starts by hand."""
 
     def __init__(self, announce: Callable[[str, str], None]) -> None:
-        """`announce` gets address and token."""
+        """`announce` is called with address and token when a client is wanted."""
         self._announce = announce
 
     def start(self, address: str, token: str) -> Client:
@@ -114,12 +114,12 @@ class _Awaited:
         return ""
 
     def close(self) -> None:
-        """It leaves by itself; nobody waits for it."""
+        """Nothing to end: the client leaves by itself."""
         self._code = -1
 
 
-class Visit:
-    """A client and its seat at a server."""
+class ClientRun:
+    """One run of a client, from its start to its exit."""
 
     def __init__(self, client: Client, *, role: str, timeout_s: float) -> None:
         self.client = client
@@ -127,12 +127,12 @@ class Visit:
         self._role = role
         self._timeout_s = timeout_s
         self._port: Any = None
-        self._watch = threading.Thread(target=self._see_it_end, name="conformance-watch")
+        self._watch = threading.Thread(target=self._watch_it_end, name="conformance-watch")
         self._closed = threading.Event()
         self._watch.start()
 
-    def receive_at(self, server: GlueServer) -> Any:
-        """Wait until the client is seated at `server`; its port. Raises NotConforming."""
+    def admit_at(self, server: GlueServer) -> Any:
+        """Wait until `server` has admitted the client; returns its port. Raises NotConforming."""
         timeout_s = self._timeout_s if self.client.is_watched else _PEOPLE_S
         deadline = time.monotonic() + timeout_s
         while (port := server.next(self._role, POLL_S)) is None:
@@ -144,27 +144,27 @@ class Visit:
         self._port = port
         return port
 
-    def bid_farewell(self, reason: str = "that was all") -> None:
+    def say_farewell(self, reason: str = "that was all") -> None:
         """The last call. Raises NotConforming unless the client leaves, and all is well.
 
         With a benchmark program it is not: nobody answers what it still wanted to ask.
         """
         self._port.close(reason)
         if self._role == "experiment":
-            self.see_it_fail()
+            self.expect_failure()
             return
-        self.see_it_leave()
+        self.expect_exit()
         if self.client.exit_code() not in (0, None):
             raise NotConforming("a farewell", got=self.ending(), wanted="exit code 0")
 
-    def see_it_fail(self, is_here: Callable[[], bool] | None = None) -> None:
-        """As `see_it_leave`; the client also tells whoever started it that all is not well."""
-        self.see_it_leave(is_here)
+    def expect_failure(self, is_here: Callable[[], bool] | None = None) -> None:
+        """As `expect_exit`; the exit code must not be 0."""
+        self.expect_exit(is_here)
         if self.client.exit_code() == 0:
             raise NotConforming("leaving", got="exit code 0", wanted="another")
 
-    def see_it_leave(self, is_here: Callable[[], bool] | None = None) -> None:
-        """Wait until the client has left by itself. Raises NotConforming if it stays, or crashes.
+    def expect_exit(self, is_here: Callable[[], bool] | None = None) -> None:
+        """Wait until the client exits by itself. Raises NotConforming if it stays or crashes.
 
         `is_here` is asked of clients whose end is not seen; by default, whether the
         stream is up.
@@ -185,12 +185,12 @@ class Visit:
         if (self.client.exit_code() or 0) < 0:  # a signal's number
             raise NotConforming("leaving", got=self.ending(), wanted="one that ends by itself")
 
-    def has_gone(self) -> bool:
-        """Whether the client has ended, or at least its stream."""
+    def has_left(self) -> bool:
+        """Whether the client has exited, or its stream has ended."""
         return self.client.exit_code() is not None or not self._has_stream()
 
     def close(self) -> None:
-        """End it, whatever its state."""
+        """End the client, whatever its state."""
         self.is_over = True
         if self._port is not None:
             self._port.close("that was all")
@@ -199,15 +199,15 @@ class Visit:
         self._watch.join()
 
     def ending(self) -> str:
-        """How it left, and the end of what it printed."""
+        """How the client exited, and the end of what it printed."""
         code, printed = self.client.exit_code(), self.client.printed()
         last = f", having printed:\n{printed}" if printed else ""
         return (
             "a client that runs" if code is None else f"one that left with exit code {code}{last}"
         )
 
-    def _see_it_end(self) -> None:
-        """Nobody need wait for a client that has ended."""
+    def _watch_it_end(self) -> None:
+        """End every wait for a client that has exited."""
         while not self._closed.wait(POLL_S):
             if self.client.exit_code() is not None and self._port is not None:
                 self._port.give_up()

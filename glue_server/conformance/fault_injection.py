@@ -1,4 +1,4 @@
-"""What no glue does on purpose: messages bent, answers lost, everybody refused."""
+"""Faults that no glue makes on purpose: altered messages, lost answers, refused clients."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ UNKNOWN_FIELD = b"\xc0\x3e\x01"
 
 @contextmanager
 def bent(port: Any, bend: Callable[[Any], object]) -> Iterator[None]:
-    """What is sent within is changed by `bend` first: a protobuf message, in place."""
-    dialect = port._codec
-    port._codec = _Bending(dialect, bend)
+    """Alter each protobuf message that is sent meanwhile: `bend` changes it in place."""
+    codec = port._codec
+    port._codec = _Bending(codec, bend)
     try:
         yield
     finally:
-        port._codec = dialect
+        port._codec = codec
 
 
 @contextmanager
 def bent_answers(port: Any, bend: Callable[[Any], object]) -> Iterator[None]:
-    """What a benchmark program is answered within is changed by `bend` first, in place."""
+    """Alter each answer to a benchmark program meanwhile: `bend` changes it in place."""
     put = port._put
 
     def bent_put(reply: Any) -> None:
@@ -45,13 +45,13 @@ def bent_answers(port: Any, bend: Callable[[Any], object]) -> Iterator[None]:
 
 @contextmanager
 def overheard(port: Any) -> Iterator[list[Any]]:
-    """All that comes in meanwhile, also what nobody waits for."""
+    """Record all messages that arrive meanwhile, also those that nobody waits for."""
     heard: list[Any] = []
     arrived = port.arrived
 
-    def listen(line: Any, message: Any) -> None:
+    def listen(connection: Any, message: Any) -> None:
         heard.append(message)
-        arrived(line, message)
+        arrived(connection, message)
 
     port.arrived = listen
     try:
@@ -61,17 +61,17 @@ def overheard(port: Any) -> Iterator[list[Any]]:
 
 
 @contextmanager
-def losing_answer(port: Any, road: TcpProxy) -> Iterator[None]:
-    """The first answer that arrives within gets lost: the road is cut behind it."""
+def losing_answer(port: Any, proxy: TcpProxy) -> Iterator[None]:
+    """Lose the first answer that arrives meanwhile: the proxy cuts the connection after it."""
     arrived = port.arrived
     lost: list[Any] = []
 
-    def lose(line: Any, message: Any) -> None:
+    def lose(connection: Any, message: Any) -> None:
         if not lost:
-            lost.append(line)
-            road.cut()
-        if line is not lost[0]:  # nothing more gets through what was cut
-            arrived(line, message)
+            lost.append(connection)
+            proxy.cut()
+        if connection is not lost[0]:  # nothing more gets through what was cut
+            arrived(connection, message)
 
     port.arrived = lose
     try:
@@ -81,7 +81,7 @@ def losing_answer(port: Any, road: TcpProxy) -> Iterator[None]:
 
 
 def deny_joins(server: GlueServer, code: str, why: str, *, times: int | None = None) -> list[str]:
-    """Refuse whoever joins, so many times or always. The list gets the role of each."""
+    """Refuse every Join, `times` times or always. The list gets the role of each."""
     denied: list[str] = []
     let_in = server._lobby._check_free
 
@@ -97,27 +97,27 @@ def deny_joins(server: GlueServer, code: str, why: str, *, times: int | None = N
 
 
 def send_on(server: GlueServer, address: str) -> None:
-    """Tickets name another address for the stream, and no Unix socket."""
+    """Let tickets name another address for the stream, and no Unix socket."""
     for places in server._lobby._places.values():
         places.terms = replace(places.terms, address=address, unix_socket_path="")
 
 
-def lead_over(server: GlueServer, road: UnixProxy, role: str) -> None:
-    """Tickets of that role name the Unix socket beside `road`, which leads to the server's own."""
+def route_through(server: GlueServer, proxy: UnixProxy, role: str) -> None:
+    """Let tickets of that role name the proxy's Unix socket, which leads to the server's own."""
     places = server._lobby._places[role]
-    road.unix_socket_target = places.terms.unix_socket_path
-    places.terms = replace(places.terms, unix_socket_path=road.unix_socket.address)
+    proxy.unix_socket_target = places.terms.unix_socket_path
+    places.terms = replace(places.terms, unix_socket_path=proxy.unix_socket.address)
 
 
 @dataclass(frozen=True)
 class _Bending:
-    dialect: Any
+    codec: Any
     bend: Callable[[Any], object]
 
     def encode(self, *arguments: Any) -> Any:
-        message = self.dialect.encode(*arguments)
+        message = self.codec.encode(*arguments)
         self.bend(message)
         return message
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.dialect, name)
+        return getattr(self.codec, name)

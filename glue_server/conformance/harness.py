@@ -1,4 +1,4 @@
-"""Where checks meet the client under test."""
+"""Starts the client under test, serves it a glue, and hands checks a driver for it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import secrets
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from glue_server.conformance.clients import Clients, Visit
+from glue_server.conformance.clients import ClientRun, Clients
 from glue_server.conformance.drivers.agent import AgentDriver
 from glue_server.conformance.drivers.driver import Driver
 from glue_server.conformance.drivers.environment import EnvironmentDriver
 from glue_server.conformance.drivers.experiment import ExperimentDriver
-from glue_server.conformance.fault_injection import lead_over
+from glue_server.conformance.fault_injection import route_through
 from glue_server.conformance.tcp_proxy import TcpProxy, UnixProxy
 from glue_server.rpc import GlueServer
 from reglue.net.join_string import JoinString
@@ -19,7 +19,7 @@ from reglue.net.join_string import JoinString
 if TYPE_CHECKING:
     from glue_server.rpc.tls import ServerTls
 
-TALKS: Mapping[str, Callable[..., Driver]] = {
+DRIVERS: Mapping[str, Callable[..., Driver]] = {
     "agent": AgentDriver,
     "environment": EnvironmentDriver,
     "experiment": ExperimentDriver,
@@ -28,113 +28,115 @@ TALKS: Mapping[str, Callable[..., Driver]] = {
 
 
 class Harness:
-    """One client at a time; it stays for the next check if it is well."""
+    """Runs one client at a time, and keeps it for the next check unless it failed."""
 
     def __init__(
         self,
         role: str,
         clients: Clients,
-        road: TcpProxy,
+        proxy: TcpProxy,
         *,
         token: str | None = None,
         timeout_s: float = 30.0,
     ) -> None:
-        """Clients dial in at the end of `road`, and play over its Unix socket if it has one. Within
-        `timeout_s` seconds each is to join, to answer, to come back and to leave.
+        """Clients connect to `proxy`, over its Unix socket if it has one.
+
+        Joining, an answer, a reconnection and leaving may each take `timeout_s` seconds.
         """
         self.role = role
-        self.road = road
+        self.proxy = proxy
         self.token = token or secrets.token_hex(24)
         self.timeout_s = timeout_s
         self.sdk = ""  # what the last client called its library
         self._is_aborted = False
         self._clients = clients
         self._servers: list[GlueServer] = []
-        self._visit: Visit | None = None
-        self._talk: Driver | None = None
+        self._run: ClientRun | None = None
+        self._driver: Driver | None = None
 
-    def talk(self) -> Any:
-        """With the client that is here, or a new one: a Talk of the role's kind."""
-        if self._visit is None or self._visit.is_over or self._talk is None:
-            self.fresh()
-        return self._talk
+    def driver(self) -> Any:
+        """The role's driver, of the present client or of a new one."""
+        if self._run is None or self._run.is_over or self._driver is None:
+            self.new_client()
+        return self._driver
 
-    def fresh(
+    def new_client(
         self, *, reconnect_window_s: float | None = None, tls: ServerTls | None = None
-    ) -> Visit:
-        """A new client, seated."""
-        visit = self.invite(tls=tls)
-        self.receive(self.serve(reconnect_window_s=reconnect_window_s, tls=tls))
-        return visit
+    ) -> ClientRun:
+        """Start a client, and admit it."""
+        run = self.start_client(tls=tls)
+        self.admit(self.serve(reconnect_window_s=reconnect_window_s, tls=tls))
+        return run
 
-    def visit(self) -> Visit:
-        """That of the client that is here, or of a new one."""
-        self.talk()
-        assert self._visit is not None, "talk() has seen to it"
-        return self._visit
+    def run(self) -> ClientRun:
+        """The present client, or a new one."""
+        self.driver()
+        assert self._run is not None, "driver() has seen to it"
+        return self._run
 
-    def invite(self, *, tls: ServerTls | None = None) -> Visit:
-        """A new client, on its way to a place where nobody listens yet. With `tls` it is told
-        by a join string whom to trust.
+    def start_client(self, *, tls: ServerTls | None = None) -> ClientRun:
+        """Start a client; no glue listens yet.
+
+        With `tls` it gets a join string that holds the authority.
         """
-        self.dismiss()
-        self.road.target = ""
-        address = self.road.address
+        self.reset()
+        self.proxy.target = ""
+        address = self.proxy.address
         if tls is not None:
             address = str(JoinString(address, self.token, tls.authority, tls.name))
         client = self._clients.start(address, self.token)
-        self._visit = Visit(client, role=self.role, timeout_s=self.timeout_s)
+        self._run = ClientRun(client, role=self.role, timeout_s=self.timeout_s)
         if self._is_aborted:  # now, or while the client was started
             client.close()
-        return self._visit
+        return self._run
 
     def serve(
         self, *, reconnect_window_s: float | None = None, tls: ServerTls | None = None
     ) -> GlueServer:
-        """A glue at the end of the road."""
+        """Start a glue, to which the proxy leads."""
         server = GlueServer(
             token=self.token,
             tls=tls,
             places={self.role: 1},
             reconnect_window_s=self.timeout_s if reconnect_window_s is None else reconnect_window_s,
-            transport="unix" if isinstance(self.road, UnixProxy) else "grpc",
+            transport="unix" if isinstance(self.proxy, UnixProxy) else "grpc",
         )
         self._servers.append(server)
-        if isinstance(self.road, UnixProxy):
-            lead_over(server, self.road, self.role)
-        self.road.target = server.address
+        if isinstance(self.proxy, UnixProxy):
+            route_through(server, self.proxy, self.role)
+        self.proxy.target = server.address
         return server
 
-    def receive(self, server: GlueServer) -> None:
-        """Seat the client that was invited. Raises NotConforming if it does not come."""
-        assert self._visit is not None, "invite() comes first"
-        port = self._visit.receive_at(server)
+    def admit(self, server: GlueServer) -> None:
+        """Wait until the started client joins `server`. Raises NotConforming if it does not."""
+        assert self._run is not None, "start_client() comes first"
+        port = self._run.admit_at(server)
         self.sdk = port.hello.sdk
-        if self._talk is None:
-            self._talk = TALKS[self.role](port, timeout_s=self.timeout_s)
-        self._talk.port = port
+        if self._driver is None:
+            self._driver = DRIVERS[self.role](port, timeout_s=self.timeout_s)
+        self._driver.port = port
 
-    def dismiss(self) -> None:
-        """Send the client home, and close every server."""
-        if self._visit is not None:
-            self._visit.close()
+    def reset(self) -> None:
+        """End the client, and close every server."""
+        if self._run is not None:
+            self._run.close()
         for server in self._servers:
             server.close()
-        self._visit, self._talk, self._servers = None, None, []
+        self._run, self._driver, self._servers = None, None, []
 
     def abort(self) -> None:
-        """Let nobody wait any more; called by another thread than the checks'."""
+        """End all waits; called by another thread than the checks'."""
         self._is_aborted = True
-        if self._visit is not None:
-            self._visit.client.close()
+        if self._run is not None:
+            self._run.client.close()
 
     @property
     def has_lost_client(self) -> bool:
-        """Whether a client was here, and has ended."""
-        return self._visit is not None and self._visit.client.exit_code() is not None
+        """Whether the client has exited."""
+        return self._run is not None and self._run.client.exit_code() is not None
 
     def last_words(self) -> str:
-        """Of a client that has ended: how, and what it printed."""
-        if self._visit is None or not self.has_lost_client:
+        """How the client exited, and what it printed; empty while it runs."""
+        if self._run is None or not self.has_lost_client:
             return ""
-        return self._visit.ending()
+        return self._run.ending()

@@ -1,4 +1,4 @@
-"""Runs checks, several at once if there are several stages."""
+"""Runs checks, as many at once as there are harnesses."""
 
 from __future__ import annotations
 
@@ -30,50 +30,50 @@ def checks_of(role: str, only: str = "*", level: Level = "all") -> list[Check]:
 
 
 def run_checks(
-    checks: Sequence[Check], stages: Sequence[Harness], tell: Callable[[Verdict], None]
+    checks: Sequence[Check], harnesses: Sequence[Harness], tell: Callable[[Verdict], None]
 ) -> list[Verdict]:
-    """What became of each; `tell` hears of them in their order, as they are known.
+    """Run the checks; returns their verdicts. `tell` is called with each, in order.
 
     Raises UsageError if no client can be started.
     """
     idle: SimpleQueue[Harness] = SimpleQueue()
-    for stage in stages:
-        idle.put(stage)
+    for harness in harnesses:
+        idle.put(harness)
     verdicts = []
-    with ThreadPoolExecutor(len(stages), thread_name_prefix="conformance") as threads:
+    with ThreadPoolExecutor(len(harnesses), thread_name_prefix="conformance") as threads:
         try:
             for future in [threads.submit(_run, check, idle) for check in checks]:
                 while not wait([future], timeout=_LOOK_UP_S).done:
                     pass
                 verdicts.append(future.result())
                 tell(verdicts[-1])
-        except BaseException:  # Ctrl-C too: nobody is to wait for clients
+        except BaseException:  # Ctrl-C too: end the waits for clients
             threads.shutdown(wait=False, cancel_futures=True)
-            for stage in stages:
-                stage.abort()
+            for harness in harnesses:
+                harness.abort()
             raise
         finally:
             threads.shutdown()
-            for stage in stages:
-                stage.dismiss()
+            for harness in harnesses:
+                harness.reset()
     return verdicts
 
 
 def _run(check: Check, idle: SimpleQueue[Harness]) -> Verdict:
-    """On a stage that is free."""
-    stage = idle.get()
+    """Run it with the next idle harness."""
+    harness = idle.get()
     began = time.monotonic()
     try:
-        detail = _failure(check, stage)
+        detail = _failure(check, harness)
     finally:
-        idle.put(stage)
+        idle.put(harness)
     return Verdict(check.name, check.wanted, not detail, detail, time.monotonic() - began)
 
 
-def _failure(check: Check, stage: Harness) -> str:
-    """What went wrong, and the end of what the client printed if it has left; or nothing."""
+def _failure(check: Check, harness: Harness) -> str:
+    """What went wrong, and the end of what an exited client printed; empty if nothing did."""
     try:
-        check.run(stage)
+        check.run(harness)
     except UsageError:
         raise
     except ReglueError as error:
@@ -83,6 +83,6 @@ def _failure(check: Check, stage: Harness) -> str:
         detail = f"{type(error).__name__}: {error}"
     else:
         return ""
-    words = stage.last_words()
-    stage.dismiss()
+    words = harness.last_words()
+    harness.reset()
     return "\n".join(filter(None, (detail, words)))

@@ -10,25 +10,25 @@ from typing import Self
 
 
 class TcpProxy:
-    """Passes bytes on to `target`, `host:port` or a Unix socket's path; a context manager
-    that closes it.
+    """Relays connections to `target`, which is `host:port` or a Unix socket's path.
 
-    Who comes while there is no target is turned away, as by a host where nobody listens.
+    Without a target it refuses connections, as a host does where nobody listens. A context
+    manager that closes it.
     """
 
     def __init__(self, target: str = "", listen: str = "127.0.0.1:0") -> None:
-        """Raises OSError if nobody can listen at `listen`, which is such an address too."""
+        """Listen at `listen`, an address like `target`. Raises OSError."""
         self.target = target
-        self.cuts = 0  # that broke something
-        self.journeys = 0  # connections that were passed on
-        self.turned_away = 0  # those that were not
+        self.cuts = 0  # those that broke a connection
+        self.connections = 0  # that were relayed
+        self.refused = 0  # connections that were not
         self._listener, self.address = _listening(listen)
         self._lock = threading.Lock()
         self._ends: set[socket.socket] = set()
         self._threads: list[threading.Thread] = []
         self._closed = False
-        self._gate = threading.Thread(target=self._let_in, name="road-gate")
-        self._gate.start()
+        self._acceptor = threading.Thread(target=self._accept, name="proxy-accept")
+        self._acceptor.start()
 
     def __enter__(self) -> Self:
         return self
@@ -42,7 +42,7 @@ class TcpProxy:
         self.close()
 
     def cut(self) -> None:
-        """Break what is connected now, with what is under way."""
+        """Break the present connections; what is under way is lost."""
         with self._lock:
             self.cuts += bool(self._ends)
             for end in self._ends:
@@ -53,9 +53,9 @@ class TcpProxy:
         if self._closed:
             return
         self._closed = True
-        with contextlib.suppress(OSError):  # to wake who waits for the next
+        with contextlib.suppress(OSError):  # wakes the thread that accepts
             _connected(self.address, timeout_s=1.0).close()
-        self._gate.join()
+        self._acceptor.join()
         self._listener.close()
         self.cut()
         for thread in self._threads:
@@ -64,44 +64,44 @@ class TcpProxy:
     def _to(self) -> str:
         return self.target
 
-    def _note_turned_away(self) -> None:
-        self.turned_away += 1
+    def _note_refused(self) -> None:
+        self.refused += 1
 
-    def _let_in(self) -> None:
+    def _accept(self) -> None:
         while True:
             near, _ = self._listener.accept()
             if self._closed:
                 near.close()
                 return
-            thread = threading.Thread(target=self._travel, args=(near,), name="road")
+            thread = threading.Thread(target=self._relay, args=(near,), name="proxy")
             self._threads = [each for each in self._threads if each.is_alive()]
             self._threads.append(thread)
             thread.start()
 
-    def _travel(self, near: socket.socket) -> None:
-        """Carry bytes both ways until either end is gone."""
+    def _relay(self, near: socket.socket) -> None:
+        """Relay bytes both ways until either end closes."""
         with near:
             try:
                 far = _connected(self._to())
             except (OSError, ValueError):
-                self._note_turned_away()
+                self._note_refused()
                 return
             with far:
                 _hurry(near, far)
                 with self._lock:
                     if self._closed:
                         return
-                    self.journeys += 1
+                    self.connections += 1
                     self._ends |= {near, far}
-                back = threading.Thread(target=_carry, args=(far, near), name="road-back")
+                back = threading.Thread(target=_pump, args=(far, near), name="proxy-back")
                 back.start()
-                _carry(near, far)
+                _pump(near, far)
                 back.join()
                 with self._lock:
                     self._ends -= {near, far}
 
 
-def _carry(end: socket.socket, other: socket.socket) -> None:
+def _pump(end: socket.socket, other: socket.socket) -> None:
     with contextlib.suppress(OSError):
         while received := end.recv(1 << 18):
             other.sendall(received)
@@ -115,7 +115,7 @@ def _shut(end: socket.socket) -> None:
 
 
 def _listening(address: str) -> tuple[socket.socket, str]:
-    """A listener, and where it listens."""
+    """A listener and its address."""
     if "/" in address:
         listener = socket.socket(socket.AF_UNIX)
         try:
@@ -155,13 +155,13 @@ def _place(address: str) -> tuple[str, int]:
 
 
 class UnixProxy(TcpProxy):
-    """Leads to a glue's port, and from the Unix socket `path` to its own.
+    """Relays to a glue's port, and from the Unix socket `path` to the glue's own.
 
-    `turned_away`, `target` and `cut` are of both: without a target neither leads anywhere.
+    `refused`, `target` and `cut` apply to both: without a target both refuse.
     """
 
     def __init__(self, path: str, target: str = "", listen: str = "127.0.0.1:0") -> None:
-        """Raises OSError if nobody can listen there."""
+        """Listen at both. Raises OSError."""
         self.unix_socket = _UnixSocketProxy(self, path)
         self.unix_socket_target = ""  # the glue's socket
         try:
@@ -171,7 +171,7 @@ class UnixProxy(TcpProxy):
             raise
 
     def cut(self) -> None:
-        """Break what is connected now, with what is under way."""
+        """Break the present connections; what is under way is lost."""
         self.unix_socket.cut()
         super().cut()
         self.cuts = max(self.cuts, self.unix_socket.cuts)
@@ -183,14 +183,14 @@ class UnixProxy(TcpProxy):
 
 
 class _UnixSocketProxy(TcpProxy):
-    """The Unix socket, which leads where its road leads."""
+    """The Unix socket of a UnixProxy."""
 
-    def __init__(self, road: UnixProxy, path: str) -> None:
-        self._road = road
+    def __init__(self, proxy: UnixProxy, path: str) -> None:
+        self._proxy = proxy
         super().__init__("", path)
 
     def _to(self) -> str:
-        return self._road.unix_socket_target if self._road.target else ""
+        return self._proxy.unix_socket_target if self._proxy.target else ""
 
-    def _note_turned_away(self) -> None:
-        self._road.turned_away += 1
+    def _note_refused(self) -> None:
+        self._proxy.refused += 1

@@ -86,10 +86,10 @@ def hangs(rng: random.Random, folder: Path) -> None:
 def cuts(rng: random.Random, folder: Path) -> None:
     """A proxy cuts the agent's connection: every turn counts once."""
     address = free_address()
-    with TcpProxy(address) as road, dialled_in(folder / "run", address, road.address) as run:
+    with TcpProxy(address) as proxy, dialled_in(folder / "run", address, proxy.address) as run:
         while run.process.poll() is None:
             time.sleep(rng.uniform(0.0, 0.5))
-            road.cut()
+            proxy.cut()
         check_exit(run, {0})
         if rows(read_result(folder / "run")) != undisturbed():
             raise Broken("got rows that differ")

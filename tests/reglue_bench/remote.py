@@ -62,19 +62,19 @@ def joining(peer: str, where: str, *arguments: str) -> list[str]:
 
 @contextmanager
 def dialling(
-    peer: str, *arguments: str, road: TcpProxy | None = None
+    peer: str, *arguments: str, proxy: TcpProxy | None = None
 ) -> Iterator[tuple[Joins, list[subprocess.Popen[str]]]]:
     """A watcher that starts `reglue join PEER` when asked, and the processes it started.
 
-    With a `road`, the environment comes along it.
+    With a `proxy`, the environment connects through it.
     """
     started: list[subprocess.Popen[str]] = []
 
     def start(where: str) -> None:
-        if road is not None:
+        if proxy is not None:
             invited = join_string(where)
-            road.target = invited.address
-            where = str(join_string(road.address, invited.token))
+            proxy.target = invited.address
+            where = str(join_string(proxy.address, invited.token))
         started.append(
             subprocess.Popen(
                 joining(peer, where, *arguments),

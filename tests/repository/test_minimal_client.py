@@ -31,5 +31,5 @@ def test_the_python_client_passes(level: str, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr
     names = {check["name"] for check in json.loads(verdicts.read_text())["checks"]}
-    assert ("talk.many-slots" in names) == (level == "core")
+    assert ("calls.many-slots" in names) == (level == "core")
     assert not any(name.startswith(("reconnect.", "tls.", "tensors.largest")) for name in names)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from glue_server.conformance.check import Check
 from glue_server.conformance.checks.agents import AGENTS
 from glue_server.conformance.checks.broken import broken_checks
-from glue_server.conformance.checks.calls import TALKING, TENSORS
+from glue_server.conformance.checks.calls import CALLS, TENSORS
 from glue_server.conformance.checks.environments import ENVIRONMENTS
 from glue_server.conformance.checks.experiments import EXPERIMENTS
 from glue_server.conformance.checks.joining import JOINING, LEAVING, TLS
@@ -19,7 +19,7 @@ OF_GRPC_ALONE = frozenset({"join.elsewhere"})
 CHECKS: Mapping[str, tuple[Check, ...]] = {
     "agent": (
         *JOINING,
-        *TALKING,
+        *CALLS,
         *AGENTS,
         *TENSORS,
         *RECONNECTING,
@@ -29,7 +29,7 @@ CHECKS: Mapping[str, tuple[Check, ...]] = {
     ),
     "environment": (
         *JOINING,
-        *TALKING,
+        *CALLS,
         *ENVIRONMENTS,
         *TENSORS,
         *RECONNECTING,

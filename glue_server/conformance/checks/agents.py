@@ -37,149 +37,149 @@ _BUDGETS = (
 )
 
 
-def routines(stage: Harness) -> None:
+def routines(harness: Harness) -> None:
     """Has every routine, also freeze twice, and learning after it was frozen."""
-    talk = stage.talk()
-    before = talk.counts()
-    talk.begin(PLAIN.with_slots(2))
-    talk.start_all()
+    driver = harness.driver()
+    before = driver.counts()
+    driver.begin(PLAIN.with_slots(2))
+    driver.start_all()
     for call in (Freeze(), Freeze(), AdaptBegin(), AdaptBegin(), Adapt(), Adapt(), Freeze()):
-        talk.ask(call)
-        talk.send(talk.turns.write(steps=[1], ends=[0], starts=[0]))
-        talk.take()
-    talk.ask(Cleanup())
-    after = talk.counts()
+        driver.ask(call)
+        driver.send(driver.turns.write(steps=[1], ends=[0], starts=[0]))
+        driver.take()
+    driver.ask(Cleanup())
+    after = driver.counts()
     wanted = {"init": 1, "freeze": 3, "adapt_begin": 2, "adapt": 2, "cleanup": 1}
     wanted |= {"start": 9, "step": 7, "end": 7, "message": 2}
     check_same("counts", {name: after[name] - before[name] for name in wanted}, wanted)
 
 
-def waves(stage: Harness) -> None:
+def waves(harness: Harness) -> None:
     """Plays waves of trials: adapt_begin, turns of PHASE_ADAPT, adapt, freeze, evaluation."""
-    talk = stage.talk()
-    talk.begin(WITHHELD.with_slots(4))
+    driver = harness.driver()
+    driver.begin(WITHHELD.with_slots(4))
     for _ in range(2):
-        talk.ask(AdaptBegin())
+        driver.ask(AdaptBegin())
         for _ in range(2):
-            talk.turns.phase = Phase.ADAPT
-            talk.play(4)
-            talk.ask(Adapt())
-        talk.ask(Freeze())
-        talk.turns.phase = Phase.EVALUATE
-        talk.play(4)
-    talk.counts()
+            driver.turns.phase = Phase.ADAPT
+            driver.play(4)
+            driver.ask(Adapt())
+        driver.ask(Freeze())
+        driver.turns.phase = Phase.EVALUATE
+        driver.play(4)
+    driver.counts()
 
 
-def continuing(stage: Harness) -> None:
+def continuing(harness: Harness) -> None:
     """Plays a task of one episode, which never ends."""
-    talk = stage.talk()
-    talk.begin(CONTINUING.with_slots(2))
-    talk.start_all()
+    driver = harness.driver()
+    driver.begin(CONTINUING.with_slots(2))
+    driver.start_all()
     for _ in range(6):
-        talk.send(talk.turns.write(steps=[0, 1]))
-        talk.take()
+        driver.send(driver.turns.write(steps=[0, 1]))
+        driver.take()
 
 
-def withheld(stage: Harness) -> None:
+def withheld(harness: Harness) -> None:
     """Does without rewards in PHASE_EVALUATE where the TaskSpec withholds them, only there."""
     for spec in (WITHHELD, PLAIN):
-        talk = stage.talk()
-        talk.begin(spec.with_slots(3))
-        for talk.turns.phase in Phase:
-            talk.play(6)
+        driver = harness.driver()
+        driver.begin(spec.with_slots(3))
+        for driver.turns.phase in Phase:
+            driver.play(6)
 
 
-def ends(stage: Harness) -> None:
+def ends(harness: Harness) -> None:
     """Takes turns of ends alone, of each kind, and answers them with no rows."""
-    talk = stage.talk()
+    driver = harness.driver()
     for kind in EndKind:
-        talk.begin(PLAIN.with_slots(3))
-        talk.send(talk.turns.write(starts=[0, 1, 2]))
-        talk.take()
-        talk.send(talk.turns.write(ends=[1, 0], kinds=[kind, kind]))
-        talk.take()
-        talk.play(2)
+        driver.begin(PLAIN.with_slots(3))
+        driver.send(driver.turns.write(starts=[0, 1, 2]))
+        driver.take()
+        driver.send(driver.turns.write(ends=[1, 0], kinds=[kind, kind]))
+        driver.take()
+        driver.play(2)
 
 
-def end_and_start(stage: Harness) -> None:
+def end_and_start(harness: Harness) -> None:
     """Takes a slot's end and its next start in one turn."""
-    talk = stage.talk()
-    talk.begin(PLAIN.with_slots(3))
-    talk.send(talk.turns.write(starts=[0, 1, 2]))
-    talk.take()
+    driver = harness.driver()
+    driver.begin(PLAIN.with_slots(3))
+    driver.send(driver.turns.write(starts=[0, 1, 2]))
+    driver.take()
     for ended in ([1], [2, 0], [0, 1, 2]):
         rest = [slot for slot in range(3) if slot not in ended]
-        talk.send(talk.turns.write(ends=ended, steps=rest, starts=ended[::-1]))
-        talk.take()
+        driver.send(driver.turns.write(ends=ended, steps=rest, starts=ended[::-1]))
+        driver.take()
 
 
-def cut_off(stage: Harness) -> None:
+def cut_off(harness: Harness) -> None:
     """Takes a start on a live slot: no end comes."""
-    talk = stage.talk()
-    talk.begin(PLAIN.with_slots(2))
+    driver = harness.driver()
+    driver.begin(PLAIN.with_slots(2))
     for _ in range(3):
-        talk.send(talk.turns.write(starts=[0, 1]))
-        talk.take()
-    talk.play(2)
+        driver.send(driver.turns.write(starts=[0, 1]))
+        driver.take()
+    driver.play(2)
 
 
-def no_rows(stage: Harness) -> None:
+def no_rows(harness: Harness) -> None:
     """Answers a turn in which nothing happens."""
-    talk = stage.talk()
-    talk.begin(PLAIN)
+    driver = harness.driver()
+    driver.begin(PLAIN)
     for _ in range(2):
-        talk.send(talk.turns.write())
-        talk.take()
-        talk.play()
+        driver.send(driver.turns.write())
+        driver.take()
+        driver.play()
 
 
-def abandon(stage: Harness) -> None:
+def abandon(harness: Harness) -> None:
     """Gives an episode up where the agent wants to."""
-    talk = stage.talk()
-    talk.begin(PLAIN.with_slots(3))
-    talk.play()
-    talk.ask(TextMessage("abandon 2"))
-    talk.play(2)
+    driver = harness.driver()
+    driver.begin(PLAIN.with_slots(3))
+    driver.play()
+    driver.ask(TextMessage("abandon 2"))
+    driver.play(2)
 
 
-def in_turn(stage: Harness) -> None:
+def in_turn(harness: Harness) -> None:
     """Says what an agent raised in a turn, in a Fault, and leaves after the farewell."""
-    talk = stage.talk()
-    talk.begin(PLAIN)
-    talk.play()
-    talk.ask(TextMessage("fail turn"))
-    see_fault(stage, talk.turns.write(starts=[0]))
+    driver = harness.driver()
+    driver.begin(PLAIN)
+    driver.play()
+    driver.ask(TextMessage("fail turn"))
+    see_fault(harness, driver.turns.write(starts=[0]))
 
 
-def budget(stage: Harness) -> None:
+def budget(harness: Harness) -> None:
     """Tells the agent what remains to it; what is absent is not limited."""
-    talk = stage.talk()
-    talk.begin(PLAIN)
+    driver = harness.driver()
+    driver.begin(PLAIN)
     for each in _BUDGETS:
-        talk.ask(TextMessage("budget"), each)
+        driver.ask(TextMessage("budget"), each)
 
 
-def not_capable(stage: Harness) -> None:
+def not_capable(harness: Harness) -> None:
     """Takes a refusal before init, and the farewell that follows."""
-    visit = stage.fresh()
-    stage.talk().port.refuse(BadReply("NOT_CAPABLE", got="you", wanted="somebody else"))
-    visit.bid_farewell()
+    run = harness.new_client()
+    harness.driver().port.refuse(BadReply("NOT_CAPABLE", got="you", wanted="somebody else"))
+    run.say_farewell()
 
 
-def largest_turn(stage: Harness) -> None:
+def largest_turn(harness: Harness) -> None:
     """Takes a turn of nearly Ticket.max_message_bytes: an end and a start of 32 MiB each."""
-    talk = stage.talk()
-    talk.begin(LARGE_OBSERVATION)
-    talk.start_all()
-    talk.send(talk.turns.write(ends=[0], starts=[0]))
-    talk.take()
+    driver = harness.driver()
+    driver.begin(LARGE_OBSERVATION)
+    driver.start_all()
+    driver.send(driver.turns.write(ends=[0], starts=[0]))
+    driver.take()
 
 
-def largest_answer(stage: Harness) -> None:
+def largest_answer(harness: Harness) -> None:
     """Answers with nearly Ticket.max_message_bytes: an action of 64 MiB."""
-    talk = stage.talk()
-    talk.begin(LARGE_ACTION)
-    talk.play()
+    driver = harness.driver()
+    driver.begin(LARGE_ACTION)
+    driver.play()
 
 
 AGENTS = (

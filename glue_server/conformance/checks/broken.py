@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from glue_server.conformance.check import Check
-from glue_server.conformance.clients import POLL_S, Visit
+from glue_server.conformance.clients import POLL_S, ClientRun
 from glue_server.conformance.drivers.experiment import Instruction
 from glue_server.conformance.fault_injection import bent, bent_answers, overheard
 from glue_server.conformance.harness import Harness
@@ -109,28 +109,28 @@ _BAD: Mapping[str, Mapping[str, _Bad]] = {
 }
 
 
-def _leaves(bad: _Bad, stage: Harness) -> None:
-    visit = stage.fresh()
-    talk = stage.talk()
+def _leaves(bad: _Bad, harness: Harness) -> None:
+    run = harness.new_client()
+    driver = harness.driver()
     if not bad.is_before_init:
-        talk.begin(PLAIN.with_slots(3))
-        talk.start_all()
-    with overheard(talk.port) as heard:
-        with bent(talk.port, bad.bend):
-            talk.port.send(bad.call or talk.of_every_kind())
-        _wait(visit, heard, stage.timeout_s)
+        driver.begin(PLAIN.with_slots(3))
+        driver.start_all()
+    with overheard(driver.port) as heard:
+        with bent(driver.port, bad.bend):
+            driver.port.send(bad.call or driver.of_every_kind())
+        _wait(run, heard, harness.timeout_s)
         answers = [each.WhichOneof("reply") for each in heard]
         if answers not in ([], ["fault"]):
             raise NotConforming(f"the reply to {bad.what}", got=answers, wanted="none, or a Fault")
         if answers:
-            talk.port.close("that was not meant to be answered")
-        visit.see_it_fail()
+            driver.port.close("that was not meant to be answered")
+        run.expect_failure()
 
 
-def _wait(visit: Visit, heard: list[Any], timeout_s: float) -> None:
+def _wait(run: ClientRun, heard: list[Any], timeout_s: float) -> None:
     """Until something is heard, or the client has gone."""
     deadline = time.monotonic() + timeout_s
-    while not heard and not visit.has_gone() and time.monotonic() < deadline:
+    while not heard and not run.has_left() and time.monotonic() < deadline:
         time.sleep(POLL_S)
 
 
@@ -204,16 +204,16 @@ _BAD_ANSWERS: Mapping[str, _BadAnswer] = {
 }
 
 
-def _leaves_at_answer(bad: _BadAnswer, stage: Harness) -> None:
-    visit = stage.fresh()
-    talk = stage.talk()
-    talk.begin(PLAIN.with_slots(3))
-    talk.ask(RLStart())
-    talk.send(bad.call)
-    with bent_answers(talk.port, bad.bend):
-        talk.answer()
-    talk.see_it_go(visit)
-    visit.see_it_fail()
+def _leaves_at_answer(bad: _BadAnswer, harness: Harness) -> None:
+    run = harness.new_client()
+    driver = harness.driver()
+    driver.begin(PLAIN.with_slots(3))
+    driver.ask(RLStart())
+    driver.send(bad.call)
+    with bent_answers(driver.port, bad.bend):
+        driver.answer()
+    driver.wait_until_gone(run)
+    run.expect_failure()
 
 
 BROKEN_ANSWERS = tuple(

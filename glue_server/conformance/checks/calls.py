@@ -16,94 +16,94 @@ from reglue.spec import TaskSpec
 _TEXTS = ("", " ", "two\nlines\r\n", "naïve 日本 𝄞", "x" * 2**20)
 
 
-def message_first(stage: Harness) -> None:
+def message_first(harness: Harness) -> None:
     """Answers a message before it was told what to play."""
-    stage.fresh()
-    stage.talk().ask(TextMessage("echo early"))
+    harness.new_client()
+    harness.driver().ask(TextMessage("echo early"))
 
 
-def texts(stage: Harness) -> None:
+def texts(harness: Harness) -> None:
     """Gives texts back as they were: empty, of several lines, in any script, a MiB long."""
     for text in _TEXTS:
-        stage.talk().ask(TextMessage(f"echo {text}"))
+        harness.driver().ask(TextMessage(f"echo {text}"))
 
 
-def one_slot(stage: Harness) -> None:
+def one_slot(harness: Harness) -> None:
     """Plays one slot."""
-    talk = stage.talk()
-    talk.begin(PLAIN)
-    talk.play(30)
+    driver = harness.driver()
+    driver.begin(PLAIN)
+    driver.play(30)
 
 
-def many_slots(stage: Harness) -> None:
+def many_slots(harness: Harness) -> None:
     """Plays 32 slots."""
-    talk = stage.talk()
-    talk.begin(PLAIN.with_slots(32))
-    talk.play(30)
+    driver = harness.driver()
+    driver.begin(PLAIN.with_slots(32))
+    driver.play(30)
 
 
-def some_slots(stage: Harness) -> None:
+def some_slots(harness: Harness) -> None:
     """Plays the slots that are named, in that order, and leaves others as they are."""
-    talk = stage.talk()
-    talk.begin(PLAIN.with_slots(8))
-    talk.play()
+    driver = harness.driver()
+    driver.begin(PLAIN.with_slots(8))
+    driver.play()
     for slots in ([7, 0, 3], [5], [6, 5, 4, 3, 2, 1, 0], [1, 7], [*range(7, -1, -1)]):
-        talk.play(3, slots)
+        driver.play(3, slots)
 
 
-def init_again(stage: Harness) -> None:
+def init_again(harness: Harness) -> None:
     """Forgets everything when it is told to begin anew, also the number of slots."""
-    talk = stage.talk()
+    driver = harness.driver()
     for slots in (4, 4, 2, 5):
-        talk.begin(PLAIN.with_slots(slots))
-        talk.play(4)
+        driver.begin(PLAIN.with_slots(slots))
+        driver.play(4)
 
 
-def after_cleanup(stage: Harness) -> None:
+def after_cleanup(harness: Harness) -> None:
     """Begins anew after a cleanup."""
-    talk = stage.talk()
-    talk.begin(PLAIN)
-    talk.play(2)
-    talk.ask(Cleanup())
-    talk.begin(PLAIN)
-    talk.play(2)
+    driver = harness.driver()
+    driver.begin(PLAIN)
+    driver.play(2)
+    driver.ask(Cleanup())
+    driver.begin(PLAIN)
+    driver.play(2)
 
 
-def once(stage: Harness) -> None:
+def once(harness: Harness) -> None:
     """Answers each call once, by its number, and carries it out once."""
-    talk = stage.talk()
-    talk.begin(PLAIN.with_slots(2))
-    sent = talk.port._sent
-    with overheard(talk.port) as heard:
-        talk.play(20)
-        talk.counts()
+    driver = harness.driver()
+    driver.begin(PLAIN.with_slots(2))
+    sent = driver.port._sent
+    with overheard(driver.port) as heard:
+        driver.play(20)
+        driver.counts()
     check_same("seq of the replies", [each.seq for each in heard], [*range(sent + 1, sent + 22)])
 
 
-def unknown_fields(stage: Harness) -> None:
+def unknown_fields(harness: Harness) -> None:
     """Ignores fields that it does not know, in every message."""
-    talk = stage.talk()
-    with bent(talk.port, add_fields):
-        talk.begin(PLAIN.with_slots(2))
-        talk.play(4)
+    driver = harness.driver()
+    with bent(driver.port, add_fields):
+        driver.begin(PLAIN.with_slots(2))
+        driver.play(4)
 
 
-def taken(stage: Harness) -> None:
+def taken(harness: Harness) -> None:
     """Goes on after a refusal of any code, also of one that it does not know; answers none."""
-    talk = stage.talk()
-    talk.begin(PLAIN.with_slots(2))
+    driver = harness.driver()
+    driver.begin(PLAIN.with_slots(2))
     numbers = []
-    with overheard(talk.port) as heard:
+    with overheard(driver.port) as heard:
         for code in ("WRONG_SIZE", "NOT_FINITE", "OUT_OF_DOMAIN", "WRONG_KIND"):
-            talk.play()
-            numbers.append(talk.port._sent)
-            talk.port.refuse(BadReply(code, got="what is good", wanted="to see you go on"))
-        with bent(talk.port, lambda message: setattr(message.refusal, "code", 99)):
-            talk.port.refuse(BadReply("WRONG_SIZE", got="that", wanted="a code of your future"))
-        talk.play()
-        numbers.append(talk.port._sent)
+            driver.play()
+            numbers.append(driver.port._sent)
+            driver.port.refuse(BadReply(code, got="what is good", wanted="to see you go on"))
+        with bent(driver.port, lambda message: setattr(message.refusal, "code", 99)):
+            driver.port.refuse(BadReply("WRONG_SIZE", got="that", wanted="a code of your future"))
+        driver.play()
+        numbers.append(driver.port._sent)
     check_same("seq of the replies", [each.seq for each in heard], numbers)
-    talk.counts()
+    driver.counts()
 
 
 def add_fields(message: object) -> None:
@@ -115,29 +115,29 @@ def add_fields(message: object) -> None:
     message.MergeFromString(UNKNOWN_FIELD)  # type: ignore[attr-defined]
 
 
-def _window(calls: int, stage: Harness) -> None:
-    talk = stage.talk()
-    talk.begin(PLAIN.with_slots(8))
+def _window(calls: int, harness: Harness) -> None:
+    driver = harness.driver()
+    driver.begin(PLAIN.with_slots(8))
     groups = [range(first, 8, calls) for first in range(calls)]
     for slots in groups:
-        talk.go(slots)
+        driver.go(slots)
     for _ in range(10):
         for slots in groups:
-            talk.take()
-            talk.go(slots)
+            driver.take()
+            driver.go(slots)
     for _ in groups:
-        talk.take()
-    talk.counts()
+        driver.take()
+    driver.counts()
 
 
 def _under_way(name: str, calls: int) -> Check:
     sentence = f"Answers in order when {calls} calls are under way, on slots of their own"
-    return Check(f"talk.{name}", sentence, partial(_window, calls))
+    return Check(f"calls.{name}", sentence, partial(_window, calls))
 
 
-TALKING = (
+CALLS = (
     *group(
-        "talk",
+        "calls",
         message_first,
         texts,
         one_slot,
@@ -168,10 +168,10 @@ SENTENCES = {
 }
 
 
-def _play(spec: TaskSpec, stage: Harness) -> None:
-    talk = stage.talk()
-    talk.begin(spec)
-    talk.play(6)
+def _play(spec: TaskSpec, harness: Harness) -> None:
+    driver = harness.driver()
+    driver.begin(spec)
+    driver.play(6)
 
 
 def _check(name: str, spec: TaskSpec) -> Check:

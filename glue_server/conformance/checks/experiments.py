@@ -78,58 +78,60 @@ _IN_ANY_ORDER: Sequence[Instruction] = (
 )
 
 
-def _every_routine(slots: int, stage: Harness) -> None:
-    talk = stage.talk()
-    talk.begin(PLAIN.with_slots(slots))
+def _every_routine(slots: int, harness: Harness) -> None:
+    driver = harness.driver()
+    driver.begin(PLAIN.with_slots(slots))
     few = (*range(slots - 1, -1, -3),)
-    _carried_out(talk, RLStart(), RLStep(), RLStep(few), RLCounts(0), RLStart(few))
-    talk.trajectory(1, 0)
-    talk.trajectory(99, few[-1])
-    _carried_out(talk, StandardizeRandomness(5), RLEpisode(0), RLEpisode(3, few))
-    _carried_out(talk, RLCounts(slots - 1), EnvMessage("echo a"), TextMessage("echo b"), RLStart())
-    state, seed = (talk.ask(call(few[0])).key for call in (GetState, GetRandomSeed))
-    _carried_out(talk, RLStep(), RLSetState(0, state), RLSetRandomSeed(0, seed), RLStep((0,)))
-    _carried_out(talk, RLEnvStart(), RLEnvStart(few), HalfStep(RLEnvStep, few), RLStart())
-    _carried_out(talk, HalfStep(RLAgentStart, few), HalfStep(RLAgentStep, few, 2**32 - 1))
-    _carried_out(talk, HalfStep(RLAgentEnd, few), HalfStep(RLAgentStart, few))
-    _carried_out(talk, HalfStep(RLAgentEnd, few, truncated=True), Freeze(), RLEpisode(0))
-    _carried_out(talk, Cleanup(), RLCounts(0), RLInit(slots, 2**63 - 1), RLStart(), Cleanup())
+    _carried_out(driver, RLStart(), RLStep(), RLStep(few), RLCounts(0), RLStart(few))
+    driver.trajectory(1, 0)
+    driver.trajectory(99, few[-1])
+    _carried_out(driver, StandardizeRandomness(5), RLEpisode(0), RLEpisode(3, few))
+    _carried_out(
+        driver, RLCounts(slots - 1), EnvMessage("echo a"), TextMessage("echo b"), RLStart()
+    )
+    state, seed = (driver.ask(call(few[0])).key for call in (GetState, GetRandomSeed))
+    _carried_out(driver, RLStep(), RLSetState(0, state), RLSetRandomSeed(0, seed), RLStep((0,)))
+    _carried_out(driver, RLEnvStart(), RLEnvStart(few), HalfStep(RLEnvStep, few), RLStart())
+    _carried_out(driver, HalfStep(RLAgentStart, few), HalfStep(RLAgentStep, few, 2**32 - 1))
+    _carried_out(driver, HalfStep(RLAgentEnd, few), HalfStep(RLAgentStart, few))
+    _carried_out(driver, HalfStep(RLAgentEnd, few, truncated=True), Freeze(), RLEpisode(0))
+    _carried_out(driver, Cleanup(), RLCounts(0), RLInit(slots, 2**63 - 1), RLStart(), Cleanup())
 
 
-def _carried_out(talk: ExperimentDriver, *calls: Instruction) -> None:
+def _carried_out(driver: ExperimentDriver, *calls: Instruction) -> None:
     for call in calls:
-        answer = talk.ask(call)
+        answer = driver.ask(call)
         assert not isinstance(answer, ReglueError), f"{call}: {answer}"
 
 
-def any_order(stage: Harness) -> None:
+def any_order(harness: Harness) -> None:
     """Calls any routine after any other; what is not legal is refused, and it goes on."""
-    talk = stage.talk()
-    talk.begin(PLAIN)
+    driver = harness.driver()
+    driver.begin(PLAIN)
     for pair in product(_IN_ANY_ORDER, repeat=2):
         for call in pair:
-            talk.ask(call)
+            driver.ask(call)
 
 
-def before_init(stage: Harness) -> None:
+def before_init(harness: Harness) -> None:
     """Tells its author that RL_init comes first, and goes on: OUT_OF_ORDER."""
-    stage.fresh()
-    talk = stage.talk()
+    harness.new_client()
+    driver = harness.driver()
     for call in (RLStart(), RLStep(), RLEpisode(1), GetState(0), Freeze(), Cleanup()):
-        talk.ask_refused(call, "OUT_OF_ORDER")
-    talk.ask(RLCounts(0))
-    talk.begin(PLAIN)
-    talk.play(2)
+        driver.ask_refused(call, "OUT_OF_ORDER")
+    driver.ask(RLCounts(0))
+    driver.begin(PLAIN)
+    driver.play(2)
 
 
-def _refused(code: str, stage: Harness) -> None:
-    talk = stage.talk()
-    talk.begin(PLAIN.with_slots(2))
-    talk.play()
+def _refused(code: str, harness: Harness) -> None:
+    driver = harness.driver()
+    driver.begin(PLAIN.with_slots(2))
+    driver.play()
     error = ROUTINE_REFUSALS[code](got="this very call", wanted="another one")
     for call in (RLStep(), GetState(1), RLInit(3, 0), TextMessage("echo"), RLCounts(1)):
-        talk.ask_answered(call, error)
-        talk.play()
+        driver.ask_answered(call, error)
+        driver.play()
 
 
 def _refusal(code: str) -> Check:
@@ -138,16 +140,16 @@ def _refusal(code: str) -> Check:
     return Check(f"refusals.{name}", sentence, partial(_refused, code))
 
 
-def unknown_code(stage: Harness) -> None:
+def unknown_code(harness: Harness) -> None:
     """Takes a refusal of a code that it does not know for a refusal, and goes on."""
-    talk = stage.talk()
-    talk.begin(PLAIN)
+    driver = harness.driver()
+    driver.begin(PLAIN)
     error = ROUTINE_REFUSALS["OUT_OF_ORDER"](got="that", wanted="a code of your future")
     error.code = "UNSPECIFIED"
-    talk.send(RLStart())
-    with bent_answers(talk.port, _set_code):
-        talk.take(error)
-    talk.play(2)
+    driver.send(RLStart())
+    with bent_answers(driver.port, _set_code):
+        driver.take(error)
+    driver.play(2)
 
 
 def _set_code(reply: object) -> None:
@@ -155,31 +157,31 @@ def _set_code(reply: object) -> None:
         reply.refusal.code = 99  # type: ignore[attr-defined]
 
 
-def agent(stage: Harness) -> None:
+def agent(harness: Harness) -> None:
     """Tells its author that the agent failed, and why, and goes on."""
-    talk = stage.talk()
-    talk.begin(PLAIN.with_slots(2))
-    talk.play(2)
-    talk.ask_answered(RLStep(), AgentFault("told to fail"))
-    talk.play(2)
+    driver = harness.driver()
+    driver.begin(PLAIN.with_slots(2))
+    driver.play(2)
+    driver.ask_answered(RLStep(), AgentFault("told to fail"))
+    driver.play(2)
 
 
-def environment(stage: Harness) -> None:
+def environment(harness: Harness) -> None:
     """Tells its author that the environment failed, and why, and goes on."""
-    talk = stage.talk()
-    talk.begin(PLAIN.with_slots(2))
-    talk.play(1)
-    talk.ask(EnvMessage("fail 1"))
-    assert isinstance(talk.ask(RLStep()), EnvironmentFault)
-    talk.play(4)
+    driver = harness.driver()
+    driver.begin(PLAIN.with_slots(2))
+    driver.play(1)
+    driver.ask(EnvMessage("fail 1"))
+    assert isinstance(driver.ask(RLStep()), EnvironmentFault)
+    driver.play(4)
 
 
-def _tensors(spec: TaskSpec, stage: Harness) -> None:
-    talk = stage.talk()
-    talk.begin(spec)
+def _tensors(spec: TaskSpec, harness: Harness) -> None:
+    driver = harness.driver()
+    driver.begin(spec)
     slots = tuple(range(spec.slots))[::-1]
-    _carried_out(talk, RLStart(), RLStep(), RLStart(), HalfStep(RLEnvStep, slots))
-    _carried_out(talk, HalfStep(RLAgentStep, slots, 99), HalfStep(RLAgentEnd, slots, 7))
+    _carried_out(driver, RLStart(), RLStep(), RLStart(), HalfStep(RLEnvStep, slots))
+    _carried_out(driver, HalfStep(RLAgentStep, slots, 99), HalfStep(RLAgentEnd, slots, 7))
 
 
 def _tensor_check(name: str, spec: TaskSpec) -> Check:
@@ -188,103 +190,103 @@ def _tensor_check(name: str, spec: TaskSpec) -> Check:
     return Check(f"tensors.{name.replace('_', '-')}", sentence, partial(_tensors, whole))
 
 
-def largest_answer(stage: Harness) -> None:
+def largest_answer(harness: Harness) -> None:
     """Takes an answer of nearly Ticket.max_message_bytes: an action of 64 MiB."""
-    talk = stage.talk()
-    talk.begin(LARGE_ACTION)
-    _carried_out(talk, RLStart())
+    driver = harness.driver()
+    driver.begin(LARGE_ACTION)
+    _carried_out(driver, RLStart())
 
 
-def largest_call(stage: Harness) -> None:
+def largest_call(harness: Harness) -> None:
     """Sends calls of nearly Ticket.max_message_bytes, and of the largest observation."""
-    talk = stage.talk()
-    talk.begin(LARGE_ACTION)
-    _carried_out(talk, RLEnvStart(), HalfStep(RLEnvStep, (0,)))
-    talk.begin(LARGE_OBSERVATION)
-    _carried_out(talk, HalfStep(RLAgentStart, (0,)))
+    driver = harness.driver()
+    driver.begin(LARGE_ACTION)
+    _carried_out(driver, RLEnvStart(), HalfStep(RLEnvStep, (0,)))
+    driver.begin(LARGE_OBSERVATION)
+    _carried_out(driver, HalfStep(RLAgentStart, (0,)))
 
 
-def unknown_fields(stage: Harness) -> None:
+def unknown_fields(harness: Harness) -> None:
     """Ignores fields that it does not know, in every message."""
-    talk = stage.talk()
-    with bent_answers(talk.port, add_fields):
-        talk.begin(PLAIN.with_slots(2))
-        talk.play(4)
-        talk.counts()
+    driver = harness.driver()
+    with bent_answers(driver.port, add_fields):
+        driver.begin(PLAIN.with_slots(2))
+        driver.play(4)
+        driver.counts()
 
 
-def leaves(stage: Harness) -> None:
+def leaves(harness: Harness) -> None:
     """Says farewell when it leaves of its own accord, and all is well: exit code 0."""
-    visit = stage.visit()
-    talk = stage.talk()
-    talk.begin(PLAIN)
-    talk.play(2)
-    talk.dismiss(visit)
+    run = harness.run()
+    driver = harness.driver()
+    driver.begin(PLAIN)
+    driver.play(2)
+    driver.dismiss(run)
 
 
-def between_calls(stage: Harness) -> None:
+def between_calls(harness: Harness) -> None:
     """Comes back when the connection is cut between calls."""
-    talk = stage.talk()
-    talk.begin(_TASK)
+    driver = harness.driver()
+    driver.begin(_TASK)
     for _ in range(3):
-        talk.send(Pause(_BUSY_MS))
+        driver.send(Pause(_BUSY_MS))
         time.sleep(_BUSY_MS / 2000)
-        stage.road.cut()
-        talk.take()
-        talk.play(2)
-    talk.counts()
+        harness.proxy.cut()
+        driver.take()
+        driver.play(2)
+    driver.counts()
 
 
-def under_way(stage: Harness) -> None:
+def under_way(harness: Harness) -> None:
     """Comes back for the answer when the connection is cut while the glue carries a call out."""
-    talk = stage.talk()
-    talk.begin(_TASK)
+    driver = harness.driver()
+    driver.begin(_TASK)
     for wait_s in (0.0, _BUSY_MS / 2000, _BUSY_MS / 1000):
-        talk.send(TextMessage(f"sleep {_BUSY_MS}"))
+        driver.send(TextMessage(f"sleep {_BUSY_MS}"))
         time.sleep(wait_s)
-        stage.road.cut()
-        talk.take()
-        talk.play()
-    talk.counts()
+        harness.proxy.cut()
+        driver.take()
+        driver.play()
+    driver.counts()
 
 
-def call_lost(stage: Harness) -> None:
+def call_lost(harness: Harness) -> None:
     """Sends a call that got lost once more, under its number."""
-    talk = stage.talk()
-    talk.begin(_TASK)
+    driver = harness.driver()
+    driver.begin(_TASK)
     for _ in range(3):
-        talk.send(RLEpisode(4))
-        with losing_answer(talk.port, stage.road):
-            talk.take()
-        talk.play(2)
-    talk.counts()
+        driver.send(RLEpisode(4))
+        with losing_answer(driver.port, harness.proxy):
+            driver.take()
+        driver.play(2)
+    driver.counts()
 
 
-def answer_lost(stage: Harness) -> None:
+def answer_lost(harness: Harness) -> None:
     """Sends a call whose answer got lost once more, under its number."""
-    talk = stage.talk()
-    talk.begin(_TASK)
+    driver = harness.driver()
+    driver.begin(_TASK)
     for _ in range(3):
-        talk.send(RLEpisode(4))
-        with bent_answers(talk.port, lambda _: stage.road.cut()):
-            talk.take()
-        talk.play(2)
-    talk.counts()
+        driver.send(RLEpisode(4))
+        with bent_answers(driver.port, lambda _: harness.proxy.cut()):
+            driver.take()
+        driver.play(2)
+    driver.counts()
 
 
-def forgotten(stage: Harness) -> None:
+def forgotten(harness: Harness) -> None:
     """Leaves where its session is not known any more: its run is lost."""
-    talk = stage.talk()
-    talk.begin(_TASK)
-    talk.play(2)
-    stage.serve()
-    stage.road.cut()
-    stage.visit().see_it_fail()
+    driver = harness.driver()
+    driver.begin(_TASK)
+    driver.play(2)
+    harness.serve()
+    harness.proxy.cut()
+    harness.run().expect_failure()
 
 
 EXPERIMENTS = (
-    *group("talk", texts, one_slot, many_slots, some_slots, init_again, after_cleanup),
-    *group("talk", unknown_fields),
+    *group("calls", texts, one_slot, many_slots, some_slots, init_again, after_cleanup),
+    *group("calls", unknown_fields),
     Check("routines.one-slot", "Has every routine, with 1 slot", partial(_every_routine, 1)),
     Check("routines.many-slots", "Has every routine, with 32 slots", partial(_every_routine, 32)),
     *group("routines", any_order),

@@ -29,49 +29,49 @@ _SAYS = {
 _TRIES = 2
 
 
-def waits(stage: Harness) -> None:
+def waits(harness: Harness) -> None:
     """Tries again while the glue is not up yet, and while it has no connection to spare."""
-    stage.invite()
-    wait_for(lambda: stage.road.turned_away >= _TRIES, stage, f"{_TRIES} tries to connect")
-    server = stage.serve()
-    deny_joins(server, "RESOURCE_EXHAUSTED", "too many are at the door", times=_TRIES)
-    stage.receive(server)
+    harness.start_client()
+    wait_for(lambda: harness.proxy.refused >= _TRIES, harness, f"{_TRIES} tries to connect")
+    server = harness.serve()
+    deny_joins(server, "RESOURCE_EXHAUSTED", "too many connections are open", times=_TRIES)
+    harness.admit(server)
 
 
-def hello(stage: Harness) -> None:
+def hello(harness: Harness) -> None:
     """Says in its hello what the conformance program can do, and names itself and its library."""
-    said = asdict(stage.talk().port.hello)
-    wanted = _SAYS[stage.role]
+    said = asdict(harness.driver().port.hello)
+    wanted = _SAYS[harness.role]
     check_same("Hello", {name: said[name] for name in wanted}, wanted)
-    for name in (stage.role, "sdk"):
+    for name in (harness.role, "sdk"):
         check_same(f"a name in Hello.{name}", bool(said[name].strip()), True)
 
 
-def elsewhere(stage: Harness) -> None:
+def elsewhere(harness: Harness) -> None:
     """Opens its stream where the ticket says, if the ticket names an address."""
-    visit = stage.invite()
-    server = stage.serve()
+    run = harness.start_client()
+    server = harness.serve()
     with TcpProxy(server.address) as other:
         send_on(server, other.address)
-        stage.receive(server)
-        check_same("connections to Ticket.address", other.journeys, 1)
-        visit.bid_farewell()
+        harness.admit(server)
+        check_same("connections to Ticket.address", other.connections, 1)
+        run.say_farewell()
 
 
-def _takes_no_for_an_answer(code: str, why: str, stage: Harness) -> None:
-    visit = stage.invite()
-    denied = deny_joins(stage.serve(), code, why)
-    visit.see_it_fail(is_here=lambda: not denied)
+def _leaves_when_refused(code: str, why: str, harness: Harness) -> None:
+    run = harness.start_client()
+    denied = deny_joins(harness.serve(), code, why)
+    run.expect_failure(is_here=lambda: not denied)
     check_same("times that it asked", len(denied), 1)
-    if visit.client.is_watched and why not in visit.client.printed():
-        raise NotConforming("what it prints", got=repr(visit.client.printed()), wanted=repr(why))
+    if run.client.is_watched and why not in run.client.printed():
+        raise NotConforming("what it prints", got=repr(run.client.printed()), wanted=repr(why))
 
 
 def _final(name: str, code: str, why: str) -> Check:
     return Check(
         f"join.{name}",
         f"Leaves when Join is refused with {code}, and shows the reason",
-        partial(_takes_no_for_an_answer, code, why),
+        partial(_leaves_when_refused, code, why),
     )
 
 
@@ -79,55 +79,55 @@ JOINING = (
     *group("join", waits, hello, elsewhere),
     _final("wrong-token", "UNAUTHENTICATED", "this token is not ours"),
     _final("wrong-version", "FAILED_PRECONDITION", "we speak version 7 here"),
-    _final("wrong-role", "INVALID_ARGUMENT", "nobody of your kind joins here"),
-    _final("place-taken", "ALREADY_EXISTS", "somebody sits here already"),
+    _final("wrong-role", "INVALID_ARGUMENT", "no such role joins here"),
+    _final("place-taken", "ALREADY_EXISTS", "the place is taken already"),
 )
 
 
-def wait_for(has_happened: Callable[[], bool], stage: Harness, what: str) -> None:
+def wait_for(has_happened: Callable[[], bool], harness: Harness, what: str) -> None:
     """Wait for something of the client's. Raises NotConforming."""
-    deadline = time.monotonic() + stage.timeout_s
+    deadline = time.monotonic() + harness.timeout_s
     while not has_happened():
-        if stage.has_lost_client:
+        if harness.has_lost_client:
             raise NotConforming("waiting", got="a client that has left", wanted=what)
         if time.monotonic() > deadline:
-            raise NotConforming("waiting", got=f"none within {stage.timeout_s:g} s", wanted=what)
+            raise NotConforming("waiting", got=f"none within {harness.timeout_s:g} s", wanted=what)
         time.sleep(POLL_S)
 
 
-def at_once(stage: Harness) -> None:
+def at_once(harness: Harness) -> None:
     """Takes a farewell before anything else."""
-    stage.fresh().bid_farewell()
+    harness.new_client().say_farewell()
 
 
-def in_mid_episode(stage: Harness) -> None:
+def in_mid_episode(harness: Harness) -> None:
     """Takes a farewell in mid-episode, without cleanup."""
-    talk = stage.talk()
-    talk.begin(PLAIN)
-    talk.play(2)
-    stage.visit().bid_farewell()
+    driver = harness.driver()
+    driver.begin(PLAIN)
+    driver.play(2)
+    harness.run().say_farewell()
 
 
-def while_computing(stage: Harness) -> None:
+def while_computing(harness: Harness) -> None:
     """Takes a farewell that comes while it computes."""
-    talk = stage.talk()
-    talk.begin(PLAIN)
-    talk.send(TextMessage("sleep 200"))
-    stage.visit().bid_farewell()
+    driver = harness.driver()
+    driver.begin(PLAIN)
+    driver.send(TextMessage("sleep 200"))
+    harness.run().say_farewell()
 
 
-def in_message(stage: Harness) -> None:
+def in_message(harness: Harness) -> None:
     """Says what the program raised in a message, in a Fault, and leaves after the farewell."""
-    stage.talk().begin(PLAIN)
-    see_fault(stage, TextMessage("fail"))
+    harness.driver().begin(PLAIN)
+    see_fault(harness, TextMessage("fail"))
 
 
-def see_fault(stage: Harness, call: Any) -> None:
+def see_fault(harness: Harness, call: Any) -> None:
     """The call is answered by a Fault that says why; after the farewell the client leaves."""
-    port = stage.talk().port
+    port = harness.driver().port
     port.send(call)
     try:
-        reply = port.receive(stage.timeout_s)
+        reply = port.receive(harness.timeout_s)
     except ReglueError as error:
         if type(error) not in {AgentFault, EnvironmentFault} or "told to fail" not in str(error):
             got = f"{type(error).__name__}: {error}"
@@ -135,7 +135,7 @@ def see_fault(stage: Harness, call: Any) -> None:
     else:
         raise NotConforming("the reply", got=type(reply).__name__, wanted="a Fault")
     port.close("you have failed")
-    stage.visit().see_it_fail()
+    harness.run().expect_failure()
 
 
 LEAVING = (
@@ -147,55 +147,57 @@ LEAVING = (
 _JOURNEYS = 2  # connections after which a client that would come in has
 
 
-def plays(stage: Harness) -> None:
+def plays(harness: Harness) -> None:
     """Plays over TLS, where REGLUE_ADDRESS is a join string that holds an authority."""
-    visit = stage.fresh(tls=private_authority())
-    _play(stage)
-    visit.bid_farewell()
+    run = harness.new_client(tls=private_authority())
+    _play(harness)
+    run.say_farewell()
 
 
-def comes_back(stage: Harness) -> None:
+def comes_back(harness: Harness) -> None:
     """Comes back over TLS when its connection is cut."""
-    visit = stage.fresh(tls=private_authority())
+    run = harness.new_client(tls=private_authority())
     for _ in range(3):
-        _play(stage)
-        stage.road.cut()
-    visit.bid_farewell()
+        _play(harness)
+        harness.proxy.cut()
+    run.say_farewell()
 
 
-def stranger(stage: Harness) -> None:
+def stranger(harness: Harness) -> None:
     """Tells its token to nobody whose certificate another authority has signed."""
-    _stays_away(stage, told=private_authority(), shown=private_authority())
+    _stays_away(harness, told=private_authority(), shown=private_authority())
 
 
-def wrong_name(stage: Harness) -> None:
+def wrong_name(harness: Harness) -> None:
     """Tells its token to nobody whose certificate is made out to another name."""
     tls = private_authority()
-    _stays_away(stage, told=replace(tls, name="elsewhere.example"), shown=tls)
+    _stays_away(harness, told=replace(tls, name="elsewhere.example"), shown=tls)
 
 
-def no_tls(stage: Harness) -> None:
+def no_tls(harness: Harness) -> None:
     """Tells its token to nobody who does without TLS, where the join string holds an authority."""
-    _stays_away(stage, told=private_authority(), shown=None)
+    _stays_away(harness, told=private_authority(), shown=None)
 
 
-def _play(stage: Harness) -> None:
-    talk = stage.talk()
-    talk.begin(PLAIN.with_slots(4))
-    talk.play(5)
+def _play(harness: Harness) -> None:
+    driver = harness.driver()
+    driver.begin(PLAIN.with_slots(4))
+    driver.play(5)
 
 
-def _stays_away(stage: Harness, *, told: ServerTls, shown: ServerTls | None) -> None:
+def _stays_away(harness: Harness, *, told: ServerTls, shown: ServerTls | None) -> None:
     """The client may leave, or keep trying."""
-    before = stage.road.journeys
-    visit = stage.invite(tls=told)
-    asked = deny_joins(stage.serve(tls=shown), "UNAUTHENTICATED", "you should not be here")
+    before = harness.proxy.connections
+    run = harness.start_client(tls=told)
+    asked = deny_joins(harness.serve(tls=shown), "UNAUTHENTICATED", "you should not be here")
     wait_for(
-        lambda: visit.client.exit_code() is not None or stage.road.journeys >= before + _JOURNEYS,
-        stage,
+        lambda: (
+            run.client.exit_code() is not None or harness.proxy.connections >= before + _JOURNEYS
+        ),
+        harness,
         f"{_JOURNEYS} tries to connect",
     )
-    stage.dismiss()
+    harness.reset()
     check_same("calls of Join", len(asked), 0)
 
 

@@ -16,125 +16,125 @@ _TASK = PLAIN.with_slots(8)
 _COMPUTING_MS = 150
 
 
-def idle(stage: Harness) -> None:
+def idle(harness: Harness) -> None:
     """Comes back when the connection is cut between calls."""
-    talk = stage.talk()
-    talk.begin(_TASK)
+    driver = harness.driver()
+    driver.begin(_TASK)
     for _ in range(3):
-        stage.road.cut()
-        talk.play(2)
-    talk.counts()
+        harness.proxy.cut()
+        driver.play(2)
+    driver.counts()
 
 
-def under_way(stage: Harness) -> None:
+def under_way(harness: Harness) -> None:
     """Comes back with its answer when the connection is cut while it computes."""
-    talk = stage.talk()
-    talk.begin(_TASK)
+    driver = harness.driver()
+    driver.begin(_TASK)
     for wait_s in (0.0, _COMPUTING_MS / 2000, _COMPUTING_MS / 1000):
-        talk.send(TextMessage(f"sleep {_COMPUTING_MS}"))
+        driver.send(TextMessage(f"sleep {_COMPUTING_MS}"))
         time.sleep(wait_s)
-        stage.road.cut()
-        talk.take()
-        talk.play()
-    talk.counts()
+        harness.proxy.cut()
+        driver.take()
+        driver.play()
+    driver.counts()
 
 
-def answer_lost(stage: Harness) -> None:
+def answer_lost(harness: Harness) -> None:
     """Answers a call that comes again from memory, and does not carry it out again."""
-    _lose_answers(1, stage)
+    _lose_answers(1, harness)
 
 
-def ended(stage: Harness) -> None:
+def ended(harness: Harness) -> None:
     """Comes back when its stream ends without a farewell, as when another stream takes over."""
-    talk = stage.talk()
-    talk.begin(_TASK)
+    driver = harness.driver()
+    driver.begin(_TASK)
     for _ in range(2):
-        talk.port._connection.end()
-        talk.play(2)
-    talk.counts()
+        driver.port._connection.end()
+        driver.play(2)
+    driver.counts()
 
 
-def while_away(stage: Harness) -> None:
+def while_away(harness: Harness) -> None:
     """Keeps trying while the glue cannot be reached."""
-    talk = stage.talk()
-    talk.begin(_TASK)
-    talk.play(2)
-    target, before = stage.road.target, stage.road.turned_away
-    stage.road.target = ""
-    stage.road.cut()
-    talk.go()
-    wait_for(lambda: stage.road.turned_away >= before + 3, stage, "3 tries to come back")
-    stage.road.target = target
-    talk.take()
-    talk.play(2)
-    talk.counts()
+    driver = harness.driver()
+    driver.begin(_TASK)
+    driver.play(2)
+    target, before = harness.proxy.target, harness.proxy.refused
+    harness.proxy.target = ""
+    harness.proxy.cut()
+    driver.go()
+    wait_for(lambda: harness.proxy.refused >= before + 3, harness, "3 tries to come back")
+    harness.proxy.target = target
+    driver.take()
+    driver.play(2)
+    driver.counts()
 
 
-def long_silence(stage: Harness) -> None:
+def long_silence(harness: Harness) -> None:
     """Comes back however long it has waited: the reconnect window counts from each break."""
     reconnect_window_s = 2.0
-    stage.fresh(reconnect_window_s=reconnect_window_s)
-    talk = stage.talk()
-    talk.begin(_TASK)
-    stage.road.cut()
+    harness.new_client(reconnect_window_s=reconnect_window_s)
+    driver = harness.driver()
+    driver.begin(_TASK)
+    harness.proxy.cut()
     time.sleep(1.25 * reconnect_window_s)
-    stage.road.cut()
-    talk.play(2)
-    talk.counts()
+    harness.proxy.cut()
+    driver.play(2)
+    driver.counts()
 
 
-def often(stage: Harness) -> None:
+def often(harness: Harness) -> None:
     """Plays on through a dozen cuts at any moment."""
-    talk = stage.talk()
-    talk.begin(_TASK)
+    driver = harness.driver()
+    driver.begin(_TASK)
     for each in range(12):
-        talk.go()
+        driver.go()
         time.sleep(0.0004 * each)
-        stage.road.cut()
-        talk.take()
-        talk.play(3)
-    talk.counts()
+        harness.proxy.cut()
+        driver.take()
+        driver.play(3)
+    driver.counts()
 
 
-def forgotten(stage: Harness) -> None:
+def forgotten(harness: Harness) -> None:
     """Joins anew where its session is not known any more."""
-    talk = stage.talk()
-    talk.begin(_TASK)
-    talk.play(2)
-    server = stage.serve()
-    stage.road.cut()
-    stage.receive(server)
-    talk.begin(_TASK)
-    talk.play(2)
-    talk.counts()
+    driver = harness.driver()
+    driver.begin(_TASK)
+    driver.play(2)
+    server = harness.serve()
+    harness.proxy.cut()
+    harness.admit(server)
+    driver.begin(_TASK)
+    driver.play(2)
+    driver.counts()
 
 
-def farewell(stage: Harness) -> None:
+def farewell(harness: Harness) -> None:
     """Comes back for the farewell."""
-    visit = stage.visit()
-    stage.road.cut()
-    visit.bid_farewell()
+    run = harness.run()
+    harness.proxy.cut()
+    run.say_farewell()
 
 
-def no_window(stage: Harness) -> None:
+def no_window(harness: Harness) -> None:
     """Leaves when its connection breaks, where Ticket.reconnect_window_us is 0."""
-    visit = stage.fresh(reconnect_window_s=0.0)
-    stage.talk().begin(_TASK)
-    stage.road.cut()
-    visit.see_it_fail()
+    run = harness.new_client(reconnect_window_s=0.0)
+    harness.driver().begin(_TASK)
+    harness.proxy.cut()
+    run.expect_failure()
 
 
-def _lose_answers(calls: int, stage: Harness) -> None:
-    talk = stage.talk()
-    talk.begin(_TASK)
+def _lose_answers(calls: int, harness: Harness) -> None:
+    driver = harness.driver()
+    driver.begin(_TASK)
     groups = [range(first, 8, calls) for first in range(calls)]
     for _ in range(3):
-        with losing_answer(talk.port, stage.road):
+        with losing_answer(driver.port, harness.proxy):
             for slots in groups:
-                talk.go(slots)
+                driver.go(slots)
             for _ in groups:
-                talk.take()
-    talk.counts()
+                driver.take()
+    driver.counts()
 
 
 def _lost(name: str, calls: int) -> Check:

@@ -25,7 +25,7 @@ class AgentDriver(Driver):
         self.turns = Turns(PLAIN)
 
     def begin(self, spec: TaskSpec) -> None:
-        """agent_init; the agent is asked what it was told."""
+        """Send agent_init, then ask for the spec that the agent was told."""
         self.turns = Turns(spec)
         self.ask(AgentInit(spec))
         got, wanted = self.hear("spec")
@@ -36,11 +36,11 @@ class AgentDriver(Driver):
         check_spec(told, spec)
 
     def go(self, slots: Sequence[int] | None = None) -> None:
-        """A random turn."""
+        """Send a random turn."""
         self.send(self.turns.next(range(self.turns.spec.slots) if slots is None else slots))
 
     def start_all(self) -> None:
-        """An episode in every slot."""
+        """Start an episode in every slot."""
         self.send(self.turns.write(starts=range(self.turns.spec.slots)))
         self.take()
 
@@ -84,7 +84,7 @@ class Turns:
         starts: Sequence[int] = (),
         kinds: Sequence[EndKind] = (),
     ) -> Turn:
-        """A turn of these slots; `kinds` of the ends are drawn where they are not given."""
+        """A turn of these slots; without `kinds` the kinds of the ends are random."""
         self._live = (self._live - {*ends}) | {*starts}
         rewards = self._draw(_REWARDS, len(ends) + len(steps), np.float64)
         if self.phase is Phase.EVALUATE and not self.spec.rewards_in_evaluation:

@@ -1,4 +1,4 @@
-"""What passes between the kit and one client, each answer held against its twin's."""
+"""Calls one client as the glue does, and compares each answer with the reference's."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from reglue.spec import TaskSpec
 
 
 class Driver:
-    """Calls a client as the glue does, several calls under way if need be."""
+    """Calls a client as the glue does; several calls may be under way."""
 
-    def __init__(self, port: Any, twin: Reference, *, timeout_s: float) -> None:
+    def __init__(self, port: Any, reference: Reference, *, timeout_s: float) -> None:
         self.port = port
-        self._twin = twin
+        self._reference = reference
         self._timeout_s = timeout_s
         self._wanted: deque[tuple[Any, Any]] = deque()  # calls under way, and their answers
 
     def begin(self, spec: TaskSpec) -> None:
-        """Let the client begin anew with that task."""
+        """Start the client on a task."""
         raise NotImplementedError
 
     def go(self, slots: Sequence[int] | None = None) -> None:
-        """Send the next exchange of these slots' episodes, of all by default."""
+        """Send the next exchange of these slots, by default of all."""
         raise NotImplementedError
 
     def play(self, rounds: int = 1, slots: Sequence[int] | None = None) -> None:
-        """So many exchanges, one after another."""
+        """Play `rounds` exchanges, one after another."""
         for _ in range(rounds):
             self.go(slots)
             self.take()
@@ -42,11 +42,14 @@ class Driver:
         call: Any,
         budget: Budget = Budget(),  # noqa: B008 - frozen
         *,
-        for_twin: Any = None,
+        for_reference: Any = None,
     ) -> Any:
-        """Send a call; the reply that is wanted. What is opaque in it is each side's own."""
+        """Send a call; returns the wanted reply.
+
+        The reference gets `for_reference` instead if a field is opaque.
+        """
         self.port.send(call, budget)
-        wanted = self._twin.answer(for_twin or call, budget)
+        wanted = self._reference.answer(for_reference or call, budget)
         self._wanted.append((call, wanted))
         return wanted
 
@@ -63,7 +66,7 @@ class Driver:
         return self.take()
 
     def ask_refused(self, call: Any, code: str) -> None:
-        """Send a call that is refused with that code."""
+        """Send a call that must be refused with `code`."""
         reply = self.ask(call)
         check_same(f"the reply to {type(call).__name__}", getattr(reply, "code", reply), code)
 
@@ -80,12 +83,12 @@ class Driver:
         return counts
 
     def hear(self, command: str) -> tuple[str, str]:
-        """What the client answers to a message, and its twin."""
+        """The client's answer to a message, and the reference's."""
         self.port.send(TextMessage(command))
         reply = self._receive(f"`{command}`", TextMessage)
         if not isinstance(reply, TextMessage):
             raise NotConforming(f"`{command}`", got=type(reply).__name__, wanted="TextMessage")
-        return reply.text, self._twin.answer(TextMessage(command), Budget()).text
+        return reply.text, self._reference.answer(TextMessage(command), Budget()).text
 
     def _receive(self, what: str, wanted: type) -> Any:
         try:

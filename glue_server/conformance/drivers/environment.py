@@ -28,14 +28,14 @@ from reglue.spec import TaskSpec
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A state or seed, as the client wrote it and as its twin did."""
+    """A state or seed, as the client wrote it and as its reference did."""
 
     client: bytes
-    twin: bytes
+    reference: bytes
 
 
 class EnvironmentDriver(Driver):
-    """Plays Plays."""
+    """Sends Plays."""
 
     def __init__(self, port: Any, *, timeout_s: float) -> None:
         super().__init__(port, EnvironmentReference(), timeout_s=timeout_s)
@@ -48,11 +48,11 @@ class EnvironmentDriver(Driver):
         self.plays = Plays(spec, ready.variants)
 
     def go(self, slots: Sequence[int] | None = None) -> None:
-        """A random Play."""
+        """Send a random Play."""
         self.go_on(self.plays.next(range(self.plays.spec.slots) if slots is None else slots))
 
     def start_all(self) -> None:
-        """An episode in every slot."""
+        """Start an episode in every slot."""
         self.go_on(self.plays.write(starts=range(self.plays.spec.slots)))
         self.take()
 
@@ -61,22 +61,22 @@ class EnvironmentDriver(Driver):
         return self.plays.write(steps=[0], starts=[1])
 
     def go_on(self, play: Play) -> None:
-        """That Play."""
+        """Send that Play."""
         wanted = self.send(play)
         assert isinstance(wanted, Played), wanted
-        self.plays.took(play, wanted)
+        self.plays.update(play, wanted)
 
     def keep(self, call: GetState | GetRandomSeed) -> Kept:
-        """What is to be set again later."""
+        """Get a state or seed, to be set later."""
         wanted = self.send(call)
         return Kept(self.take().snapshot, wanted.snapshot)
 
     def put(self, call: type[SetState] | type[SetRandomSeed], slot: int, kept: Kept) -> None:
-        """Set what was kept."""
-        self.send(call(slot, kept.client), for_twin=call(slot, kept.twin))
+        """Set a state or seed."""
+        self.send(call(slot, kept.client), for_reference=call(slot, kept.reference))
         reply = self.take()
         if call is SetState and isinstance(reply, RoutineDone):
-            self.plays.revived(slot)
+            self.plays.resume(slot)
 
 
 _SEEDS = (0, 1, 41, 2**53 + 1, 2**63 - 1)
@@ -105,18 +105,18 @@ class Plays:
             starts={slot: self.cell() for slot in starts},
         )
 
-    def took(self, play: Play, played: Played) -> None:
+    def update(self, play: Play, played: Played) -> None:
         """Slots are live from their start to their end."""
         is_over = played.terminated | played.truncated
         self._live -= {*play.slots[is_over].tolist(), *played.faults}
         self._live |= {*play.starts} - {*played.faults}
 
-    def revived(self, slot: int) -> None:
-        """A state was set there: an episode is on."""
+    def resume(self, slot: int) -> None:
+        """A state was set in `slot`: an episode is live."""
         self._live.add(slot)
 
     def cell(self) -> Cell:
-        """Any episode that there is."""
+        """A random cell."""
         task = str(self._rng.choice([*self._variants]))
         return Cell(
             task=task,

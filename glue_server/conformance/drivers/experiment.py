@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from glue_server.conformance.clients import Visit
+from glue_server.conformance.clients import ClientRun
 from glue_server.conformance.comparing import (
     check_call,
     check_parts,
@@ -48,7 +48,7 @@ from reglue.messages.experiment import (
 )
 from reglue.spec import Array, TaskSpec, TensorSpec
 
-_LOOK_S = 0.1  # how often one looks whether the program is still there
+_LOOK_S = 0.1  # how often the kit checks that the program is still there
 _DID = "did "
 _TRAJECTORY = ("observations", "actions", "rewards", "end")
 
@@ -63,12 +63,12 @@ class ExperimentDriver(Driver):
         self._live: set[int] = set()
 
     def begin(self, spec: TaskSpec) -> None:
-        """Have the environment told what to play, then RL_init."""
+        """Let the program tell the environment what to play, then call RL_init."""
         self.ask(EnvMessage(f"play\n{spec_text(spec)}"))
         self.ask(RLInit(spec.slots, 7))
 
     def go(self, slots: Sequence[int] | None = None) -> None:
-        """RL_start where no episode is on; else RL_step."""
+        """RL_start in idle slots if there are any, else RL_step."""
         slots = tuple(range(self.spec.slots)) if slots is None else tuple(slots)
         idle = tuple(slot for slot in slots if slot not in self._live)
         self.send(RLStart(idle) if idle else RLStep(slots))
@@ -78,14 +78,14 @@ class ExperimentDriver(Driver):
         call: Instruction,
         budget: Budget = Budget(),  # noqa: B008 - frozen
         *,
-        for_twin: Any = None,
+        for_reference: Any = None,
     ) -> None:
-        """Tell the program to do that."""
+        """Instruct the program to make that call."""
         self.tell(instruction_text(call))
         self._wanted.append((call, None))
 
     def tell(self, instruction: str) -> None:
-        """Any text. Raises NotConforming unless the program waits for it."""
+        """Send an instruction. Raises NotConforming unless the program waits for one."""
         if not self._is_asked:
             check_same("what it did first", self._report("its first call"), "nothing")
         self._is_asked = False
@@ -104,7 +104,7 @@ class ExperimentDriver(Driver):
         return answer
 
     def answer(self, instead: ReglueError | None = None) -> Any:
-        """As `take`, without what was seen."""
+        """As `take`, without reading the program's report."""
         instruction, _ = self._wanted.popleft()
         if isinstance(instruction, Pause):
             return None
@@ -126,14 +126,14 @@ class ExperimentDriver(Driver):
         check_parts(f"what it saw of {told}", self._report(told), words, _TRAJECTORY)
 
     def ask_answered(self, call: Instruction, error: ReglueError) -> None:
-        """Have a routine called, and answer that."""
+        """Have a routine called, and answer it with `error`."""
         self.send(call)
         self.take(error)
 
-    def see_it_go(self, visit: Visit) -> None:
-        """Wait until the program asks no more, and let it go. Raises NotConforming."""
+    def wait_until_gone(self, run: ClientRun) -> None:
+        """Wait until the program has left, then close its session. Raises NotConforming."""
         deadline = time.monotonic() + self._timeout_s
-        while not (self.port.is_gone or visit.has_gone()):
+        while not (self.port.is_gone or run.has_left()):
             if (call := self.port.next(_LOOK_S)) is not None:
                 wanted = "a program that leaves"
                 raise NotConforming("leaving", got=short(call), wanted=wanted)
@@ -141,16 +141,16 @@ class ExperimentDriver(Driver):
                 break  # who waits for it next tells
         self.port.close("the program has left")
 
-    def dismiss(self, visit: Visit) -> None:
+    def dismiss(self, run: ClientRun) -> None:
         """Tell the program to leave. Raises NotConforming unless it says farewell, and is well."""
         self.tell("leave")
         with overheard(self.port) as heard:
-            self.see_it_go(visit)
-            visit.see_it_leave()
+            self.wait_until_gone(run)
+            run.expect_exit()
         kinds = [each.WhichOneof("call") for each in heard]
         check_same("what it says", kinds[-1:], ["farewell"])
-        if visit.client.exit_code() not in (0, None):
-            raise NotConforming("leaving", got=visit.ending(), wanted="exit code 0")
+        if run.client.exit_code() not in (0, None):
+            raise NotConforming("leaving", got=run.ending(), wanted="exit code 0")
 
     def counts(self) -> dict[str, int]:
         """How often the agent's routines were carried out, and the first slot's counts."""
@@ -163,7 +163,7 @@ class ExperimentDriver(Driver):
     ) -> Any:
         """Answer the program's call, which is to be that one."""
         check_call(told, self._hear(f"the call of {told}"), call)
-        answer = instead or self._twin.answer(call, Budget())
+        answer = instead or self._reference.answer(call, Budget())
         self._give(answer)
         return answer
 

@@ -1,4 +1,4 @@
-"""The conformance programs in this process: what they answer is what is wanted."""
+"""The conformance programs in this process: their answers are the wanted ones."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ TOLD_TO_FAIL = "told to fail"
 
 
 class Reference(Protocol):
-    """Is called what the client is called."""
+    """Gets the same calls as the client."""
 
     def answer(self, call: Any, budget: Budget) -> Any:
         """The reply that is wanted."""
 
 
 class AgentReference:
-    """Of an agent."""
+    """Answers as an agent."""
 
     def __init__(self) -> None:
         self._agent = ConformanceAgent()
@@ -39,7 +39,7 @@ class AgentReference:
 
 
 class EnvironmentReference:
-    """Of an environment."""
+    """Answers as an environment."""
 
     def __init__(self) -> None:
         self._environment = ConformanceEnvironment()
@@ -53,7 +53,7 @@ class EnvironmentReference:
 
 
 class GlueReference:
-    """Of the glue itself: carries routines out over both programs."""
+    """Answers as the glue: it plays routines over both programs."""
 
     def __init__(self) -> None:
         self._machine = Machine(

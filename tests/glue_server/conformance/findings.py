@@ -15,12 +15,12 @@ PATIENCE_S = 1.0
 def verdicts(role: str, play: Play, *names: str) -> dict[str, Verdict]:
     """What becomes of these checks."""
     checks = [check for name in names for check in checks_of(role, name)]
-    with nothing_left(), TcpProxy() as road:
-        stage = Harness(role, ThreadClients(play), road, timeout_s=PATIENCE_S)
-        return {each.name: each for each in run_checks(checks, [stage], lambda _: None)}
+    with nothing_left(), TcpProxy() as proxy:
+        harness = Harness(role, ThreadClients(play), proxy, timeout_s=PATIENCE_S)
+        return {each.name: each for each in run_checks(checks, [harness], lambda _: None)}
 
 
-def found(role: str, play: Play, by: str, also: str = "talk.texts") -> str:
+def found(role: str, play: Play, by: str, also: str = "calls.texts") -> str:
     """The words of the check that finds it out; `also` is one that the client passes."""
     became = verdicts(role, play, by, also)
     assert became[also].passed, became[also].detail

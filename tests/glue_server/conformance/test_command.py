@@ -57,10 +57,10 @@ def test_a_client_of_the_other_role_fails(tmp_path: Path) -> None:
     """Exit code 1, and the reason stands below the check."""
     verdicts = tmp_path / "verdicts.json"
     done = conformance(
-        "agent", "--cmd", join("environment"), "--only", "talk.one-slot", "--json", str(verdicts)
+        "agent", "--cmd", join("environment"), "--only", "calls.one-slot", "--json", str(verdicts)
     )
     assert done.returncode == 1
-    assert "✗ talk.one-slot" in done.stdout
+    assert "✗ calls.one-slot" in done.stdout
     assert "got an environment, wanted an agent" in done.stdout
     assert "0 of 1 checks passed" in done.stdout
     assert json.loads(verdicts.read_text())["passed"] is False

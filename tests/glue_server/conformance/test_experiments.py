@@ -119,12 +119,12 @@ class Giving(ExperimentSession):
 
 
 WRONG: Mapping[str, tuple[Play, str, str]] = {
-    "flags swapped": (program(Swapping), "talk.one-slot", "the memory of its flags"),
+    "flags swapped": (program(Swapping), "calls.one-slot", "the memory of its flags"),
     "refusals alike": (program(Coarse), "refusals.out-of-order", "refused OUT_OF_DOMAIN"),
     "refusals without words": (program(Speechless), "refusals.before-init", "RL_init first"),
     "bad answers asked again": (program(Insisting), "broken.short-flags", "RLEpisode"),
     "no farewell": (program(Rude), "farewell.leaves", "farewell"),
-    "slots sorted": (program(Sorted), "talk.some-slots", "the call of `step 7 0 3`"),
+    "slots sorted": (program(Sorted), "calls.some-slots", "the call of `step 7 0 3`"),
     "rewards rounded": (program(Single), "routines.one-slot", "'its rewards'"),
     "another number": (program(asking=Renumbering), "reconnect.answer-lost", "RLEpisode"),
     "it does not come back": (program(asking=Giving), "reconnect.between-calls", "gone"),

@@ -47,14 +47,14 @@ reglue.connect(Dying())
 
 
 @pytest.fixture
-def road() -> Iterator[TcpProxy]:
-    with nothing_left(), TcpProxy() as road:
-        yield road
+def proxy() -> Iterator[TcpProxy]:
+    with nothing_left(), TcpProxy() as proxy:
+        yield proxy
 
 
-def run(road: TcpProxy, clients: ThreadClients | StartedClients, *checks: Check) -> list[Verdict]:
-    stage = Harness("agent", clients, road, timeout_s=PATIENCE_S)
-    return run_checks(checks, [stage], lambda _: None)
+def run(proxy: TcpProxy, clients: ThreadClients | StartedClients, *checks: Check) -> list[Verdict]:
+    harness = Harness("agent", clients, proxy, timeout_s=PATIENCE_S)
+    return run_checks(checks, [harness], lambda _: None)
 
 
 def check(name: str) -> Check:
@@ -63,12 +63,12 @@ def check(name: str) -> Check:
 
 
 def test_a_client_that_dies_fails_its_check_and_the_next_gets_a_new_one(
-    road: TcpProxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    proxy: TcpProxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
     (tmp_path / "dying.py").write_text(DYING)
     clients = StartedClients(f"{sys.executable} {tmp_path}/dying.py", tmp_path / "log")
-    died, then = run(road, clients, check("talk.texts"), check("talk.one-slot"))
+    died, then = run(proxy, clients, check("calls.texts"), check("calls.one-slot"))
     assert not died.passed
     assert "the reply to TextMessage: got the agent's connection is gone" in died.detail
     assert "exit code -9" in died.detail
@@ -77,26 +77,28 @@ def test_a_client_that_dies_fails_its_check_and_the_next_gets_a_new_one(
     assert then.passed, then.detail
 
 
-def test_a_client_that_is_well_stays_for_the_next_check(road: TcpProxy) -> None:
+def test_a_client_that_is_well_stays_for_the_next_check(proxy: TcpProxy) -> None:
     clients = ThreadClients(GOOD)
-    names = ("talk.one-slot", "talk.texts", "tensors.bool", "refusals.taken")
-    assert all(verdict.passed for verdict in run(road, clients, *map(check, names)))
+    names = ("calls.one-slot", "calls.texts", "tensors.bool", "refusals.taken")
+    assert all(verdict.passed for verdict in run(proxy, clients, *map(check, names)))
     assert clients.started == 1
 
 
-def test_a_check_that_ends_the_session_is_followed_by_a_new_client(road: TcpProxy) -> None:
+def test_a_check_that_ends_the_session_is_followed_by_a_new_client(proxy: TcpProxy) -> None:
     clients = ThreadClients(GOOD)
-    names = ("farewell.in-mid-episode", "talk.one-slot")
-    assert all(verdict.passed for verdict in run(road, clients, *map(check, names)))
+    names = ("farewell.in-mid-episode", "calls.one-slot")
+    assert all(verdict.passed for verdict in run(proxy, clients, *map(check, names)))
     assert clients.started == 2
 
 
-def test_an_error_of_a_check_is_a_verdict(road: TcpProxy, caplog: pytest.LogCaptureFixture) -> None:
-    def stumble(stage: Harness) -> None:
+def test_an_error_of_a_check_is_a_verdict(
+    proxy: TcpProxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    def stumble(harness: Harness) -> None:
         raise ZeroDivisionError("no slope")
 
     with caplog.at_level(logging.CRITICAL, "reglue"):
-        (verdict,) = run(road, ThreadClients(GOOD), Check("own.stumble", "Stays up", stumble))
+        (verdict,) = run(proxy, ThreadClients(GOOD), Check("own.stumble", "Stays up", stumble))
     assert (verdict.passed, verdict.detail) == (False, "ZeroDivisionError: no slope")
 
 
@@ -104,17 +106,17 @@ def test_verdicts_are_told_in_order_whichever_stage_is_first() -> None:
     names = ["reconnect.under-way", *(f"tensors.{dtype}" for dtype in ("bool", "int8", "axes"))]
     told: list[str] = []
     with nothing_left(), TcpProxy() as one, TcpProxy() as other:
-        stages = [
-            Harness("agent", ThreadClients(GOOD), road, timeout_s=PATIENCE_S)
-            for road in (one, other)
+        harnesses = [
+            Harness("agent", ThreadClients(GOOD), proxy, timeout_s=PATIENCE_S)
+            for proxy in (one, other)
         ]
-        run_checks([check(name) for name in names], stages, lambda each: told.append(each.name))
+        run_checks([check(name) for name in names], harnesses, lambda each: told.append(each.name))
     assert told == names
 
 
-def test_a_program_that_cannot_be_started_is_wrong_usage(road: TcpProxy, tmp_path: Path) -> None:
+def test_a_program_that_cannot_be_started_is_wrong_usage(proxy: TcpProxy, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be started"):
-        run(road, StartedClients("/nowhere/at-all", tmp_path / "log"), check("talk.texts"))
+        run(proxy, StartedClients("/nowhere/at-all", tmp_path / "log"), check("calls.texts"))
 
 
 @pytest.mark.parametrize("command", ["", "  ", "'"])
@@ -134,7 +136,7 @@ def test_every_check_has_a_name_of_its_own(role: str) -> None:
     assert len(set(names)) == len(names)
 
 
-def test_who_dials_in_is_told_when(road: TcpProxy) -> None:
+def test_who_dials_in_is_told_when(proxy: TcpProxy) -> None:
     """Nobody sees the end of such a client: it has left when it stays away."""
     threads: list[threading.Thread] = []
 
@@ -146,20 +148,20 @@ def test_who_dials_in_is_told_when(road: TcpProxy) -> None:
         threads.append(threading.Thread(target=play))
         threads[-1].start()
 
-    stage = Harness("agent", AwaitedClients(start), road, token="t", timeout_s=PATIENCE_S)
-    names = ("talk.one-slot", "reconnect.no-window", "farewell.at-once")
-    verdicts = run_checks([check(name) for name in names], [stage], lambda _: None)
+    harness = Harness("agent", AwaitedClients(start), proxy, token="t", timeout_s=PATIENCE_S)
+    names = ("calls.one-slot", "reconnect.no-window", "farewell.at-once")
+    verdicts = run_checks([check(name) for name in names], [harness], lambda _: None)
     assert [verdict.detail for verdict in verdicts] == ["", "", ""]
     assert len(threads) == 3
 
 
-def test_what_differs_is_told_by_row(road: TcpProxy) -> None:
-    def differ(stage: Harness) -> None:
-        talk = stage.talk()
-        talk.port.send(TextMessage("sleep 0"))  # its twin does not hear of it
-        talk.port.receive(PATIENCE_S)
-        talk.counts()
+def test_what_differs_is_told_by_row(proxy: TcpProxy) -> None:
+    def differ(harness: Harness) -> None:
+        driver = harness.driver()
+        driver.port.send(TextMessage("sleep 0"))  # its reference does not hear of it
+        driver.port.receive(PATIENCE_S)
+        driver.counts()
 
-    (verdict,) = run(road, ThreadClients(GOOD), Check("own.differ", "Is alike", differ))
+    (verdict,) = run(proxy, ThreadClients(GOOD), Check("own.differ", "Is alike", differ))
     assert verdict.detail.startswith("NotConforming: `counts`: got {")
     assert NotConforming.__name__ in verdict.detail

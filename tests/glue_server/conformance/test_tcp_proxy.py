@@ -1,4 +1,4 @@
-"""A road passes bytes on until it is cut."""
+"""A proxy passes bytes on until it is cut."""
 
 from __future__ import annotations
 
@@ -26,51 +26,51 @@ def address(of: socket.socket) -> str:
     return f"{host}:{port}"
 
 
-def dial(road: TcpProxy) -> socket.socket:
-    host, _, port = road.address.rpartition(":")
+def dial(proxy: TcpProxy) -> socket.socket:
+    host, _, port = proxy.address.rpartition(":")
     return socket.create_connection((host, int(port)), timeout=PATIENCE_S)
 
 
 def test_bytes_go_both_ways(target: socket.socket) -> None:
-    with TcpProxy(address(target)) as road, dial(road) as near, target.accept()[0] as far:
+    with TcpProxy(address(target)) as proxy, dial(proxy) as near, target.accept()[0] as far:
         near.sendall(b"there")
         assert far.recv(5, socket.MSG_WAITALL) == b"there"
         far.sendall(b"and back")
         assert near.recv(8, socket.MSG_WAITALL) == b"and back"
-        assert (road.journeys, road.cuts) == (1, 0)
+        assert (proxy.connections, proxy.cuts) == (1, 0)
 
 
 def test_a_cut_ends_what_is_connected_and_nothing_later(target: socket.socket) -> None:
-    with TcpProxy(address(target)) as road:
-        with dial(road) as near, target.accept()[0] as far:
+    with TcpProxy(address(target)) as proxy:
+        with dial(proxy) as near, target.accept()[0] as far:
             near.sendall(b"x")
             far.recv(1)
-            road.cut()
+            proxy.cut()
             assert (near.recv(1), far.recv(1)) == (b"", b"")
-        with dial(road) as near, target.accept()[0] as far:
+        with dial(proxy) as near, target.accept()[0] as far:
             near.sendall(b"y")
             assert far.recv(1) == b"y"
-        assert road.cuts == 1
+        assert proxy.cuts == 1
 
 
 def test_who_hangs_up_is_heard_at_the_other_end(target: socket.socket) -> None:
-    with TcpProxy(address(target)) as road, dial(road) as near, target.accept()[0] as far:
+    with TcpProxy(address(target)) as proxy, dial(proxy) as near, target.accept()[0] as far:
         far.shutdown(socket.SHUT_RDWR)
         assert near.recv(1) == b""
 
 
 @pytest.mark.parametrize("nowhere", ["", "127.0.0.1:1"])
 def test_who_comes_while_nobody_listens_is_turned_away(nowhere: str) -> None:
-    with nothing_left(), TcpProxy(nowhere) as road, dial(road) as near:
+    with nothing_left(), TcpProxy(nowhere) as proxy, dial(proxy) as near:
         assert near.recv(1) == b""
-        assert (road.turned_away, road.journeys) == (1, 0)
+        assert (proxy.refused, proxy.connections) == (1, 0)
 
 
-def test_a_road_that_is_closed_ends_what_is_connected(target: socket.socket) -> None:
-    road = TcpProxy(address(target))
-    with dial(road) as near, target.accept()[0]:
+def test_a_proxy_that_is_closed_ends_what_is_connected(target: socket.socket) -> None:
+    proxy = TcpProxy(address(target))
+    with dial(proxy) as near, target.accept()[0]:
         near.sendall(b"x")
-        road.close()
-        road.close()
+        proxy.close()
+        proxy.close()
         with suppress(ConnectionResetError):  # where the byte was still to be read
             assert near.recv(1) == b""

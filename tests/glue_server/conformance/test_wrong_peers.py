@@ -120,11 +120,11 @@ AGENTS: Mapping[str, tuple[type[ConformanceAgent], str]] = {
     "single precision": (Single, "tensors.float64"),
     "the other byte order": (BigEndian, "tensors.uint16"),
     "no ends": (Endless, "turns.ends"),
-    "init forgets nothing": (Unforgetting, "talk.init-again"),
+    "init forgets nothing": (Unforgetting, "calls.init-again"),
     "no budget": (Unlimited, "turns.budget"),
     "rewards that are withheld": (Rewarded, "turns.withheld"),
     "abandon is dropped": (Clinging, "turns.abandon"),
-    "texts of ASCII": (Lossy, "talk.texts"),
+    "texts of ASCII": (Lossy, "calls.texts"),
     "no bounds": (BoundLess, "tensors.box"),
     "another hello": (Small, "join.hello"),
 }
@@ -133,7 +133,7 @@ AGENTS: Mapping[str, tuple[type[ConformanceAgent], str]] = {
 @pytest.mark.parametrize("what", AGENTS)
 def test_a_wrong_agent_is_found_out(what: str) -> None:
     agent, check = AGENTS[what]
-    assert "wanted" in found("agent", session_of(agent), check, "talk.message-first")
+    assert "wanted" in found("agent", session_of(agent), check, "calls.message-first")
 
 
 # Environments.
@@ -197,13 +197,13 @@ class Sorted(ConformanceEnvironment):
 
 
 ENVIRONMENTS: Mapping[str, tuple[type[ConformanceEnvironment], str]] = {
-    "flags swapped": (Confusing, "talk.one-slot"),
+    "flags swapped": (Confusing, "calls.one-slot"),
     "any state is taken": (Trusting, "states.unknown-keys"),
     "half a state is kept": (Shallow, "states.state"),
     "starts are not numbered": (Countless, "environment.standardize"),
     "faults are dropped": (Deaf, "environment.slot-fault"),
-    "success does not end": (Lenient, "talk.many-slots"),
-    "rows sorted": (Sorted, "talk.some-slots"),
+    "success does not end": (Lenient, "calls.many-slots"),
+    "rows sorted": (Sorted, "calls.some-slots"),
 }
 
 

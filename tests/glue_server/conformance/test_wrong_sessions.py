@@ -161,8 +161,8 @@ PARTS: Mapping[str, tuple[type[AgentAdapter], str]] = {
     "refusals are answered": (Polite, "refusals.taken"),
     "an unknown call is answered": (Guessing, "broken.unknown-call"),
     "a fault without words": (Speechless, "faults.in-turn"),
-    "another seq": (Misnumbered, "talk.once"),
-    "unknown fields": (Strict, "talk.unknown-fields"),
+    "another seq": (Misnumbered, "calls.once"),
+    "unknown fields": (Strict, "calls.unknown-fields"),
 }
 
 
@@ -170,4 +170,4 @@ PARTS: Mapping[str, tuple[type[AgentAdapter], str]] = {
 def test_a_wrong_part_is_found_out(what: str) -> None:
     part, check = PARTS[what]
     play = session_of(ConformanceAgent, part=part)
-    assert found("agent", play, check, "talk.message-first")
+    assert found("agent", play, check, "calls.message-first")

@@ -32,7 +32,7 @@ from reglue.net.transport import Transport
 from tests.glue_server.hubs import PATIENCE_S, Start, a_hub, corridor
 from tests.glue_server.playing import SOLVED, Follower, Scripted, still
 from tests.glue_server.rpc.peers import RawAgent
-from tests.glue_server.rpc.roads import TRANSPORTS, road_to
+from tests.glue_server.rpc.proxies import TRANSPORTS, proxy_to
 from tests.waiting import until
 from tests.worlds import Corridor, Faulty
 
@@ -164,7 +164,7 @@ def test_who_vanishes_while_waiting_is_forgotten(
     offered: Transport = "auto" if transport == "unix" else "grpc"
     with (
         a_hub(reconnect_window_s=0.2, transport=offered) as (server, said),
-        road_to(server, role) as way,
+        proxy_to(server, role) as way,
     ):
         if role == "experiment":
             gone: Any = Experiment(
@@ -196,7 +196,7 @@ def test_a_program_comes_back_and_every_routine_is_carried_out_once(
 ) -> None:
     with (
         a_hub(reconnect_window_s=PATIENCE_S, transport=transport) as (server, _),
-        road_to(server, "experiment") as way,
+        proxy_to(server, "experiment") as way,
     ):
         start(Follower(), server.address, server.tokens["agent"])
         start(

@@ -22,7 +22,7 @@ from reglue.messages.environment import EnvironmentInit, EnvironmentReady, Play,
 from reglue.net.transport import Transport
 from tests.glue_server.playing import SOLVED, corridor_pool
 from tests.glue_server.rpc.peers import PATIENCE_S
-from tests.glue_server.rpc.roads import TRANSPORTS, redirect, road_to
+from tests.glue_server.rpc.proxies import TRANSPORTS, proxy_to, redirect
 from tests.leftovers import nothing_left
 from tests.worlds import Corridor
 
@@ -67,7 +67,7 @@ def server(start: Play_, transport: Transport) -> Iterator[GlueServer]:
 
 @pytest.fixture
 def way(server: GlueServer) -> Iterator[TcpProxy]:
-    with road_to(server) as way:
+    with proxy_to(server) as way:
         yield way
 
 
@@ -121,7 +121,7 @@ def test_several_calls_under_way_are_answered_in_their_order(
 
 
 def test_an_environment_comes_back_too_and_steps_once(server: GlueServer, start: Play_) -> None:
-    with road_to(server, "environment") as way:
+    with proxy_to(server, "environment") as way:
         _play_through_cuts(server, way, start)
 
 
@@ -160,7 +160,7 @@ def test_a_farewell_that_was_cut_off_is_heard_when_the_peer_is_back(
 
 
 def test_who_does_not_come_back_in_time_is_lost(start: Play_, transport: Transport) -> None:
-    with GlueServer(reconnect_window_s=0.3, transport=transport) as server, road_to(server) as way:
+    with GlueServer(reconnect_window_s=0.3, transport=transport) as server, proxy_to(server) as way:
         left = start(Counting(), way.address, server.tokens["agent"])
         port = seated(server)
         port.send(AgentInit(SPEC))
@@ -179,7 +179,7 @@ def test_a_connect_timeout_shorter_than_the_reconnect_window_ends_the_session_so
     start: Play_, transport: Transport
 ) -> None:
     """A glue that was killed does not come back, however long its reconnect window is."""
-    with GlueServer(reconnect_window_s=1e6, transport=transport) as server, road_to(server) as way:
+    with GlueServer(reconnect_window_s=1e6, transport=transport) as server, proxy_to(server) as way:
         left = start(Counting(), way.address, server.tokens["agent"], connect_timeout_s=0.3)
         seated(server)
         way.close()
@@ -191,7 +191,7 @@ def test_a_programs_connect_timeout_bounds_reconnecting_too(
     start: Play_, transport: Transport
 ) -> None:
     asked: Any = {"reconnect_window_s": 1e6, "transport": transport, "places": {"experiment": 1}}
-    with GlueServer(**asked) as server, road_to(server, "experiment") as way:
+    with GlueServer(**asked) as server, proxy_to(server, "experiment") as way:
         program = Experiment(way.address, server.tokens["experiment"], connect_timeout_s=0.3)
         with ThreadPoolExecutor(1) as threads:
             said = threads.submit(program.agent_message, "hello")
@@ -207,7 +207,7 @@ def test_a_peer_joins_anew_where_its_session_is_forgotten(
     """The run's process died and was begun again at the same address."""
     agent = Counting()
     asked: Any = {"reconnect_window_s": PATIENCE_S, "transport": transport}
-    with GlueServer(token="t", **asked) as first, road_to(first) as way:
+    with GlueServer(token="t", **asked) as first, proxy_to(first) as way:
         left = start(agent, way.address, "t")
         port = seated(first)
         port.send(TextMessage("to the first"))
@@ -226,7 +226,7 @@ def test_who_joins_anew_with_a_token_that_is_no_longer_right_is_told(
     start: Play_, transport: Transport
 ) -> None:
     asked: Any = {"reconnect_window_s": PATIENCE_S, "transport": transport}
-    with GlueServer(token="t", **asked) as first, road_to(first) as way:
+    with GlueServer(token="t", **asked) as first, proxy_to(first) as way:
         left = start(Counting(), way.address, "t")
         seated(first)
         with GlueServer(token="u", **asked) as second:

@@ -34,10 +34,10 @@ META = {"num_evals": 2, "adaptation_episodes": 2, "evaluation_episodes": 1}
 
 
 def remote(
-    procedure: str, world: str, *arguments: str, road: TcpProxy | None = None, **options: Any
+    procedure: str, world: str, *arguments: str, proxy: TcpProxy | None = None, **options: Any
 ) -> Any:
     """The result of a run whose environment is joined from another process."""
-    with nothing_left(), dialling(f"{WORLDS}:{world}", *arguments, road=road) as (watcher, _):
+    with nothing_left(), dialling(f"{WORLDS}:{world}", *arguments, proxy=proxy) as (watcher, _):
         return evaluate(f"{procedure}:wait", watcher=watcher, connect_timeout=30, **options)
 
 
@@ -113,10 +113,10 @@ def test_rows_of_mountain_car_are_those_played_here_by_an_agent_in_a_process() -
 def test_rows_are_the_same_over_a_connection_that_is_cut() -> None:
     """Within the reconnect window it comes back, and every call is carried out once."""
     options: dict[str, Any] = {"num_episodes": 40, "slots": 2, "transport": "grpc"}
-    with TcpProxy() as road:
-        agent = Cutting(road)
-        there = remote("multi-task", "Corridor", CORRIDOR, road=road, agent=agent, **options)
-        assert road.cuts >= 3
+    with TcpProxy() as proxy:
+        agent = Cutting(proxy)
+        there = remote("multi-task", "Corridor", CORRIDOR, proxy=proxy, agent=agent, **options)
+        assert proxy.cuts >= 3
     here = evaluate(
         "multi-task:tests.worlds:Corridor",
         agent=Seeded(),
@@ -129,15 +129,15 @@ def test_rows_are_the_same_over_a_connection_that_is_cut() -> None:
 
 
 class Cutting(Seeded):
-    """Cuts a road at some of its turns."""
+    """Cuts a proxy at some of its turns."""
 
-    def __init__(self, road: TcpProxy) -> None:
-        self._road, self._turns = road, 0
+    def __init__(self, proxy: TcpProxy) -> None:
+        self._proxy, self._turns = proxy, 0
 
     def agent_step(self, rewards: Any, observations: Any, steps: Any) -> Any:
         self._turns += 1
         if self._turns % 30 == 5:
-            self._road.cut()
+            self._proxy.cut()
         return super().agent_step(rewards, observations, steps)
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from glue_server.conformance.fault_injection import lead_over
+from glue_server.conformance.fault_injection import route_through
 from glue_server.conformance.tcp_proxy import TcpProxy, UnixProxy
 from glue_server.rpc import GlueServer
 
@@ -15,22 +15,22 @@ TRANSPORTS = ("grpc", "unix")
 
 
 @contextmanager
-def road_to(server: GlueServer, role: str = "agent") -> Iterator[TcpProxy]:
+def proxy_to(server: GlueServer, role: str = "agent") -> Iterator[TcpProxy]:
     """To a glue that has no Unix socket, or beside its Unix socket for that role."""
     if not server._lobby._places[role].terms.unix_socket_path:
-        with TcpProxy(server.address) as road:
-            yield road
+        with TcpProxy(server.address) as proxy:
+            yield proxy
         return
     with (
-        TemporaryDirectory(prefix="reglue-road-") as folder,
-        UnixProxy(str(Path(folder, role)), server.address) as road,
+        TemporaryDirectory(prefix="reglue-proxy-") as folder,
+        UnixProxy(str(Path(folder, role)), server.address) as proxy,
     ):
-        lead_over(server, road, role)
-        yield road
+        route_through(server, proxy, role)
+        yield proxy
 
 
-def redirect(road: TcpProxy, server: GlueServer, role: str = "agent") -> None:
+def redirect(proxy: TcpProxy, server: GlueServer, role: str = "agent") -> None:
     """Let it lead to another glue."""
-    if isinstance(road, UnixProxy):
-        lead_over(server, road, role)
-    road.target = server.address
+    if isinstance(proxy, UnixProxy):
+        route_through(server, proxy, role)
+    proxy.target = server.address
