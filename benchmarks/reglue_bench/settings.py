@@ -27,7 +27,7 @@ from glue_server.processes.sandbox import SandboxName
 from glue_server.routines.seeds import check_secret
 from glue_server.timeouts import Timeouts
 from reglue.errors import BadArgument, UnknownName, UsageError
-from reglue.net.transport import Transport
+from reglue.net.join_string import Transport
 
 Count = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]

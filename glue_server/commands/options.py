@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 from typer import Option
 
 from reglue.errors import UsageError
-from reglue.net.join_string import split_address
-from reglue.net.transport import Transport
+from reglue.net.join_string import Transport, split_address
 
 if TYPE_CHECKING:
     from glue_server.rpc.tls import ServerTls

@@ -23,8 +23,7 @@ from glue_server.processes.program import ProgramProcess, agent_environment
 from glue_server.processes.sandbox import Launch, SandboxName, choose_sandbox
 from reglue.agents.metaworld import wrap
 from reglue.errors import AgentDisconnected, AgentFault, EnvironmentFault, ReglueError, UsageError
-from reglue.net.join_string import JoinString
-from reglue.net.transport import Transport
+from reglue.net.join_string import JoinString, Transport
 from reglue.tools.loading import agent_name
 
 _WRONG_USAGE = 2  # how `reglue join` leaves when the agent cannot be made

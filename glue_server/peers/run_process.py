@@ -24,7 +24,7 @@ from glue_server.processes.children import die_with
 from glue_server.processes.frames import read_frame, write_frame
 from glue_server.timeouts import Timeouts
 from reglue.errors import UsageError
-from reglue.net.transport import Transport
+from reglue.net.join_string import Transport
 
 if TYPE_CHECKING:
     from glue_server.rpc.tls import ServerTls

@@ -19,8 +19,7 @@ from glue_server.processes.children import end_all, parent_to_die_with
 from glue_server.processes.frames import read_frame, write_frame
 from glue_server.timeouts import Timeouts
 from reglue.errors import UsageError
-from reglue.net.join_string import JoinString, join_string, split_address
-from reglue.net.transport import Transport
+from reglue.net.join_string import JoinString, Transport, join_string, split_address
 
 if TYPE_CHECKING:
     from glue_server.rpc.tls import ServerTls

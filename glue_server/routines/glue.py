@@ -37,7 +37,7 @@ from reglue.environments.environment import Environment, Worlds
 from reglue.errors import AgentFault, BadArgument, BadReply, NotAnEnvironment, UsageError
 from reglue.experiments.routines import Routines
 from reglue.messages.experiment import Answer, ExperimentCall
-from reglue.net.transport import Transport
+from reglue.net.join_string import Transport
 
 _LOG = "agent.log"
 

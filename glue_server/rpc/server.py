@@ -27,8 +27,7 @@ from glue_server.rpc.session import PeerSession
 from glue_server.rpc.unix_listener import UnixListener, UnixSocketFolder
 from reglue.errors import UsageError
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, channel_options, grpc
-from reglue.net.join_string import JoinString, split_address
-from reglue.net.transport import Transport
+from reglue.net.join_string import JoinString, Transport, split_address
 from reglue.net.unix_socket import UNIX_SOCKET_DIR
 from reglue.v1 import lobby_pb2
 

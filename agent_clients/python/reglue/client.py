@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from reglue.agents.metaworld import wrap
 from reglue.environments.adaptation import environment_of
 from reglue.errors import BadArgument
-from reglue.net.join_string import join_string
-from reglue.net.transport import TRANSPORTS, Transport
+from reglue.net.join_string import TRANSPORTS, Transport, join_string
 
 if TYPE_CHECKING:
     from reglue.net.roles import RoleAdapter

@@ -15,7 +15,7 @@ from glue_server.rpc import GlueServer
 from reglue import Worlds
 from reglue.experiments.routines import Routines
 from reglue.messages.experiment import Answer, ExperimentCall
-from reglue.net.transport import Transport
+from reglue.net.join_string import Transport
 from speed.harness import serve
 from speed.light import Suite
 

@@ -10,8 +10,7 @@ from glue_server.rpc import GlueServer
 from reglue import connect
 from reglue.errors import Busy, UsageError, WrongToken
 from reglue.net.grpc_settings import grpc
-from reglue.net.join_string import JoinString
-from reglue.net.transport import Transport
+from reglue.net.join_string import JoinString, Transport
 from tests.glue_server.playing import Follower
 from tests.glue_server.rpc.peers import PATIENCE_S, RawAgent, ask
 

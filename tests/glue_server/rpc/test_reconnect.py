@@ -19,7 +19,7 @@ from reglue.environments.world import Cell
 from reglue.errors import AgentDisconnected, SessionLost, WrongToken
 from reglue.messages.agent import AgentInit, RoutineDone, TextMessage
 from reglue.messages.environment import EnvironmentInit, EnvironmentReady, Play, Played
-from reglue.net.transport import Transport
+from reglue.net.join_string import Transport
 from tests.glue_server.playing import SOLVED, corridor_pool
 from tests.glue_server.rpc.peers import PATIENCE_S
 from tests.glue_server.rpc.proxies import TRANSPORTS, proxy_to, redirect

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from reglue.net.reconnect import ReconnectWait
+from reglue.net.session import ReconnectWait
 
 
 def pauses(absence: ReconnectWait, *, stood_s: float = 0.0, has_heard: bool = False) -> list[float]:

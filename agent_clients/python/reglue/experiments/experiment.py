@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Self
 
 from reglue.experiments.routines import Routines
 from reglue.messages.experiment import ExperimentCall
-from reglue.net.join_string import join_string
-from reglue.net.transport import Transport
+from reglue.net.join_string import Transport, join_string
 
 if TYPE_CHECKING:
-    from reglue.net.experiment_session import ExperimentSession
+    from reglue.net.session import ExperimentSession
 
 
 class Experiment(Routines):
@@ -51,7 +50,7 @@ class Experiment(Routines):
     ) -> None:
         super().__init__(slots=slots, seed=seed, task=task, variant=variant)
         where = join_string(address, token, ca=ca, tls_name=tls_name)
-        from reglue.net.experiment_session import ExperimentSession
+        from reglue.net.session import ExperimentSession
 
         self._asking: ExperimentSession = ExperimentSession(
             where,

@@ -8,6 +8,7 @@ import os
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal, TypeAlias, get_args
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from reglue.errors import BadArgument, UsageError
@@ -208,3 +209,9 @@ def _size(der: bytes) -> int:
         return 2 + der[1]
     digits = der[1] - 0x80
     return 2 + digits + int.from_bytes(der[2 : 2 + digits], "big")
+
+
+Transport: TypeAlias = Literal["auto", "grpc", "unix"]
+"""`unix`: a Unix socket only; `auto`: a Unix socket if both ends are on one host, else gRPC."""
+
+TRANSPORTS: tuple[Transport, ...] = get_args(Transport)

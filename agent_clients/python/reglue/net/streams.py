@@ -16,9 +16,8 @@ from google.protobuf.message import DecodeError
 
 from reglue.errors import ReglueError, SessionLost, UsageError
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
-from reglue.net.join_string import JoinString
+from reglue.net.join_string import JoinString, Transport
 from reglue.net.lobby import REFUSALS, open_channel, unix_socket_proof
-from reglue.net.transport import Transport
 from reglue.net.unix_socket import HELLO_BYTES, UnixSocket, UnixSocketEnded, foreign, path_here
 from reglue.v1 import lobby_pb2
 

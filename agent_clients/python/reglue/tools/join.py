@@ -12,7 +12,7 @@ from importlib.metadata import entry_points
 
 from reglue.client import connect
 from reglue.errors import CannotLoad, Refused, ReglueError, UsageError
-from reglue.net.transport import TRANSPORTS
+from reglue.net.join_string import TRANSPORTS
 from reglue.tools.loading import agent_name, example_names, load, parsed
 
 log = logging.getLogger("reglue")
