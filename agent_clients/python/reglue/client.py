@@ -11,7 +11,7 @@ from reglue.errors import BadArgument
 from reglue.net.join_string import TRANSPORTS, Transport, join_string
 
 if TYPE_CHECKING:
-    from reglue.net.roles import RoleAdapter
+    from reglue.net.roles import AnsweringRole
 
 
 def connect(  # noqa: PLR0913 - all that a peer may say of how it comes in
@@ -63,11 +63,11 @@ def connect(  # noqa: PLR0913 - all that a peer may say of how it comes in
     return session.play()
 
 
-def _adapter(peer: object, name: str) -> RoleAdapter:
+def _adapter(peer: object, name: str) -> AnsweringRole:
     """The end of the session. Raises NotAnAgent and NotAnEnvironment."""
-    from reglue.net.roles import AgentAdapter, EnvironmentAdapter
+    from reglue.net.roles import AgentRole, EnvironmentRole
 
     environment = environment_of(peer)
     if environment is not None:
-        return EnvironmentAdapter(environment, name)
-    return AgentAdapter(wrap(peer), name)
+        return EnvironmentRole(environment, name)
+    return AgentRole(wrap(peer), name)

@@ -15,6 +15,7 @@ from reglue.experiments.experiment import Experiment
 from reglue.messages.experiment import ExperimentCall, Stepped
 from reglue.net.join_string import JoinString
 from reglue.net.session import ExperimentSession
+from reglue.net.streams import Stream
 from tests.glue_server.conformance.findings import found, verdicts
 from tests.glue_server.conformance.thread_clients import Play
 
@@ -104,18 +105,19 @@ class Renumbering(ExperimentSession):
         self._message = message
         return super()._exchange(seq, message)
 
-    def _hello(self) -> Any:
-        self._message.seq += self._answered > 0  # it comes back
-        return super()._hello()
+    def _opened(self) -> Stream:
+        if self._stream is None:
+            self._message.seq += self._answered > 0  # it comes back
+        return super()._opened()
 
 
 class Giving(ExperimentSession):
     """Does not come back."""
 
-    def _hello(self) -> Any:
-        if self._answered:
+    def _opened(self) -> Stream:
+        if self._stream is None and self._answered:
             raise SystemError("where has it gone?")
-        return super()._hello()
+        return super()._opened()
 
 
 WRONG: Mapping[str, tuple[Play, str, str]] = {

@@ -10,7 +10,7 @@ import pytest
 from reglue.conformance import ConformanceAgent
 from reglue.errors import Refused
 from reglue.messages.agent import Farewell, Numbered, Refusal, RoutineDone
-from reglue.net.roles import AgentAdapter
+from reglue.net.roles import AgentRole
 from reglue.net.session import Session
 from reglue.net.streams import Stream
 from reglue.v1 import agent_pb2
@@ -27,9 +27,9 @@ pytestmark = pytest.mark.usefixtures("quiet")
 class Repeating(Session):
     """Carries a call out again that comes again."""
 
-    def _next(self, stream: Stream) -> tuple[int, Any]:
-        self._taken = -1
-        return super()._next(stream)
+    def _next(self) -> tuple[int, Any]:
+        message: Any = self._receive()
+        return message.seq, self._adapter.read(message)
 
 
 class Forgetful(Session):
@@ -43,11 +43,11 @@ class Homeless(Session):
     """Comes back without saying what it answered."""
 
     @property
-    def _taken(self) -> int:
+    def _answered(self) -> int:
         return 0
 
-    @_taken.setter
-    def _taken(self, seq: int) -> None:
+    @_answered.setter
+    def _answered(self, seq: int) -> None:
         pass
 
 
@@ -55,23 +55,23 @@ class Giving(Session):
     """Leaves when its connection breaks."""
 
     def _play(self) -> str:
-        return self._stream()
+        return self._answer_calls()
 
 
 class Narrow(Session):
     """Takes messages of gRPC's own limit."""
 
-    def _stream(self) -> str:
+    def _opened(self) -> Stream:
         self._ticket.max_message_bytes = 4 * 2**20
-        return super()._stream()
+        return super()._opened()
 
 
 class Stubborn(Session):
     """Opens its stream where it joined."""
 
-    def _stream(self) -> str:
+    def _opened(self) -> Stream:
         self._ticket.address = ""
-        return super()._stream()
+        return super()._opened()
 
 
 class Insisting(Session):
@@ -87,8 +87,8 @@ class Insisting(Session):
 class Unhurried(Session):
     """Takes no farewell."""
 
-    def _next(self, stream: Stream) -> tuple[int, Any]:
-        seq, call = super()._next(stream)
+    def _next(self) -> tuple[int, Any]:
+        seq, call = super()._next()
         if isinstance(call, Numbered) and isinstance(call.call, Farewell):
             raise ConnectionResetError("gone")
         return seq, call
@@ -115,7 +115,7 @@ def test_a_wrong_session_is_found_out(what: str) -> None:
 # Messages.
 
 
-class Polite(AgentAdapter):
+class Polite(AgentRole):
     """Answers refusals."""
 
     def answer(self, seq: int, call: Any) -> Any | None:
@@ -124,7 +124,7 @@ class Polite(AgentAdapter):
         return super().answer(seq, call)
 
 
-class Guessing(AgentAdapter):
+class Guessing(AgentRole):
     """Takes what it does not know for a call that returns nothing."""
 
     def read(self, message: Any) -> Numbered:
@@ -133,21 +133,21 @@ class Guessing(AgentAdapter):
         return super().read(message)
 
 
-class Speechless(AgentAdapter):
+class Speechless(AgentRole):
     """Does not say why it fails."""
 
     def fault(self, seq: int, what: str) -> Any:
         return super().fault(seq, "")
 
 
-class Misnumbered(AgentAdapter):
+class Misnumbered(AgentRole):
     """Answers under another number at times."""
 
     def answer(self, seq: int, call: Any) -> Any | None:
         return super().answer(seq + (seq == 9), call)
 
 
-class Strict(AgentAdapter):
+class Strict(AgentRole):
     """Refuses what a later minor version adds."""
 
     def read(self, message: Any) -> Numbered:
@@ -157,7 +157,7 @@ class Strict(AgentAdapter):
         return super().read(message)
 
 
-PARTS: Mapping[str, tuple[type[AgentAdapter], str]] = {
+PARTS: Mapping[str, tuple[type[AgentRole], str]] = {
     "refusals are answered": (Polite, "refusals.taken"),
     "an unknown call is answered": (Guessing, "broken.unknown-call"),
     "a fault without words": (Speechless, "faults.in-turn"),

@@ -10,6 +10,7 @@ import socket
 import ssl
 import time
 from collections.abc import Iterator
+from typing import Any
 
 from reglue.errors import (
     Busy,
@@ -23,7 +24,7 @@ from reglue.errors import (
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, channel_options, grpc
 from reglue.net.join_string import JoinString, split_address, to_pem
 from reglue.v1 import lobby_pb2, lobby_pb2_grpc
-from reglue.version import PROTOCOL_MAJOR, PROTOCOL_MINOR
+from reglue.version import PROTOCOL_MAJOR, PROTOCOL_MINOR, sdk
 
 log = logging.getLogger("reglue")
 
@@ -46,6 +47,18 @@ def hello_proof(secret: bytes, session: str, answered: int) -> bytes:
     """HMAC-SHA256 that shows that a stream belongs to a ticket (agent.proto, AgentHello.proof)."""
     text = f"reglue.v1 hello {session} {answered}"
     return hmac.digest(secret, text.encode(), hashlib.sha256)
+
+
+def hello_fields(ticket: lobby_pb2.Ticket, answered: int) -> dict[str, Any]:
+    """What the hellos of all roles say; `answered` is the number of the last answered call."""
+    return {
+        "major": PROTOCOL_MAJOR,
+        "minor": PROTOCOL_MINOR,
+        "sdk": sdk(),
+        "session": ticket.session,
+        "proof": hello_proof(ticket.secret, ticket.session, answered),
+        "answered": answered,
+    }
 
 
 def unix_socket_proof(secret: bytes, session: str, answered: int) -> bytes:

@@ -1,4 +1,4 @@
-"""The two parts that answer calls, an agent's and an environment's, as a session plays them."""
+"""What a peer is to its session: an agent, an environment, or a benchmark program."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reglue.environments.environment import Environment
 from reglue.messages.agent import AgentInit, Fault, Numbered
 from reglue.messages.environment import EnvironmentInit, EnvironmentReady
 from reglue.net.grpc_settings import grpc
-from reglue.net.lobby import hello_proof
+from reglue.net.lobby import hello_fields
 from reglue.process_tuning import keep_blocks_for
 from reglue.spec import TaskSpec
 from reglue.v1 import (
@@ -19,15 +19,16 @@ from reglue.v1 import (
     agent_pb2_grpc,
     environment_pb2,
     environment_pb2_grpc,
+    experiment_pb2,
+    experiment_pb2_grpc,
     lobby_pb2,
 )
-from reglue.version import PROTOCOL_MAJOR, PROTOCOL_MINOR
 from reglue.wire.agent import decode_call, encode_reply
 from reglue.wire.environment import decode_environment_call, encode_environment_reply
 
 
-class RoleAdapter(Protocol):
-    """Who answers the calls of a session."""
+class Role(Protocol):
+    """How a peer introduces itself to the glue."""
 
     role: lobby_pb2.Role
     name: str
@@ -39,6 +40,10 @@ class RoleAdapter(Protocol):
     def hello(self, ticket: lobby_pb2.Ticket, answered: int) -> Any:
         """The message that begins a stream."""
 
+
+class AnsweringRole(Role, Protocol):
+    """An agent or an environment: it answers calls."""
+
     def read(self, message: Any) -> Any:
         """The call in a message. Raises BadReply and SpecError."""
 
@@ -49,7 +54,7 @@ class RoleAdapter(Protocol):
         """The message that says that the peer cannot go on."""
 
 
-class AgentAdapter:
+class AgentRole:
     """An agent."""
 
     role = lobby_pb2.ROLE_AGENT
@@ -69,17 +74,12 @@ class AgentAdapter:
         own = hello(self._agent, self.name)
         return agent_pb2.AgentReply(
             hello=agent_pb2.AgentHello(
-                major=PROTOCOL_MAJOR,
-                minor=PROTOCOL_MINOR,
-                sdk=own.sdk,
                 agent=own.agent,
                 max_slots=own.max_slots,
                 partial_turns=own.partial_turns,
                 adapts=own.adapts,
                 episodic=own.episodic,
-                session=ticket.session,
-                proof=hello_proof(ticket.secret, ticket.session, answered),
-                answered=answered,
+                **hello_fields(ticket, answered),
             )
         )
 
@@ -102,7 +102,7 @@ class AgentAdapter:
         return encode_reply(seq, Fault(what), None)
 
 
-class EnvironmentAdapter:
+class EnvironmentRole:
     """An environment."""
 
     role = lobby_pb2.ROLE_ENVIRONMENT
@@ -122,14 +122,9 @@ class EnvironmentAdapter:
         own = environment_hello(self._environment, self.name)
         return environment_pb2.EnvironmentReply(
             hello=environment_pb2.EnvironmentHello(
-                major=PROTOCOL_MAJOR,
-                minor=PROTOCOL_MINOR,
-                sdk=own.sdk,
                 environment=own.environment,
                 max_slots=own.max_slots,
-                session=ticket.session,
-                proof=hello_proof(ticket.secret, ticket.session, answered),
-                answered=answered,
+                **hello_fields(ticket, answered),
             )
         )
 
@@ -148,3 +143,23 @@ class EnvironmentAdapter:
     def fault(self, seq: int, what: str) -> Any:
         """A Fault."""
         return encode_environment_reply(seq, Fault(what), None)
+
+
+class ProgramRole:
+    """A benchmark program: it asks."""
+
+    role = lobby_pb2.ROLE_EXPERIMENT
+    calls = experiment_pb2.ExperimentReply
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def connect(self, channel: grpc.Channel) -> Any:
+        """ExperimentService.Session."""
+        return experiment_pb2_grpc.ExperimentServiceStub(channel).Session
+
+    def hello(self, ticket: lobby_pb2.Ticket, answered: int) -> Any:
+        """What the program says of itself."""
+        fields = hello_fields(ticket, answered)
+        hello = experiment_pb2.ExperimentHello(experiment=self.name[:200], **fields)
+        return experiment_pb2.ExperimentCall(hello=hello)

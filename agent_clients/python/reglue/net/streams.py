@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import logging
+import math
 import socket
 import threading
 import time
@@ -107,7 +108,7 @@ class Route:
 
 
 class GrpcStream:
-    """A stream of gRPC. It waits without end: a timeout ends it."""
+    """A stream of gRPC."""
 
     def __init__(self, way: Route, hello: Any) -> None:
         self._outbox: SimpleQueue[Any | None] = SimpleQueue()
@@ -122,6 +123,7 @@ class GrpcStream:
             raise
         self._messages: Iterator[Any] = iter(self._stream)
         self._seated_at: float | None = None
+        self._limit = _TimeLimit(self._stream.cancel)
         self._has_ended = threading.Event()
         if not self._stream.add_callback(self._has_ended.set):
             self._has_ended.set()
@@ -131,10 +133,8 @@ class GrpcStream:
         self._outbox.put(message)
 
     def receive(self, timeout_s: float | None = None) -> Any | None:
-        """The next message. Raises StreamEnded, also when time is up."""
-        timer = threading.Timer(timeout_s, self._stream.cancel) if timeout_s is not None else None
-        if timer is not None:
-            timer.start()
+        """The next message; None if none came in time: that ends the stream. Raises StreamEnded."""
+        self._limit.set(timeout_s)
         try:
             if self._seated_at is None:
                 self._stream.initial_metadata()  # which says that we are, or that it broke
@@ -143,17 +143,19 @@ class GrpcStream:
         except StopIteration:
             raise StreamEnded("the glue closed the session without a farewell") from None
         except grpc.RpcError as error:
+            if self._limit.is_over:
+                return None
             why = str(error.details())
             known = error.code() in REFUSALS
             raise StreamEnded(
                 why if known else f"the glue went away: {why}", error.code()
             ) from error
         finally:
-            if timer is not None:
-                timer.cancel()
+            self._limit.set(None)
 
     def close(self) -> None:
         """End it, and the channel."""
+        self._limit.close()
         self._outbox.put(None)
         self._stream.cancel()
         # An error that is not caught keeps the stream until the interpreter leaves,
@@ -165,6 +167,46 @@ class GrpcStream:
     def stood_s(self) -> float:
         """Since the response headers came."""
         return 0.0 if self._seated_at is None else time.monotonic() - self._seated_at
+
+
+class _TimeLimit:
+    """Ends a stream whose next message does not come in time: gRPC has no such wait.
+
+    Its thread starts with the first limit, and sleeps until the one that it knows.
+    """
+
+    def __init__(self, end: Callable[[], object]) -> None:
+        self.is_over = False
+        self._end = end
+        self._until = self._sleeps_until = math.inf  # monotonic seconds
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+
+    def set(self, timeout_s: float | None) -> None:
+        """From now on that many seconds are left; None: any number."""
+        if timeout_s is None and self._thread is None:
+            return
+        with self._changed:
+            self._until = math.inf if timeout_s is None else time.monotonic() + timeout_s
+            if self._until < self._sleeps_until:
+                self._changed.notify()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._watch, name="reglue-limit", daemon=True)
+            self._thread.start()
+
+    def close(self) -> None:
+        """Let the thread go."""
+        if self._thread is not None:
+            self.set(0.0)
+            self._thread.join()
+
+    def _watch(self) -> None:
+        with self._changed:
+            while (left_s := self._until - time.monotonic()) > 0:
+                self._sleeps_until = self._until
+                self._changed.wait(min(left_s, threading.TIMEOUT_MAX))
+            self.is_over = True
+        self._end()
 
 
 class UnixStream:
