@@ -50,6 +50,7 @@ _OPTIONS = (
     ("grpc.server_handshake_timeout_ms", 5_000),  # else two minutes, for who says nothing
     ("grpc.max_connection_idle_ms", 30_000),  # of a connection without calls
     ("grpc.max_concurrent_streams", 128),  # of one connection
+    ("grpc.compression_enabled_algorithms_bitset", 1),  # none: 60 kB would become 60 MB
 )
 
 

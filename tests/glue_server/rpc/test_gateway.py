@@ -7,6 +7,7 @@ import math
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
+from typing import Any
 
 import pytest
 
@@ -14,10 +15,12 @@ from glue_server.peers.hub import ROLES
 from glue_server.processes.interrupts import CLOSING_S, uninterrupted
 from glue_server.rpc import GlueServer
 from glue_server.rpc.admission import Denied
-from glue_server.rpc.gateway import Gateway
+from glue_server.rpc.gateway import Gateway, GatewayServer
 from reglue.net.grpc_settings import grpc
 from reglue.net.join_string import JoinString
 from reglue.v1 import lobby_pb2
+from tests.glue_server.rpc.peers import PATIENCE_S, RawAgent
+from tests.waiting import until
 
 WANTED = lobby_pb2.JoinRequest(major=1, role=lobby_pb2.ROLE_AGENT, name="raw", token="mine")
 
@@ -28,7 +31,8 @@ class Run:
     public_address = ""
     ended_within_s = math.inf
 
-    def __init__(self, join_string: JoinString) -> None:
+    def __init__(self, server: GlueServer, join_string: JoinString) -> None:
+        self.server = server
         self.join_string = join_string
 
     def is_alive(self) -> bool:
@@ -59,7 +63,7 @@ def run() -> Iterator[Callable[..., Run]]:
         def run(token: str | None = None) -> Run:
             server = servers.enter_context(GlueServer(places=dict.fromkeys(ROLES, 1)))
             own = server.local_join_string("agent")
-            return Run(own if token is None else JoinString(own.address, token))
+            return Run(server, own if token is None else JoinString(own.address, token))
 
         yield run
 
@@ -89,3 +93,18 @@ def test_runs_have_what_time_ctrl_c_leaves(run: Callable[..., Run]) -> None:
         front.join(WANTED)
         signal.raise_signal(signal.SIGINT)
     assert begun.ended_within_s <= CLOSING_S
+
+
+def test_a_peer_that_vanishes_is_no_failure_of_the_gateway(
+    run: Callable[..., Run], caplog: pytest.LogCaptureFixture
+) -> None:
+    begun = run()
+    with (
+        GatewayServer("127.0.0.1:0", begin=Begin([begun]), most=1) as front,
+        grpc.insecure_channel(front.address) as channel,
+    ):
+        agent = RawAgent(channel, front.tokens["agent"])
+        port: Any = begun.server.agent(PATIENCE_S)
+        agent.vanish()
+        until(lambda: port.is_gone, "it is gone")
+    assert not caplog.records
