@@ -7,6 +7,7 @@ ends when the other end closes it, or the process PARENT ends (see children.die_
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import socket
 import sys
@@ -16,11 +17,17 @@ from env_adapters import SuiteName
 from glue_server.environment.shared_memory import SharedArrays, play_of
 from glue_server.processes.children import die_with, leave_after
 from glue_server.processes.frames import read_frame, write_frame
-from reglue.environments.environment import Worlds
+from reglue.environments.dispatch import play_environment
+from reglue.environments.environment import Worlds, words
 from reglue.errors import UsageError
+from reglue.messages.agent import Fault
 from reglue.messages.environment import Play
 from reglue.process_tuning import collecting_seldom
+from reglue.v1.environment_pb2 import EnvironmentCall
+from reglue.wire.environment import decode_environment_call, encode_environment_reply
 from reglue.wire.specs import spec_to_bytes
+
+log = logging.getLogger("reglue")
 
 
 def main() -> None:
@@ -57,6 +64,8 @@ class _Worker:
             head, body = read_frame(self._channel)
             if "cleanup" in head and self.worlds is not None:
                 self.worlds.env_cleanup()
+            elif "routine" in head:
+                self._carry_out(bytes(body))
             elif "slots" not in head:
                 self._play(play_of(head, body, self._shared))
             elif not self._init(head["slots"]):
@@ -69,10 +78,23 @@ class _Worker:
         faults = {"faults": list(played.faults.items())} if played.faults else {}
         write_frame(self._channel, faults)
 
+    def _carry_out(self, call: bytes) -> None:
+        """A routine of one slot: its state, or its random seed."""
+        assert self.worlds is not None, "init comes first"
+        spec = self.worlds.spec
+        try:
+            decoded = decode_environment_call(EnvironmentCall.FromString(call), spec)
+            reply = play_environment(self.worlds, decoded)
+            assert reply is not None, "only calls that are answered are sent"
+        except Exception as error:  # the edge of somebody's world
+            log.exception("the environment failed")
+            reply = Fault(words(error))
+        write_frame(self._channel, {}, encode_environment_reply(0, reply, spec).SerializeToString())
+
     def _init(self, slots: int) -> bool:
         """env_init, and the memory that comes for it; False where the suite cannot be built.
 
-        A world is made before the answer, since what it loads takes a while.
+        A world is made before the answer, to see what it can save: what it loads takes a while.
         """
         try:
             with collecting_seldom():
@@ -81,10 +103,12 @@ class _Worker:
                 spec = spec_to_bytes(worlds.spec)
                 ready = {
                     "variants": dict(worlds.variants),
+                    "restores": worlds.restores,
+                    "portable": worlds.portable,
+                    "seeds": worlds.seeds,
                     "standardizes": worlds.standardizes,
                     "tells_success": worlds.tells_success,
                 }
-                worlds.prepare()
         except Exception as error:  # noqa: BLE001 - the edge of somebody's suite
             write_frame(self._channel, {"refused": _reason(self._suite, error)})
             return False

@@ -18,7 +18,14 @@ from glue_server.environment.shared_memory import write_play
 from glue_server.processes.children import end_all, parent_to_die_with
 from glue_server.processes.frames import read_frame, write_frame
 from reglue.errors import EnvironmentFault, UsageError
-from reglue.messages.environment import EnvironmentReady, Play
+from reglue.messages.environment import (
+    EnvironmentCall,
+    EnvironmentReady,
+    EnvironmentReply,
+    Play,
+)
+from reglue.v1 import environment_pb2 as pb
+from reglue.wire.environment import decode_environment_reply, encode_environment_call
 from reglue.wire.specs import spec_from_bytes
 
 _STDERR = 2
@@ -51,10 +58,7 @@ class WorkerProcess:
         self._ask({"slots": slots})
 
     def ready(self, timeout_s: float) -> EnvironmentReady:
-        """The answer to `init`. Raises UsageError, EnvironmentFault.
-
-        States and random seeds stay where they are: a worker may be replaced by another.
-        """
+        """The answer to `init`. Raises UsageError, EnvironmentFault."""
         self.channel.settimeout(timeout_s)
         try:
             head, body = read_frame(self.channel)
@@ -66,12 +70,7 @@ class WorkerProcess:
         self.channel.settimeout(self._timeout_s)
         if "refused" in head:
             raise UsageError(head["refused"])
-        return EnvironmentReady(
-            spec_from_bytes(bytes(body)),
-            head["variants"],
-            standardizes=head["standardizes"],
-            tells_success=head["tells_success"],
-        )
+        return EnvironmentReady(spec_from_bytes(bytes(body)), **head)
 
     def share(self, memory: int) -> None:
         """Hand over the shared memory, by its descriptor."""
@@ -94,6 +93,17 @@ class WorkerProcess:
         self._owes -= 1
         self._until = time.monotonic() + self._timeout_s if self._owes else math.inf
         return dict(head.get("faults", ()))
+
+    def ask(self, call: EnvironmentCall) -> EnvironmentReply:
+        """Have a routine of one slot carried out. Raises EOFError or OSError: it is gone."""
+        write_frame(
+            self.channel,
+            {"routine": True},
+            encode_environment_call(0, call, None).SerializeToString(),
+        )
+        _, body = read_frame(self.channel)
+        message = pb.EnvironmentReply.FromString(bytes(body))
+        return decode_environment_reply(message, call, None)
 
     def cleanup(self) -> None:
         """Let it close its environments; nobody waits for that."""

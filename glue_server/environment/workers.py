@@ -10,30 +10,38 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
-from env_adapters import Cell, SuiteName
+from env_adapters import SuiteName
 from glue_server.environment.shared_memory import SharedArrays, new_memory
 from glue_server.environment.worker_process import WorkerProcess
 from glue_server.processes.children import end_all
 from glue_server.processes.interrupts import hurried
 from glue_server.timeouts import Timeouts
-from reglue.errors import BadReply, EnvironmentFault, NotSupported, UsageError
-from reglue.messages.agent import Cleanup, Refusal, RoutineDone, TextMessage
+from reglue.errors import BadReply, EnvironmentFault, UsageError
+from reglue.messages.agent import Cleanup, Fault, RoutineDone, TextMessage
 from reglue.messages.environment import (
     EnvironmentCall,
     EnvironmentHello,
     EnvironmentInit,
     EnvironmentReady,
     EnvironmentReply,
+    GetRandomSeed,
+    GetState,
     Play,
     Played,
+    SetRandomSeed,
+    SetState,
     StandardizeRandomness,
 )
 from reglue.version import sdk
 
 log = logging.getLogger("reglue")
+
+SlotRoutine: TypeAlias = GetState | SetState | GetRandomSeed | SetRandomSeed
+"""What the worker of one slot carries out."""
 
 MAX_REBUILDS = 3
 """After how many deaths of a worker that plays it again an episode is given up.
@@ -60,7 +68,7 @@ class WorkersPort:
 
     A worker that dies, or takes longer than `timeout_s` for an answer, is replaced; its live
     episodes are played again from their recorded actions, and the caller gets the same answer.
-    To build its suite a worker may take `start_s`. States and random seeds cannot be kept.
+    To build its suite a worker may take `start_s`.
     """
 
     def __init__(
@@ -123,9 +131,9 @@ class WorkersPort:
                 return RoutineDone()
             case TextMessage():
                 return TextMessage("")  # as of any worlds
-            case _:
-                wanted = "an environment that is not played by workers"
-                return Refusal(0, NotSupported.code, type(call).__name__, wanted)
+            case GetState() | SetState() | GetRandomSeed() | SetRandomSeed():
+                return self._routine(call)
+        raise AssertionError(f"{type(call).__name__} is no call of the glue's")
 
     def filenos(self) -> Sequence[int]:
         """The channels of the workers that owe a part of the oldest Play's answer."""
@@ -220,6 +228,23 @@ class WorkersPort:
         self._log.forget([*over, *done.faults])
         return played
 
+    def _routine(self, call: SlotRoutine) -> EnvironmentReply:
+        """Have a slot's worker carry it out; what changes the slot is logged for a replacement."""
+        place = call.slot % len(self._workers)
+        for _ in range(MAX_REBUILDS):
+            try:
+                reply = self._workers[place].ask(call)
+            except (EOFError, OSError) as error:
+                self._replace(place, error)
+                continue
+            if isinstance(reply, Fault):
+                raise EnvironmentFault(reply.what)
+            if isinstance(reply, RoutineDone):
+                self._log.change(call)
+            return reply
+        what = f"{MAX_REBUILDS} workers died, or hung, in {type(call).__name__}"
+        raise EnvironmentFault(f"slot {call.slot}: {what}")
+
     def _parts(self, play: Play) -> Iterator[tuple[int, Play]]:
         """Each worker's part of a Play; its actions are in the shared arrays."""
         count = len(self._workers)
@@ -293,13 +318,16 @@ class WorkersPort:
         worker, deaths = self._workers[place], self._log.deaths[slot]
         if deaths >= MAX_REBUILDS:
             return {slot: f"{deaths} workers died, or hung, while they played this episode"}
-        for play in self._log.of(slot):
-            self._shared.put_actions(play)
-            worker.send(play)
+        for call in self._log.of(slot):
+            if not isinstance(call, Play):
+                worker.ask(call)
+                continue
+            self._shared.put_actions(call)
+            worker.send(call)
             faults = worker.receive()
             if faults:
                 return faults
-            self.replayed += len(play.slots)
+            self.replayed += len(call.slots)
         return {}
 
     def _renew(self, place: int) -> None:
@@ -331,45 +359,56 @@ class WorkersPort:
 
 
 class ReplayLog:
-    """The Plays since the oldest live episode began."""
+    """The calls since the oldest live episode began."""
 
     def __init__(self) -> None:
         self.deaths: dict[int, int] = {}  # by live slot: of workers that were playing it again
-        self._cells: dict[int, Cell] = {}
-        self._began: dict[int, int] = {}  # number of the Play that started it
-        self._plays: deque[Play] = deque()
-        self._first = 0  # number of the oldest Play that is kept
+        self._began: dict[int, int] = {}  # number of the call that it began with
+        self._calls: deque[Play | SlotRoutine] = deque()
+        self._first = 0  # number of the oldest call that is kept
 
     @property
     def slots(self) -> list[int]:
         """Those whose episode is on, sorted."""
-        return sorted(self._cells)
+        return sorted(self._began)
 
     def add(self, play: Play) -> None:
         """Take down what is asked."""
-        for slot, cell in play.starts.items():
-            self._cells[slot] = cell
-            self._began[slot] = self._first + len(self._plays)
-            self.deaths[slot] = 0
-        self._plays.append(play)
+        for slot in play.starts:
+            self._begin(slot)
+        self._calls.append(play)
+
+    def change(self, call: SlotRoutine) -> None:
+        """Take down a change of one slot. A state that is set begins an episode."""
+        if isinstance(call, SetState):
+            self._begin(call.slot)
+        self._calls.append(call)
 
     def forget(self, slots: Iterable[int]) -> None:
         """Their episodes are over."""
         for slot in slots:
-            for told in (self._cells, self._began, self.deaths):
+            for told in (self._began, self.deaths):
                 told.pop(slot, None)
-        oldest = min(self._began.values(), default=self._first + len(self._plays))
+        oldest = min(self._began.values(), default=self._first + len(self._calls))
         while self._first < oldest:
-            self._plays.popleft()
+            self._calls.popleft()
             self._first += 1
 
-    def of(self, slot: int) -> Iterator[Play]:
-        """Its start, then its steps, each a Play of its own."""
-        nobody = np.zeros(0, np.uint32)
-        yield Play(nobody, {}, {slot: self._cells[slot]})
-        for number in range(self._began[slot] - self._first, len(self._plays)):
-            play = self._plays[number]
-            rows = play.slots == slot
+    def of(self, slot: int) -> Iterator[Play | SlotRoutine]:
+        """What it began with, then its steps, each a Play of its own, and its changes."""
+        for number in range(self._began[slot] - self._first, len(self._calls)):
+            call = self._calls[number]
+            if not isinstance(call, Play):
+                if call.slot == slot:
+                    yield call
+                continue
+            if slot in call.starts:
+                yield Play(np.zeros(0, np.uint32), {}, {slot: call.starts[slot]})
+            rows = call.slots == slot
             if rows.any():
-                actions = {name: values[rows] for name, values in play.actions.items()}
-                yield Play(play.slots[rows], actions, {})
+                actions = {name: values[rows] for name, values in call.actions.items()}
+                yield Play(call.slots[rows], actions, {})
+
+    def _begin(self, slot: int) -> None:
+        self._began[slot] = self._first + len(self._calls)
+        self.deaths[slot] = 0

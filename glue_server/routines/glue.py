@@ -53,8 +53,8 @@ class Glue(Routines):
     `environment` is a name (see env_adapters.suites), a suite of worlds, a
     `reglue.Environment`, or a class of `gymnasium.Env` or an object (which plays in one slot);
     it is played in this process. With `workers`, the slots are shared out among so many
-    processes, at most one a slot: then it must be a name, `init` says what cannot be built, and
-    states and random seeds cannot be kept. `agent` is an object, played in this
+    processes, at most one a slot: then it must be a name, and `init` says what cannot be built.
+    `agent` is an object, played in this
     process, or a name as for `reglue join`, which is started as a process of its own.
     `task` and `variant` say what of the environment is played: its first by default.
     Either may be an address, `host:port`: the glue listens there, and a peer that shows

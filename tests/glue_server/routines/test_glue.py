@@ -17,7 +17,6 @@ from env_adapters.suites import suite_name
 from glue_server import Glue
 from reglue import connect
 from reglue.errors import (
-    NotSupported,
     UnknownKey,
     UsageError,
 )
@@ -209,13 +208,16 @@ def _played(rl: Glue, standard: int | None = None) -> list[Any]:
     return told
 
 
-def test_workers_keep_no_states() -> None:
-    with Glue(environment="gridworld", agent=Drifter(), workers=1) as rl:
-        rl.init()
-        rl.start()
-        with pytest.raises(NotSupported, match="wanted an environment that keeps its states"):
-            rl.get_state()
-        assert rl.step().rewards.shape == (1,)
+def test_a_state_goes_on_in_a_slot_of_another_worker() -> None:
+    told = []
+    for workers in (0, 2):
+        with Glue(environment="gridworld", agent=Drifter(), slots=2, workers=workers) as rl:
+            rl.init()
+            actions = {name: rows[:1] for name, rows in rl.start().actions.items()}
+            rl.set_state(rl.get_state(0), 1)
+            told.append([bits(rl.env_step(actions, [slot])) for slot in (0, 1)])
+    assert told[0] == told[1]
+    assert told[0][0] == told[0][1]
 
 
 def test_what_workers_cannot_build_is_said_by_init() -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -202,14 +202,6 @@ class Worlds(Environment):
         self.env_cleanup()
         self._standard = None
         return conforming_spec(self._suite.spec).with_slots(slots)
-
-    def prepare(self) -> None:
-        """Make a world before there is anything to play: what it loads takes a while.
-
-        An error is said when its slot is used.
-        """
-        with suppress(Exception):
-            self._world_of(0)
 
     def play(self, play: Play) -> Played:
         """Step and start world by world."""
