@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reglue_bench.results.result import Interval
-from reglue_bench.terminal.words import number
+from reglue_bench.terminal.words import number, span
 
 STATUSES = {
     "success": "succeeded",
@@ -63,11 +63,7 @@ def count(amount: int) -> str:
 
 def seconds(duration_s: float) -> str:
     """`75` is `1 min 15 s`."""
-    if duration_s < 60:
-        return f"{duration_s:.1f} s"
-    minutes, rest = divmod(round(duration_s), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+    return f"{duration_s:.1f} s" if duration_s < 60 else span(duration_s)
 
 
 def plural(amount: int, noun: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 
@@ -25,13 +26,21 @@ def watcher(console: Console) -> Observer:
 
 
 class Lines:
-    """A line every few seconds."""
+    """A line every few seconds, also during a long episode."""
 
-    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        console: Console,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        every_s: float = _LINE_EVERY_S,
+    ) -> None:
         self._console = console
         self._clock = clock
+        self._every_s = every_s
         self._tally: Tally | None = None
-        self._last = clock()
+        self._counting = threading.Lock()
+        self._over = threading.Event()
 
     def say(self, text: str) -> None:
         """Print it."""
@@ -46,19 +55,26 @@ class Lines:
         """A line that names the run."""
         self._tally = tally = procedure_of(begun.plan).tally(begun, self._clock)
         self.say(f"{tally.title}: {tally.done} of {tally.total} {tally.counted_in} are done")
+        self._over.clear()
+        threading.Thread(target=self._tell, args=(tally,), name="reglue-lines", daemon=True).start()
 
     def outcome(self, outcome: Outcome, phase: str) -> None:
-        """A line now and then."""
+        """Count it."""
         assert self._tally is not None
-        self._tally.take(outcome, phase)
-        if self._clock() - self._last >= _LINE_EVERY_S:
-            self._last = self._clock()
-            self.say(self._tally.line())
+        with self._counting:
+            self._tally.take(outcome, phase)
 
     def end(self) -> None:
         """A last line."""
+        self._over.set()
         if self._tally is not None:
             self.say(self._tally.line())
+
+    def _tell(self, tally: Tally) -> None:
+        while not self._over.wait(self._every_s):
+            with self._counting:
+                line = tally.line()
+            self.say(line)
 
 
 class Display:

@@ -22,6 +22,7 @@ _ROWS = 12  # more tasks than that are shown side by side
 _RECENT = 10  # episodes that the return is a mean of
 _RUNS = 4  # of which a display shows the returns
 _WIDTH = 48  # columns of a run's line
+_LONG = 5_000  # steps of an episode from which its limit is mentioned
 
 
 class Tally(ABC):
@@ -168,7 +169,11 @@ class LearningTally(Tally):
         words = [f"run {self._unit + 1} of {self._procedure.units}", self._where()]
         if self._returns:
             words.append(self._recently())
-        return self._line(words, played=self.done - self._before)
+        played = self.done - self._before
+        each = self._begun.executed() / (played + 1)  # with the episode in play
+        if self._procedure.episodes and each > _LONG:
+            words.append(f"{each:,.0f} steps an episode (--episode-limit N cuts it off)")
+        return self._line(words, played=played)
 
     def details(self) -> RenderableType:
         """Returns by episode of the last runs, on one scale."""

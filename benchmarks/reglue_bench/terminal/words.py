@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 _LEAST, _LEAST_SHARE = 3, 0.05  # that time left is told from: one episode says nothing
+_ROUGH_FROM_S = 20.0  # from when it is told roughly, of a smaller share
 _BARS = "▁▂▃▄▅▆▇█"
 
 
@@ -25,8 +26,11 @@ def isolation_words(isolation: str | None) -> str:
 
 
 def span(seconds: float) -> str:
-    """`75` is `1 min 15 s`."""
+    """`75` is `1 min 15 s`, `8460` is `2 h 21 min`."""
     minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02d} min"
     return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
 
 
@@ -37,9 +41,10 @@ def milliseconds(seconds: float) -> str:
 
 def time_left(passed_s: float, played: int, left: int) -> str:
     """`1 min 15 s left`; empty while too little was played to tell, and at the end."""
-    if not left or played < _LEAST or played < _LEAST_SHARE * (played + left):
+    rough = played < _LEAST_SHARE * (played + left)
+    if not left or played < _LEAST or (rough and passed_s < _ROUGH_FROM_S):
         return ""
-    return f"{span(passed_s / played * left)} left"
+    return f"{'about ' * rough}{span(passed_s / played * left)} left"
 
 
 def number(value: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -72,11 +73,23 @@ def test_time_left_is_not_told_from_a_few_episodes() -> None:
     assert time_left(10, 3, 497) == ""
     assert time_left(10, 25, 475) == "3 min 10 s left"
     assert time_left(10, 500, 0) == ""
+    assert time_left(20, 3, 4997) == "about 9 h 15 min left"  # after a while, roughly
 
 
-def test_lines_are_not_printed_more_often_than_every_ten_seconds() -> None:
-    lines = shown(Lines, terminal=False).splitlines()
-    assert len(lines) == 4  # goals, begin, one in between, end
+def test_lines_go_on_during_a_long_episode_and_name_its_limit() -> None:
+    text = io.StringIO()
+    lines = Lines(Console(file=text, width=200), every_s=0.001)
+    lines.begin(RunStarted(online_plan(runs=3), left=[0, 1, 2], executed=lambda: 6_000))
+    deadline = time.monotonic() + 10
+    while text.getvalue().count("episode 0 of 4") < 3 and time.monotonic() < deadline:
+        time.sleep(0.001)
+    lines.end()
+    assert text.getvalue().count("episode 0 of 4") >= 3
+    assert "6,000 steps an episode (--episode-limit N cuts it off)" in text.getvalue()
+
+
+def test_lines_are_ten_seconds_apart() -> None:
+    assert len(shown(Lines, terminal=False).splitlines()) == 3  # goals, begin, end
 
 
 def test_the_display_shows_the_same_and_success_of_each_task() -> None:
