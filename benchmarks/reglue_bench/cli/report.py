@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
+from pydantic_core import to_json
+from rich.console import Console
 from typer import Argument, Option
 
-from glue_server.commands.command import Command, say
+from glue_server.commands.command import Command, console
 from reglue.errors import UsageError
-from reglue_bench.cli.arguments import TrustCode
+from reglue_bench.cli.arguments import AsJson, TrustCode
 from reglue_bench.report.frames import first_frames
-from reglue_bench.report.page import names, write_report
+from reglue_bench.report.page import Page, draw_report, names
 from reglue_bench.results.read_run import read_run
+from reglue_bench.results.result import Result
 
 
 def report(
@@ -27,6 +32,7 @@ def report(
             help="let environments draw first frames if observations are no pictures",
         ),
     ] = False,
+    json: AsJson = False,
     trust_code: TrustCode = False,
 ) -> None:
     """Draw `report.html` of a run; with several folders, compare them.
@@ -39,8 +45,16 @@ def report(
 
     MUJOCO_GL=egl reglue report runs/mt10 --pictures
 
+    `--json` prints the runs, each with its `result` as in result.json, and `comparisons`: the
+    difference of each two runs, with its interval and p-value.
+
     Exit codes: 0 the page is written; 1 it could not be; 2 wrong usage; 130 interrupted.
     """
+    shown = Console(stderr=True) if json else console()
+
+    def say(words: str) -> None:
+        shown.print(words, markup=False, highlight=False, soft_wrap=True)
+
     once = list({folder.resolve(): folder for folder in reversed(runs)}.values())[::-1]
     if len(once) < len(runs):
         say("a run that is given twice is drawn once")
@@ -56,8 +70,26 @@ def report(
         raise UsageError(f"--out {path} is a folder; name the page, such as {path}/report.html")
     named = list(zip(names(results, runs), results, strict=True))
     frames = [first_frames(each, draws=pictures, trust_code=trust_code) for each in runs]
-    write_report(named, path, frames=frames)
-    say(str(path))
+    page = draw_report(named, frames=frames)
+    say(str(page.write(path)))
+    if json:
+        print(_document(page, runs, results))
+
+
+def _document(page: Page, folders: Sequence[Path], results: Sequence[Result]) -> str:
+    """What the page says, as JSON."""
+    found = page.comparison
+    runs = zip(page.names, map(str, folders), results, strict=True)
+    differences = found.differences.items() if found else []
+    document = {
+        "runs": [{"name": n, "folder": folder, "result": each} for n, folder, each in runs],
+        "verdict": found.verdict if found else "",
+        "comparisons": [
+            {"run": page.names[later], "reference": page.names[earlier], **asdict(each)}
+            for (later, earlier), each in differences
+        ],
+    }
+    return to_json(document, by_alias=True, inf_nan_mode="null").decode()
 
 
 main = Command(report)

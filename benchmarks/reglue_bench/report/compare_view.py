@@ -30,7 +30,7 @@ def comparison_view(runs: Sequence[Named], *, seed: int) -> ComparisonView:
             for place, named in enumerate(runs)
         ],
         notes=_notes(runs, found, kind),
-        plots=[],
+        differences=found,
     )
     return kind.beside(view, runs, alike, seed)
 

@@ -36,6 +36,7 @@ class Page:
     """A report, and what it says of several runs."""
 
     html: str
+    names: Sequence[str]  # of the runs, as it has them
     comparison: ComparisonView | None  # None where there is one run
 
     def write(self, path: Path) -> Path:
@@ -93,18 +94,7 @@ def draw_report(
             hashes=[_hash(plotly), _hash(script)],
         )
     )
-    return Page(html, comparison)
-
-
-def write_report(
-    results: Sequence[tuple[str, Result]],
-    path: Path,
-    *,
-    seed: int = 0,
-    frames: Sequence[Sequence[Frame]] = (),
-) -> Path:
-    """Write the report of `results` to `path`, and return it; as `draw_report`."""
-    return draw_report(results, seed=seed, frames=frames).write(path)
+    return Page(html, names, comparison)
 
 
 def names(results: Sequence[Result], folders: Sequence[Path]) -> list[str]:

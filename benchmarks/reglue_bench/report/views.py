@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from reglue_bench.statistics.compare import Difference
 
 Figure: TypeAlias = dict[str, Any]  # plotly's JSON: data and layout
 
@@ -128,7 +130,8 @@ class ComparisonView:
     caption: str
     rows: Sequence[Row]
     notes: Sequence[str]
-    plots: Sequence[Plot]
+    differences: Mapping[tuple[int, int], Difference]  # later minus earlier, by their places
+    plots: Sequence[Plot] = ()
     verdict: str = ""  # who is the best, and how sure that is; empty where nobody is
     pairs: Table | None = None  # each two of them
     seeds: Sequence[SeedRow] = ()

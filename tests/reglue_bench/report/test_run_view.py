@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from reglue.errors import UsageError
-from reglue_bench.report.page import write_report
+from reglue_bench.report.page import draw_report
 from reglue_bench.results.result import Ending, Result
 from tests.reglue_bench.made_results import MT10, Play, make_result
 
@@ -53,7 +53,7 @@ class Page(HTMLParser):
 def read(folder: Path, *results: Result, names: Sequence[str] = ()) -> Page:
     """The page that is written for these results."""
     names = names or [f"runs/{place}" for place in range(len(results))]
-    path = write_report(list(zip(names, results, strict=True)), folder / "report.html")
+    path = draw_report(list(zip(names, results, strict=True))).write(folder / "report.html")
     return Page(path.read_text(encoding="utf-8"))
 
 
@@ -247,4 +247,4 @@ def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
 
 def test_a_report_of_nothing_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="needs a result"):
-        write_report([], tmp_path / "report.html")
+        draw_report([])

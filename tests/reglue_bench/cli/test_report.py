@@ -1,0 +1,61 @@
+"""`reglue report --json`: what the page says, for programs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reglue_bench.cli.report import main
+from reglue_bench.report.compare_view import comparison_view
+from tests.reglue_bench.made_results import Play, make_result
+from tests.reglue_bench.toys import Seeded, corridor_plan, play
+
+
+def printed(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
+    """The document that `reglue report WORDS --json` prints."""
+    with pytest.raises(SystemExit) as left:
+        main([*words, "--json"])
+    assert left.value.code == 0
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> list[str]:
+    """Of two runs, which have a score and no ledger."""
+    for label, rate in (("poor", 0.2), ("good", 0.9)):
+        (tmp_path / label).mkdir()
+        make_result(Play(label=label, rate=rate)).write(tmp_path / label)
+    return [str(tmp_path / label) for label in ("poor", "good")]
+
+
+def test_a_run_is_its_result_json_and_there_is_no_comparison(
+    folders: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = printed(capsys, folders[0])
+    assert found == {
+        "runs": [
+            {
+                "name": "poor",
+                "folder": folders[0],
+                "result": json.loads(Path(folders[0], "result.json").read_text()),
+            }
+        ],
+        "verdict": "",
+        "comparisons": [],
+    }
+    assert Path(folders[0], "report.html").exists()
+
+
+def test_runs_are_compared_as_on_the_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = [play(tmp_path / name, corridor_plan(), Seeded(), label=name) for name in ("one", "two")]
+    found = printed(capsys, *(str(tmp_path / name) for name in ("one", "two")))
+    view = comparison_view([(each.agent.label, each) for each in runs], seed=0)
+    [pair] = found["comparisons"]
+    assert (pair["run"], pair["reference"]) == ("two", "one")
+    assert (pair["difference"], pair["pairs"]) == (0.0, view.differences[1, 0].pairs)
+    assert found["verdict"] == view.verdict
