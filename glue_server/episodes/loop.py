@@ -19,8 +19,7 @@ import numpy as np
 
 from glue_server.agent.actions import Checked
 from glue_server.agent.calls import AgentCalls
-from glue_server.agent.slots import Answer, SlotAgent
-from glue_server.agent.turns import Rows, ends_and_steps, no_rows
+from glue_server.agent.turns import Answer, Rows, SlotAgent, ends_and_steps, no_rows
 from glue_server.environment.calls import EnvironmentCalls
 from glue_server.episodes.recording import EpisodeRecording, Order, Outcome
 from reglue.errors import AgentFault, EnvironmentFault

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from glue_server.agent.calls import AgentCalls
 from glue_server.agent.port import AgentPort
-from glue_server.agent.slots import SlotAgent
+from glue_server.agent.turns import SlotAgent
 from glue_server.environment.calls import EnvironmentCalls
 from glue_server.environment.port import EnvironmentPort
 from glue_server.routines.arguments import check_seed, check_slot

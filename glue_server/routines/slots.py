@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glue_server.agent.actions import Checked
-from glue_server.agent.slots import SlotAgent
-from glue_server.agent.turns import Rows
+from glue_server.agent.turns import Rows, SlotAgent
 from glue_server.environment.calls import EnvironmentCalls
 from glue_server.routines.arguments import check_slots
 from glue_server.routines.seeds import Cells
