@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
+
+#include "net/streams.h"
 #include "readme.h"
 #include "reglue/errors.h"
 
@@ -35,6 +39,15 @@ TEST(Join, AGlueThatIsNotThereIsUnreachable) {
   const auto silent = [](const std::string&) {};
   EXPECT_THROW(join(nobody, v1::ROLE_AGENT, "test", std::chrono::milliseconds(1), silent),
                Unreachable);
+}
+
+TEST(Route, AMessageLimitBeyondGrpcsOwnBecomesGrpcs) {
+  Route route;
+  EXPECT_EQ(route.max_message_bytes(), kHubMessageBytes);
+  for (const std::uint32_t most : {1000U, 1U << 31U, UINT32_MAX}) {
+    route.ticket.set_max_message_bytes(most);
+    EXPECT_EQ(route.max_message_bytes(), std::min<std::size_t>(most, INT32_MAX));
+  }
 }
 
 }  // namespace

@@ -107,12 +107,13 @@ def test_a_run_that_goes_on_is_reported_so_far_and_not_resumed(
         assert left.value.code == 0
         assert "3 of 6 planned so far" in capsys.readouterr().out
         assert "So far: the run goes on" in (tmp_path / "report.html").read_text()
-        with pytest.raises(SystemExit) as left:
-            bench(["--resume", str(tmp_path)])
-        assert left.value.code == 2
-        err = capsys.readouterr().err
-        assert len(err.splitlines()) == 1
-        assert "another process is writing" in err
+        for words in (["--resume"], ["online:mountain-car", "--agent", "random", "--out"]):
+            with pytest.raises(SystemExit) as left:
+                bench([*words, str(tmp_path)])
+            assert left.value.code == 2
+            err = capsys.readouterr().err
+            assert len(err.splitlines()) == 1
+            assert "another process is writing" in err
         ledger.record([Try(0, [outcome(3)])], session=ledger.begin_session(), totals=Totals())
         assert read_run(tmp_path).status_counts == {"missing": 2, "ok": 4}
 
