@@ -16,7 +16,7 @@ from reglue.rng import Rng
 
 WORDS = 2**64
 VECTORS: dict[str, Any] = json.loads(
-    Path(__file__).with_name("chance_vectors.json").read_text(encoding="utf-8")
+    Path(__file__).with_name("rng_vectors.json").read_text(encoding="utf-8")
 )
 
 # Half of the examples lie at the ends, where counters carry.

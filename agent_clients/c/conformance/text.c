@@ -22,9 +22,9 @@ void text_add(text *to, const char *format, ...)
     va_start(words, format);
     int more = vsnprintf(NULL, 0, format, words);
     va_end(words);
-    if (to->length + (size_t)more + 1 > to->room) {
-        to->room = 2 * (to->length + (size_t)more + 1);
-        to->at = check_memory(realloc(to->at, to->room));
+    if (to->length + (size_t)more + 1 > to->capacity) {
+        to->capacity = 2 * (to->length + (size_t)more + 1);
+        to->at = check_memory(realloc(to->at, to->capacity));
     }
     va_start(words, format);
     vsnprintf(to->at + to->length, (size_t)more + 1, format, words);
@@ -43,7 +43,7 @@ void text_free(text *of)
 {
     free(of->at);
     of->at = NULL;
-    of->length = of->room = 0;
+    of->length = of->capacity = 0;
 }
 
 static const char *const dtypes[] = {"", "bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16",

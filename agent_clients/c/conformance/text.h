@@ -7,7 +7,7 @@
 typedef struct text {
     char *at;      /* NUL-terminated; NULL: nothing yet */
     size_t length;
-    size_t room;
+    size_t capacity;
 } text;
 
 /* Adds words as printf writes them. The program ends where there is no memory. */

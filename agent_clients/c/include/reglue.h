@@ -18,23 +18,22 @@
  * A benchmark program calls RL-Glue's routines, reglue_rl_init and its like.
  *
  * RESULTS. Functions that return int return a code of `enum reglue_result`. Codes below
- * REGLUE_CALL are errors; the handle's errmsg then says what was got, what was wanted and what to do.
- * An error changes nothing unless it is said here.
+ * REGLUE_CALL are errors; the handle's errmsg then says what it got, what it wanted and what to do.
+ * An error changes nothing unless this header says so.
  *
- * MEMORY. Handles (reglue_session, reglue_experiment) are the library's and are given back by
- * their close function, also when they could not connect. All that the library points at
- * is the library's too: read it as long as it is said here, never free it. All that is handed
- * to a function stays the caller's, and is not looked at any more when the function has returned.
- * Texts are UTF-8 and end with a NUL; one that is handed in may be of any length.
+ * MEMORY. The library owns handles (reglue_session, reglue_experiment); their close function frees
+ * them, also when they could not connect. It owns what it points at, too: this header says how long
+ * that is valid; never free it. The caller keeps what it passes; the library does not use it after
+ * the function has returned. Texts are UTF-8 and end with a NUL, and may have any length.
  *
- * ARRAYS are row-major, one row a slot, in the byte order of the machine (which is little-endian). What
- * they hold is said by the spec: `rows * tensor.row_bytes` bytes each, a bool is a byte of 0 or 1. They lie at addresses
- * that are good for their type. An array without bytes may be NULL.
+ * ARRAYS are row-major, one row a slot, in the byte order of the machine (which is little-endian). The
+ * spec says what they hold: `rows * tensor.row_bytes` bytes each; a bool is a byte, 0 or 1. They are
+ * aligned for their type. An array without bytes may be NULL.
  *
- * VERSIONS. Under one soname (libreglue.so.0) functions, numbers and fields stay what and where they are.
- * Structs that the library makes, reglue_tensor excepted, may grow at their end.
+ * VERSIONS. Under one soname (libreglue.so.0) functions, numbers and fields do not change. Structs
+ * that the library makes may grow at their end, except reglue_tensor.
  *
- * THREADS. Each handle is used by one thread at a time; several handles by several threads.
+ * THREADS. One thread at a time may use a handle; several threads may use several handles.
  * The library has threads of its own: do not fork while a handle is open. It installs no
  * signal handlers, and no C++ exception leaves it.
  */
@@ -58,37 +57,37 @@ extern "C" {
 enum reglue_result {
     REGLUE_OK = 0,
     /* The caller's fault. */
-    REGLUE_USAGE = 1,       /* an argument that is none, or no address was given */
-    REGLUE_MISUSE = 2,      /* not legal now, such as to ask for the next call where a turn waits for actions */
+    REGLUE_USAGE = 1,       /* an invalid argument, or no address was given */
+    REGLUE_MISUSE = 2,      /* not legal now, such as reglue_next while a turn waits for its actions */
     REGLUE_NO_MEMORY = 3,
-    /* The door. */
+    /* The glue's answer to a program that joins. */
     REGLUE_UNREACHABLE = 10,   /* no glue answered in time */
-    REGLUE_REFUSED = 11,       /* the glue did not let the program in; the message has its reason */
+    REGLUE_REFUSED = 11,       /* the glue refused the program; the message says why */
     REGLUE_WRONG_TOKEN = 12,
     REGLUE_WRONG_VERSION = 13,
     REGLUE_WRONG_TLS = 14,
     REGLUE_BUSY = 15,          /* the place is taken */
-    /* The session; it is over, all that is left is to close it. */
-    REGLUE_LOST = 20,          /* the glue went away, or said what is not of the protocol */
-    /* A routine of a benchmark program's that was refused. */
+    /* The session is over: close it. */
+    REGLUE_LOST = 20,          /* the glue went away, or broke the protocol */
+    /* A benchmark program's routine was refused. */
     REGLUE_WRONG_SIZE = 30,    /* rows that do not fit the spec */
     REGLUE_OUT_OF_ORDER = 31,  /* not legal now; the message says what to call first */
     REGLUE_UNKNOWN_KEY = 32,
     REGLUE_NOT_SUPPORTED = 33, /* the environment has no such routine */
-    REGLUE_OUT_OF_DOMAIN = 34, /* a slot that there is not, no such seed or limit */
+    REGLUE_OUT_OF_DOMAIN = 34, /* an unknown slot, seed or limit */
     REGLUE_REFUSED_ROUTINE = 35, /* for a reason that this version does not know */
-    /* A routine of a benchmark program's that could not be finished: whose fault it was. */
+    /* A benchmark program's routine failed: whose fault it was. */
     REGLUE_AGENT_FAULT = 40,
     REGLUE_ENVIRONMENT_FAULT = 41,
     /* No errors. */
     REGLUE_CALL = 100,         /* reglue_next has a call */
-    REGLUE_DONE = 101          /* the glue said farewell: all is well */
+    REGLUE_DONE = 101          /* the glue said farewell */
 };
 
-/* The name of a code without its prefix, such as "OUT_OF_ORDER"; never NULL. It stays. */
+/* The name of a code without its prefix, such as "OUT_OF_ORDER"; never NULL, valid for ever. */
 REGLUE_API const char *reglue_result_name(int result);
 
-/* The library's version, such as "0.1.0". It stays. */
+/* The library's version, such as "0.1.0"; valid for ever. */
 REGLUE_API const char *reglue_version(void);
 
 
@@ -150,7 +149,7 @@ typedef struct reglue_spec {
 } reglue_spec;
 
 
-/* ---- Coming in ---- */
+/* ---- Connecting ---- */
 
 enum reglue_transport {
     REGLUE_AUTO = 0, /* the Unix socket where the glue offers one that can be opened, else gRPC */
@@ -162,17 +161,17 @@ enum reglue_transport {
 enum reglue_ability {
     REGLUE_PARTIAL_TURNS = 1, /* turns may leave live slots out */
     REGLUE_ADAPTS = 2,        /* plays REGLUE_ADAPT_BEGIN and REGLUE_ADAPT */
-    REGLUE_NO_ENDS = 4        /* cannot take an episode's end: plays continuing tasks alone */
+    REGLUE_NO_ENDS = 4        /* cannot handle an episode's end: plays only continuing tasks */
 };
 
-/* Where to join, and who does. Zeros stand for what is usual. */
+/* Where to join, and as what. Zeros are the defaults. */
 typedef struct reglue_options {
     const char *address;  /* HOST:PORT or a join string; NULL: environment variable REGLUE_ADDRESS */
     const char *token;    /* NULL: the join string's, else environment variable REGLUE_TOKEN */
     const char *ca;       /* path of a PEM file: speak TLS and trust this authority alone */
     const char *tls_name; /* the name on the glue's certificate; NULL: the host's */
     const char *name;     /* for reports; NULL: "agent" or "experiment" */
-    double patience_s;    /* how long to wait for a glue that is not up yet; 0: 60 seconds */
+    double connect_timeout_s;    /* how long to wait for a glue that is not up yet; 0: 60 seconds */
     int32_t transport;    /* enum reglue_transport */
     uint32_t abilities;   /* of an agent */
     uint32_t max_slots;   /* of an agent: most slots that it plays at once; 0: any number */
@@ -183,19 +182,19 @@ typedef struct reglue_options {
 
 typedef struct reglue_session reglue_session;
 
-/* Makes a session of an agent's; the first reglue_next joins the glue.
+/* Makes an agent's session; the first reglue_next joins the glue.
  *
- * `*session` is set also where that fails, so that reglue_errmsg can say why; it is NULL
- * only where there is no memory. Close it in any case. `options` may be NULL.
- * REGLUE_OK, REGLUE_USAGE (no address, or none that can be), REGLUE_NO_MEMORY. */
+ * `*session` is set even on failure, so that reglue_errmsg can say why; it is NULL only if memory
+ * ran out. Close it in any case. `options` may be NULL.
+ * REGLUE_OK, REGLUE_USAGE (no address, or an invalid one), REGLUE_NO_MEMORY. */
 REGLUE_API int reglue_connect(const reglue_options *options, reglue_session **session);
 
-/* Gives back all that the session holds. To leave before the glue's farewell counts as the agent's
- * fault. NULL is let pass. */
+/* Frees the session. Closing it before the glue's farewell counts as the agent's fault. NULL is
+ * ignored. */
 REGLUE_API void reglue_close(reglue_session *session);
 
-/* What went wrong last, or the words of the glue's farewell; "" if there is nothing to say. Lasts
- * until the next function on this session. */
+/* The last error, or the text of the glue's farewell; "" if there is none. Valid until the next
+ * call on this session. */
 REGLUE_API const char *reglue_errmsg(const reglue_session *session);
 
 enum reglue_kind {
@@ -233,20 +232,20 @@ enum reglue_limit {
     REGLUE_RUN_LIMITED = 8
 };
 
-/* What remains to the agent, microseconds, by the glue's clock; 0 where there is no limit. */
+/* The agent's time left, microseconds, by the glue's clock; 0 if there is no limit. */
 typedef struct reglue_budget {
     uint64_t step_us;  /* for this call */
-    uint64_t bank_us;  /* what slow calls may draw on beyond their step's time */
+    uint64_t bank_us;  /* extra time that slow calls may use */
     uint64_t adapt_us; /* for all adaptation calls of this wave */
     uint64_t run_us;   /* for all calls from REGLUE_INIT on */
     uint32_t limited;  /* bits of enum reglue_limit */
     uint32_t reserved; /* 0 */
 } reglue_budget;
 
-/* A call of the glue's. Fields that its kind has no use for are 0.
+/* A call from the glue. Fields that its kind does not use are 0.
  *
  * Rows of `rewards`: `ends`, then `steps`. Rows of each observation: ends, steps, starts.
- * Rows of each action: steps, then starts; they are zeros until the agent writes them. */
+ * Rows of each action: steps, then starts; zeros until the agent writes them. */
 typedef struct reglue_call {
     int32_t kind;  /* enum reglue_kind */
     int32_t phase; /* enum reglue_phase, of a turn */
@@ -257,9 +256,9 @@ typedef struct reglue_call {
     const uint32_t *end_slots;    /* `ends` */
     const uint8_t *end_kinds;     /* `ends`, enum reglue_end_kind */
     const uint32_t *step_slots;   /* `steps` */
-    const uint8_t *step_flags;    /* `steps`, bits of enum reglue_step_flag; pass over others */
+    const uint8_t *step_flags;    /* `steps`, bits of enum reglue_step_flag; ignore others */
     const uint32_t *start_slots;  /* `starts` */
-    const uint64_t *start_seeds;  /* `starts`: of the agent's own chance in this episode */
+    const uint64_t *start_seeds;  /* `starts`: of the agent's own random numbers in this episode */
     const double *rewards;        /* ends + steps, of the actions before; NaN where they are withheld */
     const void *const *observations; /* spec->observation_count arrays */
     void *const *actions;         /* spec->action_count arrays to write, before reglue_act */
@@ -268,24 +267,24 @@ typedef struct reglue_call {
     reglue_budget budget;
 } reglue_call;
 
-/* Waits for the next call, as long as it takes.
+/* Waits for the next call, without limit.
  *
- * Calls that return nothing, and messages that the agent has nothing to say to, are answered
- * by asking for the next one; a turn is not: that is REGLUE_MISUSE. `*call` and all that it
- * points at last until it is answered, the spec until the next init.
+ * Asking for the next call answers one that returns nothing, and a message to which the agent has
+ * nothing to say; a turn must be answered first, else it is REGLUE_MISUSE. `*call` and what it points
+ * at are valid until it is answered, the spec until the next init.
  *
- * A connection that breaks is made again as long as the glue allows, and every call is seen once;
- * where the glue has forgotten the session, it is joined anew, and an init follows. Of answers that the
- * glue has refused a line to stderr tells, with what was got and what was wanted.
+ * The session reconnects when a connection breaks, as long as the glue allows; every call comes once.
+ * If the glue has forgotten the session, it joins anew, and an init follows. A line on stderr says
+ * which answer the glue refused, what it got and what it wanted.
  *
- * REGLUE_CALL, REGLUE_DONE (the glue said farewell, reglue_errmsg has its words), REGLUE_MISUSE, an error
- * of the door, REGLUE_LOST, or REGLUE_USAGE for REGLUE_UNIX where there is no such socket.
- * `*call` is NULL but for REGLUE_CALL. After an error all that is left is reglue_fault and reglue_close,
- * but for REGLUE_MISUSE. */
+ * REGLUE_CALL, REGLUE_DONE (the glue said farewell, reglue_errmsg has its text), REGLUE_MISUSE, an error
+ * of joining, REGLUE_LOST, or REGLUE_USAGE for REGLUE_UNIX without such a socket. `*call` is NULL
+ * except for REGLUE_CALL. After an error other than REGLUE_MISUSE only reglue_fault and reglue_close
+ * are left. */
 REGLUE_API int reglue_next(reglue_session *session, const reglue_call **call);
 
-/* Answers the turn with what was written to its actions, giving up the episodes of the `count` slots
- * of `abandoned` (whose rows are not looked at).
+/* Answers the turn with what was written to its actions, and abandons the episodes of the `count`
+ * slots of `abandoned`, whose rows are ignored.
  * REGLUE_OK, REGLUE_MISUSE (the present call is no turn, or is answered), REGLUE_USAGE. */
 REGLUE_API int reglue_act(reglue_session *session, const uint32_t *abandoned, size_t count);
 
@@ -293,7 +292,7 @@ REGLUE_API int reglue_act(reglue_session *session, const uint32_t *abandoned, si
 REGLUE_API int reglue_answer(reglue_session *session, const char *text);
 
 /* Says that the agent failed and cannot go on, waits a few seconds for the farewell and ends the
- * session. What stands in `what` will stand in the report; 4096 characters are kept. Better than to vanish.
+ * session. `what` goes into the report; 4096 characters are kept. Better than just leaving.
  * REGLUE_OK, REGLUE_MISUSE (the session is over already), REGLUE_USAGE. */
 REGLUE_API int reglue_fault(reglue_session *session, const char *what);
 
@@ -302,8 +301,8 @@ REGLUE_API int reglue_fault(reglue_session *session, const char *what);
 
 typedef struct reglue_experiment reglue_experiment;
 
-/* Rows of an answer, in the order of `slots`. What a routine does not return is NULL: half steps have
- * some of it, and the agent's alone no slots, since their rows are as the caller's. */
+/* Rows of an answer, in the order of `slots`. What a routine does not return is NULL: a half step
+ * returns some of it, and the agent's half steps no slots, since their rows are the caller's. */
 typedef struct reglue_rows {
     uint32_t count;
     uint32_t reserved;          /* 0 */
@@ -311,7 +310,7 @@ typedef struct reglue_rows {
     const double *rewards;      /* `count` */
     const uint8_t *flags;       /* `count`, bits of enum reglue_flag */
     const void *const *observations; /* one array a tensor of the spec */
-    const void *const *actions; /* likewise; the rows of episodes that are over are zeros */
+    const void *const *actions; /* likewise; zeros in rows whose episode is over */
 } reglue_rows;
 
 enum reglue_flag {
@@ -324,23 +323,22 @@ enum reglue_flag {
 REGLUE_API int reglue_experiment_connect(const reglue_options *options,
                                          reglue_experiment **experiment);
 
-/* Says farewell, and gives back all that it holds: the glue lets agent and environment go.
- * NULL is let pass. */
+/* Says farewell and frees the experiment; the glue lets agent and environment go. NULL is ignored. */
 REGLUE_API void reglue_experiment_close(reglue_experiment *experiment);
 
-/* What went wrong last; "" if nothing did. Lasts until the next function on this experiment. */
+/* The last error; "" if there is none. Valid until the next call on this experiment. */
 REGLUE_API const char *reglue_experiment_errmsg(const reglue_experiment *experiment);
 
-/* How long a routine may take from now on, seconds, 0.001 to 1e9; at first 86400. RL_init's waiting for
- * agent and environment counts. One that takes longer is REGLUE_LOST. REGLUE_OK, REGLUE_LOST, REGLUE_USAGE. */
+/* How long a routine may take from now on, RL_init with its wait for agent and environment too;
+ * seconds, 0.001 to 1e9, at first 86400. A longer one is REGLUE_LOST.
+ * REGLUE_OK, REGLUE_LOST, REGLUE_USAGE. */
 REGLUE_API int reglue_experiment_timeout(reglue_experiment *experiment, double timeout_s);
 
-/* All of them return REGLUE_OK, or: an error of a routine that was refused (nothing has changed), a fault
- * (the episodes of its slots are over), REGLUE_LOST, REGLUE_USAGE.
+/* All routines return REGLUE_OK, an error of a refused routine (nothing changed), a fault (the
+ * episodes of its slots are over), REGLUE_LOST or REGLUE_USAGE.
  *
- * `slots` are `count` numbers; none of them mean all (a step: all in mid-episode). What is given out by
- * `rows`, `spec`, `answer` or `key` lasts until the next routine of the same experiment, the spec
- * until the next reglue_rl_init. */
+ * `slots` are `count` numbers; 0 means all (of a step: all live ones). `rows`, `answer` and `key` are
+ * valid until the next routine of the same experiment, `spec` until the next reglue_rl_init. */
 
 /* RL_init: env_init, then agent_init; waits until both are there. `task` NULL is the
  * environment's first task. `spec` may be NULL. */
@@ -376,15 +374,16 @@ REGLUE_API int reglue_rl_cleanup(reglue_experiment *experiment);
 /* RL_freeze: what follows is judged, until the next RL_init. */
 REGLUE_API int reglue_rl_freeze(reglue_experiment *experiment);
 
-/* RL_standardize_randomness: from the next start on, the chance of the n-th start is that of
- * reglue_chance{seed, n, 0}. */
+/* RL_standardize_randomness: from the next start on, the random numbers of the n-th start are those of
+ * reglue_rng{seed, n, 0}. */
 REGLUE_API int reglue_rl_standardize_randomness(reglue_experiment *experiment, uint64_t seed);
 
 /* RL_get_state, RL_set_state: a key that names the environment's state. */
 REGLUE_API int reglue_rl_get_state(reglue_experiment *experiment, uint32_t slot, const char **key);
 REGLUE_API int reglue_rl_set_state(reglue_experiment *experiment, uint32_t slot, const char *key);
 
-/* RL_get_random_seed, RL_set_random_seed: a key that names where the environment's chance stands. */
+/* RL_get_random_seed, RL_set_random_seed: a key that names the state of the environment's random
+ * generators. */
 REGLUE_API int reglue_rl_get_random_seed(reglue_experiment *experiment, uint32_t slot,
                                          const char **key);
 REGLUE_API int reglue_rl_set_random_seed(reglue_experiment *experiment, uint32_t slot,
@@ -396,7 +395,7 @@ REGLUE_API int reglue_rl_agent_message(reglue_experiment *experiment, const char
 REGLUE_API int reglue_rl_env_message(reglue_experiment *experiment, const char *text,
                                      const char **answer);
 
-/* The half steps, for programs that stand between the two. `actions` and `observations` are one array
+/* The half steps, for programs that come between agent and environment. `actions` and `observations` are one array
  * a tensor of the spec, of `count` rows each; `rewards` are `count` numbers. Legal after RL_init. */
 REGLUE_API int reglue_rl_env_start(reglue_experiment *experiment, const uint32_t *slots,
                                    size_t count, const reglue_rows **rows);
@@ -413,24 +412,24 @@ REGLUE_API int reglue_rl_agent_end(reglue_experiment *experiment, const uint32_t
                                    int32_t truncated);
 
 
-/* ---- Chance that is the same on every platform ---- */
+/* ---- Random numbers that are the same on every platform ---- */
 
 /* The random numbers of one episode: Philox 4x64, numbered. The caller's own, 24 bytes; copying it
- * keeps where it stands. The same seed, episode and number always give the same word. */
-typedef struct reglue_chance {
+ * keeps its state. The same seed, episode and number always give the same word. */
+typedef struct reglue_rng {
     uint64_t seed;    /* such as a start's */
     uint64_t episode;
     uint64_t drawn;   /* words so far */
-} reglue_chance;
+} reglue_rng;
 
 /* 64 random bits. */
-REGLUE_API uint64_t reglue_chance_word(reglue_chance *chance);
+REGLUE_API uint64_t reglue_rng_word(reglue_rng *rng);
 
-/* A number of `low` up to `high`, which itself is met only where rounding gives it. */
-REGLUE_API double reglue_chance_uniform(reglue_chance *chance, double low, double high);
+/* A number from `low` to `high`; `high` itself only by rounding. */
+REGLUE_API double reglue_rng_uniform(reglue_rng *rng, double low, double high);
 
-/* An integer of 0 to n - 1, each as likely; n 0 stands for 2^64. */
-REGLUE_API uint64_t reglue_chance_below(reglue_chance *chance, uint64_t n);
+/* A uniform integer from 0 to n - 1; n 0 stands for 2^64. */
+REGLUE_API uint64_t reglue_rng_below(reglue_rng *rng, uint64_t n);
 
 #ifdef __cplusplus
 }

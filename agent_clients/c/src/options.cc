@@ -38,7 +38,7 @@ Options options_of(const reglue_options* given) {
   options.tls_name = text_of(from.tls_name);
   options.name = text_of(from.name);
   options.transport = transport_of(from.transport);
-  if (from.patience_s != 0) options.patience = milliseconds_of("patience", from.patience_s);
+  if (from.connect_timeout_s != 0) options.connect_timeout = milliseconds_of("connect timeout", from.connect_timeout_s);
   return options;
 }
 

@@ -1,4 +1,4 @@
-// How a peer comes in, as C says it.
+// How a peer connects, from C's options.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@
 
 namespace reglue::c {
 
-/// NULL is what zeros are. Throws UsageError for a transport or patience that is none.
+/// NULL is what zeros are. Throws UsageError for a transport or connect timeout out of its range.
 Options options_of(const reglue_options* options);
 
 /// Throws UsageError, which calls them `what`, unless they are 0 to 1e9.

@@ -14,7 +14,7 @@ HAS_BYTES(reglue_spec, 64);
 LIES_AT(reglue_spec, reward_low, 24);
 LIES_AT(reglue_spec, continuing, 56);
 HAS_BYTES(reglue_options, 64);
-LIES_AT(reglue_options, patience_s, 40);
+LIES_AT(reglue_options, connect_timeout_s, 40);
 LIES_AT(reglue_options, max_slots, 56);
 HAS_BYTES(reglue_call, 152);
 LIES_AT(reglue_call, end_slots, 24);
@@ -23,4 +23,4 @@ LIES_AT(reglue_call, text, 104);
 LIES_AT(reglue_call, budget, 112);
 HAS_BYTES(reglue_rows, 48);
 #endif
-HAS_BYTES(reglue_chance, 24);
+HAS_BYTES(reglue_rng, 24);

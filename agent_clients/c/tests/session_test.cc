@@ -11,7 +11,7 @@ reglue_options nobody() {
   reglue_options options{};
   options.address = "127.0.0.1:1";
   options.token = "T";
-  options.patience_s = 0.001;
+  options.connect_timeout_s = 0.001;
   return options;
 }
 
@@ -39,8 +39,8 @@ TEST(Connect, RefusesOptionsThatAreNone) {
   options.abilities = 64;
   EXPECT_EQ(connect(options, "got abilities 64"), REGLUE_USAGE);
   options = nobody();
-  options.patience_s = -1;
-  EXPECT_EQ(connect(options, "patience"), REGLUE_USAGE);
+  options.connect_timeout_s = -1;
+  EXPECT_EQ(connect(options, "connect timeout"), REGLUE_USAGE);
 }
 
 TEST(Session, ThatFindsNoGlueSaysSo) {

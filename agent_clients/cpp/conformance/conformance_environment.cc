@@ -15,13 +15,13 @@ namespace {
 
 /// One slot's episode; all but the first three are of its cell.
 struct Episode {
-  std::uint32_t memory, chance, steps;
+  std::uint32_t memory, rng, steps;
   std::uint32_t length;     // steps
   std::uint32_t times_out;  // at its length; else it is terminated then
   std::uint32_t is_judged;  // success ends it
 };
 
-constexpr char kState[] = "state", kChance[] = "chance";
+constexpr char kState[] = "state", kRng[] = "rng";
 
 /// A value's bytes behind a mark, and back. Throws UnknownKey for other bytes.
 template <class Value>
@@ -42,14 +42,14 @@ Value recalled(const char* mark, const std::string& bytes) {
 
 /// An episode before its first observation.
 Episode episode_of(const Cell& cell) {
-  Memory memory, chance;
+  Memory memory, rng;
   memory.take_text(cell.task);
   memory.take(cell.variant);
   memory.take(cell.phase);
   memory.take(cell.steps);
-  chance.take(cell.seed);
-  chance.take(cell.repeat);
-  return {memory.number(), chance.number(), 0, static_cast<std::uint32_t>(2 + cell.seed % 6),
+  rng.take(cell.seed);
+  rng.take(cell.repeat);
+  return {memory.number(), rng.number(), 0, static_cast<std::uint32_t>(2 + cell.seed % 6),
           cell.variant % 2, cell.phase == Phase::Evaluate};
 }
 
@@ -111,11 +111,11 @@ class ConformanceEnvironment : public Environment {
   std::string env_get_random_seed(std::uint32_t slot) override {
     const Episode& episode = on(slot, "env_get_random_seed");
     commands_.count("get_random_seed");
-    return kept(kChance, episode.chance);
+    return kept(kRng, episode.rng);
   }
 
   void env_set_random_seed(std::uint32_t slot, const std::string& seed) override {
-    on(slot, "env_set_random_seed").chance = recalled<std::uint32_t>(kChance, seed);
+    on(slot, "env_set_random_seed").rng = recalled<std::uint32_t>(kRng, seed);
     commands_.count("set_random_seed");
   }
 
@@ -143,7 +143,7 @@ class ConformanceEnvironment : public Environment {
     std::uint64_t seed, starts;  // so far
   };
 
-  /// With standardized chance, the n-th start's cell.
+  /// With standardized randomness, the n-th start's cell.
   Cell numbered(Cell cell) {
     if (standard_) {
       cell.seed = standard_->seed;
@@ -159,12 +159,12 @@ class ConformanceEnvironment : public Environment {
                      "env_start there first");
   }
 
-  /// Its memory takes chance in, and shows a row. Returns how many elements that has.
+  /// Its memory takes in the rng, and shows a row. Returns how many elements that has.
   static std::uint32_t move(Episode& episode, Memory memory,
                             const ShownObservations& observations, std::size_t row) {
-    memory.take(episode.chance);
+    memory.take(episode.rng);
     episode.memory = memory.number();
-    episode.chance = Memory(episode.chance).draw(1);
+    episode.rng = Memory(episode.rng).draw(1);
     return make_row(memory, observations, row);
   }
 

@@ -2,7 +2,7 @@
 //
 // Sutton & Barto 2018, "Reinforcement Learning: An Introduction", 2nd edition: the box on page
 // 305 (section 12.7) with binary features and replacing traces, over the tilings of section
-// 9.5.4. It takes the same chance in the same order as the Python client's example of that
+// 9.5.4. It draws the same random numbers in the same order as the Python client's example of that
 // name, and scores the same to the last bit.
 //
 //   reglue bench online:mountain-car --agent-cmd build/cpp/examples/sarsa_agent --runs 5 --slots 1
@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kAlpha = 0.5;  // step size of a whole state; each active tile takes its part
 constexpr double kLambda = 0.9;
-constexpr double kEpsilon = 0.1;    // the chance to explore
+constexpr double kEpsilon = 0.1;    // probability of exploring
 constexpr double kFaintest = 0.01;  // a trace below it would cost more than it teaches
 constexpr int kTilings = 8;
 constexpr int kTiles = 8;  // to a side
@@ -67,7 +67,7 @@ double value(const Numbers& weights, const Tiles& tiles) {
 }
 
 struct Episode {
-  reglue::Chance chance;
+  reglue::Rng rng;
   Tiles tiles;
   std::size_t action;
   std::vector<Numbers> traces;  // by action: how much a tile is to blame
@@ -92,9 +92,9 @@ class Sarsa : public reglue::Agent {
   void agent_start(const reglue::Observations& observations, const reglue::Starts& starts,
                    reglue::Actions& actions) override {
     for (std::size_t row = 0; row < starts.size(); ++row) {
-      Episode episode{reglue::Chance(starts.seeds[row]), tiles_of(observations, row), 0,
+      Episode episode{reglue::Rng(starts.seeds[row]), tiles_of(observations, row), 0,
                       std::vector<Numbers>(weights_.size())};
-      episode.action = choose(values(episode.tiles), episode.chance);
+      episode.action = choose(values(episode.tiles), episode.rng);
       actions[0].set(row, 0, first_ + static_cast<double>(episode.action));
       episodes_.insert_or_assign(starts.slots[row], std::move(episode));
     }
@@ -135,20 +135,20 @@ class Sarsa : public reglue::Agent {
     return values;
   }
 
-  /// A best one, each of them as likely; any with chance epsilon.
-  std::size_t choose(const std::vector<double>& values, reglue::Chance& chance) const {
-    if (!is_frozen_ && chance.uniform() < kEpsilon) return chance.below(values.size());
+  /// A best one, each as likely; with probability epsilon any one.
+  std::size_t choose(const std::vector<double>& values, reglue::Rng& rng) const {
+    if (!is_frozen_ && rng.uniform() < kEpsilon) return rng.below(values.size());
     const double best = *std::max_element(values.begin(), values.end());
     std::vector<std::size_t> places;
     for (std::size_t place = 0; place < values.size(); ++place) {
       if (values[place] == best) places.push_back(place);
     }
-    return places[places.size() == 1 ? 0 : chance.below(places.size())];
+    return places[places.size() == 1 ? 0 : rng.below(places.size())];
   }
 
   std::size_t go_on(Episode& episode, double reward, Tiles tiles) {
     const std::vector<double> worth = values(tiles);
-    const std::size_t action = choose(worth, episode.chance);
+    const std::size_t action = choose(worth, episode.rng);
     if (!is_frozen_) learn(episode, reward + spec().discount * worth[action]);
     episode.tiles = std::move(tiles);
     return episode.action = action;

@@ -66,9 +66,9 @@ void read_all(const std::string& bytes) {
   attempt([&] { split_address(bytes); });
   parsed<v1::TaskSpec>(bytes, [](const v1::TaskSpec& message) { decode_spec(message); });
   parsed<v1::AgentCall>(bytes, [](v1::AgentCall& message) {
-    TurnRoom room;
+    TurnBuffers buffers;
     if (message.has_init()) decode_spec(message.init().spec());
-    if (message.has_turn()) decode_turn(*message.mutable_turn(), *task, room, kMostBytes);
+    if (message.has_turn()) decode_turn(*message.mutable_turn(), *task, buffers, kMostBytes);
   });
   parsed<v1::EnvironmentCall>(bytes, [](v1::EnvironmentCall& message) {
     if (message.has_play()) Play play(*message.mutable_play(), *task);

@@ -1,6 +1,5 @@
-// The session of a peer that answers, an agent or an environment: joins, says hello, hands
-// calls out and answers in, comes back if the stream breaks, leaves. Every call is carried out
-// once, whatever breaks.
+// The session of an agent or an environment: joins, says hello, returns calls and sends answers,
+// reconnects when the stream breaks, leaves. Every call is carried out once, whatever breaks.
 //
 // A role says what its messages are:
 //
@@ -9,7 +8,7 @@
 //     using Reply = v1::AgentReply;
 //     static constexpr v1::Role role = v1::ROLE_AGENT;
 //     static constexpr const char* method = "/reglue.v1.AgentService/Session";
-//     /// Forgets the last call, but for memory that the next one can use again.
+//     /// Clears the last call, but keeps memory that the next one can use.
 //     static void reuse(Call& call);
 //   };
 #pragma once
@@ -40,11 +39,11 @@ class Answering {
   /// Fills in `hello` of an empty reply, see greet().
   using Hello = std::function<void(Reply& hello, const v1::Ticket& ticket, std::uint64_t answered)>;
 
-  /// Connects nothing yet. Throws UsageError for an address that is none.
+  /// Connects nothing yet. Throws UsageError for an invalid address.
   Answering(const Options& options, std::string name, Hello hello)
       : join_string_(join_string_of(options)),
         transport_(options.transport),
-        patience_(options.patience),
+        connect_timeout_(options.connect_timeout),
         log_(log_of(options)),
         name_(clean(name, kMostNameCharacters)),
         hello_(std::move(hello)) {}
@@ -73,31 +72,31 @@ class Answering {
   /// larger than a message may be.
   void answer();
 
-  /// Says that the peer cannot go on, as the answer to call `seq`, 0 of its own accord;
-  /// waits some seconds for the farewell, and is over.
+  /// Sends a Fault as the answer to call `seq`, or of its own accord if that is 0; waits some
+  /// seconds for the farewell, and ends the session.
   void fault(std::uint64_t seq, std::string_view what) { say_fault(seq, what, kFarewell); }
 
-  /// Is over; says so to a glue that believes otherwise.
+  /// Ends the session; tells the glue if it is not over.
   void close(std::string_view why) {
     if (!is_over_ && stream_) say_fault(0, why, kEnd);
     end();
   }
 
-  /// What came in fits nothing: the session is over. Throws SessionLost.
+  /// The glue's message does not fit: the session is over. Throws SessionLost.
   [[noreturn]] void lose(const std::string& why) {
     end();
     throw SessionLost("the glue sent what this client cannot read: " + told(why));
   }
 
  private:
-  static constexpr std::chrono::seconds kFarewell{5};  // for the glue's last word after a fault
-  static constexpr std::chrono::seconds kEnd{2};       // and for who leaves
+  static constexpr std::chrono::seconds kFarewell{5};  // for the farewell after a fault
+  static constexpr std::chrono::seconds kEnd{2};       // for the farewell when leaving
 
   void enter();
   Call* receive();
   void come_back(const StreamEnded& end);
   void join_anew();
-  void say_fault(std::uint64_t seq, std::string_view what, std::chrono::seconds patience);
+  void say_fault(std::uint64_t seq, std::string_view what, std::chrono::seconds timeout);
   void end() {
     is_over_ = true;
     stream_.reset();
@@ -105,7 +104,7 @@ class Answering {
 
   JoinString join_string_;
   Transport transport_;
-  std::chrono::milliseconds patience_;
+  std::chrono::milliseconds connect_timeout_;
   Log log_;
   std::string name_;
   Hello hello_;
@@ -143,12 +142,12 @@ typename Wire::Call* Answering<Wire>::next() {
   }
 }
 
-/// A ticket and a stream, where there is none. Throws StreamEnded, and as join().
+/// Gets a ticket and a stream, unless it has them. Throws StreamEnded, and as join().
 template <class Wire>
 void Answering<Wire>::enter() {
   if (!route_) {
-    route_ = Route{join_string_, join(join_string_, Wire::role, name_, patience_, log_), transport_,
-               Wire::method, log_};
+    route_ = Route{join_string_, join(join_string_, Wire::role, name_, connect_timeout_, log_),
+                   transport_, Wire::method, log_};
     is_admitted_ = false;
     taken_ = 0;
     reconnect_wait_ = ReconnectWait();
@@ -163,7 +162,7 @@ void Answering<Wire>::enter() {
   }
 }
 
-/// What the glue says for the first time, but for refusals; null for the farewell.
+/// The next new call; logs refusals. Null for the farewell.
 template <class Wire>
 typename Wire::Call* Answering<Wire>::receive() {
   while (true) {
@@ -201,18 +200,19 @@ void Answering<Wire>::answer() {
   stream_->send(reply);
 }
 
-/// Waits until another try is due. Throws what the end means if none is.
+/// Waits before the next try. Throws the end's meaning if it is too late.
 template <class Wire>
 void Answering<Wire>::come_back(const StreamEnded& end) {
-  const Clock::duration stood = stream_ ? stream_->stood() : Clock::duration::zero();
+  const Clock::duration admitted = stream_ ? stream_->admitted() : Clock::duration::zero();
   stream_.reset();
   const std::chrono::microseconds window(route_->ticket.reconnect_window_us());
   if (end.is_refusal()) {
     if (window.count() == 0 || end.code != grpc::StatusCode::UNAUTHENTICATED) end.throw_meaning();
     return join_anew();
   }
-  const auto most = std::min<std::chrono::microseconds>(window, patience_);  // no unit overflows
-  const auto pause = reconnect_wait_.pause(most, stood, taken_ > heard_);
+  // In microseconds, since no unit overflows then.
+  const auto most = std::min<std::chrono::microseconds>(window, connect_timeout_);
+  const auto pause = reconnect_wait_.pause(most, admitted, taken_ > heard_);
   if (!pause) {
     if (!route_->ticket.address().empty()) return join_anew();  // the run is gone, not its hub
     end.throw_meaning();
@@ -230,19 +230,19 @@ void Answering<Wire>::join_anew() {
 
 template <class Wire>
 void Answering<Wire>::say_fault(std::uint64_t seq, std::string_view what,
-                                std::chrono::seconds patience) {
+                                std::chrono::seconds timeout) {
   if (is_over_ || !stream_) return end();
   try {
     Reply reply;
     reply.set_seq(seq);
     reply.mutable_fault()->set_what(clean(what, kMostFaultCharacters));
     stream_->send(reply);
-    const Clock::time_point until = Clock::now() + patience;
+    const Clock::time_point until = Clock::now() + timeout;
     do {
       Wire::reuse(call_);
     } while (stream_->receive(call_, until) && !call_.has_farewell());
   } catch (const StreamEnded&) {
-    // A glue that is gone as well says less than what the peer has to say.
+    // The glue is gone too: the peer's own error says more.
   }
   end();
 }

@@ -14,7 +14,7 @@ constexpr std::chrono::milliseconds kLongest{1'000'000'000'000};  // that a cloc
 
 Route joined(const Options& options, const std::string& name, const Log& log) {
   const JoinString join_string = join_string_of(options);
-  return {join_string, join(join_string, v1::ROLE_EXPERIMENT, name, options.patience, log),
+  return {join_string, join(join_string, v1::ROLE_EXPERIMENT, name, options.connect_timeout, log),
           options.transport, "/reglue.v1.ExperimentService/Session", log};
 }
 
@@ -22,7 +22,7 @@ Route joined(const Options& options, const std::string& name, const Log& log) {
 
 ExperimentSession::ExperimentSession(const Options& options)
     : name_(clean(options.name.empty() ? "experiment" : options.name, kMostNameCharacters)),
-      patience_(options.patience),
+      connect_timeout_(options.connect_timeout),
       log_(log_of(options)),
       route_(joined(options, name_, log_)) {}
 
@@ -116,7 +116,7 @@ void ExperimentSession::receive(std::uint64_t seq, v1::ExperimentReply& reply,
 
 void ExperimentSession::come_back(const StreamEnded& end, ReconnectWait& reconnect_wait,
                                   Clock::time_point until) {
-  const Clock::duration stood = stream_ ? stream_->stood() : Clock::duration::zero();
+  const Clock::duration admitted = stream_ ? stream_->admitted() : Clock::duration::zero();
   stream_.reset();
   if (end.is_refusal()) {
     const bool was_admitted = std::exchange(is_admitted_, false);
@@ -124,8 +124,9 @@ void ExperimentSession::come_back(const StreamEnded& end, ReconnectWait& reconne
     throw SessionLost("the glue does not know this session any more");
   }
   const std::chrono::microseconds window(route_.ticket.reconnect_window_us());
-  const auto most = std::min<std::chrono::microseconds>(window, patience_);  // no unit overflows
-  const auto pause = reconnect_wait.pause(most, stood, false);
+  // In microseconds, since no unit overflows then.
+  const auto most = std::min<std::chrono::microseconds>(window, connect_timeout_);
+  const auto pause = reconnect_wait.pause(most, admitted, false);
   if (!pause || Clock::now() + *pause > until) end.throw_meaning();
   log_("the connection broke, coming back: " + std::string(end.what()));
   std::this_thread::sleep_for(*pause);

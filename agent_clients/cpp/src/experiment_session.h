@@ -35,18 +35,18 @@ class ExperimentSession {
   /// Says that no more will be asked, and ends the stream; over a new one if it broke.
   void leave();
 
-  /// What came in fits nothing: the session is over. Throws SessionLost.
+  /// The glue's message does not fit: the session is over. Throws SessionLost.
   [[noreturn]] void lose(const std::string& why);
 
  private:
   /// The stream, or a new one. Throws StreamEnded, UsageError.
   Stream& opened();
   void receive(std::uint64_t seq, v1::ExperimentReply& reply, Clock::time_point until);
-  /// Waits until another try is due. Throws what the end means if none is.
+  /// Waits before the next try. Throws the end's meaning if it is too late.
   void come_back(const StreamEnded& end, ReconnectWait& reconnect_wait, Clock::time_point until);
 
   const std::string name_;
-  const std::chrono::milliseconds patience_;
+  const std::chrono::milliseconds connect_timeout_;
   std::chrono::milliseconds timeout_ = std::chrono::hours(24);  // of one call
   const Log log_;
   Route route_;

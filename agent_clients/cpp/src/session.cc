@@ -70,7 +70,7 @@ struct AgentSession::State {
   bool has_spec = false;
   AgentCall call;
   bool is_open = false;  // the call is to be answered
-  TurnRoom room;
+  TurnBuffers buffers;
   std::vector<std::uint32_t> abandoned;
   Actions actions;
 };
@@ -186,7 +186,7 @@ void AgentSession::State::decode(v1::AgentCall& message) {
 void AgentSession::State::decode_turn_call(v1::AgentCall& message) {
   const TaskSpec& task = *spec_of("a turn");
   call.kind = AgentCall::Kind::Turn;
-  call.turn = decode_turn(*message.mutable_turn(), task, room, session.max_message_bytes());
+  call.turn = decode_turn(*message.mutable_turn(), task, buffers, session.max_message_bytes());
   abandoned.clear();
   auto& entries = *session.reply().mutable_actions()->mutable_actions();
   const std::size_t rows = call.turn.steps.size() + call.turn.starts.size();

@@ -62,7 +62,7 @@ void check_length(const TensorSpec& tensor, const char* what, std::size_t got, b
 
 void check_whole(const TensorSpec& tensor, const char* what, bool is_legal) {
   if (is_legal && kind(tensor.dtype).is_whole) return;
-  throw SpecError(tensor.name + ": " + what + " needs n of 1 or more and a whole dtype, got " +
+  throw SpecError(tensor.name + ": " + what + " needs n >= 1 and an integer dtype, got " +
                   name_of(tensor.dtype));
 }
 

@@ -208,7 +208,7 @@ void check_answer(const TaskSpec& spec, std::size_t rows, std::size_t most) {
 
 }  // namespace
 
-Turn decode_turn(v1::Turn& message, const TaskSpec& spec, TurnRoom& room,
+Turn decode_turn(v1::Turn& message, const TaskSpec& spec, TurnBuffers& buffers,
                  std::size_t max_message_bytes) {
   const int phase = message.phase();
   if (phase < v1::PHASE_TRAIN || phase > v1::PHASE_EVALUATE) throw_unknown("phase", phase);
@@ -217,20 +217,20 @@ Turn decode_turn(v1::Turn& message, const TaskSpec& spec, TurnRoom& room,
   check_counts("start seeds", message.start_slots_size(), message.start_seeds_size());
   Turn turn;
   turn.phase = static_cast<Phase>(phase);
-  decode_kinds(message, room.kinds);
-  room.flags.clear();
+  decode_kinds(message, buffers.kinds);
+  buffers.flags.clear();
   for (const std::uint32_t flags : message.step_flags()) {
-    room.flags.push_back(static_cast<std::uint8_t>(flags & kKnownFlags));
+    buffers.flags.push_back(static_cast<std::uint8_t>(flags & kKnownFlags));
   }
-  turn.ends = {all(message.end_slots()), room.kinds};
-  turn.steps = {all(message.step_slots()), room.flags};
+  turn.ends = {all(message.end_slots()), buffers.kinds};
+  turn.steps = {all(message.step_slots()), buffers.flags};
   turn.starts = {all(message.start_slots()), all(message.start_seeds())};
   for (const auto slots : {turn.ends.slots, turn.steps.slots, turn.starts.slots}) {
     check_slots(slots, spec.slots);
   }
   const std::size_t rewarded = turn.ends.size() + turn.steps.size();
   const bool is_withheld = turn.phase == Phase::Evaluate && !spec.rewards_in_evaluation;
-  turn.rewards = decode_rewards(message, rewarded, is_withheld, room.withheld);
+  turn.rewards = decode_rewards(message, rewarded, is_withheld, buffers.withheld);
   turn.observations =
       view(spec.observations, *message.mutable_observations(), rewarded + turn.starts.size());
   check_answer(spec, turn.steps.size() + turn.starts.size(), max_message_bytes);

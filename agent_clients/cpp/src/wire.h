@@ -42,20 +42,20 @@ BasicTensors<std::byte> zeros(const std::vector<TensorSpec>& specs, Entries& ent
 /// Bytes of one row of all tensors.
 std::size_t row_bytes(const std::vector<TensorSpec>& specs);
 
-/// How rewards travel beside the observations: float64, a scalar.
+/// The rewards' entry: float64, a scalar.
 const TensorSpec& rewards_spec();
 
-/// Memory of what a Turn does not show in the message itself.
-struct TurnRoom {
+/// Memory for what a Turn cannot view in the message itself.
+struct TurnBuffers {
   std::vector<EndKind> kinds;
   std::vector<std::uint8_t> flags;
   std::vector<double> withheld;
 };
 
-/// Views of `message` and `room`, which must outlive them. Throws BadReply for what no turn of
+/// Views of `message` and `buffers`, which must outlive them. Throws BadReply for what no turn of
 /// this task can be, or whose answer would be larger than `max_message_bytes`, before anything
 /// of its size is made.
-Turn decode_turn(v1::Turn& message, const TaskSpec& spec, TurnRoom& room,
+Turn decode_turn(v1::Turn& message, const TaskSpec& spec, TurnBuffers& buffers,
                  std::size_t max_message_bytes);
 
 }  // namespace reglue

@@ -99,23 +99,23 @@ TEST(Rule, MakesAnEnvironmentsSlot) {
   memory.take_text("first");
   memory.take(std::uint32_t{1});
   memory.take_byte(1);
-  Memory chance;
-  chance.take(std::uint64_t{41});
-  chance.take(std::uint64_t{3});
+  Memory rng;
+  rng.take(std::uint64_t{41});
+  rng.take(std::uint64_t{3});
   EXPECT_EQ(memory.word(), "ccd319d7");
-  EXPECT_EQ(chance.word(), "65938789");
+  EXPECT_EQ(rng.word(), "65938789");
 
   Row row(plain().observations);
-  memory.take(chance.number());
+  memory.take(rng.number());
   EXPECT_EQ(memory.word(), "761a0897");
-  chance = Memory(chance.draw(1));
-  EXPECT_EQ(chance.word(), "394e897c");
+  rng = Memory(rng.draw(1));
+  EXPECT_EQ(rng.word(), "394e897c");
   const std::uint32_t elements = make_row(memory, row.made, 0);
   EXPECT_EQ(row.made["position"].row<double>(0)[0], -1535929010.4019685);
   EXPECT_EQ(row.made["position"].row<double>(0)[1], 1646851483.5762348);
 
   memory = after(memory, "00 00 00 3f 00 00 80 bf ff ff");
-  memory.take(chance.number());
+  memory.take(rng.number());
   EXPECT_EQ(memory.word(), "ed87cf71");
   EXPECT_EQ(make_row(memory, row.made, 0), elements);
   EXPECT_EQ(row.made["position"].row<double>(0)[0], -457125092.72092056);

@@ -12,7 +12,7 @@ namespace {
 Options nobody() {
   Options options;
   options.address = "127.0.0.1:1";
-  options.patience = std::chrono::milliseconds(1);
+  options.connect_timeout = std::chrono::milliseconds(1);
   options.log = [](const std::string&) {};
   return options;
 }

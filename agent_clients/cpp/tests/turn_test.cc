@@ -24,13 +24,13 @@ class TurnBytes : public testing::Test {
   }
 
   Turn decode(std::size_t most = kMost) {
-    return decode_turn(*call.mutable_turn(), spec, room, most);
+    return decode_turn(*call.mutable_turn(), spec, buffers, most);
   }
   v1::Turn& turn() { return *call.mutable_turn(); }
 
   TaskSpec spec;
   v1::AgentCall call;
-  TurnRoom room;
+  TurnBuffers buffers;
 };
 
 std::vector<std::uint32_t> numbers(Span<const std::uint32_t> span) {

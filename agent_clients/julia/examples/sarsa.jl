@@ -10,7 +10,7 @@ using Reglue
 include("tiles.jl")
 
 mutable struct Episode
-    chance::Chance
+    rng::Rng
     active::Vector{Int}  # features of the present state
     next::Vector{Int}  # and of the one after it
     action::Int
@@ -20,7 +20,7 @@ end
 
 """
 One linear value function for all slots; every slot's steps teach it. `alpha` is the step size of a whole
-state: each of its active features takes an equal part. `epsilon` is the chance to explore.
+state: each of its active features takes an equal part. `epsilon` is the probability of exploring.
 """
 mutable struct Sarsa <: Agent
     alpha::Float64
@@ -54,7 +54,7 @@ function Reglue.agent_start!(agent::Sarsa, actions, observations, starts)
     for (i, slot) in enumerate(starts.slots)
         episode = agent.episodes[slot] = new_episode(agent, starts.seeds[i])
         active!(episode.active, agent.tilings, view(observations[], :, i))
-        episode.action = choose(agent, episode.active, episode.chance)
+        episode.action = choose(agent, episode.active, episode.rng)
         actions[][i] = agent.first + episode.action - 1
     end
 end
@@ -80,12 +80,12 @@ Reglue.agent_freeze!(agent::Sarsa) = agent.frozen = true
 
 function new_episode(agent::Sarsa, seed = 0)
     none = zeros(Int, agent.tilings.count)
-    return Episode(Chance(seed), none, copy(none), 1, zero(agent.weights), CartesianIndex{2}[])
+    return Episode(Rng(seed), none, copy(none), 1, zero(agent.weights), CartesianIndex{2}[])
 end
 
 function go_on!(agent::Sarsa, episode::Episode, reward, numbers)
     active!(episode.next, agent.tilings, numbers)
-    action = choose(agent, episode.next, episode.chance)
+    action = choose(agent, episode.next, episode.rng)
     if !agent.frozen
         learn!(agent, episode, reward + agent.discount * value(agent, episode.next, action))
     end
@@ -95,15 +95,15 @@ end
 
 value(agent::Sarsa, active, action) = foldl(+, (agent.weights[feature, action] for feature in active); init = 0.0)
 
-"The place of a highest value, each as likely; any with the chance `epsilon` (section 2.2)."
-function choose(agent::Sarsa, active, chance::Chance)
+"The place of a highest value, each as likely; with probability `epsilon` any place (section 2.2)."
+function choose(agent::Sarsa, active, rng::Rng)
     many = size(agent.weights, 2)
-    if !agent.frozen && agent.epsilon > 0 && uniform!(chance) < agent.epsilon
-        return Int(below!(chance, many)) + 1
+    if !agent.frozen && agent.epsilon > 0 && uniform!(rng) < agent.epsilon
+        return Int(below!(rng, many)) + 1
     end
     values = [value(agent, active, action) for action in 1:many]
     best = findall(isequal(maximum(values)), values)
-    return length(best) == 1 ? best[1] : best[Int(below!(chance, length(best)))+1]
+    return length(best) == 1 ? best[1] : best[Int(below!(rng, length(best)))+1]
 end
 
 "Move the value of the last action, and of those before it, towards `target`."

@@ -17,11 +17,11 @@ export EndKind, TERMINATED, TRUNCATED, VOID
 export DEFAULTED, CLIPPED
 export TaskSpec, TensorSpec, Box, Discrete, MultiDiscrete, MultiBinary
 export ReglueError, UsageError, Unreachable, Refused, SessionLost
-export Chance, word!, uniform!, below!
+export Rng, word!, uniform!, below!
 
 include("errors.jl")
 include("spec.jl")
-include("chance.jl")
+include("rng.jl")
 include("tensors.jl")
 include("goals.jl")
 include("turn.jl")

@@ -21,22 +21,22 @@ abstract type Agent end
 """
     max_slots(agent) -> Integer
 
-Most slots that the agent plays at once; 0, as without a method for it, means any number.
+Most slots that the agent plays at once; 0, the default, means any number.
 """
 max_slots(::Agent) = 0
 
 """
     partial_turns(agent) -> Bool
 
-True if a turn may leave live slots out; false without a method for it.
+True if a turn may leave live slots out; false by default.
 """
 partial_turns(::Agent) = false
 
 """
     adapts(agent) -> Bool
 
-True if the agent can be taken through [`adapt_begin!`](@ref) and [`adapt!`](@ref); without a method for it: if there
-is a method for either. Add one for an agent that learns as it plays, or that is to be judged as it is, as a baseline.
+True if the agent answers [`adapt_begin!`](@ref) and [`adapt!`](@ref); by default, if there is a method for either.
+Add a method for an agent that learns as it plays, or for a baseline that is judged as it is.
 """
 adapts(::T) where {T<:Agent} =
     any(routine -> which(routine, Tuple{T}) != which(routine, Tuple{Agent}), (adapt_begin!, adapt!))
@@ -44,7 +44,7 @@ adapts(::T) where {T<:Agent} =
 """
     episodic(agent) -> Bool
 
-False if the agent cannot take an episode's end: then it plays continuing tasks alone. True without a method for it.
+False if the agent cannot handle an episode's end: then it plays only continuing tasks. True by default.
 """
 episodic(::Agent) = true
 
@@ -53,7 +53,7 @@ episodic(::Agent) = true
 """
     agent_init!(agent, spec::TaskSpec)
 
-Become naive again: everything learned before is forgotten.
+Forget everything learned before.
 """
 agent_init!(::Agent, spec::TaskSpec) = nothing
 
@@ -68,7 +68,7 @@ function agent_start! end
 """
     agent_step!(agent, actions::Actions, rewards::Vector{Float64}, observations::Observations, steps::Steps)
 
-Write the next action of each episode that goes on, `steps.slots`, as in [`agent_start!`](@ref). `rewards` are of the
+Write the next action of each episode that continues, `steps.slots`, as in [`agent_start!`](@ref). `rewards` are of the
 actions before, one a slot, in the task's units; NaN where they are withheld.
 """
 function agent_step! end
@@ -90,7 +90,7 @@ agent_freeze!(::Agent) = nothing
 """
     agent_message(agent, text::String) -> String
 
-Answer a message of the benchmark's; `""` without a method for it.
+Answer a message from the benchmark; `""` without a method for it.
 """
 agent_message(::Agent, text::String) = ""
 

@@ -3,7 +3,7 @@
 const TRANSPORTS = (auto = 0, grpc = 1, unix = 2)
 
 """
-    Reglue.connect(agent; address, token, ca, tls_name, name, patience_s = 60, transport = :auto)
+    Reglue.connect(agent; address, token, ca, tls_name, name, connect_timeout_s = 60, transport = :auto)
 
 Play the agent until the glue says farewell; returns its words.
 
@@ -12,7 +12,7 @@ Play the agent until the glue says farewell; returns its words.
 - `ca`: the path of a PEM file: speak TLS and trust this authority alone; `tls_name`: the name on the
   glue's certificate.
 - `name`: what the agent is called in reports; its type's name without it.
-- `patience_s`: how long to wait for a glue that is not up yet, or is gone.
+- `connect_timeout_s`: how long to wait for a glue that is not up, or is gone.
 - `transport`: `:auto` (the Unix socket of a glue on the same host if it can be opened), `:grpc`, `:unix`.
 
 A connection that breaks is made again as long as the glue allows, and every call is carried out once.
@@ -27,14 +27,14 @@ function connect(
     ca::Union{Nothing,AbstractString} = nothing,
     tls_name::Union{Nothing,AbstractString} = nothing,
     name::AbstractString = string(nameof(typeof(agent))),
-    patience_s::Real = 60,
+    connect_timeout_s::Real = 60,
     transport::Symbol = :auto,
 )
     check_agent(agent)
     haskey(TRANSPORTS, transport) ||
         throw(UsageError("got transport :$transport, wanted :auto, :grpc or :unix"))
     texts = (address, token, ca, tls_name, name)
-    session = open_session(texts, patience_s, TRANSPORTS[transport], agent)
+    session = open_session(texts, connect_timeout_s, TRANSPORTS[transport], agent)
     try
         return play(agent, session)
     finally
@@ -42,12 +42,12 @@ function connect(
     end
 end
 
-function open_session(texts, patience_s, transport, agent)
+function open_session(texts, connect_timeout_s, transport, agent)
     held = [text === nothing ? nothing : Base.cconvert(Cstring, String(text)) for text in texts]
     session = Ref{Ptr{Cvoid}}(C_NULL)
     GC.@preserve held begin
         words = (text === nothing ? Cstring(C_NULL) : Base.unsafe_convert(Cstring, text) for text in held)
-        options = COptions(words..., patience_s, transport, abilities(agent), max_slots(agent))
+        options = COptions(words..., connect_timeout_s, transport, abilities(agent), max_slots(agent))
         code = ccall(symbol(:reglue_connect), Cint, (Ref{COptions}, Ref{Ptr{Cvoid}}), options, session)
     end
     code == OK && return session[]

@@ -3,7 +3,7 @@
 "Root of the tree; `message` says what was got, what was wanted and what to do."
 abstract type ReglueError <: Exception end
 
-"Something was asked for that cannot be done; nothing was changed."
+"A request that cannot be carried out; nothing changed."
 struct UsageError <: ReglueError
     message::String
 end
@@ -13,7 +13,7 @@ struct Unreachable <: ReglueError
     message::String
 end
 
-"The glue did not let the agent in; `kind` is `:WRONG_TOKEN`, `:WRONG_VERSION`, `:WRONG_TLS`, `:BUSY` or `:REFUSED`."
+"The glue refused the agent; `kind` is `:WRONG_TOKEN`, `:WRONG_VERSION`, `:WRONG_TLS`, `:BUSY` or `:REFUSED`."
 struct Refused <: ReglueError
     kind::Symbol
     message::String

@@ -42,7 +42,7 @@ struct COptions
     ca::Cstring
     tls_name::Cstring
     name::Cstring
-    patience_s::Cdouble
+    connect_timeout_s::Cdouble
     transport::Int32
     abilities::UInt32
     max_slots::UInt32

@@ -46,7 +46,7 @@ struct Steps
     goals::Goals
 end
 
-"Episodes that begin: their slots, counted from 1, and a seed for the agent's own chance in each."
+"Episodes that begin: their slots, counted from 1, and a seed for the agent's own random numbers in each."
 struct Starts
     slots::Vector{Int}
     seeds::Vector{UInt64}

@@ -28,7 +28,7 @@ struct Whole <: Agent end
 Reglue.turn!(::Whole, turn::Turn) = nothing
 
 words(thrown, agent) = try
-    Reglue.connect(agent; address = "127.0.0.1:1", patience_s = 0.001)
+    Reglue.connect(agent; address = "127.0.0.1:1", connect_timeout_s = 0.001)
 catch error
     error isa thrown ? error.message : rethrow()
 end

@@ -8,7 +8,7 @@
         @test sizeof(Reglue.CCall) == 152
     end
     @testset "errors are exceptions" begin
-        @test_throws Unreachable Reglue.connect(Whole(); address = "127.0.0.1:1", token = "T", patience_s = 0.001)
+        @test_throws Unreachable Reglue.connect(Whole(); address = "127.0.0.1:1", token = "T", connect_timeout_s = 0.001)
         @test_throws UsageError Reglue.connect(Whole(); address = "nowhere", token = "T")
         @test_throws UsageError Reglue.connect(Whole(); address = "127.0.0.1:1", transport = :pigeon)
     end

@@ -4,7 +4,7 @@ using Reglue
 using Test
 
 include("json.jl")
-include("chance.jl")
+include("rng.jl")
 include("tensors.jl")
 include("goals.jl")
 include("agent.jl")

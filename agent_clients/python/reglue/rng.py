@@ -12,7 +12,7 @@ the seed, the episode and d. The rule, for every language:
 - An integer below n, which is 1 to 2⁶⁴, takes words w until `w × n mod 2⁶⁴ ≥ 2⁶⁴ mod n`,
   and is then `w × n div 2⁶⁴` (Lemire 2019, "Fast random integer generation in an interval").
 
-`tests/reglue/chance_vectors.json` holds numbers to test an implementation with.
+`tests/reglue/rng_vectors.json` holds numbers to test an implementation with.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 /** Pushes a car the way it rolls, now and then at random: a whole small agent. */
-import { Agent, type Arrays, Chance, main, type Starts, type Steps, type TaskSpec } from "reglue";
+import { Agent, type Arrays, Rng, main, type Starts, type Steps, type TaskSpec } from "reglue";
 
 class Momentum extends Agent {
-  #chance: Chance[] = []; // of each slot's episode
+  #rng: Rng[] = []; // of each slot's episode
   #returns = new Float64Array();
 
   override agentInit(spec: TaskSpec): void {
@@ -11,7 +11,7 @@ class Momentum extends Agent {
 
   override agentStart(observations: Arrays, { slots, seeds }: Starts): number[] {
     slots.forEach((slot, row) => {
-      this.#chance[slot] = new Chance(seeds[row]!); // the same in every run of this episode
+      this.#rng[slot] = new Rng(seeds[row]!); // the same in every run of this episode
       this.#returns[slot] = 0;
     });
     return this.#act(observations, slots);
@@ -26,7 +26,7 @@ class Momentum extends Agent {
   #act(observations: Arrays, slots: Uint32Array): number[] {
     return Array.from(slots, (slot, row) => {
       const [, velocity] = observations["observation"]!.numbers(row);
-      if (this.#chance[slot]!.uniform() < 0.1) return this.#chance[slot]!.below(3);
+      if (this.#rng[slot]!.uniform() < 0.1) return this.#rng[slot]!.below(3);
       return velocity! < 0 ? 0 : 2; // left or right
     });
   }

@@ -9,7 +9,7 @@
 import {
   Agent,
   type Arrays,
-  Chance,
+  Rng,
   EndKind,
   type Ends,
   main,
@@ -23,13 +23,13 @@ import { Tilings } from "./tiles.js";
 
 const ALPHA = 0.5; // step size of a whole state: each of its tiles takes an equal part
 const LAMBDA = 0.9;
-const EPSILON = 0.1; // chance to explore
+const EPSILON = 0.1; // probability of exploring
 const TILINGS = 8;
 const TILES = 8; // to a side
 const FAINTEST = 0.01; // a trace below it is forgotten: it would cost more than it teaches
 
 interface Episode {
-  readonly chance: Chance;
+  readonly rng: Rng;
   active: number[]; // features of the present state
   action: number;
   traces: Map<number, number>[]; // by action: feature -> how much it is to blame
@@ -57,11 +57,11 @@ class Sarsa extends Agent {
 
   override agentStart(observations: Arrays, { slots, seeds }: Starts): number[] {
     return Array.from(slots, (slot, row) => {
-      const chance = new Chance(seeds[row]!);
+      const rng = new Rng(seeds[row]!);
       const active = this.#features(observations, row);
-      const action = this.#choose(this.#values(active), chance);
+      const action = this.#choose(this.#values(active), rng);
       const traces = this.#weights.map(() => new Map<number, number>());
-      this.#episodes.set(slot, { chance, active, action, traces });
+      this.#episodes.set(slot, { rng, active, action, traces });
       return this.#first + action;
     });
   }
@@ -89,7 +89,7 @@ class Sarsa extends Agent {
     const episode = this.#episodes.get(slot)!;
     const active = this.#features(observations, row);
     const values = this.#values(active);
-    const action = this.#choose(values, episode.chance);
+    const action = this.#choose(values, episode.rng);
     if (!this.#isFrozen) this.#learn(episode, reward + this.spec.discount * values[action]!);
     episode.active = active;
     episode.action = action;
@@ -104,12 +104,12 @@ class Sarsa extends Agent {
     return this.#weights.map((weights) => value(weights, active));
   }
 
-  /** A best action, each of them as likely; any with chance EPSILON until it is frozen. */
-  #choose(values: number[], chance: Chance): number {
-    if (!this.#isFrozen && chance.uniform() < EPSILON) return chance.below(values.length);
+  /** A best action, each as likely; until it is frozen, with probability EPSILON any action. */
+  #choose(values: number[], rng: Rng): number {
+    if (!this.#isFrozen && rng.uniform() < EPSILON) return rng.below(values.length);
     const best = Math.max(...values);
     const places = values.flatMap((each, place) => (each === best ? [place] : []));
-    return places.length === 1 ? places[0]! : places[chance.below(places.length)]!;
+    return places.length === 1 ? places[0]! : places[rng.below(places.length)]!;
   }
 
   /** Move the value of the last action, and of those before it, towards `target`. */

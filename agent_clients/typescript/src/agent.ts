@@ -31,10 +31,10 @@ export type Awaitable<T> = T | PromiseLike<T>;
  * action tensor, or as an object of such rows where the task has several. Numbers are cast to the
  * spec's dtype; an integer that does not fit it is a BadAnswer.
  *
- * Observations and rewards are views of what came in, good for reading as long as you like.
+ * Observations and rewards are views of the received message; they stay valid.
  */
 export abstract class Agent {
-  /** What to play; there from `agentInit` on. */
+  /** What to play; set from `agentInit` on. */
   spec!: TaskSpec;
   /** Of the present turn. */
   phase: Phase = Phase.Train;
@@ -53,26 +53,26 @@ export abstract class Agent {
     return false;
   }
 
-  /** False if it cannot take an episode's end: then it plays continuing tasks alone. */
+  /** False if it cannot handle an episode's end: then it plays only continuing tasks. */
   get episodic(): boolean {
     return true;
   }
 
   /**
-   * True if the agent can be taken through adaptBegin and adapt: if it has either.
+   * True if the agent answers adaptBegin and adapt; by default, if it has either.
    *
-   * Override it for one that learns as it plays, or that is to be judged as it is, as a baseline.
+   * Override it for an agent that learns as it plays, or for a baseline that is judged as it is.
    */
   get adapts(): boolean {
     return this.adaptBegin !== Agent.prototype.adaptBegin || this.adapt !== Agent.prototype.adapt;
   }
 
   /**
-   * The newest goal that was seen in `slot`, by the names of its tensors: copies, of one row each.
+   * The newest goal seen in `slot`, by the names of its tensors: copies, of one row each.
    *
-   * Tensors of goals are called `desired_goal`, or end so, as `state_desired_goal`. Throws
-   * UsageError where the task shows none, where nothing was seen in that slot yet, and for a slot
-   * that there is not.
+   * The names of goal tensors are or end in `desired_goal`, such as `state_desired_goal`. Throws
+   * UsageError if the task shows no goal, nothing was seen in that slot yet, or there is no such
+   * slot.
    */
   getGoal(slot: number): Arrays {
     if (this.seenGoals === undefined) {
@@ -82,7 +82,7 @@ export abstract class Agent {
     return this.seenGoals.of(slot);
   }
 
-  /** Become naive again: everything learned before is forgotten. */
+  /** Forget everything learned before. */
   agentInit(spec: TaskSpec): Awaitable<void> {}
 
   /** Choose the first action of each episode that begins. */
@@ -90,7 +90,7 @@ export abstract class Agent {
     throw new NotAnAgent(`${this.constructor.name} lacks agentStart()`);
   }
 
-  /** Choose the next action of each episode that goes on. */
+  /** Choose the next action of each episode that continues. */
   agentStep(rewards: Float64Array, observations: Arrays, steps: Steps): Awaitable<Chosen> {
     throw new NotAnAgent(`${this.constructor.name} lacks agentStep()`);
   }
@@ -101,7 +101,7 @@ export abstract class Agent {
   /** Stop learning and exploring: what follows is judged. */
   agentFreeze(): Awaitable<void> {}
 
-  /** Answer a message of the benchmark's. */
+  /** Answer a message from the benchmark. */
   agentMessage(message: string): Awaitable<string> {
     return "";
   }

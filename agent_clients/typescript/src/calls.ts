@@ -32,13 +32,13 @@ export interface Ends {
   readonly kinds: Uint8Array;
 }
 
-/** Episodes that go on: slots and, for each, its ActionFlag bits. */
+/** Episodes that continue: slots and, for each, its ActionFlag bits. */
 export interface Steps {
   readonly slots: Uint32Array;
   readonly flags: Uint8Array;
 }
 
-/** Episodes that begin: slots and, for each, a seed for the agent's own chance. */
+/** Episodes that begin: slots and, for each, a seed for the agent's own random numbers. */
 export interface Starts {
   readonly slots: Uint32Array;
   readonly seeds: BigUint64Array;

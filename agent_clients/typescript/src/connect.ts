@@ -8,30 +8,30 @@ import { type Transport, TRANSPORTS } from "./net/route.js";
 import { playSession } from "./session.js";
 import { printable } from "./words.js";
 
-/** All that an agent may say of how it comes in. */
+/** How an agent connects. */
 export interface ConnectOptions extends Given {
-  /** What it calls itself, for people; its class's name if it says nothing. */
+  /** The agent's name, for people; by default its class's. */
   readonly name?: string | undefined;
-  /** How long to wait for a glue that is not up yet, or is gone, seconds; 60 if not said. */
-  readonly patienceS?: number | undefined;
-  /** `unix` wants a Unix socket, `grpc` none; `auto` takes it where it can be opened. */
+  /** How long to wait for a glue that is not up, or is gone, seconds; 60 by default. */
+  readonly connectTimeoutS?: number | undefined;
+  /** `unix` or `grpc` alone; `auto` is a Unix socket if it can be opened, else gRPC. */
   readonly transport?: Transport | undefined;
   /**
    * Aborting it interrupts the session: the glue is told, and its reason is thrown. A routine that
    * awaits something is not waited for.
    */
   readonly signal?: AbortSignal | undefined;
-  /** Where words for the author go: refusals, lost connections; stderr if not said. */
+  /** Gets lines for the author, such as refusals and lost connections; by default stderr. */
   readonly log?: ((words: string) => void) | undefined;
 }
 
 /**
- * Play a session at the glue until it says farewell; its words.
+ * Play a session until the glue's farewell; returns its text.
  *
  * `address` is `host:port` or a join string, which holds the token and whom to trust as well; they
  * default to REGLUE_ADDRESS and REGLUE_TOKEN of the environment. With an authority (`ca`) the
- * connection is made with TLS, and never without it. A connection that breaks is made again, as
- * long as the glue allows and at most `patienceS`, and every call is carried out once.
+ * connection uses TLS, and never goes without it. It reconnects when a connection breaks, as
+ * long as the glue allows and at most `connectTimeoutS`, and every call is carried out once.
  *
  * Throws NotAnAgent (a routine is missing), Unreachable, Refused (wrong token, wrong version,
  * WrongTls, busy), SessionLost (the glue went away), UsageError (no address, no such transport
@@ -41,15 +41,16 @@ export async function connect(agent: Agent, options: ConnectOptions = {}): Promi
   if (endianness() !== "LE") throw new UsageError("this client needs a little-endian machine");
   checkAgent(agent);
   options.signal?.throwIfAborted();
-  const { transport = "auto", patienceS = 60 } = options;
+  const { transport = "auto", connectTimeoutS = 60 } = options;
   if (!TRANSPORTS.includes(transport)) {
     throw new UsageError(`got transport ${transport}, wanted ${TRANSPORTS.join(", ")}`);
   }
-  if (!(patienceS >= 0)) throw new UsageError(`got patience ${patienceS} s, wanted 0 or more`);
+  if (!(connectTimeoutS >= 0))
+    throw new UsageError(`got a connect timeout of ${connectTimeoutS} s, wanted 0 or more`);
   const log = options.log ?? ((words: string) => console.error(`reglue: ${words}`));
   return playSession(agent, joinString(options), {
     name: options.name ?? agent.constructor.name,
-    patienceMs: 1000 * patienceS,
+    connectTimeoutMs: 1000 * connectTimeoutS,
     transport,
     signal: options.signal ?? new AbortController().signal,
     log: (words) => log(printable(words)),

@@ -1,8 +1,8 @@
 /**
  * Every error that this library raises, on one page.
  *
- * Whose fault it is decides the branch: the caller's or the agent's author's (UsageError), the
- * door's answer (Refused), or the connection's (Unreachable, SessionLost).
+ * The branch says whose fault it is: the caller's or the agent's author's (UsageError), a peer's
+ * whom the glue refused (Refused), or the connection's (Unreachable, SessionLost).
  */
 import { printable } from "./words.js";
 
@@ -17,16 +17,16 @@ export class ReglueError extends Error {
   }
 }
 
-/** Something was asked for that cannot be done; nothing was changed. */
+/** A request that cannot be carried out; nothing changed. */
 export class UsageError extends ReglueError {}
 
 /** A TaskSpec or TensorSpec that is malformed or contradicts itself. */
 export class SpecError extends UsageError {}
 
-/** What should be an agent lacks a routine, or answers what no action of its task is. */
+/** An agent lacks a routine, or answers something that is no action of its task. */
 export class NotAnAgent extends UsageError {}
 
-/** An answer of other numbers, or of more or fewer, than its task's actions are made of. */
+/** An answer whose numbers do not fit its task's actions. */
 export class BadAnswer extends NotAnAgent {
   constructor(
     what: string,
@@ -37,16 +37,16 @@ export class BadAnswer extends NotAnAgent {
   }
 }
 
-/** The glue did not let the agent in. */
+/** The glue refused the agent. */
 export class Refused extends ReglueError {}
 
-/** The token is not the one that the host handed out. */
+/** The token is wrong. */
 export class WrongToken extends Refused {}
 
 /** The two sides speak different protocol versions. */
 export class WrongVersion extends Refused {}
 
-/** Only one side speaks TLS, or the glue's certificate is none that the agent trusts. */
+/** Only one side uses TLS, or the agent does not trust the glue's certificate. */
 export class WrongTls extends Refused {}
 
 /** The run has its agent already, or no connection to spare. */
@@ -55,10 +55,10 @@ export class Busy extends Refused {}
 /** No glue answered at the address in time. */
 export class Unreachable extends ReglueError {}
 
-/** The glue went away in mid-session, or said what nobody of this version can understand. */
+/** The glue went away in mid-session, or sent what this version cannot read. */
 export class SessionLost extends ReglueError {}
 
-/** A call that does not fit its session: never thrown to authors but as a SessionLost's cause. */
+/** A call that does not fit its session; authors see it only as a SessionLost's cause. */
 export class BadCall extends ReglueError {
   constructor(
     readonly got: string,

@@ -13,7 +13,7 @@ export {
   type Turn,
   type Values,
 } from "./calls.js";
-export { Chance } from "./chance.js";
+export { Rng } from "./rng.js";
 export { connect, type ConnectOptions, main } from "./connect.js";
 export * from "./errors.js";
 export { type Goals } from "./goals.js";

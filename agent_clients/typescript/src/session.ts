@@ -35,7 +35,7 @@ const LONG_MS = 50; // an agent that took longer may have kept Node from hearing
 /** How a session is played. */
 export interface Playing {
   readonly name: string;
-  readonly patienceMs: number;
+  readonly connectTimeoutMs: number;
   readonly transport: Transport;
   readonly signal: AbortSignal;
   readonly log: (words: string) => void;
@@ -70,7 +70,7 @@ class Session {
   #spec: TaskSpec | undefined;
   #taken = 0n; // number of the last call that was taken in
   #isAdmitted = false; // at the glue, by an earlier stream
-  #stoodMs = 0; // of the last stream
+  #admittedMs = 0; // of the last stream
   #stop: ((reason: unknown) => void) | undefined; // rejects the routine under way
 
   constructor(
@@ -85,17 +85,17 @@ class Session {
   /** Stream after stream. Throws Forgotten if the glue does not know the session any more. */
   async play(): Promise<string> {
     const reconnectWait = new ReconnectWait(
-      Math.min(Number(this.ticket.reconnectWindowUs) / 1000, this.playing.patienceMs),
+      Math.min(Number(this.ticket.reconnectWindowUs) / 1000, this.playing.connectTimeoutMs),
     );
     for (;;) {
       const heard = this.#taken;
-      this.#stoodMs = 0;
+      this.#admittedMs = 0;
       try {
         return await this.#stream();
       } catch (error) {
         if (this.#isForgotten(error)) throw new Forgotten();
         if (!(error instanceof SessionLost) || !(error.cause instanceof StreamEnded)) throw error;
-        const pauseMs = reconnectWait.pauseMs(this.#stoodMs, this.#taken > heard);
+        const pauseMs = reconnectWait.pauseMs(this.#admittedMs, this.#taken > heard);
         if (pauseMs === undefined) {
           if (this.ticket.address !== "") throw new Forgotten(); // the run is gone, not its hub
           throw error;
@@ -126,7 +126,7 @@ class Session {
       return await this.#answer(stream);
     } finally {
       signal.removeEventListener("abort", interrupt);
-      this.#stoodMs = stream.stoodMs;
+      this.#admittedMs = stream.admittedMs;
       stream.close();
     }
   }
@@ -217,7 +217,7 @@ class Session {
     }
   }
 
-  /** Say that the agent failed; what it threw is told here first: whoever looks reads it now. */
+  /** Say that the agent failed; logs what it threw first, so that the author can read it at once. */
   async #fault(stream: Stream, seq: bigint, error: unknown): Promise<void> {
     const { aborted, reason } = this.playing.signal;
     if (aborted && error === reason) return sayInterrupted(stream);
@@ -259,6 +259,6 @@ async function sayFault(
       if (bytes === undefined || readMessage(bytes).call.case === "farewell") return;
     }
   } catch {
-    // A glue that is gone as well says less than the agent's own error.
+    // The glue is gone too: the agent's own error says more.
   }
 }

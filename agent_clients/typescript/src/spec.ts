@@ -108,13 +108,13 @@ function checkDomain(tensor: TensorSpec): void {
       break;
     case "discrete":
       if (domain.n < 1n || !isWhole) {
-        throw new SpecError(`${name}: discrete needs n of 1 or more and a whole dtype`);
+        throw new SpecError(`${name}: discrete needs n ≥ 1 and an integer dtype`);
       }
       break;
     case "multiDiscrete":
       checkLength(name, "n", domain.n, [size]);
       if (domain.n.some((n) => n < 1n) || !isWhole) {
-        throw new SpecError(`${name}: multi_discrete needs n of 1 or more and a whole dtype`);
+        throw new SpecError(`${name}: multi_discrete needs n ≥ 1 and an integer dtype`);
       }
       break;
     case "multiBinary":

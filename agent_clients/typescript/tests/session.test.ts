@@ -217,8 +217,12 @@ test("a refusal is told to the author", async () => {
   assert(logged.includes("reply 7 was refused: got 2 bytes, wanted 4 bytes"));
 });
 
-test("nobody at the address is told when patience ends", async () => {
-  const playing = connect(new SlowAgent(), { address: "127.0.0.1:9", token: "", patienceS: 0.1 });
+test("nobody at the address is told when the connect timeout ends", async () => {
+  const playing = connect(new SlowAgent(), {
+    address: "127.0.0.1:9",
+    token: "",
+    connectTimeoutS: 0.1,
+  });
   await assert.rejects(playing, (error) => {
     return error instanceof Unreachable && /no glue answered at 127.0.0.1:9/.test(error.message);
   });

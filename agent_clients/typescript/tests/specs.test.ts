@@ -30,8 +30,8 @@ for (const [why, tensor, words] of [
   ["bounds that cross", box([2], [1]), /not below/],
   ["one bound of several that crosses", box([0, 2], [1]), /not below/],
   ["bounds that are no numbers", box([NaN], []), /not below/],
-  ["no discrete values", { domain: { case: "discrete", value: { n: 0n } } }, /n of 1 or more/],
-  ["discrete floats", { domain: { case: "discrete", value: { n: 1n } } }, /whole dtype/],
+  ["no discrete values", { domain: { case: "discrete", value: { n: 0n } } }, /n ≥ 1/],
+  ["discrete floats", { domain: { case: "discrete", value: { n: 1n } } }, /integer dtype/],
   [
     "another number of n",
     { domain: { case: "multiDiscrete", value: { n: [] } } },

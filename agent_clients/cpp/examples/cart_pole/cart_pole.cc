@@ -36,9 +36,9 @@ double cosine(double angle) {
 
 }  // namespace
 
-Motion begin(reglue::Chance& chance) {
+Motion begin(reglue::Rng& rng) {
   double numbers[4];
-  for (double& number : numbers) number = chance.uniform(-0.05, 0.05);
+  for (double& number : numbers) number = rng.uniform(-0.05, 0.05);
   return {numbers[0], numbers[1], numbers[2], numbers[3]};
 }
 

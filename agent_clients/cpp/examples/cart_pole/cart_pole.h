@@ -6,7 +6,7 @@
 // numbers, its Euler steps of 0.02 s, its 12 degrees and its 500 steps.
 #pragma once
 
-#include "reglue/chance.h"
+#include "reglue/rng.h"
 
 namespace cart_pole {
 
@@ -23,7 +23,7 @@ struct Motion {
 };
 
 /// Nearly at rest, nearly upright: four numbers of -0.05 to 0.05.
-Motion begin(reglue::Chance& chance);
+Motion begin(reglue::Rng& rng);
 
 /// 0.02 s later, pushed to the right or to the left by 10 N.
 Motion pushed(const Motion& motion, bool to_the_right);

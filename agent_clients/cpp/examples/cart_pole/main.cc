@@ -9,7 +9,7 @@
 #include <string>
 
 #include "cart_pole.h"
-#include "reglue/chance.h"
+#include "reglue/rng.h"
 #include "reglue/environment.h"
 
 namespace cart_pole {
@@ -17,30 +17,30 @@ namespace {
 
 constexpr char kMark[] = "reglue.cart-pole.state.1\n";
 
-/// One slot's episode. All of its chance is Chance(cell.seed, cell.repeat).
+/// One slot's episode. All of its random numbers come from Rng(cell.seed, cell.repeat).
 struct Episode {
-  reglue::Chance chance;
+  reglue::Rng rng;
   Motion motion;
   std::uint32_t steps = 0;
 };
 
 std::string to_bytes(const Episode& episode) {
-  std::string bytes = kMark + episode.chance.to_bytes();
+  std::string bytes = kMark + episode.rng.to_bytes();
   bytes.append(reinterpret_cast<const char*>(&episode.steps), sizeof episode.steps);
   return bytes.append(reinterpret_cast<const char*>(&episode.motion), sizeof episode.motion);
 }
 
 /// Throws reglue::UnknownKey for what no episode can be in.
 Episode from_bytes(const std::string& bytes) {
-  const std::size_t mark = std::strlen(kMark), chance = 24, steps = sizeof Episode::steps;
+  const std::size_t mark = std::strlen(kMark), rng = 24, steps = sizeof Episode::steps;
   const reglue::UnknownKey unknown(std::to_string(bytes.size()) + " bytes",
                                    "a state that cart_pole has kept");
-  if (bytes.size() != mark + chance + steps + sizeof(Motion) || bytes.rfind(kMark, 0) != 0) {
+  if (bytes.size() != mark + rng + steps + sizeof(Motion) || bytes.rfind(kMark, 0) != 0) {
     throw unknown;
   }
-  Episode episode{reglue::Chance::from_bytes(bytes.substr(mark, chance)), {}};
-  std::memcpy(&episode.steps, bytes.data() + mark + chance, steps);
-  std::memcpy(&episode.motion, bytes.data() + mark + chance + steps, sizeof(Motion));
+  Episode episode{reglue::Rng::from_bytes(bytes.substr(mark, rng)), {}};
+  std::memcpy(&episode.steps, bytes.data() + mark + rng, steps);
+  std::memcpy(&episode.motion, bytes.data() + mark + rng + steps, sizeof(Motion));
   const Motion& motion = episode.motion;
   const bool is_moving = std::isfinite(motion.velocity) && std::isfinite(motion.angular_velocity);
   if (!is_moving || has_failed(motion) || episode.steps >= kHorizon) throw unknown;
@@ -81,10 +81,10 @@ class CartPole : public reglue::Environment {
   void env_start(const reglue::Cells& cells, reglue::Begun& begun) override {
     for (std::size_t row = 0; row < cells.size(); ++row) {
       const reglue::Cell& cell = cells.cells[row];
-      reglue::Chance chance = is_standardized_ ? reglue::Chance(seed_, starts_++)
-                                               : reglue::Chance(cell.seed, cell.repeat);
-      const Motion motion = begin(chance);
-      episodes_.insert_or_assign(cells.slots[row], Episode{chance, motion});
+      reglue::Rng rng = is_standardized_ ? reglue::Rng(seed_, starts_++)
+                                               : reglue::Rng(cell.seed, cell.repeat);
+      const Motion motion = begin(rng);
+      episodes_.insert_or_assign(cells.slots[row], Episode{rng, motion});
       show(motion, begun.observations, row);
     }
   }
@@ -110,13 +110,13 @@ class CartPole : public reglue::Environment {
   }
 
   std::string env_get_random_seed(std::uint32_t slot) override {
-    return on(slot, "env_get_random_seed").chance.to_bytes();
+    return on(slot, "env_get_random_seed").rng.to_bytes();
   }
 
   void env_set_random_seed(std::uint32_t slot, const std::string& seed) override {
     Episode& episode = on(slot, "env_set_random_seed");
     try {
-      episode.chance = reglue::Chance::from_bytes(seed);
+      episode.rng = reglue::Rng::from_bytes(seed);
     } catch (const reglue::UsageError& error) {
       throw reglue::UnknownKey(std::to_string(seed.size()) + " bytes", error.what());
     }

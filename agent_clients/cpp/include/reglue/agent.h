@@ -12,13 +12,13 @@
 
 namespace reglue {
 
-/// What an agent says of itself before anything else.
+/// What an agent tells the glue when it connects.
 struct AgentTraits {
   std::string name;             // for reports, 200 characters are kept; empty: the class's
   std::uint32_t max_slots = 0;  // most slots that it plays at once; 0: any number
   bool partial_turns = false;   // true if a turn may leave live slots out
-  bool adapts = false;          // true if it can be taken through adapt_begin and adapt
-  bool episodic = true;         // false if it cannot take an episode's end
+  bool adapts = false;          // true if it answers adapt_begin and adapt
+  bool episodic = true;         // false if it cannot handle an episode's end
 };
 
 class Agent {
@@ -27,14 +27,14 @@ class Agent {
 
   virtual AgentTraits traits() const { return {}; }
 
-  /// Become naive again: everything learned before is forgotten.
+  /// Forget everything learned before.
   virtual void agent_init(const TaskSpec& spec);
 
   /// Choose the first action of each episode that begins: row i is of starts.slots[i].
   virtual void agent_start(const Observations& observations, const Starts& starts,
                            Actions& actions);
 
-  /// Choose the next action of each episode that goes on: row i is of steps.slots[i].
+  /// Choose the next action of each episode that continues: row i is of steps.slots[i].
   virtual void agent_step(Rewards rewards, const Observations& observations, const Steps& steps,
                           Actions& actions);
 
@@ -44,7 +44,7 @@ class Agent {
   /// Stop learning and exploring: what follows is judged.
   virtual void agent_freeze();
 
-  /// Answer a message of the benchmark's.
+  /// Answer a message from the benchmark.
   virtual std::string agent_message(const std::string& message);
 
   /// Release what agent_init() took.
@@ -56,8 +56,8 @@ class Agent {
   /// Learn from the episodes since adapt_begin() or the last adapt().
   virtual void adapt();
 
-  /// Answer a whole turn, the primitive: agent_end(), agent_step() and agent_start() are
-  /// called by it, each if it has rows.
+  /// Answer a whole turn, the primitive. It calls agent_end(), agent_step() and agent_start(),
+  /// each if it has rows.
   virtual void turn(const Turn& turn, Actions& actions);
 
  protected:
@@ -67,11 +67,11 @@ class Agent {
   Phase phase() const { return phase_; }
   /// What remained when the present routine was called.
   const Budget& budget() const { return budget_; }
-  /// The newest goal that was seen in `slot`: one row of each tensor that is called
-  /// `desired_goal`, or ends so, as `state_desired_goal`; valid until the present call is
-  /// answered. Where an episode ends and the next starts in one turn, it is the next one's.
-  /// Throws UsageError where the task shows none, where nothing was seen in that slot yet, and
-  /// for a slot that there is not.
+  /// The newest goal seen in `slot`: one row of each tensor whose name is or ends in
+  /// `desired_goal`, such as `state_desired_goal`; valid until the present call is answered.
+  /// If an episode ends and the next starts in one turn, it is the next one's. Throws
+  /// UsageError if the task shows no goal, nothing was seen in that slot yet, or there is no
+  /// such slot.
   Observations get_goal(std::uint32_t slot) const;
 
  private:

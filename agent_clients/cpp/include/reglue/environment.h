@@ -26,13 +26,13 @@
 
 namespace reglue {
 
-/// What can be played.
+/// A task that can be played.
 struct Task {
-  std::string name;            // each its own
+  std::string name;            // unique
   std::uint32_t variants = 1;  // goals, configurations; at least 1
 };
 
-/// What an environment says of itself.
+/// What an environment tells the glue.
 struct EnvironmentTraits {
   std::string name = "environment";    // for people; 200 characters are kept
   std::uint32_t max_slots = 0;         // most slots that it plays at once; 0: any number
@@ -41,18 +41,18 @@ struct EnvironmentTraits {
   bool portable = false;      // true if a state may be set in another process of it
   bool seeds = false;         // true if it has env_get_random_seed() and env_set_random_seed()
   bool standardizes = false;  // true if it has env_standardize_randomness()
-  bool tells_success = true;  // false if no episode ever tells of success: its score is the return
+  bool tells_success = true;  // false if it never reports success: its score is the return
 };
 
-/// The episode that is wanted. With its actions it decides every bit, whatever was played
-/// before and in whatever slot: all chance follows from `seed` and `repeat`.
+/// The episode to play. The cell and the actions decide every bit, whatever was played before
+/// and in whichever slot: all random numbers follow from `seed` and `repeat`.
 struct Cell {
   std::string_view task;
   std::uint32_t variant = 0;  // 0 to Task.variants - 1
   std::uint64_t seed = 0;     // 0 to 2^63 - 1
   std::uint64_t repeat = 0;
   Phase phase = Phase::Train;  // Evaluate ends at the first success
-  std::uint64_t steps = 0;     // of the run, before this episode; 0 where runs are not counted so
+  std::uint64_t steps = 0;     // of the run before this episode; 0 if runs are not counted in steps
 };
 
 /// Episodes that begin: their slots and, for each, its cell.
@@ -62,13 +62,13 @@ struct Cells {
   std::size_t size() const { return slots.size(); }
 };
 
-/// What env_start() fills in, rows in the order of its slots, all zeros until they are written.
+/// What env_start() fills in; rows in the order of its slots, zeros until written.
 struct Begun {
   ShownObservations observations;
   std::map<std::uint32_t, std::string>& faults;  // slot -> what failed there: its episode is void
 };
 
-/// What env_step() fills in, likewise.
+/// What env_step() fills in; rows likewise.
 struct Earned {
   Span<double> rewards;       // of the actions, task units, unclipped, finite
   Span<std::uint8_t> flags;   // bits of EpisodeFlag
@@ -76,45 +76,45 @@ struct Earned {
   std::map<std::uint32_t, std::string>& faults;
 };
 
-/// All that routines are handed is valid until they return. What env_start() and env_step()
-/// throw is the fault of all slots of the exchange; from other routines RoutineRefused (OutOfOrder,
-/// UnknownKey, NotSupported, OutOfDomain) is told to the glue and nothing has changed, and
-/// whatever else ends the session.
+/// Arguments are valid until a routine returns. If env_start() or env_step() throws, all slots of
+/// the exchange have failed. If another routine throws RoutineRefused (OutOfOrder, UnknownKey,
+/// NotSupported, OutOfDomain), the glue is told, and nothing must have changed; any other
+/// exception ends the session.
 class Environment {
  public:
   virtual ~Environment() = default;
 
   virtual EnvironmentTraits traits() const { return {}; }
 
-  /// Begin anew; what there is to play. No episode is on in any of the slots, and chance is not
-  /// standardized. TaskSpec.slots is filled in.
+  /// Begin anew; returns what there is to play. No slot has an episode then, and randomness is
+  /// not standardized. TaskSpec.slots is filled in for you.
   virtual TaskSpec env_init(std::uint32_t slots) = 0;
 
-  /// Begin an episode in each slot, which ends one that is on there.
+  /// Begin an episode in each slot; an episode in play there ends.
   virtual void env_start(const Cells& cells, Begun& begun) = 0;
 
-  /// Take one step in each of `slots`; row i of the actions is of slots[i]. Those that lie out
-  /// of a Box are to be clipped.
+  /// Take one step in each of `slots`; row i of the actions is of slots[i]. Clip
+  /// actions outside a Box.
   virtual void env_step(const ChosenActions& actions, Span<const std::uint32_t> slots,
                         Earned& earned) = 0;
 
-  /// The slot's whole state in mid-episode, its chance too; opaque to all others. Throws
-  /// OutOfOrder out of episodes.
+  /// The slot's whole state during an episode, with its random generators; opaque to others.
+  /// Throws OutOfOrder outside episodes.
   virtual std::string env_get_state(std::uint32_t slot);
 
-  /// Go on from `state`, to the bit. Throws UnknownKey for what it did not give.
+  /// Continue from `state`, to the bit. Throws UnknownKey if this environment did not give it.
   virtual void env_set_state(std::uint32_t slot, const std::string& state);
 
-  /// Where the slot's chance stands. Throws OutOfOrder out of episodes.
+  /// The state of the slot's random generators. Throws OutOfOrder outside episodes.
   virtual std::string env_get_random_seed(std::uint32_t slot);
 
-  /// Let the slot's chance go on from `seed`. Throws UnknownKey for what it did not give.
+  /// Continue the slot's random numbers from `seed`. Throws UnknownKey if it did not give it.
   virtual void env_set_random_seed(std::uint32_t slot, const std::string& seed);
 
-  /// From now on the n-th start (n = 0, 1, …) has the chance `reglue::Chance(seed, n)`.
+  /// From now on the n-th start (n = 0, 1, …) draws from `reglue::Rng(seed, n)`.
   virtual void env_standardize_randomness(std::uint64_t seed);
 
-  /// Answer a message of the benchmark's.
+  /// Answer a message from the benchmark.
   virtual std::string env_message(const std::string& message);
 
   /// Release what env_init() took.
@@ -129,8 +129,7 @@ class Environment {
   TaskSpec spec_;
 };
 
-/// Plays a session until the glue says farewell; returns its words. As connect() of an agent,
-/// also in what it throws.
+/// Plays a session until the glue's farewell; returns its text. Throws as an agent's connect().
 std::string connect(Environment& environment, Options options = {});
 
 /// connect() for main(), as run_agent().

@@ -1,4 +1,4 @@
-// What environments and benchmark programs say of episodes, and agents are never told.
+// What environments and benchmark programs know of episodes, and agents do not.
 #pragma once
 
 #include <cstddef>

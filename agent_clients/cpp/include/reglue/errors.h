@@ -1,8 +1,8 @@
 // Every error that Reglue throws, on one page.
 //
-// Whose fault it is decides the branch: the caller's (UsageError), the door's answer to a
-// peer (Refused), a reply that fits no call (BadReply), or the connection's (SessionLost,
-// Unreachable). A message says what was got, what was wanted, and what to do next.
+// The branch says whose fault it is: the caller's (UsageError), a peer's whom the glue refused
+// (Refused), a message that does not fit (BadReply), or the connection's (SessionLost,
+// Unreachable). A message says what it got, what it wanted and what to do next.
 #pragma once
 
 #include <stdexcept>
@@ -24,7 +24,7 @@ class Error : public std::runtime_error {
 
 // The caller's.
 
-/// Something was asked for that cannot be done; nothing was changed.
+/// A request that cannot be carried out; nothing changed.
 class UsageError : public Error {
   using Error::Error;
 };
@@ -34,7 +34,7 @@ class SpecError : public UsageError {
   using UsageError::UsageError;
 };
 
-/// A routine that was not carried out; nothing was changed. `code` is a name of the protocol's
+/// A routine was refused; nothing changed. `code` is a name of the protocol's
 /// RefusalCode without its prefix.
 class RoutineRefused : public UsageError {
  public:
@@ -47,35 +47,35 @@ class RoutineRefused : public UsageError {
   std::string code, got, wanted;
 };
 
-/// A routine that is not legal now; the message says what to call first.
+/// A routine is not legal now; the message says what to call first.
 class OutOfOrder : public RoutineRefused {
  public:
   OutOfOrder(std::string got, std::string wanted)
       : RoutineRefused("OUT_OF_ORDER", std::move(got), std::move(wanted)) {}
 };
 
-/// A key, or a kept state, that was not given out by whom it is shown to.
+/// A key or state was not made by this glue or environment.
 class UnknownKey : public RoutineRefused {
  public:
   UnknownKey(std::string got, std::string wanted)
       : RoutineRefused("UNKNOWN_KEY", std::move(got), std::move(wanted)) {}
 };
 
-/// An optional routine that the environment does not have.
+/// The environment lacks an optional routine.
 class NotSupported : public RoutineRefused {
  public:
   NotSupported(std::string got, std::string wanted)
       : RoutineRefused("NOT_SUPPORTED", std::move(got), std::move(wanted)) {}
 };
 
-/// An argument outside its domain, such as a slot that there is not.
+/// An argument is outside its domain, such as an unknown slot.
 class OutOfDomain : public RoutineRefused {
  public:
   OutOfDomain(std::string got, std::string wanted)
       : RoutineRefused("OUT_OF_DOMAIN", std::move(got), std::move(wanted)) {}
 };
 
-// The others', told to a benchmark program.
+// The agent's and the environment's, as a benchmark program sees them.
 
 /// The agent failed: the episodes of the routine's slots are over.
 class AgentFault : public Error {
@@ -87,14 +87,14 @@ class EnvironmentFault : public Error {
   using Error::Error;
 };
 
-// The door's.
+// The glue's answer to a peer that joins.
 
-/// The glue did not let the peer in.
+/// The glue refused the peer.
 class Refused : public Error {
   using Error::Error;
 };
 
-/// The token is not the one that the host handed out.
+/// The token is wrong.
 class WrongToken : public Refused {
   using Refused::Refused;
 };
@@ -104,7 +104,7 @@ class WrongVersion : public Refused {
   using Refused::Refused;
 };
 
-/// Only one side speaks TLS, or the peer does not trust the glue's certificate.
+/// Only one side uses TLS, or the peer does not trust the glue's certificate.
 class WrongTls : public Refused {
   using Refused::Refused;
 };
@@ -114,9 +114,9 @@ class Busy : public Refused {
   using Refused::Refused;
 };
 
-// Of what was said.
+// A message's.
 
-/// What does not fit the TaskSpec or the call. `code` is a name of the protocol's RefusalCode
+/// A message does not fit the TaskSpec or its call. `code` is a name of the protocol's RefusalCode
 /// without its prefix.
 class BadReply : public Error {
  public:

@@ -24,11 +24,11 @@
 
 namespace reglue {
 
-/// Of slots; none of them mean all.
+/// Numbers of slots; an empty list means all.
 using Slots = std::vector<std::uint32_t>;
 
-/// First observations, and the actions that the agent chose; one row a slot. It keeps what it
-/// views, and so do its copies.
+/// First observations, and the actions that the agent chose; one row a slot. It and its copies
+/// own what they view.
 struct Started {
   Span<const std::uint32_t> slots;
   Observations observations;
@@ -36,7 +36,7 @@ struct Started {
   std::shared_ptr<const void> kept;
 };
 
-/// What a step earned; one row a slot. It keeps what it views, and so do its copies.
+/// What a step earned; one row a slot. It and its copies own what they view.
 struct Stepped {
   Span<const std::uint32_t> slots;
   Rewards rewards;  // task units
@@ -46,13 +46,13 @@ struct Stepped {
   std::shared_ptr<const void> kept;
 };
 
-/// What an agent chose in a half step; one row a slot. It keeps what it views.
+/// What an agent chose in a half step; one row a slot. It owns what it views.
 struct Acted {
   ChosenActions actions;
   std::shared_ptr<const void> kept;
 };
 
-/// Rows to fill in, zeros at first, for half steps. Copies are of the same rows.
+/// Rows to fill in for half steps, zeros at first. Copies share the rows.
 class FilledRows {
  public:
   FilledRows(std::shared_ptr<const TaskSpec> spec, const std::vector<TensorSpec>& tensors,
@@ -73,9 +73,9 @@ class FilledRows {
   BasicTensors<const std::byte> shown_;
 };
 
-/// An episode as RL-Glue 1.0's RL_episode returns it: o0, a0, r1, o1, a1, …, rT. The terminal
-/// observation is left out, as there. One that was cut off ends with the observation and action
-/// after the last reward.
+/// An episode as RL-Glue 1.0's RL_episode returns it: o0, a0, r1, o1, a1, …, rT, without the
+/// terminal observation. An episode that was cut off ends with the observation and action after
+/// the last reward.
 struct Trajectory {
   FilledRows observations;      // rows o0, o1, …: T of them if it ended, else T + 1
   FilledRows actions;           // likewise
@@ -83,15 +83,15 @@ struct Trajectory {
   std::uint8_t flags = 0;       // Terminated, Truncated or neither
 };
 
-/// The routines of the agent and the environment that a glue has joined. They wait until both
-/// are there. A connection that breaks is made again as long as the glue allows, and every
-/// routine is carried out once.
+/// Calls RL-Glue's routines at a glue. They wait until an agent and an environment are there.
+/// The session reconnects when a connection breaks, as long as the glue allows; every routine is
+/// carried out once. For one thread at a time.
 ///
-/// A routine that is refused has changed nothing: it throws OutOfOrder, where another one comes
-/// first, NotSupported, UnknownKey, OutOfDomain (a slot that there is not, an argument that is
-/// none), or RoutineRefused (rows that do not fit the spec). AgentFault and EnvironmentFault
-/// say who failed; the slots' episodes are over then. SessionLost: the glue is gone, or has
-/// ended the session. One thread at a time may use it.
+/// A refused routine changes nothing. It throws OutOfOrder (another routine comes first),
+/// NotSupported, UnknownKey, OutOfDomain (an unknown slot, an invalid argument) or
+/// RoutineRefused (rows that do not fit the spec). AgentFault and EnvironmentFault say who
+/// failed; the slots' episodes are over then. SessionLost: the glue is gone, or has ended the
+/// session.
 class Experiment {
  public:
   /// Joins. Throws Unreachable, Refused (WrongToken, WrongVersion, WrongTls, Busy), UsageError.
@@ -104,24 +104,24 @@ class Experiment {
   /// Leaves; the glue lets the agent and the environment go.
   void close();
 
-  /// How long a routine may take, RL_init's waiting for agent and environment too; 24 hours until
-  /// it is set. One that takes longer throws SessionLost. Throws UsageError for less than 1 ms.
+  /// How long a routine may take, RL_init with its wait for agent and environment too; 24 hours
+  /// by default. A longer one throws SessionLost. Throws UsageError for less than 1 ms.
   void set_timeout(std::chrono::milliseconds timeout);
 
-  /// RL_init: env_init, then agent_init. Counts are zero again. All chance follows from `seed`,
-  /// 0 to 2^63 - 1; `task` and `variant` say what of the environment is played, its first where
-  /// `task` is empty. The spec is valid until the next rl_init().
+  /// RL_init: env_init, then agent_init. Resets the counts. All random numbers follow from
+  /// `seed`, 0 to 2^63 - 1. `task` and `variant` say what to play; an empty `task` is the
+  /// environment's first. The spec is valid until the next rl_init().
   const TaskSpec& rl_init(std::uint32_t slots = 1, std::uint64_t seed = 0,
                           const std::string& task = "", std::uint32_t variant = 0);
 
   /// RL_start: first observations and actions. A live episode is cut off.
   Started rl_start(const Slots& slots = {});
 
-  /// RL_step in `slots`, or in all whose episode is on. Plays the agent's pending action.
+  /// RL_step in `slots`, by default in all live ones. Plays the agent's pending action.
   Stepped rl_step(const Slots& slots = {});
 
   /// RL_episode of 3.0: one episode in each slot; true if all ended by themselves. The start
-  /// counts as the first of `max_steps`, 0: no limit. One that is cut off gets no agent_end.
+  /// counts as the first of `max_steps`; 0: no limit. No agent_end follows a cut-off episode.
   bool rl_episode(std::uint64_t max_steps = 0, const Slots& slots = {});
 
   /// RL_episode of 1.0: at most `steps` steps of the environment, and all of them.
@@ -142,19 +142,19 @@ class Experiment {
   /// RL_freeze: agent_freeze. What follows is judged, until the next rl_init().
   void rl_freeze();
 
-  /// RL_standardize_randomness: from the next start on, the environment's chance in the n-th
-  /// start is that of Chance(seed, n), on every platform. `seed` is 0 to 2^63 - 1.
+  /// RL_standardize_randomness: from the next start on, the environment's random numbers in the
+  /// n-th start are those of Rng(seed, n), on every platform. `seed` is 0 to 2^63 - 1.
   void rl_standardize_randomness(std::uint64_t seed = 0);
 
-  /// RL_get_state: a key that names the environment's state, in mid-episode.
+  /// RL_get_state, during an episode: a key that names the environment's state.
   std::string rl_get_state(std::uint32_t slot = 0);
-  /// RL_set_state: the environment goes on from there to the bit. The agent's next action and
-  /// the counts stay what they are.
+  /// RL_set_state: the environment continues from there to the bit. The agent's next action and
+  /// the counts do not change.
   void rl_set_state(const std::string& key, std::uint32_t slot = 0);
 
-  /// RL_get_random_seed: a key that names where the environment's chance stands.
+  /// RL_get_random_seed: a key that names the state of the environment's random generators.
   std::string rl_get_random_seed(std::uint32_t slot = 0);
-  /// RL_set_random_seed: the environment's chance goes on from there.
+  /// RL_set_random_seed: the environment's random numbers continue from there.
   void rl_set_random_seed(const std::string& key, std::uint32_t slot = 0);
 
   /// RL_agent_message and RL_env_message; legal at any time.

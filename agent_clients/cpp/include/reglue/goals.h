@@ -11,12 +11,12 @@
 
 namespace reglue {
 
-/// The newest rows of the tensors that are goals: those called `desired_goal`, or ending so, as
-/// `state_desired_goal`. A goal of several parts has them behind a slash.
+/// The newest rows of the goal tensors: their names are or end in `desired_goal`, such as
+/// `state_desired_goal`; the parts of a goal follow a slash.
 class Goals {
  public:
   Goals() = default;
-  /// Of the task's tensors that are goals. Nothing is seen yet.
+  /// For the task's goal tensors. Nothing is seen yet.
   explicit Goals(const TaskSpec& spec);
 
   /// True where the task shows none.
@@ -25,8 +25,8 @@ class Goals {
   /// Copies the turn's rows; where a slot ends and starts, the start's.
   void see(const Turn& turn);
 
-  /// One row of each; valid until the next see(). Throws UsageError for a slot that there is
-  /// not, or in which nothing was seen yet.
+  /// One row of each; valid until the next see(). Throws UsageError for an unknown slot, or if
+  /// nothing was seen there yet.
   Observations of(std::uint32_t slot) const;
 
  private:

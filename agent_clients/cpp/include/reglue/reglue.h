@@ -2,7 +2,7 @@
 #pragma once
 
 #include "reglue/agent.h"
-#include "reglue/chance.h"
+#include "reglue/rng.h"
 #include "reglue/connect.h"
 #include "reglue/environment.h"
 #include "reglue/episode.h"

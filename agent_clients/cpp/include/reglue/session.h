@@ -1,5 +1,5 @@
-// An agent's session in pull form: the program asks for the next call and answers it.
-// connect() is made of it, and so is the C library.
+// An agent's session without callbacks: the program asks for the next call and answers it.
+// connect() and the C library are built on it.
 //
 //   reglue::AgentSession session(options, traits);
 //   while (const reglue::AgentCall* call = session.next()) {
@@ -32,24 +32,24 @@ struct AgentCall {
   std::string_view text;           // of Kind::Message
 };
 
-/// One thread at a time may use it. Nothing is connected before the first next().
+/// For one thread at a time. Connects at the first next().
 class AgentSession {
  public:
-  /// Throws UsageError for an address or authority that is none.
+  /// Throws UsageError for an invalid address or authority.
   AgentSession(Options options, AgentTraits traits);
-  /// Who leaves before the farewell says so, as close().
+  /// As close().
   ~AgentSession();
   AgentSession(AgentSession&&) noexcept;
   AgentSession& operator=(AgentSession&&) noexcept;
 
-  /// The next call, waited for without end; null once the glue has said farewell. Every call
-  /// comes once, whatever connections break, and has been checked against the TaskSpec.
-  /// Throws as connect(); the session is over then. UsageError if the last call was not
-  /// answered yet, SessionLost if the session is over without a farewell.
+  /// Waits for the next call, without limit; null after the glue's farewell. Every call comes
+  /// once, whatever connections break, and fits the TaskSpec. Throws as connect(), and the
+  /// session is over then; UsageError if the last call was not answered yet, SessionLost if the
+  /// session is over without a farewell.
   const AgentCall* next();
 
-  /// Answers a Turn with actions(), which are rows of zeros until they are written.
-  /// Throws UsageError if the call is no Turn or if the answer is larger than a message may be.
+  /// Answers a Turn with actions(), which are zeros until written. Throws UsageError if the call
+  /// is no Turn, or if the answer is too large for a message.
   Actions& actions();
   void act();
   /// Answers Init, Freeze, AdaptBegin, Adapt and Cleanup. Throws UsageError for others.
@@ -61,10 +61,10 @@ class AgentSession {
   /// glue's farewell, and ends the session.
   void fault(std::string_view what);
 
-  /// Leaves. Who does so before the farewell says it by a fault.
+  /// Leaves; before the farewell it sends a fault first.
   void close();
 
-  /// The glue's words, once next() has returned null.
+  /// The glue's last text, once next() has returned null.
   const std::string& farewell() const;
 
  private:

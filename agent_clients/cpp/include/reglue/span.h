@@ -1,4 +1,4 @@
-// A view of elements that stand one after another, as C++20's std::span is.
+// A view of contiguous elements, like C++20's std::span.
 #pragma once
 
 #include <cstddef>

@@ -70,8 +70,7 @@ struct TensorSpec {
   /// Bytes of one row on the wire.
   std::size_t row_bytes() const { return size() * size_of(dtype); }
 
-  /// Bounds of an element, -infinity and infinity where there is none. Other domains than
-  /// Box have none.
+  /// Bounds of an element, -infinity and infinity if it has none; only a Box has bounds.
   double low(std::size_t element) const;
   double high(std::size_t element) const;
 };
@@ -88,8 +87,8 @@ struct TaskSpec {
   std::uint32_t slots = 1;            // S, episodes played at once
 };
 
-/// Throws SpecError where it contradicts itself, or holds a shape that no message can;
-/// nothing of that size is made.
+/// Throws SpecError if it contradicts itself, or has a shape too large for any message; allocates
+/// nothing of that size.
 void check(const TaskSpec& spec);
 
 }  // namespace reglue

@@ -15,7 +15,7 @@
 namespace reglue {
 
 namespace detail {
-/// Throws UsageError unless elements of that kind and size are what the tensor has.
+/// Throws UsageError unless the tensor's elements have that kind and size.
 void check_type(const TensorSpec& spec, char kind, std::size_t size);
 /// `what` is a row or an element.
 [[noreturn]] void throw_none(const TensorSpec& spec, const char* what, std::size_t got,
@@ -31,8 +31,8 @@ double number_at(const TensorSpec& spec, const std::byte* element);
 void set_number(const TensorSpec& spec, std::byte* element, double number);
 }  // namespace detail
 
-/// Rows of one tensor, `(rows, *spec().shape)`, row-major. `Byte` is `const std::byte` for what
-/// is seen and `std::byte` for what is done. Valid as long as the call that it came with.
+/// Rows of one tensor, `(rows, *spec().shape)`, row-major. `Byte` is `const std::byte` for
+/// observations and `std::byte` for actions. Valid as long as the call that it came with.
 template <class Byte>
 class BasicRows {
  public:
@@ -55,20 +55,20 @@ class BasicRows {
     return {reinterpret_cast<Element<T>*>(data_), rows_ * row_bytes_ / sizeof(T)};
   }
 
-  /// The elements of one row. Throws UsageError as `as`, and where there is no such row.
+  /// The elements of one row. Throws UsageError as `as`, and for an unknown row.
   template <class T>
   Span<Element<T>> row(std::size_t row) const {
     detail::check_type(*spec_, detail::kind_of<T>(), sizeof(T));
     return {reinterpret_cast<Element<T>*>(at(row)), row_bytes_ / sizeof(T)};
   }
 
-  /// One element of any dtype as a double. Throws UsageError where there is none.
+  /// One element of any dtype as a double. Throws UsageError for an unknown element.
   double number(std::size_t row, std::size_t element = 0) const {
     return detail::number_at(*spec_, at(row, element));
   }
 
-  /// Writes one element of any dtype. Throws UsageError where there is none, and for a number
-  /// that would not stay what it is in a whole dtype: nothing wraps around.
+  /// Writes one element of any dtype. Throws UsageError for an unknown element, and for a number
+  /// that an integer dtype cannot hold: nothing wraps around.
   void set(std::size_t row, std::size_t element, double number) const {
     detail::set_number(*spec_, at(row, element), number);
   }
@@ -133,7 +133,7 @@ class BasicTensors {
   auto begin() const { return tensors_.begin(); }
   auto end() const { return tensors_.end(); }
 
-  /// Throws UsageError where there is none.
+  /// Throws UsageError for an unknown tensor.
   const Rows& operator[](std::size_t index) const {
     if (index >= tensors_.size()) throw_none(std::to_string(index));
     return tensors_[index];

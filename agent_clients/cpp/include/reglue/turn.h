@@ -20,16 +20,16 @@ enum class EndKind : std::uint8_t {
   Void = 3,        // the environment failed: the episode does not count
 };
 
-/// Bits: what became of the action before.
+/// Bits: what the glue did with the action before.
 enum ActionFlag : std::uint8_t {
-  Defaulted = 1,  // none came in time; a default was played
-  Clipped = 2,    // it lay outside its bounds
+  Defaulted = 1,  // no action came in time; a default was played
+  Clipped = 2,    // the action was outside its bounds
 };
 
-/// What remains, microseconds, by the glue's clock; none: no limit.
+/// Time left, microseconds, by the glue's clock; nullopt: no limit.
 struct Budget {
   std::optional<std::uint64_t> step_us;   // for this call
-  std::optional<std::uint64_t> bank_us;   // that slow calls may draw on beyond it
+  std::optional<std::uint64_t> bank_us;   // extra time that slow calls may use
   std::optional<std::uint64_t> adapt_us;  // for all adaptation calls of this wave
   std::optional<std::uint64_t> run_us;    // for the whole run
 };
@@ -41,14 +41,14 @@ struct Ends {
   std::size_t size() const { return slots.size(); }
 };
 
-/// Episodes that go on: their slots and, for each, bits of ActionFlag.
+/// Episodes that continue: their slots and, for each, bits of ActionFlag.
 struct Steps {
   Span<const std::uint32_t> slots;
   Span<const std::uint8_t> flags;
   std::size_t size() const { return slots.size(); }
 };
 
-/// Episodes that begin: their slots and, for each, a seed for the agent's own chance.
+/// Episodes that begin: their slots and, for each, a seed for the agent's own random numbers.
 struct Starts {
   Span<const std::uint32_t> slots;
   Span<const std::uint64_t> seeds;
@@ -57,8 +57,8 @@ struct Starts {
 
 using Rewards = Span<const double>;  // of the actions before, unclipped; NaN where withheld
 
-/// Rows of observations are ends, then steps, then starts. All that it views is valid until
-/// the turn is answered.
+/// Rows of observations are ends, then steps, then starts. Its views are valid until the turn is
+/// answered.
 struct Turn {
   Phase phase = Phase::Train;
   Ends ends;
@@ -68,16 +68,16 @@ struct Turn {
   Observations observations;
 };
 
-/// The answer to a Turn, in place: rows for its steps, then for its starts, all zeros until
-/// they are written. One tensor for each of TaskSpec.actions, by place or by name.
+/// The answer to a Turn, written in place: rows for its steps, then its starts, zeros until
+/// written. One tensor for each of TaskSpec.actions, by place or by name.
 class Actions : public BasicTensors<std::byte> {
  public:
   Actions() = default;
   Actions(BasicTensors<std::byte> tensors, std::vector<std::uint32_t>& abandoned)
       : BasicTensors(std::move(tensors)), abandoned_(&abandoned) {}
 
-  /// Gives a slot's episode up: its row is not looked at, it counts as played and failed, and
-  /// no end follows.
+  /// Abandons a slot's episode: its row is ignored, it counts as played and failed, and no end
+  /// follows.
   void abandon(std::uint32_t slot) { abandoned_->push_back(slot); }
 
   /// `count` rows from `first` on.

@@ -9,7 +9,7 @@ namespace reglue {
 
 namespace {
 
-enum class Event : std::intptr_t { Started, Seated, Written, Read, Finished };
+enum class Event : std::intptr_t { Started, Admitted, Written, Read, Finished };
 
 void* tag(Event event) { return reinterpret_cast<void*>(event); }
 
@@ -40,7 +40,7 @@ GrpcStream::~GrpcStream() {
 
 void GrpcStream::send(const google::protobuf::MessageLite& message) {
   while (is_starting_ || is_writing_) turn(std::nullopt);
-  if (is_broken_) return;  // who receives sees why
+  if (is_broken_) return;  // receive() throws why
   is_writing_ = true;
   call_->Write(serialized(message), tag(Event::Written));
 }
@@ -77,9 +77,9 @@ bool GrpcStream::turn(const Deadline& until) {
   switch (static_cast<Event>(reinterpret_cast<std::intptr_t>(what))) {
     case Event::Started:
       is_starting_ = false;
-      if (is_good) call_->ReadInitialMetadata(tag(Event::Seated));
+      if (is_good) call_->ReadInitialMetadata(tag(Event::Admitted));
       break;
-    case Event::Seated:
+    case Event::Admitted:
       has_headers_ = true;
       opened();
       break;

@@ -77,13 +77,13 @@ std::string seconds(std::chrono::milliseconds time) {
 }
 
 [[noreturn]] void throw_unreachable(const grpc::Status& status, const JoinString& join_string,
-                                    std::chrono::milliseconds patience) {
+                                    std::chrono::milliseconds connect_timeout) {
   if (status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED) {
     throw Busy("the glue at " + join_string.address + " had no connection to spare within " +
-               seconds(patience) + "; try again later");
+               seconds(connect_timeout) + "; try again later");
   }
-  throw Unreachable("no glue answered at " + join_string.address + " within " + seconds(patience) +
-                    "; is it running, and is the address right?");
+  throw Unreachable("no glue answered at " + join_string.address + " within " +
+                    seconds(connect_timeout) + "; is it running, and is the address right?");
 }
 
 }  // namespace
@@ -118,14 +118,14 @@ std::shared_ptr<grpc::Channel> open_channel(const JoinString& join_string,
 }
 
 v1::Ticket join(const JoinString& join_string, v1::Role role, const std::string& name,
-                std::chrono::milliseconds patience, const Log& log) {
+                std::chrono::milliseconds connect_timeout, const Log& log) {
   v1::JoinRequest request;
   request.set_major(kProtocolMajor);
   request.set_minor(kProtocolMinor);
   request.set_role(role);
   request.set_token(join_string.token);
   request.set_name(clean(name, kMostNameCharacters));
-  const Clock::time_point begun = Clock::now(), deadline = begun + patience;
+  const Clock::time_point begun = Clock::now(), deadline = begun + connect_timeout;
   bool is_said = false;
   for (Backoff pauses;;) {
     const Clock::duration left = std::max<Clock::duration>(deadline - Clock::now(), kLeast);
@@ -139,9 +139,9 @@ v1::Ticket join(const JoinString& join_string, v1::Role role, const std::string&
       throw_tls_trouble(join_string, std::min<Clock::duration>(left, kHandshake));
     }
     const auto pause = pauses.next();
-    if (Clock::now() + pause > deadline) throw_unreachable(status, join_string, patience);
+    if (Clock::now() + pause > deadline) throw_unreachable(status, join_string, connect_timeout);
     if (!is_said && Clock::now() - begun > kQuiet) {
-      log("waiting for a glue at " + join_string.address + ", up to " + seconds(patience));
+      log("waiting for a glue at " + join_string.address + ", up to " + seconds(connect_timeout));
       is_said = true;
     }
     std::this_thread::sleep_for(pause);

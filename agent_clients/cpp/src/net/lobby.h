@@ -33,10 +33,10 @@ std::string unix_socket_proof(const std::string& secret, const std::string& sess
 std::shared_ptr<grpc::Channel> open_channel(const JoinString& join_string,
                                             std::size_t max_message_bytes);
 
-/// A ticket; waits up to `patience` for a glue that is not up yet.
+/// A ticket; waits up to `connect_timeout` for a glue that is not up yet.
 /// Throws Unreachable, WrongToken, WrongVersion, WrongTls, Busy, Refused.
 v1::Ticket join(const JoinString& join_string, v1::Role role, const std::string& name,
-                std::chrono::milliseconds patience, const Log& log);
+                std::chrono::milliseconds connect_timeout, const Log& log);
 
 /// Pauses between tries, without end: 0.05 s, then 1.6 times longer each time up to 5 s.
 class Backoff {

@@ -13,19 +13,19 @@
 
 namespace reglue {
 
-/// From the last stream that was any good, until nobody waits any more.
+/// Counts from the end of the last good stream.
 class ReconnectWait {
  public:
-  /// How long to wait before the next stream; none if it is too late for one, `most` after the
-  /// absence began.
+  /// How long to wait before the next stream; none if that is later than `most` after the
+  /// connection was lost.
   ///
-  /// The last stream was good, and the absence begins with its end, if something new was heard on
-  /// it (`has_heard`) or it stood for a second with this peer seated (`stood`). Less proves
-  /// nothing: a call may break every stream that it comes over.
-  std::optional<std::chrono::duration<double>> pause(Clock::duration most, Clock::duration stood,
+  /// The time counts from the end of the last good stream: one that brought a new call
+  /// (`has_heard`), or that the glue had admitted for a second (`admitted`). Less proves
+  /// nothing: a call may break every stream that carries it.
+  std::optional<std::chrono::duration<double>> pause(Clock::duration most, Clock::duration admitted,
                                                      bool has_heard) {
     const Clock::time_point now = Clock::now();
-    if (!since_ || has_heard || stood >= std::chrono::seconds(1)) {
+    if (!since_ || has_heard || admitted >= std::chrono::seconds(1)) {
       since_ = now;
       pauses_ = Backoff();
     }

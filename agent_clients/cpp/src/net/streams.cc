@@ -28,7 +28,7 @@ struct NoUnixSocket {
   bool is_lasting = false;
 };
 
-/// Why a fresh ticket's socket is none for this process; empty if it may be one later.
+/// Why this process cannot use a fresh ticket's socket; empty if it may later.
 std::string not_ours(int error) {
   if (error == ENOENT) {
     return "no such file; the glue is on another host, or in a container: mount its folder of "
@@ -48,13 +48,13 @@ int connected(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() > kLongestPath) {
-    throw NoUnixSocket{path + ": a socket's path may not be as long", true};
+    throw NoUnixSocket{path + ": a socket's path may have at most 107 bytes", true};
   }
   std::memcpy(address.sun_path, path.data(), path.size());
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) throw NoUnixSocket{std::strerror(errno)};
-  const timeval patience{kWelcome.count(), 0};
-  ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);  // connect() heeds it
+  const timeval limit{kWelcome.count(), 0};
+  ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);  // connect() heeds it
   if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return fd;
   const int error = errno;
   ::close(fd);
@@ -76,7 +76,7 @@ void enter(UnixSocketStream& stream, const v1::Ticket& ticket,
   const std::string proof = unix_socket_proof(ticket.secret(), ticket.session(), answered);
   if (welcome.proof().size() != proof.size() ||
       CRYPTO_memcmp(welcome.proof().data(), proof.data(), proof.size()) != 0) {
-    throw NoUnixSocket{"who answers at the Unix socket is not the glue that we joined"};
+    throw NoUnixSocket{"the process at the Unix socket is not the glue that we joined"};
   }
 }
 

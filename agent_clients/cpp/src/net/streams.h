@@ -28,9 +28,9 @@ class StreamEnded : public std::runtime_error {
   explicit StreamEnded(const std::string& why, grpc::StatusCode code = grpc::StatusCode::OK)
       : std::runtime_error(told(why)), code(code) {}
 
-  /// Whether it is what a glue says that does not let somebody in.
+  /// Whether the glue refused the peer.
   bool is_refusal() const;
-  /// Throws SessionLost, or what such a glue means: WrongToken, WrongVersion, Busy, Refused.
+  /// Throws the refusal's error (WrongToken, WrongVersion, Busy, Refused), else SessionLost.
   [[noreturn]] void throw_meaning() const;
 
   grpc::StatusCode code;
@@ -41,18 +41,18 @@ class Stream {
  public:
   virtual ~Stream() = default;
 
-  /// Sends it; that the stream broke is seen by who receives.
+  /// Sends a message; a broken stream shows when receiving.
   virtual void send(const google::protobuf::MessageLite& message) = 0;
 
   /// Merges the next message into `message`, so that its memory can be used again; false if
   /// none came in time. Throws StreamEnded.
   virtual bool receive(google::protobuf::MessageLite& message, const Deadline& until) = 0;
 
-  /// For how long the glue has had this peer seated on it; 0 if never.
-  Clock::duration stood() const {
+  /// For how long the glue has admitted this peer on it; 0 if it has not.
+  Clock::duration admitted() const {
     return opened_at_ ? Clock::now() - *opened_at_ : Clock::duration::zero();
   }
-  /// The glue has said that it is.
+  /// The glue has admitted the peer.
   void opened() { opened_at_ = Clock::now(); }
 
  private:

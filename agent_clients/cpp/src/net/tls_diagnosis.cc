@@ -134,7 +134,7 @@ Outcome shake(SSL* tls, int fd, Clock::time_point until) {
       case SSL_ERROR_SSL:
         return Outcome::Bad;
       default:
-        return Outcome::CutOff;  // whoever was there may come back
+        return Outcome::CutOff;  // the glue may come back
     }
   }
 }
@@ -167,7 +167,7 @@ Outcome shake(SSL* tls, int fd, Clock::time_point until) {
   }
 }
 
-/// The words for a handshake that failed; returns if whoever was there may come back.
+/// The words for a handshake that failed; returns if the glue may come back.
 void throw_handshake(SSL* tls, const JoinString& join_string, const std::string& name) {
   const unsigned long error = ERR_peek_error();
   const char* reason = ERR_reason_error_string(error);

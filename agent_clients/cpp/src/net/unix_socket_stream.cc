@@ -18,7 +18,7 @@ namespace reglue {
 namespace {
 
 constexpr std::size_t kHeader = 4;
-constexpr std::size_t kRoom = 1 << 16;  // bytes that are read at once
+constexpr std::size_t kReadBytes = 1 << 16;  // that are read at once
 
 [[noreturn]] void throw_gone(const std::string& why) {
   throw StreamEnded("the glue went away: " + why);
@@ -63,7 +63,7 @@ void UnixSocketStream::send(const google::protobuf::MessageLite& message) {
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       is_ready(fd_, POLLOUT, std::nullopt);
     } else if (errno != EINTR) {
-      return;  // who receives sees why; what came in before is still to be read
+      return;  // receive() throws why, after what came in before
     }
   }
 }
@@ -96,7 +96,7 @@ std::size_t UnixSocketStream::frame() {
 }
 
 bool UnixSocketStream::read() {
-  in_.resize(std::max(in_.size(), std::min(kRoom, kHeader + most_)));
+  in_.resize(std::max(in_.size(), std::min(kReadBytes, kHeader + most_)));
   while (true) {
     const ssize_t count = ::recv(fd_, in_.data() + held_, in_.size() - held_, 0);
     if (count > 0) {

@@ -16,7 +16,7 @@ export interface JoinString {
   readonly tlsName: string;
 }
 
-/** What may be said beside an address, and goes before what a join string says. */
+/** What may be given besides an address; it overrides the join string. */
 export interface Given {
   readonly address?: string | undefined;
   readonly token?: string | undefined;

@@ -72,22 +72,22 @@ export function openClient(where: JoinString, maxMessageBytes: number): Client {
 /** How somebody joins. */
 export interface Joining {
   readonly name: string;
-  readonly patienceMs: number;
+  readonly connectTimeoutMs: number;
   readonly signal: AbortSignal;
   readonly log: (words: string) => void;
 }
 
 /**
- * A ticket; waits up to `patienceMs` for a glue that is not up yet.
+ * A ticket; waits up to `connectTimeoutMs` for a glue that is not up yet.
  *
  * Throws Unreachable, WrongToken, WrongVersion, WrongTls, Busy, Refused, and the signal's reason.
  */
 export async function join(where: JoinString, joining: Joining): Promise<Ticket> {
-  const { patienceMs, signal, log } = joining;
+  const { connectTimeoutMs, signal, log } = joining;
   const began = performance.now();
   let isQuiet = true;
   for (const pauseMs of backoff()) {
-    const leftMs = Math.max(began + patienceMs - performance.now(), 100);
+    const leftMs = Math.max(began + connectTimeoutMs - performance.now(), 100);
     try {
       return await askOnce(where, joining, Math.min(leftMs, TRY_MS));
     } catch (error) {
@@ -99,13 +99,13 @@ export async function join(where: JoinString, joining: Joining): Promise<Ticket>
         const trouble = await tlsTrouble(where, Math.min(leftMs, HANDSHAKE_MS));
         if (trouble !== undefined) throw trouble; // waiting mends none
       }
-      if (performance.now() + pauseMs > began + patienceMs) {
-        throw unreachable(error as ServiceError, where, patienceMs);
+      if (performance.now() + pauseMs > began + connectTimeoutMs) {
+        throw unreachable(error as ServiceError, where, connectTimeoutMs);
       }
     }
     if (isQuiet && performance.now() > began + QUIET_MS) {
       isQuiet = false;
-      log(`waiting for a glue at ${where.address}, up to ${patienceMs / 1000} s`);
+      log(`waiting for a glue at ${where.address}, up to ${connectTimeoutMs / 1000} s`);
     }
     await pause(pauseMs, signal);
   }
@@ -143,8 +143,12 @@ async function askOnce(where: JoinString, joining: Joining, timeoutMs: number): 
   }
 }
 
-function unreachable(error: ServiceError, where: JoinString, patienceMs: number): ReglueError {
-  const within = `at ${where.address} within ${patienceMs / 1000} s`;
+function unreachable(
+  error: ServiceError,
+  where: JoinString,
+  connectTimeoutMs: number,
+): ReglueError {
+  const within = `at ${where.address} within ${connectTimeoutMs / 1000} s`;
   if (error.code === status.RESOURCE_EXHAUSTED) {
     return new Busy(`the glue had no connection to spare ${within}; try again later`);
   }

@@ -1,9 +1,9 @@
 /** How long an agent whose stream broke tries to come back, and the pauses between tries. */
 import { setTimeout as sleep } from "node:timers/promises";
 
-const STOOD_MS = 1000;
+const ADMITTED_MS = 1000;
 
-/** From the last stream that was any good, until nobody waits any more. */
+/** Counts from the end of the last good stream. */
 export class ReconnectWait {
   #since: number | undefined;
   #pauses = backoff();
@@ -13,13 +13,13 @@ export class ReconnectWait {
   /**
    * How long to wait before the next stream; undefined if it is too late for one.
    *
-   * The last stream was good, and the absence begins with its end, if something new was heard on
-   * it (`hasHeard`) or it stood for a second with this agent seated (`stoodMs`). Less proves
-   * nothing: a call may break every stream that it comes over.
+   * The time counts from the end of the last good stream: one that brought a new call
+   * (`hasHeard`), or that the glue had admitted for a second (`admittedMs`). Less proves nothing: a
+   * call may break every stream that carries it.
    */
-  pauseMs(stoodMs: number, hasHeard: boolean): number | undefined {
+  pauseMs(admittedMs: number, hasHeard: boolean): number | undefined {
     const now = performance.now();
-    if (this.#since === undefined || hasHeard || stoodMs >= STOOD_MS) {
+    if (this.#since === undefined || hasHeard || admittedMs >= ADMITTED_MS) {
       this.#since = now;
       this.#pauses = backoff();
     }

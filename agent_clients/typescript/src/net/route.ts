@@ -127,7 +127,7 @@ export class Route {
     if (code !== status.OK) throw new StreamEnded(why, code);
     const wanted = unixSocketProof(this.ticket.secret, this.ticket.session, answered);
     if (proof.length !== wanted.length || !timingSafeEqual(proof, wanted)) {
-      throw new NoUnixSocket("who answers at the Unix socket is not the glue that we joined");
+      throw new NoUnixSocket("the process at the Unix socket is not the glue that we joined");
     }
   }
 }

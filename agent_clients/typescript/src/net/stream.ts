@@ -27,7 +27,7 @@ export abstract class Stream {
   #openedAt: number | undefined;
   #wake: () => void = () => {};
 
-  /** Send it; that the stream broke is seen by who receives. */
+  /** Send a message; a broken stream shows when receiving. */
   abstract send(message: Uint8Array): void;
 
   /** End it from this side. */
@@ -57,13 +57,13 @@ export abstract class Stream {
     this.#wake();
   }
 
-  /** The glue has said that it has this agent seated. */
+  /** The glue has admitted this agent. */
   opened(): void {
     this.#openedAt ??= performance.now();
   }
 
-  /** For how many milliseconds it has had it; 0 if never. */
-  get stoodMs(): number {
+  /** For how many milliseconds the glue has admitted it; 0 if it has not. */
+  get admittedMs(): number {
     return this.#openedAt === undefined ? 0 : performance.now() - this.#openedAt;
   }
 

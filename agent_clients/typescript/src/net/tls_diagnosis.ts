@@ -22,9 +22,9 @@ const OTHER_AUTHORITY = [
 const CUT_OFF = /^(ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_)/;
 
 /**
- * What is wrong with TLS between this agent and whoever answers; undefined if nothing is.
+ * What is wrong with TLS between this agent and the glue; undefined if nothing is.
  *
- * Also undefined where nobody answers, or not in time.
+ * Also undefined if nothing answers in time.
  */
 export async function tlsTrouble(
   where: JoinString,
@@ -66,7 +66,7 @@ function shakeHands(where: JoinString, timeoutMs: number): Promise<"done" | "lat
 function told(error: NodeJS.ErrnoException, where: JoinString): WrongTls | undefined {
   const code = error.code ?? "";
   const whose = `the certificate of the glue at ${where.address}`;
-  if (CUT_OFF.test(code)) return undefined; // whoever was there may come back
+  if (CUT_OFF.test(code)) return undefined; // the glue may come back
   if (OTHER_AUTHORITY.includes(code)) {
     const wanted = "ask the host for its present join string, or somebody else answers there";
     return new WrongTls(`${whose} is not signed by the authority that you trust: ${wanted}`);

@@ -15,7 +15,7 @@ const MOST_WORDS = 4096; // characters of a Fault that are kept
 /** A call as it came: numbered, its contents not yet looked at. */
 export type Raw = pb.AgentCall;
 
-/** The message of these bytes. Throws BadCall if they are none. */
+/** The message of these bytes. Throws BadCall. */
 export function readMessage(bytes: Uint8Array): Raw {
   try {
     return fromBinary(pb.AgentCallSchema, bytes);

@@ -2,7 +2,7 @@
 import { BadCall } from "../errors.js";
 import { type Arrays, type Elements, elementsType, Rows, TensorSpec } from "../spec.js";
 
-/** How rewards travel beside the observations. */
+/** The rewards' entry. */
 export const REWARDS = new TensorSpec("rewards", "float64", [], { kind: "box", low: [], high: [] });
 
 /** Name -> rows, views of the entries where those are aligned. Throws BadCall. */

@@ -1,14 +1,14 @@
-# tests/reglue/chance_vectors.json: the same numbers in every language.
+# tests/reglue/rng_vectors.json: the same numbers in every language.
 
-const VECTORS = read_json(read(joinpath(@__DIR__, "../../../tests/reglue/chance_vectors.json"), String))
+const VECTORS = read_json(read(joinpath(@__DIR__, "../../../tests/reglue/rng_vectors.json"), String))
 
 whole(digits) = parse(UInt64, digits; base = 16)
-chance_of(vector) = Chance(whole(vector["seed"]), whole(vector["episode"]); drawn = whole(vector["drawn"]))
+rng_of(vector) = Rng(whole(vector["seed"]), whole(vector["episode"]); drawn = whole(vector["drawn"]))
 
 "A Float64 of its bytes, least first, in hexadecimal."
 real(digits) = reinterpret(Float64, ntoh(whole(digits)))
 
-@testset "chance" begin
+@testset "random numbers" begin
     @testset "blocks are Random123's" begin
         for vector in VECTORS["blocks"]
             block = Reglue.philox(Tuple(whole.(vector["counter"])), Tuple(whole.(vector["key"])))
@@ -17,26 +17,26 @@ real(digits) = reinterpret(Float64, ntoh(whole(digits)))
     end
     @testset "words" begin
         for vector in VECTORS["words"]
-            chance = chance_of(vector)
-            @test [word!(chance) for _ in vector["words"]] == whole.(vector["words"])
+            rng = rng_of(vector)
+            @test [word!(rng) for _ in vector["words"]] == whole.(vector["words"])
         end
     end
     @testset "uniform numbers, to the bit" begin
         for vector in VECTORS["uniforms"]
-            chance = chance_of(vector)
+            rng = rng_of(vector)
             low, high = real(vector["low_bits"]), real(vector["high_bits"])
-            @test [uniform!(chance, low, high) for _ in vector["float64"]] == real.(vector["float64"])
+            @test [uniform!(rng, low, high) for _ in vector["float64"]] == real.(vector["float64"])
         end
     end
     @testset "integers" begin
         for vector in VECTORS["below"]
-            chance = chance_of(vector)
+            rng = rng_of(vector)
             n = parse(UInt128, vector["n"]; base = 16)
-            @test [below!(chance, n) for _ in vector["numbers"]] == whole.(vector["numbers"])
-            @test chance.drawn == whole(vector["drawn_after"])
+            @test [below!(rng, n) for _ in vector["numbers"]] == whole.(vector["numbers"])
+            @test rng.drawn == whole(vector["drawn_after"])
         end
     end
     @testset "below nothing is refused" begin
-        @test_throws UsageError below!(Chance(1), 0)
+        @test_throws UsageError below!(Rng(1), 0)
     end
 end

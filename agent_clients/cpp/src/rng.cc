@@ -1,4 +1,4 @@
-#include "reglue/chance.h"
+#include "reglue/rng.h"
 
 #include "reglue/errors.h"
 
@@ -22,12 +22,12 @@ Product times(std::uint64_t left, std::uint64_t right) {
 
 }  // namespace
 
-Chance::Chance(std::uint64_t seed, std::uint64_t episode, std::uint64_t drawn)
+Rng::Rng(std::uint64_t seed, std::uint64_t episode, std::uint64_t drawn)
     : seed_(seed), episode_(episode), drawn_(drawn) {
   if (drawn % kBlock != 0) block_ = philox({drawn / kBlock, episode_, 0, 0}, {seed_, 0});
 }
 
-std::uint64_t Chance::word() {
+std::uint64_t Rng::word() {
   const std::uint64_t place = drawn_ % kBlock;
   if (place == 0) block_ = philox({drawn_ / kBlock, episode_, 0, 0}, {seed_, 0});
   ++drawn_;
@@ -35,13 +35,13 @@ std::uint64_t Chance::word() {
 }
 
 // Compiled without fused multiply-add: each operation is rounded by itself.
-double Chance::uniform(double low, double high) {
+double Rng::uniform(double low, double high) {
   const double u = static_cast<double>(word() >> 11) * 0x1p-53;
   return low + (high - low) * u;
 }
 
 // Lemire 2019, "Fast random integer generation in an interval".
-std::uint64_t Chance::below(std::uint64_t n) {
+std::uint64_t Rng::below(std::uint64_t n) {
   if (n == 0) throw UsageError("got n 0, wanted at least 1");
   const std::uint64_t rejected = (0 - n) % n;  // 2^64 mod n
   Product product = times(word(), n);
@@ -49,7 +49,7 @@ std::uint64_t Chance::below(std::uint64_t n) {
   return product.high;
 }
 
-std::string Chance::to_bytes() const {
+std::string Rng::to_bytes() const {
   std::string bytes;
   for (const std::uint64_t number : {seed_, episode_, drawn_}) {
     for (int shift = 0; shift < 64; shift += 8) bytes.push_back(static_cast<char>(number >> shift));
@@ -57,17 +57,17 @@ std::string Chance::to_bytes() const {
   return bytes;
 }
 
-Chance Chance::from_bytes(std::string_view position) {
+Rng Rng::from_bytes(std::string_view position) {
   if (position.size() != kPositionBytes) {
     throw UsageError("got " + std::to_string(position.size()) + " bytes, wanted the " +
-                     std::to_string(kPositionBytes) + " of a chance");
+                     std::to_string(kPositionBytes) + " of an Rng");
   }
   std::uint64_t numbers[3] = {};
   for (std::size_t i = 0; i < kPositionBytes; ++i) {
     const auto byte = static_cast<unsigned char>(position[i]);
     numbers[i / 8] |= static_cast<std::uint64_t>(byte) << (i % 8 * 8);
   }
-  return Chance(numbers[0], numbers[1], numbers[2]);
+  return Rng(numbers[0], numbers[1], numbers[2]);
 }
 
 std::array<std::uint64_t, 4> philox(std::array<std::uint64_t, 4> counter,

@@ -1,5 +1,5 @@
 /**
- * Chance that is the same on every platform: Philox 4×64 words, numbered.
+ * Random numbers that are the same on every platform: Philox 4×64 words, numbered.
  *
  * - Word d of an episode is word `d mod 4` of the block of Philox 4×64 with 10 rounds (Salmon et
  *   al. 2011, "Parallel random numbers: as easy as 1, 2, 3") whose key is `(seed, 0)` and whose
@@ -19,13 +19,13 @@ const POSITION_BYTES = 24;
 export type Block = readonly [bigint, bigint, bigint, bigint];
 
 /** The random numbers of one episode, drawn one after another. */
-export class Chance {
+export class Rng {
   readonly #seed: bigint;
   readonly #episode: bigint;
   #drawn: bigint;
   #block: Block | undefined; // the one that the next word is of
 
-  /** `drawn` words are taken as drawn already. All are 0 to 2⁶⁴ - 1, else UsageError. */
+  /** The first `drawn` words are skipped. All are 0 to 2⁶⁴ - 1, else UsageError. */
   constructor(seed: bigint, episode = 0n, drawn = 0n) {
     for (const [what, number] of Object.entries({ seed, episode, drawn })) {
       if (number < 0n || number >= WORDS) {
@@ -45,18 +45,18 @@ export class Chance {
     return this.#block[place]!;
   }
 
-  /** A number of `low` up to `high`, which itself is met only where rounding gives it. */
+  /** A number from `low` to `high`; `high` itself only by rounding. */
   uniform(low = 0, high = 1): number {
     return low + (high - low) * (Number(this.word() >> 11n) * 2 ** -53);
   }
 
-  /** An integer of 0 to n - 1, each as likely; n is 1 to 2⁵³, else UsageError. */
+  /** A uniform integer from 0 to n - 1; n is 1 to 2⁵³, else UsageError. */
   below(n: number): number {
     if (!Number.isSafeInteger(n)) throw new UsageError(`got n ${n}, wanted 1 to 2**53 - 1`);
     return Number(this.wideBelow(BigInt(n)));
   }
 
-  /** An integer of 0 to n - 1, each as likely; n is 1 to 2⁶⁴, else UsageError. */
+  /** A uniform integer from 0 to n - 1; n is 1 to 2⁶⁴, else UsageError. */
   wideBelow(n: bigint): bigint {
     if (n < 1n || n > WORDS) throw new UsageError(`got n ${n}, wanted 1 to 2**64`);
     const rejected = WORDS % n;
@@ -74,13 +74,13 @@ export class Chance {
     return new Uint8Array(bytes);
   }
 
-  /** Chance that goes on from there. Throws UsageError for other bytes. */
-  static fromBytes(position: Uint8Array): Chance {
+  /** The generator with that state. Throws UsageError for other bytes. */
+  static fromBytes(position: Uint8Array): Rng {
     if (position.length !== POSITION_BYTES) {
-      throw new UsageError(`got ${position.length} bytes, wanted ${POSITION_BYTES} of a chance`);
+      throw new UsageError(`got ${position.length} bytes, wanted ${POSITION_BYTES} of an Rng`);
     }
     const bytes = Buffer.from(position);
-    return new Chance(bytes.readBigUInt64LE(), bytes.readBigUInt64LE(8), bytes.readBigUInt64LE(16));
+    return new Rng(bytes.readBigUInt64LE(), bytes.readBigUInt64LE(8), bytes.readBigUInt64LE(16));
   }
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Chance, philox, type Block } from "../src/chance.js";
+import { Rng, philox, type Block } from "../src/rng.js";
 import { UsageError } from "../src/errors.js";
 import { file, hex, unhex } from "./pages.js";
 
@@ -17,7 +17,7 @@ const VECTORS: {
   readonly uniforms: (Place & { low_bits: string; high_bits: string; float64: string[] })[];
   readonly below: (Place & { n: string; numbers: string[]; drawn_after: string })[];
   readonly positions: (Place & { bytes: string })[];
-} = JSON.parse(file("tests/reglue/chance_vectors.json"));
+} = JSON.parse(file("tests/reglue/rng_vectors.json"));
 
 test("blocks of Philox are the published ones", () => {
   for (const { counter, key, block } of VECTORS.blocks) {
@@ -28,10 +28,10 @@ test("blocks of Philox are the published ones", () => {
 
 test("words are the vectors'", () => {
   for (const vector of VECTORS.words) {
-    const chance = chanceOf(vector);
+    const rng = rngOf(vector);
     const wanted = vector.words.map(whole);
     assert.deepEqual(
-      wanted.map(() => chance.word()),
+      wanted.map(() => rng.word()),
       wanted,
     );
   }
@@ -39,10 +39,10 @@ test("words are the vectors'", () => {
 
 test("uniform numbers are the vectors', to the bit", () => {
   for (const vector of VECTORS.uniforms) {
-    const chance = chanceOf(vector);
+    const rng = rngOf(vector);
     for (const wanted of vector.float64) {
       const got = Buffer.alloc(8);
-      got.writeDoubleLE(chance.uniform(real(vector.low_bits), real(vector.high_bits)));
+      got.writeDoubleLE(rng.uniform(real(vector.low_bits), real(vector.high_bits)));
       assert.equal(got.toString("hex"), wanted);
     }
   }
@@ -50,38 +50,35 @@ test("uniform numbers are the vectors', to the bit", () => {
 
 test("integers are the vectors', and take as many words", () => {
   for (const vector of VECTORS.below) {
-    const chance = chanceOf(vector);
+    const rng = rngOf(vector);
     const wanted = vector.numbers.map(whole);
     assert.deepEqual(
-      wanted.map(() => chance.wideBelow(whole(vector.n))),
+      wanted.map(() => rng.wideBelow(whole(vector.n))),
       wanted,
     );
-    assert.deepEqual(
-      chance.toBytes(),
-      chanceOf({ ...vector, drawn: vector.drawn_after }).toBytes(),
-    );
+    assert.deepEqual(rng.toBytes(), rngOf({ ...vector, drawn: vector.drawn_after }).toBytes());
   }
 });
 
-test("where a chance stands is the vectors' bytes, from which it goes on", () => {
+test("where a rng stands is the vectors' bytes, from which it goes on", () => {
   for (const vector of VECTORS.positions) {
-    const chance = chanceOf(vector);
-    assert.equal(hex(chance.toBytes()), vector.bytes);
-    assert.equal(Chance.fromBytes(unhex(vector.bytes)).word(), chance.word());
+    const rng = rngOf(vector);
+    assert.equal(hex(rng.toBytes()), vector.bytes);
+    assert.equal(Rng.fromBytes(unhex(vector.bytes)).word(), rng.word());
   }
-  assert.throws(() => Chance.fromBytes(new Uint8Array(23)), /got 23 bytes, wanted 24/);
+  assert.throws(() => Rng.fromBytes(new Uint8Array(23)), /got 23 bytes, wanted 24/);
 });
 
 test("what no word of 64 bits is is refused", () => {
-  assert.throws(() => new Chance(-1n), UsageError);
-  assert.throws(() => new Chance(0n, 2n ** 64n), /got episode 18446744073709551616/);
-  assert.throws(() => new Chance(0n).below(0), UsageError);
-  assert.throws(() => new Chance(0n).below(0.5), UsageError);
-  assert.throws(() => new Chance(0n).wideBelow(2n ** 64n + 1n), UsageError);
+  assert.throws(() => new Rng(-1n), UsageError);
+  assert.throws(() => new Rng(0n, 2n ** 64n), /got episode 18446744073709551616/);
+  assert.throws(() => new Rng(0n).below(0), UsageError);
+  assert.throws(() => new Rng(0n).below(0.5), UsageError);
+  assert.throws(() => new Rng(0n).wideBelow(2n ** 64n + 1n), UsageError);
 });
 
-function chanceOf({ seed, episode, drawn }: Place): Chance {
-  return new Chance(whole(seed), whole(episode), whole(drawn));
+function rngOf({ seed, episode, drawn }: Place): Rng {
+  return new Rng(whole(seed), whole(episode), whole(drawn));
 }
 
 function whole(digits: string): bigint {

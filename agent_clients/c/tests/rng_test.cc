@@ -1,4 +1,4 @@
-// Reads tests/reglue/chance_vectors.json: the same numbers in every language.
+// Reads tests/reglue/rng_vectors.json: the same numbers in every language.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -13,7 +13,7 @@ namespace {
 using nlohmann::json;
 
 const json& vectors(const char* kind) {
-  static const json all = json::parse(std::ifstream(REGLUE_CHANCE_VECTORS));
+  static const json all = json::parse(std::ifstream(REGLUE_RNG_VECTORS));
   return all.at(kind);
 }
 
@@ -21,7 +21,7 @@ std::uint64_t whole(const json& hexadecimal) {
   return std::stoull(hexadecimal.get<std::string>(), nullptr, 16);
 }
 
-reglue_chance chance_of(const json& vector) {
+reglue_rng rng_of(const json& vector) {
   return {whole(vector["seed"]), whole(vector["episode"]), whole(vector["drawn"])};
 }
 
@@ -38,40 +38,40 @@ std::string bits_of(double number) {
   return digits;
 }
 
-TEST(Chance, DrawsTheWordsOfEveryLanguage) {
+TEST(Rng, DrawsTheWordsOfEveryLanguage) {
   for (const json& vector : vectors("words")) {
-    reglue_chance chance = chance_of(vector);
-    for (const json& word : vector["words"]) EXPECT_EQ(reglue_chance_word(&chance), whole(word));
+    reglue_rng rng = rng_of(vector);
+    for (const json& word : vector["words"]) EXPECT_EQ(reglue_rng_word(&rng), whole(word));
   }
 }
 
-TEST(Chance, DrawsUniformNumbersToTheBit) {
+TEST(Rng, DrawsUniformNumbersToTheBit) {
   for (const json& vector : vectors("uniforms")) {
-    reglue_chance chance = chance_of(vector);
+    reglue_rng rng = rng_of(vector);
     for (const json& bits : vector["float64"]) {
-      const double drawn = reglue_chance_uniform(&chance, vector["low"], vector["high"]);
+      const double drawn = reglue_rng_uniform(&rng, vector["low"], vector["high"]);
       EXPECT_EQ(bits_of(drawn), bits.get<std::string>());
     }
   }
 }
 
-TEST(Chance, DrawsWholeNumbersWithoutBias) {
+TEST(Rng, DrawsWholeNumbersWithoutBias) {
   for (const json& vector : vectors("below")) {
-    reglue_chance chance = chance_of(vector);
+    reglue_rng rng = rng_of(vector);
     const bool is_all = vector["n"].get<std::string>().size() > 16;
     const std::uint64_t n = is_all ? 0 : whole(vector["n"]);
     for (const json& number : vector["numbers"]) {
-      EXPECT_EQ(reglue_chance_below(&chance, n), whole(number));
+      EXPECT_EQ(reglue_rng_below(&rng, n), whole(number));
     }
-    EXPECT_EQ(chance.drawn, whole(vector["drawn_after"]));
+    EXPECT_EQ(rng.drawn, whole(vector["drawn_after"]));
   }
 }
 
-TEST(Chance, IsKeptByCopyingIt) {
-  reglue_chance chance = {7, 8, 0};
-  reglue_chance_word(&chance);
-  reglue_chance kept = chance;
-  EXPECT_EQ(reglue_chance_word(&kept), reglue_chance_word(&chance));
+TEST(Rng, IsKeptByCopyingIt) {
+  reglue_rng rng = {7, 8, 0};
+  reglue_rng_word(&rng);
+  reglue_rng kept = rng;
+  EXPECT_EQ(reglue_rng_word(&kept), reglue_rng_word(&rng));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Reads tests/reglue/chance_vectors.json: the same numbers in every language.
-#include "reglue/chance.h"
+// Reads tests/reglue/rng_vectors.json: the same numbers in every language.
+#include "reglue/rng.h"
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using nlohmann::json;
 
 const json& vectors(const char* kind) {
   static const json all = json::parse(
-      std::ifstream(REGLUE_PROTO_DIR "/../tests/reglue/chance_vectors.json"));
+      std::ifstream(REGLUE_PROTO_DIR "/../tests/reglue/rng_vectors.json"));
   return all.at(kind);
 }
 
@@ -25,8 +25,8 @@ std::uint64_t whole(const json& hexadecimal) {
   return std::stoull(hexadecimal.get<std::string>(), nullptr, 16);
 }
 
-Chance chance_of(const json& vector) {
-  return Chance(whole(vector["seed"]), whole(vector["episode"]), whole(vector["drawn"]));
+Rng rng_of(const json& vector) {
+  return Rng(whole(vector["seed"]), whole(vector["episode"]), whole(vector["drawn"]));
 }
 
 std::string bytes_of(const json& hexadecimal) {
@@ -51,55 +51,55 @@ std::array<std::uint64_t, N> words_of(const json& list) {
   return words;
 }
 
-TEST(Chance, MakesThePublishedBlocks) {
+TEST(Rng, MakesThePublishedBlocks) {
   for (const json& vector : vectors("blocks")) {
     EXPECT_EQ(philox(words_of<4>(vector["counter"]), words_of<2>(vector["key"])),
               words_of<4>(vector["block"]));
   }
 }
 
-TEST(Chance, DrawsWordsOneAfterAnother) {
+TEST(Rng, DrawsWordsOneAfterAnother) {
   for (const json& vector : vectors("words")) {
-    Chance chance = chance_of(vector);
-    for (const json& word : vector["words"]) EXPECT_EQ(chance.word(), whole(word)) << vector;
+    Rng rng = rng_of(vector);
+    for (const json& word : vector["words"]) EXPECT_EQ(rng.word(), whole(word)) << vector;
   }
 }
 
-TEST(Chance, DrawsUniformNumbersToTheBit) {
+TEST(Rng, DrawsUniformNumbersToTheBit) {
   for (const json& vector : vectors("uniforms")) {
-    Chance chance = chance_of(vector);
+    Rng rng = rng_of(vector);
     for (const json& wanted : vector["float64"]) {
-      EXPECT_EQ(chance.uniform(real(vector["low_bits"]), real(vector["high_bits"])), real(wanted))
+      EXPECT_EQ(rng.uniform(real(vector["low_bits"]), real(vector["high_bits"])), real(wanted))
           << vector;
     }
   }
 }
 
-TEST(Chance, DrawsWholeNumbersBelowAnother) {
+TEST(Rng, DrawsWholeNumbersBelowAnother) {
   for (const json& vector : vectors("below")) {
     const bool is_any_word = vector["n"].get<std::string>().size() > 16;  // n is 2^64
-    Chance chance = chance_of(vector);
+    Rng rng = rng_of(vector);
     for (const json& number : vector["numbers"]) {
-      EXPECT_EQ(is_any_word ? chance.word() : chance.below(whole(vector["n"])), whole(number))
+      EXPECT_EQ(is_any_word ? rng.word() : rng.below(whole(vector["n"])), whole(number))
           << vector;
     }
-    const Chance after(whole(vector["seed"]), whole(vector["episode"]),
+    const Rng after(whole(vector["seed"]), whole(vector["episode"]),
                        whole(vector["drawn_after"]));
-    EXPECT_EQ(chance.to_bytes(), after.to_bytes()) << vector;
+    EXPECT_EQ(rng.to_bytes(), after.to_bytes()) << vector;
   }
 }
 
-TEST(Chance, GoesOnFromWhereItStood) {
+TEST(Rng, GoesOnFromWhereItStood) {
   for (const json& vector : vectors("positions")) {
-    EXPECT_EQ(chance_of(vector).to_bytes(), bytes_of(vector["bytes"]));
-    Chance again = Chance::from_bytes(bytes_of(vector["bytes"]));
-    EXPECT_EQ(again.word(), chance_of(vector).word());
+    EXPECT_EQ(rng_of(vector).to_bytes(), bytes_of(vector["bytes"]));
+    Rng again = Rng::from_bytes(bytes_of(vector["bytes"]));
+    EXPECT_EQ(again.word(), rng_of(vector).word());
   }
 }
 
-TEST(Chance, RefusesWhatIsNoPosition) {
-  EXPECT_THROW(Chance::from_bytes("23 bytes are not enough"), UsageError);
-  EXPECT_THROW(Chance(1).below(0), UsageError);
+TEST(Rng, RefusesWhatIsNoPosition) {
+  EXPECT_THROW(Rng::from_bytes("23 bytes are not enough"), UsageError);
+  EXPECT_THROW(Rng(1).below(0), UsageError);
 }
 
 }  // namespace

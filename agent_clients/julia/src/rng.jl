@@ -1,67 +1,67 @@
-# Chance that is the same on every platform and in every language: Philox 4×64 words, numbered.
+# Random numbers that are the same on every platform and in every language: Philox 4×64 words, numbered.
 # agent_clients/python/reglue/rng.py has the rule in prose.
 
 """
-    Chance(seed, episode = 0; drawn = 0)
+    Rng(seed, episode = 0; drawn = 0)
 
 The random numbers of one episode, drawn one after another by [`word!`](@ref), [`uniform!`](@ref) and
-[`below!`](@ref). `drawn` words are taken as drawn already.
+[`below!`](@ref). The first `drawn` words are skipped.
 """
-mutable struct Chance
+mutable struct Rng
     seed::UInt64
     episode::UInt64
     drawn::UInt64
     block::NTuple{4,UInt64}  # that the last word was of
 
-    function Chance(seed::Integer, episode::Integer = 0; drawn::Integer = 0)
-        chance = new(seed, episode, drawn)
-        chance.block = block_of(chance)
-        return chance
+    function Rng(seed::Integer, episode::Integer = 0; drawn::Integer = 0)
+        rng = new(seed, episode, drawn)
+        rng.block = block_of(rng)
+        return rng
     end
 end
 
 """
-    word!(chance) -> UInt64
+    word!(rng) -> UInt64
 
 64 random bits.
 """
-function word!(chance::Chance)
-    place = chance.drawn % 4
-    place == 0 && (chance.block = block_of(chance))
-    chance.drawn += 1
-    return chance.block[place + 1]
+function word!(rng::Rng)
+    place = rng.drawn % 4
+    place == 0 && (rng.block = block_of(rng))
+    rng.drawn += 1
+    return rng.block[place + 1]
 end
 
 """
-    uniform!(chance, low = 0.0, high = 1.0) -> Float64
+    uniform!(rng, low = 0.0, high = 1.0) -> Float64
 
-A number of `low` up to `high`, which itself is met only where rounding gives it.
+A number from `low` to `high`; `high` itself only by rounding.
 """
-function uniform!(chance::Chance, low::Real = 0.0, high::Real = 1.0)
+function uniform!(rng::Rng, low::Real = 0.0, high::Real = 1.0)
     low, high = Float64(low), Float64(high)
-    return low + (high - low) * ((word!(chance) >> 11) * 2.0^-53)
+    return low + (high - low) * ((word!(rng) >> 11) * 2.0^-53)
 end
 
 """
-    below!(chance, n) -> UInt64
+    below!(rng, n) -> UInt64
 
 A whole number of 0 to `n - 1`, each as likely; `n` is 1 to 2^64, else UsageError.
 
 Lemire 2019, "Fast random integer generation in an interval".
 """
-function below!(chance::Chance, n::Integer)
+function below!(rng::Rng, n::Integer)
     1 <= n <= UInt128(2)^64 || throw(UsageError("got n $n, wanted 1 to 2^64"))
-    n == UInt128(2)^64 && return word!(chance)
+    n == UInt128(2)^64 && return word!(rng)
     few = UInt64(n)
     rejected = (0 - few) % few  # 2^64 mod n
-    product = widemul(word!(chance), few)
+    product = widemul(word!(rng), few)
     while product % UInt64 < rejected
-        product = widemul(word!(chance), few)
+        product = widemul(word!(rng), few)
     end
     return (product >> 64) % UInt64
 end
 
-block_of(chance::Chance) = philox((chance.drawn ÷ 4, chance.episode, UInt64(0), UInt64(0)), (chance.seed, UInt64(0)))
+block_of(rng::Rng) = philox((rng.drawn ÷ 4, rng.episode, UInt64(0), UInt64(0)), (rng.seed, UInt64(0)))
 
 # One block with 10 rounds, words least first. Salmon et al. 2011, "Parallel random numbers: as easy as
 # 1, 2, 3", section 3.3.
