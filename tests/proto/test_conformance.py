@@ -173,19 +173,19 @@ def test_the_agent_does_as_its_example() -> None:
 def test_the_environments_example_follows_the_prose() -> None:
     told = list(lines("text environment"))
     memory = took(2166136261, b"first" + struct.pack("<IBQ", 1, 1, 1000))
-    chance = took(2166136261, struct.pack("<QQ", 41, 3))
+    rng = took(2166136261, struct.pack("<QQ", 41, 3))
     shown = (*SPEC.observations, TensorSpec("reward", "float64"), TensorSpec("success", "bool"))
     for name, rest in told:
         match name:
             case "begin":
-                assert f"{memory:08x} {chance:08x}" == rest
+                assert f"{memory:08x} {rng:08x}" == rest
             case "start" | "step":
-                memory = took(took(memory, bytes.fromhex(rest)), struct.pack("<I", chance))
-                chance = draw(chance, 1)
+                memory = took(took(memory, bytes.fromhex(rest)), struct.pack("<I", rng))
+                rng = draw(rng, 1)
             case "memory":
                 assert f"{memory:08x}" == rest
-            case "chance":
-                assert f"{chance:08x}" == rest
+            case "rng":
+                assert f"{rng:08x}" == rest
             case _:
                 row = made(memory, shown)[name]
                 words, _, inner = rest.partition(" [")

@@ -38,7 +38,7 @@ _BUDGETS = (
 
 
 def routines(harness: Harness) -> None:
-    """Has every routine, also freeze twice, and learning after it was frozen."""
+    """Has every routine, also a second freeze, and learning after a freeze."""
     driver = harness.driver()
     before = driver.counts()
     driver.begin(PLAIN.with_slots(2))
@@ -81,7 +81,7 @@ def continuing(harness: Harness) -> None:
 
 
 def withheld(harness: Harness) -> None:
-    """Does without rewards in PHASE_EVALUATE where the TaskSpec withholds them, only there."""
+    """Needs no rewards in PHASE_EVALUATE if the TaskSpec withholds them; takes them otherwise."""
     for spec in (WITHHELD, PLAIN):
         driver = harness.driver()
         driver.begin(spec.with_slots(3))
@@ -90,7 +90,7 @@ def withheld(harness: Harness) -> None:
 
 
 def ends(harness: Harness) -> None:
-    """Takes turns of ends alone, of each kind, and answers them with no rows."""
+    """Answers turns of only ends, of each kind, with no rows."""
     driver = harness.driver()
     for kind in EndKind:
         driver.begin(PLAIN.with_slots(3))
@@ -114,7 +114,7 @@ def end_and_start(harness: Harness) -> None:
 
 
 def cut_off(harness: Harness) -> None:
-    """Takes a start on a live slot: no end comes."""
+    """Takes a start on a live slot, without an end."""
     driver = harness.driver()
     driver.begin(PLAIN.with_slots(2))
     for _ in range(3):
@@ -134,7 +134,7 @@ def no_rows(harness: Harness) -> None:
 
 
 def abandon(harness: Harness) -> None:
-    """Gives an episode up where the agent wants to."""
+    """Abandons an episode when the agent wants to."""
     driver = harness.driver()
     driver.begin(PLAIN.with_slots(3))
     driver.play()
@@ -143,7 +143,7 @@ def abandon(harness: Harness) -> None:
 
 
 def in_turn(harness: Harness) -> None:
-    """Says what an agent raised in a turn, in a Fault, and leaves after the farewell."""
+    """Sends what the agent raised in a turn as a Fault, and leaves after the farewell."""
     driver = harness.driver()
     driver.begin(PLAIN)
     driver.play()
@@ -152,7 +152,7 @@ def in_turn(harness: Harness) -> None:
 
 
 def budget(harness: Harness) -> None:
-    """Tells the agent what remains to it; what is absent is not limited."""
+    """Shows the agent its budget; an absent field means no limit."""
     driver = harness.driver()
     driver.begin(PLAIN)
     for each in _BUDGETS:

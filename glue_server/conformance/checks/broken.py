@@ -41,17 +41,17 @@ def _without_last(entries: Any) -> None:
     entries[0] = entries[0][:-1]
 
 
-_EITHER: Mapping[str, _Bad] = {"unknown-call": _Bad("a call that it does not know", _clear)}
+_EITHER: Mapping[str, _Bad] = {"unknown-call": _Bad("an unknown call", _clear)}
 
 _BAD: Mapping[str, Mapping[str, _Bad]] = {
     "agent": {
         **_EITHER,
         "unknown-phase": _Bad(
-            "a phase that it does not know",
+            "an unknown phase",
             lambda message: setattr(message.turn, "phase", _UNKNOWN),
         ),
         "unknown-end-kind": _Bad(
-            "an end of a kind that it does not know",
+            "an end of an unknown kind",
             lambda message: message.turn.end_kinds.__setitem__(0, _UNKNOWN),
         ),
         "short-observation": _Bad(
@@ -59,11 +59,11 @@ _BAD: Mapping[str, Mapping[str, _Bad]] = {
             lambda message: _without_last(message.turn.observations),
         ),
         "no-rewards": _Bad(
-            "a turn without rewards that are not withheld",
+            "a turn that lacks its rewards",
             lambda message: message.turn.ClearField("rewards"),
         ),
         "no-such-slot": _Bad(
-            "a slot that there is not",
+            "an unknown slot",
             lambda message: message.turn.step_slots.__setitem__(0, _NO_SLOT),
         ),
         "before-init": _Bad(
@@ -73,13 +73,13 @@ _BAD: Mapping[str, Mapping[str, _Bad]] = {
             is_before_init=True,
         ),
         "huge-shape": _Bad(
-            "a TaskSpec of a shape that no message can hold",
+            "a TaskSpec with a shape too large for any message",
             lambda message: message.init.spec.observations[0].shape.extend([_HUGE, _HUGE]),
             AgentInit(PLAIN),
             is_before_init=True,
         ),
         "unknown-dtype": _Bad(
-            "a TaskSpec of a dtype that it does not know",
+            "a TaskSpec with an unknown dtype",
             lambda message: setattr(message.init.spec.actions[0], "dtype", _UNKNOWN),
             AgentInit(PLAIN),
             is_before_init=True,
@@ -88,7 +88,7 @@ _BAD: Mapping[str, Mapping[str, _Bad]] = {
     "environment": {
         **_EITHER,
         "unknown-phase": _Bad(
-            "a phase that it does not know",
+            "an unknown phase",
             lambda message: setattr(message.play.cells[0], "phase", _UNKNOWN),
         ),
         "short-action": _Bad(
@@ -96,7 +96,7 @@ _BAD: Mapping[str, Mapping[str, _Bad]] = {
             lambda message: _without_last(message.play.actions),
         ),
         "no-such-slot": _Bad(
-            "a slot that there is not",
+            "an unknown slot",
             lambda message: message.play.step_slots.__setitem__(0, _NO_SLOT),
         ),
         "before-init": _Bad(
@@ -169,7 +169,7 @@ def _cut(part: str, field: str, reply: Any) -> None:
 
 
 _BAD_ANSWERS: Mapping[str, _BadAnswer] = {
-    "unknown-answer": _BadAnswer("an answer that it does not know", _clear_answer),
+    "unknown-answer": _BadAnswer("an unknown answer", _clear_answer),
     "another-answer": _BadAnswer(
         "an answer to another routine", lambda reply: reply.done.SetInParent(), RLStart()
     ),
@@ -192,12 +192,12 @@ _BAD_ANSWERS: Mapping[str, _BadAnswer] = {
         lambda reply: reply.stepped.ClearField("observations"),
     ),
     "huge-shape": _BadAnswer(
-        "an answer that is a TaskSpec of a shape that no message can hold",
+        "a TaskSpec as answer, with a shape too large for any message",
         lambda reply: reply.spec.observations[0].shape.extend([_HUGE, _HUGE]),
         RLInit(1, 0),
     ),
     "unknown-dtype": _BadAnswer(
-        "an answer that is a TaskSpec of a dtype that it does not know",
+        "a TaskSpec as answer, with an unknown dtype",
         lambda reply: setattr(reply.spec.actions[0], "dtype", _UNKNOWN),
         RLInit(1, 0),
     ),

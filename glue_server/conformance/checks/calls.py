@@ -17,13 +17,13 @@ _TEXTS = ("", " ", "two\nlines\r\n", "naïve 日本 𝄞", "x" * 2**20)
 
 
 def message_first(harness: Harness) -> None:
-    """Answers a message before it was told what to play."""
+    """Answers a message before init."""
     harness.new_client()
     harness.driver().ask(TextMessage("echo early"))
 
 
 def texts(harness: Harness) -> None:
-    """Gives texts back as they were: empty, of several lines, in any script, a MiB long."""
+    """Returns texts unchanged: empty, of several lines, in any script, a MiB long."""
     for text in _TEXTS:
         harness.driver().ask(TextMessage(f"echo {text}"))
 
@@ -43,7 +43,7 @@ def many_slots(harness: Harness) -> None:
 
 
 def some_slots(harness: Harness) -> None:
-    """Plays the slots that are named, in that order, and leaves others as they are."""
+    """Plays the named slots in their order, and leaves the others unchanged."""
     driver = harness.driver()
     driver.begin(PLAIN.with_slots(8))
     driver.play()
@@ -52,7 +52,7 @@ def some_slots(harness: Harness) -> None:
 
 
 def init_again(harness: Harness) -> None:
-    """Forgets everything when it is told to begin anew, also the number of slots."""
+    """Forgets everything at a new init, even the number of slots."""
     driver = harness.driver()
     for slots in (4, 4, 2, 5):
         driver.begin(PLAIN.with_slots(slots))
@@ -60,7 +60,7 @@ def init_again(harness: Harness) -> None:
 
 
 def after_cleanup(harness: Harness) -> None:
-    """Begins anew after a cleanup."""
+    """Takes an init after a cleanup."""
     driver = harness.driver()
     driver.begin(PLAIN)
     driver.play(2)
@@ -70,7 +70,7 @@ def after_cleanup(harness: Harness) -> None:
 
 
 def once(harness: Harness) -> None:
-    """Answers each call once, by its number, and carries it out once."""
+    """Carries out each call once, and answers it once, with its number."""
     driver = harness.driver()
     driver.begin(PLAIN.with_slots(2))
     sent = driver.port._sent
@@ -81,7 +81,7 @@ def once(harness: Harness) -> None:
 
 
 def unknown_fields(harness: Harness) -> None:
-    """Ignores fields that it does not know, in every message."""
+    """Ignores unknown fields in every message."""
     driver = harness.driver()
     with bent(driver.port, add_fields):
         driver.begin(PLAIN.with_slots(2))
@@ -89,7 +89,7 @@ def unknown_fields(harness: Harness) -> None:
 
 
 def taken(harness: Harness) -> None:
-    """Goes on after a refusal of any code, also of one that it does not know; answers none."""
+    """Goes on after a refusal of any code, even an unknown one; answers none."""
     driver = harness.driver()
     driver.begin(PLAIN.with_slots(2))
     numbers = []
@@ -131,7 +131,7 @@ def _window(calls: int, harness: Harness) -> None:
 
 
 def _under_way(name: str, calls: int) -> Check:
-    sentence = f"Answers in order when {calls} calls are under way, on slots of their own"
+    sentence = f"Answers in order when {calls} calls are under way, each with its own slots"
     return Check(f"calls.{name}", sentence, partial(_window, calls))
 
 
@@ -157,7 +157,7 @@ CALLS = (
 SLOTS = {"image": 32}
 SENTENCES = {
     "scalars": "a tensor without axes, of each dtype",
-    "box": "bounds, one for all or each its own",
+    "box": "bounds, one for all or one for each",
     "discrete": "Discrete, from a negative start, and up to 64 bits",
     "multi_discrete": "MultiDiscrete",
     "multi_binary": "MultiBinary, of each dtype",
@@ -179,7 +179,7 @@ def _check(name: str, spec: TaskSpec) -> Check:
     whole = spec.with_slots(SLOTS.get(name, 3))
     return Check(
         f"tensors.{name.replace('_', '-')}",
-        f"Sees and does as the TaskSpec says: {what}",
+        f"Observes and acts as the TaskSpec says: {what}",
         partial(_play, whole),
     )
 

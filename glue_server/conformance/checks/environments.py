@@ -40,7 +40,7 @@ def routines(harness: Harness) -> None:
 
 
 def no_slots(harness: Harness) -> None:
-    """Refuses to begin with no slots, and plays on: OUT_OF_DOMAIN."""
+    """Refuses an init with no slots, and plays on: OUT_OF_DOMAIN."""
     driver = harness.driver()
     driver.begin(PLAIN)
     driver.play(2)
@@ -56,7 +56,7 @@ def before_init(harness: Harness) -> None:
 
 
 def state(harness: Harness) -> None:
-    """Goes on from a state as it did before, in any slot, after whatever was played meanwhile."""
+    """Continues from a state as before, in any slot, whatever was played meanwhile."""
     driver = harness.driver()
     driver.begin(PLAIN.with_slots(3))
     driver.start_all()
@@ -70,7 +70,7 @@ def state(harness: Harness) -> None:
 
 
 def state_elsewhere(harness: Harness) -> None:
-    """Goes on from a state that another process of it has kept."""
+    """Continues from a state of another process."""
     driver = harness.driver()
     driver.begin(PLAIN)
     driver.start_all()
@@ -83,7 +83,7 @@ def state_elsewhere(harness: Harness) -> None:
 
 
 def seed(harness: Harness) -> None:
-    """Lets a slot's chance go on from where it stood, and changes nothing else."""
+    """Restores a slot's random generators, and changes nothing else."""
     driver = harness.driver()
     driver.begin(PLAIN.with_slots(2))
     driver.start_all()
@@ -108,7 +108,7 @@ def unknown_keys(harness: Harness) -> None:
 
 
 def out_of_episodes(harness: Harness) -> None:
-    """Refuses to keep the state or seed of a slot where no episode is on: OUT_OF_ORDER."""
+    """Refuses the state or seed of a slot without an episode: OUT_OF_ORDER."""
     driver = harness.driver()
     driver.begin(PLAIN.with_slots(2))
     driver.play(1, [0])
@@ -118,7 +118,7 @@ def out_of_episodes(harness: Harness) -> None:
 
 
 def no_such_slot(harness: Harness) -> None:
-    """Refuses slots that there are not: OUT_OF_DOMAIN."""
+    """Refuses unknown slots: OUT_OF_DOMAIN."""
     driver = harness.driver()
     driver.begin(PLAIN.with_slots(2))
     driver.start_all()
@@ -128,7 +128,7 @@ def no_such_slot(harness: Harness) -> None:
 
 
 def standardize(harness: Harness) -> None:
-    """Numbers its chance, and begins anew with each call; init ends it."""
+    """Standardizes its randomness from each call on, until the next init."""
     driver = harness.driver()
     driver.begin(PLAIN.with_slots(4))
     for number in (0, 1, 2**63 - 1):
@@ -140,7 +140,7 @@ def standardize(harness: Harness) -> None:
 
 
 def slot_fault(harness: Harness) -> None:
-    """Tells which slot failed, and why; the others play on, and so does it after a start."""
+    """Reports which slot failed, and why; the others play on, and that one after a start."""
     driver = harness.driver()
     driver.begin(PLAIN.with_slots(3))
     driver.start_all()

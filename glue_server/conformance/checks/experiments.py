@@ -105,7 +105,7 @@ def _carried_out(driver: ExperimentDriver, *calls: Instruction) -> None:
 
 
 def any_order(harness: Harness) -> None:
-    """Calls any routine after any other; what is not legal is refused, and it goes on."""
+    """Calls any routine after any other, and goes on after refusals."""
     driver = harness.driver()
     driver.begin(PLAIN)
     for pair in product(_IN_ANY_ORDER, repeat=2):
@@ -114,7 +114,7 @@ def any_order(harness: Harness) -> None:
 
 
 def before_init(harness: Harness) -> None:
-    """Tells its author that RL_init comes first, and goes on: OUT_OF_ORDER."""
+    """Reports that RL_init comes first, and goes on: OUT_OF_ORDER."""
     harness.new_client()
     driver = harness.driver()
     for call in (RLStart(), RLStep(), RLEpisode(1), GetState(0), Freeze(), Cleanup()):
@@ -136,12 +136,14 @@ def _refused(code: str, harness: Harness) -> None:
 
 def _refusal(code: str) -> Check:
     name = code.lower().replace("_", "-")
-    sentence = f"Tells its author why a routine was refused, by its kind, and goes on: {code}"
+    sentence = (
+        f"Reports a refusal as the SDK's error of that kind, with the reason, and goes on: {code}"
+    )
     return Check(f"refusals.{name}", sentence, partial(_refused, code))
 
 
 def unknown_code(harness: Harness) -> None:
-    """Takes a refusal of a code that it does not know for a refusal, and goes on."""
+    """Reports a refusal with an unknown code as a refusal, and goes on."""
     driver = harness.driver()
     driver.begin(PLAIN)
     error = ROUTINE_REFUSALS["OUT_OF_ORDER"](got="that", wanted="a code of your future")
@@ -158,7 +160,7 @@ def _set_code(reply: object) -> None:
 
 
 def agent(harness: Harness) -> None:
-    """Tells its author that the agent failed, and why, and goes on."""
+    """Reports that the agent failed, and why, and goes on."""
     driver = harness.driver()
     driver.begin(PLAIN.with_slots(2))
     driver.play(2)
@@ -167,7 +169,7 @@ def agent(harness: Harness) -> None:
 
 
 def environment(harness: Harness) -> None:
-    """Tells its author that the environment failed, and why, and goes on."""
+    """Reports that the environment failed, and why, and goes on."""
     driver = harness.driver()
     driver.begin(PLAIN.with_slots(2))
     driver.play(1)
@@ -185,7 +187,7 @@ def _tensors(spec: TaskSpec, harness: Harness) -> None:
 
 
 def _tensor_check(name: str, spec: TaskSpec) -> Check:
-    sentence = f"Shows and takes what the TaskSpec says: {SENTENCES.get(name, name)}"
+    sentence = f"Reads and sends what the TaskSpec says: {SENTENCES.get(name, name)}"
     whole = spec.with_slots(SLOTS.get(name, 3))
     return Check(f"tensors.{name.replace('_', '-')}", sentence, partial(_tensors, whole))
 
@@ -207,7 +209,7 @@ def largest_call(harness: Harness) -> None:
 
 
 def unknown_fields(harness: Harness) -> None:
-    """Ignores fields that it does not know, in every message."""
+    """Ignores unknown fields in every message."""
     driver = harness.driver()
     with bent_answers(driver.port, add_fields):
         driver.begin(PLAIN.with_slots(2))
@@ -216,7 +218,7 @@ def unknown_fields(harness: Harness) -> None:
 
 
 def leaves(harness: Harness) -> None:
-    """Says farewell when it leaves of its own accord, and all is well: exit code 0."""
+    """Says farewell when it leaves by itself, with exit code 0."""
     run = harness.run()
     driver = harness.driver()
     driver.begin(PLAIN)
@@ -225,7 +227,7 @@ def leaves(harness: Harness) -> None:
 
 
 def between_calls(harness: Harness) -> None:
-    """Comes back when the connection is cut between calls."""
+    """Reconnects when the connection is cut between calls."""
     driver = harness.driver()
     driver.begin(_TASK)
     for _ in range(3):
@@ -238,7 +240,7 @@ def between_calls(harness: Harness) -> None:
 
 
 def under_way(harness: Harness) -> None:
-    """Comes back for the answer when the connection is cut while the glue carries a call out."""
+    """Reconnects for the answer when the connection is cut during a call."""
     driver = harness.driver()
     driver.begin(_TASK)
     for wait_s in (0.0, _BUSY_MS / 2000, _BUSY_MS / 1000):
@@ -251,7 +253,7 @@ def under_way(harness: Harness) -> None:
 
 
 def call_lost(harness: Harness) -> None:
-    """Sends a call that got lost once more, under its number."""
+    """Sends a lost call again, with the same number."""
     driver = harness.driver()
     driver.begin(_TASK)
     for _ in range(3):
@@ -263,7 +265,7 @@ def call_lost(harness: Harness) -> None:
 
 
 def answer_lost(harness: Harness) -> None:
-    """Sends a call whose answer got lost once more, under its number."""
+    """Sends a call again if its answer was lost, with the same number."""
     driver = harness.driver()
     driver.begin(_TASK)
     for _ in range(3):
@@ -275,7 +277,7 @@ def answer_lost(harness: Harness) -> None:
 
 
 def forgotten(harness: Harness) -> None:
-    """Leaves where its session is not known any more: its run is lost."""
+    """Leaves if the glue does not know its session any more: its run is lost."""
     driver = harness.driver()
     driver.begin(_TASK)
     driver.play(2)

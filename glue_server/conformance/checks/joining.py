@@ -30,7 +30,7 @@ _TRIES = 2
 
 
 def waits(harness: Harness) -> None:
-    """Tries again while the glue is not up yet, and while it has no connection to spare."""
+    """Tries again while the glue is not up, and while it has no free connection."""
     harness.start_client()
     wait_for(lambda: harness.proxy.refused >= _TRIES, harness, f"{_TRIES} tries to connect")
     server = harness.serve()
@@ -39,7 +39,7 @@ def waits(harness: Harness) -> None:
 
 
 def hello(harness: Harness) -> None:
-    """Says in its hello what the conformance program can do, and names itself and its library."""
+    """Sends a hello with the program's abilities, its name and its library's."""
     said = asdict(harness.driver().port.hello)
     wanted = _SAYS[harness.role]
     check_same("Hello", {name: said[name] for name in wanted}, wanted)
@@ -48,7 +48,7 @@ def hello(harness: Harness) -> None:
 
 
 def elsewhere(harness: Harness) -> None:
-    """Opens its stream where the ticket says, if the ticket names an address."""
+    """Opens its stream at the ticket's address, if there is one."""
     run = harness.start_client()
     server = harness.serve()
     with TcpProxy(server.address) as other:
@@ -117,7 +117,7 @@ def while_computing(harness: Harness) -> None:
 
 
 def in_message(harness: Harness) -> None:
-    """Says what the program raised in a message, in a Fault, and leaves after the farewell."""
+    """Sends what the program raised in a message as a Fault, and leaves after the farewell."""
     harness.driver().begin(PLAIN)
     see_fault(harness, TextMessage("fail"))
 
@@ -148,14 +148,14 @@ _JOURNEYS = 2  # connections after which a client that would come in has
 
 
 def plays(harness: Harness) -> None:
-    """Plays over TLS, where REGLUE_ADDRESS is a join string that holds an authority."""
+    """Plays over TLS if REGLUE_ADDRESS is a join string with an authority."""
     run = harness.new_client(tls=private_authority())
     _play(harness)
     run.say_farewell()
 
 
 def comes_back(harness: Harness) -> None:
-    """Comes back over TLS when its connection is cut."""
+    """Reconnects over TLS when its connection is cut."""
     run = harness.new_client(tls=private_authority())
     for _ in range(3):
         _play(harness)
@@ -164,18 +164,18 @@ def comes_back(harness: Harness) -> None:
 
 
 def stranger(harness: Harness) -> None:
-    """Tells its token to nobody whose certificate another authority has signed."""
+    """Does not send its token if another authority signed the certificate."""
     _stays_away(harness, told=private_authority(), shown=private_authority())
 
 
 def wrong_name(harness: Harness) -> None:
-    """Tells its token to nobody whose certificate is made out to another name."""
+    """Does not send its token if the certificate has another name."""
     tls = private_authority()
     _stays_away(harness, told=replace(tls, name="elsewhere.example"), shown=tls)
 
 
 def no_tls(harness: Harness) -> None:
-    """Tells its token to nobody who does without TLS, where the join string holds an authority."""
+    """Does not send its token without TLS if the join string holds an authority."""
     _stays_away(harness, told=private_authority(), shown=None)
 
 

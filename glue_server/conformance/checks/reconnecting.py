@@ -17,7 +17,7 @@ _COMPUTING_MS = 150
 
 
 def idle(harness: Harness) -> None:
-    """Comes back when the connection is cut between calls."""
+    """Reconnects when the connection is cut between calls."""
     driver = harness.driver()
     driver.begin(_TASK)
     for _ in range(3):
@@ -27,7 +27,7 @@ def idle(harness: Harness) -> None:
 
 
 def under_way(harness: Harness) -> None:
-    """Comes back with its answer when the connection is cut while it computes."""
+    """Reconnects and answers when the connection is cut while it computes."""
     driver = harness.driver()
     driver.begin(_TASK)
     for wait_s in (0.0, _COMPUTING_MS / 2000, _COMPUTING_MS / 1000):
@@ -40,12 +40,12 @@ def under_way(harness: Harness) -> None:
 
 
 def answer_lost(harness: Harness) -> None:
-    """Answers a call that comes again from memory, and does not carry it out again."""
+    """Answers a repeated call from memory, without carrying it out again."""
     _lose_answers(1, harness)
 
 
 def ended(harness: Harness) -> None:
-    """Comes back when its stream ends without a farewell, as when another stream takes over."""
+    """Reconnects when its stream ends without a farewell, as when another stream replaces it."""
     driver = harness.driver()
     driver.begin(_TASK)
     for _ in range(2):
@@ -71,7 +71,7 @@ def while_away(harness: Harness) -> None:
 
 
 def long_silence(harness: Harness) -> None:
-    """Comes back however long it has waited: the reconnect window counts from each break."""
+    """Reconnects after a long silence: the reconnect window counts from each break."""
     reconnect_window_s = 2.0
     harness.new_client(reconnect_window_s=reconnect_window_s)
     driver = harness.driver()
@@ -97,7 +97,7 @@ def often(harness: Harness) -> None:
 
 
 def forgotten(harness: Harness) -> None:
-    """Joins anew where its session is not known any more."""
+    """Joins anew if the glue does not know its session any more."""
     driver = harness.driver()
     driver.begin(_TASK)
     driver.play(2)
@@ -110,14 +110,14 @@ def forgotten(harness: Harness) -> None:
 
 
 def farewell(harness: Harness) -> None:
-    """Comes back for the farewell."""
+    """Reconnects for the farewell."""
     run = harness.run()
     harness.proxy.cut()
     run.say_farewell()
 
 
 def no_window(harness: Harness) -> None:
-    """Leaves when its connection breaks, where Ticket.reconnect_window_us is 0."""
+    """Leaves when its connection breaks, if Ticket.reconnect_window_us is 0."""
     run = harness.new_client(reconnect_window_s=0.0)
     harness.driver().begin(_TASK)
     harness.proxy.cut()
@@ -138,7 +138,7 @@ def _lose_answers(calls: int, harness: Harness) -> None:
 
 
 def _lost(name: str, calls: int) -> Check:
-    sentence = f"Answers {calls} calls that come again from memory, in their order"
+    sentence = f"Answers {calls} repeated calls from memory, in order"
     return Check(f"reconnect.{name}", sentence, partial(_lose_answers, calls))
 
 
