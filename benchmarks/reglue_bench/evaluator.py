@@ -38,7 +38,9 @@ class Evaluator:
         Raises UsageError.
         """
         if given := {"agent", "agent_cmd", "agent_args"} & options.keys():
-            raise UsageError(f"{given.pop()} is for agents that are started; pass an object later")
+            raise UsageError(
+                f"got {given.pop()}, wanted no agent yet: pass it in each call, evaluator(agent)"
+            )
         self._settings = read_settings(benchmark=benchmark, **options)
         if BenchmarkName.parse(benchmark).waits:
             raise UsageError(f"{benchmark} waits for an environment to connect: use evaluate")

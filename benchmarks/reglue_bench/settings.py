@@ -28,6 +28,7 @@ from glue_server.routines.seeds import check_secret
 from glue_server.timeouts import Timeouts
 from reglue.errors import BadArgument, UnknownName, UsageError
 from reglue.net.join_string import Transport
+from reglue_bench.plans.toml_file import got_and_wanted
 
 Count = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -469,7 +470,5 @@ def as_keys(place: str, names: Iterable[str]) -> Iterator[None]:
 
 def _words(problem: object) -> str:
     assert isinstance(problem, dict)
-    place = flag(str(problem["loc"][0])) if problem["loc"] else ""
-    message = str(problem["msg"]).removeprefix("Value error, ")
-    got = f" (got {problem['input']!r})" if place else ""
-    return f"{place}: {message}{got}" if place else message
+    place = f"{flag(str(problem['loc'][0]))}: " if problem["loc"] else ""
+    return f"{place}{got_and_wanted(problem)}"

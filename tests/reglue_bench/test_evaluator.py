@@ -72,7 +72,7 @@ def test_a_run_can_be_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("option", ["agent", "agent_cmd", "agent_args"])
 def test_agents_that_are_started_are_for_evaluate(option: str) -> None:
-    with pytest.raises(UsageError, match=f"{option} is for agents that are started"):
+    with pytest.raises(UsageError, match=f"got {option}, wanted no agent yet"):
         Evaluator(NAME, **{option: "expert"})
 
 
@@ -100,5 +100,5 @@ def test_a_closed_one_says_so_and_may_be_closed_again() -> None:
 
 def test_a_benchmark_has_a_name() -> None:
     nobody: Any = None
-    with pytest.raises(UsageError, match=r"--benchmark: .* \(got None\)"):
+    with pytest.raises(UsageError, match="--benchmark: got None, wanted"):
         Evaluator(nobody)

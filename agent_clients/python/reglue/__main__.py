@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points, version
 
 from reglue import process_tuning
-from reglue.errors import MissingExtra
+from reglue.errors import MissingExtra, UnknownName
 from reglue_script import hear_ctrl_c, leave_at_ctrl_c
 
 ABOUT = {
@@ -44,8 +44,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     commands = {point.name: point for point in entry_points(group="reglue.commands")}
     if COMPLETE in os.environ:
         commands["completion"].load()()
-    options = _parser(commands).parse_args(arguments[:1])
-    point = commands[options.command]
+    parser = _parser(commands)
+    name = parser.parse_args(arguments[:1]).command
+    if name not in commands:
+        parser.error(str(UnknownName("command", name, commands)))
+    point = commands[name]
     try:
         with process_tuning.collecting_seldom(), _loading(point.name):
             command = point.load()
@@ -83,7 +86,7 @@ def _parser(commands: dict[str, EntryPoint]) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"reglue {version('reglue')}")
-    parser.add_argument("command", choices=sorted(commands), metavar="COMMAND")
+    parser.add_argument("command", metavar="COMMAND")
     return parser
 
 

@@ -21,7 +21,7 @@ import struct
 
 import numpy as np
 
-from reglue.errors import UsageError
+from reglue.errors import BadArgument
 
 _WORDS = 2**64
 _BLOCK = 4  # words of one counter
@@ -35,7 +35,7 @@ class Rng:
         """The first `drawn` words are skipped. All are 0 to 2**64 - 1."""
         for what, number in (("seed", seed), ("episode", episode), ("drawn", drawn)):
             if not 0 <= number < _WORDS:
-                raise UsageError(f"got {what} {number}, wanted 0 to 2**64 - 1")
+                raise BadArgument(f"got {what} {number}, wanted 0 to 2**64 - 1")
         self._seed, self._episode, self._drawn = seed, episode, drawn
         block, skipped = divmod(drawn, _BLOCK)
         # NumPy counts up before it makes a block.
@@ -53,9 +53,9 @@ class Rng:
         return low + (high - low) * ((self.word() >> 11) * 2.0**-53)
 
     def below(self, n: int) -> int:
-        """A uniform integer from 0 to n - 1; n is 1 to 2**64, else UsageError."""
+        """A uniform integer from 0 to n - 1; n is 1 to 2**64, else BadArgument."""
         if not 1 <= n <= _WORDS:
-            raise UsageError(f"got n {n}, wanted 1 to 2**64")
+            raise BadArgument(f"got n {n}, wanted 1 to 2**64")
         rejected = _WORDS % n
         while (product := self.word() * n) % _WORDS < rejected:
             pass
@@ -67,8 +67,8 @@ class Rng:
 
     @staticmethod
     def from_bytes(position: bytes) -> Rng:
-        """The generator with that state. Raises UsageError for other bytes."""
+        """The generator with that state. Raises BadArgument for other bytes."""
         if len(position) != _POSITION.size:
-            raise UsageError(f"got {len(position)} bytes, wanted the {_POSITION.size} of an Rng")
+            raise BadArgument(f"got {len(position)} bytes, wanted the {_POSITION.size} of an Rng")
         seed, episode, drawn = _POSITION.unpack(position)
         return Rng(seed, episode, drawn=drawn)

@@ -202,13 +202,13 @@ def same_numbers(values: Array, dtype: np.dtype[Any]) -> Array | None:
 def check_row(name: str, shape: Sequence[int]) -> None:
     """Raise SpecError for a row that is too large for any message, before anything is made."""
     if not name:
-        raise SpecError("a tensor has no name")
+        raise SpecError("got a tensor without a name, wanted one such as 'observation'")
     if len(name) > MOST_NAME:
         raise SpecError(f"a tensor's name has {len(name)} characters, wanted at most {MOST_NAME}")
     if len(shape) > MOST_AXES:
         raise SpecError(f"{name}: got shape of {len(shape)} axes, wanted at most {MOST_AXES}")
     if any(size < 0 for size in shape):
-        raise SpecError(f"{name}: a size in {tuple(shape)} is negative")
+        raise SpecError(f"{name}: got shape {tuple(shape)}, wanted sizes of 0 or more")
     if math.prod(size or 1 for size in shape) > MOST_ELEMENTS:  # NumPy refuses huge empty ones too
         raise SpecError(f"{name}: got shape {list(shape)}, wanted at most {MOST_ELEMENTS} elements")
 
@@ -237,7 +237,10 @@ class TaskSpec:
                 raise SpecError(f"got {len(tensors)} {what}, wanted at most {MOST_TENSORS}")
             names = [tensor.name for tensor in tensors]
             if not names or len(set(names)) != len(names):
-                raise SpecError(f"{what} need names, each its own; got {brief(names)}")
+                raise SpecError(
+                    f"got {what} called {brief(names)}, wanted one or more, each with a name of "
+                    "its own"
+                )
         if not 0.0 <= self.discount <= 1.0:
             raise SpecError(f"got discount {self.discount}, wanted 0 to 1")
         if self.horizon < 0 or self.slots < 1:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, model_va
 
 from reglue.errors import UnknownName, UsageError
 from reglue.tools.loading import parsed
-from reglue_bench.plans.toml_file import TomlFile
+from reglue_bench.plans.toml_file import TomlFile, got_and_wanted
 from reglue_bench.settings import (
     AGENT_WAIT,
     ExecutionSettings,
@@ -95,8 +95,8 @@ def read_bakeoff(path: Path, hosting: Mapping[str, object]) -> list[Entrant]:
     file = _checked(path, TomlFile.read(path).tables)
     if len(file.agents) < 2:
         raise UsageError(
-            f"{path}: got {len(file.agents)} agents, wanted two or more tables [agents.NAME]; "
-            "`reglue bench` plays one"
+            f"{path}: got {len(file.agents)} of the tables [agents.NAME], wanted two or more; "
+            "`reglue bench` plays one agent"
         )
     about = _benchmark(path, file.benchmark)
     folder = path.resolve().parent
@@ -195,7 +195,6 @@ def _words(path: Path, problem: Any) -> str:
     place = [str(part) for part in problem["loc"]]
     depth = 2 if place[0] == "agents" else 1
     table, key = ".".join(place[:depth]), ".".join(place[depth : depth + 2])
-    message = str(problem["msg"]).removeprefix("Value error, ")
     if problem["type"] == "extra_forbidden":
         *outer, got = place
         known = _Agent.model_fields if outer else _File.model_fields
@@ -204,7 +203,4 @@ def _words(path: Path, problem: Any) -> str:
     if problem["type"] == "missing":
         return f"{path}: there is no table [{table}]"
     where = f"[{table}] {key}".rstrip()
-    if problem["type"] in {"model_type", "dict_type"}:
-        return f"{path}: {where}: got {problem['input']!r}, wanted a table"
-    got = f" (got {problem['input']!r})" if key else ""
-    return f"{path}: {where}: {message}{got}"
+    return f"{path}: {where}: {got_and_wanted(problem)}"

@@ -137,7 +137,7 @@ def _suite(name: str) -> Suite:
     parsed, settings = BenchmarkName.parse(name), read_settings(benchmark=name)
     if parsed.waits:
         raise UsageError(
-            f"{name} plays the environment that connects; its tasks are not known before"
+            f"{name} plays the environment that connects: its tasks are unknown until then"
         )
     if parsed.procedure:
         return resolve(settings, parsed).suite.build()

@@ -1,7 +1,8 @@
-"""A TOML file that somebody wrote, and what is said of its mistakes."""
+"""Reads TOML files, and reports their mistakes by file, line and key."""
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,6 +14,8 @@ from pydantic import ValidationError
 
 from env_adapters.configs.lines import line_of
 from reglue.errors import UnknownName, UsageError
+
+_WANTED = "Input should be "  # pydantic's words
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +55,26 @@ class TomlFile:
             raise self.error(place, error) from error
 
     def _error(self, problem: Any, known: Iterable[str]) -> UsageError:
-        place, got = ".".join(map(str, problem["loc"])), problem["input"]
-        message = str(problem["msg"])
+        place = ".".join(map(str, problem["loc"]))
         match problem["type"]:
             case "missing":
                 words = "is missing"
             case "extra_forbidden":
                 words = str(UnknownName("key", str(problem["loc"][-1]), known))
-            case "dict_type" | "model_type":
-                words = f"got {got!r}, wanted a table"
-            case "value_error":  # our own words
-                words = message.removeprefix("Value error, ")
             case _:
-                words = f"{message} (got {got!r})"
+                words = got_and_wanted(problem)
         return self.error(place, words)
+
+
+def got_and_wanted(problem: Any) -> str:
+    """What pydantic found in a value: `got 3, wanted a valid string`; our own words stay."""
+    message, got = str(problem["msg"]), problem["input"]
+    match problem["type"]:
+        case "value_error":
+            return message.removeprefix("Value error, ")
+        case "dict_type" | "model_type":
+            return f"got {got!r}, wanted a table"
+    wanted = re.sub(r"^Input should be (?=greater|less)", "a number ", message)
+    if wanted == message and not message.startswith(_WANTED):
+        return f"got {got!r}: {message}"
+    return f"got {got!r}, wanted {wanted.removeprefix(_WANTED)}"

@@ -92,9 +92,8 @@ def check_is_here(plan: Plan) -> None:
     """Raise UsageError for a plan whose environment is not made here."""
     if is_remote(plan):
         raise UsageError(
-            f"the environment of this run, {plan.parameters.get('environment')}, dialled in: it "
-            "cannot be made here, so that its episodes cannot be played again; watch it where "
-            "it runs"
+            f"the environment of this run, {plan.parameters.get('environment')}, connected by "
+            "itself: its episodes cannot be played again here; watch it where it runs"
         )
 
 
@@ -123,11 +122,11 @@ def _find(ledger: LedgerReader, plan: Plan, episode: int, unit: int | None) -> t
             return row, sum(before.steps for before in rows[:place])
     kind = PROCEDURES[plan.procedure].unit
     if rows:
-        there = f"{kind} {wanted} has {_ranges(row.k for row in rows)}"
-        raise UsageError(f"got episode {k}, but {there}")
+        there = f"{_ranges(row.k for row in rows)}, of {kind} {wanted}"
+        raise UsageError(f"got --episode {k}, wanted {there}")
     units = sorted({row.unit for row in ledger.rows()})
-    what = f"episode {wanted}" if single else f"{kind} {wanted}"
-    raise UsageError(f"got {what}, but those that were played are {_ranges(units) or 'none'}")
+    what = "--episode" if single else "--unit"
+    raise UsageError(f"got {what} {wanted}, wanted one of {_ranges(units) or 'none'}")
 
 
 def _name(plan: Plan, row: Row) -> str:

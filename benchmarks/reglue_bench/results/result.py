@@ -23,7 +23,7 @@ Isolation = Literal["in process", "none", "remote", "user", "bubblewrap", "conta
 """What kept an agent from the benchmark's files and memory, the weakest first.
 
 `in process`: an object in the driver's own process. `none`: a program with the driver's
-rights. `remote`: it dialled in by itself, so its host knows. Else a sandbox.
+rights. `remote`: it connected by itself, so its host decides. Else a sandbox.
 """
 
 
@@ -266,11 +266,12 @@ class Result(_Record):
         return path
 
 
-def read_result(folder: Path) -> Result:
+def read_result(folder: Path | str) -> Result:
     """The score in a run's folder, or in a result.json, with the rows of the ledger beside it.
 
     Raises UsageError where there is none or it is broken.
     """
+    folder = Path(folder)
     path = folder / "result.json" if folder.is_dir() else folder
     try:
         result = Result.model_validate_json(path.read_bytes())

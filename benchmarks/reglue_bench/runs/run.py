@@ -105,7 +105,11 @@ def check_same(ledger: Ledger, request: Request) -> None:
     if lines and Plan.from_json(about["plan"]).cells != request.plan.cells:
         lines.append("a run goes on with the --secret (REGLUE_SECRET) that it was begun with")
     if lines:
-        raise PlanDiffers("this run was begun otherwise; " + "; ".join(lines))
+        raise PlanDiffers(
+            "this run was begun with other settings, agent or versions; "
+            + "; ".join(lines)
+            + "; resume it as it was begun, or begin another run with --out FOLDER"
+        )
 
 
 def carry_out(folder: Path, ledger: Ledger, request: Request, watcher: Observer) -> Result:

@@ -26,12 +26,12 @@ def notes(result: Result) -> list[str]:
         lines.append(f"{coverage.goals_planned} of {coverage.goals_total} goals were planned")
     if result.clipped_steps:
         lines.append(
-            f"{result.clipped_steps} of {result.steps.counted} actions lay out of bounds "
+            f"{result.clipped_steps} of {result.steps.counted} actions were out of bounds "
             "and were clipped"
         )
     lines += [f"{fault.count} × {fault.status}: {fault.detail}" for fault in result.faults[:5]]
     if result.episodes_retried:
-        lines.append(f"{result.episodes_retried} episodes are of a second or later try")
+        lines.append(f"episodes of a second or later try: {result.episodes_retried}")
     if result.ended_early is not None:
         lines.append(f"ended early, {ended(result.ended_early)}")
     return lines

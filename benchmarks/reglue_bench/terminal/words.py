@@ -12,16 +12,14 @@ _BARS = "▁▂▃▄▅▆▇█"
 
 
 def isolation_words(isolation: str | None) -> str:
-    """What kept an agent from the benchmark, and what that leaves to trust."""
+    """How the agent was isolated from the benchmark, and what you have to trust."""
     match isolation:
         case None:
-            return "not known"
+            return "unknown"
         case "none" | "in process":
-            return f"{isolation}: the score stands if the agent's code is trusted"
+            return f"{isolation}: trust the score if you trust the agent's code"
         case "remote":
-            return (
-                "remote: it dialled in; whether it learned between runs is known to its host alone"
-            )
+            return "remote: only the agent's host knows whether it learned between runs"
     return f"{isolation}, a sandbox"
 
 

@@ -166,7 +166,7 @@ def test_a_run_of_a_file_that_was_edited_is_not_continued(
     file.write_text(f"# a remark\n{text}")
     assert resume(run, NullObserver()).complete
     file.write_text(text.replace(before, after, 1))
-    with pytest.raises(PlanDiffers, match=f"begun otherwise; .*{words}"):
+    with pytest.raises(PlanDiffers, match=f"begun with other settings, .*{words}"):
         resume(run, NullObserver())
 
 

@@ -118,8 +118,8 @@ def test_an_end_that_differs_is_told(
 def test_what_is_not_there_is_told_with_what_is(tmp_path: Path, watch: Watch, arcade: Path) -> None:
     for words, wanted in (
         ((tmp_path, "--episode", 0), "holds no run"),
-        ((arcade, "--episode", 3), "got episode 3, but run 0 has 0 to 2"),
-        ((arcade, "--unit", 2, "--episode", 0), "got run 2, but those that were played are 0 to 1"),
+        ((arcade, "--episode", 3), "got --episode 3, wanted 0 to 2, of run 0"),
+        ((arcade, "--unit", 2, "--episode", 0), "got --unit 2, wanted one of 0 to 1"),
         ((arcade, "--episode", 0, "--fps", 0), "wanted a number from 0.01 to 1000"),
         ((arcade, "--episode", 0, "--fps", "nan"), "wanted a number from 0.01 to 1000"),
         ((arcade, "--episode", 0, "--video", "x.gif"), "ends in .mp4"),
@@ -144,7 +144,7 @@ def test_an_environment_that_dialled_in_cannot_be_watched(tmp_path: Path, watch:
     with_suite(tmp_path / "run", SuiteName("wait", {"name": "mine", "spec_sha256": "0"}))
     code, _, err = watch(tmp_path / "run", "--episode", 0)
     assert code == 2
-    assert "dialled in" in err
+    assert "connected by itself" in err
 
 
 def test_an_environment_that_is_not_installed_is_named(tmp_path: Path, watch: Watch) -> None:
