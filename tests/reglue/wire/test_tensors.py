@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from itertools import product
 
 import numpy as np
 import pytest
@@ -11,14 +12,14 @@ from hypothesis import strategies as st
 
 from reglue.errors import BadReply
 from reglue.spec import DTYPES, TensorSpec
-from reglue.wire.tensors import decode_arrays, encode_arrays
+from reglue.wire.tensors import decode_arrays, decode_flags, encode_arrays, encode_flags
 from tests.reglue.wire.strategies import arrays_of, tensors
 
 PAIR = TensorSpec("pair", "int16", (2,))
 
 
 @given(st.data(), tensors(), st.integers(0, 3))
-def test_arrays_are_the_same_after_their_journey(
+def test_arrays_are_the_same_after_a_round_trip(
     data: st.DataObject, specs: tuple[TensorSpec, ...], rows: int
 ) -> None:
     arrays = data.draw(arrays_of(specs, rows))
@@ -81,3 +82,27 @@ def test_rows_that_are_claimed_and_not_sent_are_not_allocated() -> None:
         assert tracemalloc.get_traced_memory()[1] < 100_000
     finally:
         tracemalloc.stop()
+
+
+EVERY = np.array(list(product([False, True], repeat=3)))  # terminated, truncated, success
+
+
+def test_each_flag_is_a_bit_of_its_steps_byte() -> None:
+    wanted = bytes(a + 2 * b + 4 * c for a, b, c in EVERY.tolist())
+    assert encode_flags(*EVERY.T) == wanted
+
+
+def test_flags_are_the_same_after_a_round_trip() -> None:
+    for came, went in zip(decode_flags(encode_flags(*EVERY.T)), EVERY.T, strict=True):
+        assert came.dtype == np.bool_
+        assert came.tolist() == went.tolist()
+
+
+def test_no_steps_have_no_flags() -> None:
+    nothing = np.zeros(0, np.bool_)
+    assert encode_flags(nothing, nothing, nothing) == b""
+    assert [column.shape for column in decode_flags(b"")] == [(0,)] * 3
+
+
+def test_bits_of_later_versions_are_ignored() -> None:
+    assert [column.tolist() for column in decode_flags(b"\xf9")] == [[True], [False], [False]]

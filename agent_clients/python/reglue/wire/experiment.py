@@ -45,10 +45,17 @@ from reglue.messages.experiment import (
 from reglue.spec import Arrays, TaskSpec, TensorSpec
 from reglue.v1 import experiment_pb2 as pb
 from reglue.wire.fields import Codec, FieldTable
-from reglue.wire.flags import decode_flags, encode_flags
 from reglue.wire.session import decode_fault, decode_refusal, encode_fault, encode_refusal
 from reglue.wire.specs import decode_spec, encode_spec
-from reglue.wire.tensors import REWARDS, decode_array, decode_arrays, encode_array, encode_arrays
+from reglue.wire.tensors import (
+    REWARDS,
+    decode_array,
+    decode_arrays,
+    decode_flags,
+    encode_array,
+    encode_arrays,
+    encode_flags,
+)
 
 _Entries = Any  # a repeated field of bytes
 _Named = Any  # a message with a repeated field `slots`

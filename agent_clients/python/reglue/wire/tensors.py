@@ -1,4 +1,4 @@
-"""Named arrays to and from bytes: little-endian, row-major, one row a slot."""
+"""Named arrays and flags to and from bytes: little-endian, row-major, one row a slot."""
 
 from __future__ import annotations
 
@@ -12,7 +12,12 @@ from reglue.errors import BadReply
 from reglue.spec import Array, Arrays, TensorSpec
 
 REWARDS = TensorSpec("rewards", "float64")
-"""How rewards travel beside the observations."""
+"""The rewards' entry."""
+
+
+_BITS = (1, 2, 4)
+_SHOWS = [bytes(bool(byte & bit) for byte in range(256)) for bit in _BITS]
+"""For each bit: a byte of flags -> whether it is set, 0 or 1."""
 
 
 def encode_arrays(tensors: Sequence[TensorSpec], arrays: Arrays) -> list[bytes]:
@@ -52,6 +57,19 @@ def decode_array(tensor: TensorSpec, entry: bytes, rows: int) -> npt.NDArray[Any
         raise BadReply("WRONG_SIZE", got=_bytes(tensor, len(entry)), wanted=_rows(tensor, rows))
     array: npt.NDArray[Any] = np.ndarray((rows, *tensor.shape), tensor.wire_dtype, entry)
     return array if tensor.is_native else array.astype(tensor.numpy_dtype)
+
+
+def encode_flags(*columns: npt.NDArray[np.bool_]) -> bytes:
+    """Of terminated, truncated and success, (rows,) each."""
+    # Each column is one long number with a byte a row: those are quickly added.
+    numbers = (int.from_bytes(column.tobytes()) for column in columns)
+    flags = sum(bit * number for bit, number in zip(_BITS, numbers, strict=True))
+    return flags.to_bytes(len(columns[0]))
+
+
+def decode_flags(entry: bytes) -> list[npt.NDArray[np.bool_]]:
+    """Terminated, truncated and success, (rows,) each, read-only. Other bits are ignored."""
+    return [np.frombuffer(entry.translate(shows), np.bool_) for shows in _SHOWS]
 
 
 def _bytes(tensor: TensorSpec, size: int) -> str:
