@@ -49,7 +49,7 @@ class Play:
     missing: int = 0  # cells that were never played, the last ones
     label: str = "expert"
     training_seed: int | None = None
-    baseline: Sequence[str] = ()
+    privileged: Sequence[str] = ()
     plan: str = "5e" * 32
     goals_hash: str = "90" * 32
     seed: int = 42
@@ -76,7 +76,7 @@ def make_result(play: Play | None = None) -> Result:
         goals_sha256=play.goals_hash,
         agent=AgentIdentity(name=play.label, label=play.label, training_seed=play.training_seed),
         complete=play.missing == 0,
-        baseline=list(play.baseline),
+        privileged=list(play.privileged),
         mean_success_rate=float(np.mean(list(rates.values()))),
         mean_returns=float(np.mean(everything)) if everything else None,
         success_rate_per_task=rates,

@@ -195,10 +195,10 @@ def test_the_reach_learner_beats_itself_before_it_adapted() -> None:
     assert result.status_counts == {"ok": 4}
     assert result.before_adaptation is not None
     assert result.before_adaptation.mean_success_rate < 0.5 < result.success.rate
-    assert result.baseline == []
+    assert result.privileged == []
 
 
-def test_a_run_that_reveals_tasks_is_marked_as_a_baseline() -> None:
+def test_a_run_that_reveals_tasks_is_marked_as_privileged() -> None:
     result = evaluate(
         "ML1:drawer-close-v3",
         agent="expert",
@@ -209,5 +209,5 @@ def test_a_run_that_reveals_tasks_is_marked_as_a_baseline() -> None:
         adaptation_steps=0,
         evaluation_episodes=1,
     )
-    assert result.baseline == ["tasks", "goals"]
+    assert result.privileged == ["tasks", "goals"]
     assert result.mean_success_rate == 1.0

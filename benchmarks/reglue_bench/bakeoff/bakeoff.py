@@ -71,7 +71,7 @@ class Bakeoff:
         asked = entrants[0].settings
         if BenchmarkName.parse(asked.benchmark).waits:
             raise UsageError(
-                f"got {asked.benchmark}, whose environment dials in: agents of a bake-off play "
+                f"got {asked.benchmark}, whose environment connects by itself: a bake-off plays "
                 "one that is made here"
             )
         # Nobody comes in by the server's own token.
@@ -117,7 +117,7 @@ class Bakeoff:
     def play(self, audience: Audience) -> list[tuple[Entrant, Result]]:
         """Play what is left of the runs, in the agents' order.
 
-        One after another, an agent has the machine to itself. An agent's failure is told in
+        One after another, an agent has the machine to itself. An agent's failure is in
         its result, and the others go on; after Ctrl-C the agents whose turn has not come
         have none.
         """
@@ -163,7 +163,7 @@ class Bakeoff:
             ledger = leaving.enter_context(Ledger(folder))
             try:
                 return carry_out(folder, ledger, request, watcher)
-            except UsageError as error:  # its program cannot be had, say: the others can
+            except UsageError as error:  # its program does not start, say: the others may
                 ending = Ending(status="not_played", what=str(error))
                 return conclude(folder, ledger, ending)
 

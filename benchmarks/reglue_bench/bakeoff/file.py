@@ -91,7 +91,7 @@ def read_bakeoff(path: Path, hosting: Mapping[str, object]) -> list[Entrant]:
     Relative paths in it are relative to its folder. `hosting` are settings of the command
     line: where and how agents dial in. Raises UsageError that names file, table and key.
     """
-    read_settings(benchmark="", **hosting)  # the command line's mistakes are told as such
+    read_settings(benchmark="", **hosting)  # so that mistakes on the command line name flags
     file = _checked(path, TomlFile.read(path).tables)
     if len(file.agents) < 2:
         raise UsageError(
@@ -108,7 +108,7 @@ def read_bakeoff(path: Path, hosting: Mapping[str, object]) -> list[Entrant]:
 
 
 def _files_of_others(path: Path, name: str, file: _File) -> list[Path]:
-    """What an agent must not see in a sandbox: this file, tokens, and others' programs."""
+    """The files that a sandbox hides from an agent: this one, tokens, other agents' programs."""
     folder = path.resolve().parent
     tokens = {folder / each.token_file for each in file.agents.values() if each.token_file}
     others = {each for table in file.agents.values() for each in _named_files(folder, table)}

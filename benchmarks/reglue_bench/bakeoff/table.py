@@ -1,4 +1,4 @@
-"""Who is better, in the terminal: what the report says of several runs."""
+"""The report's comparison as a table in the terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reglue_bench.results.result import Result
 
 
 def comparison_table(view: ComparisonView, results: Sequence[Result]) -> Table:
-    """A row an agent, in the order of `view`, with its difference to the first."""
+    """A row for each agent, in the order of `view`, with its difference to the first."""
     table = Table(
         title=Text(f"{results[0].benchmark}, seed {results[0].seed}"),
         box=SIMPLE_HEAD,

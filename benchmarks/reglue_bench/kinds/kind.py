@@ -117,7 +117,7 @@ def completed_words(result: Result) -> str:
 
 
 def partial(name: str, result: Result) -> list[str]:
-    """That a run is not ranked, if it is not."""
+    """A note that a partial run is not ranked."""
     return [] if result.complete else [f"{name} is partial, and is not ranked."]
 
 

@@ -86,7 +86,7 @@ def _caption(first: Result) -> str:
 
 
 def _table(result: Result) -> Table:
-    """Means over the completed runs of each tenth of a run; the performance of all runs."""
+    """Means over the completed runs, by tenths of a run; then the performance of all runs."""
     online, rows = online_score(result), []
     lines = [online.curve.mean, *([online.episode_steps.mean] if online.episode_steps else [])]
     at = [0, *online.curve.at]
@@ -122,7 +122,7 @@ def _notes(result: Result) -> list[str]:
 
 
 def _beware(online: OnlineScore) -> list[str]:
-    """What runs count as that the agent's own fault ended, and why there is no performance."""
+    """What runs that the agent's own fault ended count as, and why there is no performance."""
     words = []
     if online.given_up:
         assert online.worst_performance is not None
@@ -139,7 +139,9 @@ def _freshness(online: OnlineScore) -> str:
     """What made the agent of each run naive."""
     if online.fresh_agent == "process":
         return "each run had an agent process of its own"
-    return "one agent played all runs; that its agent_init made it naive before each is its word"
+    return (
+        "one agent played all runs; that its agent_init made it naive before each cannot be checked"
+    )
 
 
 def _meaning(result: Result) -> str:
@@ -148,9 +150,9 @@ def _meaning(result: Result) -> str:
 
 
 def _tracks(results: Sequence[Result], alike: Collection[int]) -> list[Track | None]:
-    """On one scale, which holds every run and interval; None without spread.
+    """On one scale that holds every run and interval; None without spread.
 
-    Also None where a run was not played to its end: the worst performance would dwarf the rest.
+    Also None if a run was not played to its end: the worst performance would dwarf the rest.
     """
     scores = [online_score(result) for result in results]
     shown = [s for place, s in enumerate(scores) if place in alike and _is_whole(s)]
@@ -194,8 +196,8 @@ def _remarks(result: Result) -> list[str]:
     if online.completed_only is not None and not _is_whole(online):
         notes.append(
             f"The {plural(len(online.completed), 'completed run')} alone: "
-            f"{value(online.completed_only)}, in which what was not played to its end is left out; "
-            "if runs that go badly end early more often, that is too good."
+            f"{value(online.completed_only)}, without the runs that were not played to their end. "
+            "If runs that go badly end early more often, that is too good."
         )
     return notes
 

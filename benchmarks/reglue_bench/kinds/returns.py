@@ -1,4 +1,4 @@
-"""Returns: of a frozen agent, where the environment never tells of success."""
+"""Returns of a frozen agent, where the environment never reports success."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _table(result: Result) -> Table:
 
 
 def _notes(result: Result) -> list[str]:
-    lines = ["judged by its mean return: this environment does not tell of success"]
+    lines = ["judged by its mean return: this environment does not report success"]
     if missing := missing_words(result):
         known = "counts as the worst return" if result.mean_returns is not None else "has no return"
         lines.append(f"{missing}; each {known}")
@@ -92,7 +92,7 @@ def _notes(result: Result) -> list[str]:
 
 
 def _remarks(result: Result) -> list[str]:
-    notes = ["Judged by its mean return: this environment does not tell of success."]
+    notes = ["Judged by its mean return: this environment does not report success."]
     if set(result.status_counts) != {"ok"}:
         notes.append("Episodes that were not played to their end count as the worst return.")
     return notes
@@ -101,7 +101,9 @@ def _remarks(result: Result) -> list[str]:
 def _plots(result: Result, prefix: str) -> list[Plot]:
     from reglue_bench.report.task_plots import per_task
 
-    return [per_task([("", result)], plot_id=f"{prefix}-tasks")] if _per_task(result) else []
+    scores = _per_task(result).values()
+    says_more = len(scores) > 1 or any(each.interval95 for each in scores)  # than the headline
+    return [per_task([("", result)], plot_id=f"{prefix}-tasks")] if says_more else []
 
 
 def _beside(
@@ -125,7 +127,7 @@ RETURN = Kind(
     infer=student,
     apart=_apart,
     caption=lambda _first: (
-        "Mean return, as the environment does not tell of success. Differences are in the "
+        "Mean return, as the environment does not report success. Differences are in the "
         "task's units, paired episode by episode."
     ),
     table=_table,

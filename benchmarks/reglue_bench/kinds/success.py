@@ -34,13 +34,13 @@ from reglue_bench.statistics.intervals import LEAST_GOALS, of_success
 
 
 def never_told(result: Result) -> list[str]:
-    """A hint where nobody has ever seen a success; else nothing."""
-    if "goal_visible" in result.parameters:  # Meta-World's environments do tell
+    """A hint if no episode ever succeeded; else nothing."""
+    if "goal_visible" in result.parameters:  # Meta-World's environments do report it
         return []
     if not result.coverage.cells_completed or result.episodes_succeeded:
         return []
     return [
-        "no episode told of success; if this environment never does, say tells_success = False, "
+        "no episode reported success; if this environment never does, set tells_success = False, "
         "and the mean return is the score"
     ]
 

@@ -42,7 +42,7 @@ class Plan:
     slots: int
     suite: SuiteName
     variants: Mapping[str, int]  # task -> how many it has, in the order of tasks
-    baseline: tuple[str, ...] = ()  # what agents are told that the benchmark hides
+    privileged: tuple[str, ...] = ()  # what agents are told that the benchmark hides
     cells: str = PUBLIC  # commitment to the key of cells' seeds
     order_key: str = ""  # of one run: in which order trials are played; changes no cell
 
@@ -92,8 +92,8 @@ class Plan:
     def from_json(text: str) -> Plan:
         """The plan that `to_json` wrote."""
         fields: dict[str, Any] = json.loads(text)
-        suite, baseline = SuiteName(**fields.pop("suite")), tuple(fields.pop("baseline"))
-        return Plan(**fields, suite=suite, baseline=baseline)
+        suite, privileged = SuiteName(**fields.pop("suite")), tuple(fields.pop("privileged"))
+        return Plan(**fields, suite=suite, privileged=privileged)
 
     def order(
         self, unit: int, cell: PlanCell, starts: bytes, cell_key: bytes | None = None

@@ -154,7 +154,7 @@ def _plan(
         slots=kind.slots(settings, most),
         suite=found.suite,
         variants=dict(found.variants),
-        baseline=found.privileged,
+        privileged=found.privileged,
         cells=commitment(cell_key(settings.secret)),
     )
     procedure_of(plan)  # refuses what cannot be divided as upstream does

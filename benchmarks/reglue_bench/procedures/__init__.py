@@ -43,7 +43,7 @@ _DRAWN: Mapping[str, type[Procedure]] = {
     "multi-task": DrawnMultiTask,
     "meta-learning": DrawnMetaLearning,
 }
-"""With the estimator `metaworld`."""
+"""Those that play a plan with `--estimator metaworld`."""
 
 
 def parameter_names(name: str) -> tuple[str, ...]:

@@ -61,7 +61,7 @@ class DrawnMultiTask(MultiTask):
         return (PlanCell(0, self._tasks[place], drawn[episode], before[episode], "evaluate"),)
 
     def score(self, played: Played) -> Result:
-        """Upstream's too: a task is a sub-environment."""
+        """With upstream's score: a task is a sub-environment."""
         from reglue_bench.results.upstream import score_as_upstream
 
         env_of = {task: env for env, task in enumerate(self._tasks)}
@@ -90,7 +90,7 @@ class DrawnMetaLearning(MetaLearning):
         meta_batch_size: int,
         **others: int,
     ) -> None:
-        """Raises UsageError where the sub-environments do not divide tasks and goals."""
+        """Raises UsageError unless sub-environments can be divided evenly among tasks and goals."""
         super().__init__(
             variants,
             num_evals=num_evals,
@@ -121,11 +121,11 @@ class DrawnMetaLearning(MetaLearning):
         )
 
     def trials(self, unit: int) -> Sequence[Trial]:
-        """The trials of a wave, in the order of sub-environments: upstream's, and no other."""
+        """The trials of a wave, in upstream's order of sub-environments."""
         return self._in_lockstep[unit]
 
     def score(self, played: Played) -> Result:
-        """Upstream's too: a wave is an evaluation, and a slot a sub-environment."""
+        """With upstream's score: a wave is an evaluation, a slot a sub-environment."""
         from reglue_bench.results.upstream import score_as_upstream
 
         return score_as_upstream(

@@ -2,8 +2,8 @@
 
 Source: Meta-World's documentation, "Evaluation", Meta-Reinforcement Learning, and
 `metaworld.evaluation.metalearning_evaluation` for the order of the agent's calls.
-Upstream counts three evaluation episodes a task name; the document wants three a
-goal, which is what is played here.
+Upstream counts three evaluation episodes for each task name. The document asks for three for
+each goal, as here.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ class Trial:
 
     task: str
     variant: int
-    round: int  # how often the (task, variant) has been tried before
-    home: tuple[int, int] | None = None  # the wave and slot that it has in the plan's own order
+    round: int  # how often this (task, variant) was played before
+    home: tuple[int, int] | None = None  # its wave and slot in the plan's own order
 
 
 class MetaLearning(Procedure):
-    """A unit is a wave: a meta-batch of trials, one a slot, played together.
+    """A unit is a wave: a meta-batch of trials, one for each slot, played together.
 
     Which trial is in which wave and slot follows `order_key`, so that neither tells an agent
     its task; without one trials are in the plan's own order, as seeds always are.
@@ -61,7 +61,7 @@ class MetaLearning(Procedure):
 
     @classmethod
     def parameters(cls, settings: Settings, variants: Mapping[str, int]) -> dict[str, Parameter]:
-        """Meta-World's defaults; as many waves as it takes to play every goal once."""
+        """Meta-World's defaults, and enough waves to play every goal once."""
         batch = chosen(settings.meta_batch_size, DEFAULT_META_BATCH)
         return {
             "num_evals": chosen(settings.num_evals, -(-len(trials(variants)) // batch)),
@@ -171,7 +171,7 @@ class MetaLearning(Procedure):
         record: Record,
         watch: Watch,
     ) -> None:
-        """Play wave after wave; one in which an environment failed is played anew."""
+        """Play wave after wave; if an environment fails, its wave is played again."""
         glue = agents.fresh()
         glue.init()
         for asked in todo:
@@ -229,7 +229,7 @@ class MetaLearning(Procedure):
 
 
 def trials(variants: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Every (task, variant) that is to be tried: variant by variant over the tasks."""
+    """Every (task, variant) to play, variant by variant over the tasks."""
     return [
         (task, variant)
         for variant in range(GOALS)
@@ -239,7 +239,7 @@ def trials(variants: Mapping[str, int]) -> list[tuple[str, int]]:
 
 
 class _Wave:
-    """One wave in play: which cells are left to each slot, and what came of the rest."""
+    """One wave in play: the cells that each slot has left, and the outcomes so far."""
 
     def __init__(self, cells: Sequence[PlanCell], width: int, unit: int, order: MakeOrder) -> None:
         self._cells = cells
@@ -275,11 +275,11 @@ class _Wave:
             watch(outcome, phase)
 
     def outcomes(self, status: str = "", detail: str = "") -> list[Outcome]:
-        """One of every cell. What was not played ends as its trial, or as the agent, did."""
+        """An outcome for each cell. Unplayed cells end as their trial, or as the agent, did."""
         return [self._outcome(cell, status, detail) for cell in self._cells]
 
     def _take(self, outcome: Outcome, phase: str) -> None:
-        """A trial that cannot be adapted as planned, or lost its environment, is over."""
+        """Keep an outcome. A fault while adapting, or of the environment, ends the trial."""
         self._outcomes[outcome.order.k] = outcome
         fatal = outcome.status == "environment_error" or phase == "adapt"
         if outcome.status != "ok" and fatal:

@@ -1,4 +1,4 @@
-"""Multi-task evaluation: a frozen agent, every (task, variant) its quota.
+"""Multi-task evaluation: a frozen agent plays every (task, variant) equally often.
 
 Source: Meta-World's documentation, "Evaluation", Multi-Task Reinforcement Learning:
 one episode for each training goal of each task; success is the flag at any step.
@@ -30,7 +30,7 @@ from reglue_bench.procedures.queues import ByTask, Queue, Shuffled
 from reglue_bench.settings import MultiTaskSettings, Settings, flag
 
 MOST_EPISODES = 10_000_000
-"""Of a plan: each takes some bytes before the first is played."""
+"""Of a plan: each takes some bytes of memory before the first is played."""
 
 
 class MultiTask(Procedure):

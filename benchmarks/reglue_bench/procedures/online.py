@@ -58,7 +58,7 @@ class Online(Procedure):
     about = "independent runs from a naive agent, judged while it learns"
     unit = "run"
     settings: ClassVar[type[BaseModel]] = OnlineSettings
-    workers = 0  # a run's only episode gains nothing elsewhere but a hop a step
+    workers = 0  # one episode at a time: a worker would only add a message to each step
     keeps_rewards = True
     counts_steps = True
     judges_success = False
@@ -66,14 +66,14 @@ class Online(Procedure):
 
     @classmethod
     def parameters(cls, settings: Settings, _variants: Mapping[str, int]) -> dict[str, Parameter]:
-        """A run is so many episodes, or so many steps."""
+        """A run is a number of episodes or of steps."""
         from reglue_bench.results.learning import measured  # results know procedures
 
         if settings.episodes and settings.steps:
             raise UsageError("got --episodes and --steps; a run is counted in one of them")
         quota = settings.steps or chosen(settings.episodes, DEFAULT_EPISODES)
         metric = chosen(settings.metric, "all")
-        measured(metric, quota)  # refuses what cannot be
+        measured(metric, quota)  # raises UsageError
         return {
             "runs": chosen(settings.runs, DEFAULT_RUNS),
             "steps" if settings.steps else "episodes": quota,
@@ -154,7 +154,7 @@ class Online(Procedure):
         record: Record,
         watch: Watch,
     ) -> None:
-        """Play run after run, each with a fresh agent; anew where an environment failed."""
+        """Play run after run, each with a naive agent; again if an environment fails."""
         for asked in todo:
             tried, run = asked, self._play_run(agents, asked, order, watch)
             while run.is_void and tried.may_be_tried_again:
@@ -171,7 +171,7 @@ class Online(Procedure):
         return min(self._limit, self.steps - steps)
 
     def tally(self, begun: RunStarted, clock: Callable[[], float]) -> Tally:
-        """The run in play, its episode and its return of late."""
+        """The run in play, its episode and its recent returns."""
         from reglue_bench.terminal.tally import LearningTally
 
         return LearningTally(self, begun, clock)
@@ -203,7 +203,7 @@ class Online(Procedure):
 
 
 class _Run:
-    """One try of a run: what came of it so far, and what is next."""
+    """One try of a run: its outcomes so far, and its next episode."""
 
     def __init__(self, procedure: Online, unit: int, order: MakeOrder, watch: Watch) -> None:
         self.outcomes: list[Outcome] = []

@@ -1,4 +1,4 @@
-"""What a procedure is: the units of a plan, and how they are played."""
+"""What a procedure is: it owns the units of a plan, and how they are played and judged."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from reglue_bench.terminal.tally import Tally
 
 MAX_TRIES = 3
-"""How often a session tries a unit whose environment fails, before that is its outcome."""
+"""How often a session plays a unit whose environment fails, before it records the failure."""
 
 
 _Given = TypeVar("_Given")
@@ -33,15 +33,15 @@ _Given = TypeVar("_Given")
 
 @dataclass(frozen=True, slots=True)
 class Todo:
-    """A unit that wants playing: its `attempt`-th try, of which `failed` were environments'."""
+    """A unit to play: its `attempt`-th try, after `failed` tries whose environment failed."""
 
     unit: int
     attempt: int
-    failed: int = 0  # tries in this session that an environment spoiled
+    failed: int = 0  # tries of this session whose environment failed
 
     @property
     def may_be_tried_again(self) -> bool:
-        """Whether an environment's failure is not yet its outcome."""
+        """Whether the unit is played again if its environment fails."""
         return self.failed + 1 < MAX_TRIES
 
     def again(self) -> Todo:
@@ -51,7 +51,7 @@ class Todo:
 
 @dataclass(frozen=True, slots=True)
 class Todos(Sequence[Todo]):
-    """Units that want playing, in their order: 8 bytes each, as there may be very many."""
+    """Units to play, in their order; 8 bytes each, as there may be millions."""
 
     units: array[int]
     attempts: array[int]  # which try of it is next
@@ -75,27 +75,27 @@ Record: TypeAlias = Callable[[Todo, Sequence[Outcome]], None]
 """Commits a unit's outcomes, all at once."""
 
 Watch: TypeAlias = Callable[[Outcome, str], None]
-"""Told of each outcome and its phase (a key of PHASES) as it happens, committed or not."""
+"""Gets each outcome and its phase (a key of PHASES) at once, committed or not."""
 
 MakeOrder: TypeAlias = Callable[[int, PlanCell], Order]
 
 
 class Agents(Protocol):
-    """Where a procedure gets the agents that it plays with."""
+    """Gives a procedure the agents that it plays with."""
 
     def fresh(self) -> EpisodeRunner:
-        """The glue, with an agent that has not been given a unit yet.
+        """The glue, with an agent that has played no unit yet.
 
-        Where agents are processes that are started here, each call starts another and
-        ends the one before. Else there is one agent, and its `agent_init` makes it
-        naive again. Raises AgentFault if none comes.
+        If agents are processes that are started here, each call starts a new one and ends
+        the one before. Otherwise there is one agent, and its `agent_init` makes it
+        naive again. Raises AgentFault if none connects.
         """
 
     def explain(self, fault: AgentFault) -> str:
-        """A fault in words, with what the agent itself had to say."""
+        """A fault in words, with what the agent printed."""
 
     def go_on(self, fault: AgentFault) -> None:
-        """The agent was lost: raise `fault` unless another can be had."""
+        """The agent was lost: raise `fault` unless another can be started."""
 
 
 class Procedure(ABC):
@@ -139,11 +139,11 @@ class Procedure(ABC):
     @classmethod
     @abstractmethod
     def parameters(cls, settings: Settings, variants: Mapping[str, int], /) -> dict[str, Parameter]:
-        """The parameters in a plan. Raises UsageError for what cannot be."""
+        """A plan's parameters. Raises UsageError for impossible settings."""
 
     @classmethod
     def slots(cls, settings: Settings, default: int, /) -> int:
-        """How many episodes are played at once; `default` if that is left open.
+        """How many episodes are played at once, unless the settings say.
 
         Raises UsageError for a number that it cannot play.
         """
@@ -173,7 +173,7 @@ class Procedure(ABC):
     def cells(self, unit: int) -> Sequence[PlanCell]:
         """The episodes of a unit, k = 0, 1, …; a pure function.
 
-        Empty where their number is open, as in a run of so many steps.
+        Empty if their number is open, as in a run that is counted in steps.
         """
 
     def cell(self, unit: int, k: int) -> PlanCell:
@@ -183,7 +183,7 @@ class Procedure(ABC):
         return self._known[1][k]
 
     def steps_left(self, episodes: int, steps: int) -> float:
-        """How long the next episode of a unit may be, after so many of both; 0: there is none."""
+        """The most steps of a unit's next episode, after these of both; 0: the unit is over."""
         return math.inf
 
     @abstractmethod

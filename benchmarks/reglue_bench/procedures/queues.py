@@ -16,22 +16,22 @@ from reglue_bench.procedures.procedure import Todo
 
 
 class Queue(Protocol):
-    """What is left to be played."""
+    """The units that are left to play."""
 
     def take(self, slot: int) -> Todo | None:
         """What the slot plays next; None if nothing is left."""
 
     def put_back(self, todo: Todo) -> None:
-        """A unit that an environment spoiled is next."""
+        """Play a unit again, next, as its environment failed."""
 
     def tell(self, outcome: Outcome) -> None:
         """An episode is over."""
 
 
 def shuffled(numbers: Iterable[int], key: bytes, words: str = "unit") -> npt.NDArray[np.int64]:
-    """Places of the numbers, which differ, in an order that nobody knows without the key.
+    """The places of different numbers, in an order that only the key's holder knows.
 
-    In it two numbers stand alike whatever others there are. `words` make another order.
+    The order of two numbers does not depend on the others. Other `words` give another order.
     """
 
     def drawn(number: int) -> int:
@@ -42,7 +42,7 @@ def shuffled(numbers: Iterable[int], key: bytes, words: str = "unit") -> npt.NDA
 
 
 class Shuffled:
-    """Where the agent must not know which task it plays: the order tells nothing."""
+    """For agents that must not know which task they play: the order tells nothing."""
 
     def __init__(self, todo: Sequence[Todo], key: bytes) -> None:
         places = shuffled((each.unit for each in todo), key)
@@ -61,10 +61,10 @@ class Shuffled:
 
 
 class ByTask:
-    """Where tasks are public: each slot has its own, and helps where most is left.
+    """For agents that know their task: each slot has its own tasks, then helps with others.
 
-    Slot s of S has tasks s, s + S, … of T, or task s mod T where slots are more, so that
-    workers need few simulators and a part of a run says something of each task. A slot
+    Slot s of S has tasks s, s + S, … of T, or task s mod T if there are more slots. So workers
+    need few simulators, and a partial run has episodes of each task. A slot
     that has played its own goes on with the task that has most steps left, as expected
     from its episodes so far.
     """
@@ -84,7 +84,7 @@ class ByTask:
         self._episodes = [0] * tasks
 
     def take(self, slot: int) -> Todo | None:
-        """One of its own tasks, in turn; else of the one that takes longest."""
+        """A unit of the slot's own tasks, in turn; else of the task with most steps left."""
         if not self._count:
             return None
         self._count -= 1
@@ -108,14 +108,14 @@ class ByTask:
         self._episodes[task] += 1
 
     def _expected(self, task: int) -> float:
-        """Steps that are left of a task; of one that nobody has played, a guess of one each."""
+        """The steps that a task has left; one for each episode if none was played yet."""
         return len(self._left[task]) * self._steps[task] / max(1, self._episodes[task]) + len(
             self._left[task]
         )
 
 
 class _Line:
-    """Some of `todo`, by their places in it; what is put back comes first."""
+    """Some of `todo`, by their places in it. Units that are put back come first."""
 
     def __init__(self, todo: Sequence[Todo], places: npt.NDArray[np.uint32]) -> None:
         self._todo = todo
@@ -127,7 +127,7 @@ class _Line:
         return len(self._places) - self._taken + len(self._back)
 
     def take(self) -> Todo:
-        """The first one, which there must be."""
+        """The first one. It must not be empty."""
         if self._back:
             return self._back.pop()
         self._taken += 1

@@ -1,4 +1,4 @@
-"""Looking at what was played: an episode of a run, replayed from its cell and its actions."""
+"""Replays an episode of a run from its cell and its recorded actions."""
 
 from reglue_bench.replay.drawable import with_pictures
 from reglue_bench.replay.pictures import Camera

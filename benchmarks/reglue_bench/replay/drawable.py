@@ -1,4 +1,4 @@
-"""Suites that draw: the same episodes, with pictures where they can be had."""
+"""Suites whose environments draw, if they can."""
 
 from __future__ import annotations
 

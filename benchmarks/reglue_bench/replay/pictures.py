@@ -1,4 +1,4 @@
-"""Pictures: where an episode's come from, and how they are made to fit."""
+"""Pictures of an episode: from observations or `render`, scaled to fit."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Picture: TypeAlias = npt.NDArray[np.uint8]
 
 
 class Camera:
-    """Takes pictures of one world: of what it shows, else of what it draws."""
+    """Takes pictures of one world: an observation that is a picture, or else what it renders."""
 
     def __init__(self, spec: TaskSpec, world: World) -> None:
         self._names = picture_tensors(spec)
         self._world = world
 
     def take(self, observation: Arrays) -> Picture | None:
-        """Of the present moment; None where there is none. Raises UsageError: what is missing.
+        """The picture of this moment, or None. Raises UsageError if something is not installed.
 
         A blank tensor is passed over for what the world draws: where environments are mixed,
         that of those that have no picture is blank.
@@ -63,7 +63,7 @@ def picture_tensors(spec: TaskSpec) -> list[str]:
 
 
 def shrunk(picture: Picture, height: int, width: int) -> Picture:
-    """With its own proportions in at most `height` × `width`: each pixel a mean of others."""
+    """Shrunk to at most `height` × `width`, proportions kept; each pixel is a mean."""
     high, wide, _ = picture.shape
     scale = max(high / height, wide / width, 1.0)
     if scale == 1.0:
@@ -78,13 +78,13 @@ def shrunk(picture: Picture, height: int, width: int) -> Picture:
 
 
 def enlarged(picture: Picture, height: int, width: int) -> Picture:
-    """As many times as large as fits in `height` × `width`, an integer and at least once."""
+    """Enlarged by the largest integer that fits in `height` × `width`, at least 1."""
     times = max(1, min(height // picture.shape[0], width // picture.shape[1]))
     return picture.repeat(times, axis=0).repeat(times, axis=1)
 
 
 def with_even_sizes(picture: Picture) -> Picture:
-    """With the last row or column twice where their number is odd."""
+    """With the last row or column doubled if their number is odd."""
     high, wide, _ = picture.shape
     if not (high % 2 or wide % 2):
         return picture
@@ -96,5 +96,5 @@ def _is_picture(tensor: TensorSpec) -> bool:
 
 
 def _edges(size: int, parts: int) -> npt.NDArray[np.intp]:
-    """Where each of so many even parts begins."""
+    """Where each of equally long parts begins."""
     return np.arange(parts) * size // parts

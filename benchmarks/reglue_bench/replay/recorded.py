@@ -1,4 +1,4 @@
-"""An episode as its run's ledger has it: all that it takes to play it again."""
+"""Reads from a run's ledger what it takes to play an episode again."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOST_RANGES = 8  # that a message lists
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """One that was played, for at least a step: the last try of its unit."""
+    """An episode of at least one step, from the last try of its unit."""
 
     plan: Plan
     suite: SuiteName  # the plan's, its file named from the root
@@ -41,7 +41,7 @@ class Recorded:
 
     @property
     def title(self) -> str:
-        """Which it is, in a line."""
+        """Which episode it is, in a line."""
         cell, row, kind = self.order.cell, self.row, PROCEDURES[self.plan.procedure].unit
         return (
             f"{self.plan.benchmark}: {kind} {row.unit}, episode {row.k}; {cell.task}, variant "
@@ -54,9 +54,9 @@ def read_episode(
 ) -> Recorded:
     """Episode number `episode`, from 0, of a unit of the run in `folder`.
 
-    Without a unit that of the first, or, in multi-task runs, the unit that it is itself.
-    Raises UsageError where there is no such run or episode, or it cannot be played here, and
-    NotTrusted where that would run code that is not Reglue's, unless `trust_code`.
+    Without a unit, that of the first one; in multi-task runs each episode is a unit.
+    Raises UsageError if there is no such run or episode, or if it cannot be played here, and
+    NotTrusted if that would run code that is not Reglue's, unless `trust_code`.
     """
     with LedgerReader(folder) as ledger:
         about = ledger.about
@@ -89,7 +89,7 @@ def read_episode(
 
 
 def check_is_here(plan: Plan) -> None:
-    """Raise UsageError for a plan whose environment is not made here."""
+    """Raise UsageError if the plan's environment connected by itself."""
     if is_remote(plan):
         raise UsageError(
             f"the environment of this run, {plan.parameters.get('environment')}, connected by "
@@ -98,7 +98,7 @@ def check_is_here(plan: Plan) -> None:
 
 
 def order_of(plan: Plan, row: Row, steps_before: int, cell_key: bytes | None) -> Order:
-    """What was to be played, after so many steps of a run that learns; start seeds are made up."""
+    """The order of an episode, after `steps_before` steps of its unit, with any start seed."""
     procedure = procedure_of(plan)
     order = plan.order(row.unit, procedure.cell(row.unit, row.k), b"", cell_key)
     if not procedure.counts_steps:
@@ -113,7 +113,7 @@ def rows_of(ledger: LedgerReader, unit: int) -> list[Row]:
 
 
 def _find(ledger: LedgerReader, plan: Plan, episode: int, unit: int | None) -> tuple[Row, int]:
-    """The row, and the steps of its unit before it. Raises UsageError: which there are."""
+    """The row, and the steps of its unit before it. Raises UsageError with what there is."""
     single = unit is None and PROCEDURES[plan.procedure].unit == "unit"
     wanted, k = (episode, 0) if single else (unit or 0, episode)
     rows = rows_of(ledger, wanted)

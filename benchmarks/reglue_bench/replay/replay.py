@@ -1,4 +1,4 @@
-"""Plays an episode again, and checks that it is the same."""
+"""Plays an episode again and checks that it is the same."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _Answer = TypeVar("_Answer")
 
 @value
 class Moment:
-    """A step of an episode, or, as step 0, its start, of which only `observation` is told."""
+    """A step of an episode. Step 0 is its start, which has only an `observation`."""
 
     step: int
     observation: Arrays
@@ -38,7 +38,7 @@ class Replay:
     def __init__(self, recorded: Recorded, suite: Suite) -> None:
         """`suite` is the recorded one's, made with or without pictures.
 
-        Raises UsageError where its world cannot be made.
+        Raises UsageError if its world cannot be made.
         """
         self.spec = suite.spec
         self._recorded = recorded
@@ -53,8 +53,8 @@ class Replay:
     def moments(self) -> Iterator[Moment]:
         """Its start and its steps, as they are played.
 
-        Raises EnvironmentFault where it is not what was recorded: at the first reward that
-        differs where rewards are kept, else at the episode's end.
+        Raises EnvironmentFault if it differs from the record: at the first other reward if rewards
+        are kept, else at the episode's end.
         """
         row, return_, won = self._recorded.row, 0.0, False
         actions = self._actions()
@@ -128,10 +128,10 @@ class Replay:
 
     def _differs(self, step: int, got: str, wanted: str) -> EnvironmentFault:
         changes = "; ".join(self._recorded.changes) or (
-            "versions are the same, so that it must be its code, its files or its chance"
+            "versions are the same, so its code, its files or its randomness differ"
         )
         return EnvironmentFault(
             f"not replayed: step {step} of {self._recorded.row.steps}: got {got}, recorded was "
-            f"{wanted}. The environment has changed since, or is none that repeats itself "
+            f"{wanted}. The environment has changed since, or is not deterministic "
             f"({changes})"
         )

@@ -1,4 +1,4 @@
-"""An episode on a terminal: its pictures as half blocks, and its numbers beside them."""
+"""Shows an episode on a terminal: pictures as half blocks, numbers beside them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BELOW = 3  # lines that stay free
 
 
 class Screen:
-    """Shows moments at `fps`, or as fast as they come; a context manager."""
+    """Shows moments at `fps`, or slower if they take longer; a context manager."""
 
     def __init__(self, console: Console, title: str, *, steps: int, fps: float) -> None:
         self._title, self._steps, self._fps = title, steps, fps

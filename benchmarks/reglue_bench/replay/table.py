@@ -22,13 +22,13 @@ def line(moment: Moment) -> str:
 
 
 def flags(moment: Moment) -> str:
-    """Those that are up."""
+    """The flags that are set."""
     named = ("success", "terminated", "truncated")
     return " ".join(name for name in named if getattr(moment, name))
 
 
 def short(arrays: Arrays) -> str:
-    """A few of the numbers, each tensor with its name unless it is alone."""
+    """A few numbers of each tensor, with its name if there are several."""
     if len(arrays) == 1:
         return _short(next(iter(arrays.values())))
     return "  ".join(f"{name} {_short(each)}" for name, each in arrays.items())

@@ -38,15 +38,15 @@ class Video:
         self._container.mux(self._stream.encode(native))
 
     def end(self) -> None:
-        """What the encoder still holds."""
+        """Write what the encoder still holds."""
         self._container.mux(self._stream.encode(None))
 
 
 @contextmanager
 def video(path: Path, fps: float) -> Iterator[Video]:
-    """A video that is at `path` when the block is left, and not there at all if that raises.
+    """A video at `path`, which is written whole or, if the block raises, not at all.
 
-    Raises MissingExtra, and UsageError where it cannot be written.
+    Raises MissingExtra, and UsageError if it cannot be written.
     """
     av = _av()
     if path.suffix != ".mp4":

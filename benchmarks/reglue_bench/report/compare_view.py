@@ -52,7 +52,7 @@ def _ranked(results: Sequence[Result], alike: Sequence[int]) -> dict[int, float]
     scores = {
         place: run.score[0]
         for place, run in enumerate(results)
-        if run.complete and not run.baseline and place in alike
+        if run.complete and not run.privileged and place in alike
     }
     return {place: score for place, score in scores.items() if score is not None}
 
@@ -73,11 +73,11 @@ def _row(place: int, named: Named, track: Track | None, found: Difference | None
 
 
 def badges(run: Result) -> str:
-    """What to beware of, in a word or two."""
+    """Caveats, in a word or two."""
     words = [] if run.complete else ["partial"]
     if run.upstream is not None:
         words.append(f"metaworld.evaluation: {percent(run.upstream.mean_success_rate)}")
-    return ", ".join([*words, *(["baseline"] if run.baseline else [])])
+    return ", ".join([*words, *(["privileged"] if run.privileged else [])])
 
 
 def _notes(
@@ -98,6 +98,6 @@ def _notes(
     notes += power_notes(found, kind)
     for name, result in runs:
         notes += kind.beware(name, result)
-    if any(run.baseline for _, run in runs):
-        notes.append("Baselines were told what the benchmark hides: they are not to be ranked.")
+    if any(run.privileged for _, run in runs):
+        notes.append("Privileged agents were told what the benchmark hides, and are not ranked.")
     return [note for note in dict.fromkeys(notes) if note]

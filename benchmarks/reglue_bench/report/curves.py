@@ -1,4 +1,4 @@
-"""Lines over a run's episodes or steps: each run's, and their mean with its band."""
+"""Curves over a run's episodes or steps: each run's, and their mean with its band."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def mean_and_band(
 
 
 def every_run(lines: Lines, *, colour: str, shown: bool = True) -> list[go.Scatter]:
-    """A thin line a run; those that were not played to their end are dotted, and red."""
+    """A thin line for each run; dotted and red if it was not played to its end."""
     whole = zip(lines.runs, lines.whole.tolist(), strict=True)
     return [
         *(_thin(lines, run, line, colour=colour, shown=shown) for run, line in whole),
@@ -127,7 +127,7 @@ def every_run(lines: Lines, *, colour: str, shown: bool = True) -> list[go.Scatt
 
 
 def y_range(of: Sequence[Lines], *, log: bool = False) -> list[float]:
-    """From the least to the most that is to be seen: all means, and nearly all of the runs."""
+    """The range of the axis: all means, and nearly all points of the runs."""
     everything = [value for each in of for line in each.everything for value in line]
     means = [each.mean for each in of if len(each.whole)]
     drawn = np.concatenate([*means, np.quantile(everything, [0.005, 0.995])])

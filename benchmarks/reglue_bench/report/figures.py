@@ -1,4 +1,4 @@
-"""What all figures share: colours, axes, rows of tasks, and escaping.
+"""Colours, axes and escaping that all figures share.
 
 Colours are middle tones that hold on a light and on a dark page; the style sheet
 sets text and grid lines.
@@ -22,7 +22,7 @@ OPTIONAL = "optional"
 
 
 def escaped(text: str, *, width: int = 48) -> str:
-    """Text that plotly shows as it is: it reads labels as HTML. Long text is cut."""
+    """Text escaped for Plotly, which reads labels as HTML; long text is cut."""
     cut = text if len(text) <= width else text[: width - 1] + "…"
     return html.escape(cut, quote=False)
 

@@ -1,4 +1,4 @@
-"""Contact sheets: the first picture of some of a run's episodes."""
+"""The first picture of some of a run's episodes."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _SIZE = 168  # pixels: larger pictures are shrunk to it
 
 
 def first_frames(folder: Path, *, draws: bool = False, trust_code: bool = False) -> Sequence[Frame]:
-    """Of each task and variant, or of the first episodes of the first run (online); 24 at most.
+    """One for each task and variant, or (online) for each episode of the first run; 24 at most.
 
-    Observations that are pictures, or if it `draws` what the environment renders. None where
-    there is no ledger, where the environment fails here, and where it is somebody's own. Who
-    wants it drawn is told why it cannot be: raises UsageError, and NotTrusted where that would
-    run the code of a run that was begun elsewhere, unless there is `trust_code`.
+    Observations that are pictures, or if it `draws` what the environment renders. None if
+    there is no ledger, if the environment fails here, or if its code is not Reglue's. If it
+    `draws`, raises UsageError with the reason instead, and NotTrusted if that would run the
+    code of a run that was begun elsewhere, unless there is `trust_code`.
     """
     if draws:
         return _frames(folder, draws=True, trust_code=trust_code)

@@ -1,4 +1,4 @@
-"""The report: one HTML page that says what a run, or several, came to.
+"""The report: one HTML page about a run, or about several that are compared.
 
 It needs no network: plotly.js is inside. The same results give the same bytes. The page's
 Content-Security-Policy allows two scripts, plotly.js and our own, by their hash, and nothing from
@@ -98,7 +98,7 @@ def draw_report(
 
 
 def names(results: Sequence[Result], folders: Sequence[Path]) -> list[str]:
-    """What a report calls runs: by their agents' labels, else by the folders that hold them."""
+    """The names of runs in a report: their agents' labels, or else their folders."""
     labels = [result.agent.label for result in results]
     # Labels say more than folders do, as long as they tell the runs apart.
     return labels if len(set(labels)) == len(labels) else [folder.name for folder in folders]

@@ -1,4 +1,4 @@
-"""What the page says of pairs of agents, and who is the best of all."""
+"""What the page says about pairs of runs, and which is the best."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ ALPHA = 0.05
 
 
 def verdict(names: Sequence[str], scores: Mapping[int, float], found: Pairs, of: Kind) -> str:
-    """Who is the best of those that have a score, by their places, and how sure that is.
+    """Which has the best score, by place, and how sure that is.
 
-    Empty where there are none to choose from, as all are alike or some cannot be compared.
+    Empty if there is nothing to choose from: all are alike, or some cannot be compared.
     """
     ranked = sorted(scores, key=lambda place: -scores[place])
     if len(ranked) < 2 or any(pair[::-1] not in found for pair in combinations(sorted(ranked), 2)):
@@ -67,12 +67,12 @@ def compared_row(row: Row, found: Difference, of: Kind) -> Row:
 
 
 def every_pair(names: Sequence[str], found: Pairs, of: Kind) -> Table | None:
-    """A line a pair; None where the differences to the first say it all."""
+    """A line for each pair; None if the differences to the first are all pairs."""
     return None if all(earlier == 0 for _, earlier in found) else pair_table(names, found, of)
 
 
 def pair_table(names: Sequence[str], found: Pairs, of: Kind) -> Table:
-    """A line a pair."""
+    """A line for each pair."""
     rows = [
         [f"{names[later]} − {names[earlier]}", *(word or "–" for word in _words(each, of))]
         for (later, earlier), each in found.items()
@@ -85,7 +85,7 @@ def pair_table(names: Sequence[str], found: Pairs, of: Kind) -> Table:
 
 
 def pair_note(name: str, first: str, found: Difference, of: Kind) -> str:
-    """What to beware of in a difference to the first; empty if nothing."""
+    """A caveat about a difference to the first; empty if there is none."""
     if not found.unlike:
         return f"{name} and {first} came to the same on every {of.unit}."
     if found.interval95 is None and found.pairs < of.least:
@@ -109,7 +109,7 @@ def pair_note(name: str, first: str, found: Difference, of: Kind) -> str:
 
 
 def power_notes(found: Pairs, of: Kind) -> list[str]:
-    """That there are too few to tell any two apart, if there are."""
+    """A note if there are too few pairs to tell any two apart."""
     most = max((each.pairs for each in found.values() if each.unlike), default=0)
     pairs = len(found)  # for which Holm corrects
     if not most or pairs * of.least_p(most) < ALPHA:

@@ -1,4 +1,4 @@
-"""What the page says about one run, in words and numbers."""
+"""What the page says about one run."""
 
 from __future__ import annotations
 
@@ -88,13 +88,13 @@ def _badges(result: Result) -> list[tuple[str, str]]:
     words = [] if result.complete else ["partial"]
     words += [plural(_faults(result), "fault")] if _faults(result) else []
     badges = [("warn", ", ".join(words))] if words else [("good", "complete")]
-    if result.baseline:
-        badges.append(("info", "baseline"))
+    if result.privileged:
+        badges.append(("info", "privileged"))
     return badges
 
 
 def _notes(result: Result) -> list[str]:
-    """What a reader of any score has to know."""
+    """Notes on any score."""
     notes = []
     if result.ended_early is not None:
         notes.append(f"It ended early, {ended(result.ended_early).splitlines()[0]}")
@@ -105,10 +105,10 @@ def _notes(result: Result) -> list[str]:
             f"In {count(result.clipped_steps)} of {plural(result.steps.counted, 'step')} the "
             "action lay out of bounds and was clipped: the agent may have another scale in mind."
         )
-    if result.baseline:
+    if result.privileged:
         notes.append(
-            "A baseline, not to be ranked: this run was told what the benchmark hides "
-            f"({', '.join(result.baseline)})."
+            "Privileged, and not ranked: the agent was told what the benchmark hides "
+            f"({', '.join(result.privileged)})."
         )
     return notes
 

@@ -1,4 +1,4 @@
-"""What the page says about agents over their training seeds."""
+"""What the page says about agents with several training seeds."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def _agents(runs: Sequence[Named]) -> dict[str, list[Result]]:
     groups: dict[tuple[str, str, str, bool], dict[int, Result]] = {}
     for _, run in runs:
         if run.agent.training_seed is not None and run.complete:
-            key = (run.agent.label, run.benchmark, run.plan_sha256, bool(run.baseline))
+            key = (run.agent.label, run.benchmark, run.plan_sha256, bool(run.privileged))
             groups.setdefault(key, {})[run.agent.training_seed] = run
     found: dict[str, list[Result]] = {}
     for (label, benchmark, plan, _), group in groups.items():

@@ -43,7 +43,9 @@ def per_task(runs: Sequence[Named], *, plot_id: str) -> Plot:
                 for place, of in enumerate(scores)
             ],
             height=rows_height(len(tasks), each=0 if alone else max(20, 9 * len(runs) + 10)),
-            xaxis=rate_axis(kind.name) if kind.is_rate else value_axis(kind.name, nticks=8),
+            xaxis=rate_axis(kind.name)
+            if kind.is_rate
+            else value_axis(kind.name, nticks=8, tickformat=",~g"),
             yaxis=task_axis(tasks),
             shapes=[] if alone else _bands(len(tasks)),
         ),

@@ -1,4 +1,4 @@
-"""What the template shows: words, shares of bars, and plots."""
+"""What the template shows."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """A score and its interval on a line from 0 to 1, of which the ends are named."""
+    """A score and its interval on a line from 0 to 1 with named ends."""
 
     at: float
     low: float

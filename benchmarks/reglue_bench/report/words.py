@@ -1,4 +1,4 @@
-"""Numbers and statuses as people read them."""
+"""Numbers and statuses for people."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STATUSES = {
     "agent_error": "the agent failed or answered wrongly",
     "agent_timeout": "the agent did not answer in time",
     "agent_disconnected": "the agent was lost",
-    "agent_abandoned": "the agent gave the episode up",
+    "agent_abandoned": "the agent gave up the episode",
     "environment_error": "the environment failed",
     "missing": "not played",
 }
@@ -52,7 +52,7 @@ def signed(difference: float) -> str:
 
 
 def p_value(p: float) -> str:
-    """Three digits, no more than 10,000 resamples can tell."""
+    """Three digits: 10,000 resamples give no more."""
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 

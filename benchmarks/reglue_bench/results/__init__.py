@@ -1,1 +1,1 @@
-"""The score: a fold over a plan and its ledger."""
+"""Scores a run from its plan and its ledger."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeRow(Row):
-    """The outcome of one cell, from the unit's last complete try, and what was played."""
+    """The outcome of one cell, from the unit's last complete try, with the cell."""
 
     task: str
     variant: int
@@ -30,7 +30,7 @@ class EpisodeRow(Row):
 
 
 class Episodes(Iterable[EpisodeRow]):
-    """The rows of a run in the order of units and cells, read anew by each iteration.
+    """The rows of a run in the order of units and cells; each iteration reads them again.
 
     Any number of rows takes the same memory. Iterating raises what LedgerReader raises.
     """
@@ -56,7 +56,7 @@ class Episodes(Iterable[EpisodeRow]):
 
 
 def with_cells(procedure: Procedure, rows: Iterable[Row]) -> Iterator[EpisodeRow]:
-    """A ledger's rows, each with the cell of the plan that it is the outcome of."""
+    """A ledger's rows, each with its cell of the plan."""
     for row in rows:
         cell = procedure.cell(row.unit, row.k)
         kept: dict[str, Any] = {name: getattr(row, name) for name in Row.__slots__}

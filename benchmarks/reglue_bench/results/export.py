@@ -57,7 +57,7 @@ def _csv(episodes: Iterable[EpisodeRow], file: BinaryIO) -> None:
 
 
 def _jsonl(episodes: Iterable[EpisodeRow], file: BinaryIO) -> None:
-    """An object a line; null for a return that is not finite, which JSON has no word for."""
+    """An object for each line; null for a return that is not finite, as JSON has none."""
     for row in episodes:
         values: dict[str, object] = dict(zip(COLUMNS, _values(row), strict=True))
         if not math.isfinite(row.return_):

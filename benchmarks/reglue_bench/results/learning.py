@@ -61,7 +61,7 @@ def score_online(procedure: Online, played: Played) -> Result:
 def measured(metric: str, quota: int) -> int:
     """How many episodes, or steps, at the end of a run count: all, or N of `final:N`.
 
-    Raises UsageError for anything else, and where a run has not as many.
+    Raises UsageError for anything else, and for more than a run has.
     """
     if metric == "all":
         return quota
@@ -74,7 +74,7 @@ def measured(metric: str, quota: int) -> int:
 
 
 def mean_in_order(values: Sequence[float] | FloatArray) -> float:
-    """Added one after another, as RL_benchmark adds, so that it equals that loop to the bit."""
+    """Summed one by one, as RL_benchmark does, so that it equals that loop to the bit."""
     return float(np.add.accumulate(np.asarray(values, np.float64))[-1]) / len(values)
 
 
@@ -125,7 +125,7 @@ def _run(procedure: Online, unit: int, rows: Sequence[Row], played: Played) -> L
     faults = [row.status for row in rows if row.status != "ok"]
     status = faults[0] if faults else "ok" if rows else "missing"
     attempt = rows[0].attempt if rows else 0
-    earned: Sequence[float] | FloatArray  # what the measure is a mean of
+    earned: Sequence[float] | FloatArray  # what the performance is a mean of
     if procedure.episodes:
         earned = line = [row.return_ for row in rows if row.status == "ok"]
     else:
@@ -154,7 +154,7 @@ def _online(procedure: Online, played_runs: list[LearningRun], played: Played) -
     completed = [run for run in played_runs if run.status == "ok"]
     measured_ones = [run.performance for run in completed if run.performance is not None]
     worst = _worst(played.plan)
-    if worst is not None:  # a declared one may lie above what the agent came to
+    if worst is not None:  # a declared one may lie above a completed run's
         worst = min([worst, *measured_ones])
     runs = [
         run.model_copy(update={"performance": worst}) if is_agents_fault(run.status) else run
@@ -204,7 +204,7 @@ def _curve(at: list[int], lines: Sequence[Sequence[float]]) -> Curve:
 
 
 def _coverage(procedure: Online, online: OnlineScore) -> Coverage:
-    """Of runs. Where a run is counted in steps, it is open how many goals it comes to."""
+    """Of runs. If a run is counted in steps, the number of its goals is open."""
     met = {(cell.task, cell.variant) for cell in procedure.cells(0)}
     return Coverage(
         cells_planned=procedure.units,
@@ -216,7 +216,7 @@ def _coverage(procedure: Online, online: OnlineScore) -> Coverage:
 
 def _mean_and_half(lines: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Means over the first axis, and half the width of their intervals."""
-    # Here, since importing scipy takes a while and most commands need none of it.
+    # Imported here: SciPy is slow to import, and most commands do not need it.
     from scipy.special import stdtrit
 
     runs = len(lines)

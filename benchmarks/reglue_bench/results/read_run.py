@@ -1,4 +1,4 @@
-"""The result of a run, from its folder: of all that its ledger holds so far."""
+"""Reads a run's result from its folder, as far as the run has come."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from reglue_bench.settings import AGENT_WAIT, Settings
 def read_run(folder: Path) -> Result:
     """The result of a run, also while it goes on, or of a result.json alone.
 
-    Its ledger is scored anew where there is one, so that it is checked; nothing is written.
-    Raises UsageError where there is no run (RunDamaged where it is not as it was written).
+    If there is a ledger it is scored again, and so checked; nothing is written.
+    Raises UsageError if there is no run, and RunDamaged if the ledger was changed.
     """
     if not (folder / FILE).exists():
         return read_result(folder)
@@ -36,7 +36,7 @@ def read_run(folder: Path) -> Result:
 
 
 def score_of(ledger: LedgerReader) -> Result:
-    """Score what there is of a run."""
+    """Score a run as far as it has come."""
     about = ledger.about
     plan = Plan.from_json(about["plan"])
     settings = Settings.model_validate_json(about["settings"])
@@ -72,6 +72,6 @@ def _identity(about: Mapping[str, str], settings: Settings) -> AgentIdentity:
 
 
 def _fresh(settings: Settings) -> Literal["process", "agent_init"]:
-    """What made agents naive: a new process where one is launched."""
+    """What made agents naive: a new process if one is started here."""
     launched = settings.agent_cmd or settings.agent not in (None, AGENT_WAIT)
     return "process" if launched else "agent_init"

@@ -1,4 +1,4 @@
-"""What a run says at its end: the shape of `result.json`."""
+"""The result of a run: the shape of `result.json`."""
 
 from __future__ import annotations
 
@@ -34,58 +34,58 @@ class _Record(BaseModel):
 class AgentIdentity(_Record):
     """Which agent was judged; runs that differ in `training_seed` alone are one agent."""
 
-    name: str  # as the agent calls itself
-    label: str  # as the report calls it
-    checkpoint_sha256: str | None = None
-    training_seed: int | None = None
-    isolation: Isolation | None = None  # None: no agent has come, or an older version's result
+    name: str  # the agent's own name
+    label: str  # its name in reports
+    checkpoint_sha256: str | None = None  # of the file that `checkpoint` names, hexadecimal
+    training_seed: int | None = None  # of this checkpoint
+    isolation: Isolation | None = None  # None: no agent has connected
 
 
 class Intervals(_Record):
-    """95 % confidence intervals of what a run is judged by; None: there is too little to tell."""
+    """95 % confidence intervals of the score; None: too few goals or episodes."""
 
-    method: str
+    method: str  # how they are computed
     mean: Interval | None  # of the mean over tasks
-    per_task: dict[str, Interval | None]
+    per_task: dict[str, Interval | None]  # of each task's score
 
 
 class Rates(_Record):
     """Success rates, 0 to 1."""
 
-    mean_success_rate: float
+    mean_success_rate: float  # mean over tasks
     success_rate_per_task: dict[str, float]
 
 
 class UpstreamScore(_Record):
-    """What `metaworld.evaluation` makes of the same episodes: see `upstream`."""
+    """The score that `metaworld.evaluation` gives the same episodes: see `upstream`."""
 
-    mean_success_rate: float
-    mean_returns: float | None  # over episodes that count; None if none does
+    mean_success_rate: float  # mean over tasks, 0 to 1
+    mean_returns: float | None  # over the episodes that count; None if there are none
     success_rate_per_task: dict[str, float]
 
 
 class Coverage(_Record):
     """How much of the plan, and of the benchmark's goals, was played."""
 
-    cells_planned: int  # evaluation episodes; runs of an online benchmark
-    cells_completed: int
+    cells_planned: int  # evaluation episodes; online: runs
+    cells_completed: int  # played to their end
     cells_succeeded: int = 0  # of the completed
     goals_planned: int  # distinct (task, variant)
-    goals_total: int  # what the benchmark has
-    episodes_planned: dict[str, dict[int, int]] = {}  # of each task's variants; empty online
+    goals_total: int  # distinct (task, variant) of the benchmark
+    episodes_planned: dict[str, dict[int, int]] = {}  # by task and variant; empty online
 
 
 class StepCounts(_Record):
-    """Environment steps: in rows that count, and all that were simulated."""
+    """Environment steps."""
 
-    counted: int
-    executed: int
+    counted: int  # in the rows
+    executed: int  # all that were simulated, also in tries that do not count
 
 
 class Seconds(_Record):
-    """Where the time went, summed over the sessions of a run."""
+    """Time spent, summed over the sessions of a run."""
 
-    wall: float
+    wall: float  # in all
     agent: float  # waiting for the agent
     environment: float  # waiting for environments
     glue: float  # the rest
@@ -94,16 +94,16 @@ class Seconds(_Record):
 class FaultCount(_Record):
     """Episodes of any phase that ended by the same fault."""
 
-    status: str
-    detail: str  # the first line of what happened
-    count: int
+    status: str  # whose fault: agent_error, agent_timeout, environment_error, …
+    detail: str  # the first line of the error
+    count: int  # of episodes
 
 
 class Ending(_Record):
     """What ended a run before its plan was played."""
 
     status: str  # whose fault: agent_error, agent_timeout, agent_disconnected, interrupted, …
-    what: str  # for people
+    what: str  # the error, or how to continue
 
 
 class LearningRun(_Record):
@@ -111,42 +111,42 @@ class LearningRun(_Record):
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
-    run: int
-    attempt: int = Field(alias="try")
-    status: str  # ok: played to its end; whose fault it ended by; missing
+    run: int  # its number, from 0
+    attempt: int = Field(alias="try")  # how often it was played before
+    status: str  # ok: played to its end; missing; or the fault that ended it
     performance: float | None
-    """Mean over what is measured; the plan's worst one if the agent's own fault ended the run;
-    None if it is missing, an environment ended it, or no worst one is known."""
+    """Mean of what is measured; the plan's worst performance if the agent's own fault ended the
+    run; None if the run is missing, an environment ended it, or no worst performance is known."""
     episodes: int  # that were begun
-    steps: int
-    successes: int  # episodes in which the task's flag was up; 0 where there is no such flag
+    steps: int  # in all episodes
+    successes: int  # episodes with success; 0 if the environment never reports it
     line: list[float]  # return of each episode; or mean reward of each bin of steps
-    episode_steps: list[int]  # of each episode; empty where a run is counted in steps
+    episode_steps: list[int]  # of each episode; empty if runs are counted in steps
 
 
 class Curve(_Record):
     """Means over the completed runs, point by point."""
 
     at: list[int]  # the episode, from 1; or the last step of a bin
-    mean: list[float]
+    mean: list[float]  # over the completed runs
     interval95: list[Interval]  # Student's, of each mean; empty below two runs
 
 
 class OnlineScore(_Record):
     """How an agent did while it learned, over independent runs."""
 
-    counted_in: Literal["episodes", "steps"]
-    quota: int  # of each run
-    metric: str  # all, or final:N
-    fresh_agent: Literal["process", "agent_init"]  # what makes the agent of a run naive
-    performance: float | None  # mean over all planned runs; None where one has none: see `withheld`
+    counted_in: Literal["episodes", "steps"]  # what `quota` counts
+    quota: int  # how long each run is
+    metric: str  # what is measured: all, or final:N
+    fresh_agent: Literal["process", "agent_init"]  # what makes each run's agent naive
+    performance: float | None  # mean over all planned runs; None: see `withheld`
     interval95: Interval | None  # Student's, over all planned runs; None below two
-    withheld: str = ""  # why there is no performance, for people
-    worst_performance: float | None = None  # of runs that ended by the agent's own fault
+    withheld: str = ""  # why there is no performance
+    worst_performance: float | None = None  # of runs that the agent's own fault ended
     completed_only: float | None  # mean over the runs played to their end; not to be ranked
     runs: list[LearningRun]  # all that were planned
-    curve: Curve  # of the lines of completed runs
-    episode_steps: Curve | None  # None where a run is counted in steps
+    curve: Curve  # of the completed runs' lines
+    episode_steps: Curve | None  # steps of each episode; None if runs are counted in steps
 
     @property
     def completed(self) -> list[LearningRun]:
@@ -155,12 +155,12 @@ class OnlineScore(_Record):
 
     @property
     def given_up(self) -> list[LearningRun]:
-        """The runs that the agent's own fault ended: scored, but not by what they earned."""
+        """The runs that the agent's own fault ended, scored with the worst performance."""
         return [run for run in self.runs if run.status != "ok" and run.performance is not None]
 
 
 class Success(NamedTuple):
-    """What a benchmark that judges a frozen agent comes to; rates are 0 to 1."""
+    """The figures of success; rates are 0 to 1."""
 
     rate: float  # mean over tasks, of planned episodes
     interval95: Interval
@@ -175,42 +175,42 @@ class Result(_Record):
     judged episodes are None or empty. Rows are in the run's ledger: see `episodes`.
     """
 
-    benchmark: str
-    procedure: str
-    parameters: dict[str, bool | int | float | str | list[str] | None]
-    seed: int
-    slots: int
-    plan_sha256: str
-    goals_sha256: str  # runs that share it mean the same by a task's variant, and its horizon
-    agent: AgentIdentity
+    benchmark: str  # its name
+    procedure: str  # how it was played: multi-task, meta-learning, online, …
+    parameters: dict[str, bool | int | float | str | list[str] | None]  # of the procedure and suite
+    seed: int  # of the goals and of all randomness
+    slots: int  # episodes that were played at once
+    plan_sha256: str  # runs of one plan share it, hexadecimal
+    goals_sha256: str  # runs whose tasks have the same goals and horizon share it, hexadecimal
+    agent: AgentIdentity  # which agent was judged
     complete: bool  # every planned cell has a row
-    ended_early: Ending | None = None
-    baseline: list[str]  # what this run was told that the benchmark hides; empty: nothing
-    mean_success_rate: float | None
-    mean_returns: float | None  # mean of `returns_per_task`; None where one of them is
-    success_rate_per_task: dict[str, float]
+    ended_early: Ending | None = None  # what ended the run before its plan was played
+    privileged: list[str]  # what the agent was told that the benchmark hides; empty: nothing
+    mean_success_rate: float | None  # mean of `success_rate_per_task`; None if not judged by it
+    mean_returns: float | None  # mean of `returns_per_task`; None if one of them is None
+    success_rate_per_task: dict[str, float]  # over planned episodes, 0 to 1
     returns_per_task: dict[str, float | None]
-    """Over planned episodes: one that was not played to its end is worth the plan's worst
-    performance; None where there is such an episode and no worst one is known."""
+    """Mean over planned episodes. An episode that was not played to its end counts as the plan's
+    worst performance; None if there is such an episode and no worst performance is known."""
     intervals95: Intervals | None  # of success, or of returns if judged by them; None online
-    completed_only: Rates | None
-    before_adaptation: Rates | None
-    online: OnlineScore | None = None
+    completed_only: Rates | None  # success over the episodes that were played to their end
+    before_adaptation: Rates | None  # success before adapting, if that was judged
+    online: OnlineScore | None = None  # the score of an online benchmark
     upstream: UpstreamScore | None = None  # of runs with --estimator metaworld
-    coverage: Coverage
-    status_counts: dict[str, int]  # of evaluation cells (online: runs), `missing` among them
+    coverage: Coverage  # how much of the plan was played
+    status_counts: dict[str, int]  # of evaluation episodes (online: runs), with `missing`
     faults: list[FaultCount] = []  # of all phases, the commonest first
     episodes_succeeded: int = 0  # of all phases
-    episodes_retried: int = 0  # of all phases: their row is of a second or later try
-    clipped_steps: int
-    steps: StepCounts
-    seconds: Seconds
-    versions: dict[str, str]
+    episodes_retried: int = 0  # of all phases: how many rows are of a second or later try
+    clipped_steps: int  # steps whose action was out of bounds and was clipped
+    steps: StepCounts  # environment steps
+    seconds: Seconds  # time spent
+    versions: dict[str, str]  # of the packages that decide a row's bits
     _episodes: Iterable[EpisodeRow] | None = PrivateAttr(None)
 
     @property
     def episodes(self) -> Iterable[EpisodeRow]:
-        """A row for each episode, in the order of units and cells; iterate as often as you like.
+        """A row for each episode, in the order of units and cells; may be iterated repeatedly.
 
         Raises UsageError if there is no ledger to read them from.
         """
@@ -239,15 +239,15 @@ class Result(_Record):
 
     @property
     def score(self) -> tuple[float | None, Interval | None]:
-        """What it is judged by, and its 95 % interval; None where there is none."""
+        """What it is judged by, and its 95 % interval; None if there is none."""
         return self.kind.score(self)
 
     @property
     def success(self) -> Success:
-        """The figures of success, which are all there. Raises UsageError where there are none."""
+        """The figures of success. Raises UsageError if success is not the score."""
         rate, intervals, completed = self.mean_success_rate, self.intervals95, self.completed_only
         if rate is None or intervals is None or intervals.mean is None or completed is None:
-            raise UsageError(f"{self.benchmark} is scored by returns, not by success")
+            raise UsageError(f"{self.benchmark} is judged by its {self.kind.name}, not by success")
         per_task = {task: each for task, each in intervals.per_task.items() if each is not None}
         return Success(rate, intervals.mean, per_task, completed)
 
@@ -269,7 +269,7 @@ class Result(_Record):
 def read_result(folder: Path | str) -> Result:
     """The score in a run's folder, or in a result.json, with the rows of the ledger beside it.
 
-    Raises UsageError where there is none or it is broken.
+    Raises UsageError if there is none or it is broken.
     """
     folder = Path(folder)
     path = folder / "result.json" if folder.is_dir() else folder

@@ -1,7 +1,6 @@
-"""The score of a benchmark that judges: a fold over a plan's cells and a ledger's rows.
+"""The score of a frozen agent: a fold over a plan's cells and a ledger's rows.
 
-Both come in their order. A row is folded as it is read and then forgotten, so that a run of very
-many takes little more memory than one of few.
+A row is folded as it is read, and then forgotten, so memory does not grow with their number.
 """
 
 from __future__ import annotations
@@ -36,10 +35,10 @@ from reglue_bench.statistics.intervals import (
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What a run's score is made of."""
+    """All that a run's score is computed from."""
 
     plan: Plan
-    rows: Callable[[], Iterable[Row]]  # each call anew, in the order of units and cells
+    rows: Callable[[], Iterable[Row]]  # in the order of units and cells; each call reads them again
     rewards: Callable[[int, int], FloatArray]  # of a unit's try, step by step, shape (steps,)
     agent: AgentIdentity
     totals: Totals
@@ -80,12 +79,12 @@ def score(procedure: Procedure, played: Played) -> Result:
 
 
 def is_agents_fault(status: str) -> bool:
-    """Whether it was the agent that failed, was lost or gave up."""
+    """Whether the agent failed, was lost or gave up."""
     return status.startswith("agent_")
 
 
 def what_was_run(played: Played, counts: RowCounts) -> dict[str, Any]:
-    """The fields of a result that say what was run and what it took, for any procedure."""
+    """The fields of a result that are those of any procedure: what was run, and its costs."""
     plan, totals = played.plan, played.totals
     return {
         "benchmark": plan.benchmark,
@@ -96,7 +95,7 @@ def what_was_run(played: Played, counts: RowCounts) -> dict[str, Any]:
         "plan_sha256": plan.sha256,
         "goals_sha256": plan.goals_sha256,
         "agent": played.agent,
-        "baseline": list(plan.baseline),
+        "privileged": list(plan.privileged),
         "faults": counts.faults,
         "episodes_succeeded": counts.succeeded,
         "episodes_retried": counts.retried,
@@ -128,7 +127,7 @@ def planned(
 
 
 class _Folded:
-    """What is kept of the cells so far."""
+    """The fold over the cells so far."""
 
     def __init__(self, plan: Plan) -> None:
         self.judged = GoalCounts()
@@ -152,9 +151,9 @@ class _Folded:
             self.before.add(cell, success=success)
 
     def mean_return(self, task: str) -> float | None:
-        """Over planned episodes: what was not played to its end is worth the plan's worst one.
+        """Mean over planned episodes; one not played to its end counts as the worst performance.
 
-        None where that is not known: nobody gains by leaving episodes that go badly.
+        None if that is not known. So leaving episodes that go badly does not raise the mean.
         """
         returns = [each for of_goal in self.returns[task].values() for each in of_goal]
         lost = self.lost[task]
@@ -166,7 +165,7 @@ class _Folded:
 
     @property
     def return_intervals95(self) -> Intervals | None:
-        """None where an episode was not played to its end: what it is worth was not drawn."""
+        """None if an episode was not played to its end, as its return is no sample."""
         if self.statuses.keys() != {"ok"}:
             return None
         return return_intervals95(averaged_by_goal(self.returns))
@@ -184,12 +183,12 @@ class _Folded:
 
 
 def _mean(values: Sequence[float]) -> float | None:
-    """Exactly rounded, so that it does not depend on order; None of nothing."""
+    """Exactly rounded, so the order does not matter; None of no values."""
     return math.fsum(values) / len(values) if values else None
 
 
 class GoalCounts:
-    """Cells and successes of each (task, variant), tasks in the order in which they come."""
+    """Cells and successes of each (task, variant), tasks in order of first use."""
 
     def __init__(self) -> None:
         self._cells: dict[str, Counter[int]] = {}
@@ -229,7 +228,7 @@ class GoalCounts:
 
 
 class RowCounts:
-    """Steps and faults of the rows that have gone through `over`."""
+    """Counts steps and faults of the rows that go through `over`."""
 
     def __init__(self) -> None:
         self.steps = 0
@@ -239,7 +238,7 @@ class RowCounts:
         self._faults: Counter[tuple[str, str]] = Counter()
 
     def over(self, rows: Iterable[Row]) -> Iterator[Row]:
-        """The same rows, counted as they go by."""
+        """The same rows; each is counted."""
         for row in rows:
             self.steps += row.steps
             self.clipped_steps += row.clipped
@@ -259,6 +258,6 @@ class RowCounts:
 
 
 def _brief(detail: str) -> str:
-    """The line that says most: the first, or the last of a traceback."""
+    """The most telling line: the first, or the last of a traceback."""
     lines = detail.strip().splitlines() or [""]
     return lines[-1 if lines[0].startswith("Traceback ") else 0][:200]

@@ -1,11 +1,11 @@
-"""What `metaworld.evaluation` would make of a run's episodes: its estimator, not ours.
+"""The score that `metaworld.evaluation` would give a run's episodes: its estimator, not ours.
 
 Its sub-environments step together. An episode finishes at the vector step that is the sum
 of its own steps and of those before it in its sub-environment; the first so many of a name
 count, in the order of (step, sub-environment). Where several sub-environments share a name,
 fast successes so crowd out slow failures.
 
-Finish times say all, so that episodes may be played in any order and on any machine.
+Only finish times matter, so episodes may be played in any order and on any machine.
 """
 
 from __future__ import annotations

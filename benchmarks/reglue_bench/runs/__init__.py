@@ -1,1 +1,1 @@
-"""Carries a plan out, and keeps what was played."""
+"""Plays a plan and keeps what was played."""

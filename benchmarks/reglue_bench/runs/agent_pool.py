@@ -30,7 +30,7 @@ from reglue_bench.runs.ledger import FILE as LEDGER
 from reglue_bench.settings import AGENT_WAIT, Settings
 
 MOST_ALIKE = 3
-"""Agents that are lost in the same way before it is given up, if no other came."""
+"""How many agents may be lost in the same way, one after another, before the run ends."""
 
 
 class AgentPool:
@@ -51,7 +51,7 @@ class AgentPool:
         timeouts: Timeouts,
         say: Callable[[str], None],
     ) -> None:
-        self.spent = Spent()  # over all agents, with the time that it took them to come
+        self.spent = Spent()  # over all agents, with the time that they took to connect
         self._make_host = make_host
         self._make_environment = make_environment
         self._stop = stop
@@ -62,7 +62,7 @@ class AgentPool:
         self._environment = lent
         self._owns = lent is None
         self._before = lent.executed if lent else 0  # steps of others
-        self._waiting: AgentPort | None = None  # has come, and was given nothing yet
+        self._waiting: AgentPort | None = None  # connected, and not used yet
         self._playing: AgentPort | None = None
         self._given = 0  # agents, one a run or fewer
         self._lost: Counter[str] = Counter()  # agents, by how
@@ -75,12 +75,12 @@ class AgentPool:
     def open(self) -> None:
         """Make the environment and wait for the first agent. Raises AgentFault, UsageError."""
         with uninterrupted():  # or a program might be left behind
-            self._host = self._make_host()  # first, as its program takes a while to come
+            self._host = self._make_host()  # first, as its program takes a while to connect
         self._environment = self._environment or self._make_environment()
         self._waiting = self._wait_for(self._host)
 
     def fresh(self) -> EpisodeRunner:
-        """The glue with the next agent. Raises AgentFault if it does not come."""
+        """The glue with the next agent. Raises AgentFault if it does not connect."""
         assert self._host is not None, "open() comes first"
         assert self._environment is not None, "open() comes first"
         if self._waiting is None and self._host.renews:
@@ -96,7 +96,7 @@ class AgentPool:
         return glue
 
     def explain(self, fault: AgentFault) -> str:
-        """A fault in words, with what the agent itself had to say."""
+        """A fault in words, with what the agent printed."""
         return self._host.explain(fault) if self._host else str(fault)
 
     def go_on(self, fault: AgentFault) -> None:
@@ -119,7 +119,7 @@ class AgentPool:
         self._say(f"the agent was lost and is started anew; {fault.status}: {words}")
 
     def close(self, reason: str) -> None:
-        """Let the agent and the environments go, at the same time."""
+        """Close the agent and the environments, at the same time."""
         with ThreadPoolExecutor(1, thread_name_prefix="reglue-dismiss") as beside:
             dismissed = beside.submit(self._dismiss, reason)
             if self._environment is not None and self._owns:
@@ -127,13 +127,13 @@ class AgentPool:
         dismissed.result()
 
     def _renew(self) -> None:
-        """Replace the agent by another one."""
+        """Replace the agent with a new one."""
         try:
             with uninterrupted():
                 self._dismiss("this run is over; the next one has an agent of its own")
                 self._host = self._make_host()
             self._waiting = self._wait_for(self._host)
-        except UsageError as error:  # it could be had before: nobody asked for anything wrong
+        except UsageError as error:  # it started before, so the settings are right
             raise AgentDisconnected(f"the agent cannot be started anew: {error}") from error
 
     def _wait_for(self, host: AgentPeer) -> AgentPort:
@@ -163,7 +163,7 @@ def served_host(
     invited: bool,
     stop: threading.Event | None = None,
 ) -> ServedAgent:
-    """An agent that dials in at `server`, as settings have it.
+    """An agent that connects to `server`, as the settings say.
 
     `invited` says that people were told how to join. If the settings name a program, it is
     started. Raises UsageError.
@@ -204,7 +204,7 @@ def _program(settings: Settings, log_file: Path) -> Program | None:
 
 
 def _check_no_sandbox(settings: Settings) -> None:
-    """Raise UsageError where a sandbox was asked for; `auto` follows from a secret too."""
+    """Raise UsageError if a sandbox was asked for; `auto` may follow from a secret."""
     sandbox = settings.sandbox
     if sandbox in (None, "none") or (sandbox == "auto" and settings.secret is not None):
         return
@@ -215,7 +215,7 @@ def _check_no_sandbox(settings: Settings) -> None:
 
 
 def _own_folders(run: Path) -> list[Path]:
-    """Folders to hide from the agent: other runs in the same folder tell the goals too."""
+    """Folders to hide from the agent: other runs in the same folder hold the goals too."""
     beside = [file.parent for file in run.resolve().parent.glob(f"*/{LEDGER}")]
     return [*{run.resolve(), *beside}, *filter(None, [cache_folder()])]
 
@@ -224,7 +224,7 @@ _SOURCES = {".py", ".jl", ".js", ".mjs", ".ts", ".sh", ".jar", ".lua", ".rb"}
 
 
 def agent_code(settings: Settings) -> dict[str, str]:
-    """The start of the SHA-256 of each file, by the name that it has on the command line.
+    """The start of each file's SHA-256, by its name on the command line.
 
     Of `file.py:Class` that file, of `package.module:Class` the module's; of a program the first
     word, and others that look like programs, where they are files. Imports of these

@@ -1,4 +1,4 @@
-"""Environments that are made here: in this process, or in workers."""
+"""Makes a run's environments in this process or in workers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def make_environment(
     Args:
         workers: Number of processes, one a core by default; 0 keeps them in this one.
         timeout_s: A worker that takes longer for an answer is replaced, seconds. An
-            environment in this process is waited for without end.
+            environment in this process has no time limit.
         stop: See EnvironmentCalls.
 
     Raises:
@@ -49,7 +49,7 @@ def make_environment(
 
 
 def cores() -> int:
-    """How many processes may run at once here."""
+    """How many processes this machine lets us run at once."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""Who dials in to a run, and where: one server for its agent and its environment."""
+"""The server to which a run's agent and environment connect."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Peers:
         environment: bool,
         room: PeerSource | None = None,
     ) -> None:
-        """`environment` says whether the run's environment dials in.
+        """`environment` says whether the run's environment connects by itself.
 
         With a `room`, they come in there, as they were told, and it is closed in the place
         of a server.
@@ -58,13 +58,13 @@ class Peers:
             self.close()
 
     def server(self) -> PeerSource:
-        """Where they dial in. Raises UsageError if it cannot be had."""
+        """Where they connect. Raises UsageError if it cannot listen."""
         if self._server is None:
             self._server = self._listen()
         return self._server
 
     def environment(self, slots: int, procedure: str) -> EnvironmentCalls:
-        """The environment that dials in, with `slots` slots; it is waited for once.
+        """The environment that connects, with `slots` slots; it is waited for once.
 
         A call that it does not answer in time is the fault of every slot that was asked, and
         play goes on; after MAX_TRIES such calls one after another it is lost.
@@ -85,12 +85,12 @@ class Peers:
         return self._environment
 
     def declared(self, slots: int, procedure: str) -> Declared:
-        """What that environment says of itself. Raises as `environment`."""
+        """What that environment declares. Raises as `environment`."""
         environment = self.environment(slots, procedure)
         return Declared.of(environment.hello, environment.ready)
 
     def close(self) -> None:
-        """Let the environment go, and stop listening."""
+        """Close the environment and stop listening."""
         try:
             if self._environment is not None:
                 self._environment.close()
@@ -102,7 +102,7 @@ class Peers:
             self._environment = self._host = self._server = None
 
     def _listen(self) -> GlueServer:
-        # A program that we started and that died is not waited for: it cannot come back.
+        # A program that we started does not reconnect after it died, so there is no waiting.
         reconnect_window_s = self._settings.reconnect_window
         return listen(
             self._settings,
@@ -129,7 +129,7 @@ class Peers:
         )
 
     def _say(self, words: str) -> None:
-        """What the environment is told, and the agent as well: they may come in any order."""
+        """Announce how the environment connects, and the agent: they may come in any order."""
         self._announce(words)
         if self._agent_waits:
             join_string = self.server().join_string("agent")
@@ -139,7 +139,7 @@ class Peers:
 def listen(
     settings: Settings, *, places: Mapping[str, int], reconnect_window_s: Mapping[str, float]
 ) -> GlueServer:
-    """A server as settings have it. Raises UsageError if it cannot be had."""
+    """A server as the settings say. Raises UsageError if it cannot listen."""
     from glue_server.rpc import GlueServer
 
     advertise = settings.advertise or ""

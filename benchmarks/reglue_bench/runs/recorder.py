@@ -1,4 +1,4 @@
-"""Commits rows in a thread of its own, so that play does not wait for the disk."""
+"""Commits rows in its own thread, so that play does not wait for the disk."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from queue import Empty, Queue
 from glue_server import Outcome
 from reglue_bench.runs.ledger import Ledger, Totals, Try
 
-_MOST_WAITING = 256  # units; play waits for the disk beyond
+_MOST_WAITING = 256  # units; then play waits for the disk
 _PAUSE_S = 0.1  # between commits of fewer than half of them: each costs play some turns
 
 
 class Recorder:
-    """One session's writer: it commits whole units, all that wait in one transaction.
+    """Writes one session's rows: all units that wait, whole, in one transaction.
 
     A commit waits for the disk, which takes longer than an episode of an evaluation. A
     process that dies loses the units of the commit under way and of the last tenth of a

@@ -1,4 +1,4 @@
-"""A rehearsal of about a minute: a few short episodes show what would fail, and why."""
+"""Rehearses a run in about a minute: short episodes show what would fail, and why."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HORIZON = 50  # steps: enough to see an agent start, step and end
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was checked. `passed` is None for a remark."""
+    """One check. `passed` is None for a remark."""
 
     passed: bool | None
     what: str

@@ -1,4 +1,4 @@
-"""A run: a plan, an agent and a ledger brought together until every unit is played."""
+"""Plays a plan with an agent, unit by unit, and writes the ledger."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _AGENT_FILE = "agent file "  # begins entries of `about`: the files that the age
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is to be carried out: settings, their plan, and an agent object if there is one.
+    """What to play: settings, their plan, and the agent object if there is one.
 
     `entrant` is the name of its agent in a bake-off, in which each has its own random seeds.
     `peers` are those that have come already; they are let go when the run is over.
@@ -65,7 +65,7 @@ def begin(folder: Path, request: Request) -> Ledger:
     plan, secret = request.plan, request.settings.secret
     own = Submission.new(plan.seed, secret, request.entrant)
     cells = None if plan.cells == PUBLIC else cell_key(secret)
-    # The secret itself is kept as the keys that were made of it, and nowhere else.
+    # Only the keys that were derived from the secret are kept, not the secret.
     settings_text = request.settings.without_secrets().model_dump_json()
     plan_text = replace(plan, order_key=own.order.hex()).to_json()
     return Ledger.create(
@@ -84,7 +84,7 @@ def begin(folder: Path, request: Request) -> Ledger:
 
 
 def kept_cell_key(about: Mapping[str, str]) -> bytes | None:
-    """The key of a run's cells, of what its ledger was begun with."""
+    """The key of a run's cells, from its ledger's `about`."""
     return bytes.fromhex(about.get("cell key", "")) or None
 
 
@@ -115,7 +115,7 @@ def check_same(ledger: Ledger, request: Request) -> None:
 def carry_out(folder: Path, ledger: Ledger, request: Request, watcher: Observer) -> Result:
     """Play what is left of a run, and score it; writes result.json.
 
-    An agent's fault, an environment's that cannot be mended, and Ctrl-C end it early:
+    An agent's fault, an environment that fails for good, and Ctrl-C end it early:
     the result says so, and what was finished is kept. A Ctrl-C after the play is raised when
     all is done.
     """
@@ -132,7 +132,7 @@ def carry_out(folder: Path, ledger: Ledger, request: Request, watcher: Observer)
 
 
 def conclude(folder: Path, ledger: Ledger, ending: Ending | None) -> Result:
-    """Score what there is of a run; writes result.json."""
+    """Score what was played of a run; writes result.json."""
     with uninterrupted(then_raise=False):
         ledger.end_session(None if ending is None else ending.model_dump_json())
         result = score_of(ledger)
@@ -156,7 +156,7 @@ class _Session:
         self._watcher = watcher
         self._began = began
         self._session = ledger.begin_session()
-        for name, digest in _files(request.settings).items():  # also of one that came late
+        for name, digest in _files(request.settings).items():  # also of files that are new since
             ledger.note(name, digest)
         self._procedure = procedure_of(request.plan)
         self._farewell = "the run is over, thank you"
@@ -292,7 +292,7 @@ def _todo(ledger: Ledger, procedure: Procedure, *, retry_faults: bool) -> Todos:
 
 
 def _agent_facts(settings: Settings) -> dict[str, str]:
-    """What identifies the agent, as far as the command line tells."""
+    """What identifies the agent, from the settings."""
     facts = {
         "agent program": settings.agent_cmd or settings.agent,
         "agent arguments": json.dumps(settings.agent_args, sort_keys=True),
@@ -308,7 +308,7 @@ def _files(settings: Settings) -> dict[str, str]:
 
 
 def _absolute(settings: Settings) -> dict[str, str]:
-    """The arguments with `checkpoint` as a path that holds from any folder."""
+    """The arguments, with `checkpoint` as an absolute path."""
     named = settings.agent_args.get("checkpoint")
     if named is None:
         return settings.agent_args

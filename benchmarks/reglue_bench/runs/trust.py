@@ -1,4 +1,4 @@
-"""Whether what a run's folder names may be imported and run here.
+"""Decides whether the code that a run's folder names may be imported and run here.
 
 A folder may come from anywhere. Reglue's own environments, and ids of Gymnasium that import
 nothing, are made of any plan. All else is somebody's code: it is run only where the folder's
@@ -37,7 +37,7 @@ _KEY_BYTES = 32
 
 
 def signature(plan: str, settings: str) -> str:
-    """That a run was begun here, by this user; empty where no key can be kept."""
+    """A proof that this user began the run here; empty if no key can be kept."""
     key = _signing_key()
     text = json.dumps([plan, settings]).encode()
     return "" if key is None else hmac.new(key, text, hashlib.sha256).hexdigest()
@@ -67,7 +67,7 @@ def check_resumable(
 
 
 def foreign(named: Any) -> Iterator[str]:
-    """What in a value of JSON names a module or a file, and is not Reglue's.
+    """The names of modules and files in a JSON value that are not Reglue's.
 
     A string is an environment's name, but in a dict where its key is not `env`.
     """
@@ -94,7 +94,7 @@ def foreign_suite(plan: str) -> Iterator[str]:
 
 
 def _is_ours(name: str) -> bool:
-    """Whether an environment of that name runs no code, and reads no file, that a plan names."""
+    """Whether an environment of that name neither runs code nor reads files that a plan names."""
     prefix, colon, rest = name.partition(":")
     family = FAMILIES.loaded().get(prefix)
     if family is None or bool(colon) != bool(family.rest):
@@ -103,7 +103,7 @@ def _is_ours(name: str) -> bool:
 
 
 def _factories() -> set[str]:
-    """Those that may be made of any plan."""
+    """Factories that are safe with any plan."""
     trusted = {factory for family in FAMILIES.loaded().values() for factory in family.trusted}
     return {*trusted, COMPOSED, SCHEDULE, WAIT}
 
@@ -125,7 +125,7 @@ def _is_signed(about: Mapping[str, str]) -> bool:
 
 
 def _signing_key() -> bytes | None:
-    """This user's, made at first; None where it cannot be kept."""
+    """This user's key, made when first needed; None if it cannot be kept."""
     folder = cache_folder()
     if folder is None:
         return None

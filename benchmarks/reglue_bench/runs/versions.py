@@ -1,4 +1,4 @@
-"""What a run's bits depend on besides its plan."""
+"""The versions that a row's bits depend on."""
 
 from __future__ import annotations
 

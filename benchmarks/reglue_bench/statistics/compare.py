@@ -19,14 +19,14 @@ from reglue_bench.results.result import Interval, Result
 from reglue_bench.statistics.intervals import FloatArray
 
 Goal: TypeAlias = tuple[str, int]  # task, variant
-Cell: TypeAlias = tuple[str, int, int, int]  # a goal, and two numbers that name an episode of it
+Cell: TypeAlias = tuple[str, int, int, int]  # a goal, and two numbers that name one of its episodes
 Pairs: TypeAlias = Mapping[str, tuple[FloatArray, FloatArray]]
 """By task, the scores of the units that two runs share, shape (units,) each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """How far one result lies above another: positive, it is the better one."""
+    """How far one result lies above another: if positive, it is the better one."""
 
     difference: float  # of means over tasks; -1 to 1 of success rates, else in the task's units
     difference_per_task: Mapping[str, float]
@@ -36,7 +36,7 @@ class Difference:
     p_holm: float | None  # corrected for all pairs; `p_value` where there is one pair
     pairs: int  # of goals, episodes or runs, that were compared
     unlike: int  # of these
-    same_plan: bool  # else only cells of one name were paired
+    same_plan: bool  # otherwise only cells of the same name were paired
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Units:
 
 
 def compare(run: Result, reference: Result) -> Difference:
-    """`run` minus `reference`. Raises UsageError where they cannot be compared.
+    """`run` minus `reference`. Raises UsageError if they cannot be compared.
 
     Success: Bonett & Price's interval over goals (`of_success`). Returns: the paired t-test over
     episodes, or over goals where a task has several. Performance: the paired t-test over runs,
@@ -67,7 +67,7 @@ def compare_all(results: Sequence[Result]) -> dict[tuple[int, int], Difference]:
 
 
 def units_of(result: Result) -> Units:
-    """The scores of a run's units. Raises UsageError where the ledger is not there."""
+    """The scores of a run's units. Raises UsageError if there is no ledger."""
     return Units(result, result.kind.read(result))
 
 
@@ -114,7 +114,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def same_plan(results: Sequence[Result]) -> bool:
-    """Whether all of them played one plan, so that a cell of one is a cell of each."""
+    """Whether all of them played one plan, and so the same cells."""
     return len({result.plan_sha256 for result in results}) == 1
 
 

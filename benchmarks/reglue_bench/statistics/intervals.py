@@ -125,7 +125,7 @@ def student(strata: Mapping[str, FloatArray]) -> Inference:
 
 def of_mean(mean: float, *, error: float, degrees: float) -> Inference:
     """Student's, from a mean's standard error above 0 and its degrees of freedom."""
-    # Here, since importing scipy takes a while and most commands need none of it.
+    # Imported here: SciPy is slow to import, and most commands do not need it.
     from scipy.special import stdtr, stdtrit
 
     half = float(stdtrit(degrees, 0.975)) * error

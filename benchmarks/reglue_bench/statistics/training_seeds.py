@@ -211,7 +211,7 @@ def interval_of(
     The ends are percentiles, expanded so that they allow for few seeds as Student's t does
     (Hesterberg 2015, The American Statistician 69:371).
     """
-    # Here, since importing scipy takes a while and most commands need none of it.
+    # Imported here: SciPy is slow to import, and most commands do not need it.
     from scipy.special import ndtr, stdtrit
 
     error, degrees = _error_of_mean([success])

@@ -1,1 +1,1 @@
-"""What a run shows in the terminal."""
+"""Shows runs in the terminal."""

@@ -1,4 +1,4 @@
-"""What an observer is told while a run goes on."""
+"""What observers of a run are told."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class RunStarted:
 
 
 class Observer(Protocol):
-    """Is told how a run goes on. Nothing that it does changes a row."""
+    """Observes a run. Nothing that it does changes a row."""
 
     def say(self, text: str) -> None:
         """Text for people."""
@@ -42,7 +42,7 @@ class Observer(Protocol):
 
 
 class NullObserver:
-    """Shows nothing; what people must know, such as how to join, goes to the log."""
+    """Shows nothing, but logs what `say` is told, such as how to join."""
 
     def say(self, text: str) -> None:
         """Log it."""

@@ -10,7 +10,7 @@ from reglue_bench.terminal.words import isolation_words
 
 def print_summary(console: Console, result: Result) -> None:
     """The score, what it is made of, and what went wrong."""
-    if result.status_counts.keys() - {"missing"}:  # else there is nothing to be seen in it
+    if result.status_counts.keys() - {"missing"}:  # an empty table says nothing
         console.print(result.kind.table(result))
     for line in notes(result):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -19,8 +19,9 @@ def print_summary(console: Console, result: Result) -> None:
 def notes(result: Result) -> list[str]:
     """What a reader of the score has to know."""
     lines = [f"isolation: {isolation_words(result.agent.isolation)}", *result.kind.notes(result)]
-    if result.baseline:
-        lines.append(f"a baseline: the agent was told the {' and the '.join(result.baseline)}")
+    if result.privileged:
+        told = " and the ".join(result.privileged)
+        lines.append(f"privileged: the agent was told the {told}, which the benchmark hides")
     if result.coverage.goals_planned < result.coverage.goals_total:
         coverage = result.coverage
         lines.append(f"{coverage.goals_planned} of {coverage.goals_total} goals were planned")
@@ -38,6 +39,6 @@ def notes(result: Result) -> list[str]:
 
 
 def ended(ending: Ending) -> str:
-    """How a run ended, whose fault it was first: `agent_error: KeyError`, or `interrupted; …`."""
+    """How a run ended: `agent_error: KeyError`, or `interrupted; …`."""
     told = ending.what.startswith(ending.status)
     return ending.what if told else f"{ending.status}: {ending.what}"

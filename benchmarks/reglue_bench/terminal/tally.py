@@ -1,4 +1,4 @@
-"""How far a run has come, in words and bars."""
+"""Counts how far a run has come, and describes it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Tally(ABC):
     @property
     @abstractmethod
     def done(self) -> int:
-        """How much of it has been played, in this session or before."""
+        """How much was played, in this session or before."""
 
     @abstractmethod
     def take(self, outcome: Outcome, phase: str) -> None:
@@ -56,7 +56,7 @@ class Tally(ABC):
         """What a display shows below the line."""
 
     def _line(self, words: list[str], *, played: int) -> str:
-        """These words, the speed, the time left after so much in this session, and faults."""
+        """The words, the speed, the time left, and faults; `played` in this session."""
         passed_s = self._clock() - self._since
         rate = self._begun.executed() / passed_s if passed_s > 0 else 0.0
         words = [*words, f"{rate:,.0f} steps/s"]
@@ -126,7 +126,7 @@ class JudgedTally(Tally):
 
 
 class LearningTally(Tally):
-    """The run in play, its episode, its return of late; the lines of the last runs."""
+    """The run in play, its episode and its recent returns."""
 
     def __init__(self, procedure: Online, begun: RunStarted, clock: Callable[[], float]) -> None:
         super().__init__(begun, clock)

@@ -46,7 +46,7 @@ def time_left(passed_s: float, played: int, left: int) -> str:
 
 
 def number(value: float) -> str:
-    """Four digits or more: `-131.5`, `0.04217`, `123,456`."""
+    """At least four digits: `-131.5`, `0.04217`, `123,456`."""
     if value == 0 or not math.isfinite(value):
         return f"{value:.1f}"
     digits = max(0, 3 - math.floor(math.log10(abs(value))))

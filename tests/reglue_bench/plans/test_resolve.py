@@ -87,12 +87,12 @@ def test_goals_are_visible_in_mt_and_hidden_in_ml() -> None:
     assert planned("ML1:reach-v3").parameters["goal_visible"] is False
 
 
-def test_what_a_benchmark_hides_and_a_run_tells_makes_a_baseline() -> None:
-    assert planned("MT1:reach-v3").baseline == ()
-    assert planned("MT1:reach-v3", goal_visible=True).baseline == ()
-    assert planned("ML1:reach-v3", goal_visible=True).baseline == ("goals",)
-    assert planned("MT1:reach-v3", reveal_tasks=True).baseline == ("tasks",)
-    assert planned("ML1:reach-v3", one_hot=True).baseline == ("tasks",)
+def test_what_a_benchmark_hides_and_a_run_tells_makes_it_privileged() -> None:
+    assert planned("MT1:reach-v3").privileged == ()
+    assert planned("MT1:reach-v3", goal_visible=True).privileged == ()
+    assert planned("ML1:reach-v3", goal_visible=True).privileged == ("goals",)
+    assert planned("MT1:reach-v3", reveal_tasks=True).privileged == ("tasks",)
+    assert planned("ML1:reach-v3", one_hot=True).privileged == ("tasks",)
 
 
 @pytest.mark.parametrize("name", ["multi-task:MT1:reach-v3", "meta-learning:ML1:reach-v3"])

@@ -149,8 +149,8 @@ def test_those_that_are_alike_lead_together() -> None:
     assert verdicts(one, two) == ["", note]
 
 
-def test_baselines_are_not_ranked() -> None:
-    told = make_result(Play(label="told", rate=2.0)).model_copy(update={"baseline": True})
+def test_privileged_agents_are_not_ranked() -> None:
+    told = make_result(Play(label="told", rate=2.0)).model_copy(update={"privileged": True})
     one, two = (make_result(Play(label=f"{rate}", rate=rate)) for rate in (0.8, 0.02))
     assert verdicts(told, one, two)[0].startswith("0.8 has the highest success")
 

@@ -135,9 +135,9 @@ def test_goals_that_were_never_reached_keep_their_place_on_the_map(tmp_path: Pat
     assert squares[0][6:] == [None] * 4
 
 
-def test_a_baseline_is_marked_with_what_it_was_told(tmp_path: Path) -> None:
-    text = read(tmp_path, make_result(Play(baseline=["task names"]))).text
-    assert "not to be ranked: this run was told what the benchmark hides (task names)" in text
+def test_a_privileged_run_is_marked_with_what_it_was_told(tmp_path: Path) -> None:
+    text = read(tmp_path, make_result(Play(privileged=["task names"]))).text
+    assert "not ranked: the agent was told what the benchmark hides (task names)" in text
 
 
 def test_adaptation_is_shown_where_it_was_measured(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_more_tasks_make_a_higher_plot(tmp_path: Path) -> None:
 
 def test_a_hostile_name_is_text_and_nothing_else(tmp_path: Path) -> None:
     tasks = [HOSTILE, *MT10]
-    one = make_result(Play(label=HOSTILE, tasks=tasks, baseline=[HOSTILE], training_seed=0))
+    one = make_result(Play(label=HOSTILE, tasks=tasks, privileged=[HOSTILE], training_seed=0))
     two = make_result(Play(label=HOSTILE, tasks=tasks, rate=0.5, training_seed=1))
     page = read(tmp_path, one, two, names=[HOSTILE, "two" + HOSTILE])
     assert HOSTILE in page.text

@@ -1,4 +1,4 @@
-"""An environment that never tells of success is judged by its mean return."""
+"""An environment that never reports success is judged by its mean return."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_success_is_mentioned_nowhere(good: Result, tmp_path: Path) -> None:
     assert "500.0" in page
     assert "0.000" not in out.getvalue()
     explained = page.split("How to read this")[1]
-    assert explained.count("success") == explained.count("tells of success") == 1
+    assert explained.count("success") == explained.count("reports success") == 1
     assert page.count("0.0 %") == page.count("steps (0.0 %)") == 1  # of clipped steps
 
 

@@ -39,7 +39,7 @@ def test_a_run_without_a_completed_episode_tells_no_success_rate() -> None:
 
 def test_where_no_episode_told_of_success_the_way_to_say_so_is_told() -> None:
     def hints(result: Result) -> list[str]:
-        return [line for line in notes(result) if "say tells_success = False" in line]
+        return [line for line in notes(result) if "set tells_success = False" in line]
 
     never = make_result(Play(tasks=["walk"], rate=-1.0))
     assert len(hints(never)) == 1

@@ -1,4 +1,4 @@
-"""Digests by which a ledger's reader finds what is not as it was written.
+"""Digests with which a ledger's reader detects changes.
 
 Facts have one, of all of them; so has each session. A row of an outcome holds the digests of
 its blobs, and each try that of its rows, so that rows can be checked without their blobs.

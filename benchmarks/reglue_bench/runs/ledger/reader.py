@@ -1,4 +1,4 @@
-"""What a run's ledger holds, checked as it is read."""
+"""Reads a run's ledger and checks it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FORMAT = 3
 _AT_ONCE = 200  # rows that are read
 
 AGENT_NAME = "agent name"
-"""Entry of `about`: what the run's agent calls itself."""
+"""Entry of `about`: the agent's own name."""
 
 SESSIONS = "sessions"
 """Entry of `about`: how many processes have written to the run."""
@@ -59,7 +59,7 @@ _COLUMNS = len(Row.__dataclass_fields__)  # of a row of `outcome`; the digests o
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What a session, or all of them, spent."""
+    """Time and steps of a session, or of all."""
 
     wall_s: float = 0.0
     agent_s: float = 0.0
@@ -68,10 +68,10 @@ class Totals:
 
 
 class LedgerReader:
-    """What a run's ledger held at one moment; nothing is written, also while a run goes on.
+    """A run's ledger as it was at one moment, also while the run goes on; writes nothing.
 
-    A context manager that closes it. Every method raises RunDamaged for what is not as it was
-    written, and StorageFailed where it cannot be read.
+    A context manager that closes it. Every method raises RunDamaged if the file was changed or
+    damaged, and StorageFailed if it cannot be read.
     """
 
     def __init__(self, folder: Path) -> None:

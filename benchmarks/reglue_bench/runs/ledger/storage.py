@@ -1,4 +1,4 @@
-"""Where a ledger's SQLite is opened, and where its errors become ours."""
+"""Opens a ledger's SQLite file, and turns its errors into ours."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ def begin_journal(connection: sa.Connection, folder: Path) -> None:
 
 
 def end_journal(connection: sa.Connection) -> None:
-    """Leave a single file, which can be copied, and read where nothing may be written.
+    """Leave a single file, which can be copied, and read on a read-only disk.
 
-    While somebody reads, the journal stays, and all that was committed is in the file beside.
+    While another program reads, the journal stays; the main file then holds all commits too.
     """
     connection.exec_driver_sql("PRAGMA busy_timeout=0")
     try:
@@ -112,7 +112,7 @@ def code_of(error: BaseException | None) -> int | None:
 
 
 def damaged(folder: Path, what: str) -> RunDamaged:
-    """What to raise for a ledger in which `what` is not as it was written."""
+    """The error for a ledger in which `what` was changed."""
     return RunDamaged(
         f"{folder / FILE} is damaged: {what}; take the folder from a copy, or play the run again "
         "in another (--out)"

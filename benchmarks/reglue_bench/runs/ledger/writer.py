@@ -1,7 +1,7 @@
 """The one process that writes a run's ledger.
 
-A unit's outcomes are committed in one transaction, so that whatever dies between
-two lines leaves whole units behind. Its last complete try is what counts.
+A unit's outcomes are committed in one transaction, so that a crash at any point leaves whole
+units. A unit's last complete try counts.
 """
 
 from __future__ import annotations
@@ -48,16 +48,16 @@ LOCK = "lock"
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """What came of a unit's `attempt`-th try."""
+    """The outcomes of a unit's `attempt`-th try."""
 
     attempt: int
     outcomes: Sequence[Outcome]
 
 
 class Ledger(LedgerReader):
-    """A ledger that is written to; closing it lets the next writer in.
+    """A ledger open for writing; one process at a time.
 
-    Every method that writes raises StorageFailed where the disk is full or gone.
+    Every method that writes raises StorageFailed if the disk is full or gone.
     """
 
     _engine: sa.Engine
@@ -65,7 +65,7 @@ class Ledger(LedgerReader):
     _wrote: bool  # there may be a journal
 
     def __init__(self, folder: Path) -> None:
-        """Go on with the run of a folder. Raises UsageError (RunDamaged, RunBusy)."""
+        """Continue the run in a folder. Raises UsageError (RunDamaged, RunBusy)."""
         self._open(check_there(folder), mode="rw")
         try:
             with self._reading() as connection:
@@ -107,7 +107,7 @@ class Ledger(LedgerReader):
 
     @classmethod
     def check_vacant(cls, folder: Path) -> None:
-        """Raise RunExists, RunBusy or RunDamaged if `create` would; for who waits before that."""
+        """Raise RunExists, RunBusy or RunDamaged if `create` would."""
         try:
             cls(folder).close()
         except (RunBusy, RunDamaged):
@@ -135,7 +135,7 @@ class Ledger(LedgerReader):
             self._folder.rmdir()
 
     def name_agent(self, name: str) -> str:
-        """What the run's agent calls itself: the first one to come names it."""
+        """The name of the run's agent: that of the first one to connect."""
         self.note(AGENT_NAME, name)
         return self.about[AGENT_NAME]
 
@@ -146,7 +146,7 @@ class Ledger(LedgerReader):
                 self._set(connection, {name: value})
 
     def begin_session(self) -> int:
-        """A process starts to write; the key of its totals."""
+        """Begin a session: this process writes. Returns the key of its totals."""
         with self._transaction() as connection:
             session = int(facts(connection, self._folder).get(SESSIONS, "0")) + 1
             self._set(connection, {SESSIONS: str(session), ENDED_EARLY: ""})
@@ -154,9 +154,9 @@ class Ledger(LedgerReader):
         return session
 
     def record(self, tries: Sequence[Try], *, session: int, totals: Totals) -> None:
-        """Commit tries of units, all at once, with their actions, and what the session has spent.
+        """Commit tries of units in one transaction, with their actions and the session's totals.
 
-        Also with their rewards, where the outcomes hold any.
+        Rewards are kept if the outcomes hold any.
         """
         written = _Written()
         for each in tries:
@@ -166,7 +166,7 @@ class Ledger(LedgerReader):
             self._spend(connection, session, totals)
 
     def end_session(self, ended_early: str | None) -> None:
-        """Nothing more is played; `ended_early` says why, where the plan wants more."""
+        """End the session; `ended_early` says why if the plan is not played."""
         with self._transaction() as connection:
             self._set(connection, {ENDED_EARLY: ended_early or ""})
 
@@ -191,7 +191,7 @@ class Ledger(LedgerReader):
         (self._folder / FILE).touch(mode=0o600)  # SQLite's other files get the same rights
         with told(self._folder), self._engine.connect() as connection:
             names = set(sa.inspect(connection).get_table_names())
-        # A process that died while it began left tables, or none, without a row: no run yet.
+        # A process that died while it began left no row: there is no run yet.
         if names - tables.TABLES.tables.keys():
             raise damaged(self._folder, f"got the tables {', '.join(sorted(names))}")
         self._begin_journal()
@@ -218,7 +218,7 @@ class Ledger(LedgerReader):
             yield connection
 
     def _set(self, connection: sa.Connection, new: dict[str, str]) -> None:
-        """Have `about` say something else, and its digest fit."""
+        """Change an entry of `about`, and its digest."""
         known = facts(connection, self._folder) | new
         for name, text in {**new, DIGEST: digests.of_facts(known)}.items():
             row = sqlite.insert(tables.about).values(name=name, value=text)
