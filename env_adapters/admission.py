@@ -8,12 +8,13 @@ its random generator, it does that in the middle of episodes too. Nothing may di
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from reglue.environments.world import Cell, Restorable, Seeded, Step, Suite, World
 from reglue.errors import NotAdmitted
@@ -21,8 +22,8 @@ from reglue.messages.agent import Phase
 from reglue.rng import Rng
 from reglue.spec import Arrays, TaskSpec
 
-Frame: TypeAlias = dict[str, tuple[str, bytes]]
-"""The result of a start or a step, by field: its value as text, and its bits."""
+Frame: TypeAlias = Mapping[str, npt.NDArray[Any]]
+"""The result of a start or a step, by field: copies."""
 
 
 def admit(suite: Suite, *, episodes: int = 4, steps: int = 40, seed: int = 0) -> None:
@@ -110,8 +111,8 @@ def _seeded(suite: Suite, play: _Play, other: _Play) -> None:
         assert isinstance(world, Seeded)
         for seed in (foreign, own):
             world.set_random_seed(seed)
-            got = {"get_random_seed after set_random_seed": _bits(world.get_random_seed())}
-            wanted = {"get_random_seed after set_random_seed": _bits(seed)}
+            got = {"get_random_seed after set_random_seed": np.array(world.get_random_seed())}
+            wanted = {"get_random_seed after set_random_seed": np.array(seed)}
             _check(_told("given a seed", play.cell), play.middle, got, wanted)
         _compare("after set_random_seed", play, _rest(world, play), play.middle)
 
@@ -164,11 +165,10 @@ def _compare(history: str, play: _Play, frames: Iterable[Frame], after: int = -1
 
 
 def _check(told: str, step: int, got: Frame, wanted: Frame) -> None:
-    nothing = ("nothing", b"")
-    for name in wanted | got:
-        one, other = got.get(name, nothing), wanted.get(name, nothing)
-        if one != other:
-            raise NotAdmitted(told, step=step, field=name, got=one[0], wanted=other[0])
+    for name in {**wanted, **got}:
+        one, other = got.get(name), wanted.get(name)
+        if _bits(one) != _bits(other):
+            raise NotAdmitted(told, step=step, field=name, got=_text(one), wanted=_text(other))
 
 
 def _told(history: str, cell: Cell) -> str:
@@ -195,16 +195,18 @@ def _action(spec: TaskSpec, generator: np.random.Generator) -> Arrays:
 
 
 def _seen(observation: Arrays) -> Frame:
-    return {f"observation {name!r}": _bits(value) for name, value in observation.items()}
+    return {f"observation {name!r}": np.array(value) for name, value in observation.items()}
 
 
 def _earned(step: Step) -> Frame:
-    flags = {name: _bits(getattr(step, name)) for name in ("terminated", "truncated", "success")}
-    return _seen(step.observation) | {"reward": _bits(np.float64(step.reward))} | flags
+    flags = {name: np.array(getattr(step, name)) for name in ("terminated", "truncated", "success")}
+    return {**_seen(step.observation), "reward": np.array(step.reward, np.float64), **flags}
 
 
-def _bits(value: object) -> tuple[str, bytes]:
-    """The value as text, at full precision, and its dtype, shape and bytes; a copy."""
-    array = np.asarray(value)
-    kind = f"{array.dtype.str} {array.shape} "
-    return str(array.tolist()), kind.encode() + array.tobytes()
+def _bits(array: npt.NDArray[Any] | None) -> tuple[object, ...]:
+    return () if array is None else (array.dtype.str, array.shape, array.tobytes())
+
+
+def _text(array: npt.NDArray[Any] | None) -> str:
+    """At full precision."""
+    return "nothing" if array is None else str(array.tolist())
