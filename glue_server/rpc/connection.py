@@ -129,6 +129,10 @@ class UnixConnection:
         finally:
             self._reading.release()
 
+    def holds(self) -> bool:
+        """Whether a message was read with the last one."""
+        return self._unix_socket.holds()
+
     def fileno(self) -> int:
         """Readable when something has come."""
         return self._unix_socket.fileno()

@@ -280,7 +280,19 @@ class StreamPort(PeerSession, Generic[CallT, ReplyT]):
         """Made when it is first asked for, the lock being held."""
         if self._wakeup is None:
             self._wakeup = Wakeup(self._connection)
+            for _ in range(self._inbox.qsize()):
+                entry = self._inbox.get_nowait()
+                if entry[0] is not None:
+                    self._inbox.put(entry)
+                    self._wakeup.set()
         return self._wakeup
+
+    def _read(self, timeout_s: float) -> bool:
+        """Take in what was read with it, too: who waits at the descriptor does not see that."""
+        came = super()._read(timeout_s)
+        while isinstance(self._connection, UnixConnection) and self._connection.holds():
+            super()._read(0.0)
+        return came
 
     def _check_time(self, seq: int, gone_at: float, deadline: float, timeout_s: float) -> None:
         """Raise the peer's loss, or its delay, where it is time."""

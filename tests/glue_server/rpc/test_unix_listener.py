@@ -236,6 +236,21 @@ def test_the_descriptor_is_readable_when_an_answer_or_a_loss_waits(transport: An
             left.result(PATIENCE_S)
 
 
+@pytest.mark.parametrize("look", ["receive", "is_gone"])
+def test_an_answer_that_was_read_with_another_is_seen(server: GlueServer, look: str) -> None:
+    """Or else a driver that waits for it sleeps until the agent's time is up."""
+    with RawUnixSocket(ticket_of(server)) as unix_socket:
+        unix_socket.enter()
+        port: Any = seated(server)
+        port.send(Freeze())
+        port.send(Freeze())
+        answers = [frame(done(unix_socket.call().seq)) for _ in range(2)]
+        unix_socket.socket.sendall(b"".join(answers))
+        assert port.receive(PATIENCE_S) == RoutineDone() if look == "receive" else not port.is_gone
+        assert port.is_ready()
+        assert readable(port.filenos()[0], 0.0)
+
+
 class Thoughtful(Follower):
     """Answers a message when it knows what to say."""
 

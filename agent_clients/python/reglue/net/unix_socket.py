@@ -199,6 +199,12 @@ class UnixSocket:
             self._held += count
         return message
 
+    def holds(self) -> bool:
+        """Whether a whole message was read with the last one: nothing makes it readable."""
+        return (
+            self._held >= _HEADER and self._held >= _HEADER + _LENGTH.unpack_from(self._buffer)[0]
+        )
+
     def shut(self) -> None:
         """End it, also for whoever waits at either end."""
         with contextlib.suppress(OSError):  # the other end was faster
