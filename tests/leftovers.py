@@ -33,10 +33,18 @@ def _told(thread: threading.Thread) -> str:
     return "".join([f"{thread.name}\n", *(traceback.format_stack(frame) if frame else [])])
 
 
-def child_processes() -> set[int]:
-    """Ids of this process's children, zombies too."""
+def child_processes(parent: int | None = None) -> set[int]:
+    """Ids of a process's children, zombies too; of this process if none is named."""
     children: set[int] = set()
-    for task in Path(f"/proc/{os.getpid()}/task").iterdir():
-        with suppress(FileNotFoundError):  # that thread has just ended
+    for task in Path(f"/proc/{parent or os.getpid()}/task").iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):  # that thread has just ended
             children |= {*map(int, (task / "children").read_text(encoding="ascii").split())}
     return children
+
+
+def has_ended(process: int) -> bool:
+    """Whether it is gone, or a zombie that nobody has waited for."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):  # the latter while it is read
+        return True

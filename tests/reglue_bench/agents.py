@@ -1,4 +1,7 @@
-"""Agents that runs start as processes: one that plays, and several that fail."""
+"""Agents that play the corridor, and several that fail.
+
+Runs start them as processes, so that nothing but the SDK is imported here.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,63 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from tests.reglue_bench.toys import Learner, Seeded
+from reglue import Agent, Ends, Starts, Steps, TaskSpec
+from reglue.spec import Arrays
 
-__all__ = ["Learner", "Seeded"]
+
+class Learner(Agent):
+    """Acts by what it has learned: a tenth more after each episode that ended, up to 1.
+
+    So the first action of a run shows whether its agent was naive. `ends` counts agent_end,
+    an entry for each agent_init.
+    """
+
+    adapts = True  # as it plays
+
+    def __init__(self) -> None:
+        self.inits = 0
+        self.ends: list[int] = []
+
+    def agent_init(self, spec: TaskSpec) -> None:
+        self.inits += 1
+        self.learned = 0.0
+        self.ends.append(0)
+
+    def agent_start(self, observations: Arrays, starts: Starts) -> npt.NDArray[np.float64]:
+        return np.full((len(starts), 1), self.learned)
+
+    def agent_step(
+        self, rewards: npt.NDArray[np.float64], observations: Arrays, steps: Steps
+    ) -> npt.NDArray[np.float64]:
+        return np.full((len(steps), 1), self.learned)
+
+    def agent_end(self, rewards: npt.NDArray[np.float64], observations: Arrays, ends: Ends) -> None:
+        self.ends[-1] += 1
+        self.learned = min(1.0, self.learned + 0.1)
+
+
+class Seeded(Agent):
+    """Draws every action from its start seed alone, so that slots do not matter."""
+
+    adapts = True  # so that meta-learning takes it; it learns nothing
+
+    def agent_init(self, spec: TaskSpec) -> None:
+        self._chance: dict[int, np.random.Generator] = {}
+
+    def agent_start(self, observations: Arrays, starts: Starts) -> npt.NDArray[np.float64]:
+        for slot, seed in zip(starts.slots.tolist(), starts.seeds.tolist(), strict=True):
+            self._chance[slot] = np.random.default_rng(seed)
+        return self._draw(starts.slots)
+
+    def agent_step(
+        self, rewards: npt.NDArray[np.float64], observations: Arrays, steps: Steps
+    ) -> npt.NDArray[np.float64]:
+        return self._draw(steps.slots)
+
+    def _draw(self, slots: npt.NDArray[np.uint32]) -> npt.NDArray[np.float64]:
+        return np.array([self._chance[slot].uniform(-1, 1, 1) for slot in slots.tolist()])
 
 
 class Exits(Seeded):
@@ -150,3 +206,19 @@ class Fading(Learner):
         if not self._is_first:
             raise KeyError("coffee")
         return super().agent_step(rewards, observations, steps)
+
+
+class Gated(Seeded):
+    """Says that it was made, and plays on from a start only once the gate is there."""
+
+    def __init__(self, gate: str, after: int) -> None:
+        self._gate, self._after, self._starts = Path(gate), after, 0
+        print("made", flush=True)
+
+    def agent_start(self, observations: Any, starts: Any) -> Any:
+        self._starts += len(starts)
+        if self._starts > self._after:
+            print("thinks", flush=True)
+        while self._starts > self._after and not self._gate.exists():
+            time.sleep(0.01)
+        return super().agent_start(observations, starts)

@@ -14,9 +14,7 @@ from typing import Any
 from reglue_bench.bakeoff import Bakeoff, Entrant, read_bakeoff
 from reglue_bench.results.result import Result
 from reglue_bench.terminal.observer import NullObserver, Observer
-from tests.reglue_bench.toys import AGENTS, Seeded
-
-GATED = f"{Path(__file__)}:Gated"
+from tests.reglue_bench.toys import AGENTS
 
 BENCHMARK = """
 [benchmark]
@@ -46,23 +44,7 @@ def write(folder: Path, *tables: str, benchmark: str = BENCHMARK) -> Path:
 def gated(name: str, gate: Path, after: int = 0) -> str:
     """The table of an agent that stops after so many starts, until `gate` is there."""
     arguments = f'agent_args = {{ gate = "{gate}", after = {after} }}'
-    return f'[agents.{name}]\nagent = "{GATED}"\n{arguments}\n'
-
-
-class Gated(Seeded):
-    """Says that it was made, and plays on from a start only once the gate is there."""
-
-    def __init__(self, gate: str, after: int) -> None:
-        self._gate, self._after, self._starts = Path(gate), after, 0
-        print("made", flush=True)
-
-    def agent_start(self, observations: Any, starts: Any) -> Any:
-        self._starts += len(starts)
-        if self._starts > self._after:
-            print("thinks", flush=True)
-        while self._starts > self._after and not self._gate.exists():
-            time.sleep(0.01)
-        return super().agent_start(observations, starts)
+    return f'[agents.{name}]\nagent = "{AGENTS}:Gated"\n{arguments}\n'
 
 
 class Quiet:

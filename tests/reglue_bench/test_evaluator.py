@@ -10,7 +10,8 @@ import pytest
 from reglue.errors import UsageError
 from reglue_bench import Evaluator, evaluate, read_result
 from tests.leftovers import child_processes, nothing_left
-from tests.reglue_bench.toys import Seeded, rows
+from tests.reglue_bench.agents import Seeded
+from tests.reglue_bench.toys import rows
 
 NAME = "multi-task:tests.worlds:Corridor"
 OPTIONS: dict[str, Any] = {

@@ -20,8 +20,8 @@ from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.settings import read_settings
 from reglue_bench.statistics.compare import compare
+from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.bakeoffs import agent, bake, write
-from tests.reglue_bench.toys import Seeded
 
 SECRET, OTHER = "kept by who hosts the agents", "kept by somebody else's host"
 CORRIDOR = "meta-learning:tests.worlds:Corridor"

@@ -1,4 +1,4 @@
-"""Small plans over the corridor, and agents to play them."""
+"""Small plans over the corridor."""
 
 from __future__ import annotations
 
@@ -8,12 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from env_adapters import SuiteName
 from glue_server import Outcome
-from reglue import Agent, Ends, Starts, Steps, TaskSpec
-from reglue.spec import Arrays
 from reglue_bench.evaluation import start
 from reglue_bench.plans.plan import Parameter, Plan
 from reglue_bench.procedures import procedure_of
@@ -141,56 +138,3 @@ class Interrupts(NullObserver):
         self._left -= 1
         if not self._left:
             raise KeyboardInterrupt
-
-
-class Learner(Agent):
-    """Acts by what it has learned: a tenth more after each episode that ended, up to 1.
-
-    So the first action of a run shows whether its agent was naive. `ends` counts agent_end,
-    an entry for each agent_init.
-    """
-
-    adapts = True  # as it plays
-
-    def __init__(self) -> None:
-        self.inits = 0
-        self.ends: list[int] = []
-
-    def agent_init(self, spec: TaskSpec) -> None:
-        self.inits += 1
-        self.learned = 0.0
-        self.ends.append(0)
-
-    def agent_start(self, observations: Arrays, starts: Starts) -> npt.NDArray[np.float64]:
-        return np.full((len(starts), 1), self.learned)
-
-    def agent_step(
-        self, rewards: npt.NDArray[np.float64], observations: Arrays, steps: Steps
-    ) -> npt.NDArray[np.float64]:
-        return np.full((len(steps), 1), self.learned)
-
-    def agent_end(self, rewards: npt.NDArray[np.float64], observations: Arrays, ends: Ends) -> None:
-        self.ends[-1] += 1
-        self.learned = min(1.0, self.learned + 0.1)
-
-
-class Seeded(Agent):
-    """Draws every action from its start seed alone, so that slots do not matter."""
-
-    adapts = True  # so that meta-learning takes it; it learns nothing
-
-    def agent_init(self, spec: TaskSpec) -> None:
-        self._chance: dict[int, np.random.Generator] = {}
-
-    def agent_start(self, observations: Arrays, starts: Starts) -> npt.NDArray[np.float64]:
-        for slot, seed in zip(starts.slots.tolist(), starts.seeds.tolist(), strict=True):
-            self._chance[slot] = np.random.default_rng(seed)
-        return self._draw(starts.slots)
-
-    def agent_step(
-        self, rewards: npt.NDArray[np.float64], observations: Arrays, steps: Steps
-    ) -> npt.NDArray[np.float64]:
-        return self._draw(steps.slots)
-
-    def _draw(self, slots: npt.NDArray[np.uint32]) -> npt.NDArray[np.float64]:
-        return np.array([self._chance[slot].uniform(-1, 1, 1) for slot in slots.tolist()])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 import signal
 import subprocess
@@ -74,13 +73,13 @@ def peer(role: str, address: str, folder: Path) -> Sequence[str]:
     return (str(folder / "program.py"), address)
 
 
-def test_three_roles_in_three_processes_meet_in_each_of_the_six_orders(tmp_path: Path) -> None:
-    """All six programs see the same bits: the seed alone decides."""
+def test_three_roles_in_three_processes_meet_whichever_comes_first(tmp_path: Path) -> None:
+    """All programs see the same bits: the seed alone decides."""
     glue = ("-m", "reglue", "glue", "--listen", "127.0.0.1:0", *TOKENS)
     heard: set[str] = set()
     with process(*glue) as hub:
         address = listening(hub)
-        for order in itertools.permutations(ROLES):
+        for order in (ROLES[k:] + ROLES[:k] for k in range(3)):
             with (
                 process(*peer(order[0], address, tmp_path)) as first,
                 process(*peer(order[1], address, tmp_path)) as second,

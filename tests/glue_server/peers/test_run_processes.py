@@ -26,7 +26,7 @@ from reglue.experiments.experiment import Experiment
 from reglue.net.grpc_settings import grpc
 from tests.glue_server.hubs import PATIENCE_S, TOKENS
 from tests.glue_server.rpc.peers import RawAgent
-from tests.leftovers import nothing_left
+from tests.leftovers import child_processes, has_ended, nothing_left
 from tests.waiting import until
 
 Connect = Callable[..., "Future[str]"]
@@ -53,10 +53,10 @@ class Hub:
 
         To stop one before that would stop the front, which waits for it as it starts it.
         """
-        children = Path(f"/proc/{self.process.pid}/task").glob("*/children")
-        found = {pid for each in children for pid in each.read_text().split()}
         return sorted(
-            int(pid) for pid in found if "glue_server.peers.run_process" in program_of(pid)
+            pid
+            for pid in child_processes(self.process.pid)
+            if "glue_server.peers.run_process" in program_of(pid)
         )
 
     def end(self) -> int:
@@ -65,7 +65,7 @@ class Hub:
         return self.process.returncode
 
 
-def program_of(pid: str) -> str:
+def program_of(pid: int) -> str:
     try:
         return Path(f"/proc/{pid}/cmdline").read_text()
     except OSError:  # it has ended meanwhile
@@ -105,14 +105,6 @@ def free_ports(count: int) -> str:
                 continue
             return f"{first}-{first + count - 1}"
     raise AssertionError("no ports are free")
-
-
-def has_ended(process: int) -> bool:
-    """Whether it is gone, or a zombie that nobody has waited for."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except FileNotFoundError:
-        return True
 
 
 def play(address: str, seed: int = 0) -> list[float]:

@@ -98,7 +98,7 @@ def test_what_was_missing_is_played_when_the_agent_is_there(tmp_path: Path) -> N
     path = write(tmp_path, agent("seeded"), late)
     first = bake(path)
     assert not first["late"].complete
-    (tmp_path / "late.py").write_text("from tests.reglue_bench.toys import Seeded as Late\n")
+    (tmp_path / "late.py").write_text("from tests.reglue_bench.agents import Seeded as Late\n")
     again = bake(path, resume=True)
     assert again["late"].complete
     assert rows(again["seeded"]) == rows(first["seeded"])

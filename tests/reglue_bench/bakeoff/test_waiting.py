@@ -15,6 +15,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 import reglue
 from reglue.net.grpc_settings import grpc
 from reglue_bench.results.result import read_result
+from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.bakeoffs import (
     TIMEOUT_S,
     agent,
@@ -25,7 +26,7 @@ from tests.reglue_bench.bakeoffs import (
     write,
 )
 from tests.reglue_bench.remote import address_in
-from tests.reglue_bench.toys import AGENTS, Seeded
+from tests.reglue_bench.toys import AGENTS
 
 TOKENS = {"TOKEN_NEAR": "near-by-1", "TOKEN_FAR": "far-away-2"}
 

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
+import pytest
+
 from env_adapters.cache import DiskCache
+from tests.reglue_bench.cli.conftest import Say
 
-PROGRAM = "import sys; from reglue_bench.cli.cache import main; main(sys.argv[1:])"
 
-
-def reglue_cache(*words: str, folder: Path | str) -> subprocess.CompletedProcess[str]:
-    paths = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    settings = {"REGLUE_CACHE_DIR": str(folder), "COLUMNS": "200"}
-    return subprocess.run(
-        [sys.executable, "-c", PROGRAM, *words],
-        env=os.environ | paths | settings,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+@pytest.fixture(autouse=True)
+def _kept_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REGLUE_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("COLUMNS", "200")
 
 
 def filled(folder: Path) -> DiskCache:
@@ -31,36 +23,40 @@ def filled(folder: Path) -> DiskCache:
     return cache
 
 
-def test_it_says_where_and_how_much(tmp_path: Path) -> None:
+def test_it_says_where_and_how_much(say: Say, tmp_path: Path) -> None:
     filled(tmp_path)
-    done = reglue_cache(folder=tmp_path)
+    done = say("cache")
     assert (done.returncode, done.stderr) == (0, "")
     assert str(tmp_path) in done.stdout
     assert "3.2 kB of at most 2.1 GB" in done.stdout
-    assert done.stdout == reglue_cache("info", folder=tmp_path).stdout
+    assert done.stdout == say("cache", "info").stdout
 
 
-def test_it_is_cleared(tmp_path: Path) -> None:
+def test_it_is_cleared(say: Say, tmp_path: Path) -> None:
     cache = filled(tmp_path)
     (tmp_path / "diary.txt").write_text("dear")
-    done = reglue_cache("clear", folder=tmp_path)
+    done = say("cache", "clear")
     assert done.returncode == 0
     assert done.stdout == f"Deleted 3 entries, 3.2 kB, of {tmp_path}.\n"
     assert cache.usage().entries == 0
     assert (tmp_path / "diary.txt").exists()
 
 
-def test_a_folder_that_is_not_there_holds_nothing(tmp_path: Path) -> None:
-    done = reglue_cache(folder=tmp_path / "none")
+def test_a_folder_that_is_not_there_holds_nothing(
+    say: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REGLUE_CACHE_DIR", str(tmp_path / "none"))
+    done = say("cache")
     assert done.returncode == 0
     assert "0 bytes" in done.stdout
     assert not (tmp_path / "none").exists()
 
 
-def test_it_says_where_nothing_is_kept() -> None:
-    done = reglue_cache("clear", folder="")
+def test_it_says_where_nothing_is_kept(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REGLUE_CACHE_DIR", "")
+    done = say("cache", "clear")
     assert (done.returncode, "Nothing is cached" in done.stdout) == (0, True)
 
 
-def test_other_words_are_refused(tmp_path: Path) -> None:
-    assert reglue_cache("burn", folder=tmp_path).returncode == 2
+def test_other_words_are_refused(say: Say) -> None:
+    assert say("cache", "burn").returncode == 2

@@ -15,9 +15,11 @@ import pytest
 
 from reglue_bench.results.result import read_result
 from reglue_bench.runs.ledger import Ledger
+from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.benching import commanded
+from tests.reglue_bench.cli.conftest import Say
 from tests.reglue_bench.made_results import make_result
-from tests.reglue_bench.toys import AGENTS, Seeded, corridor_plan, play
+from tests.reglue_bench.toys import AGENTS, corridor_plan, play
 
 REACH = ["MT1:reach-v3", "--num-episodes", "2", "--episode-horizon", "20", "--workers", "1"]
 EXPERT = ["--agent", "expert", "--agent-arg", "task=reach-v3"]
@@ -126,9 +128,9 @@ def test_bench_leaves_with_1_when_the_agent_failed(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_usage_is_explained_and_leaves_with_2(
-    tmp_path: Path, arguments: list[str], words: str
+    say: Say, tmp_path: Path, arguments: list[str], words: str
 ) -> None:
-    done = reglue("bench", *arguments, folder=tmp_path)
+    done = say("bench", *arguments, folder=tmp_path)
     assert done.returncode == 2
     assert words in done.stderr
     assert "Traceback" not in done.stderr
@@ -207,15 +209,15 @@ def test_nothing_is_left_running_after_a_run(tmp_path: Path) -> None:
         assert not command.left_behind()
 
 
-def test_benchmarks_are_listed_with_their_procedures() -> None:
-    done = reglue("benchmarks")
+def test_benchmarks_are_listed_with_their_procedures(say: Say) -> None:
+    done = say("benchmarks")
     assert done.returncode == 0
     for word in ("MT10", "ML45", "MT1:<task>", "multi-task", "meta-learning", "online:gridworld"):
         assert word in done.stdout
 
 
-def test_an_online_benchmark_is_listed_with_what_its_agents_see() -> None:
-    done = reglue("benchmarks", "online:mountain-car")
+def test_an_online_benchmark_is_listed_with_what_its_agents_see(say: Say) -> None:
+    done = say("benchmarks", "online:mountain-car")
     assert done.returncode == 0, done.stderr
     assert "observation" in done.stdout
     assert "0 to 2" in done.stdout
@@ -258,7 +260,7 @@ def test_try_rehearses_an_agent_that_learns(tmp_path: Path) -> None:
     assert "a second run gave the same episodes to the bit" in done.stdout
 
 
-def test_a_program_reads_one_json_document(tmp_path: Path) -> None:
+def test_a_program_reads_one_json_document(say: Say, tmp_path: Path) -> None:
     words = ["--environment-arg", 'solved={"walk": [0]}', "--agent", f"{AGENTS}:Learner", "--json"]
     tried = reglue("try", ONLINE[0], *words)
     assert json.loads(tried.stdout)["ready"] is True
@@ -266,16 +268,16 @@ def test_a_program_reads_one_json_document(tmp_path: Path) -> None:
     short = ["--runs", "1", "--episodes", "2", "--out", str(tmp_path / "run")]
     played = reglue("bench", ONLINE[0], *words, *short)
     assert json.loads(played.stdout) == json.loads((tmp_path / "run/result.json").read_text())
-    about = json.loads(reglue("benchmarks", "MT1:reach-v3", "--json").stdout)
+    about = json.loads(say("benchmarks", "MT1:reach-v3", "--json").stdout)
     assert about["variants"] == {"reach-v3": 50}
-    known = json.loads(reglue("benchmarks", "--json").stdout)
+    known = json.loads(say("benchmarks", "--json").stdout)
     assert known["benchmarks"]["ML10"] == "meta-learning"
     assert "gymnasium:<id>" in known["environments"]
 
 
-def test_help_shows_ten_flags_that_most_people_need_first() -> None:
+def test_help_shows_ten_flags_that_most_people_need_first(say: Say) -> None:
     for command in ("bench", "try"):
-        text = reglue(command, "--help").stdout
+        text = say(command, "--help").stdout
         first, *panels = text.partition("─ Options ─")[2].split("\n╭─ ")
         assert len(re.findall(r"^│ +--(?!help)", first, re.MULTILINE)) <= 10
         assert {panel.partition(" ─")[0] for panel in panels} >= {
@@ -285,15 +287,15 @@ def test_help_shows_ten_flags_that_most_people_need_first() -> None:
 
 
 @pytest.mark.parametrize("command", [each.name for each in entry_points(group="reglue.commands")])
-def test_every_command_says_its_exit_codes(command: str) -> None:
-    assert re.search(r"exit codes: ?0", " ".join(reglue(command, "--help").stdout.split()), re.I)
+def test_every_command_says_its_exit_codes(say: Say, command: str) -> None:
+    assert re.search(r"exit codes: ?0", " ".join(say(command, "--help").stdout.split()), re.I)
 
 
-def test_one_benchmark_is_listed_with_its_tasks() -> None:
-    done = reglue("benchmarks", "ML10")
+def test_one_benchmark_is_listed_with_its_tasks(say: Say) -> None:
+    done = say("benchmarks", "ML10")
     assert "lever-pull-v3" in done.stdout
     assert "train, 10 tasks" in done.stdout
-    assert "train, 1 task " in reglue("benchmarks", "ML1:reach-v3").stdout
+    assert "train, 1 task " in say("benchmarks", "ML1:reach-v3").stdout
     assert "what an agent sees and does" in done.stdout
 
 
@@ -325,26 +327,26 @@ def test_try_plays_a_meta_learner_through_a_wave() -> None:
     assert "played 6 short episodes, 2 at once" in done.stdout
 
 
-def test_report_draws_runs_and_names_the_page(tmp_path: Path) -> None:
+def test_report_draws_runs_and_names_the_page(say: Say, tmp_path: Path) -> None:
     for name in ("first", "second"):
         play(tmp_path / name, corridor_plan(), Seeded())
-    done = reglue("report", "first", "second", "--out", "both.html", folder=tmp_path)
+    done = say("report", "first", "second", "--out", "both.html", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "both.html"
     assert "second" in (tmp_path / "both.html").read_text()
 
 
-def test_a_run_that_is_named_twice_is_drawn_once(tmp_path: Path) -> None:
+def test_a_run_that_is_named_twice_is_drawn_once(say: Say, tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     make_result().write(tmp_path / "run")
-    done = reglue("report", "run", str(tmp_path / "run"), folder=tmp_path)
+    done = say("report", "run", str(tmp_path / "run"), folder=tmp_path)
     assert done.returncode == 0, done.stderr
     said, page = done.stdout.splitlines()
     assert said == "a run that is given twice is drawn once"
     assert "Compared with" not in (tmp_path / page).read_text()
 
 
-def test_report_of_a_folder_without_a_result_says_what_to_do(tmp_path: Path) -> None:
-    done = reglue("report", str(tmp_path))
+def test_report_of_a_folder_without_a_result_says_what_to_do(say: Say, tmp_path: Path) -> None:
+    done = say("report", str(tmp_path))
     assert done.returncode == 2
     assert "neither a ledger nor a result.json" in done.stderr

@@ -22,8 +22,9 @@ from reglue_bench.results.read_run import read_run
 from reglue_bench.runs.ledger import FILE, Ledger, LedgerReader, Totals, Try, storage
 from reglue_bench.runs.run import Request, begin, conclude
 from reglue_bench.settings import Settings
+from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.runs.ledger.test_ledger import outcome
-from tests.reglue_bench.toys import Seeded, corridor_plan, play
+from tests.reglue_bench.toys import corridor_plan, play
 
 COMMANDS: dict[str, Callable[[Path], None]] = {
     "resume": lambda folder: bench(["--resume", str(folder)]),

@@ -10,8 +10,9 @@ import pytest
 
 from reglue_bench.cli.report import main
 from reglue_bench.report.compare_view import comparison_view
+from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.made_results import Play, make_result
-from tests.reglue_bench.toys import Seeded, corridor_plan, play
+from tests.reglue_bench.toys import corridor_plan, play
 
 
 def printed(capsys: pytest.CaptureFixture[str], *words: str) -> Any:

@@ -17,7 +17,8 @@ from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.run import Request, begin, check_same
 from reglue_bench.settings import read_settings
 from reglue_bench.terminal.observer import NullObserver
-from tests.reglue_bench.toys import AGENTS, Learner, Seeded
+from tests.reglue_bench.agents import Learner, Seeded
+from tests.reglue_bench.toys import AGENTS
 
 CORRIDOR: dict[str, Any] = {"solved": {"a": [1, 0], "b": [0]}}
 

@@ -23,7 +23,8 @@ from reglue_bench.runs.run import Request, carry_out, check_same
 from reglue_bench.settings import Settings
 from reglue_bench.terminal.observer import NullObserver
 from tests.glue_server.playing import local
-from tests.reglue_bench.toys import Interrupts, Learner, Seeded, online_plan, play
+from tests.reglue_bench.agents import Learner, Seeded
+from tests.reglue_bench.toys import Interrupts, online_plan, play
 
 
 def score_of(result: Result) -> OnlineScore:

@@ -13,7 +13,8 @@ from reglue import Agent
 from reglue.spec import Arrays
 from reglue_bench.procedures import MetaLearning, MultiTask
 from reglue_bench.runs.ledger import Ledger
-from tests.reglue_bench.toys import Seeded, corridor_plan, play, rows
+from tests.reglue_bench.agents import Seeded
+from tests.reglue_bench.toys import corridor_plan, play, rows
 
 FIFTY = {"a": 50, "b": 50}
 

@@ -25,8 +25,9 @@ from reglue_bench.replay import Camera, Replay, read_episode, with_pictures
 from reglue_bench.replay.pictures import enlarged, shrunk, with_even_sizes
 from reglue_bench.replay.screen import Screen, half_blocks
 from reglue_bench.runs.ledger import FILE, tables
+from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.replay.recordings import ARCADE, PONG, Watch, altered
-from tests.reglue_bench.toys import Seeded, online_plan, play
+from tests.reglue_bench.toys import online_plan, play
 
 
 def test_a_video_has_a_frame_for_the_start_and_each_step(

@@ -13,9 +13,10 @@ from reglue.errors import EnvironmentFault
 from reglue_bench import evaluate
 from reglue_bench.replay import Replay, read_episode, with_pictures
 from reglue_bench.runs.ledger import tables
+from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.ledgers import change_fact
 from tests.reglue_bench.replay.recordings import Watch, altered, with_suite
-from tests.reglue_bench.toys import Seeded, corridor_plan, online_plan, play
+from tests.reglue_bench.toys import corridor_plan, online_plan, play
 
 SCHEDULE = """\
 fit = "superset"

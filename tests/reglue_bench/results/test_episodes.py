@@ -16,8 +16,9 @@ from reglue_bench.results.episodes import Episodes, in_temporary_folder
 from reglue_bench.results.read_run import read_run
 from reglue_bench.results.result import Result, read_result
 from reglue_bench.runs.ledger import Ledger
+from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.made_results import Play, make_result
-from tests.reglue_bench.toys import Seeded, corridor_plan, online_plan, play, rows
+from tests.reglue_bench.toys import corridor_plan, online_plan, play, rows
 
 WORLD = "tests.worlds:Corridor"
 CONFIG = {"solved": {"a": [1, 3, 0]}}

@@ -23,7 +23,8 @@ from reglue_bench.results.read_run import read_run
 from reglue_bench.runs.ledger import Ledger, Totals, Try
 from reglue_bench.runs.run import Request, begin
 from reglue_bench.settings import Settings
-from tests.reglue_bench.toys import Seeded, corridor_plan, play
+from tests.reglue_bench.agents import Seeded
+from tests.reglue_bench.toys import corridor_plan, play
 
 AWKWARD = 'KeyError: "a, b"\nin line 3 – ☕'
 

@@ -18,8 +18,9 @@ from reglue_bench.runs.ledger import Ledger
 from reglue_bench.settings import Settings, read_settings
 from reglue_bench.terminal.observer import NullObserver
 from tests.leftovers import nothing_left
+from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.remote import Unheard, address_in
-from tests.reglue_bench.toys import Seeded, corridor_plan, joining, play, rows
+from tests.reglue_bench.toys import corridor_plan, joining, play, rows
 
 TOKEN = "a-token-of-the-hosts"
 

@@ -10,10 +10,11 @@ import reglue
 from reglue_bench.evaluation import resume
 from reglue_bench.results.result import read_result
 from reglue_bench.terminal.observer import NullObserver
+from tests.reglue_bench.agents import Learner
 from tests.reglue_bench.procedures.test_online import kept, score_of, statuses
 from tests.reglue_bench.remote import Unheard
 from tests.reglue_bench.runs.test_run_agents import waiting_run
-from tests.reglue_bench.toys import Learner, joining, online_plan, play
+from tests.reglue_bench.toys import joining, online_plan, play
 
 
 def test_each_run_has_a_process_of_its_own(tmp_path: Path) -> None:

@@ -25,8 +25,9 @@ from reglue_bench.runs.rehearsal import rehearse
 from reglue_bench.settings import read_settings
 from reglue_bench.terminal.observer import NullObserver
 from tests.leftovers import nothing_left
+from tests.reglue_bench.agents import Learner, Seeded
 from tests.reglue_bench.remote import WORLDS, Unheard, dialling, end
-from tests.reglue_bench.toys import AGENTS, Learner, Seeded, rows
+from tests.reglue_bench.toys import AGENTS, rows
 
 SOLVED: dict[str, Any] = {"a": [1, 3, 0], "b": [5, 0, 2]}
 CORRIDOR = f"solved={json.dumps(SOLVED)}"

@@ -20,8 +20,9 @@ from reglue_bench.runs.peers import Peers
 from reglue_bench.runs.run import Request, begin, carry_out, check_same
 from reglue_bench.settings import Settings, read_settings
 from reglue_bench.terminal.observer import NullObserver
+from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.ledgers import change_fact
-from tests.reglue_bench.toys import Interrupts, Seeded, corridor_plan, joining, play, rows
+from tests.reglue_bench.toys import Interrupts, corridor_plan, joining, play, rows
 
 # Rows depend on the plan alone.
 
@@ -145,7 +146,7 @@ def test_a_run_killed_in_the_middle_resumes_to_the_same_rows(tmp_path: Path) -> 
         "from reglue_bench.runs.run import Request\n"
         "from reglue_bench.settings import Settings\n"
         "from reglue_bench.terminal.observer import NullObserver\n"
-        "from tests.reglue_bench.toys import Seeded\n"
+        "from tests.reglue_bench.agents import Seeded\n"
         "class Kills(NullObserver):\n"
         "    seen = 0\n"
         "    def outcome(self, outcome, phase):\n"

@@ -20,8 +20,8 @@ from reglue_bench.results.result import read_result
 from reglue_bench.runs.run import Request
 from reglue_bench.settings import Settings
 from reglue_bench.terminal.observer import NullObserver, RunStarted
-from tests.reglue_bench.agents import Garbled
-from tests.reglue_bench.toys import Seeded, corridor_plan, joining, play, rows
+from tests.reglue_bench.agents import Garbled, Seeded
+from tests.reglue_bench.toys import corridor_plan, joining, play, rows
 
 # An agent's fault is its own, and the run says so.
 

@@ -21,8 +21,9 @@ from reglue_bench.settings import read_settings
 from reglue_bench.terminal.observer import NullObserver
 from tests.leftovers import nothing_left
 from tests.programs import program
+from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.remote import Unheard
-from tests.reglue_bench.toys import Seeded, corridor_plan, joining, play, rows
+from tests.reglue_bench.toys import corridor_plan, joining, play, rows
 from tests.waiting import until
 
 ROOT = Path(__file__).parents[3]

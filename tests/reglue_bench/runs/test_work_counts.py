@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from reglue import Turn
-from tests.reglue_bench.toys import Seeded, corridor_plan, play
+from tests.reglue_bench.agents import Seeded
+from tests.reglue_bench.toys import corridor_plan, play
 
 LONG = {"walk": [0] * 12}  # twelve goals, each episode of 5 steps
 

@@ -17,7 +17,8 @@ from reglue_bench.runs.ledger import FILE, Ledger, LedgerReader
 from reglue_bench.runs.run import Request, carry_out, check_same
 from reglue_bench.settings import Settings
 from reglue_bench.terminal.observer import NullObserver
-from tests.reglue_bench.toys import Learner, Seeded, corridor_plan, online_plan, play
+from tests.reglue_bench.agents import Learner, Seeded
+from tests.reglue_bench.toys import corridor_plan, online_plan, play
 
 FLIPS = 40  # of single bits, over each run's file
 
