@@ -6,6 +6,7 @@ below returns.
 
 from __future__ import annotations
 
+import ast
 import inspect
 import os
 import re
@@ -92,8 +93,18 @@ def output(command: str) -> str:
     return f"```text\n{shown.stdout.rstrip()}\n```"
 
 
+def packages(folder: str) -> str:
+    """A table of the packages in a folder: what each holds, and its modules."""
+    rows = (
+        (f"`{found.parent.relative_to(ROOT)}/`", _first_line(found), _modules(found.parent))
+        for found in sorted((ROOT / folder).rglob("__init__.py"))
+        if found.read_text(encoding="utf-8")
+    )
+    return _table(("package", "holds", "modules"), rows)
+
+
 GENERATORS: dict[str, Callable[..., str]] = {
-    each.__name__: each for each in (commands, fields, tables, source, output)
+    each.__name__: each for each in (commands, fields, tables, source, output, packages)
 }
 
 
@@ -148,6 +159,16 @@ def _help_text(text: str) -> str:
     return re.sub(
         r"(?m)(?<=\n\n)((?:[A-Z_]+=\S+ )?reglue \w+ .*)$(?=\n\n|\Z)", r"```sh\n\1\n```", text
     )
+
+
+def _first_line(module: Path) -> str:
+    told = ast.get_docstring(ast.parse(module.read_text(encoding="utf-8"))) or ""
+    return told.partition("\n")[0].rstrip(".")
+
+
+def _modules(package: Path) -> str:
+    names = sorted(each.stem for each in package.glob("*.py") if not each.stem.startswith("__"))
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def _type(kind: Any) -> str:

@@ -70,14 +70,14 @@ def test_importing_reglue_loads_no_upper_layer(module: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "lock", ["constraints.txt", "package-lock.json", "benchmarks/speed/requirements.txt"]
+    "lock", ["constraints.txt", "proto/package-lock.json", "benchmarks/speed/requirements.txt"]
 )
 def test_a_lock_file_names_no_registry(lock: str) -> None:
     assert "://" not in (ROOT / lock).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
-    "lock", ["package-lock.json", "agent_clients/typescript/package-lock.json"]
+    "lock", ["proto/package-lock.json", "agent_clients/typescript/package-lock.json"]
 )
 def test_npms_lock_file_says_not_where_packages_were_found(lock: str) -> None:
     """Addresses of their makers' sponsors may stand in it."""

@@ -36,6 +36,15 @@ def test_the_readme_is_short() -> None:
     assert len(text.splitlines()) <= 150
 
 
+def test_the_map_of_the_code_names_what_exists() -> None:
+    root = Path(__file__).parents[2]
+    text = (root / "docs/explanation/code.md").read_text(encoding="utf-8")
+    paths = re.findall(r"`([\w.]+/[\w./]*)`", text)
+    assert len(paths) > 20
+    for path in paths:
+        assert (root / path).exists() or (root / "agent_clients/python" / path).exists(), path
+
+
 def test_every_environment_variable_is_listed() -> None:
     """Those that the packages read."""
     root = Path(__file__).parents[2]

@@ -256,7 +256,7 @@ def test_try_rehearses_an_agent_that_learns(tmp_path: Path) -> None:
     arguments = ["--environment-arg", 'solved={"walk": [0]}']
     done = reglue("try", ONLINE[0], "--agent", f"{AGENTS}:Learner", *arguments)
     assert done.returncode == 0, done.stdout
-    assert "learned in 2 short runs, 120 episodes in all" in done.stdout
+    assert "played 120 short episodes in 2 runs, 1 at once" in done.stdout
     assert "a second run gave the same episodes to the bit" in done.stdout
 
 
@@ -324,7 +324,7 @@ def test_try_says_what_would_fail_and_why(tmp_path: Path) -> None:
 def test_try_plays_a_meta_learner_through_a_wave() -> None:
     done = reglue("try", "ML1:reach-v3", "--agent", "reach_adapt", "--meta-batch-size", "2")
     assert done.returncode == 0, done.stdout
-    assert "played 6 short episodes, 2 at once" in done.stdout
+    assert "played 6 short episodes in 1 wave, 2 at once" in done.stdout
 
 
 def test_report_draws_runs_and_names_the_page(say: Say, tmp_path: Path) -> None:
