@@ -94,7 +94,7 @@ class ObjectPeer:
         return str(fault)
 
     def close(self, reason: str) -> None:
-        """Do nothing: it holds nothing."""
+        """Do nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class ListenOptions:
     token: str | None = None  # the peer's secret; None makes one
     timeout_s: float = 60.0  # how long it may take to join
     transport: Transport = "auto"
-    invited: bool = False  # people know already how to join
+    invited: bool = False  # people already know how to join
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ class _Served:
         self._enclosing = ExitStack()
         try:
             if program is not None:
-                self._process = self._started(program, announce or _to_nobody)
+                self._process = self._started(program, announce or _say_nothing)
             elif announce and not self._has_come():
                 words = f"waiting up to {self._timeout_s:g} s for an {self.role}"
                 if not options.invited:
@@ -212,7 +212,7 @@ class _Served:
             self._process.end(within_s=hurried(_LEAVE_S))
         self._enclosing.close()
         if not self._closes:
-            self._make_room(reason)
+            self._free_place(reason)
 
     def _started(self, program: Program, say: Callable[[str], None]) -> ProgramProcess:
         launch = Launch(
@@ -260,8 +260,8 @@ class _Served:
             self._port = None
         return self._port is not None
 
-    def _make_room(self, reason: str) -> None:
-        """Free the place at a server that goes on, also of a peer that was never used."""
+    def _free_place(self, reason: str) -> None:
+        """Free the place at a server that stays open, also of a peer that was never used."""
         port = self._port
         while port is not None or (port := self._server.next(self.role, 0.0)) is not None:
             port.close(reason)
@@ -323,11 +323,11 @@ class ServedEnvironment(_Served):
         return port
 
 
-def _to_nobody(words: str) -> None:
-    """Nobody listens."""
+def _say_nothing(words: str) -> None:
+    """Print nothing."""
 
 
 def _where(join_string: JoinString) -> dict[str, str]:
-    """Tells a program where to come."""
+    """The environment variables that tell a program how to join."""
     where = str(join_string) if join_string.authority else join_string.address
     return {"REGLUE_ADDRESS": where, "REGLUE_TOKEN": join_string.token}

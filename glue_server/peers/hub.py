@@ -19,7 +19,7 @@ from reglue.messages.experiment import Answer, ExperimentCall
 
 log = logging.getLogger("reglue")
 
-_LOOK_S = 0.2  # how often a program that says nothing is looked at
+_LOOK_S = 0.2  # how often a silent program is checked
 _POLL_S = 0.02  # how long it waits for a peer of each role in turn
 _ROUTINE_S = 0.5  # how long a routine that is under way may take when the hub closes
 _CLOSED = "the hub has closed"
@@ -58,7 +58,7 @@ class Server(Protocol):
 
 
 class Hub:
-    """Matches peers in the order in which they join; each three make a run."""
+    """Matches peers in the order in which they join: three of them make a run."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class Hub:
             run.join()
 
     def close(self) -> None:
-        """End all sessions. A routine under way may finish soon; else it is cut off."""
+        """End all sessions. A routine under way has a moment to finish; then it is cut off."""
         self._closing.set()  # which runs see, also one that begins just now
         for peers in self._waiting.values():
             for port in list(peers):
@@ -202,7 +202,7 @@ class _Run(threading.Thread):
                 if self._closing.is_set():
                     break
                 if lost := _lost(self._ports):
-                    return f"{lost} is lost"  # and no words: they may be about secrets
+                    return f"{lost} is lost"  # without its words: they may contain secrets
             except ReglueError as refused:
                 experiment.fail(refused)
         return _CLOSED

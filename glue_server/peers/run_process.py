@@ -1,4 +1,4 @@
-"""A run in a process of its own: one crash hurts one run.
+"""A run in a process of its own: a crash ends one run only.
 
 `python -m glue_server.peers.run_process FD PARENT` reads what it is to do from the inherited
 socket FD, says there where it listens, joins the next agent, environment and program, and
@@ -77,7 +77,7 @@ def _serve(channel: socket.socket, settings: RunSettings) -> None:
         write_frame(channel, {"refused": str(error)})
         return
     with server:
-        write_frame(channel, {"invitation": str(server.local_join_string("agent"))})
+        write_frame(channel, {"join_string": str(server.local_join_string("agent"))})
         hub = Hub(
             server,
             timeouts=Timeouts(**settings.timeouts),
@@ -101,7 +101,7 @@ def _watch(channel: socket.socket, hub: Hub) -> None:
     """Close the hub when the gateway is gone."""
     with contextlib.suppress(OSError):
         channel.recv(1)
-    threading.Timer(_CLOSE_S, os._exit, (1,)).start()  # whatever a peer is busy with
+    threading.Timer(_CLOSE_S, os._exit, (1,)).start()  # whatever a peer is doing
     hub.close()
 
 

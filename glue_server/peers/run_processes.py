@@ -33,10 +33,10 @@ class RunProcesses:
     """Makes a run's process when it is called.
 
     With `ports` runs listen there, at `host`, and peers are sent to `public_host`;
-    without, they listen at loopback, and peers reach them through the front.
+    without, they listen at loopback, and peers reach them through the gateway.
     """
 
-    def __init__(  # noqa: PLR0913 - all that a run is told
+    def __init__(  # noqa: PLR0913 - the settings of a run
         self,
         *,
         host: str,
@@ -57,7 +57,7 @@ class RunProcesses:
         self._transport, self._open_unix_socket = transport, open_unix_socket
         self._timeouts = timeouts
         self._secret = secret
-        # Stays as long as we do: by its end the kernel tells runs, also stopped ones, of ours.
+        # It lives as long as this process: its end tells runs, also stopped ones, of ours.
         self._starter = ThreadPoolExecutor(1, thread_name_prefix="reglue-starter")
         self._begun = 0
         self._starting: RunningProcess | None = None
@@ -141,7 +141,7 @@ class RunningProcess:
         if "refused" in told:
             self._give_up()
             raise UsageError(told["refused"])
-        self.join_string = join_string(told["invitation"])
+        self.join_string = join_string(told["join_string"])
         port = self.join_string.address.rpartition(":")[2]
         self.public_address = f"{public_host}:{port}" if public_host else ""
 

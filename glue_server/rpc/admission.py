@@ -1,4 +1,4 @@
-"""Who is let in: tokens, tickets and places."""
+"""Who may join: tokens, tickets and places."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def check_version(major: int) -> None:
         )
 
 
-_TICKETS = 256  # of a role, handed out, and not in use now; the oldest are forgotten
+_TICKETS = 256  # of a role, issued and not in use now; the oldest are forgotten
 
 JOIN = f"/{lobby_pb2.DESCRIPTOR.services_by_name['LobbyService'].full_name}/Join"
 
@@ -61,11 +61,11 @@ class Greeting(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What every ticket says."""
+    """What each ticket says."""
 
     max_message_bytes: int
-    reconnect_window_s: float = 0.0  # how long a broken stream may take to come back
-    address: str = ""  # where to open the stream; empty: where one joined
+    reconnect_window_s: float = 0.0  # how long a peer whose stream broke may take to come back
+    address: str = ""  # where to open the stream; empty: where the peer joined
     tls_name: str = ""  # the name in the server's certificate
     unix_socket_path: str = ""  # of a Unix socket; empty: there is none
 
@@ -74,55 +74,55 @@ class Terms:
 class _Ticket:
     role: str
     secret: bytes
-    seat: PeerSession | None = None
+    peer: PeerSession | None = None
 
 
 class Places:
-    """The places of one role: how many there are, and who has come."""
+    """The places of one role: how many there are, and which peers have them."""
 
     def __init__(
-        self, count: int, token: str, terms: Terms, make_seat: Callable[[Any], PeerSession]
+        self, count: int, token: str, terms: Terms, make_session: Callable[[Any], PeerSession]
     ) -> None:
-        """`make_seat` makes a seat from the hello of whoever takes a place by `token`."""
+        """`make_session` makes a session from the hello of a peer that has `token`."""
         self.count = count
         self.token = token
         self.terms = terms
-        self.make_seat = make_seat
+        self.make_session = make_session
         self.taken: list[PeerSession] = []
-        self.arrivals: deque[PeerSession] = deque()  # taken, and nobody has asked for them yet
+        self.arrivals: deque[PeerSession] = deque()  # those that `next` has not returned yet
 
 
 class Lobby:
-    """Hands out tickets, checks hellos, and gives places to those who hold both."""
+    """Issues tickets, checks hellos, and gives places to peers that have both."""
 
     def __init__(self, places: Mapping[str, Places]) -> None:
         self._places = places
         self._tickets: OrderedDict[str, _Ticket] = OrderedDict()  # by session
         self._lock = threading.Lock()
         self._arrived = threading.Condition(self._lock)
-        self._shut = ""  # why nobody comes in any more
+        self._shut = ""  # why no peer is admitted any more
 
     @property
     def tokens(self) -> Mapping[str, str]:
-        """What opens each role."""
+        """The token of each role."""
         return {role: places.token for role, places in self._places.items()}
 
-    def is_opened(self, role: str, token: str) -> bool:
-        """Whether `token` opens that role; any of a lobby's does to be told its roles."""
+    def admits(self, role: str, token: str) -> bool:
+        """Whether `token` is the role's. For an unknown role any token does: `join` says more."""
         tokens = self.tokens
         wanted = [tokens[role]] if role in tokens else tokens.values()
         return sum(is_same(token, each) for each in wanted) > 0  # each is looked at
 
     def knows(self, session: str) -> bool:
-        """Whether its ticket was handed out here, and is remembered."""
+        """Whether its ticket was issued here, and is remembered."""
         with self._lock:
             return session in self._tickets
 
     def join(self, request: lobby_pb2.JoinRequest) -> lobby_pb2.Ticket:
-        """A ticket for whoever may come in. Raises Denied."""
+        """Return a ticket. Raises Denied."""
         check_version(request.major)
         role = role_of(request)
-        if not self.is_opened(role, request.token):
+        if not self.admits(role, request.token):
             raise wrong_token(request.token)
         if role not in self._places:
             got = f"an {role}" if role in ROLES.values() else role
@@ -146,14 +146,16 @@ class Lobby:
         )
 
     def check_ticket(self, session: str, role: str) -> None:
-        """Raise Denied for a stream whose ticket was never handed out, or for another role."""
+        """Raise Denied for a session without a ticket of that role."""
         with self._lock:
             ticket = self._tickets.get(session)
             if ticket is None or ticket.role != role:
                 raise Denied(grpc.StatusCode.UNAUTHENTICATED, NO_TICKET)
 
-    def seat(self, session: str, role: str, hello: Greeting, line: Connection) -> PeerSession:
-        """Give a place to the holder of a ticket, or back to who had it, at the end of `line`.
+    def admit(
+        self, session: str, role: str, hello: Greeting, connection: Connection
+    ) -> PeerSession:
+        """Give a place to the holder of a ticket, or let its session go on over `connection`.
 
         Raises Denied.
         """
@@ -165,48 +167,48 @@ class Lobby:
             proof = hello_proof(ticket.secret, session, hello.answered)
             if not hmac.compare_digest(hello.proof, proof):
                 raise Denied(grpc.StatusCode.UNAUTHENTICATED, "the ticket is somebody else's")
-            if ticket.seat is not None:
-                _attach(ticket.seat, hello, line)
-                return ticket.seat
+            if ticket.peer is not None:
+                _attach(ticket.peer, hello, connection)
+                return ticket.peer
             self._check_free(role)
             places = self._places[role]
-            seat = places.make_seat(hello)
-            _attach(seat, hello, line)
-            ticket.seat = seat
-            places.taken.append(seat)
-            places.arrivals.append(seat)
+            peer = places.make_session(hello)
+            _attach(peer, hello, connection)
+            ticket.peer = peer
+            places.taken.append(peer)
+            places.arrivals.append(peer)
             self._arrived.notify_all()
-        return seat
+        return peer
 
     def unix_socket_proof(self, hello: Greeting) -> bytes:
-        """What shows to who was seated over a Unix socket that it leads to this glue."""
+        """The proof for a peer that the Unix socket is of the glue that it joined."""
         with self._lock:
             secret = self._tickets[hello.session].secret
         return unix_socket_proof(secret, hello.session, hello.answered)
 
     def next(self, role: str, timeout_s: float) -> Any | None:
-        """Whoever has taken a place of `role`, once; None if nobody has within `timeout_s`."""
+        """The next peer that took a place of `role`, each once; None if none did in time."""
         arrivals = self._places[role].arrivals
         with self._arrived:
             self._arrived.wait_for(lambda: arrivals, timeout_s)
             return arrivals.popleft() if arrivals else None
 
-    def release(self, seat: Any) -> None:
-        """Whoever sat there has left for good: the place is free."""
+    def release(self, peer: Any) -> None:
+        """Free the place of a peer that has left for good."""
         with self._lock:
             for places in self._places.values():
-                if seat in places.taken:
-                    places.taken.remove(seat)
+                if peer in places.taken:
+                    places.taken.remove(peer)
 
     def close(self, reason: str) -> None:
-        """Bid farewell to those whom nobody else has."""
+        """Say farewell to the peers that are still here."""
         with self._lock:
-            seats = [seat for places in self._places.values() for seat in places.taken]
-        for seat in seats:
-            seat.close(reason)
+            peers = [peer for places in self._places.values() for peer in places.taken]
+        for peer in peers:
+            peer.close(reason)
 
     def shut(self, reason: str) -> None:
-        """Let nobody in any more, and bid farewell."""
+        """Admit no more peers, and say farewell."""
         with self._lock:
             self._shut = reason
         self.close(reason)
@@ -224,29 +226,29 @@ class Lobby:
             )
 
     def _clear(self, places: Places) -> None:
-        """Free the places of those who came, were not asked for, and have left again.
+        """Free the places of peers that left again before `next` returned them.
 
-        They are looked at without the lock: a look reads what they have sent.
+        `is_gone` is asked without the lock: it reads what they have sent.
         """
         with self._lock:
             arrivals = list(places.arrivals)
-        gone = [seat for seat in arrivals if seat.is_gone]
+        gone = [peer for peer in arrivals if peer.is_gone]
         with self._lock:
-            for seat in gone:
-                if seat not in places.arrivals:  # it was asked for meanwhile
+            for peer in gone:
+                if peer not in places.arrivals:  # `next` has returned it meanwhile
                     continue
-                places.arrivals.remove(seat)
-                places.taken.remove(seat)
-                for session in [name for name, each in self._tickets.items() if each.seat is seat]:
-                    del self._tickets[session]  # who comes back after all is to join again
+                places.arrivals.remove(peer)
+                places.taken.remove(peer)
+                for session in [name for name, each in self._tickets.items() if each.peer is peer]:
+                    del self._tickets[session]  # a peer that comes back must join again
 
     def _forget(self, role: str) -> None:
-        """Drop the role's oldest tickets that nobody sits on."""
-        taken = {id(seat) for seat in self._places[role].taken}
+        """Drop the role's oldest tickets that are not in use."""
+        taken = {id(peer) for peer in self._places[role].taken}
         idle = [
             session
             for session, each in self._tickets.items()
-            if each.role == role and id(each.seat) not in taken
+            if each.role == role and id(each.peer) not in taken
         ]
         for session in idle[:-_TICKETS]:
             del self._tickets[session]
@@ -259,17 +261,17 @@ def _attach(session: PeerSession, hello: Greeting, connection: Connection) -> No
 
 
 def role_of(request: lobby_pb2.JoinRequest) -> str:
-    """The role that somebody wants to join as."""
+    """The role of a request, also one that there is not."""
     return ROLES.get(int(request.role), f"role {request.role}")
 
 
 def is_same(one: str, other: str) -> bool:
-    """Whether two tokens are; how long it takes tells nothing."""
+    """Whether two tokens are the same, in a time that tells nothing about them."""
     return hmac.compare_digest(one.encode(), other.encode())
 
 
 def wrong_token(got: str) -> Denied:
-    """What to say about another token, or none."""
+    """The error for a wrong token, or none."""
     what = "wrong token" if got else "no token was given"
     return Denied(
         grpc.StatusCode.UNAUTHENTICATED,
@@ -278,22 +280,24 @@ def wrong_token(got: str) -> Denied:
 
 
 class Lobbies:
-    """A server's lobbies. The first one answers who belongs to none."""
+    """A server's lobbies. The first one answers peers that belong to none."""
 
     def __init__(self, first: Lobby) -> None:
         self._lobbies = [first]
 
     def add(self, lobby: Lobby) -> None:
-        """Let in who shows that lobby's tokens. Raises UsageError if another has one already."""
+        """Add a lobby. Raises UsageError if another one has one of its tokens."""
         if any(lobby.tokens.items() & other.tokens.items() for other in self._lobbies):
-            raise UsageError("got one token for two rooms, wanted a token of its own for each")
+            raise UsageError(
+                "got one token for two private lobbies, wanted a token of its own for each"
+            )
         self._lobbies = [*self._lobbies, lobby]  # others look through the list meanwhile
 
     def join(self, request: lobby_pb2.JoinRequest) -> lobby_pb2.Ticket:
         """A ticket of the token's lobby. Raises Denied."""
         found = self._lobbies[0]
-        for lobby in self._lobbies:  # to the end: how long it takes tells nothing
-            if lobby.is_opened(role_of(request), request.token):
+        for lobby in self._lobbies:  # all of them: the time tells nothing
+            if lobby.admits(role_of(request), request.token):
                 found = lobby
         return found.join(request)
 
@@ -301,16 +305,18 @@ class Lobbies:
         """As of the session's lobby. Raises Denied."""
         self._of(session).check_ticket(session, role)
 
-    def seat(self, session: str, role: str, hello: Greeting, line: Connection) -> PeerSession:
+    def admit(
+        self, session: str, role: str, hello: Greeting, connection: Connection
+    ) -> PeerSession:
         """As of the session's lobby. Raises Denied."""
-        return self._of(session).seat(session, role, hello, line)
+        return self._of(session).admit(session, role, hello, connection)
 
     def unix_socket_proof(self, hello: Greeting) -> bytes:
         """As of the session's lobby."""
         return self._of(hello.session).unix_socket_proof(hello)
 
     def close(self) -> None:
-        """Bid farewell to those whom nobody else has."""
+        """Say farewell to the peers that are still here."""
         for lobby in self._lobbies:
             lobby.close("the glue has closed")
 
@@ -319,7 +325,7 @@ class Lobbies:
 
 
 class PrivateLobby:
-    """What one run sees of a server that several share: who comes with its token."""
+    """One run's share of a server: the peers that come with its token."""
 
     def __init__(
         self,
@@ -330,25 +336,25 @@ class PrivateLobby:
         sockets: Path | None,
     ) -> None:
         self.sockets = sockets
-        self._invitation, self._local_invitation = join_string, local_join_string
+        self._join_string, self._local_join_string = join_string, local_join_string
         self._lobby = lobby
 
     def join_string(self, _: str) -> JoinString:
-        """What its peer is told."""
-        return self._invitation
+        """The join string of its peer."""
+        return self._join_string
 
     def local_join_string(self, _: str) -> JoinString:
-        """What its peer is told if it is a program on this machine."""
-        return self._local_invitation
+        """The join string of its peer, for a program on this machine."""
+        return self._local_join_string
 
     def next(self, role: str, timeout_s: float) -> Any | None:
         """The next peer of `role` that has joined; None if none has in time."""
         return self._lobby.next(role, timeout_s)
 
     def release(self, port: object) -> None:
-        """A peer has left for good: another may take its place."""
+        """Free the place of a peer that has left for good."""
         self._lobby.release(port)
 
     def close(self) -> None:
-        """Let nobody in any more; who has come and was not asked for is told."""
+        """Admit no more peers; those that `next` has not returned are told."""
         self._lobby.shut("the run is over")

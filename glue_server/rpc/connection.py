@@ -27,7 +27,7 @@ class Connection(Protocol):
 
     def put(self, message: Any) -> None:
         """Send a message. Never waits for long, and says nothing if it cannot be sent: that
-        the stream broke is seen by who reads it.
+        the stream broke is seen by its reader.
         """
 
     def end(self) -> None:
@@ -54,7 +54,7 @@ class GrpcConnection:
 
 log = logging.getLogger("reglue")
 
-STOPPED_S = 20.0  # how long a peer's program may be stopped: as gRPC's keepalive has it
+STOPPED_S = 20.0  # how long a peer's program may be stopped; gRPC's keepalive allows 20 to 40 s
 _LOOK_S = 2.0  # how often it is looked at
 _SEND_S = 0.005  # how long the driver waits for a peer that reads slowly
 _LAST_S = 2.0  # how long what is left to send may take once it has ended
@@ -63,8 +63,8 @@ _LAST_S = 2.0  # how long what is left to send may take once it has ended
 class UnixConnection:
     """What goes out over a Unix socket, and what comes in.
 
-    Until `begin` messages are kept. What a peer does not take in at once is sent by a
-    thread that is started then, so that the driver never hangs on a peer's reading.
+    Messages are kept until `begin`. What the peer does not read at once is sent by a
+    thread that is started then, so that the driver never waits for a peer that does not read.
     """
 
     def __init__(self, unix_socket: UnixSocket, kind: Any, role: str) -> None:
@@ -101,7 +101,7 @@ class UnixConnection:
                 self._kept.append(frame)
 
     def end(self) -> None:
-        """End the Unix socket behind what was put; whoever reads it sees it ended."""
+        """End the Unix socket behind what was put; its reader sees it ended."""
         with self._sending:
             if self._has_ended:
                 return
@@ -162,7 +162,7 @@ class UnixConnection:
         try:
             rest = self._unix_socket.send(message, _SEND_S)
         except UnixSocketEnded:
-            return  # who reads sees it too
+            return  # the reader sees it too
         if rest:
             self._pusher = _Pusher(self._unix_socket, rest)
 
@@ -173,13 +173,13 @@ class UnixConnection:
             self._close()
 
     def _close(self) -> None:
-        self._unix_socket.shut()  # wakes who reads
+        self._unix_socket.shut()  # wakes its reader
         with self._reading:
             self._unix_socket.close()
 
 
 def _is_stopped(pid: int) -> bool:
-    """Whether a signal has stopped it; no for who is not known, as in another container."""
+    """Whether a signal has stopped the process; False if it is unknown, as in another container."""
     try:
         status = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:

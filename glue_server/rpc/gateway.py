@@ -1,7 +1,7 @@
-"""The front of a hub whose runs live in processes of their own.
+"""The gateway of a hub whose runs have processes of their own.
 
-It checks tokens and sends everybody on to a run that has a place. Where the runs' ports
-cannot be reached from outside, it carries their streams through its own, as bytes.
+It checks tokens and sends each peer to a run that has a place. Where the runs' ports
+cannot be reached from outside, it carries their streams through its own port, as bytes.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("reglue")
 
-_PROMISED_S = 10.0  # how long a place is kept for who has a ticket and has not said hello
+_PROMISED_S = 10.0  # how long a place is kept for a peer that has a ticket, until its hello
 _ROUTES = 1024  # sessions whose run is known; the oldest are forgotten
-_LEAVE_S = 2.5  # how long runs may take to let everybody go
+_LEAVE_S = 2.5  # how long runs may take to let their peers go
 _JOIN_S = 3.0  # a run that does not answer is passed over
 
 _FULL_OR_GONE = frozenset(
@@ -76,7 +76,7 @@ class Begin(Protocol):
         """The next one, which listens. Raises UsageError."""
 
     def stop(self) -> None:
-        """No other begins, nor does one that has not listened so far."""
+        """Begin no more, and end one that does not listen yet."""
 
 
 @dataclass(slots=True)
@@ -91,7 +91,7 @@ class _Run:
 
 
 class Gateway:
-    """Lets peers in and finds their run; `carry` passes a session's streams on."""
+    """Finds a run for each peer; `carry` passes a session's streams on."""
 
     def __init__(self, tokens: Mapping[str, str], *, begin: Begin, most: int) -> None:
         """Each role has its token. `begin` starts a run's process, at most `most` at a time."""
@@ -104,18 +104,18 @@ class Gateway:
         self._beginning = threading.Lock()
 
     def join(self, request: lobby_pb2.JoinRequest) -> lobby_pb2.Ticket:
-        """A ticket of the first run that has a place, a new one if none has. Raises Denied."""
+        """A ticket of the first run that has a place, or of a new one. Raises Denied."""
         check_version(request.major)
         role = role_of(request)
         if role not in self._tokens or not is_same(request.token, self._tokens[role]):
             raise wrong_token(request.token)
         if (ticket := self._of_a_run(role, request)) is not None:
             return ticket
-        with self._beginning:  # one at a time, and who waited may find a place by now
+        with self._beginning:  # one at a time: there may be a place by now
             return self._of_a_run(role, request) or self._of_a_new_run(role, request)
 
     def run_of(self, session: str) -> _Run:
-        """Where that session is carried. Raises Denied."""
+        """The run of that session. Raises Denied."""
         with self._lock:
             run = self._routes.get(session)
         if run is None or not run.process.is_alive():
@@ -131,11 +131,11 @@ class Gateway:
         stream = connect(_until_broken(messages), metadata=[("reglue-session", session)])
         context.add_callback(stream.cancel)
         try:
-            stream.initial_metadata()  # comes when the run has seated it
+            stream.initial_metadata()  # come when the run has admitted the peer
             context.send_initial_metadata(())
             yield from stream
         except grpc.RpcError as error:
-            if not run.process.is_alive():  # its peers are to join again
+            if not run.process.is_alive():  # its peers must join again
                 raise Denied(grpc.StatusCode.UNAUTHENTICATED, NO_TICKET) from error
             if context.is_active():
                 raise Denied(error.code(), error.details() or "") from error
@@ -150,7 +150,7 @@ class Gateway:
     def _of_a_run(self, role: str, request: lobby_pb2.JoinRequest) -> lobby_pb2.Ticket | None:
         """A ticket of the first run that has a place."""
         with self._lock:
-            self._bury()
+            self._remove_ended()
             runs = [run for run in self._runs if run.promised.get(role, 0.0) <= time.monotonic()]
         for run in runs:
             if ticket := self._ticket(run, role, request):
@@ -159,7 +159,7 @@ class Gateway:
 
     def _of_a_new_run(self, role: str, request: lobby_pb2.JoinRequest) -> lobby_pb2.Ticket:
         if len(self._runs) >= self._most:
-            words = f"{self._most} runs go on already; try again later"
+            words = f"{self._most} runs are under way, the most that there may be; try again later"
             raise Denied(grpc.StatusCode.RESOURCE_EXHAUSTED, words)
         try:
             process = self._begin()
@@ -170,13 +170,13 @@ class Gateway:
             self._runs.append(run)
         ticket = self._ticket(run, role, request)
         if ticket is None:
-            raise Denied(grpc.StatusCode.INTERNAL, "a run began and took nobody in")
+            raise Denied(grpc.StatusCode.INTERNAL, "a run began and admitted no peer")
         return ticket
 
     def _ticket(
         self, run: _Run, role: str, request: lobby_pb2.JoinRequest
     ) -> lobby_pb2.Ticket | None:
-        """A ticket of that run; the place is kept until its holder has had time to come."""
+        """A ticket of that run; the place is kept until its holder has had time to say hello."""
         ticket = _ask(run, request)
         if ticket is None:
             return None
@@ -188,8 +188,8 @@ class Gateway:
         ticket.address = run.process.public_address
         return ticket
 
-    def _bury(self) -> None:
-        """Forget the runs whose process has left."""
+    def _remove_ended(self) -> None:
+        """Remove the runs whose process has ended."""
         gone = [run for run in self._runs if not run.process.is_alive()]
         for run in gone:
             self._runs.remove(run)
@@ -214,7 +214,7 @@ def _end(runs: Sequence[_Run], *, within_s: float) -> None:
 def _ask(run: _Run, request: lobby_pb2.JoinRequest) -> lobby_pb2.Ticket | None:
     """A ticket of that run; None if it has no place for the role, or has just left.
 
-    Raises Denied for what the run says else: it is no reason to begin another.
+    Raises Denied for anything else that the run says.
     """
     inner = lobby_pb2.JoinRequest()
     inner.CopyFrom(request)
@@ -246,31 +246,34 @@ class GatewayServer(Listener):
     ) -> None:
         """`begin` starts a run's process; there are at most `most` at a time."""
         super().__init__(listen, roles=SERVICES, tokens=tokens or {}, tls=tls, advertise=advertise)
-        self._front = Gateway(self.tokens, begin=begin, most=most)
+        self._gateway = Gateway(self.tokens, begin=begin, most=most)
         self._serve(
-            self._front.join,
-            {service.method: _Relay(self._front, service.method) for service in SERVICES.values()},
+            self._gateway.join,
+            {
+                service.method: _Relay(self._gateway, service.method)
+                for service in SERVICES.values()
+            },
         )
 
     def close(self) -> None:
         """End the runs, which let their peers go, then stop."""
-        self._front.close()
+        self._gateway.close()
         super().close()
 
 
 class _Relay:
     """Carries one role's streams as bytes."""
 
-    def __init__(self, front: Gateway, method: str) -> None:
-        self._front = front
+    def __init__(self, gateway: Gateway, method: str) -> None:
+        self._gateway = gateway
         self._method = method
 
     def check(self, session: str) -> None:
         """Raise Denied for a session of no run."""
-        self._front.run_of(session)
+        self._gateway.run_of(session)
 
     def carry(
         self, session: str, messages: Iterator[bytes], context: grpc.ServicerContext
     ) -> Iterator[bytes]:
         """Through its run. Raises Denied."""
-        return self._front.carry(self._method, session, messages, context)
+        return self._gateway.carry(self._method, session, messages, context)

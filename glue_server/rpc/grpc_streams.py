@@ -1,4 +1,4 @@
-"""The streams of all roles: two threads each, one seat between them and the driver."""
+"""The streams of sessions over gRPC: one thread sends, one receives."""
 
 from __future__ import annotations
 
@@ -22,58 +22,58 @@ HELLO_S = 10.0  # how long a stream may stay silent before its hello
 
 _ELSEWHERE = "this glue takes peers over its Unix socket alone: join on its host"
 
-_Seated: TypeAlias = "SimpleQueue[GrpcConnection | Denied]"
+_Admitted: TypeAlias = "SimpleQueue[GrpcConnection | Denied]"
 
 
 class Streams:
     """The sessions of one role: the handler's thread sends, a reader thread receives."""
 
-    def __init__(self, rooms: Lobbies, role: str, *, takes_any: bool = True) -> None:
-        """Unless it `takes_any`, everybody is told to come over the Unix socket."""
-        self._rooms = rooms
+    def __init__(self, lobbies: Lobbies, role: str, *, takes_any: bool = True) -> None:
+        """Unless it `takes_any`, peers are told to come over the Unix socket."""
+        self._lobbies = lobbies
         self._role = role
-        self._kind = SERVICES[role].heard
+        self._kind = SERVICES[role].message
         self._takes_any = takes_any
 
     def check(self, session: str) -> None:
         """Raise Denied for a stream without a ticket, or where none are taken."""
         if not self._takes_any:
             raise Denied(grpc.StatusCode.INVALID_ARGUMENT, _ELSEWHERE)
-        self._rooms.check_ticket(session, self._role)
+        self._lobbies.check_ticket(session, self._role)
 
     def carry(
         self, session: str, messages: Iterator[bytes], context: grpc.ServicerContext
     ) -> Iterator[Any]:
-        """Seat whoever says a good hello, and carry the session. Raises Denied."""
-        seated: _Seated = SimpleQueue()
+        """Admit a peer whose hello is good, and carry its session. Raises Denied."""
+        admitted: _Admitted = SimpleQueue()
         reader = threading.Thread(
-            target=self._read, args=(messages, session, seated), name="reglue-reader", daemon=True
+            target=self._read, args=(messages, session, admitted), name="reglue-reader", daemon=True
         )
         reader.start()
         try:
-            line = seated.get(timeout=HELLO_S)
+            connection = admitted.get(timeout=HELLO_S)
         except Empty:
-            line = Denied(grpc.StatusCode.DEADLINE_EXCEEDED, f"no hello within {HELLO_S:g} s")
-        if isinstance(line, Denied):
-            raise line
-        context.send_initial_metadata(())  # headers: it is seated
-        yield from line
+            connection = Denied(grpc.StatusCode.DEADLINE_EXCEEDED, f"no hello within {HELLO_S:g} s")
+        if isinstance(connection, Denied):
+            raise connection
+        context.send_initial_metadata(())  # headers: it is admitted
+        yield from connection
 
-    def _read(self, messages: Iterator[bytes], session: str, seated: _Seated) -> None:
+    def _read(self, messages: Iterator[bytes], session: str, admitted: _Admitted) -> None:
         """Take messages in until the stream breaks."""
-        seat: PeerSession | None = None
-        line = GrpcConnection()
+        session_port: PeerSession | None = None
+        connection = GrpcConnection()
         parsed = map(self._kind.FromString, messages)
         try:
             first = next(parsed)
             if not first.HasField("hello"):
                 raise Denied(grpc.StatusCode.INVALID_ARGUMENT, "a session begins with a hello")
-            seat = self._rooms.seat(session, self._role, first.hello, line)
-            seated.put(line)
+            session_port = self._lobbies.admit(session, self._role, first.hello, connection)
+            admitted.put(connection)
             for message in parsed:
-                seat.arrived(line, message)
+                session_port.arrived(connection, message)
         except Denied as denied:
-            seated.put(denied)
+            admitted.put(denied)
         except (StopIteration, grpc.RpcError):  # its peer has ended it, or was cut off
             pass
         except DecodeError as error:
@@ -81,7 +81,7 @@ class Streams:
         except Exception:
             log.exception("our own failure broke a stream")
         finally:
-            if seat is not None:
-                seat.broke(line)
+            if session_port is not None:
+                session_port.broke(connection)
             else:
-                seated.put(Denied(grpc.StatusCode.CANCELLED, "the stream ended before its hello"))
+                admitted.put(Denied(grpc.StatusCode.CANCELLED, "the stream ended before its hello"))

@@ -1,8 +1,8 @@
-"""Which thread a call gets: callers unknown to us share a few, each role's sessions have their own.
+"""Threads for calls: unknown callers share a few, and the sessions of each role have their own.
 
-grpc looks a call's handler up before it takes a thread, and knows its metadata then: a stream
-takes one of its role's threads only with a ticket. Messages come in as bytes and are parsed in
-their handlers, since grpc never lets go of a call whose message it could not parse itself.
+grpc looks up the handler of a call before it takes a thread, and knows the metadata then: a stream
+gets a thread of its role only with a ticket. Handlers parse messages themselves, since grpc
+never lets go of a call whose message it could not parse.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ log = logging.getLogger("reglue")
 MESSAGE_S = 3.0
 """How long the message of a unary call may take to come."""
 
-_CALLS = 512  # threads for callers that we know nothing of
+_CALLS = 512  # threads for unknown callers
 _SESSIONS = 512  # threads for the streams of one role
-_STREAMS = 4  # of one session at a time: those that broke and have not ended yet
+_STREAMS = 4  # of one session at a time: broken ones may not have ended yet
 _PRESENT = 64  # unary calls of one address at a time
-_READ = 3  # of those whose message is taken in at the same time
-_TURN_S = 0.1  # a message that has not come by then makes way for the next one
+_READ = 3  # of those whose message is read at the same time
+_TURN_S = 0.1  # after which a call whose message has not come makes way for the next one
 _REQUEST_BYTES = 65_536
 _LOG_S = 60.0
 
@@ -142,10 +142,10 @@ class _Unary:
 
 
 class _Requests:
-    """Takes in the messages of unary calls, of each address a few at a time.
+    """Reads the messages of unary calls, a few of each address at a time.
 
-    So calls without a message, and large ones, cost others neither threads nor memory: a
-    message that does not come makes way at once if others wait.
+    So calls without a message, and large messages, take neither threads nor memory from others: a
+    call whose message does not come makes way at once if others wait.
     """
 
     def __init__(self) -> None:
@@ -154,7 +154,7 @@ class _Requests:
         self._reading: dict[str, deque[_Reading]] = {}
 
     def take(self, messages: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
-        """The call's message. Raises Denied; a call that is ended raises grpc's own error."""
+        """The call's message. Raises Denied, and grpc's own error for a call that has ended."""
         with self._turn(_address(context), context):
             message = next(messages, None)
         if message is None:
@@ -204,14 +204,14 @@ class _Requests:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Reading:
-    """A call whose message is taken in."""
+    """A call whose message is being read."""
 
     context: grpc.ServicerContext
     since: float  # monotonic seconds
 
 
 class _Noise:
-    """Logs what outsiders send wrong, one line a minute."""
+    """Logs what strangers send wrong, one line a minute."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -219,7 +219,7 @@ class _Noise:
         self._count = 0
 
     def heard(self, what: str) -> None:
-        """Say it, or count it."""
+        """Log it, or count it."""
         with self._lock:
             self._count += 1
             now = time.monotonic()
@@ -232,7 +232,7 @@ class _Noise:
 
 @dataclass(frozen=True)
 class _InPool:
-    """A behaviour that grpc runs in a pool of its own."""
+    """A handler that grpc runs in a pool of its own."""
 
     experimental_thread_pool: ThreadPoolExecutor  # the name that grpc looks for
     behavior: Callable[[Iterator[bytes], grpc.ServicerContext], Any]

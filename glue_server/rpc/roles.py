@@ -1,4 +1,4 @@
-"""The three roles: their services, what their sessions are, and how they are spoken to."""
+"""The three roles: their services, their sessions, and how their messages are coded."""
 
 from __future__ import annotations
 
@@ -50,21 +50,21 @@ _NAME = 200  # characters of a name that are kept
 
 
 def _name(text: str) -> str:
-    """One line of it, as it may be printed."""
+    """A name as one line that may be printed."""
     return " ".join(printable(text[:_NAME]).split())
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """How a role is served."""
+    """The gRPC service of a role."""
 
     name: str  # full name of its service
-    heard: Any  # the message that its peers send
-    make_seat: Callable[[Any, Terms], PeerSession]
+    message: Any  # the class of what its peers send
+    make_session: Callable[[Any, Terms], PeerSession]  # from a hello
 
     @property
     def method(self) -> str:
-        """Full name of what opens a stream."""
+        """Full name of the method that opens a stream."""
         return f"/{self.name}/Session"
 
 
@@ -192,7 +192,7 @@ class EnvironmentCodec:
 
 
 def check_bytes(size: int, most: int) -> None:
-    """Raise OutOfDomain for a message that nobody would take."""
+    """Raise OutOfDomain for a message that is too large."""
     if size > most:
         raise OutOfDomain(got=f"a message of {size} bytes", wanted=f"at most {most}")
 

@@ -1,4 +1,4 @@
-"""Listens for peers: a lobby that checks who comes, and streams for those who stay."""
+"""Servers: where they listen, what peers are told of it, and who gets in."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ log = logging.getLogger("reglue")
 
 _HEALTH = health_pb2.DESCRIPTOR.services_by_name["Health"].full_name
 
-_GRACE_S = 2.0  # how long streams may take to say their last words
+_GRACE_S = 2.0  # how long streams may take to send what is left
 _STOP_S = 10.0  # how long grpc may take to stop then
 _LEAST_S = 0.2  # for either, when no time is left
 
@@ -47,7 +47,7 @@ _CONNECTIONS = 4096
 
 _OPTIONS = (
     ("grpc.so_reuseport", 0),
-    ("grpc.server_handshake_timeout_ms", 5_000),  # else two minutes, for who says nothing
+    ("grpc.server_handshake_timeout_ms", 5_000),  # else two minutes, for a silent caller
     ("grpc.max_connection_idle_ms", 30_000),  # of a connection without calls
     ("grpc.max_concurrent_streams", 128),  # of one connection
     ("grpc.compression_enabled_algorithms_bitset", 1),  # none: 60 kB would become 60 MB
@@ -57,10 +57,10 @@ _OPTIONS = (
 class Listener:
     """Serves until it is closed; a context manager that closes it.
 
-    `address` is `host:port` with the port that was bound, `tokens` what peers of each
-    role must show; those that are not given are made. With `tls` nobody is let in without
-    TLS. `advertise` (`host:port`) is where peers dial, if not at the address that was
-    bound. Raises UsageError if the address cannot be had.
+    `address` is `host:port` with the port that was bound. `tokens` are the secrets of the roles;
+    those that are not given are made. With `tls` all connections need TLS. Peers dial
+    `advertise` (`host:port`) if that is not the address that was bound. Raises UsageError if the
+    address cannot be bound.
     """
 
     def __init__(
@@ -90,23 +90,23 @@ class Listener:
         self.close()
 
     def join_string(self, role: str) -> JoinString:
-        """What peers of that role are told; as a string, the join string.
+        """The join string for peers of that role.
 
-        Where all of the machine's addresses are listened at, it has the machine's name.
+        It has the machine's name where the server listens at all addresses.
         """
         token = self.tokens[role]
         return public_join_string(self.address, token, self._tls, advertise=self._advertise)
 
     def local_join_string(self, role: str) -> JoinString:
-        """What programs on this machine are told."""
+        """The join string for programs on this machine."""
         return local_join_string(self.address, self.tokens[role], self._tls)
 
     def close(self) -> None:
-        """Let streams finish their last words, then stop."""
+        """Let streams send what is left, then stop."""
         reconnect_window_s, stop_s = (max(_LEAST_S, hurried(each)) for each in (_GRACE_S, _STOP_S))
         stopped: threading.Event = self._server.stop(grace=reconnect_window_s)
         has_stopped = stopped.wait(reconnect_window_s + stop_s)
-        if not has_stopped:  # grpc may wait without end for a call that it could not end itself
+        if not has_stopped:  # grpc may wait for ever for a call that it could not end
             log.warning("grpc has not stopped listening within %.1f s; left to itself", stop_s)
         self._handlers.close(wait=has_stopped)
 
@@ -115,7 +115,7 @@ class Listener:
         join: Callable[[lobby_pb2.JoinRequest], lobby_pb2.Ticket],
         streams: Mapping[str, Sessions],
     ) -> None:
-        """Start, with each role's streams by their method's full name."""
+        """Start. `streams` has the sessions of each role by their method's full name."""
         names = {"", *(method.split("/")[1] for method in (JOIN, *streams))}
         unary = {
             JOIN: lambda message: join(lobby_pb2.JoinRequest.FromString(message)),
@@ -140,13 +140,13 @@ class Listener:
 
 
 def _connections() -> int:
-    """Most at a time: half of the descriptors of this process are left for its own files."""
+    """How many at a time: half of the descriptors are left for the files of this process."""
     most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return _CONNECTIONS if most == resource.RLIM_INFINITY else min(_CONNECTIONS, most // 2)
 
 
 def _health(names: Container[str], message: bytes) -> health_pb2.HealthCheckResponse:
-    """The standard health check: a service that is here serves. Raises Denied."""
+    """Answer the standard health check. Raises Denied for an unknown service."""
     if health_pb2.HealthCheckRequest.FromString(message).service not in names:
         raise Denied(grpc.StatusCode.NOT_FOUND, "no such service")
     return health_pb2.HealthCheckResponse(status=health_pb2.HealthCheckResponse.SERVING)
@@ -156,17 +156,16 @@ log = logging.getLogger("reglue")
 
 
 class GlueServer(Listener):
-    """Hands out its peers as they join.
+    """Returns its peers as they join.
 
-    `places` is how many of each role may be here at once. `token` is what its peers must
-    show, one for each role if there are several. A peer whose stream breaks
-    may come back within `grace_s` seconds, which may differ by role. Peers on this host
-    come over a Unix socket, unless `transport` is `grpc`; if it is `unix`, nobody comes
-    otherwise. `open_unix_socket` lets other users of this host use it. The rest is as of a
-    Listener.
+    `places` is how many peers of each role may be here at once. `token` is their secret, one for
+    each role if there are several. A peer whose stream breaks may come back within
+    `reconnect_window_s` seconds, which may differ by role. Peers on this host use a Unix socket,
+    unless `transport` is `grpc`; with `unix` there is no other way. `open_unix_socket` lets other
+    users of this host use it. The rest is as of a Listener.
     """
 
-    def __init__(  # noqa: PLR0913 - all that a host may say of who comes in
+    def __init__(  # noqa: PLR0913 - all that a host may set
         self,
         listen: str = "127.0.0.1:0",
         *,
@@ -190,31 +189,31 @@ class GlueServer(Listener):
         self.sockets = folder.folder if folder else None
         self._unix_socket_paths = {role: folder.path(role) if folder else "" for role in counts}
         self._lobby = Lobby(self._places(counts, self.tokens, windows))
-        self._rooms = Lobbies(self._lobby)
-        kinds = {role: SERVICES[role].heard for role in counts}
-        self._unix_listener = UnixListener(self._rooms, folder, kinds) if folder else None
+        self._lobbies = Lobbies(self._lobby)
+        kinds = {role: SERVICES[role].message for role in counts}
+        self._unix_listener = UnixListener(self._lobbies, folder, kinds) if folder else None
         streams = {
-            SERVICES[role].method: Streams(self._rooms, role, takes_any=transport != "unix")
+            SERVICES[role].method: Streams(self._lobbies, role, takes_any=transport != "unix")
             for role in counts
         }
         try:
-            self._serve(self._rooms.join, streams)
+            self._serve(self._lobbies.join, streams)
         except UsageError:
             self._close_unix_listener()
             raise
 
-    def room(
+    def private_lobby(
         self, role: str, *, token: str | None = None, reconnect_window_s: float = 0.0
     ) -> PrivateLobby:
-        """A place for one more peer of `role`, which a token of its own leads to.
+        """Make a place for one more peer of `role`, with a token of its own.
 
-        None makes the token; one that is given is its host's to hand out, and not told by
-        `Room.invitation`. Raises UsageError for one that leads elsewhere already.
+        None makes the token. One that is given is not in the lobby's `join_string`: its host
+        tells peers. Raises UsageError for a token that is in use.
         """
         own = secrets.token_hex(24) if token is None else token
         told = own if token is None else ""
         lobby = Lobby(self._places({role: 1}, {role: own}, {role: reconnect_window_s}))
-        self._rooms.add(lobby)
+        self._lobbies.add(lobby)
         return PrivateLobby(
             lobby,
             join_string=public_join_string(
@@ -226,7 +225,7 @@ class GlueServer(Listener):
 
     @property
     def token(self) -> str:
-        """Of a server of one role."""
+        """The token of a server of one role."""
         (token,) = self.tokens.values()
         return token
 
@@ -245,12 +244,12 @@ class GlueServer(Listener):
         return port
 
     def release(self, port: object) -> None:
-        """A peer has left for good: another may take its place."""
+        """Free the place of a peer that has left for good."""
         self._lobby.release(port)
 
     def close(self) -> None:
-        """Say farewell to whom nobody has, let streams finish their last words, then stop."""
-        self._rooms.close()
+        """Say farewell to the peers that are here, let streams send what is left, then stop."""
+        self._lobbies.close()
         self._close_unix_listener()
         super().close()
 
@@ -260,7 +259,7 @@ class GlueServer(Listener):
         tokens: Mapping[str, str],
         reconnect_window_s: Mapping[str, float],
     ) -> dict[str, Places]:
-        """New places, by role."""
+        """Places, by role."""
         found = {}
         for role, count in counts.items():
             terms = Terms(
@@ -269,7 +268,7 @@ class GlueServer(Listener):
                 unix_socket_path=self._unix_socket_paths[role],
             )
             found[role] = Places(
-                count, tokens[role], terms, partial(_make_seat, SERVICES[role], terms)
+                count, tokens[role], terms, partial(_make_session, SERVICES[role], terms)
             )
         return found
 
@@ -280,7 +279,7 @@ class GlueServer(Listener):
 
 
 def _by_role(token: str | Mapping[str, str] | None, roles: Iterable[str]) -> Mapping[str, str]:
-    """Tokens by role. Raises UsageError where one token would open several roles."""
+    """Tokens by role. Raises UsageError for one token of several roles."""
     if not isinstance(token, str):
         return token or {}
     try:
@@ -294,7 +293,7 @@ def _by_role(token: str | Mapping[str, str] | None, roles: Iterable[str]) -> Map
 def _folder(
     roles: Iterable[str], transport: Transport, *, for_all: bool
 ) -> UnixSocketFolder | None:
-    """None where there are to be no Unix sockets. Raises UsageError where there can be none."""
+    """The folder of Unix sockets; None without them. Raises UsageError where they are needed."""
     if transport == "grpc":
         return None
     try:
@@ -306,12 +305,12 @@ def _folder(
         return None
 
 
-def _make_seat(service: Service, terms: Terms, hello: Any) -> PeerSession:
-    return service.make_seat(hello, terms)
+def _make_session(service: Service, terms: Terms, hello: Any) -> PeerSession:
+    return service.make_session(hello, terms)
 
 
 def bind(server: grpc.Server, listen: str, tls: ServerTls | None) -> str:
-    """`listen` with the port that was bound. Raises UsageError if it cannot be had."""
+    """Bind `listen`; returns it with the port. Raises UsageError."""
     host, _ = split_address(listen)
     cause: RuntimeError | None = None
     try:
@@ -319,23 +318,23 @@ def bind(server: grpc.Server, listen: str, tls: ServerTls | None) -> str:
     except RuntimeError as error:
         port, cause = 0, error
     if not port:
-        raise UsageError(f"{listen} cannot be listened on: is the port taken?") from cause
+        raise UsageError(f"cannot listen on {listen}: is the port taken?") from cause
     return f"{host}:{port}"
 
 
 def public_join_string(
     address: str, token: str, tls: ServerTls | None, *, advertise: str = ""
 ) -> JoinString:
-    """For peers anywhere: to `advertise`, or to the `address` that was bound.
+    """The join string for peers anywhere: to `advertise`, or to the `address` that was bound.
 
-    Where that stands for all of this machine's addresses (0.0.0.0), to the machine's name.
+    Where that is 0.0.0.0, to the machine's name.
     """
-    return _invitation(advertise or _named(address, socket.gethostname()), token, tls)
+    return _join_string(advertise or _named(address, socket.gethostname()), token, tls)
 
 
 def local_join_string(address: str, token: str, tls: ServerTls | None) -> JoinString:
-    """For programs on this machine."""
-    return _invitation(_named(address, "127.0.0.1"), token, tls)
+    """The join string for programs on this machine."""
+    return _join_string(_named(address, "127.0.0.1"), token, tls)
 
 
 def check_advertised(address: str) -> None:
@@ -351,7 +350,7 @@ def _add_port(server: grpc.Server, listen: str, tls: ServerTls | None) -> int:
     return server.add_secure_port(listen, grpc.ssl_server_credentials([(tls.key, tls.chain)]))
 
 
-def _invitation(address: str, token: str, tls: ServerTls | None) -> JoinString:
+def _join_string(address: str, token: str, tls: ServerTls | None) -> JoinString:
     if tls is None:
         return JoinString(address, token)
     return JoinString(address, token, tls.authority, tls.name)

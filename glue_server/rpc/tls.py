@@ -1,4 +1,4 @@
-"""What a glue shows to peers who want TLS: a private authority's certificate, or the user's own."""
+"""The certificate that a glue shows: a private authority's, or the user's own."""
 
 from __future__ import annotations
 
@@ -21,28 +21,27 @@ from reglue.errors import UsageError
 from reglue.net.join_string import read_authority, split_address, split_der
 
 TLS_NAME = "reglue"
-"""The name that a private authority's certificates are made out to, whatever the address."""
+"""The name in the certificates of a private authority, whatever the address."""
 
 _VALID = timedelta(days=365)
-_SKEW = timedelta(days=1)  # by which clocks of peers may be behind
+_SKEW = timedelta(days=1)  # how far the clocks of peers may be behind
 
 
 @dataclass(frozen=True, slots=True)
 class ServerTls:
-    """What a glue shows, and whom peers are to trust."""
+    """What a glue shows, and the authority that peers trust."""
 
     chain: bytes  # PEM: the server's certificate, then those that lead to the authority
     key: bytes = field(repr=False)  # PEM, of the first certificate
     authority: bytes  # DER of the authority's certificate, or of several
-    name: str  # one that the server's certificate is made out to
+    name: str  # a name in the server's certificate
 
 
 def private_authority(*addresses: str) -> ServerTls:
     """A fresh authority and a certificate signed by it, in memory only, for a year.
 
-    The certificate is made out to `reglue`, to this machine and to the hosts of
-    `addresses` (`host:port`, as one listens at or is dialled; empty ones are skipped).
-    The authority's key is forgotten at once. Raises UsageError.
+    The certificate names `reglue`, this machine and the hosts of `addresses` (`host:port`, empty
+    ones are skipped). The authority's key is forgotten at once. Raises UsageError.
     """
     now = datetime.now(UTC)
     own_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
@@ -113,7 +112,7 @@ def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
 
 
 def _names(addresses: tuple[str, ...]) -> list[x509.GeneralName]:
-    """Without those that nobody can dial (0.0.0.0), each once."""
+    """The names of the certificate, each once, without 0.0.0.0."""
     hosts = [split_address(each)[0].strip("[]") for each in addresses if each]
     machine = [name for name in [socket.gethostname()] if name and name.isascii()]
     every = [TLS_NAME, "localhost", "127.0.0.1", "::1", *machine, *hosts]
@@ -140,12 +139,12 @@ _PrivateKey: TypeAlias = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
 
 def own_certificate(certificate: Path, key: Path, authority: Path | None = None) -> ServerTls:
-    """What the user's files hold: PEM of the server's certificate, and of its key.
+    """The certificate in the user's files: PEM of the server's certificate, and of its key.
 
-    Behind the certificate stand those between it and its authority, if there are any.
-    `authority` is the file (PEM or DER) of whom peers are to trust; without it the
-    last certificate of the first file, if that is self-signed. Raises UsageError for a
-    file that is missing, unreadable, out of date, or does not belong to the others.
+    Certificates between it and its authority follow it in the file. `authority` is the file (PEM
+    or DER) of the authority that peers trust; by default the last certificate of the first file,
+    if that is self-signed. Raises UsageError for a file that is missing, unreadable, out of date,
+    or does not belong to the others.
     """
     chain_pem, key_pem = _read(certificate), _read(key)
     chain = _chain(chain_pem, certificate)
@@ -200,7 +199,7 @@ def _authority(chain: list[x509.Certificate], path: Path, given: Path | None) ->
     if given is None:
         if not _is_signed_by(last, last):
             raise UsageError(
-                f"{path} does not say whom peers are to trust: give the certificate of the "
+                f"{path} lacks the authority that peers are to trust: give the certificate of the "
                 f"authority that signed it, {last.issuer.rfc4514_string()} (--ca FILE)"
             )
         return last.public_bytes(serialization.Encoding.DER)

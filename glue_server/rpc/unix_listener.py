@@ -1,4 +1,4 @@
-"""Lets peers in who come over a Unix socket, and the folder of these sockets."""
+"""Admits peers over Unix sockets, and makes the folder of these sockets."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ from reglue.v1 import lobby_pb2
 
 log = logging.getLogger("reglue")
 
-_PAUSE_S = 0.01  # before another look at a door that cannot be opened
-_MOST = 64  # who have not said hello yet; more are turned away, and use gRPC
+_PAUSE_S = 0.01  # before the next accept, where one failed
+_MOST = 64  # connections before their hello; more are turned away, and use gRPC
 
 
 @dataclass(frozen=True, slots=True)
-class _Visitor:
-    """Who has come in and not said a whole hello yet."""
+class _Pending:
+    """A connection whose hello has not come whole yet."""
 
     role: str
     unix_socket: UnixSocket
@@ -54,81 +54,83 @@ class _Visitor:
 
 
 class UnixListener:
-    """Accepts Unix sockets and reads hellos; a line that was seated is read by its driver."""
+    """Accepts connections and reads their hellos, in one thread. The driver reads the rest."""
 
-    def __init__(self, rooms: Lobbies, folder: UnixSocketFolder, kinds: Mapping[str, Any]) -> None:
-        """`kinds` are the classes of what peers say, by role."""
-        self._rooms = rooms
+    def __init__(
+        self, lobbies: Lobbies, folder: UnixSocketFolder, kinds: Mapping[str, Any]
+    ) -> None:
+        """`kinds` are the classes of what peers send, by role."""
+        self._lobbies = lobbies
         self._folder = folder
         self._kinds = kinds
         self._selector = selectors.DefaultSelector()
-        self._visitors: set[_Visitor] = set()
-        self._bell, self._rope = socket.socketpair()
-        self._selector.register(self._bell, selectors.EVENT_READ)
+        self._pending: set[_Pending] = set()
+        self._closed, self._closer = socket.socketpair()
+        self._selector.register(self._closed, selectors.EVENT_READ)
         for role, listener in folder.sockets.items():
             self._selector.register(listener, selectors.EVENT_READ, role)
         self._thread = threading.Thread(target=self._serve, name="reglue-unix-listener")
         self._thread.start()
 
     def close(self) -> None:
-        """Let nobody in any more, and remove the folder."""
-        self._rope.close()
+        """Admit no more peers, and remove the folder."""
+        self._closer.close()
         self._thread.join()
-        for visitor in list(self._visitors):
-            self._dismiss(visitor)
+        for peer in list(self._pending):
+            self._dismiss(peer)
         self._selector.close()
-        self._bell.close()
+        self._closed.close()
         self._folder.close()
 
     def _serve(self) -> None:
         while True:
-            soonest = min((each.until for each in self._visitors), default=None)
+            soonest = min((each.until for each in self._pending), default=None)
             wait_s = None if soonest is None else max(0.0, soonest - time.monotonic())
             for key, _ in self._selector.select(wait_s):
-                if key.fileobj is self._bell:
+                if key.fileobj is self._closed:
                     return
-                if isinstance(key.fileobj, _Visitor):
-                    self._hear(key.fileobj)
+                if isinstance(key.fileobj, _Pending):
+                    self._read_hello(key.fileobj)
                 else:
-                    self._let_in(key.fileobj, key.data)  # type: ignore[arg-type]
-            for visitor in [each for each in self._visitors if each.until <= time.monotonic()]:
-                self._dismiss(visitor)
+                    self._accept(key.fileobj, key.data)  # type: ignore[arg-type]
+            for peer in [each for each in self._pending if each.until <= time.monotonic()]:
+                self._dismiss(peer)
 
-    def _let_in(self, listener: socket.socket, role: str) -> None:
+    def _accept(self, listener: socket.socket, role: str) -> None:
         try:
             connection, _ = listener.accept()
-        except OSError:  # who knocked has left, or there is no descriptor to spare
+        except OSError:  # it has left, or there is no descriptor to spare
             time.sleep(_PAUSE_S)
             return
         unix_socket = UnixSocket(connection, HELLO_BYTES)
-        if len(self._visitors) >= _MOST:
+        if len(self._pending) >= _MOST:
             full = grpc.StatusCode.RESOURCE_EXHAUSTED
-            _turn_away(unix_socket, Denied(full, "too many are at the Unix socket"))
+            _turn_away(unix_socket, Denied(full, "too many connections at the Unix socket"))
             return
-        visitor = _Visitor(role, unix_socket, time.monotonic() + HELLO_S)
-        self._visitors.add(visitor)
-        self._selector.register(visitor, selectors.EVENT_READ)
+        peer = _Pending(role, unix_socket, time.monotonic() + HELLO_S)
+        self._pending.add(peer)
+        self._selector.register(peer, selectors.EVENT_READ)
 
-    def _hear(self, visitor: _Visitor) -> None:
-        """Read on; who has said a good hello is seated."""
+    def _read_hello(self, peer: _Pending) -> None:
+        """Read on; a peer whose hello is good is admitted."""
         try:
-            message = visitor.unix_socket.receive(0.0)
+            message = peer.unix_socket.receive(0.0)
         except UnixSocketEnded:
-            self._dismiss(visitor)
+            self._dismiss(peer)
             return
         if message is None:
             return
-        self._forget(visitor)
+        self._forget(peer)
         try:
-            self._seat(visitor, message)
+            self._admit(peer, message)
         except Denied as denied:
-            _turn_away(visitor.unix_socket, denied)
+            _turn_away(peer.unix_socket, denied)
         except Exception:
-            log.exception("a peer could not be seated")
-            visitor.unix_socket.close()
+            log.exception("a peer could not be admitted")
+            peer.unix_socket.close()
 
-    def _seat(self, visitor: _Visitor, message: bytes) -> None:
-        kind = self._kinds[visitor.role]
+    def _admit(self, peer: _Pending, message: bytes) -> None:
+        kind = self._kinds[peer.role]
         try:
             first = kind.FromString(message)
         except DecodeError:
@@ -136,19 +138,19 @@ class UnixListener:
         if not first.HasField("hello"):
             words = "a session begins with a hello"
             raise Denied(grpc.StatusCode.INVALID_ARGUMENT, words)
-        visitor.unix_socket.allow(HUB_MESSAGE_BYTES)
-        line = UnixConnection(visitor.unix_socket, kind, visitor.role)
-        self._rooms.seat(first.hello.session, visitor.role, first.hello, line)
-        welcome = lobby_pb2.UnixSocketWelcome(proof=self._rooms.unix_socket_proof(first.hello))
-        line.begin(welcome.SerializeToString())
+        peer.unix_socket.allow(HUB_MESSAGE_BYTES)
+        connection = UnixConnection(peer.unix_socket, kind, peer.role)
+        self._lobbies.admit(first.hello.session, peer.role, first.hello, connection)
+        welcome = lobby_pb2.UnixSocketWelcome(proof=self._lobbies.unix_socket_proof(first.hello))
+        connection.begin(welcome.SerializeToString())
 
-    def _dismiss(self, visitor: _Visitor) -> None:
-        self._forget(visitor)
-        visitor.unix_socket.close()
+    def _dismiss(self, peer: _Pending) -> None:
+        self._forget(peer)
+        peer.unix_socket.close()
 
-    def _forget(self, visitor: _Visitor) -> None:
-        self._visitors.discard(visitor)
-        self._selector.unregister(visitor)
+    def _forget(self, peer: _Pending) -> None:
+        self._pending.discard(peer)
+        self._selector.unregister(peer)
 
 
 def _turn_away(unix_socket: UnixSocket, denied: Denied) -> None:
@@ -159,14 +161,14 @@ def _turn_away(unix_socket: UnixSocket, denied: Denied) -> None:
 
 
 _BACKLOG = 64
-_YOUNG_S = 60.0  # a folder as young as that may be of a glue that is about to listen
+_YOUNG_S = 60.0  # a younger folder may be of a glue that is about to listen
 
 
 class UnixSocketFolder:
-    """A socket for each role, in a fresh folder that only this user enters, or everybody."""
+    """A socket for each role, in a new folder for this user alone, or for all users."""
 
     def __init__(self, roles: Iterable[str], *, for_all: bool = False) -> None:
-        """`for_all` lets other users of this machine in. Raises UsageError."""
+        """`for_all`: other users of this machine may connect. Raises UsageError."""
         roles = tuple(roles)
         self.folder = _new_folder(max(map(len, roles)), 0o711 if for_all else 0o700)
         self.sockets: Mapping[str, socket.socket] = {}
@@ -180,7 +182,7 @@ class UnixSocketFolder:
             raise
 
     def path(self, role: str) -> str:
-        """Of the socket of that role."""
+        """The path of the role's socket."""
         return str(self.folder / role)
 
     def close(self) -> None:
@@ -191,9 +193,9 @@ class UnixSocketFolder:
 
 
 def _new_folder(name_length: int, mode: int) -> Path:
-    """In REGLUE_UNIX_SOCKET_DIR; else in the user's folder for such things, or a temporary one.
+    """Make a folder in REGLUE_UNIX_SOCKET_DIR, the user's runtime folder or a temporary one.
 
-    Other users do not enter the user's.
+    Other users cannot enter the runtime folder.
     """
     if asked := os.environ.get(UNIX_SOCKET_DIR):
         return _made(Path(asked).absolute(), name_length, mode)
@@ -241,12 +243,12 @@ def _listening(path: str, mode: int) -> socket.socket:
 
 
 def _host_prefix() -> str:
-    """Of the folders of this host: where a place is shared, nobody hears others' sockets."""
+    """The prefix of this host's folders: hosts that share a place do not share sockets."""
     return f"{FOLDER_PREFIX}{zlib.crc32(socket.gethostname().encode()) & 0xFFFF:04x}"
 
 
 def _sweep(ours: Path) -> None:
-    """Remove what glues of this user that were killed have left beside our folder."""
+    """Remove what killed glues of this user have left beside our folder."""
     now_s = ours.stat().st_mtime  # by the clock that dates the others
     for folder in ours.parent.glob(f"{_host_prefix()}{'[0-9a-f]' * 8}"):
         if _is_left(folder, now_s):
@@ -254,7 +256,7 @@ def _sweep(ours: Path) -> None:
 
 
 def _is_left(folder: Path, now_s: float) -> bool:
-    """Whether it is ours, no longer young, and has sockets alone, at which nobody listens."""
+    """Whether it is this user's, not young, and holds only sockets at which nobody listens."""
     try:
         about = folder.lstat()
         if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.getuid():
@@ -271,10 +273,10 @@ def _is_deaf(path: Path) -> bool:
     """Whether it is a socket at which nobody listens. Raises OSError."""
     if not stat.S_ISSOCK(path.lstat().st_mode):
         return False
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as visitor:
-        visitor.setblocking(False)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+        client.setblocking(False)
         try:
-            visitor.connect(str(path))
+            client.connect(str(path))
         except ConnectionRefusedError:
             return True
     return False

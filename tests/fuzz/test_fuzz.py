@@ -78,7 +78,7 @@ def test_nonsense_on_a_stream_is_read_and_keeps_nobody_out(
             ticket = ask(channel, token=server.tokens[role], role=kind)
             proof = hello_proof(ticket.secret, ticket.session, 0)
             good = {"major": 1, "session": ticket.session, "proof": proof}
-            hello = service.heard(hello=good).SerializeToString()
+            hello = service.message(hello=good).SerializeToString()
             said = [mutated(chance, [hello])]
             if number % 2:
                 said = [hello, chance.choice(calls), mutated(chance, calls)]

@@ -170,7 +170,7 @@ class Bakeoff:
     def _room(self, entrant: Entrant) -> PrivateLobby:
         # A program that we started and that died is not waited for: it cannot come back.
         reconnect_window_s = entrant.settings.reconnect_window if entrant.waits else 0.0
-        return self._server.room(
+        return self._server.private_lobby(
             "agent", token=entrant.token, reconnect_window_s=reconnect_window_s
         )
 

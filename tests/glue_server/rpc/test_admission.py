@@ -205,7 +205,7 @@ def test_a_look_at_who_waits_keeps_nobody_else_waiting() -> None:
     ticket = lobby.join(request)
     proof = hello_proof(ticket.secret, ticket.session, 0)
     hello = pb.AgentHello(major=1, session=ticket.session, proof=proof)
-    lobby.seat(ticket.session, "agent", hello, GrpcConnection())
+    lobby.admit(ticket.session, "agent", hello, GrpcConnection())
     with ThreadPoolExecutor(1) as threads:
         joining = threads.submit(lobby.join, request)
         assert looking.wait(PATIENCE_S)

@@ -18,7 +18,7 @@ from tests.glue_server.rpc.peers import PATIENCE_S, RawAgent, ask
 @pytest.mark.parametrize("transport", ["grpc", "unix"])
 def test_a_token_leads_to_its_own_room(transport: Transport) -> None:
     with GlueServer(places={"agent": 0}) as server, ThreadPoolExecutor(2) as threads:
-        rooms = {token: server.room("agent", token=token) for token in ("one", "two")}
+        rooms = {token: server.private_lobby("agent", token=token) for token in ("one", "two")}
         left = {
             token: threads.submit(
                 connect, Follower(), server.address, token, name=token, transport=transport
@@ -34,19 +34,19 @@ def test_a_token_leads_to_its_own_room(transport: Transport) -> None:
 
 
 def test_a_token_of_no_room_is_wrong(server: GlueServer) -> None:
-    server.room("agent", token="one")
+    server.private_lobby("agent", token="one")
     with pytest.raises(WrongToken):
         connect(Follower(), server.address, "two")
 
 
-def test_two_rooms_have_two_tokens(server: GlueServer) -> None:
-    server.room("agent", token="one")
+def test_two_private_lobbies_have_two_tokens(server: GlueServer) -> None:
+    server.private_lobby("agent", token="one")
     with pytest.raises(UsageError, match="a token of its own for each"):
-        server.room("agent", token="one")
+        server.private_lobby("agent", token="one")
 
 
 def test_a_room_tells_only_a_token_that_was_made_for_it(server: GlueServer) -> None:
-    made, given = server.room("agent"), server.room("agent", token="one")
+    made, given = server.private_lobby("agent"), server.private_lobby("agent", token="one")
     assert made.join_string("agent") == JoinString(
         server.address, made.local_join_string("agent").token
     )
@@ -56,7 +56,7 @@ def test_a_room_tells_only_a_token_that_was_made_for_it(server: GlueServer) -> N
 
 
 def test_a_room_that_is_closed_says_so(server: GlueServer, channel: grpc.Channel) -> None:
-    room = server.room("agent", token="one")
+    room = server.private_lobby("agent", token="one")
     with ThreadPoolExecutor(1) as threads:
         early = threads.submit(connect, Follower(), server.address, "one")
         while not is_taken(channel, "one"):
@@ -70,7 +70,7 @@ def test_a_room_that_is_closed_says_so(server: GlueServer, channel: grpc.Channel
 def test_who_came_early_and_left_makes_room_for_another(
     server: GlueServer, channel: grpc.Channel
 ) -> None:
-    room = server.room("agent", token="one")
+    room = server.private_lobby("agent", token="one")
     early = RawAgent(channel, "one", agent="early")
     while not is_taken(channel, "one"):
         pass

@@ -260,10 +260,10 @@ def test_our_own_failure_is_logged_with_its_lines_and_a_peer_that_leaves_is_not(
     server.release(port)
     assert not caplog.records
 
-    def seat(*_: object) -> None:
+    def admit(*_: object) -> None:
         raise RuntimeError("ours")
 
-    monkeypatch.setattr(Lobbies, "seat", seat)
+    monkeypatch.setattr(Lobbies, "admit", admit)
     with pytest.raises(grpc.RpcError, match="ended before its hello"):
         dial().hear()  # after it was logged
     assert "our own failure" in caplog.text

@@ -1,4 +1,4 @@
-"""What a peer needs to join: address, token and trusted authority, in one string."""
+"""What a peer needs to join: address, token and trusted authority, in one string; and by what."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _LAST_PORT = 65535  # grpc would take a larger number modulo 65536
 
 @dataclass(frozen=True, slots=True)
 class JoinString:
-    """Where a glue listens and how to get in.
+    """Where a glue listens, and what it takes to join.
 
     As a string, the join string, it is `reglue://HOST:PORT?token=…`, with `ca=…` where the
     glue speaks TLS: the certificate of its authority, DER in URL-safe base64, and
-    `name=…` where the server's certificate is made out to another name than the address's.
+    `name=…` where the name in the server's certificate is not the address's.
     """
 
     address: str  # host:port
@@ -39,8 +39,8 @@ class JoinString:
     tls_name: str = ""  # the name in the server's certificate; empty: the address's
 
     def __str__(self) -> str:
-        # The authority first: a shell that cuts an unquoted string at its `&`, or one who
-        # copies half of it, must not be left with an invitation to go without TLS.
+        # The authority first: where a shell cuts an unquoted string at its `&`, or somebody
+        # copies half of it, what is left must not be a join string without TLS.
         entries = {
             "ca": base64.urlsafe_b64encode(self.authority).decode().rstrip("="),
             "name": self.tls_name,
@@ -57,11 +57,11 @@ def join_string(
     ca: str | Path | bytes | None = None,
     tls_name: str | None = None,
 ) -> JoinString:
-    """The invitation of a join string or of `host:port`, and of what is given beside it.
+    """Read a join string, or `host:port`.
 
-    Address and token default to REGLUE_ADDRESS and REGLUE_TOKEN of the environment. What
-    is given goes before what the join string says: `token`, `ca` (a file of the
-    authority's certificate, PEM or DER, or its bytes) and `tls_name`. Raises BadArgument.
+    Address and token default to REGLUE_ADDRESS and REGLUE_TOKEN of the environment. The other
+    arguments override what the join string says: `token`, `ca` (a file of the authority's
+    certificate, PEM or DER, or its bytes) and `tls_name`. Raises BadArgument.
     """
     address = (address or os.environ.get("REGLUE_ADDRESS") or "").strip()
     if not address:
@@ -91,7 +91,7 @@ def split_address(address: str) -> tuple[str, int]:
 
 
 def _shown(text: str) -> str:
-    """What a message may repeat of a string that may hold a token: its host at most."""
+    """What a message may repeat of a string that may hold a token: at most its host."""
     scheme, found, rest = text.rpartition("://")
     host = re.split(r"[?#/&=]", rest, maxsplit=1)[0].rpartition("@")[2]
     shown = f"{_part(scheme)}{found}{_part(host)}"
@@ -99,26 +99,26 @@ def _shown(text: str) -> str:
 
 
 def _part(text: str) -> str:
-    """It, or the beginning of what is as long as tokens are."""
+    """`text`, or the beginning of a text that is as long as a token."""
     return text if len(text) <= _MOST_SHOWN else f"{text[:4]}…"
 
 
 def _dialled(address: str) -> str:
-    """`address`, if one can dial it."""
+    """`address`, if peers can dial it. Raises BadArgument."""
     if split_address(address)[1] == 0:
         raise BadArgument(f"got address {address!r}, wanted the port that the glue listens on")
     return address
 
 
 def _parsed(text: str) -> JoinString:
-    """A join string. What is not understood is refused: it may be about whom to trust."""
+    """Read a join string. Unknown parts are refused: they may say which authority to trust."""
     try:
         parts = urlsplit(text)
         pairs = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
     except ValueError:  # whose words repeat what may be the token
         raise BadArgument(f"got join string {_shown(text)}, wanted {_FORM}") from None
     entries = dict(pairs)
-    is_cut = "?" in text and not entries  # what is lacking may be the authority
+    is_cut = "?" in text and not entries  # the authority may be missing
     if parts.scheme != SCHEME or parts.path not in ("", "/") or parts.fragment or is_cut:
         raise BadArgument(f"got join string {_shown(text)}, wanted {_FORM}")
     if len(entries) < len(pairs) or not entries.keys() <= {"ca", "name", "token"}:
@@ -149,7 +149,7 @@ _SEQUENCE = 0x30  # the tag that a certificate in DER begins with
 def read_authority(source: str | Path | bytes) -> bytes:
     """The certificates in a file, or in `source` itself if it is bytes; PEM or DER.
 
-    Returns DER; of several certificates, one after another. Raises UsageError.
+    Returns DER; several certificates follow one another. Raises UsageError.
     """
     if isinstance(source, bytes):
         return _der(source, "what was given as authority")
@@ -160,7 +160,7 @@ def read_authority(source: str | Path | bytes) -> bytes:
 
 
 def checked_authority(der: bytes, what: str) -> bytes:
-    """`der`, if it is one certificate or more; `what` is what holds it. Raises UsageError."""
+    """`der`, if it is one certificate or more; `what` names its source. Raises UsageError."""
     import ssl  # costs more than the rest of this module; not every peer needs it
 
     try:
@@ -174,7 +174,7 @@ def checked_authority(der: bytes, what: str) -> bytes:
 
 
 def split_der(der: bytes) -> list[bytes]:
-    """The certificates that stand one after another, at least one. Raises ValueError."""
+    """Split certificates that follow one another, at least one. Raises ValueError."""
     found: list[bytes] = []
     while der or not found:
         size = _size(der)
@@ -186,7 +186,7 @@ def split_der(der: bytes) -> list[bytes]:
 
 
 def to_pem(der: bytes) -> bytes:
-    """As PEM, all of them."""
+    """The same certificates as PEM."""
     return b"".join(
         b"-----BEGIN CERTIFICATE-----\n" + base64.encodebytes(each) + b"-----END CERTIFICATE-----\n"
         for each in split_der(der)
@@ -202,7 +202,7 @@ def _der(content: bytes, what: str) -> bytes:
 
 
 def _size(der: bytes) -> int:
-    """Bytes of the first element, its header included."""
+    """Bytes of the first element, with its header."""
     if len(der) < 2 or der[0] != _SEQUENCE:
         raise ValueError(f"got {der[:2].hex() or 'nothing'}, wanted a sequence")
     if der[1] < 0x80:

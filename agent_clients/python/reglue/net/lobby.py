@@ -1,4 +1,4 @@
-"""The way in: channels, a ticket from the lobby, and why TLS may keep a peer from it."""
+"""How a peer joins: channels, a ticket from the lobby, and what is wrong where TLS fails."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ REFUSALS: dict[grpc.StatusCode, type[ReglueError]] = {
     grpc.StatusCode.ALREADY_EXISTS: Busy,
     grpc.StatusCode.INVALID_ARGUMENT: Refused,
 }
-"""What a glue that does not let somebody in answers."""
+"""The errors of a glue that refuses a peer."""
 
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
-_QUIET_S = 2.0  # how long nobody is told that a glue is waited for
+_QUIET_S = 2.0  # after which the log says that a glue is waited for
 
-_HANDSHAKE_S = 2.0  # how long one may take that is made to learn why another failed
+_HANDSHAKE_S = 2.0  # how long a handshake may take that is made to learn why another failed
 
 
 def hello_proof(secret: bytes, session: str, answered: int) -> bytes:
@@ -68,9 +68,9 @@ def unix_socket_proof(secret: bytes, session: str, answered: int) -> bytes:
 
 
 def open_channel(join_string: JoinString, max_message_bytes: int) -> grpc.Channel:
-    """A channel to where the invitation says, with TLS where it names an authority."""
+    """A channel to the address of a join string, with TLS where it names an authority."""
     options: list[tuple[str, int | str]] = [*channel_options(max_message_bytes)]
-    if join_string.address.rpartition(":")[0] in _LOOPBACK:  # `http_proxy` is not meant for those
+    if join_string.address.rpartition(":")[0] in _LOOPBACK:  # `http_proxy` is not meant for these
         options.append(("grpc.enable_http_proxy", 0))
     if not join_string.authority:
         return grpc.insecure_channel(join_string.address, options)
@@ -98,7 +98,7 @@ def join(
     deadline = time.monotonic() + connect_timeout_s
     say_at = time.monotonic() + _QUIET_S
     for pause_s in backoff():
-        # A channel each try: one that failed waits longer than we mean to.
+        # A channel for each try: one that failed waits for too long.
         with open_channel(join_string, HUB_MESSAGE_BYTES) as channel:
             left_s = max(deadline - time.monotonic(), 0.1)
             try:
@@ -111,7 +111,7 @@ def join(
                     raise REFUSALS[error.code()](error.details()) from error
                 if error.code() is grpc.StatusCode.UNAVAILABLE:
                     trouble = tls_trouble(join_string, min(left_s, _HANDSHAKE_S))
-                    if trouble is not None:  # waiting mends none
+                    if trouble is not None:  # waiting does not help
                         raise trouble from error
                 if time.monotonic() + pause_s > deadline:
                     raise _unreachable(error, join_string, connect_timeout_s) from error
@@ -125,7 +125,7 @@ def join(
 
 
 def backoff() -> Iterator[float]:
-    """Pauses between tries, seconds, without end."""
+    """Pauses between tries, seconds, for ever."""
     pause_s = 0.05
     while True:
         yield pause_s
@@ -160,7 +160,7 @@ _OTHER_AUTHORITY = (
 
 
 def tls_trouble(join_string: JoinString, timeout_s: float) -> WrongTls | None:
-    """What is wrong with TLS between this peer and the other end; None if nothing is.
+    """What is wrong with TLS between this peer and a glue; None if nothing is.
 
     Also None where nobody answers, or not within `timeout_s` seconds.
     """
@@ -184,7 +184,7 @@ def tls_trouble(join_string: JoinString, timeout_s: float) -> WrongTls | None:
 
 
 def _context(authority: bytes) -> ssl.SSLContext:
-    """As gRPC's, but without an authority to trust it looks at no certificate."""
+    """As gRPC's; without an authority to trust, no certificate is checked."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.set_alpn_protocols(["h2"])
     if authority:
@@ -197,14 +197,14 @@ def _context(authority: bytes) -> ssl.SSLContext:
 
 
 def _told(error: ssl.SSLError, join_string: JoinString) -> WrongTls | None:
-    """The words for a handshake that failed."""
+    """The error for a handshake that failed."""
     where = join_string.address
     if isinstance(error, ssl.SSLCertVerificationError):
         return WrongTls(_of_certificate(error, join_string))
     if isinstance(error, (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)):
-        return None  # cut off: whoever was there may come back
+        return None  # cut off: the glue may come back
     reason = error.reason or str(error)
-    if "ALERT" in reason:  # words of TLS, from the other end
+    if "ALERT" in reason:  # what the other end says
         return WrongTls(f"the glue at {where} broke the TLS handshake off: {reason}")
     if not join_string.authority:
         return None

@@ -1,4 +1,4 @@
-"""One stream of a session, as the peer's thread uses it: gRPC's, or a Unix socket."""
+"""One stream of a session, as the peer's thread uses it: of gRPC, or a Unix socket."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class StreamEnded(Exception):
         self.why, self.code = why, code
 
     def meaning(self) -> ReglueError:
-        """SessionLost, or what a glue means that does not let somebody in."""
+        """SessionLost, or the error of a glue that refuses the peer."""
         if self.code in REFUSALS:
             return REFUSALS[self.code](self.why)
         return SessionLost(self.why)
@@ -50,7 +50,7 @@ class Stream(Protocol):
     """Messages both ways."""
 
     def send(self, message: Any) -> None:
-        """Send it; that the stream broke is seen by who receives."""
+        """Send a message. `receive` tells of a broken stream."""
 
     def receive(self, timeout_s: float | None = None) -> Any | None:
         """The next message; None if none came in time. Raises StreamEnded."""
@@ -60,7 +60,7 @@ class Stream(Protocol):
 
     @property
     def stood_s(self) -> float:
-        """For how many seconds the glue has had this peer seated on it; 0 if never."""
+        """Seconds since the glue admitted this peer on it; 0 if it has not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +76,9 @@ class Route:
     def open(self, hello: Any, *, is_back: bool) -> Stream:
         """A stream on which hello was said. Raises StreamEnded, UsageError.
 
-        A Unix socket where there is one and it can be opened, else gRPC, as `transport` allows.
-        Who finds no Unix socket with a fresh ticket will find none later: UsageError. Who is back
-        has been in one, and may join anew.
+        A Unix socket where there is one that can be opened, else gRPC, as `transport` allows.
+        A peer that finds no Unix socket with a new ticket will find none later: UsageError. One
+        that is back has used one, and may join anew.
         """
         if self.transport == "grpc":
             return GrpcStream(self, hello)
@@ -110,19 +110,19 @@ class Route:
 class GrpcStream:
     """A stream of gRPC."""
 
-    def __init__(self, way: Route, hello: Any) -> None:
+    def __init__(self, route: Route, hello: Any) -> None:
         self._outbox: SimpleQueue[Any | None] = SimpleQueue()
         self._outbox.put(hello)
-        self._channel = open_channel(way.where, way.max_message_bytes)
+        self._channel = open_channel(route.where, route.max_message_bytes)
         try:
-            self._stream = way.connect(self._channel)(
-                iter(self._outbox.get, None), metadata=[("reglue-session", way.ticket.session)]
+            self._stream = route.connect(self._channel)(
+                iter(self._outbox.get, None), metadata=[("reglue-session", route.ticket.session)]
             )
         except BaseException:
             self._channel.close()
             raise
         self._messages: Iterator[Any] = iter(self._stream)
-        self._seated_at: float | None = None
+        self._admitted_at: float | None = None
         self._limit = _TimeLimit(self._stream.cancel)
         self._has_ended = threading.Event()
         if not self._stream.add_callback(self._has_ended.set):
@@ -136,9 +136,9 @@ class GrpcStream:
         """The next message; None if none came in time: that ends the stream. Raises StreamEnded."""
         self._limit.set(timeout_s)
         try:
-            if self._seated_at is None:
-                self._stream.initial_metadata()  # which says that we are, or that it broke
-                self._seated_at = time.monotonic()
+            if self._admitted_at is None:
+                self._stream.initial_metadata()  # which says that we are admitted, or that it broke
+                self._admitted_at = time.monotonic()
             return next(self._messages)
         except StopIteration:
             raise StreamEnded("the glue closed the session without a farewell") from None
@@ -158,15 +158,15 @@ class GrpcStream:
         self._limit.close()
         self._outbox.put(None)
         self._stream.cancel()
-        # An error that is not caught keeps the stream until the interpreter leaves,
-        # and grpc would then wait for a thread that had a lock and is no more.
+        # An uncaught error keeps the stream until the interpreter exits. Then grpc would
+        # wait for a thread that held a lock and has ended.
         self._has_ended.wait(_END_S)
         self._channel.close()
 
     @property
     def stood_s(self) -> float:
         """Since the response headers came."""
-        return 0.0 if self._seated_at is None else time.monotonic() - self._seated_at
+        return 0.0 if self._admitted_at is None else time.monotonic() - self._admitted_at
 
 
 class _TimeLimit:
@@ -210,12 +210,12 @@ class _TimeLimit:
 
 
 class UnixStream:
-    """A Unix socket whose welcome was good."""
+    """A Unix socket, after a good welcome."""
 
     def __init__(self, unix_socket: UnixSocket, kind: Any) -> None:
         self._unix_socket = unix_socket
         self._kind = kind
-        self._seated_at = time.monotonic()
+        self._admitted_at = time.monotonic()
 
     def send(self, message: Any) -> None:
         """Write it to the socket."""
@@ -242,11 +242,11 @@ class UnixStream:
     @property
     def stood_s(self) -> float:
         """Since the welcome."""
-        return time.monotonic() - self._seated_at
+        return time.monotonic() - self._admitted_at
 
 
 class _NoUnixSocket(Exception):
-    """The glue cannot be reached over a Unix socket: why, and whether waiting mends nothing."""
+    """The glue cannot be reached over a Unix socket: why, and whether that will stay so."""
 
     def __init__(self, why: str, *, is_lasting: bool = False) -> None:
         super().__init__(why)
@@ -258,11 +258,11 @@ _NOT_OURS: Mapping[type[OSError], str] = {
     "folder of sockets here, and name that by REGLUE_UNIX_SOCKET_DIR",
     PermissionError: "it is another user's, who may let you in with --open-unix-socket",
 }
-"""Why this process cannot use a fresh ticket's socket."""
+"""Why this process cannot use a new ticket's socket."""
 
 
 def _open_unix_socket(ticket: lobby_pb2.Ticket, hello: Any, kind: Any, most: int) -> UnixStream:
-    """Raises _NoUnixSocket, and StreamEnded where the glue does not let us in."""
+    """Open the ticket's socket. Raises _NoUnixSocket, and StreamEnded if the glue refuses us."""
     if not ticket.unix_socket_path:
         raise _NoUnixSocket("the glue offers no Unix socket", is_lasting=True)
     if not hasattr(socket, "AF_UNIX"):
@@ -278,7 +278,7 @@ def _open_unix_socket(ticket: lobby_pb2.Ticket, hello: Any, kind: Any, most: int
         raise _cannot_open(path, error) from error
     unix_socket = UnixSocket(connection, HELLO_BYTES)
     try:
-        _enter(unix_socket, ticket, hello)
+        _say_hello(unix_socket, ticket, hello)
     except BaseException:
         unix_socket.close()
         raise
@@ -287,7 +287,7 @@ def _open_unix_socket(ticket: lobby_pb2.Ticket, hello: Any, kind: Any, most: int
 
 
 def _check_unix_socket(path: str) -> None:
-    """Raise _NoUnixSocket before anything is said to a socket that is no glue's."""
+    """Raise _NoUnixSocket for a socket that is no glue's, before anything is sent to it."""
     try:
         why = foreign(path)
     except OSError as error:
@@ -301,8 +301,8 @@ def _cannot_open(path: str, error: OSError) -> _NoUnixSocket:
     return _NoUnixSocket(f"{path} cannot be opened: {why or error}", is_lasting=why is not None)
 
 
-def _enter(unix_socket: UnixSocket, ticket: lobby_pb2.Ticket, hello: Any) -> None:
-    """Say hello, and see that it is the ticket's glue that answers."""
+def _say_hello(unix_socket: UnixSocket, ticket: lobby_pb2.Ticket, hello: Any) -> None:
+    """Say hello, and check that the ticket's glue answers."""
     try:
         unix_socket.send(hello.SerializeToString(), _WELCOME_S)
         answer = unix_socket.receive(_WELCOME_S)
@@ -318,4 +318,4 @@ def _enter(unix_socket: UnixSocket, ticket: lobby_pb2.Ticket, hello: Any) -> Non
         raise StreamEnded(welcome.why, code)
     proof = unix_socket_proof(ticket.secret, ticket.session, hello.hello.answered)
     if not hmac.compare_digest(welcome.proof, proof):
-        raise _NoUnixSocket("who answers at the Unix socket is not the glue that we joined")
+        raise _NoUnixSocket("the Unix socket is not of the glue that we joined")

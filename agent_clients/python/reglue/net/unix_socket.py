@@ -1,4 +1,4 @@
-"""A Unix socket: messages over a Unix socket, for peers on one host.
+"""Messages over a Unix socket, for peers on one host.
 
 Each message is preceded by its length, four bytes, little-endian.
 """
@@ -17,18 +17,18 @@ import time
 from pathlib import Path
 
 SPIN_S = 200e-6
-"""As long as a turn of a light agent takes: waking up from sleep would double it."""
+"""About a turn of a light agent: to sleep and wake up would double it."""
 
 _MOST_RESTS = 1024
 
 
 class AdaptiveSpin:
-    """Whether looking pays, learnt from how it went.
+    """Whether to spin before a wait sleeps, learnt from the last waits.
 
-    Looking keeps a core busy. It is done only where this process may run on two cores or
-    more, and only as long as answers come within SPIN_S: an answer that came too late
+    Spinning keeps a core busy. It is done only where this process may run on two cores or
+    more, and only while answers come within SPIN_S. An answer that comes later
     (the peer thinks for long, or others need the cores) makes the next waits sleep at
-    once, twice as many each time that it happens again.
+    once, twice as many each time.
     """
 
     def __init__(self) -> None:
@@ -36,31 +36,31 @@ class AdaptiveSpin:
         self._penalty = 1 if _cores() > 1 else 0
 
     def pays(self) -> bool:
-        """Whether to look before sleeping, this time."""
+        """Whether to spin this time."""
         if self._rests:
             self._rests -= 1
             return False
         return self._penalty > 0
 
     def hit(self) -> None:
-        """It came while one looked."""
+        """The message came while we spun."""
         self._penalty = 1
 
     def missed(self) -> None:
-        """It did not."""
+        """The message did not come while we spun."""
         self._rests = self._penalty
         self._penalty = min(2 * self._penalty, _MOST_RESTS)
 
 
 def _cores() -> int:
-    """On which this process may run."""
+    """How many cores this process may run on."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 UNIX_SOCKET_DIR = "REGLUE_UNIX_SOCKET_DIR"
-"""The folder of folders; a glue's and a peer's may be mounted at different places."""
+"""The folder of the glues' folders. A glue and a peer may have it mounted at different places."""
 
 LONGEST = 107
 """Bytes of a Unix socket's path (sun_path holds 108, with the zero behind it)."""
@@ -72,12 +72,12 @@ _ROLES = ("agent", "environment", "experiment")
 
 
 def foreign(path: str) -> str | None:
-    """Why nothing should be said to what is at `path`; None for what may be a glue's socket.
+    """Why nothing should be sent to what is at `path`; None for what may be a glue's socket.
 
-    A ticket names a path, and must not lead its holder to any other service of this host: the
-    file is called by its role in a folder `reglue-…` of the same user's, where nobody else can
-    put files. Its owner may be another user, as glues let other users in with
-    --open-unix-socket. The welcome shows whether it is the glue that was joined. Raises OSError.
+    A ticket names a path, and must not lead its holder to another service of this host. So the
+    file's name is a role, in a folder `reglue-…` of the same user where others cannot
+    put files. Its owner may be another user, as with --open-unix-socket. The welcome
+    shows whether it is of the glue that was joined. Raises OSError.
     """
     file = Path(path)
     if file.name not in _ROLES or not file.parent.name.startswith(FOLDER_PREFIX):
@@ -103,12 +103,12 @@ def path_here(unix_socket_path: str) -> str:
 
 
 HELLO_BYTES = 8192
-"""Largest hello: nothing more is read before its proof has been checked."""
+"""Size of the largest hello: no more is read before its proof has been checked."""
 
 _LENGTH = struct.Struct("<I")
 _HEADER = _LENGTH.size
 _ROOM = 1 << 16  # bytes that are read at once
-_LOOK_UP_MS = 1000.0  # Python hears of a signal that came right before a poll only after it
+_LOOK_UP_MS = 1000.0  # Python handles a signal that came right before a poll only after it
 
 
 class UnixSocketEnded(Exception):
@@ -139,7 +139,7 @@ class UnixSocket:
         return self._socket.fileno()
 
     def peer(self) -> int:
-        """The process id of who connected; 0 where the kernel does not tell."""
+        """The process id of the other end; 0 where the kernel does not tell."""
         if sys.platform != "linux":
             return 0
         size = struct.calcsize("3i")
@@ -148,7 +148,7 @@ class UnixSocket:
         return pid
 
     def send(self, message: bytes, timeout_s: float | None = None) -> memoryview:
-        """What of the frame could not be sent in time; nothing of it if `timeout_s` is None.
+        """Send a message; returns what could not be sent in time. None: without a limit.
 
         Raises UnixSocketEnded.
         """
@@ -206,12 +206,12 @@ class UnixSocket:
         )
 
     def shut(self) -> None:
-        """End it, also for whoever waits at either end."""
+        """End it, also for threads that wait at either end."""
         with contextlib.suppress(OSError):  # the other end was faster
             self._socket.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Let the socket go; nobody may be using it."""
+        """Close the socket; no thread may be using it."""
         self._socket.close()
 
     def _taken(self) -> bytes | None:
@@ -239,7 +239,7 @@ class UnixSocket:
             self._buffer = larger
 
     def _wait(self, until: float | None) -> bool:
-        """Until something comes: look for a moment if that pays, then sleep."""
+        """Wait until something comes: spin for a moment if that pays, then sleep."""
         now = time.monotonic()
         if (until is None or until > now) and self._spin.pays():
             stop = now + SPIN_S
