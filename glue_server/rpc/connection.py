@@ -129,13 +129,14 @@ class UnixConnection:
         finally:
             self._reading.release()
 
-    def holds(self) -> bool:
-        """Whether a message was read with the last one."""
-        return self._unix_socket.holds()
-
     def fileno(self) -> int:
-        """Readable when something has come."""
+        """Readable when something has come, unless it is held already."""
         return self._unix_socket.fileno()
+
+    @property
+    def holds_message(self) -> bool:
+        """Whether `take` has a message without a look at the socket."""
+        return self._unix_socket.holds_message
 
     def _check_runs(self) -> None:
         """Raise UnixSocketEnded if the peer's program has been stopped for long.
@@ -258,16 +259,13 @@ class Wakeup:
         with contextlib.suppress(OSError):  # it is set already, or nobody watches any more
             self._sender.send(b"!")
 
-    def clear(self, inbox: SimpleQueue[Any]) -> None:
-        """Nothing waits, unless something is in there."""
-        if not self._is_set:
-            return
-        self._is_set = False
-        with contextlib.suppress(OSError):
-            while self._receiver.recv(64):
-                pass
-        if not inbox.empty():
-            self.set()
+    def clear(self) -> None:
+        """Nothing waits. Ask afterwards whether that is so: threads call `set` at any time."""
+        if self._is_set:
+            self._is_set = False
+            with contextlib.suppress(OSError):
+                while self._receiver.recv(64):
+                    pass
 
     def close(self) -> None:
         """Let the descriptors go."""

@@ -14,7 +14,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from queue import Empty, SimpleQueue
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol
 
 from glue_server.rpc.connection import Connection, ConnectionEnded, UnixConnection, Wakeup
 from reglue.errors import BadReply, ReglueError, RoutineRefused
@@ -33,11 +33,6 @@ FORGOTTEN = "this session has lost its memory: join again"
 
 _LOOK = 8  # most messages that `is_gone` takes in: a peer may send without end
 
-CallT = TypeVar("CallT")
-ReplyT = TypeVar("ReplyT")
-CallT_contra = TypeVar("CallT_contra", contravariant=True)
-ReplyT_co = TypeVar("ReplyT_co", covariant=True)
-
 
 class PeerSession:
     """What the sessions of all roles share: streams that come and go, and what came in.
@@ -47,7 +42,7 @@ class PeerSession:
     """
 
     def __init__(self, hello: Any, *, reconnect_window_s: float) -> None:
-        self.hello = hello
+        self.hello = hello  # what the peer said of itself
         self._reconnect_window_s = reconnect_window_s
         self._lock = threading.Lock()
         # A message, and when it came in; None: the stream has changed.
@@ -85,7 +80,8 @@ class PeerSession:
             self._change(connection)
             self._broken_at = None
             self._resume(connection)
-        self._inbox.put((None, time.monotonic()))
+            if not is_first:  # the driver may wait
+                self._inbox.put((None, time.monotonic()))
         return None
 
     def arrived(self, connection: Connection, message: Any) -> None:
@@ -150,7 +146,8 @@ class PeerSession:
             return None
         finally:
             if self._wakeup is not None:
-                self._wakeup.clear(self._inbox)
+                self._wakeup.clear()
+                self._wake()
 
     def _read(self, timeout_s: float) -> bool:
         """Take in what comes over a Unix socket; whether anything did."""
@@ -169,7 +166,13 @@ class PeerSession:
     def _hand_over(self, message: Any | None) -> None:
         """Give it to the driver; None: the stream has changed."""
         self._inbox.put((message, time.monotonic()))
-        if self._wakeup is not None:
+        self._wake()
+
+    def _wake(self) -> None:
+        """Set the wakeup if something is here that the socket's descriptor does not show."""
+        connection = self._connection
+        is_held = isinstance(connection, UnixConnection) and connection.holds_message
+        if self._wakeup is not None and (is_held or not self._inbox.empty()):
             self._wakeup.set()
 
     def _change(self, connection: Connection | None) -> None:
@@ -190,13 +193,13 @@ class PeerSession:
             return self._broken_at + self._reconnect_window_s
 
 
-class Codec(Protocol[CallT_contra, ReplyT_co]):
-    """How one role's calls are encoded and its answers are decoded."""
+class Codec(Protocol):
+    """How one role's calls, Refusal and Farewell are encoded, and its answers decoded."""
 
-    def encode(self, seq: int, call: CallT_contra | Refusal | Farewell, budget: Budget) -> Any:
+    def encode(self, seq: int, call: Any, budget: Budget) -> Any:
         """The message of a call. Raises UsageError for one that is too large."""
 
-    def decode(self, message: Any, call: CallT_contra) -> ReplyT_co:
+    def decode(self, message: Any, call: Any) -> Any:
         """The answer to `call`. Raises BadReply, and the peer's fault if it says so."""
 
     def timed_out(self, timeout_s: float) -> ReglueError:
@@ -206,25 +209,23 @@ class Codec(Protocol[CallT_contra, ReplyT_co]):
         """The error of a peer that is gone."""
 
 
-class StreamPort(PeerSession, Generic[CallT, ReplyT]):
+class StreamPort(PeerSession):
     """Calls an agent or an environment. Keeps each call until its answer has come."""
 
     replayed = 0  # steps: a remote environment simulates none twice
 
-    def __init__(
-        self, hello: Any, codec: Codec[CallT, ReplyT], *, reconnect_window_s: float = 0.0
-    ) -> None:
+    def __init__(self, hello: Any, codec: Codec, *, reconnect_window_s: float = 0.0) -> None:
         super().__init__(hello, reconnect_window_s=reconnect_window_s)
         self.waited_s = 0.0  # how long the last answer lay here before it was received
         self._codec = codec
         self._unheard: deque[tuple[int, Any]] = deque()  # messages that may have to be sent again
-        self._waiting: dict[int, CallT] = {}  # calls whose answer is waited for, by number
+        self._waiting: dict[int, Any] = {}  # calls whose answer is waited for, by number
         self._sent = 0  # number of the last message
         self._heard = 0  # number of the last call whose answer has come
         self._unasked = 0  # messages since the last call that answered none
         self._has_failed = False
 
-    def send(self, call: CallT, budget: Budget = UNLIMITED) -> None:
+    def send(self, call: Any, budget: Budget = UNLIMITED) -> None:
         """Number the call and send it, up to WINDOW calls before their answers.
 
         Raises the peer's loss, UsageError (too large).
@@ -238,7 +239,7 @@ class StreamPort(PeerSession, Generic[CallT, ReplyT]):
             self._unasked = 0
             self._post(message)
 
-    def receive(self, timeout_s: float) -> ReplyT:
+    def receive(self, timeout_s: float) -> Any:
         """The answer to the oldest call that waits for one.
 
         Raises BadReply (it does not fit; the session goes on), and the peer's fault,
@@ -280,19 +281,8 @@ class StreamPort(PeerSession, Generic[CallT, ReplyT]):
         """Made when it is first asked for, the lock being held."""
         if self._wakeup is None:
             self._wakeup = Wakeup(self._connection)
-            for _ in range(self._inbox.qsize()):
-                entry = self._inbox.get_nowait()
-                if entry[0] is not None:
-                    self._inbox.put(entry)
-                    self._wakeup.set()
+            self._wake()
         return self._wakeup
-
-    def _read(self, timeout_s: float) -> bool:
-        """Take in what was read with it, too: who waits at the descriptor does not see that."""
-        came = super()._read(timeout_s)
-        while isinstance(self._connection, UnixConnection) and self._connection.holds():
-            super()._read(0.0)
-        return came
 
     def _check_time(self, seq: int, gone_at: float, deadline: float, timeout_s: float) -> None:
         """Raise the peer's loss, or its delay, where it is time."""

@@ -68,7 +68,7 @@ class Tap:
         self.sent: list[bytes] = []
         self.waited_s = 0.0
         self._agent = agent
-        self._port: StreamPort[Call, Reply] = StreamPort(self.hello, AgentCodec(2**26))
+        self._port = StreamPort(self.hello, AgentCodec(2**26))
         self._line = GrpcConnection()
         self._port.attach(0, self._line)
         self._calls = iter(self._line)
@@ -85,7 +85,8 @@ class Tap:
         self._port.arrived(self._line, encode_reply(numbered.seq, reply, self._spec))
 
     def receive(self, timeout_s: float) -> Reply:
-        return self._port.receive(timeout_s)
+        reply: Reply = self._port.receive(timeout_s)
+        return reply
 
     def filenos(self) -> Sequence[int]:
         """The answer is there."""

@@ -138,6 +138,14 @@ class UnixSocket:
         """Readable when something has come, if only the end."""
         return self._socket.fileno()
 
+    @property
+    def holds_message(self) -> bool:
+        """Whether a whole message was read with an earlier one: nothing makes it readable."""
+        if self._held < _HEADER:
+            return False
+        size: int = _LENGTH.unpack_from(self._buffer)[0]
+        return size > self._most or self._held >= _HEADER + size
+
     def peer(self) -> int:
         """The process id of the other end; 0 where the kernel does not tell."""
         if sys.platform != "linux":
@@ -198,12 +206,6 @@ class UnixSocket:
                 raise UnixSocketEnded("its end of the Unix socket is closed")
             self._held += count
         return message
-
-    def holds(self) -> bool:
-        """Whether a whole message was read with the last one: nothing makes it readable."""
-        return (
-            self._held >= _HEADER and self._held >= _HEADER + _LENGTH.unpack_from(self._buffer)[0]
-        )
 
     def shut(self) -> None:
         """End it, also for threads that wait at either end."""
