@@ -91,9 +91,13 @@ class Harness:
         return self._run
 
     def serve(
-        self, *, reconnect_window_s: float | None = None, tls: ServerTls | None = None
+        self,
+        *,
+        reconnect_window_s: float | None = None,
+        tls: ServerTls | None = None,
+        is_reachable: bool = True,
     ) -> GlueServer:
-        """Start a glue, to which the proxy leads."""
+        """Start a glue. The proxy leads to it, at once or when the caller sets its target."""
         server = GlueServer(
             token=self.token,
             tls=tls,
@@ -104,7 +108,8 @@ class Harness:
         self._servers.append(server)
         if isinstance(self.proxy, UnixProxy):
             route_through(server, self.proxy, self.role)
-        self.proxy.target = server.address
+        if is_reachable:
+            self.proxy.target = server.address
         return server
 
     def admit(self, server: GlueServer) -> None:

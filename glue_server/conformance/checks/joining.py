@@ -33,8 +33,9 @@ def waits(harness: Harness) -> None:
     """Tries again while the glue is not up, and while it has no free connection."""
     harness.start_client()
     wait_for(lambda: harness.proxy.refused >= _TRIES, harness, f"{_TRIES} tries to connect")
-    server = harness.serve()
+    server = harness.serve(is_reachable=False)
     deny_joins(server, "RESOURCE_EXHAUSTED", "too many connections are open", times=_TRIES)
+    harness.proxy.target = server.address
     harness.admit(server)
 
 
@@ -50,9 +51,10 @@ def hello(harness: Harness) -> None:
 def elsewhere(harness: Harness) -> None:
     """Opens its stream at the ticket's address, if there is one."""
     run = harness.start_client()
-    server = harness.serve()
+    server = harness.serve(is_reachable=False)
     with TcpProxy(server.address) as other:
         send_on(server, other.address)
+        harness.proxy.target = server.address
         harness.admit(server)
         check_same("connections to Ticket.address", other.connections, 1)
         run.say_farewell()
@@ -60,7 +62,9 @@ def elsewhere(harness: Harness) -> None:
 
 def _leaves_when_refused(code: str, why: str, harness: Harness) -> None:
     run = harness.start_client()
-    denied = deny_joins(harness.serve(), code, why)
+    server = harness.serve(is_reachable=False)
+    denied = deny_joins(server, code, why)
+    harness.proxy.target = server.address
     run.expect_failure(is_here=lambda: not denied)
     check_same("times that it asked", len(denied), 1)
     if run.client.is_watched and why not in run.client.printed():
@@ -144,7 +148,7 @@ LEAVING = (
 )
 
 
-_JOURNEYS = 2  # connections after which a client that would come in has
+_TRIED = 2  # connections after which a client that would come in has
 
 
 def plays(harness: Harness) -> None:
@@ -189,13 +193,13 @@ def _stays_away(harness: Harness, *, told: ServerTls, shown: ServerTls | None) -
     """The client may leave, or keep trying."""
     before = harness.proxy.connections
     run = harness.start_client(tls=told)
-    asked = deny_joins(harness.serve(tls=shown), "UNAUTHENTICATED", "you should not be here")
+    server = harness.serve(tls=shown, is_reachable=False)
+    asked = deny_joins(server, "UNAUTHENTICATED", "you should not be here")
+    harness.proxy.target = server.address
     wait_for(
-        lambda: (
-            run.client.exit_code() is not None or harness.proxy.connections >= before + _JOURNEYS
-        ),
+        lambda: run.client.exit_code() is not None or harness.proxy.connections >= before + _TRIED,
         harness,
-        f"{_JOURNEYS} tries to connect",
+        f"{_TRIED} tries to connect",
     )
     harness.reset()
     check_same("calls of Join", len(asked), 0)

@@ -15,6 +15,7 @@ import pytest
 
 from glue_server.conformance.check import Check, Verdict
 from glue_server.conformance.checks import CHECKS
+from glue_server.conformance.checks.joining import wait_for
 from glue_server.conformance.clients import AwaitedClients, StartedClients
 from glue_server.conformance.harness import Harness
 from glue_server.conformance.runner import checks_of, run_checks
@@ -165,3 +166,17 @@ def test_what_differs_is_told_by_row(proxy: TcpProxy) -> None:
     (verdict,) = run(proxy, ThreadClients(GOOD), Check("own.differ", "Is alike", differ))
     assert verdict.detail.startswith("NotConforming: `counts`: got {")
     assert NotConforming.__name__ in verdict.detail
+
+
+def test_no_client_reaches_a_glue_before_its_faults_are_in_place(proxy: TcpProxy) -> None:
+    def prepared(harness: Harness) -> None:
+        harness.start_client()
+        server = harness.serve(is_reachable=False)
+        refused = proxy.refused
+        wait_for(lambda: proxy.refused > refused, harness, "a try to connect")
+        assert server.next("agent", 0.2) is None
+        proxy.target = server.address
+        harness.admit(server)
+
+    (verdict,) = run(proxy, ThreadClients(GOOD), Check("join.prepared", "", prepared))
+    assert verdict.passed, verdict.detail
