@@ -58,14 +58,14 @@ def vectors(kind: str) -> list[Any]:
     return [pytest.param(vector, id=f"{kind}-{i}") for i, vector in enumerate(VECTORS[kind])]
 
 
-def chance_of(vector: dict[str, Any]) -> Rng:
+def rng_of(vector: dict[str, Any]) -> Rng:
     seed, episode, drawn = (int(vector[name], 16) for name in ("seed", "episode", "drawn"))
     return Rng(seed, episode, drawn=drawn)
 
 
-def position(chance: Rng) -> tuple[int, ...]:
+def position(rng: Rng) -> tuple[int, ...]:
     """Seed, episode and words drawn."""
-    return struct.unpack("<QQQ", chance.to_bytes())
+    return struct.unpack("<QQQ", rng.to_bytes())
 
 
 # Words
@@ -79,23 +79,23 @@ def test_the_arithmetic_here_gives_random123s_known_answers(vector: dict[str, li
 
 
 def test_the_first_words_of_seed_0_are_random123s_known_answer_for_zeros() -> None:
-    chance = Rng(0)
-    assert [in_hex(chance.word()) for _ in range(4)] == VECTORS["blocks"][0]["block"]
+    rng = Rng(0)
+    assert [in_hex(rng.word()) for _ in range(4)] == VECTORS["blocks"][0]["block"]
 
 
 @given(numbers, numbers, positions)
 def test_words_are_those_of_the_arithmetic_wherever_they_stand(
     seed: int, episode: int, drawn: int
 ) -> None:
-    chance = Rng(seed, episode, drawn=drawn)
+    rng = Rng(seed, episode, drawn=drawn)
     wanted = [word(seed, episode, d) for d in range(drawn, drawn + 8)]
-    assert [chance.word() for _ in wanted] == wanted
+    assert [rng.word() for _ in wanted] == wanted
 
 
 @pytest.mark.parametrize("vector", vectors("words"))
 def test_words_are_those_of_the_vectors(vector: dict[str, Any]) -> None:
-    chance = chance_of(vector)
-    assert [in_hex(chance.word()) for _ in vector["words"]] == vector["words"]
+    rng = rng_of(vector)
+    assert [in_hex(rng.word()) for _ in vector["words"]] == vector["words"]
 
 
 def test_another_episode_or_seed_has_other_words() -> None:
@@ -111,8 +111,8 @@ def test_uniform_numbers_have_the_bits_of_the_vectors(vector: dict[str, Any]) ->
     low, high = (
         struct.unpack("<d", bytes.fromhex(vector[name]))[0] for name in ("low_bits", "high_bits")
     )
-    chance = chance_of(vector)
-    drawn = [struct.pack("<d", chance.uniform(low, high)).hex() for _ in vector["float64"]]
+    rng = rng_of(vector)
+    drawn = [struct.pack("<d", rng.uniform(low, high)).hex() for _ in vector["float64"]]
     assert drawn == vector["float64"]
 
 
@@ -128,44 +128,44 @@ def test_a_uniform_number_is_its_words_upper_53_bits(seed: int, drawn: int) -> N
 
 @pytest.mark.parametrize("vector", vectors("below"))
 def test_numbers_below_n_are_those_of_the_vectors(vector: dict[str, Any]) -> None:
-    chance = chance_of(vector)
+    rng = rng_of(vector)
     n = int(vector["n"], 16)
-    assert [in_hex(chance.below(n)) for _ in vector["numbers"]] == vector["numbers"]
-    assert in_hex(position(chance)[2]) == vector["drawn_after"]
+    assert [in_hex(rng.below(n)) for _ in vector["numbers"]] == vector["numbers"]
+    assert in_hex(position(rng)[2]) == vector["drawn_after"]
 
 
 @given(numbers, numbers, st.integers(1, WORDS) | st.integers(1, 10))
 def test_numbers_below_n_are_those_of_the_arithmetic(seed: int, episode: int, n: int) -> None:
-    chance, d = Rng(seed, episode), 0
+    rng, d = Rng(seed, episode), 0
     for _ in range(4):
         wanted, d = below(seed, episode, d, n)
-        assert chance.below(n) == wanted < n
-    assert position(chance) == (seed, episode, d)
+        assert rng.below(n) == wanted < n
+    assert position(rng) == (seed, episode, d)
 
 
 def test_an_n_that_rejects_half_of_the_words_takes_two_words_a_number() -> None:
-    chance = Rng(1)
+    rng = Rng(1)
     for _ in range(1000):
-        assert chance.below(2**63 + 1) <= 2**63
-    assert 1900 < position(chance)[2] < 2100
+        assert rng.below(2**63 + 1) <= 2**63
+    assert 1900 < position(rng)[2] < 2100
 
 
 # Where it stands
 
 
 @given(numbers, numbers, positions, st.integers(0, 8))
-def test_chance_goes_on_from_its_bytes(seed: int, episode: int, drawn: int, more: int) -> None:
-    chance = Rng(seed, episode, drawn=drawn)
+def test_an_rng_continues_from_its_bytes(seed: int, episode: int, drawn: int, more: int) -> None:
+    rng = Rng(seed, episode, drawn=drawn)
     for _ in range(more):
-        chance.word()
-    other = Rng.from_bytes(chance.to_bytes())
+        rng.word()
+    other = Rng.from_bytes(rng.to_bytes())
     assert position(other) == (seed, episode, drawn + more)
-    assert other.word() == chance.word()
+    assert other.word() == rng.word()
 
 
 @pytest.mark.parametrize("vector", vectors("positions"))
 def test_positions_have_the_bytes_of_the_vectors(vector: dict[str, Any]) -> None:
-    assert chance_of(vector).to_bytes().hex() == vector["bytes"]
+    assert rng_of(vector).to_bytes().hex() == vector["bytes"]
 
 
 @pytest.mark.parametrize("size", [0, 23, 25])
@@ -183,7 +183,7 @@ def test_numbers_beyond_64_bits_are_refused(what: str, number: int) -> None:
 
 @pytest.mark.parametrize("n", [0, -1, WORDS + 1])
 def test_an_n_that_no_word_reaches_is_refused_and_draws_nothing(n: int) -> None:
-    chance = Rng(3, 4)
+    rng = Rng(3, 4)
     with pytest.raises(UsageError, match=f"got n {n}, wanted 1 to"):
-        chance.below(n)
-    assert position(chance) == (3, 4, 0)
+        rng.below(n)
+    assert position(rng) == (3, 4, 0)

@@ -156,16 +156,16 @@ class Trusting(ConformanceEnvironment):
 
 
 class Shallow(ConformanceEnvironment):
-    """Keeps a state without its chance."""
+    """Keeps a state without its rng."""
 
     def env_set_state(self, slot: int, state: bytes) -> None:
-        chance = self._episodes[slot].chance
+        rng = self._episodes[slot].rng
         super().env_set_state(slot, state)
-        self._episodes[slot] = replace(self._episodes[slot], chance=chance)
+        self._episodes[slot] = replace(self._episodes[slot], rng=rng)
 
 
 class Countless(ConformanceEnvironment):
-    """Has all starts alike where chance is numbered."""
+    """Starts every episode alike once randomness is standardized."""
 
     def _numbered(self, cell: Cell) -> Cell:
         return cell if self._standard is None else replace(cell, seed=self._standard[0], repeat=0)

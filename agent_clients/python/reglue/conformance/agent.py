@@ -1,4 +1,4 @@
-"""The agent that `reglue conformance agent` plays with."""
+"""The agent for `reglue conformance agent`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _KNOWN_FLAGS = np.uint8(ActionFlag.DEFAULTED | ActionFlag.CLIPPED)
 
 
 class ConformanceAgent(Agent):
-    """Every action is a function of all that its slot was ever told."""
+    """Makes every action from all that its slot was told."""
 
     partial_turns = True
 
@@ -39,7 +39,7 @@ class ConformanceAgent(Agent):
         )
 
     def agent_init(self, spec: TaskSpec) -> None:
-        """Every slot has taken in nothing."""
+        """Reset every slot's memory."""
         self._commands.count("init")
         self._memory = np.full(spec.slots, START, np.uint32)
 
@@ -65,17 +65,17 @@ class ConformanceAgent(Agent):
         self._take(_END, ends.slots, marks, observations)
 
     def agent_freeze(self) -> None:
-        """A byte for every slot."""
+        """Every slot takes in a byte."""
         self._commands.count("freeze")
         self._take_byte(_FREEZE)
 
     def adapt_begin(self) -> None:
-        """A byte for every slot."""
+        """Every slot takes in a byte."""
         self._commands.count("adapt_begin")
         self._take_byte(_ADAPT_BEGIN)
 
     def adapt(self) -> None:
-        """A byte for every slot."""
+        """Every slot takes in a byte."""
         self._commands.count("adapt")
         self._take_byte(_ADAPT)
 
@@ -98,7 +98,7 @@ class ConformanceAgent(Agent):
         self._commands.count("cleanup")
 
     def turn(self, turn: Turn) -> Actions | Chosen:
-        """As the routines say, unless a command was given."""
+        """As the routines do, unless a command says otherwise."""
         if self._must_fail:
             raise ToldToFail
         answer = super().turn(turn)
@@ -110,7 +110,7 @@ class ConformanceAgent(Agent):
     def _take(
         self, kind: int, slots: Array, marks: list[Bytes], observations: Arrays
     ) -> npt.NDArray[np.uint32]:
-        """Each slot takes its row in; their memories then."""
+        """Let each slot take in its row; returns their memories."""
         head = np.tile(np.array([kind, self.phase], np.uint8), (len(slots), 1))
         shown = tensor_bytes(self.spec.observations, observations, len(slots))
         self._memory[slots] = fold(self._memory[slots], head, *marks, *shown)
@@ -124,7 +124,7 @@ class ConformanceAgent(Agent):
         return elements(memory, self.spec.actions)
 
     def _rewards(self, rewards: npt.NDArray[np.float64]) -> Bytes:
-        """None where they are withheld."""
+        """Empty if they are withheld."""
         if self.phase is Phase.EVALUATE and not self.spec.rewards_in_evaluation:
             return np.zeros((len(rewards), 0), np.uint8)
         return number_bytes(rewards, "<f8")

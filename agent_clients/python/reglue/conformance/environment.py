@@ -1,4 +1,4 @@
-"""The environment that `reglue conformance environment` plays with."""
+"""The environment for `reglue conformance environment`."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ from reglue.spec import Array, Arrays, TaskSpec, TensorSpec
 _DEFAULT = TaskSpec((TensorSpec("observation", "float64"),), (TensorSpec("action", "float64"),))
 
 _EARNED = (TensorSpec("/reward", "float64"), TensorSpec("/success", "bool"))
-"""Behind the observations: what else a memory is turned into."""
+"""What a memory makes after the observations."""
 
 _STATE = struct.Struct("<5sIIII??")
 _SEED = struct.Struct("<6sI")
 
 
 class ConformanceEnvironment(Environment):
-    """An observation is a function of its episode's cell and actions."""
+    """Makes every observation from its episode's cell and actions."""
 
     portable = True
 
     def __init__(self) -> None:
         self._plays = _DEFAULT
-        self._episodes: dict[int, _Episode] = {}  # that are on, by slot
+        self._episodes: dict[int, _Episode] = {}  # by slot
         self._standard: tuple[int, int] | None = None  # seed, starts so far
         self._failing: int | None = None  # slot, in the next Play
         self._commands = Commands(
@@ -58,20 +58,20 @@ class ConformanceEnvironment(Environment):
         return {"first": 4, "second/één": 1}
 
     def env_init(self, slots: int) -> TaskSpec:
-        """What the last `play` told, in that many slots."""
+        """The task of the last `play`, in that many slots."""
         self._commands.count("init")
         self._episodes, self._standard, self._failing = {}, None, None
         return self._plays.with_slots(slots)
 
     def env_start(self, cells: Mapping[int, Cell]) -> Mapping[str, npt.ArrayLike]:
-        """Take cells in."""
+        """Take in cells."""
         self._commands.count("start", len(cells))
         for slot, cell in cells.items():
             self._episodes[slot] = _Episode.of(self._numbered(cell))
         return self._move([*cells], [])
 
     def env_step(self, actions: Arrays, slots: Slots) -> Earned:
-        """Take actions in."""
+        """Take in actions."""
         self._commands.count("step", len(slots))
         for slot in slots.tolist():
             episode = self._on(slot, "env_step")
@@ -92,28 +92,28 @@ class ConformanceEnvironment(Environment):
         )
 
     def env_get_state(self, slot: int) -> bytes:
-        """All of its episode."""
+        """The whole episode."""
         state = self._on(slot, "env_get_state").to_bytes()
         self._commands.count("get_state")
         return state
 
     def env_set_state(self, slot: int, state: bytes) -> None:
-        """An episode that was kept."""
+        """Restore an episode."""
         self._episodes[slot] = _Episode.from_bytes(state)
         self._commands.count("set_state")
 
     def env_get_random_seed(self, slot: int) -> bytes:
-        """The episode's chance."""
-        chance = self._on(slot, "env_get_random_seed").chance
+        """The episode's rng."""
+        rng = self._on(slot, "env_get_random_seed").rng
         self._commands.count("get_random_seed")
-        return _SEED.pack(b"chance", chance)
+        return _SEED.pack(b"random", rng)
 
     def env_set_random_seed(self, slot: int, seed: bytes) -> None:
-        """A chance that was kept."""
+        """Restore an rng."""
         episode = self._on(slot, "env_set_random_seed")
-        if len(seed) != _SEED.size or not seed.startswith(b"chance"):
+        if len(seed) != _SEED.size or not seed.startswith(b"random"):
             raise UnknownKey(got=f"{len(seed)} bytes", wanted="what env_get_random_seed gave")
-        self._episodes[slot] = replace(episode, chance=_SEED.unpack(seed)[1])
+        self._episodes[slot] = replace(episode, rng=_SEED.unpack(seed)[1])
         self._commands.count("set_random_seed")
 
     def env_standardize_randomness(self, seed: int) -> None:
@@ -133,12 +133,12 @@ class ConformanceEnvironment(Environment):
         return self._commands.answer(message)
 
     def env_cleanup(self) -> None:
-        """No episode is on."""
+        """End all episodes."""
         self._commands.count("cleanup")
         self._episodes = {}
 
     def play(self, play: Play) -> Played:
-        """As the routines say, unless a slot was told to fail."""
+        """As the routines do, unless a slot must fail."""
         played = super().play(play)
         failing = self._failing
         if failing is None or failing not in {*play.slots.tolist(), *play.starts}:
@@ -160,27 +160,27 @@ class ConformanceEnvironment(Environment):
         return self._episodes[slot]
 
     def _move(self, slots: list[int], blocks: list[Bytes]) -> dict[str, Array]:
-        """Episodes take their rows of bytes in, then their chance; what they show then."""
+        """Let episodes take in their rows of bytes and their rng; returns what they show."""
         episodes = [self._episodes[slot] for slot in slots]
-        chance = np.array([each.chance for each in episodes], np.uint32)
+        rng = np.array([each.rng for each in episodes], np.uint32)
         memory = np.array([each.memory for each in episodes], np.uint32)
-        memory = fold(memory, *blocks, number_bytes(chance, "<u4"))
-        later = draw(chance, np.ones(1, np.uint32))[:, 0]
+        memory = fold(memory, *blocks, number_bytes(rng, "<u4"))
+        later = draw(rng, np.ones(1, np.uint32))[:, 0]
         moved = zip(slots, episodes, memory.tolist(), later.tolist(), strict=True)
         for slot, episode, taken, drawn in moved:
-            self._episodes[slot] = replace(episode, memory=taken, chance=drawn)
+            self._episodes[slot] = replace(episode, memory=taken, rng=drawn)
         return elements(memory, (*self.spec.observations, *_EARNED))
 
 
 @dataclass(frozen=True, slots=True)
 class _Episode:
-    """One slot's episode; all but the first two are of its cell."""
+    """One slot's episode; all but the first two follow from its cell."""
 
     memory: int
-    chance: int
+    rng: int
     steps: int
     length: int  # steps
-    times_out: bool  # at its length; else it is terminated then
+    times_out: bool  # truncated at its length, else terminated
     is_judged: bool  # success ends it
 
     @staticmethod
@@ -191,7 +191,7 @@ class _Episode:
         numbers = cell.seed.to_bytes(8, "little") + cell.repeat.to_bytes(8, "little")
         return _Episode(
             memory=_folded(name + steps),
-            chance=_folded(numbers),
+            rng=_folded(numbers),
             steps=0,
             length=2 + cell.seed % 6,
             times_out=cell.variant % 2 == 1,
@@ -207,7 +207,7 @@ class _Episode:
 
     def to_bytes(self) -> bytes:
         """All of it."""
-        numbers = (self.memory, self.chance, self.steps, self.length)
+        numbers = (self.memory, self.rng, self.steps, self.length)
         return _STATE.pack(b"state", *numbers, self.times_out, self.is_judged)
 
 

@@ -1,4 +1,4 @@
-"""The benchmark program that `reglue conformance experiment` plays with.
+"""The benchmark program for `reglue conformance experiment`.
 
 `python -m reglue.conformance.experiment` runs it. The glue tells it what to do: it says
 by RL_agent_message what it has just seen, and the answer is its next instruction.
@@ -29,21 +29,21 @@ from reglue.messages.experiment import Counts
 from reglue.spec import Array, TaskSpec, TensorSpec
 
 _REWARD = TensorSpec("/reward", "float64")
-"""Behind the observations: what else a half step of the agent's brings."""
+"""What an agent's half step has after the observations."""
 
 _NOTHING = TaskSpec((TensorSpec("nothing", "bool"),), (TensorSpec("nothing", "bool"),))
-"""Before RL_init: whatever shows observations is refused then."""
+"""Before RL_init; routines that show observations are refused then."""
 
 
 class ConformanceExperiment:
-    """Carries instructions out, one after another."""
+    """Carries out instructions, one after another."""
 
     def __init__(self, rl: Routines) -> None:
         self._rl = rl
         self._spec = _NOTHING
 
     def run(self) -> None:
-        """Until it is told to leave."""
+        """Follow instructions until `leave`."""
         saw = "nothing"
         while (instruction := self._rl.agent_message(f"did {saw}")) != "leave":
             saw = self._try(instruction)
@@ -59,7 +59,7 @@ class ConformanceExperiment:
             return f"environment fault {fault}"
 
     def _carry_out(self, instruction: str) -> str:
-        """Do it; what was seen, in words."""
+        """Carry it out; returns what was seen, in words."""
         rl, (routine, _, text) = self._rl, instruction.partition(" ")
         match routine:
             case "agent_message":
@@ -139,7 +139,7 @@ def _rows(tensors: Sequence[TensorSpec], memory: int, slots: Sequence[int]) -> d
 
 
 def main() -> int:
-    """The program. Exit code 1, and the reason, if it could not go on."""
+    """The program. Prints the reason and exits with code 1 if it cannot continue."""
     try:
         with Experiment(name="ConformanceExperiment") as rl:
             ConformanceExperiment(rl).run()

@@ -115,24 +115,24 @@ def _between(least: Array, most: Array, low: Words) -> Array:
 
 
 class ToldToFail(Exception):
-    """The kit wants to see how a failure is passed on."""
+    """The failure that the kit asks for."""
 
     def __init__(self) -> None:
         super().__init__("told to fail")
 
 
 class Commands:
-    """Counts of routines, and the commands that need nothing else."""
+    """Counts routines, and answers the commands that both programs have."""
 
     def __init__(self, *routines: str) -> None:
         self._counts = dict.fromkeys(routines, 0)
 
     def count(self, routine: str, times: int = 1) -> None:
-        """A routine was carried out, or had so many rows."""
+        """Count a routine, or its rows."""
         self._counts[routine] += times
 
     def answer(self, message: str) -> str:
-        """To `counts`, `echo TEXT`, `sleep MS` and `fail`; nothing to any other."""
+        """Answer `counts`, `echo TEXT`, `sleep MS` and `fail`; empty for any other message."""
         command, _, argument = message.partition(" ")
         match command:
             case "counts":

@@ -1,4 +1,4 @@
-"""What conformance programs say and are told, in words."""
+"""What conformance programs report and are told, as words."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from reglue.spec import (
 
 
 def started_words(spec: TaskSpec, started: Started) -> str:
-    """Slots, observations, and actions where the agent acts."""
+    """Slots, observations, and actions if the agent acts."""
     rows = len(started.slots)
     words = [slots_word(started.slots), rows_word(spec.observations, started.observations, rows)]
     if started.actions:
@@ -33,7 +33,7 @@ def started_words(spec: TaskSpec, started: Started) -> str:
 
 
 def stepped_words(spec: TaskSpec, stepped: Stepped) -> str:
-    """Slots, rewards, observations, flags, and actions where the agent acts."""
+    """Slots, rewards, observations, flags, and actions if the agent acts."""
     rows = len(stepped.slots)
     flags = 1 * stepped.terminated + 2 * stepped.truncated + 4 * stepped.success
     words = [
@@ -103,7 +103,7 @@ def spec_text(spec: TaskSpec) -> str:
 
 
 def spec_of_text(text: str) -> TaskSpec:
-    """The spec of such lines. Raises SpecError, ValueError for what they are not."""
+    """The spec of such lines. Raises SpecError or ValueError for other text."""
     (_, low, high, discount, horizon, continuing, rewards, slots), *tensors = map(
         str.split, text.splitlines()
     )

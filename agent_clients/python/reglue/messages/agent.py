@@ -34,10 +34,10 @@ class EndKind(enum.IntEnum):
 
 
 class ActionFlag(enum.IntFlag):
-    """What became of the action before."""
+    """What the glue did with the action before."""
 
-    DEFAULTED = 1  # none came in time; a default was played
-    CLIPPED = 2  # it lay outside its bounds
+    DEFAULTED = 1  # no action came in time; a default was played
+    CLIPPED = 2  # the action was outside its bounds
 
 
 @value
@@ -53,7 +53,7 @@ class Ends:
 
 @value
 class Steps:
-    """Episodes that go on: `slots` and, for each, its ActionFlag bits; shape (P,)."""
+    """Episodes that continue: `slots` and, for each, its ActionFlag bits; shape (P,)."""
 
     slots: npt.NDArray[np.uint32]
     flags: npt.NDArray[np.uint8]
@@ -96,7 +96,7 @@ class Actions:
     """Answers a Turn: name -> (P + N, *shape), rows steps then starts."""
 
     arrays: Arrays
-    abandon: tuple[int, ...] = ()  # slots whose episode the agent gives up
+    abandon: tuple[int, ...] = ()  # slots whose episode the agent abandons
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ class Adapt:
 
 @dataclass(frozen=True, slots=True)
 class TextMessage:
-    """agent_message, either way."""
+    """agent_message or env_message, in either direction."""
 
     text: str
 
@@ -147,7 +147,7 @@ class Cleanup:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The reply to call `of_seq` was not taken; the session goes on."""
+    """The reply to call `of_seq` was refused; the session continues."""
 
     of_seq: int
     code: str  # RefusalCode without its prefix
@@ -169,14 +169,14 @@ class RoutineDone:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """The agent cannot go on."""
+    """The agent cannot continue."""
 
     what: str
 
 
 @value
 class Budget:
-    """What remains, microseconds; None is no limit."""
+    """Time left, microseconds; None is no limit."""
 
     step_us: int | None = None
     bank_us: int | None = None
@@ -195,7 +195,7 @@ Reply: TypeAlias = Actions | RoutineDone | TextMessage | Fault
 
 @value
 class Numbered:
-    """A call with its place in the session and what remains."""
+    """A call with its number in the session and the time left."""
 
     seq: int
     call: Call

@@ -41,8 +41,8 @@ class EnvironmentInit:
 class EnvironmentReady:
     """Answers env_init: the tasks, and what the environment can do."""
 
-    spec: TaskSpec  # with the slots that were asked for
-    variants: Mapping[str, int]  # its tasks, in their order, and how many variants each has
+    spec: TaskSpec  # with the slots of env_init
+    variants: Mapping[str, int]  # task -> its number of variants, in the tasks' order
     restores: bool = False  # env_get_state and env_set_state
     portable: bool = False  # a state may be set in another process
     seeds: bool = False  # env_get_random_seed and env_set_random_seed
@@ -68,8 +68,8 @@ class Played:
     terminated: Flags  # (P,)
     truncated: Flags  # (P,)
     success: Flags  # (P,)
-    faults: Mapping[int, str] = field(default_factory=dict)  # slot -> what happened there
-    is_fresh: bool = False  # nobody else has these arrays: the glue may keep them
+    faults: Mapping[int, str] = field(default_factory=dict)  # slot -> what failed
+    is_fresh: bool = False  # the glue owns the arrays and may keep them
 
     @staticmethod
     def blank(
@@ -94,7 +94,7 @@ class Played:
 
 @dataclass(frozen=True, slots=True)
 class GetState:
-    """env_get_state of a slot in mid-episode."""
+    """env_get_state of a slot, during an episode."""
 
     slot: int
 
@@ -109,14 +109,14 @@ class SetState:
 
 @dataclass(frozen=True, slots=True)
 class GetRandomSeed:
-    """env_get_random_seed of a slot in mid-episode."""
+    """env_get_random_seed of a slot, during an episode."""
 
     slot: int
 
 
 @dataclass(frozen=True, slots=True)
 class SetRandomSeed:
-    """env_set_random_seed of a slot in mid-episode."""
+    """env_set_random_seed of a slot, during an episode."""
 
     slot: int
     snapshot: bytes
@@ -124,14 +124,14 @@ class SetRandomSeed:
 
 @dataclass(frozen=True, slots=True)
 class StandardizeRandomness:
-    """env_standardize_randomness: the n-th start from now has the chance (seed, n)."""
+    """env_standardize_randomness: the n-th start from now draws from Rng(seed, n)."""
 
     seed: int
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A state, or where random generators stand."""
+    """A state of an episode or of the random generators."""
 
     snapshot: bytes
 

@@ -30,7 +30,7 @@ class ExperimentHello:
 
 @dataclass(frozen=True, slots=True)
 class RLInit:
-    """RL_init. All chance follows from `seed`."""
+    """RL_init. All random numbers follow from `seed`."""
 
     slots: int
     seed: int
@@ -151,12 +151,12 @@ class Stepped:
     terminated: Flags  # (rows,)
     truncated: Flags  # (rows,)
     success: Flags  # (rows,), the task's flag at this step
-    actions: Arrays  # name -> (rows, *shape), zeros where it is over; empty after env_step alone
+    actions: Arrays  # name -> (rows, *shape), zeros if it is over; empty after env_step alone
 
 
 @dataclass(frozen=True, slots=True)
 class EpisodePlayed:
-    """How the slots' episodes ended; one row a slot, no flag where the limit cut one off."""
+    """How the slots' episodes ended; one row a slot; no flag if the limit cut it off."""
 
     slots: tuple[int, ...]
     terminated: Flags

@@ -1,4 +1,4 @@
-"""Values that a turn makes many of."""
+"""The dataclass of messages, of which every turn makes many."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _Value = TypeVar("_Value")
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def value(cls: type[_Value]) -> type[_Value]:
-    """A frozen dataclass with slots; it is the type checker that keeps it frozen.
+    """A frozen dataclass with slots; only the type checker enforces that it is frozen.
 
     What dataclasses do to keep it so at run time makes it six times as dear, and a turn
     makes a dozen.

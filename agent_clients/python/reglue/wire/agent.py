@@ -1,4 +1,4 @@
-"""Calls and replies to and from `agent.proto`. A Turn travels most: nothing is done twice."""
+"""Calls and replies to and from `agent.proto`. Most messages are Turns: nothing is done twice."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _decode_call(message: pb.AgentCall, spec: TaskSpec | None) -> Call:
 
 
 def _encode_budget(message: pb.Budget, budget: Budget) -> None:
-    """Written to by field, it is in the call only if something is limited."""
+    """Set fields one by one, so that the call has a budget only if something is limited."""
     if budget.step_us is not None:
         message.step_us = budget.step_us
     if budget.bank_us is not None:
@@ -171,7 +171,7 @@ def encode_turn(message: pb.Turn, turn: Turn, spec: TaskSpec) -> None:
 
 
 def decode_turn(message: pb.Turn, spec: TaskSpec) -> Turn:
-    """Raises BadReply for one that no turn of this session can be."""
+    """The turn of a message. Raises BadReply if it does not fit the session."""
     if (phase := _PHASES.get(message.phase)) is None:
         raise _unknown("phase", message.phase)
     # Each list is taken out once: to look into the message costs more than all the rest.
@@ -198,7 +198,7 @@ def decode_turn(message: pb.Turn, spec: TaskSpec) -> Turn:
 def _pair(
     slots: Sequence[int], entries: Sequence[int], spec: TaskSpec
 ) -> tuple[Sequence[int], Sequence[int]]:
-    """Copies of both, which are counted first."""
+    """Copies of both lists, after counting them."""
     count = len(slots)
     if count > spec.slots:
         raise BadReply("WRONG_SIZE", got=f"{count} slots", wanted=f"at most {spec.slots}")
@@ -210,14 +210,14 @@ def _pair(
 
 @lru_cache(_REMEMBERED)
 def _steps_alone(phase: int, slots: tuple[int, ...], flags: tuple[int, ...]) -> bytes:
-    """What turn after turn says alike: to read it is the quickest way to say it again."""
+    """The message of a list that many turns repeat: parsing it is the fastest way to write it."""
     message = pb.Turn(phase=phase, step_slots=slots, step_flags=flags)  # type: ignore[arg-type]
     return message.SerializeToString()
 
 
 @lru_cache(_REMEMBERED)
 def _steps(slots: tuple[int, ...], flags: tuple[int, ...]) -> Steps:
-    """Turn after turn has the same ones; nobody can write to them."""
+    """Many turns have the same slots; the arrays are read-only."""
     steps = Steps(_slots(slots), np.array([each & _KNOWN_FLAGS for each in flags], np.uint8))
     steps.slots.setflags(write=False)
     steps.flags.setflags(write=False)

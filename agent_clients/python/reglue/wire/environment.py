@@ -168,7 +168,7 @@ def encode_play(message: pb.Play, play: Play, spec: TaskSpec) -> None:
 
 
 def decode_play(message: pb.Play, spec: TaskSpec) -> Play:
-    """Raises BadReply for one that no Play of this session can be."""
+    """The Play of a message. Raises BadReply if it does not fit the session."""
     count = len(message.step_slots) + len(message.start_slots)
     if count > spec.slots or len(message.cells) != len(message.start_slots):
         got = f"{count} slots and {len(message.cells)} cells"
@@ -200,7 +200,7 @@ def encode_played(message: pb.Played, played: Played, spec: TaskSpec) -> None:
 
 
 def decode_played(message: pb.Played, play: Play, spec: TaskSpec) -> Played:
-    """The answer to `play`. Raises BadReply for what is none."""
+    """The answer to `play`. Raises BadReply if it does not fit."""
     steps, rows = len(play.slots), len(play.slots) + len(play.starts)
     if len(message.faults) > rows:
         got = f"{len(message.faults)} faults"
@@ -222,7 +222,7 @@ def decode_played(message: pb.Played, play: Play, spec: TaskSpec) -> Played:
 
 
 def _flags(entry: bytes, steps: int, rows: int) -> bytes:
-    """Of the steps; those of the starts are none."""
+    """The steps' flags; starts must have none."""
     if len(entry) != rows:
         got = f"{len(entry)} flags"
         raise BadReply("WRONG_SIZE", got=got, wanted=f"{rows}: one for each step, then each start")

@@ -130,7 +130,7 @@ def encode_experiment_call(
 def _encode_rows(
     seq: int, call: RLEnvStep | RLAgentStart | RLAgentStep | RLAgentEnd, spec: TaskSpec | None
 ) -> pb.ExperimentCall:
-    """A half step: what it brings is checked by the glue, which says what it wanted."""
+    """A half step, unchecked: the glue refuses wrong rows and says what it wanted."""
     seen = spec.observations if spec else ()
     match call:
         case RLEnvStep(slots, actions):
@@ -317,7 +317,7 @@ def _chosen(entries: _Entries, spec: TaskSpec, rows: int, *, actions: bool) -> A
 
 
 def _written(tensors: tuple[TensorSpec, ...], arrays: Arrays) -> list[bytes]:
-    """The arrays in the spec's order; of what has other names, nothing."""
+    """The arrays in the spec's order; arrays with other names are left out."""
     if {tensor.name for tensor in tensors} != arrays.keys():
         return []
     return encode_arrays(tensors, arrays)

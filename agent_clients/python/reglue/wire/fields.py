@@ -1,4 +1,4 @@
-"""Messages whose fields are those of their values: one table in place of a case for each kind."""
+"""One table for messages with the same fields as their values, instead of a case for each kind."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from reglue.errors import BadReply
 
 
 class Codec(NamedTuple):
-    """How a kind is coded whose value differs from its message."""
+    """Codec of a kind whose value and message differ."""
 
     encode: Callable[[Any], Any]  # value -> message
     decode: Callable[[Any], Any]  # message -> value

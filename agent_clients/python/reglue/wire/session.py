@@ -42,7 +42,7 @@ def decode_fault(message: pb.Fault) -> Fault:
 
 
 def told(words: str) -> str:
-    """What a stranger said, as it may be printed, cut to MOST_WORDS."""
+    """A peer's words as they may be printed: cut to MOST_WORDS, then `printable`."""
     return printable(words[:MOST_WORDS])
 
 
@@ -54,4 +54,4 @@ SESSION_CODECS = {
         lambda message: Farewell(told(message.reason)),
     ),
 }
-"""The kinds of all roles whose words are cut, or made printable."""
+"""The kinds of all roles that hold a peer's words."""

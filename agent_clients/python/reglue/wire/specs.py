@@ -90,7 +90,7 @@ def _decode_tensors(what: str, messages: Sequence[pb.TensorSpec]) -> tuple[Tenso
 
 
 def _decode_tensor(message: pb.TensorSpec) -> TensorSpec:
-    check_row(message.name, message.shape)  # before anything is copied out of the message
+    check_row(message.name, message.shape)  # before copying from the message
     if not 1 <= message.dtype <= len(DTYPES):
         raise SpecError(f"{message.name}: got dtype {message.dtype}, wanted one of {DTYPES}")
     dtype = pb.Dtype.Name(message.dtype).removeprefix("DTYPE_").lower()
