@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import resource
 import sqlite3
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from env_adapters import Cell
+from env_adapters import Cell, SuiteName
 from glue_server import Order, Outcome
 from reglue.errors import RunBusy, RunDamaged, RunExists, StorageFailed, UsageError
 from reglue.messages.agent import Phase
-from reglue_bench.runs.ledger import FILE, Ledger, Totals, Try
+from reglue_bench.plans.plan import Plan
+from reglue_bench.runs.ledger import FILE, Ledger, Totals, Try, tables
+from reglue_bench.runs.ledger.reader import FORMAT
 from tests.reglue_bench.ledgers import change_fact
 
 
@@ -134,8 +137,17 @@ def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
 def test_a_ledger_of_another_format_is_refused(tmp_path: Path) -> None:
     Ledger.create(tmp_path, {}).close()
     change_fact(tmp_path, "format", "2")
-    with pytest.raises(UsageError, match="format 2, wanted 3"):
+    with pytest.raises(UsageError, match="format 2, wanted 4"):
         Ledger(tmp_path)
+
+
+def test_other_fields_are_another_format() -> None:
+    """Raise FORMAT and write the digest here: else a run of before ends in a traceback."""
+    kept = [str(column) for table in tables.TABLES.sorted_tables for column in table.columns]
+    kept += [field.name for of in (Plan, SuiteName) for field in fields(of)]
+    assert {FORMAT: hashlib.sha256(" ".join(kept).encode()).hexdigest()[:16]} == {
+        4: "0a842e002dd2bdad"
+    }
 
 
 def test_a_file_that_is_no_ledger_is_refused(tmp_path: Path) -> None:
