@@ -138,7 +138,7 @@ def _flag(parameter: Any) -> tuple[str, str, str]:
     names = [*parameter.opts, *parameter.secondary_opts]
     if not names[0].startswith("-"):
         return f"`{parameter.metavar or parameter.name}`", "", parameter.help or ""
-    value = "" if parameter.is_flag else f"`{parameter.metavar or _value(parameter)}`"
+    value = "" if parameter.is_flag else _value(parameter)
     text = parameter.help or ""
     if parameter.default not in (None, False, "") and "default" not in text:
         text += f" (default `{parameter.default}`)"
@@ -146,11 +146,12 @@ def _flag(parameter: Any) -> tuple[str, str, str]:
 
 
 def _value(parameter: Any) -> str:
-    """What a flag takes, where it does not say so itself."""
+    """What a flag takes: one of its choices, or a value of its kind."""
     kind = parameter.type_descriptor.annotation
     if get_origin(kind) is Literal:
-        return "|".join(get_args(kind))
-    return {int: "INTEGER", float: "NUMBER", Path: "PATH"}.get(kind, "TEXT")
+        return ", ".join(f"`{choice}`" for choice in get_args(kind))
+    names = {int: "INTEGER", float: "NUMBER", Path: "PATH"}
+    return f"`{parameter.metavar or names.get(kind, 'TEXT')}`"
 
 
 def _help_text(text: str) -> str:
