@@ -7,16 +7,13 @@ import math
 import os
 import select
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeAlias
-
-import numpy as np
 
 from env_adapters import SuiteName
 from glue_server.environment.shared_memory import SharedArrays, new_memory
-from glue_server.environment.worker_process import WorkerProcess
+from glue_server.environment.worker_process import ReplayLog, SlotRoutine, WorkerProcess
 from glue_server.processes.children import end_all
 from glue_server.processes.interrupts import hurried
 from glue_server.timeouts import Timeouts
@@ -39,9 +36,6 @@ from reglue.messages.environment import (
 from reglue.version import sdk
 
 log = logging.getLogger("reglue")
-
-SlotRoutine: TypeAlias = GetState | SetState | GetRandomSeed | SetRandomSeed
-"""What the worker of one slot carries out."""
 
 MAX_REBUILDS = 3
 """After how many deaths of a worker that plays it again an episode is given up.
@@ -356,59 +350,3 @@ class WorkersPort:
                 self._workers[place].kill()
                 self._workers[place] = self._started()
         raise AssertionError
-
-
-class ReplayLog:
-    """The calls since the oldest live episode began."""
-
-    def __init__(self) -> None:
-        self.deaths: dict[int, int] = {}  # by live slot: of workers that were playing it again
-        self._began: dict[int, int] = {}  # number of the call that it began with
-        self._calls: deque[Play | SlotRoutine] = deque()
-        self._first = 0  # number of the oldest call that is kept
-
-    @property
-    def slots(self) -> list[int]:
-        """Those whose episode is on, sorted."""
-        return sorted(self._began)
-
-    def add(self, play: Play) -> None:
-        """Take down what is asked."""
-        for slot in play.starts:
-            self._begin(slot)
-        self._calls.append(play)
-
-    def change(self, call: SlotRoutine) -> None:
-        """Take down a change of one slot. A state that is set begins an episode."""
-        if isinstance(call, SetState):
-            self._begin(call.slot)
-        self._calls.append(call)
-
-    def forget(self, slots: Iterable[int]) -> None:
-        """Their episodes are over."""
-        for slot in slots:
-            for told in (self._began, self.deaths):
-                told.pop(slot, None)
-        oldest = min(self._began.values(), default=self._first + len(self._calls))
-        while self._first < oldest:
-            self._calls.popleft()
-            self._first += 1
-
-    def of(self, slot: int) -> Iterator[Play | SlotRoutine]:
-        """What it began with, then its steps, each a Play of its own, and its changes."""
-        for number in range(self._began[slot] - self._first, len(self._calls)):
-            call = self._calls[number]
-            if not isinstance(call, Play):
-                if call.slot == slot:
-                    yield call
-                continue
-            if slot in call.starts:
-                yield Play(np.zeros(0, np.uint32), {}, {slot: call.starts[slot]})
-            rows = call.slots == slot
-            if rows.any():
-                actions = {name: values[rows] for name, values in call.actions.items()}
-                yield Play(call.slots[rows], actions, {})
-
-    def _begin(self, slot: int) -> None:
-        self._began[slot] = self._first + len(self._calls)
-        self.deaths[slot] = 0

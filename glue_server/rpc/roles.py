@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from glue_server.rpc.admission import Terms
-from glue_server.rpc.session import ExperimentPort, PeerSession, StreamPort
+from glue_server.rpc.connection import Connection
+from glue_server.rpc.session import PeerSession, StreamPort
 from reglue.errors import (
     AgentDisconnected,
     AgentFault,
     AgentTimeout,
+    BadReply,
     EnvironmentFault,
     EnvironmentTimeout,
     OutOfDomain,
     ReglueError,
+    RoutineRefused,
     SpecError,
     UsageError,
     printable,
@@ -39,12 +43,13 @@ from reglue.messages.environment import (
     EnvironmentReply,
     Play,
 )
-from reglue.messages.experiment import ExperimentHello
+from reglue.messages.experiment import Answer, ExperimentCall, ExperimentHello
 from reglue.process_tuning import keep_blocks_for
 from reglue.spec import TaskSpec, TensorSpec
-from reglue.v1 import agent_pb2, environment_pb2, experiment_pb2
+from reglue.v1 import agent_pb2, environment_pb2, experiment_pb2, session_pb2
 from reglue.wire.agent import decode_reply, encode_call
 from reglue.wire.environment import decode_environment_reply, encode_environment_call
+from reglue.wire.experiment import decode_experiment_call, encode_answer, encode_failure
 
 _NAME = 200  # characters of a name that are kept
 
@@ -189,6 +194,81 @@ class EnvironmentCodec:
     def lost(self) -> ReglueError:
         """EnvironmentFault."""
         return EnvironmentFault("the environment's connection is gone")
+
+
+class ExperimentPort(PeerSession):
+    """Answers a benchmark program, which asks one thing at a time.
+
+    A call that comes again after a stream broke gets the answer that was made.
+    """
+
+    def __init__(self, hello: ExperimentHello, *, reconnect_window_s: float = 0.0) -> None:
+        super().__init__(hello, reconnect_window_s=reconnect_window_s)
+        self._taken = 0  # number of the last call that came in
+        self._reply: experiment_pb2.ExperimentReply | None = None  # the last one that was made
+        self._told: Connection | None = None  # over which it was sent
+        self._spec: TaskSpec | None = None
+
+    def next(self, timeout_s: float) -> ExperimentCall | None:
+        """The next call; None if none came in `timeout_s` seconds. A malformed one is refused."""
+        deadline = time.monotonic() + timeout_s
+        while (left_s := deadline - time.monotonic()) > 0:
+            if (found := self._next(left_s)) is None:
+                continue
+            message, _ = found
+            if message is None:  # the stream has changed
+                return None
+            try:
+                return decode_experiment_call(message, self._spec)
+            except BadReply as bad:
+                refused = RoutineRefused(got=bad.got, wanted=bad.wanted)
+                refused.code = bad.code
+                self.fail(refused)
+        return None
+
+    def answer(self, answer: Answer) -> None:
+        """Answer the last call."""
+        if isinstance(answer, TaskSpec):
+            self._spec = answer
+        self._put(encode_answer(self._taken, answer, self._spec))
+
+    def fail(self, error: ReglueError) -> None:
+        """Answer the last call by what went wrong."""
+        self._put(encode_failure(self._taken, error))
+
+    def _resumable(self) -> range:
+        return range(self._taken - 1, self._taken + 1)
+
+    def _is_wanted(self, message: Any) -> bool:
+        """Whether it is the next call. The last call once more gets its answer once more."""
+        if message.HasField("farewell"):
+            self._is_lost = True
+            self._hand_over(None)
+            return False
+        is_free = self._taken == 0 or self._reply is not None
+        if message.seq == self._taken + 1 and is_free:
+            self._taken, self._reply = message.seq, None
+            return True
+        if message.seq == self._taken and self._reply is not None:
+            self._repeat(self._reply)
+        return False
+
+    def _say_farewell(self, reason: str) -> None:
+        self._is_lost = True  # a program that comes back is told to join again
+        if self._connection is not None:
+            farewell = session_pb2.Farewell(reason=reason)
+            self._connection.put(experiment_pb2.ExperimentReply(farewell=farewell))
+
+    def _put(self, reply: experiment_pb2.ExperimentReply) -> None:
+        with self._lock:
+            self._reply, self._told = reply, None
+            self._repeat(reply)
+
+    def _repeat(self, reply: experiment_pb2.ExperimentReply) -> None:
+        """Send the last reply, once over each stream, the lock being held."""
+        if self._connection is not None and self._told is not self._connection:
+            self._told = self._connection
+            self._connection.put(reply)
 
 
 def check_bytes(size: int, most: int) -> None:

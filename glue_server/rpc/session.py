@@ -1,6 +1,6 @@
 """The server's end of a peer's session, which outlives the streams that carry it.
 
-`StreamPort` calls an agent or an environment. `ExperimentPort` answers a benchmark program. A
+`StreamPort` calls an agent or an environment; `roles.ExperimentPort` answers a benchmark program. A
 stream that breaks may be replaced within the reconnect window. Calls are numbered: the new stream
 begins with the number that the peer has reached, and both sides send the rest again. So every
 call is carried out once.
@@ -17,13 +17,8 @@ from queue import Empty, SimpleQueue
 from typing import Any, Protocol
 
 from glue_server.rpc.connection import Connection, ConnectionEnded, UnixConnection, Wakeup
-from reglue.errors import BadReply, ReglueError, RoutineRefused
+from reglue.errors import BadReply, ReglueError
 from reglue.messages.agent import UNLIMITED, Budget, Farewell, Refusal
-from reglue.messages.experiment import Answer, ExperimentCall, ExperimentHello
-from reglue.spec import TaskSpec
-from reglue.v1 import experiment_pb2 as pb
-from reglue.v1 import session_pb2
-from reglue.wire.experiment import decode_experiment_call, encode_answer, encode_failure
 
 WINDOW = 8
 """Most calls under way at once; peers remember as many answers."""
@@ -341,78 +336,3 @@ class StreamPort(PeerSession):
 
     def _say_farewell(self, reason: str) -> None:
         self._post(self._codec.encode(self._sent + 1, Farewell(reason), UNLIMITED))
-
-
-class ExperimentPort(PeerSession):
-    """Answers a benchmark program, which asks one thing at a time.
-
-    A call that comes again after a stream broke gets the answer that was made.
-    """
-
-    def __init__(self, hello: ExperimentHello, *, reconnect_window_s: float = 0.0) -> None:
-        super().__init__(hello, reconnect_window_s=reconnect_window_s)
-        self._taken = 0  # number of the last call that came in
-        self._reply: pb.ExperimentReply | None = None  # the last one that was made
-        self._told: Connection | None = None  # over which it was sent
-        self._spec: TaskSpec | None = None
-
-    def next(self, timeout_s: float) -> ExperimentCall | None:
-        """The next call; None if none came in `timeout_s` seconds. A malformed one is refused."""
-        deadline = time.monotonic() + timeout_s
-        while (left_s := deadline - time.monotonic()) > 0:
-            if (found := self._next(left_s)) is None:
-                continue
-            message, _ = found
-            if message is None:  # the stream has changed
-                return None
-            try:
-                return decode_experiment_call(message, self._spec)
-            except BadReply as bad:
-                refused = RoutineRefused(got=bad.got, wanted=bad.wanted)
-                refused.code = bad.code
-                self.fail(refused)
-        return None
-
-    def answer(self, answer: Answer) -> None:
-        """Answer the last call."""
-        if isinstance(answer, TaskSpec):
-            self._spec = answer
-        self._put(encode_answer(self._taken, answer, self._spec))
-
-    def fail(self, error: ReglueError) -> None:
-        """Answer the last call by what went wrong."""
-        self._put(encode_failure(self._taken, error))
-
-    def _resumable(self) -> range:
-        return range(self._taken - 1, self._taken + 1)
-
-    def _is_wanted(self, message: Any) -> bool:
-        """Whether it is the next call. The last call once more gets its answer once more."""
-        if message.HasField("farewell"):
-            self._is_lost = True
-            self._hand_over(None)
-            return False
-        is_free = self._taken == 0 or self._reply is not None
-        if message.seq == self._taken + 1 and is_free:
-            self._taken, self._reply = message.seq, None
-            return True
-        if message.seq == self._taken and self._reply is not None:
-            self._repeat(self._reply)
-        return False
-
-    def _say_farewell(self, reason: str) -> None:
-        self._is_lost = True  # a program that comes back is told to join again
-        if self._connection is not None:
-            farewell = session_pb2.Farewell(reason=reason)
-            self._connection.put(pb.ExperimentReply(farewell=farewell))
-
-    def _put(self, reply: pb.ExperimentReply) -> None:
-        with self._lock:
-            self._reply, self._told = reply, None
-            self._repeat(reply)
-
-    def _repeat(self, reply: pb.ExperimentReply) -> None:
-        """Send the last reply, once over each stream, the lock being held."""
-        if self._connection is not None and self._told is not self._connection:
-            self._told = self._connection
-            self._connection.put(reply)
