@@ -223,8 +223,9 @@ class Endless(Corridor):
         super().__init__(solved={"walk": [0]}, horizon=10**9)
 
 
-def test_an_episode_without_end_ends_with_its_program(start: Start) -> None:
-    with a_hub(reconnect_window_s=PATIENCE_S) as (server, said):
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_an_episode_without_end_ends_with_its_program(start: Start, transport: str) -> None:
+    with a_hub(reconnect_window_s=PATIENCE_S, transport=transport) as (server, said):
         agent = start(Follower(), server.address, server.tokens["agent"])
         start(Worlds(Endless()), server.address, server.tokens["environment"])
         rl = Experiment(server.address, server.tokens["experiment"], timeout_s=0.3)
@@ -259,8 +260,8 @@ def test_an_episode_without_end_does_not_keep_the_hub(start: Start) -> None:
     threads.shutdown()
 
 
-def test_after_a_routine_that_was_broken_off_nothing_more_is_asked(start: Start) -> None:
-    """Else its answer would be taken for the next one's."""
+def test_after_a_routine_that_was_interrupted_nothing_more_is_asked(start: Start) -> None:
+    """Its answer would be taken for the next one's."""
 
     may_answer, has_answered = threading.Event(), threading.Event()
 
