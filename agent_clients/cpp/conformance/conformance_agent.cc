@@ -2,10 +2,9 @@
 // its slot was ever told. proto/CONFORMANCE.md says what it does.
 #include <vector>
 
-#include "commands.h"
-#include "reglue/reglue.h"
 #include "rule.h"
-#include "spec_text.h"
+#include "reglue/reglue.h"
+#include "words.h"
 
 namespace reglue::conformance {
 

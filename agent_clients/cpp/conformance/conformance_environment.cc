@@ -5,10 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "commands.h"
-#include "reglue/environment.h"
 #include "rule.h"
-#include "spec_text.h"
+#include "reglue/environment.h"
+#include "words.h"
 
 namespace reglue::conformance {
 namespace {

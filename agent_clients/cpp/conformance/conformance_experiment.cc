@@ -7,11 +7,9 @@
 #include <string>
 #include <thread>
 
-#include "commands.h"
+#include "rule.h"
 #include "reglue/errors.h"
 #include "reglue/experiment.h"
-#include "rule.h"
-#include "spec_text.h"
 #include "words.h"
 
 namespace reglue::conformance {

@@ -1,8 +1,10 @@
 #include "rule.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <thread>
 
 namespace reglue::conformance {
 namespace {
@@ -111,6 +113,41 @@ double make_real(const Memory& memory, std::uint32_t element) {
 
 bool make_flag(const Memory& memory, std::uint32_t element) {
   return memory.draw(2 * element) % 2 == 1;
+}
+
+Commands::Commands(std::vector<std::string> routines) {
+  for (std::string& routine : routines) counts_.emplace_back(std::move(routine), 0);
+}
+
+void Commands::count(const std::string& routine, std::uint64_t times) {
+  for (auto& [name, number] : counts_) {
+    if (name == routine) number += times;
+  }
+}
+
+std::string Commands::answer(const std::string& message) const {
+  const auto [command, argument] = parted(message, ' ');
+  if (command == "counts") return counts();
+  if (command == "echo") return argument;
+  if (command == "sleep") {
+    std::this_thread::sleep_for(std::chrono::milliseconds(std::stoul(argument)));
+  }
+  if (command == "fail" && argument.empty()) throw ToldToFail();
+  return "";
+}
+
+std::string Commands::counts() const {
+  std::string json;
+  for (const auto& [name, number] : counts_) {
+    json += (json.empty() ? "{\"" : ", \"") + name + "\": " + std::to_string(number);
+  }
+  return json + "}";
+}
+
+std::pair<std::string, std::string> parted(const std::string& text, char separator) {
+  const std::size_t at = text.find(separator);
+  if (at == std::string::npos) return {text, ""};
+  return {text.substr(0, at), text.substr(at + 1)};
 }
 
 }  // namespace reglue::conformance

@@ -1,11 +1,14 @@
-// The rule of the conformance programs: bytes go in, elements of tensors come out.
-// proto/CONFORMANCE.md has it in prose. All of it wraps around at 2^32.
+// The rule of the conformance programs: bytes go in, elements of tensors come out; and the commands
+// that they answer. proto/CONFORMANCE.md describes both. All numbers wrap around at 2^32.
 #pragma once
 
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "reglue/tensors.h"
 
@@ -69,5 +72,31 @@ void Memory::take(Number number) {
     }
   }
 }
+
+/// The failure that the kit asks for.
+class ToldToFail : public std::runtime_error {
+ public:
+  ToldToFail() : std::runtime_error("told to fail") {}
+};
+
+/// Counts routines, and answers the commands that both programs have.
+class Commands {
+ public:
+  explicit Commands(std::vector<std::string> routines);
+
+  /// Counts a routine, or its rows.
+  void count(const std::string& routine, std::uint64_t times = 1);
+
+  /// Answers `counts`, `echo TEXT`, `sleep MS` and `fail`; empty for any other. Throws ToldToFail.
+  std::string answer(const std::string& message) const;
+
+ private:
+  std::string counts() const;  // a JSON object
+
+  std::vector<std::pair<std::string, std::uint64_t>> counts_;
+};
+
+/// The text up to the first `separator`, and what follows it; empty if there is none.
+std::pair<std::string, std::string> parted(const std::string& text, char separator);
 
 }  // namespace reglue::conformance

@@ -1,4 +1,4 @@
-#include "answering.h"
+#include "answering_session.h"
 #include "environment_calls.h"
 #include "program.h"
 #include "reglue/environment.h"
@@ -39,7 +39,7 @@ struct EnvironmentWire {
   static constexpr const char* method = "/reglue.v1.EnvironmentService/Session";
   static void reuse(Call& call) { call.Clear(); }
 };
-using Session = Answering<EnvironmentWire>;
+using Session = AnsweringSession<EnvironmentWire>;
 
 /// What `environment` says of itself.
 Session::Hello hello_of(const EnvironmentTraits& traits, const std::string& name) {

@@ -45,7 +45,7 @@ std::shared_ptr<v1::ExperimentReply> ExperimentSession::ask(v1::ExperimentCall& 
         answered_ = call.seq();
         return reply;
       } catch (const StreamEnded& end) {
-        come_back(end, reconnect_wait, until);
+        reconnect(end, reconnect_wait, until);
       }
     }
   } catch (const std::exception& error) {
@@ -114,7 +114,7 @@ void ExperimentSession::receive(std::uint64_t seq, v1::ExperimentReply& reply,
   } while (reply.seq() != seq);
 }
 
-void ExperimentSession::come_back(const StreamEnded& end, ReconnectWait& reconnect_wait,
+void ExperimentSession::reconnect(const StreamEnded& end, ReconnectWait& reconnect_wait,
                                   Clock::time_point until) {
   const Clock::duration admitted = stream_ ? stream_->admitted() : Clock::duration::zero();
   stream_.reset();

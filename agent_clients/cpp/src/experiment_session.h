@@ -43,7 +43,7 @@ class ExperimentSession {
   Stream& opened();
   void receive(std::uint64_t seq, v1::ExperimentReply& reply, Clock::time_point until);
   /// Waits before the next try. Throws the end's meaning if it is too late.
-  void come_back(const StreamEnded& end, ReconnectWait& reconnect_wait, Clock::time_point until);
+  void reconnect(const StreamEnded& end, ReconnectWait& reconnect_wait, Clock::time_point until);
 
   const std::string name_;
   const std::chrono::milliseconds connect_timeout_;

@@ -1,6 +1,6 @@
 #include "reglue/session.h"
 
-#include "answering.h"
+#include "answering_session.h"
 #include "reglue/v1/agent.pb.h"
 #include "wire.h"
 
@@ -65,7 +65,7 @@ struct AgentSession::State {
     is_open = false;
   }
 
-  Answering<AgentWire> session;
+  AnsweringSession<AgentWire> session;
   TaskSpec spec;
   bool has_spec = false;
   AgentCall call;

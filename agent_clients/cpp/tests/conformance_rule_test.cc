@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "commands.h"
-#include "spec_text.h"
+#include "words.h"
 
 namespace reglue::conformance {
 namespace {

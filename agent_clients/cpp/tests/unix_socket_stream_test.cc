@@ -62,8 +62,8 @@ TEST_F(UnixSocketFrames, ComeOneByOne) {
 
 TEST_F(UnixSocketFrames, LargerThanTheSocketHoldsGoThrough) {
   stream->allow(1 << 24);
-  const int twin = ::dup(other);
-  UnixSocketStream there(twin, 1 << 24);
+  const int copy = ::dup(other);
+  UnixSocketStream there(copy, 1 << 24);
   message.set_text(std::string(1 << 23, 'x'));
   std::thread sender([&] { stream->send(message); });
   v1::TextMessage got;

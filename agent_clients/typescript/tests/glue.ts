@@ -26,8 +26,8 @@ import { unixSocketProof } from "../src/net/lobby.js";
 /** What a call says; its number is counted. */
 export type Said = MessageInitShape<typeof AgentCallSchema>["call"] & {};
 
-/** One end of a stream that an agent opened. */
-export interface Line {
+/** a stream that an agent opened. */
+export interface Connection {
   readonly transport: "grpc" | "unix";
   readonly hello: AgentReply;
   /** The next reply. */
@@ -39,10 +39,10 @@ export interface Line {
 
 const SECRET = new Uint8Array(32).fill(7);
 
-/** A glue on loopback; every stream that agents open is handed out by `line`. */
+/** A glue on loopback; every stream that agents open is returned by `connection`. */
 export class Glue {
   readonly #server = new Server({ "grpc.max_receive_message_length": -1 });
-  readonly #lines = queue<Line>();
+  readonly #connections = queue<Connection>();
   readonly #sockets = new Set<Socket>();
   readonly #unixServer = createServer((socket) => this.#welcome(socket));
   address = "";
@@ -85,8 +85,8 @@ export class Glue {
   }
 
   /** The next stream that an agent opens. */
-  line(): Promise<Line> {
-    return this.#lines.take();
+  connection(): Promise<Connection> {
+    return this.#connections.take();
   }
 
   #connected(stream: ServerDuplexStream<AgentReply, object>): void {
@@ -95,7 +95,7 @@ export class Glue {
     stream.on("end", () => stream.end());
     stream.on("data", (reply: AgentReply) => replies.put(reply));
     void replies.take().then((hello) =>
-      this.#lines.put({
+      this.#connections.put({
         transport: "grpc",
         hello,
         hear: replies.take,
@@ -120,7 +120,7 @@ export class Glue {
       const secret = this.isHonest ? SECRET : new Uint8Array(32);
       const welcome = { proof: unixSocketProof(secret, "s", value.answered) };
       frame(socket, toBinary(UnixSocketWelcomeSchema, create(UnixSocketWelcomeSchema, welcome)));
-      this.#lines.put({
+      this.#connections.put({
         transport: "unix",
         hello,
         hear: replies.take,

@@ -58,16 +58,16 @@ for (const transport of ["grpc", "unix"] as const) {
     glue = await new Glue({ unixSocketPath }).open(unixSocketPath);
     const agent = new SlowAgent();
     const playing = play(agent, { name: "slow", transport });
-    const line = await glue.line();
-    assert.equal(line.transport, transport);
-    assert.equal((line.hello.reply.value as { agent: string }).agent, "slow");
-    line.say(1n, init());
-    assert.equal((await line.hear()).reply.case, "done");
-    line.say(2n, start(0));
-    line.say(3n, step(0));
-    const [started, stepped] = [await line.hear(), await line.hear()];
+    const connection = await glue.connection();
+    assert.equal(connection.transport, transport);
+    assert.equal((connection.hello.reply.value as { agent: string }).agent, "slow");
+    connection.say(1n, init());
+    assert.equal((await connection.hear()).reply.case, "done");
+    connection.say(2n, start(0));
+    connection.say(3n, step(0));
+    const [started, stepped] = [await connection.hear(), await connection.hear()];
     assert.deepEqual([started.seq, stepped.seq], [2n, 3n]);
-    line.say(4n, FAREWELL);
+    connection.say(4n, FAREWELL);
     assert.equal(await playing, "that was all");
     assert.deepEqual(agent.heard, ["start 0", "step 0"]);
   });
@@ -77,13 +77,13 @@ test("eight answers are remembered for a glue that did not get them", async () =
   glue = await new Glue({ reconnectWindowUs: 60_000_000n }).open();
   const agent = new SlowAgent();
   const playing = play(agent);
-  const line = await glue.line();
+  const connection = await glue.connection();
   for (let seq = 1n; seq <= 9n; seq++) {
-    line.say(seq, { case: "message", value: { text: `m${seq}` } });
-    await line.hear();
+    connection.say(seq, { case: "message", value: { text: `m${seq}` } });
+    await connection.hear();
   }
-  line.cut();
-  const back = await glue.line();
+  connection.cut();
+  const back = await glue.connection();
   assert.equal((back.hello.reply.value as { answered: bigint }).answered, 9n);
   for (let seq = 1n; seq <= 9n; seq++) {
     back.say(seq, { case: "message", value: { text: `m${seq}` } });
@@ -103,15 +103,15 @@ test("an answer of a wrong size is told to the glue as a fault, and thrown", asy
   agent.answer = { force: [1, 2, 3], grip: 0 };
   const playing = play(agent);
   const refused = assert.rejects(playing, (error) => error instanceof BadAnswer);
-  const line = await glue.line();
-  line.say(1n, init());
-  await line.hear();
-  line.say(2n, start(1));
-  const { seq, reply } = await line.hear();
+  const connection = await glue.connection();
+  connection.say(1n, init());
+  await connection.hear();
+  connection.say(2n, start(1));
+  const { seq, reply } = await connection.hear();
   assert.equal(seq, 2n);
   const wanted = "action force: got 3 numbers, wanted 2: 1 rows of float32[2]";
   assert.equal((reply.value as { what: string }).what, `BadAnswer: agentStart(): ${wanted}`);
-  line.say(3n, FAREWELL);
+  connection.say(3n, FAREWELL);
   await refused;
 });
 
@@ -120,10 +120,10 @@ test("an answer that no message can hold is a fault", async () => {
   glue = await new Glue({ maxMessageBytes: 1000 }).open();
   const playing = play(new SlowAgent());
   const refused = assert.rejects(playing, /got an answer of 12\d\d bytes, wanted at most 1000/);
-  const line = await glue.line();
-  line.say(1n, { case: "message", value: { text: "ŉ".repeat(400) } });
-  assert.equal((await line.hear()).reply.case, "fault");
-  line.say(2n, FAREWELL);
+  const connection = await glue.connection();
+  connection.say(1n, { case: "message", value: { text: "ŉ".repeat(400) } });
+  assert.equal((await connection.hear()).reply.case, "fault");
+  connection.say(2n, FAREWELL);
   await refused;
 });
 
@@ -132,13 +132,13 @@ test("who is interrupted says so", async () => {
   const interruption = new AbortController();
   const playing = play(new SlowAgent(), { signal: interruption.signal });
   const refused = assert.rejects(playing, { name: "AbortError" });
-  const line = await glue.line();
-  line.say(1n, init());
-  await line.hear();
+  const connection = await glue.connection();
+  connection.say(1n, init());
+  await connection.hear();
   interruption.abort();
-  const { seq, reply } = await line.hear();
+  const { seq, reply } = await connection.hear();
   assert.deepEqual([seq, (reply.value as { what: string }).what], [0n, "interrupted"]);
-  line.say(2n, FAREWELL);
+  connection.say(2n, FAREWELL);
   await refused;
 });
 
@@ -153,10 +153,10 @@ test("an agent that waits for something is interrupted, too", async () => {
   const interruption = new AbortController();
   const playing = play(new Stuck(), { signal: interruption.signal });
   const refused = assert.rejects(playing, { name: "AbortError" });
-  const line = await glue.line();
-  line.say(1n, { case: "message", value: { text: "how are you?" } });
-  assert.equal(((await line.hear()).reply.value as { what: string }).what, "interrupted");
-  line.say(2n, FAREWELL);
+  const connection = await glue.connection();
+  connection.say(1n, { case: "message", value: { text: "how are you?" } });
+  assert.equal(((await connection.hear()).reply.value as { what: string }).what, "interrupted");
+  connection.say(2n, FAREWELL);
   await refused;
   await assert.rejects(play(new SlowAgent(), { signal: interruption.signal }), {
     name: "AbortError",
@@ -173,10 +173,10 @@ test("who is interrupted while no glue is up leaves at once", async () => {
 test("gRPC is used where somebody else answers at the Unix socket", async () => {
   glue = await new Glue({ unixSocketPath }, false).open(unixSocketPath);
   const playing = play(new SlowAgent());
-  assert.equal((await glue.line()).transport, "unix");
-  const line = await glue.line();
-  assert.equal(line.transport, "grpc");
-  line.say(1n, FAREWELL);
+  assert.equal((await glue.connection()).transport, "unix");
+  const connection = await glue.connection();
+  assert.equal(connection.transport, "grpc");
+  connection.say(1n, FAREWELL);
   await playing;
 });
 
@@ -187,9 +187,9 @@ for (const [why, path, words] of [
   test(`gRPC is used where the Unix socket ${why}, unless a Unix socket is wanted`, async () => {
     glue = await new Glue({ unixSocketPath: path }).open();
     const playing = play(new SlowAgent());
-    const line = await glue.line();
-    assert.equal(line.transport, "grpc");
-    line.say(1n, FAREWELL);
+    const connection = await glue.connection();
+    assert.equal(connection.transport, "grpc");
+    connection.say(1n, FAREWELL);
     await playing;
     await assert.rejects(
       play(new SlowAgent(), { transport: "unix" }),
@@ -202,17 +202,17 @@ test("what nobody of this version can read ends the session", async () => {
   glue = await new Glue({ reconnectWindowUs: 60_000_000n }).open();
   const playing = play(new SlowAgent());
   const lost = assert.rejects(playing, (error) => error instanceof SessionLost);
-  const line = await glue.line();
-  line.say(1n, { case: "freeze", value: {} });
+  const connection = await glue.connection();
+  connection.say(1n, { case: "freeze", value: {} });
   await lost;
 });
 
 test("a refusal is told to the author", async () => {
   glue = await new Glue({}).open();
   const playing = play(new SlowAgent());
-  const line = await glue.line();
-  line.say(1n, { case: "refusal", value: { ofSeq: 7n, got: "2 bytes", wanted: "4 bytes" } });
-  line.say(2n, FAREWELL);
+  const connection = await glue.connection();
+  connection.say(1n, { case: "refusal", value: { ofSeq: 7n, got: "2 bytes", wanted: "4 bytes" } });
+  connection.say(2n, FAREWELL);
   await playing;
   assert(logged.includes("reply 7 was refused: got 2 bytes, wanted 4 bytes"));
 });

@@ -32,7 +32,7 @@
 namespace reglue {
 
 template <class Wire>
-class Answering {
+class AnsweringSession {
  public:
   using Call = typename Wire::Call;
   using Reply = typename Wire::Reply;
@@ -40,7 +40,7 @@ class Answering {
   using Hello = std::function<void(Reply& hello, const v1::Ticket& ticket, std::uint64_t answered)>;
 
   /// Connects nothing yet. Throws UsageError for an invalid address.
-  Answering(const Options& options, std::string name, Hello hello)
+  AnsweringSession(const Options& options, std::string name, Hello hello)
       : join_string_(join_string_of(options)),
         transport_(options.transport),
         connect_timeout_(options.connect_timeout),
@@ -49,9 +49,9 @@ class Answering {
         hello_(std::move(hello)) {}
 
   /// Who leaves before the farewell says so.
-  ~Answering() { close("the program has left"); }
-  Answering(const Answering&) = delete;
-  Answering& operator=(const Answering&) = delete;
+  ~AnsweringSession() { close("the program has left"); }
+  AnsweringSession(const AnsweringSession&) = delete;
+  AnsweringSession& operator=(const AnsweringSession&) = delete;
 
   const std::string& name() const { return name_; }
   const Log& log() const { return log_; }
@@ -94,7 +94,7 @@ class Answering {
 
   void enter();
   Call* receive();
-  void come_back(const StreamEnded& end);
+  void reconnect(const StreamEnded& end);
   void join_anew();
   void say_fault(std::uint64_t seq, std::string_view what, std::chrono::seconds timeout);
   void end() {
@@ -124,7 +124,7 @@ class Answering {
 };
 
 template <class Wire>
-typename Wire::Call* Answering<Wire>::next() {
+typename Wire::Call* AnsweringSession<Wire>::next() {
   if (has_farewell_) return nullptr;
   if (is_over_) throw SessionLost("the session is over already; connect anew");
   try {
@@ -133,7 +133,7 @@ typename Wire::Call* Answering<Wire>::next() {
         enter();
         return receive();
       } catch (const StreamEnded& end) {
-        come_back(end);
+        reconnect(end);
       }
     }
   } catch (...) {
@@ -144,7 +144,7 @@ typename Wire::Call* Answering<Wire>::next() {
 
 /// Gets a ticket and a stream, unless it has them. Throws StreamEnded, and as join().
 template <class Wire>
-void Answering<Wire>::enter() {
+void AnsweringSession<Wire>::enter() {
   if (!route_) {
     route_ = Route{join_string_, join(join_string_, Wire::role, name_, connect_timeout_, log_),
                    transport_, Wire::method, log_};
@@ -164,7 +164,7 @@ void Answering<Wire>::enter() {
 
 /// The next new call; logs refusals. Null for the farewell.
 template <class Wire>
-typename Wire::Call* Answering<Wire>::receive() {
+typename Wire::Call* AnsweringSession<Wire>::receive() {
   while (true) {
     Wire::reuse(call_);
     stream_->receive(call_, std::nullopt);
@@ -187,7 +187,7 @@ typename Wire::Call* Answering<Wire>::receive() {
 }
 
 template <class Wire>
-void Answering<Wire>::answer() {
+void AnsweringSession<Wire>::answer() {
   Reply& reply = answers_.next();
   reply.set_seq(call_.seq());
   const std::size_t size = reply.ByteSizeLong();
@@ -202,7 +202,7 @@ void Answering<Wire>::answer() {
 
 /// Waits before the next try. Throws the end's meaning if it is too late.
 template <class Wire>
-void Answering<Wire>::come_back(const StreamEnded& end) {
+void AnsweringSession<Wire>::reconnect(const StreamEnded& end) {
   const Clock::duration admitted = stream_ ? stream_->admitted() : Clock::duration::zero();
   stream_.reset();
   const std::chrono::microseconds window(route_->ticket.reconnect_window_us());
@@ -222,14 +222,14 @@ void Answering<Wire>::come_back(const StreamEnded& end) {
 }
 
 template <class Wire>
-void Answering<Wire>::join_anew() {
+void AnsweringSession<Wire>::join_anew() {
   log_("the glue has forgotten this session; joining anew");
   route_.reset();
   std::this_thread::sleep_for(joins_.next());
 }
 
 template <class Wire>
-void Answering<Wire>::say_fault(std::uint64_t seq, std::string_view what,
+void AnsweringSession<Wire>::say_fault(std::uint64_t seq, std::string_view what,
                                 std::chrono::seconds timeout) {
   if (is_over_ || !stream_) return end();
   try {
