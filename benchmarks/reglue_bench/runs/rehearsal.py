@@ -54,7 +54,8 @@ def shorten(settings: Settings) -> Settings:
 def rehearse(settings: Settings, watcher: Observer) -> list[Check]:
     """Play the shortened plan twice, each time in a new run, and check both.
 
-    Raises UsageError for an unknown benchmark or an agent that cannot be started.
+    Raises UsageError for an unknown benchmark or an agent that cannot be started, and
+    KeyboardInterrupt after Ctrl-C.
     """
     short = shorten(settings)
     plan = make_plan(short, watcher.drawing)
@@ -72,6 +73,8 @@ def rehearse(settings: Settings, watcher: Observer) -> list[Check]:
 def _play(settings: Settings, plan: Plan, watcher: Observer) -> tuple[Result, list[Row]]:
     with tempfile.TemporaryDirectory(prefix="reglue-try-") as folder:
         result = start(Path(folder), Request(settings, plan), watcher)
+        if result.ended_early is not None and result.ended_early.status == "interrupted":
+            raise KeyboardInterrupt
         with LedgerReader(Path(folder)) as ledger:
             return result, list(ledger.rows())
 

@@ -19,7 +19,7 @@ from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.benching import commanded
 from tests.reglue_bench.cli.conftest import Say
 from tests.reglue_bench.made_results import make_result
-from tests.reglue_bench.toys import AGENTS, corridor_plan, play
+from tests.reglue_bench.toys import AGENTS, Interrupts, corridor_plan, play
 
 REACH = ["MT1:reach-v3", "--num-episodes", "2", "--episode-horizon", "20", "--workers", "1"]
 EXPERT = ["--agent", "expert", "--agent-arg", "task=reach-v3"]
@@ -304,6 +304,15 @@ def test_try_says_that_an_agent_is_ready() -> None:
     assert done.returncode == 0, done.stdout
     assert "a second run gave the same episodes to the bit" in done.stdout
     assert "ready" in done.stdout
+
+
+def test_try_is_interrupted_and_says_nothing_of_the_agent(
+    say: Say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reglue_bench.cli.rehearse.watcher", lambda _: Interrupts(2))
+    words = ["--environment-arg", 'solved={"walk": [0]}', "--agent", f"{AGENTS}:Learner"]
+    done = say("try", ONLINE[0], *words)
+    assert (done.returncode, done.stdout) == (130, "")
 
 
 def test_try_says_what_would_fail_and_why(tmp_path: Path) -> None:
