@@ -33,7 +33,7 @@ def join(role: str) -> str:
     return f"{sys.executable} -m reglue join reglue.conformance:{CLASSES[role]}"
 
 
-@pytest.mark.parametrize("role", CHECKS)
+@pytest.mark.parametrize("role", ["agent", "experiment"])  # an environment's session is an agent's
 def test_the_python_sdk_keeps_the_rules_over_a_unix_socket(role: str) -> None:
     done = conformance(role, "--cmd", join(role), "--transport", "unix")
     assert done.returncode == 0, done.stdout + done.stderr
