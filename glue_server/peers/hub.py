@@ -22,6 +22,7 @@ log = logging.getLogger("reglue")
 _LOOK_S = 0.2  # how often a silent program is checked
 _POLL_S = 0.02  # how long it waits for a peer of each role in turn
 _ROUTINE_S = 0.5  # how long a routine that is under way may take when the hub closes
+_NAMED = 6  # waiting peers in a line: a name may have 200 characters
 _CLOSED = "the hub has closed"
 
 ROLES = ("agent", "environment", "experiment")
@@ -134,6 +135,8 @@ class Hub:
 
     def _wanted(self) -> str:
         here = [f"{role} {_name(port)}" for role, peers in self._waiting.items() for port in peers]
+        if len(here) > _NAMED:
+            here = [*here[:_NAMED], f"{len(here) - _NAMED} more"]
         missing = [role for role, peers in self._waiting.items() if not peers]
         words = f"waiting for {_listed(missing)}" if missing else "all are here"
         return f"{words}; here: {', '.join(here)}" if here else words

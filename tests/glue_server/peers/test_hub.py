@@ -63,6 +63,15 @@ def test_it_says_what_it_still_waits_for(start: Start) -> None:
     assert left.result(PATIENCE_S) == "the hub has closed"
 
 
+def test_it_names_a_few_of_those_who_wait(start: Start) -> None:
+    with a_hub() as (server, said):
+        for role, peer in (("agent", Follower), ("environment", corridor)):
+            for place in range(4):
+                start(peer(), server.address, server.tokens[role], name=f"{role[0]}{place}")
+        until(lambda: said[-1].endswith(", 2 more"), "all eight are here")
+        assert said[-1].count(", ") == 6
+
+
 def test_what_is_refused_is_refused_by_the_same_errors_as_in_one_process(start: Start) -> None:
     with a_hub() as (server, _):
         start(RandomAgent(), server.address, server.tokens["agent"])

@@ -21,6 +21,7 @@ from reglue.v1 import lobby_pb2, session_pb2
 from tests.glue_server.playing import Follower
 from tests.glue_server.rpc.conftest import Dial, Join
 from tests.glue_server.rpc.peers import PATIENCE_S, ask, refusal
+from tests.waiting import until
 
 
 def test_a_ticket_holds_what_the_stream_needs(server: GlueServer, channel: grpc.Channel) -> None:
@@ -166,8 +167,10 @@ def test_the_oldest_unused_tickets_are_forgotten(
     first = ask(channel, token=server.token)
     for _ in range(256):
         ask(channel, token=server.token)
+    agent = dial(ticket=first)
+    until(agent.stream.done, "it is refused", PATIENCE_S)
     with pytest.raises(grpc.RpcError) as error:
-        dial(ticket=first).hear()
+        agent.hear()
     assert "no such ticket: join again" in refusal(error.value)[1]
 
 

@@ -6,6 +6,7 @@ import contextlib
 import resource
 import select
 import socket
+import struct
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -138,6 +139,8 @@ def test_connections_that_say_nothing_leave_descriptors_for_others() -> None:
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 """What opens a connection: HTTP/2's magic words, and empty SETTINGS."""
 
+SETTINGS, MAX_CONCURRENT_STREAMS = 4, 3  # HTTP/2's numbers
+
 
 @pytest.mark.parametrize(
     ("limit", "said"),
@@ -154,6 +157,19 @@ def test_a_connection_without_a_call_is_ended(
         idle.sendall(said)
         while idle.recv(1000):
             pass
+
+
+def test_a_connection_may_have_so_many_calls_at_a_time(server: GlueServer) -> None:
+    """As the server says in its greeting, a frame of SETTINGS."""
+    with socket.create_connection(split_address(server.address)) as idle:
+        idle.settimeout(PATIENCE_S)
+        idle.sendall(PREFACE)
+        with idle.makefile("rb") as greeting:
+            size, kind = greeting.read(3), greeting.read(6)[0]
+            settings = greeting.read(int.from_bytes(size))
+    assert kind == SETTINGS
+    found = dict(struct.iter_unpack(">HI", settings))
+    assert found[MAX_CONCURRENT_STREAMS] == 128
 
 
 def test_what_is_compressed_is_refused(server: GlueServer) -> None:

@@ -56,7 +56,7 @@ def test_an_address_that_is_none_is_refused(listen: str) -> None:
 
 def test_a_port_that_is_taken_is_refused(server: GlueServer) -> None:
     with pytest.raises(UsageError, match="is the port taken"):
-        GlueServer(server.address)
+        GlueServer(server.address).close()
 
 
 def test_a_port_is_free_again_when_its_server_is_closed() -> None:
@@ -169,15 +169,22 @@ def test_streams_that_never_say_hello_lock_nobody_out(
     del streams  # held until here: a dropped stream is cancelled
 
 
-def test_a_session_has_a_few_streams_at_a_time(
-    channel: grpc.Channel, server: GlueServer, open_idle: Callable[[str], Any]
+@pytest.mark.parametrize(("limit", "shares"), [("_STREAMS", True), ("_SESSIONS", False)])
+def test_a_session_and_a_role_have_a_few_streams_at_a_time(
+    channel: grpc.Channel,
+    server: GlueServer,
+    open_idle: Callable[[str], Any],
+    monkeypatch: pytest.MonkeyPatch,
+    limit: str,
+    shares: bool,
 ) -> None:
+    monkeypatch.setattr(handlers, limit, 3)
     session = ask(channel, token=server.token).session
     streams: list[Any] = []
-    until = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + PATIENCE_S
     while not any(stream.done() for stream in streams):
-        assert time.monotonic() < until, "it takes any number"
-        streams.append(open_idle(session))
+        assert time.monotonic() < deadline, "it takes any number"
+        streams.append(open_idle(session if shares else ask(channel, token=server.token).session))
         is_over(streams[-1])
     codes = {stream.code() for stream in streams if stream.done()}
     assert codes == {grpc.StatusCode.RESOURCE_EXHAUSTED}

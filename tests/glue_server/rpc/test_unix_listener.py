@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from glue_server import EnvironmentCalls, EpisodeRunner
-from glue_server.rpc import GlueServer
+from glue_server.rpc import GlueServer, unix_listener
 from reglue import Phase, Worlds, connect
 from reglue.errors import AgentDisconnected, AgentTimeout
 from reglue.messages.agent import AgentInit, Freeze, RoutineDone, TextMessage
@@ -22,7 +22,7 @@ from reglue.net.grpc_settings import grpc
 from reglue.net.lobby import unix_socket_proof
 from reglue.net.unix_socket import HELLO_BYTES
 from reglue.v1 import agent_pb2 as pb
-from reglue.v1 import session_pb2
+from reglue.v1 import lobby_pb2, session_pb2
 from tests.glue_server.playing import PATIENT, SOLVED, Follower, cells, corridor_pool, in_turn
 from tests.glue_server.rpc.peers import PATIENCE_S, RawUnixSocket, frame, seated, ticket_of
 from tests.leftovers import nothing_left
@@ -111,6 +111,27 @@ def test_who_says_nothing_keeps_nobody_waiting(server: GlueServer) -> None:
         silent.socket.sendall(b"\x10")
         with RawUnixSocket(slow.ticket) as quick:
             assert quick.enter().code == 0
+
+
+def test_who_says_nothing_for_long_is_shown_out(
+    server: GlueServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unix_listener, "HELLO_S", _SHORT_S)
+    with RawUnixSocket(ticket_of(server)) as silent:
+        silent.socket.sendall(b"\x10")
+        assert silent.is_closed()
+
+
+def test_so_many_may_say_nothing_at_a_time(
+    server: GlueServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others hear so, and come over gRPC."""
+    monkeypatch.setattr(unix_listener, "_MOST", 2)
+    ticket = ticket_of(server)
+    with RawUnixSocket(ticket), RawUnixSocket(ticket), RawUnixSocket(ticket) as third:
+        refused = lobby_pb2.UnixSocketWelcome.FromString(third.hear())
+        assert refused.code == grpc.StatusCode.RESOURCE_EXHAUSTED.value[0]
+        assert third.is_closed()
 
 
 def test_nobody_comes_over_grpc_where_the_unix_socket_is_all(server: GlueServer) -> None:
