@@ -353,7 +353,7 @@ def test_a_worker_that_does_not_come_up_is_started_again(
     make_pool: MakePool, alone: list[Outcome], tmp_path: Path, hangs: bool
 ) -> None:
     (fuse := tmp_path / "fuse").write_bytes(bytes(1))
-    waits = {"start_s": 10.0} if hangs else {}
+    waits = {"start_s": 5.0} if hangs else {}
     pool, _ = make_pool("Frail", waits=waits, fuse=str(fuse), hangs=hangs)
     assert played(Follower(), pool, cells()) == alone
 

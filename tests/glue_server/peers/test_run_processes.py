@@ -214,7 +214,7 @@ def test_a_run_ends_when_its_hub_is_killed(
     start: Connect, hub: Callable[..., Hub], stopped: bool
 ) -> None:
     glue = hub("--run-processes", "--reconnect-window", "0")
-    left = start(RandomAgent(), glue.address, "secret of the agent", connect_timeout_s=10.0)
+    left = start(RandomAgent(), glue.address, "secret of the agent", connect_timeout_s=5.0)
     assert glue.process.stdout is not None
     assert any("here: agent" in line for line in glue.process.stdout)  # waits for it
     (run,) = glue.runs()
@@ -240,7 +240,7 @@ def test_ports_that_make_no_sense_are_refused(text: str) -> None:
 def test_runs_that_hang_are_ended_all_at_once(hub: Callable[..., Hub], start: Connect) -> None:
     front = hub("--run-processes")
     peers = [
-        start(RandomAgent(), front.address, "secret of the agent", connect_timeout_s=10.0)
+        start(RandomAgent(), front.address, "secret of the agent", connect_timeout_s=5.0)
         for _ in range(3)
     ]
     until(lambda: len(front.runs()) == 3, "a run has begun for each")
