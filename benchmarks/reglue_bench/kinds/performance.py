@@ -209,19 +209,20 @@ def _facts(result: Result) -> Sentences:
 
 
 def _plots(result: Result, prefix: str) -> list[Plot]:
-    from reglue_bench.report.learning_plots import learning_plots
+    from reglue_bench.report.figures import colour
+    from reglue_bench.report.learning_plots import Shown, learning_plots
 
-    return learning_plots(online_score(result), prefix=prefix)
+    return learning_plots([Shown("", online_score(result), colour(0))], prefix=prefix)
 
 
 def _beside(
     view: ComparisonView, runs: Sequence[Named], alike: Sequence[int], _seed: int
 ) -> ComparisonView:
     from reglue_bench.report.figures import colour
-    from reglue_bench.report.learning_plots import Shown, compared
+    from reglue_bench.report.learning_plots import Shown, learning_plots
 
     agents = [Shown(runs[at][0], online_score(runs[at][1]), colour(at)) for at in alike]
-    return replace(view, plots=compared(agents))
+    return replace(view, plots=learning_plots(agents, prefix="compare"))
 
 
 def _played(result: Result) -> str:

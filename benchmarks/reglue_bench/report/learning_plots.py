@@ -17,13 +17,12 @@ from reglue_bench.report.curves import (
     mean_and_band,
     y_range,
 )
-from reglue_bench.report.figures import AGENTS, NEUTRAL, figure, task_axis, value_axis
+from reglue_bench.report.figures import NEUTRAL, figure, task_axis, value_axis
 from reglue_bench.report.views import Figure, Plot, Table
 from reglue_bench.report.words import STATUSES, count, plural, value, values
 from reglue_bench.results.learning import measured
-from reglue_bench.results.result import OnlineScore
+from reglue_bench.results.result import Interval, OnlineScore
 
-_OWN = AGENTS[0]
 _MARGIN = {"l": 8, "r": 28, "t": 8, "b": 44}  # pixels: room for half of the last number
 _ROWS = 20  # of a curve's table
 _LOG_FROM = 10  # times the least: then an axis of steps is logarithmic
@@ -31,173 +30,136 @@ _LOG_FROM = 10  # times the least: then an axis of steps is logarithmic
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """An agent in the plots of several."""
+    """An agent in the plots."""
 
-    name: str
+    name: str  # empty if it is alone
     online: OnlineScore
     colour: str
 
 
-def learning_plots(online: OnlineScore, *, prefix: str) -> list[Plot]:
-    """Every plot of an online result; `prefix` makes their ids unique on the page."""
-    plots = []
-    if any(run.line for run in online.runs):
-        lines = lines_of(online, lambda run: run.line)
-        plots.append(_curve(lines, online, plot_id=f"{prefix}-curve"))
-    if any(len(set(run.episode_steps)) > 1 for run in online.runs):
-        lengths = lines_of(online, lambda run: run.episode_steps)
-        plots.append(_lengths(lengths, online, plot_id=f"{prefix}-steps"))
-    return [*plots, _run_performances(online, plot_id=f"{prefix}-runs")]
+def learning_plots(agents: Sequence[Shown], *, prefix: str) -> list[Plot]:
+    """The curves of one agent, or of several, overlaid, and the performance of each run.
+
+    `prefix` makes the plots' ids unique on the page.
+    """
+    first, plots = agents[0].online, []
+    runs = [run for agent in agents for run in agent.online.runs]
+    if any(run.line for run in runs):
+        lines = [lines_of(agent.online, lambda run: run.line) for agent in agents]
+        what = "return" if first.counted_in == "episodes" else "reward per step"
+        plots.append(_curves(agents, lines, what, plot_id=f"{prefix}-curve"))
+    if any(len(set(run.episode_steps)) > 1 for run in runs):
+        lines = [lines_of(agent.online, lambda run: run.episode_steps) for agent in agents]
+        plots.append(_curves(agents, lines, "steps per episode", plot_id=f"{prefix}-steps"))
+    return [*plots, _performances(agents, plot_id=f"{prefix}-runs")]
 
 
-def compared(agents: Sequence[Shown]) -> list[Plot]:
-    """Their curves, overlaid, and the performance of each of their runs."""
-    lines = {agent.name: lines_of(agent.online, lambda run: run.line) for agent in agents}
-    plots = [_performances(agents)]
-    if any(len(each.whole) for each in lines.values()):
-        plots.insert(0, _curves(agents, lines))
-    return plots
-
-
-def _curve(lines: Lines, online: OnlineScore, *, plot_id: str) -> Plot:
-    what = _drawn(online)
-    return Plot(
-        id=plot_id,
-        title="Learning curve",
-        caption=f"{what.capitalize()}: mean over {plural(len(lines.whole), 'run')} with its "
-        f"pointwise 95 % t-interval.{_block_words(lines)}",
-        summary=_summary(lines, what),
-        figure=_figure(lines, online, what),
-        table=_curve_table(lines, f"mean {what}"),
-        legend=_legend(lines, online),
-        toggle=_toggle(lines),
-    )
-
-
-def _lengths(lines: Lines, online: OnlineScore, *, plot_id: str) -> Plot:
-    everything = [each for line in lines.everything for each in line]
-    log = max(everything) >= _LOG_FROM * min(everything) > 0
-    return Plot(
-        id=plot_id,
-        title="Steps per episode",
-        caption="How long episodes are while the agent learns"
-        f"{', on a logarithmic axis' if log else ''}.{_block_words(lines)}",
-        summary=_summary(lines, "steps per episode"),
-        figure=_figure(lines, online, "steps", log=log),
-        table=_curve_table(lines, "mean steps"),
-        legend=_legend(lines, online),
-        toggle=_toggle(lines),
-    )
-
-
-def _figure(lines: Lines, online: OnlineScore, what: str, *, log: bool = False) -> Figure:
-    bounds = y_range([lines], log=log)
+def _curves(agents: Sequence[Shown], lines: Sequence[Lines], what: str, *, plot_id: str) -> Plot:
+    alone, some, online = len(agents) == 1, lines[0], agents[0].online
+    log = what == "steps per episode" and _is_wide(lines)
+    bounds = y_range(lines, log=log)
     floor = 10 ** bounds[0] if log else -math.inf  # a logarithm cannot go below
-    return figure(
-        [
-            *every_run(lines, colour=NEUTRAL),
-            *mean_and_band(lines, name="mean", colour=_OWN, floor=floor),
-        ],
-        height=360,
-        margin=_MARGIN,
-        shapes=_measured_part(online),
-        xaxis=_unit_axis(lines),
-        yaxis=_amount_axis(what, bounds, log=log),
-        hovermode="closest",
+    traces: list[go.Scatter] = []
+    for agent, of in zip(agents, lines, strict=True):
+        traces += every_run(of, colour=NEUTRAL if alone else agent.colour, shown=alone)
+        traces += mean_and_band(of, name=agent.name or "mean", colour=agent.colour, floor=floor)
+    return Plot(
+        id=plot_id,
+        title=what.capitalize() if plot_id.endswith("-steps") else "Learning curve",
+        caption=f"{what.capitalize()}: mean over completed runs with its pointwise 95 % t-interval"
+        f"{', on a logarithmic axis' if log else ''}.{_block_words(some)}",
+        summary=" ".join(_summary(*each, what) for each in zip(agents, lines, strict=True)),
+        figure=figure(
+            traces,
+            height=360 if alone else 400,
+            margin=_MARGIN,
+            shapes=_measured_part(online),
+            xaxis=_unit_axis(some),
+            yaxis=_amount_axis(what, bounds, log=log),
+            hovermode="closest",
+        ),
+        table=_table(agents, lines, what),
+        legend=_legend(agents, lines),
+        toggle="each run's line" if sum(len(of.everything) for of in lines) > 1 else "",
+        toggled=alone,
     )
 
 
-def _legend(lines: Lines, online: OnlineScore) -> list[tuple[str, str]]:
-    legend = [(_OWN, "mean over runs")] if len(lines.whole) else []
-    legend.append((NEUTRAL, "a run"))
-    if lines.broken:
+def _is_wide(lines: Sequence[Lines]) -> bool:
+    """Whether the longest episode dwarfs the shortest."""
+    everything = [each for of in lines for line in of.everything for each in line]
+    return max(everything) >= _LOG_FROM * min(everything) > 0
+
+
+def _legend(agents: Sequence[Shown], lines: Sequence[Lines]) -> list[tuple[str, str]]:
+    legend = [
+        (agent.colour, agent.name or "mean over runs")
+        for agent, of in zip(agents, lines, strict=True)
+        if agent.name or len(of.whole)
+    ]
+    if len(agents) == 1:
+        legend.append((NEUTRAL, "a run"))
+    if any(of.broken for of in lines):
         legend.append((LOST, "a run that was not played to its end; not in the mean"))
-    if online.metric != "all":
+    if agents[0].online.metric != "all":
         legend.append(("rgba(140,145,155,0.3)", "what is measured"))
     return legend
 
 
-def _toggle(lines: Lines) -> str:
-    return "each run's line" if len(lines.whole) + len(lines.broken) > 1 else ""
-
-
-def _summary(lines: Lines, what: str) -> str:
+def _summary(agent: Shown, lines: Lines, what: str) -> str:
+    whose = f"{agent.name}: mean" if agent.name else "Mean"
     if not len(lines.whole):
-        return f"{what.capitalize()} of runs that were not played to their end."
+        return f"{whose} {what}: no run was played to its end."
     first, last = float(lines.mean[0]), float(lines.mean[-1])
     return (
-        f"Mean {what} over {plural(len(lines.whole), 'run')}: {value(first)} at "
+        f"{whose} {what} over {plural(len(lines.whole), 'run')}: {value(first)} at "
         f"{lines.at(0)}, {value(last)} at {lines.at(len(lines.ends) - 1)}."
     )
 
 
-def _curves(agents: Sequence[Shown], lines: dict[str, Lines]) -> Plot:
-    what = _drawn(agents[0].online)
-    some = next(iter(lines.values()))
-    traces: list[go.Scatter] = []
-    for agent in agents:
-        of = lines[agent.name]
-        traces += every_run(of, colour=agent.colour, shown=False)
-        traces += mean_and_band(of, name=agent.name, colour=agent.colour)
-    return Plot(
-        id="compare-curves",
-        title="Learning curves",
-        caption=f"{what.capitalize()}: mean over completed runs with its pointwise 95 % "
-        f"t-interval.{_block_words(some)}",
-        summary=f"Learning curves of {plural(len(agents), 'agent')} over {some.unit}s.",
-        figure=figure(
-            traces,
-            height=400,
-            margin=_MARGIN,
-            shapes=_measured_part(agents[0].online),
-            xaxis=_unit_axis(some),
-            yaxis=_amount_axis(what, y_range(list(lines.values()))),
-            hovermode="closest",
-        ),
-        table=_table(agents, lines),
-        legend=[(agent.colour, agent.name) for agent in agents],
-        toggle="each run's line",
-        toggled=False,
-    )
+def _table(agents: Sequence[Shown], lines: Sequence[Lines], what: str) -> Table:
+    """The means at 20 points, or at all if there are fewer; of one agent with intervals."""
+    alone, some = len(agents) == 1, lines[0]
 
+    def cells(of: Lines, intervals: Sequence[Interval], point: int) -> list[str]:
+        mean = value(float(of.mean[point])) if len(of.whole) else "–"
+        return [mean, values(intervals[point]) if intervals else "–"] if alone else [mean]
 
-def _table(agents: Sequence[Shown], lines: dict[str, Lines]) -> Table:
-    some = next(iter(lines.values()))
+    played = [(of, of.intervals95 if len(of.whole) else []) for of in lines]
+    points = _spread(len(some.ends)) if any(len(of.whole) for of in lines) else []
+    columns = [f"mean {what}", "95 % interval"] if alone else [agent.name for agent in agents]
     return Table(
-        [some.unit, *(agent.name for agent in agents)],
+        [some.unit, *columns],
         [
-            [
-                some.at(point).partition(" ")[2],
-                *(
-                    value(float(of.mean[point])) if len(of.whole) else "–"
-                    for of in (lines[agent.name] for agent in agents)
-                ),
-            ]
-            for point in _spread(len(some.ends))
+            [some.at(point).partition(" ")[2], *(c for each in played for c in cells(*each, point))]
+            for point in points
         ],
     )
 
 
-def _performances(agents: Sequence[Shown]) -> Plot:
-    names = [agent.name for agent in agents]
+def _performances(agents: Sequence[Shown], *, plot_id: str) -> Plot:
     traces: list[go.Box | go.Scatter] = []
     for row, agent in enumerate(agents):
         if agent.online.completed:
             traces.append(_performance_dots(agent.online, row=row, colour=agent.colour))
             traces += _performance_mean(agent.online, row=row - 0.4, colour=agent.colour)
+    alone, online = len(agents) == 1, agents[0].online
+    completed = sum(len(agent.online.completed) for agent in agents)
     return Plot(
-        id="compare-runs",
+        id=plot_id,
         title="Every run",
-        caption="Each dot is a completed run's performance; the diamonds are the means, with their "
-        "95 % t-intervals, of agents whose runs were all completed.",
-        summary=f"Performance of each run of {plural(len(agents), 'agent')}.",
+        caption=f"Each dot is a completed run's performance: {measured_words(online)}. The diamond "
+        "is the mean with its 95 % t-interval, if all runs were completed.",
+        summary=f"Performance of {plural(completed, 'completed run')}.",
         figure=figure(
             traces,
             height=70 + 62 * len(agents),
             xaxis=value_axis("performance"),
-            yaxis=task_axis(names),
+            yaxis=task_axis([agent.name for agent in agents]),
         ),
-        table=Table(
+        table=_run_table(online)
+        if alone
+        else Table(
             ["agent", "completed runs", "worst", "median", "best"],
             [_row(agent) for agent in agents],
         ),
@@ -210,44 +172,6 @@ def _row(agent: Shown) -> list[str]:
         return [agent.name, "0", "–", "–", "–"]
     middle = (found[(len(found) - 1) // 2] + found[len(found) // 2]) / 2
     return [agent.name, str(len(found)), value(found[0]), value(middle), value(found[-1])]
-
-
-def _run_performances(online: OnlineScore, *, plot_id: str) -> Plot:
-    """Each completed run a dot, their mean with its interval, and a table of all runs."""
-    completed = online.completed
-    performances = [run.performance for run in completed if run.performance is not None]
-    words = measured_words(online)
-    return Plot(
-        id=plot_id,
-        title="Every run",
-        caption=f"Each dot is a run's performance: {words}. The diamond is their mean, with its "
-        "95 % t-interval."
-        + (
-            " Runs that were not played to their end are not drawn, nor is a mean that holds them."
-            if len(completed) < len(online.runs)
-            else ""
-        ),
-        summary=f"Performance of {plural(len(completed), 'completed run')} of "
-        f"{count(len(online.runs))}"
-        + (
-            f", from {value(min(performances))} to {value(max(performances))}."
-            if completed
-            else "."
-        ),
-        figure=figure(
-            [
-                _performance_dots(online, row=0, colour=_OWN),
-                *_performance_mean(online, row=-0.45, colour=_OWN),
-            ]
-            if completed
-            else [],
-            height=150,
-            margin={"l": 28, "r": 28, "t": 8, "b": 44},
-            xaxis=value_axis("performance"),
-            yaxis={"visible": False, "range": [0.5, -0.7], "fixedrange": True},
-        ),
-        table=_run_table(online),
-    )
 
 
 def _performance_dots(online: OnlineScore, *, row: float, colour: str) -> go.Box:
@@ -314,34 +238,12 @@ def _run_table(online: OnlineScore) -> Table:
     return Table([*columns, "how it ended"], rows)
 
 
-def _drawn(online: OnlineScore) -> str:
-    """What a learning curve is of."""
-    return "return" if online.counted_in == "episodes" else "reward per step"
-
-
 def _block_words(lines: Lines) -> str:
     """What a point is, where it is more than an episode."""
     size = lines.ends[0] - lines.begins[0] + 1
     if size == 1:
         return ""
     return f" Each point is the mean of {plural(size, lines.unit)}."
-
-
-def _curve_table(lines: Lines, what: str) -> Table:
-    """The numbers of 20 of its points, or of all if there are fewer."""
-    intervals = lines.intervals95
-    points = _spread(len(lines.ends)) if len(lines.whole) else []
-    return Table(
-        [lines.unit, what, "95 % interval"],
-        [
-            [
-                lines.at(point).partition(" ")[2],
-                value(float(lines.mean[point])),
-                values(intervals[point]) if intervals else "–",
-            ]
-            for point in points
-        ],
-    )
 
 
 def _unit_axis(lines: Lines) -> Figure:

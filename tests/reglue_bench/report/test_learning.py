@@ -161,7 +161,7 @@ def test_agents_are_compared_with_the_first(tmp_path: Path) -> None:
 
 def test_curves_are_overlaid(tmp_path: Path) -> None:
     page = read(tmp_path, *three(), names=["sarsa", "fast", "poor"])
-    traces = page.figures["compare-curves-figure"]["data"]
+    traces = page.figures["compare-curve-figure"]["data"]
     means = [trace for trace in traces if trace.get("line", {}).get("width") == 2.5]
     assert len(means) == 3
     assert all(trace["visible"] is False for trace in traces if trace.get("meta") == "optional")
@@ -172,7 +172,7 @@ def test_agents_that_measure_other_things_stand_side_by_side(tmp_path: Path) -> 
     runs = [learned(), learned(Learned(episodes=50, label="short"))]
     page = read(tmp_path, *runs, names=["long", "short"])
     assert "short and long did not measure the same" in page.text
-    traces = page.figures["compare-curves-figure"]["data"]
+    traces = page.figures["compare-curve-figure"]["data"]
     assert len([t for t in traces if t.get("line", {}).get("width") == 2.5]) == 1
 
 
