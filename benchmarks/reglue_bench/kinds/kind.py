@@ -63,15 +63,16 @@ class Kind:
     apart: Callable[[Named, Named], str]  # why two runs are not compared
     caption: Callable[[Result], str]  # of the table of runs, from the first
 
+    notes: Callable[[Result], list[str]]  # what a reader of the score has to know
+
     # In the terminal.
     table: Callable[[Result], Table]
-    notes: Callable[[Result], list[str]]  # what a reader of the score has to know
+    headline: Callable[[Result], list[str]] = lambda _result: []  # what the table does not say
 
     # On the page.
     meaning: Callable[[Result], str]  # what the score is
     tracks: Callable[[Sequence[Result], Collection[int]], list[Track | None]]
     """The scores of runs on a line; the second argument: the places of those that compare."""
-    remarks: Callable[[Result], list[str]]  # as notes, in sentences
     facts: Callable[[Result], Sentences]  # how much was played
     counts: Callable[[Result], Mapping[str, int]]  # of what was played to its end, keys of STATUSES
     plots: Callable[[Result, str], list[Plot]]  # the second argument begins their ids
@@ -88,9 +89,9 @@ def score_table(
     result: Result,
     columns: Sequence[str],
     rows: Sequence[Sequence[str]],
-    totals: Sequence[Sequence[str]],
+    total: Sequence[str],
 ) -> Table:
-    """A table for the terminal, the first column to the left, the first total in bold."""
+    """A table for the terminal, the first column to the left, the total in bold."""
     title = Text(f"{result.agent.label} on {result.benchmark}, seed {result.seed}")  # no markup
     table = Table(title=title, min_width=title.cell_len + 2)
     for place, column in enumerate(columns):
@@ -98,8 +99,7 @@ def score_table(
     for row in rows:
         table.add_row(*row)
     table.add_section()
-    for place, row in enumerate(totals):
-        table.add_row(*row, style="" if place else "bold")
+    table.add_row(*total, style="bold")
     return table
 
 
@@ -125,5 +125,5 @@ def missing_words(result: Result) -> str:
     """`PARTIAL: 3 missing, of 50 episodes`; empty if all were played to their end."""
     faults = {status: n for status, n in result.status_counts.items() if status != "ok"}
     counted = ", ".join(f"{n} {status}" for status, n in faults.items())
-    planned = result.coverage.cells_planned
-    return f"PARTIAL: {counted}, of {planned} episodes" if faults else ""
+    what = result.kind.planned.removeprefix("Planned ")
+    return f"PARTIAL: {counted}, of {result.coverage.cells_planned} {what}" if faults else ""

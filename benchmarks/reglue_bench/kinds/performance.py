@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -12,9 +11,16 @@ import numpy as np
 from rich.table import Table
 
 from reglue.errors import UsageError
-from reglue_bench.kinds.kind import Kind, Named, Sentences, completed_words, score_table
+from reglue_bench.kinds.kind import (
+    Kind,
+    Named,
+    Sentences,
+    completed_words,
+    missing_words,
+    score_table,
+)
 from reglue_bench.report.views import ComparisonView, Plot, Track
-from reglue_bench.report.words import count, plural, sentence, value, values
+from reglue_bench.report.words import count, plural, value, values
 from reglue_bench.results.result import Interval, OnlineScore, Result
 from reglue_bench.statistics.compare import Pairs, Units
 from reglue_bench.statistics.intervals import student
@@ -98,14 +104,11 @@ def _table(result: Result) -> Table:
         means = (line[begin:end] for line in lines)
         rows.append([name, *(number(sum(mean) / len(mean)) for mean in means)])
     performance = "withheld" if online.performance is None else number(online.performance)
-    totals = [["performance", performance]]
-    if online.completed_only is not None and len(online.completed) < len(online.runs):
-        totals.append(["completed runs only", number(online.completed_only)])
     columns = ["mean return", "steps per episode"] if online.episode_steps else ["reward per step"]
-    return score_table(result, [online.counted_in, *columns], rows, totals)
+    return score_table(result, [online.counted_in, *columns], rows, ["performance", performance])
 
 
-def _notes(result: Result) -> list[str]:
+def _headline(result: Result) -> list[str]:
     online = online_score(result)
     runs, words = online.runs, [f"performance: {_meaning(result)}"]
     if online.interval95 is not None:
@@ -113,12 +116,19 @@ def _notes(result: Result) -> list[str]:
         words.append(f"95 % interval {number(low)} to {number(high)} (t, n = {len(runs)})")
     elif len(runs) == 1:
         words.append("a single run has no interval")
-    lines = ["; ".join(words), _freshness(online)]
-    counts = Counter(run.status for run in runs if run.status != "ok")
-    if counts:
-        told = ", ".join(f"{n} {status}" for status, n in sorted(counts.items()))
-        lines.append(f"PARTIAL: {told}, of {len(runs)} runs")
-    return [*lines, *_beware(online)]
+    return ["; ".join(words), _freshness(online)]
+
+
+def _notes(result: Result) -> list[str]:
+    online, missing = online_score(result), missing_words(result)
+    notes = [*([missing] if missing else []), *_beware(online)]
+    if online.completed_only is not None and not _is_whole(online):
+        notes.append(
+            f"the {plural(len(online.completed), 'completed run')} alone: "
+            f"{value(online.completed_only)}, without the runs that were not played to their end; "
+            "if runs that go badly end early more often, that is too good"
+        )
+    return notes
 
 
 def _beware(online: OnlineScore) -> list[str]:
@@ -190,18 +200,6 @@ def _track(score: OnlineScore, least: float, most: float) -> Track | None:
     )
 
 
-def _remarks(result: Result) -> list[str]:
-    online = online_score(result)
-    notes = [sentence(words) for words in _beware(online)]
-    if online.completed_only is not None and not _is_whole(online):
-        notes.append(
-            f"The {plural(len(online.completed), 'completed run')} alone: "
-            f"{value(online.completed_only)}, without the runs that were not played to their end. "
-            "If runs that go badly end early more often, that is too good."
-        )
-    return notes
-
-
 def _facts(result: Result) -> Sentences:
     online = online_score(result)
     each = f"{count(online.quota)} {online.counted_in} each"
@@ -243,11 +241,11 @@ PERFORMANCE = Kind(
     infer=student,
     apart=_apart,
     caption=_caption,
-    table=_table,
     notes=_notes,
+    table=_table,
+    headline=_headline,
     meaning=_meaning,
     tracks=_tracks,
-    remarks=_remarks,
     facts=_facts,
     counts=lambda result: {"played": result.status_counts.get("ok", 0)},
     plots=_plots,

@@ -79,7 +79,7 @@ def _table(result: Result) -> Table:
             [task, "–" if mean is None else number(mean), words(intervals.get(task))]
             for task, mean in result.returns_per_task.items()
         ],
-        [["mean over tasks", "withheld" if mean is None else number(mean), words(interval)]],
+        ["mean over tasks", "withheld" if mean is None else number(mean), words(interval)],
     )
 
 
@@ -89,13 +89,6 @@ def _notes(result: Result) -> list[str]:
         known = "counts as the worst return" if result.mean_returns is not None else "has no return"
         lines.append(f"{missing}; each {known}")
     return lines
-
-
-def _remarks(result: Result) -> list[str]:
-    notes = ["Judged by its mean return: this environment does not report success."]
-    if set(result.status_counts) != {"ok"}:
-        notes.append("Episodes that were not played to their end count as the worst return.")
-    return notes
 
 
 def _plots(result: Result, prefix: str) -> list[Plot]:
@@ -130,11 +123,10 @@ RETURN = Kind(
         "Mean return, as the environment does not report success. Differences are in the "
         "task's units, paired episode by episode."
     ),
-    table=_table,
     notes=_notes,
+    table=_table,
     meaning=lambda _result: "mean return",
     tracks=lambda results, _alike: [None] * len(results),
-    remarks=_remarks,
     facts=episode_facts,
     counts=lambda result: {"played": result.status_counts.get("ok", 0)},
     plots=_plots,

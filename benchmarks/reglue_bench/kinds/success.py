@@ -20,7 +20,7 @@ from reglue_bench.kinds.kind import (
     score_table,
 )
 from reglue_bench.report.views import ComparisonView, Plot, Track
-from reglue_bench.report.words import percent, percents, plural, points, sentence
+from reglue_bench.report.words import percent, percents, plural, points
 from reglue_bench.results.episodes import EpisodeRow
 from reglue_bench.results.result import Interval, Result
 from reglue_bench.statistics.compare import (
@@ -106,27 +106,29 @@ def _table(result: Result) -> Table:
             row(task, rate, success.intervals95_per_task[task], result.returns_per_task[task])
             for task, rate in result.success_rate_per_task.items()
         ],
-        [row("mean over tasks", success.rate, success.interval95, result.mean_returns)],
+        row("mean over tasks", success.rate, success.interval95, result.mean_returns),
     )
 
 
+def _headline(result: Result) -> list[str]:
+    before = result.before_adaptation
+    return [] if before is None else [f"before adaptation: {before.mean_success_rate:.3f}"]
+
+
 def _notes(result: Result) -> list[str]:
-    lines = []
-    if result.before_adaptation is not None:
-        lines.append(f"before adaptation: {result.before_adaptation.mean_success_rate:.3f}")
-    lines += never_told(result)
+    notes = never_told(result)
     if result.upstream is not None:
-        lines.append(
-            f"as metaworld.evaluation counts: {result.upstream.mean_success_rate:.3f} (goals as "
-            "it draws them, the first episodes of a task to finish)"
+        notes.append(
+            f"metaworld.evaluation counts {percent(result.upstream.mean_success_rate)} in these "
+            "episodes: the first of each task to finish, so fast successes crowd out slow failures"
         )
     if missing := missing_words(result):
-        completed = result.success.completed_only.mean_success_rate
+        rate = percent(result.success.completed_only.mean_success_rate)
+        alone = f" (success of those completed: {rate})"
         none = not result.coverage.cells_completed
-        of_those = f" (success of those completed: {completed:.3f})"
-        end = ", and none was completed" if none else of_those
-        lines.append(f"{missing}; each counts as a failure{end}")
-    return lines
+        end = ", and none was completed" if none else alone
+        notes.append(f"{missing}; each counts as a failure{end}")
+    return notes
 
 
 def _tracks(results: Sequence[Result], _alike: Collection[int]) -> list[Track | None]:
@@ -136,31 +138,6 @@ def _tracks(results: Sequence[Result], _alike: Collection[int]) -> list[Track | 
         words = f"{percent(rate)}, 95 % interval {percents(interval)}"
         tracks.append(Track(rate, *interval, words=words, ends=ends))
     return tracks
-
-
-def _remarks(result: Result) -> list[str]:
-    notes = []
-    if result.upstream is not None:
-        notes.append(
-            f"metaworld.evaluation counts {percent(result.upstream.mean_success_rate)} in these "
-            "episodes: of each task the first to finish, so that fast successes crowd out slow "
-            "failures."
-        )
-    notes += [sentence(words) for words in never_told(result)]
-    missing = result.status_counts.get("missing", 0)
-    faults = sum(n for status, n in result.status_counts.items() if status not in ("ok", "missing"))
-    alone = (
-        "Of the completed episodes alone, success is "
-        f"{percent(result.success.completed_only.mean_success_rate)}."
-    )
-    if missing or not result.complete:
-        notes.append(
-            f"This run is partial: {plural(missing, 'planned episode')} not played, and counted "
-            f"as failures. {alone}"
-        )
-    elif faults:
-        notes.append(f"{plural(faults, 'episode')} ended in a fault and count as failures. {alone}")
-    return notes
 
 
 def _counts(result: Result) -> dict[str, int]:
@@ -222,11 +199,11 @@ SUCCESS = Kind(
     caption=lambda _first: (
         "Success over planned goals. Differences are in percentage points, paired goal by goal."
     ),
-    table=_table,
     notes=_notes,
+    table=_table,
+    headline=_headline,
     meaning=lambda _result: "success",
     tracks=_tracks,
-    remarks=_remarks,
     facts=episode_facts,
     counts=_counts,
     plots=_plots,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from reglue_bench.procedures import PROCEDURES
 from reglue_bench.report.figures import FAILURE, SUCCESS
 from reglue_bench.report.views import Frame, Run, Share
-from reglue_bench.report.words import STATUSES, count, percent, plural, seconds
+from reglue_bench.report.words import STATUSES, count, percent, plural, seconds, sentence
 from reglue_bench.results.result import Result
 from reglue_bench.terminal.summary import ended
 from reglue_bench.terminal.words import isolation_words
@@ -37,7 +37,7 @@ def run_view(name: str, result: Result, *, run_id: str, frames: Sequence[Frame] 
         interval=interval,
         track=kind.tracks([result], [0])[0],
         badges=_badges(result),
-        notes=[*kind.remarks(result), *_notes(result)],
+        notes=[*map(sentence, kind.notes(result)), *_notes(result)],
         facts=[*_who_and_what(result), *kind.facts(result), *_clipped_and_parameters(result)],
         planned=kind.planned,
         statuses=_statuses(result),

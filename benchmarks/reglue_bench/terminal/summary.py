@@ -18,7 +18,11 @@ def print_summary(console: Console, result: Result) -> None:
 
 def notes(result: Result) -> list[str]:
     """What a reader of the score has to know."""
-    lines = [f"isolation: {isolation_words(result.agent.isolation)}", *result.kind.notes(result)]
+    lines = [
+        f"isolation: {isolation_words(result.agent.isolation)}",
+        *result.kind.headline(result),
+        *result.kind.notes(result),
+    ]
     if result.privileged:
         told = " and the ".join(result.privileged)
         lines.append(f"privileged: the agent was told the {told}, which the benchmark hides")

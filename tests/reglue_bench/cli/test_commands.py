@@ -249,7 +249,7 @@ def test_bench_leaves_with_1_when_a_run_was_lost(tmp_path: Path) -> None:
     assert done.returncode == 1, done.stderr
     assert "PARTIAL: 1 agent_disconnected, of 2 runs" in done.stdout
     assert "no score: the agent's own fault ended 1 of 2 runs" in done.stdout
-    assert "completed runs only" in done.stdout
+    assert "the 1 completed run alone: " in done.stdout
 
 
 def test_try_rehearses_an_agent_that_learns(tmp_path: Path) -> None:

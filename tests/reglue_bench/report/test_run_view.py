@@ -92,7 +92,7 @@ def test_a_partial_run_says_so_and_names_its_faults_in_words(tmp_path: Path) -> 
     result = make_result(Play(faulty=0.2, missing=40))
     page = read(tmp_path, result)
     text = page.text
-    assert "partial: 40 planned episodes not played" in text
+    assert "40 missing, of 500 episodes; each counts as a failure" in text
     assert f"{100 * result.success.completed_only.mean_success_rate:.1f} %" in text
     assert "the agent did not answer in time" in text
     assert ">complete<" not in page.html
