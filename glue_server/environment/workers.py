@@ -263,7 +263,7 @@ class WorkersPort:
         return not (self._under_way and self._under_way[0].places)
 
     def _take(self, *, waits: bool) -> None:
-        """Take in what workers say, for the oldest Play of theirs; replace who is late."""
+        """Take in what workers say, for their oldest Play; replace workers that are late."""
         poll = select.poll()
         places = {}
         for place in self._under_way[0].places:

@@ -54,8 +54,8 @@ class Glue(Routines):
     `reglue.Environment`, or a class of `gymnasium.Env` or an object (which plays in one slot);
     it is played in this process. With `workers`, the slots are shared out among so many
     processes, at most one a slot: then it must be a name, and `init` says what cannot be built.
-    `agent` is an object, played in this
-    process, or a name as for `reglue join`, which is started as a process of its own.
+    `agent` is an object, played in this process, or a name as for `reglue join`, which is
+    started as a process of its own.
     `task` and `variant` say what of the environment is played: its first by default.
     Either may be an address, `host:port`: the glue listens there, and a peer that shows
     `token` may join. The `…_args` are keywords for what is named. `secret` keys the seeds

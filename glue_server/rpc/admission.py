@@ -261,7 +261,7 @@ def _attach(session: PeerSession, hello: Greeting, connection: Connection) -> No
 
 
 def role_of(request: lobby_pb2.JoinRequest) -> str:
-    """The role of a request, also one that there is not."""
+    """The role of a request, also an unknown one."""
     return ROLES.get(int(request.role), f"role {request.role}")
 
 

@@ -1,8 +1,8 @@
 """`python -m glue_server.rpc.healthy HOST:PORT`: asks a glue whether it serves.
 
-By the standard gRPC health service (`grpc.health.v1`), with TLS where the glue speaks it; for
+It uses the standard gRPC health service (`grpc.health.v1`), with TLS where the glue speaks it, for
 the health checks of containers. Nothing secret is sent, so any certificate is
-trusted. Exit codes: 0 it serves, 1 it does not or nobody answers, 2 wrong usage.
+trusted. Exit codes: 0 it serves, 1 it does not or does not answer, 2 wrong usage.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.net.join_string import JoinString, split_address
 from reglue.net.lobby import open_channel
 
-PATIENCE_S = 3.0
+_TIMEOUT_S = 3.0
 
 
 def serves(address: str) -> bool:
-    """Whether all of the glue at that address serves, by its own word."""
+    """Whether the glue at that address says that it serves."""
     if _says_so(JoinString(address)):
         return True
     shown = _shown(address)
@@ -35,17 +35,17 @@ def _says_so(where: JoinString) -> bool:
     with open_channel(where, HUB_MESSAGE_BYTES) as channel:
         service: Any = health_pb2_grpc.HealthStub(channel)  # whose types name no methods
         try:
-            answer = service.Check(health_pb2.HealthCheckRequest(service=""), timeout=PATIENCE_S)
+            answer = service.Check(health_pb2.HealthCheckRequest(service=""), timeout=_TIMEOUT_S)
         except grpc.RpcError:
             return False
     return bool(answer.status == health_pb2.HealthCheckResponse.SERVING)
 
 
 def _shown(address: str) -> JoinString | None:
-    """An invitation that trusts the certificate that is shown there; None if none is."""
+    """A join string that trusts the certificate shown there; None if none is shown."""
     host, port = split_address(address)
     try:
-        pem = ssl.get_server_certificate((host.strip("[]"), port), timeout=PATIENCE_S)
+        pem = ssl.get_server_certificate((host.strip("[]"), port), timeout=_TIMEOUT_S)
     except OSError:
         return None
     certificate = x509.load_pem_x509_certificate(pem.encode())

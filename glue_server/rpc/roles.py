@@ -74,7 +74,7 @@ class Service:
 
 
 def _agent(hello: agent_pb2.AgentHello, terms: Terms) -> PeerSession:
-    who = AgentHello(
+    peer = AgentHello(
         agent=_name(hello.agent),
         sdk=_name(hello.sdk),
         max_slots=hello.max_slots,
@@ -83,20 +83,20 @@ def _agent(hello: agent_pb2.AgentHello, terms: Terms) -> PeerSession:
         episodic=hello.episodic,
     )
     return StreamPort(
-        who, AgentCodec(terms.max_message_bytes), reconnect_window_s=terms.reconnect_window_s
+        peer, AgentCodec(terms.max_message_bytes), reconnect_window_s=terms.reconnect_window_s
     )
 
 
 def _environment(hello: environment_pb2.EnvironmentHello, terms: Terms) -> PeerSession:
-    who = EnvironmentHello(_name(hello.environment), _name(hello.sdk), hello.max_slots)
+    peer = EnvironmentHello(_name(hello.environment), _name(hello.sdk), hello.max_slots)
     return StreamPort(
-        who, EnvironmentCodec(terms.max_message_bytes), reconnect_window_s=terms.reconnect_window_s
+        peer, EnvironmentCodec(terms.max_message_bytes), reconnect_window_s=terms.reconnect_window_s
     )
 
 
 def _experiment(hello: experiment_pb2.ExperimentHello, terms: Terms) -> PeerSession:
-    who = ExperimentHello(_name(hello.experiment), _name(hello.sdk))
-    return ExperimentPort(who, reconnect_window_s=terms.reconnect_window_s)
+    peer = ExperimentHello(_name(hello.experiment), _name(hello.sdk))
+    return ExperimentPort(peer, reconnect_window_s=terms.reconnect_window_s)
 
 
 SERVICES: Mapping[str, Service] = {

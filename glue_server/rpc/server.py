@@ -190,8 +190,7 @@ class GlueServer(Listener):
         self._unix_socket_paths = {role: folder.path(role) if folder else "" for role in counts}
         self._lobby = Lobby(self._places(counts, self.tokens, windows))
         self._lobbies = Lobbies(self._lobby)
-        kinds = {role: SERVICES[role].message for role in counts}
-        self._unix_listener = UnixListener(self._lobbies, folder, kinds) if folder else None
+        self._unix_listener = UnixListener(self._lobbies, folder) if folder else None
         streams = {
             SERVICES[role].method: Streams(self._lobbies, role, takes_any=transport != "unix")
             for role in counts

@@ -16,13 +16,13 @@ import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from google.protobuf.message import DecodeError
 
 from glue_server.rpc.admission import Denied, Lobbies
 from glue_server.rpc.connection import UnixConnection
 from glue_server.rpc.grpc_streams import HELLO_S
+from glue_server.rpc.roles import SERVICES
 from reglue.errors import UsageError
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.net.unix_socket import (
@@ -56,13 +56,9 @@ class _Pending:
 class UnixListener:
     """Accepts connections and reads their hellos, in one thread. The driver reads the rest."""
 
-    def __init__(
-        self, lobbies: Lobbies, folder: UnixSocketFolder, kinds: Mapping[str, Any]
-    ) -> None:
-        """`kinds` are the classes of what peers send, by role."""
+    def __init__(self, lobbies: Lobbies, folder: UnixSocketFolder) -> None:
         self._lobbies = lobbies
         self._folder = folder
-        self._kinds = kinds
         self._selector = selectors.DefaultSelector()
         self._pending: set[_Pending] = set()
         self._closed, self._closer = socket.socketpair()
@@ -130,7 +126,7 @@ class UnixListener:
             peer.unix_socket.close()
 
     def _admit(self, peer: _Pending, message: bytes) -> None:
-        kind = self._kinds[peer.role]
+        kind = SERVICES[peer.role].message
         try:
             first = kind.FromString(message)
         except DecodeError:
@@ -283,7 +279,7 @@ def _is_deaf(path: Path) -> bool:
 
 
 def _remove(folder: Path) -> None:
-    with contextlib.suppress(OSError):  # somebody has tidied up
+    with contextlib.suppress(OSError):  # it is gone already
         for path in folder.iterdir():
             path.unlink(missing_ok=True)
         folder.rmdir()

@@ -335,7 +335,7 @@ class ExperimentSession(GlueSession):
 class ReconnectWait:
     """How long a peer whose stream broke tries to come back.
 
-    From the end of the last good stream, until nobody waits any more.
+    From the end of the last good stream, until the glue waits no longer.
     """
 
     def __init__(self, most_s: float) -> None:
