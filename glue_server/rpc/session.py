@@ -142,7 +142,7 @@ class PeerSession:
         finally:
             if self._wakeup is not None:
                 self._wakeup.clear()
-                self._wake()
+                self._wake(self._wakeup)
 
     def _read(self, timeout_s: float) -> bool:
         """Take in what comes over a Unix socket; whether anything did."""
@@ -161,14 +161,15 @@ class PeerSession:
     def _hand_over(self, message: Any | None) -> None:
         """Give it to the driver; None: the stream has changed."""
         self._inbox.put((message, time.monotonic()))
-        self._wake()
+        if self._wakeup is not None:
+            self._wakeup.set()
 
-    def _wake(self) -> None:
-        """Set the wakeup if something is here that the socket's descriptor does not show."""
+    def _wake(self, wakeup: Wakeup) -> None:
+        """Set it if something is here that the socket's descriptor does not show."""
         connection = self._connection
         is_held = isinstance(connection, UnixConnection) and connection.holds_message
-        if self._wakeup is not None and (is_held or not self._inbox.empty()):
-            self._wakeup.set()
+        if is_held or not self._inbox.empty():
+            wakeup.set()
 
     def _change(self, connection: Connection | None) -> None:
         """Go on with another stream, or without one, the lock being held."""
@@ -180,12 +181,10 @@ class PeerSession:
 
     def _gone_at(self) -> float:
         """When the peer has left for good, monotonic seconds, unless it comes back before."""
-        with self._lock:
-            if self._is_lost:
-                return -math.inf
-            if self._broken_at is None:
-                return math.inf
-            return self._broken_at + self._reconnect_window_s
+        broken_at = self._broken_at  # once: threads change it
+        if self._is_lost:
+            return -math.inf
+        return math.inf if broken_at is None else broken_at + self._reconnect_window_s
 
 
 class Codec(Protocol):
@@ -276,7 +275,7 @@ class StreamPort(PeerSession):
         """Made when it is first asked for, the lock being held."""
         if self._wakeup is None:
             self._wakeup = Wakeup(self._connection)
-            self._wake()
+            self._wake(self._wakeup)
         return self._wakeup
 
     def _check_time(self, seq: int, gone_at: float, deadline: float, timeout_s: float) -> None:

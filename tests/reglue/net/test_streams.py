@@ -28,11 +28,3 @@ def test_a_shorter_limit_wakes_the_thread_that_knows_a_longer_one() -> None:
     assert ended.wait(PATIENCE_S)
     assert limit.is_over
     limit.close()
-
-
-def test_a_stream_without_a_limit_has_no_thread() -> None:
-    before = threading.active_count()
-    limit = _TimeLimit(lambda: None)
-    limit.set(None)
-    assert threading.active_count() == before
-    limit.close()

@@ -106,7 +106,7 @@ class GlueSession:
     def _receive(self, timeout_s: float | None = None) -> Any | None:
         """What comes in next; None if nothing came in time. Raises SessionLost, Refused."""
         try:
-            return self._opened().receive(timeout_s)
+            return (self._stream or self._opened()).receive(timeout_s)
         except StreamEnded as end:
             raise end.meaning() from end
 

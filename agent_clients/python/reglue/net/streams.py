@@ -134,7 +134,8 @@ class GrpcStream:
 
     def receive(self, timeout_s: float | None = None) -> Any | None:
         """The next message; None if none came in time: that ends the stream. Raises StreamEnded."""
-        self._limit.set(timeout_s)
+        if timeout_s is not None:
+            self._limit.set(timeout_s)
         try:
             if self._admitted_at is None:
                 self._stream.initial_metadata()  # which says that we are admitted, or that it broke
@@ -151,7 +152,8 @@ class GrpcStream:
                 why if known else f"the glue went away: {why}", error.code()
             ) from error
         finally:
-            self._limit.set(None)
+            if timeout_s is not None:
+                self._limit.set(None)
 
     def close(self) -> None:
         """End it, and the channel."""
@@ -184,8 +186,6 @@ class _TimeLimit:
 
     def set(self, timeout_s: float | None) -> None:
         """From now on that many seconds are left; None: any number."""
-        if timeout_s is None and self._thread is None:
-            return
         with self._changed:
             self._until = math.inf if timeout_s is None else time.monotonic() + timeout_s
             if self._until < self._sleeps_until:
