@@ -13,7 +13,7 @@ import pytest
 
 from glue_server.peers.hub import ROLES
 from glue_server.processes.interrupts import CLOSING_S, uninterrupted
-from glue_server.rpc import GlueServer
+from glue_server.rpc import GlueServer, gateway
 from glue_server.rpc.admission import Denied
 from glue_server.rpc.gateway import Gateway, GatewayServer
 from reglue.net.grpc_settings import grpc
@@ -82,6 +82,29 @@ def test_a_run_that_denies_a_join_is_no_reason_to_begin_another(
     assert denied.value.code is grpc.StatusCode.UNAUTHENTICATED
     assert "a run's process denied a join: wrong token" in caplog.text
     assert len(begin) == 1
+
+
+def test_there_are_so_many_runs_at_a_time(run: Callable[..., Run]) -> None:
+    """Each has one place, which is kept for a while for who has asked for it."""
+    begin = Begin([run(), run(), run()])
+    with closing(Gateway({"agent": "mine"}, begin=begin, most=2)) as front:
+        assert front.join(WANTED).session != front.join(WANTED).session
+        with pytest.raises(Denied, match="2 runs are under way") as denied:
+            front.join(WANTED)
+    assert denied.value.code is grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert len(begin) == 1
+
+
+def test_the_oldest_tickets_are_forgotten(
+    run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gateway, "_PROMISED_S", 0.0)  # one run hands out many
+    monkeypatch.setattr(gateway, "_ROUTES", 2)
+    with closing(Gateway({"agent": "mine"}, begin=Begin([run()]), most=1)) as front:
+        first, second, third = (front.join(WANTED).session for _ in range(3))
+        with pytest.raises(Denied, match="no such ticket"):
+            front.run_of(first)
+        assert front.run_of(second) is front.run_of(third)
 
 
 def test_runs_have_what_time_ctrl_c_leaves(run: Callable[..., Run]) -> None:

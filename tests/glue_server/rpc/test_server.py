@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from glue_server.rpc import GlueServer, handlers
+from glue_server.rpc import GlueServer, grpc_streams, handlers
 from glue_server.rpc import server as server_module
 from glue_server.rpc.admission import Lobbies
 from reglue import connect
@@ -167,6 +167,18 @@ def test_streams_that_never_say_hello_lock_nobody_out(
     streams = [open_idle(ticket.session) for ticket in tickets]
     assert served(server, join(Follower(), connect_timeout_s=PATIENCE_S))
     del streams  # held until here: a dropped stream is cancelled
+
+
+def test_a_stream_that_never_says_hello_is_ended(
+    channel: grpc.Channel,
+    server: GlueServer,
+    open_idle: Callable[[str], Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(grpc_streams, "HELLO_S", 0.2)
+    stream = open_idle(ask(channel, token=server.token).session)
+    until(stream.done, "it is ended", PATIENCE_S)
+    assert stream.code() is grpc.StatusCode.DEADLINE_EXCEEDED
 
 
 @pytest.mark.parametrize(("limit", "shares"), [("_STREAMS", True), ("_SESSIONS", False)])
