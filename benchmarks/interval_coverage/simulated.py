@@ -89,7 +89,7 @@ def _normal(n: int, rng: np.random.Generator) -> FloatArray:
 
 
 def _skewed(n: int, rng: np.random.Generator) -> FloatArray:
-    """An exponential less its mean: as returns with a bound that most runs come near to."""
+    """An exponential less its mean, such as returns with a bound that most runs come near."""
     return rng.exponential(3.0, n) - 3.0
 
 
@@ -102,7 +102,7 @@ def _curve_point(n: int, rng: np.random.Generator) -> tuple[Interval, float]:
 
 
 def _paired_runs(n: int, rng: np.random.Generator) -> tuple[Interval | None, float]:
-    """Run k of either begins with one seed, which moves both."""
+    """Run k of both agents begins with one seed, which affects both."""
     shared = rng.normal(0, 2, n)
     one, other = shared + rng.normal(1, 1, n), shared + rng.normal(0, 3, n)
     return student({"": one - other}).interval95, 1.0
@@ -147,7 +147,7 @@ def _above(rates: FloatArray) -> FloatArray:
 
 @cache
 def _truth(statistic: Statistic) -> float:
-    """What very many seeds, each on goals of its own, come to."""
+    """The truth, from very many seeds, each on its own goals."""
     rng = np.random.default_rng(1)
     rates = np.concatenate(
         [

@@ -1,1 +1,1 @@
-"""Measurements of Reglue beside its peers: `make speed`. Not shipped."""
+"""Measures Reglue beside other libraries: `make speed`. Not shipped."""

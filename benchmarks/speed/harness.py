@@ -1,4 +1,4 @@
-"""Figures, what is claimed of them, and the programs that are measured in turn."""
+"""Figures, claims about them, and the programs that are measured in turns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Series:
 
     @property
     def median(self) -> float:
-        """The figure that stands for all rounds."""
+        """The figure of all rounds."""
         return median(self.samples)
 
 
@@ -37,7 +37,7 @@ class Claim:
     goal: str  # its number
     what: str
     ours: str  # the name of the series
-    theirs: str | None = None  # what it is compared with; None: ours has to do by itself
+    theirs: str | None = None  # what it is compared with; None: the figure itself is judged
     compared: Literal["ours/theirs", "theirs/ours"] = "ours/theirs"
     wanted: float | None = None
     sense: Literal["at least", "at most"] = "at least"
@@ -54,7 +54,7 @@ class Section:
     notes: tuple[str, ...] = ()  # what could not be measured, and why
 
     def value(self, claim: Claim) -> float | None:
-        """What came of a claim; None if one of its series is missing."""
+        """The claim's figure; None if one of its series is missing."""
         found = {each.name: each.median for each in self.series}
         if claim.ours not in found or (claim.theirs and claim.theirs not in found):
             return None
@@ -88,7 +88,7 @@ class Scale:
 
 
 class Watch(Protocol):
-    """Sees how far it is."""
+    """Shows the progress."""
 
     def __call__(self, what: str, /) -> None:
         """Something is about to be measured."""
@@ -101,7 +101,7 @@ Measure = Callable[[], float]
 def interleave(
     contenders: Mapping[str, Measure], unit: str, *, rounds: int, watch: Watch
 ) -> tuple[Series, ...]:
-    """A B C, A B C, …: what drifts meanwhile meets all alike."""
+    """A B C, A B C, …: a drift of the machine affects all contenders equally."""
     samples: dict[str, list[float]] = {name: [] for name in contenders}
     for turn in range(1, rounds + 1):
         for name, measure in contenders.items():
@@ -114,7 +114,7 @@ _END_S = 20.0  # how long a program may take to leave
 
 
 class ContenderFailed(Exception):
-    """It could not be started, or left before its time; its last words."""
+    """It could not be started, or ended early; its last line."""
 
 
 class _Program:
@@ -209,7 +209,7 @@ class Helper(_Program):
         super().__init__(module, arguments)
 
     def line(self) -> str:
-        """What it says of itself: where it listens."""
+        """Its first line: where it listens."""
         return self._out.readline().strip()
 
 

@@ -1,4 +1,4 @@
-"""The environment, agent and meta-learner that cost next to nothing: what is left is the talk."""
+"""An environment, agent and meta-learner that cost next to nothing: communication remains."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class LightWorld:
         return Step(reward, {"observation": seen}, False, self._steps == self._horizon, False)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to release."""
 
 
 class Still(Agent):
@@ -104,7 +104,7 @@ class Still(Agent):
 
 
 class Learner:
-    """Waves about as its observations have it, and learns nothing."""
+    """A meta-learner whose actions follow its observations; it learns nothing."""
 
     def init(self) -> None:
         """A new trial."""
@@ -112,7 +112,7 @@ class Learner:
     def adapt_action(
         self, observations: npt.NDArray[np.float64]
     ) -> tuple[npt.NDArray[np.float32], dict[str, npt.NDArray[Any]]]:
-        """Actions `(rows, 4)`, and nothing beside."""
+        """Actions `(rows, 4)`, and no auxiliary outputs."""
         return self.eval_action(observations), {}
 
     def step(self, timestep: Any) -> None:

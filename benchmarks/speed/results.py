@@ -34,7 +34,7 @@ def machine() -> dict[str, str]:
 
 
 def versions() -> dict[str, str]:
-    """Of Reglue, what it stands on, and its peers."""
+    """Versions of Reglue, its dependencies, and the other libraries."""
     return {name: _version_of(name) for name in PACKAGES}
 
 

@@ -1,6 +1,5 @@
-"""Measures Reglue beside its peers, and writes RESULTS.md, results.svg and results.json.
-
-`make speed` runs it in an environment of its own, `.venv-speed`, where the peers are.
+"""Measures Reglue beside other libraries, and writes RESULTS.md, results.svg and results.json.
+`make speed` runs it in its own environment, `.venv-speed`, where these are installed.
 """
 
 from __future__ import annotations
@@ -45,7 +44,8 @@ def main(
         bool, typer.Option("--render", help="measure nothing: write the page and plot again")
     ] = False,
     out: Annotated[
-        Path | None, typer.Option(help="where to write (default: beside this; --quick: nowhere)")
+        Path | None,
+        typer.Option(help="where to write (default: this program's folder; --quick: nowhere)"),
     ] = None,
 ) -> None:
     """Measure, print, and write."""
@@ -69,7 +69,7 @@ def main(
 
 
 def _measured(name: str, scale: Scale, console: Console) -> Section:
-    """A section, with a display of how far it is."""
+    """Measure a section, and show the progress."""
     columns = TextColumn("{task.description}"), TimeElapsedColumn()
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task(name, total=None)

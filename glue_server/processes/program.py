@@ -48,7 +48,9 @@ class ProgramProcess:
         except OSError as error:
             self._log.close_writer()
             self._log.close()
-            raise UsageError(f"the agent's program cannot be started: {error}") from error
+            raise UsageError(
+                f"the agent's program cannot be started: {command[0]}: {error.strerror}"
+            ) from error
         self._log.close_writer()
 
     @property

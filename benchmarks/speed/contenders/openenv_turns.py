@@ -50,7 +50,7 @@ class Served(Environment):  # type: ignore[misc]
 
     @property
     def state(self) -> State:
-        """Nothing that anybody asks for."""
+        """Nothing: it is not used."""
         return State()
 
 
@@ -75,12 +75,12 @@ def serve_environment() -> None:
     """The server, until its input ends."""
     app = create_fastapi_app(Served, Move, Seen)
     server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
-    with socket.create_server(("127.0.0.1", 0)) as door:
-        thread = threading.Thread(target=server.run, args=([door],), daemon=True)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
         thread.start()
         while not server.started:
             time.sleep(0.01)
-        sys.stdout.write(f"http://127.0.0.1:{door.getsockname()[1]}\n")
+        sys.stdout.write(f"http://127.0.0.1:{listener.getsockname()[1]}\n")
         sys.stdout.flush()
         sys.stdin.read()
         server.should_exit = True

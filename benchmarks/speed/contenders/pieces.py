@@ -1,6 +1,6 @@
 """What the pieces of a turn cost, by pyperf: `python -m speed.contenders.pieces -o FILE`.
 
-Each is measured with 1 slot and with 32, of the light environment. For who changes one.
+Each is measured with 1 slot and with 32, of the light environment. For people who change one.
 """
 
 from __future__ import annotations

@@ -49,11 +49,11 @@ _LENGTH = struct.Struct("<I")
 
 def ask_socket() -> None:
     """The side that asks."""
-    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as door:
+    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as listener:
         path = str(Path(folder, "s"))
-        door.bind(path)
-        door.listen()
-        with Helper("plain_transports", "socket", path), door.accept()[0] as line:
+        listener.bind(path)
+        listener.listen()
+        with Helper("plain_transports", "socket", path), listener.accept()[0] as line:
 
             def measure(steps: int) -> dict[str, float]:
                 """Seconds for so many round trips."""

@@ -1,8 +1,8 @@
 """RL-Glue 3's Python codec: its peers in their own processes, and the leanest hub there can be.
 
 The hub speaks RL-Glue's network protocol ("RL-Glue 3.0 Codec Development", 2009): each message
-is two big-endian int32, what it is and how many bytes follow. RL-Glue's own hub is one more
-process beside the benchmark's program; here both are this one, which favours the codec.
+is two big-endian int32, what it is and how many bytes follow. RL-Glue's own hub is a further
+process; here the hub and the benchmark's program are one process, which favours the codec.
 """
 
 from __future__ import annotations
@@ -86,9 +86,9 @@ class Peer:
     """An agent or an environment of the codec, in its own process; a context manager."""
 
     def __init__(self, role: str, connection: int) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as door:
-            self._helper = Helper("rl_glue", role, str(door.getsockname()[1]))
-            self._line, _ = door.accept()
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            self._helper = Helper("rl_glue", role, str(listener.getsockname()[1]))
+            self._line, _ = listener.accept()
         self._line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._receive(connection)
 
