@@ -130,7 +130,7 @@ def test_an_answer_of_the_wrong_kind_is_named_on_both_ends(
             return {"arm": [0]}
 
     heard, raised = fault_of(server, start, Empty(), a_start())
-    assert heard == "NotAnAgent: the answer has tensors ['arm'], wanted ['action']"
+    assert heard == "NotAnAgent: got actions ['arm'], wanted ['action']"
     assert isinstance(raised, NotAnAgent)
 
 

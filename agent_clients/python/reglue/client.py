@@ -27,8 +27,8 @@ def connect(  # noqa: PLR0913 - all that a peer may say of how it comes in
 ) -> str:
     """Play a session at a glue until it says farewell; returns the glue's reason.
 
-    A glue that is not up yet is waited for. A connection that breaks is made again, as long
-    as the glue allows, and every call is carried out once.
+    It waits for a glue that is not up yet. If the connection breaks it connects again, as long as
+    the glue allows, and every call is carried out once.
 
     Args:
         peer: an agent: a `reglue.Agent`, or an object with the methods of Meta-World's `Agent`

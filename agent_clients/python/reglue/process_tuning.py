@@ -48,8 +48,8 @@ def exit_without_collecting() -> None:
 def keep_blocks_for(spec: TaskSpec) -> None:
     """Keep large blocks of memory in this process, if turns of `spec` need some.
 
-    A turn of 480×480×3 bytes passes three times as fast. Does nothing where the C library
-    is not glibc.
+    A turn of 480×480×3 bytes passes three times as fast. Does nothing if the C library is not
+    glibc.
     """
     if sum(tensor.row_bytes for tensor in spec.observations) * spec.slots >= _LARGE:
         _keep_blocks()

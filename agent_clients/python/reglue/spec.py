@@ -1,4 +1,4 @@
-"""What an agent sees and does: TaskSpec, TensorSpec and their domains.
+"""A task's observations and actions: TaskSpec, TensorSpec and their domains.
 
 Pure values over NumPy; the wire form is `proto/reglue/v1/spec.proto`.
 """
@@ -73,7 +73,7 @@ Domain: TypeAlias = Box | Discrete | MultiDiscrete | MultiBinary
 class TensorSpec:
     """One named array: its dtype, the shape of a row and the values it takes.
 
-    Raises SpecError where they contradict one another.
+    Raises SpecError if they contradict each other.
     """
 
     name: str
@@ -129,11 +129,11 @@ class TensorSpec:
         return self.wire_dtype.isnative
 
     def low(self) -> npt.NDArray[np.float64]:
-        """Lower bounds, shape `shape` (-inf where there is none)."""
+        """Lower bounds, shape `shape` (-inf for none)."""
         return self._bound(self.domain.low if isinstance(self.domain, Box) else (), -np.inf)
 
     def high(self) -> npt.NDArray[np.float64]:
-        """Upper bounds, shape `shape` (inf where there is none)."""
+        """Upper bounds, shape `shape` (inf for none)."""
         return self._bound(self.domain.high if isinstance(self.domain, Box) else (), np.inf)
 
     def empty(self, rows: int) -> Array:
@@ -141,10 +141,9 @@ class TensorSpec:
         return np.zeros((rows, *self.shape), self.numpy_dtype)
 
     def sample(self, rng: np.random.Generator) -> Array:
-        """One value of the domain, shape `shape`; uniform where the domain is bounded.
-
-        Where a Box has no bound it is a normal deviate, where it has one an exponential
-        deviate from that. Source: Gymnasium's `Box.sample`.
+        """One value of the domain, shape `shape`: uniform if the domain is bounded. Elements of a
+        Box without bounds are normal, those with one bound exponential from that bound. Source:
+        Gymnasium's `Box.sample`.
 
         >>> import numpy as np
         >>> tensor = TensorSpec("action", "int64", (3,), Discrete(5))
@@ -186,9 +185,8 @@ class TensorSpec:
 
 
 def same_numbers(values: Array, dtype: np.dtype[Any]) -> Array | None:
-    """`values` in `dtype`; None where that changes an integer, and for what holds no numbers.
-
-    Numbers may be rounded to a float `dtype`. What has the dtype already is no copy.
+    """`values` in `dtype`; None if that changes an integer, or if they are no numbers. Numbers may
+    be rounded to a float `dtype`. Values that already have the dtype are not copied.
     """
     if values.dtype == dtype:
         return values
@@ -200,7 +198,7 @@ def same_numbers(values: Array, dtype: np.dtype[Any]) -> Array | None:
 
 
 def check_row(name: str, shape: Sequence[int]) -> None:
-    """Raise SpecError for a row that is too large for any message, before anything is made."""
+    """Raise SpecError for a row that is too large for any message, before memory is allocated."""
     if not name:
         raise SpecError("got a tensor without a name, wanted one such as 'observation'")
     if len(name) > MOST_NAME:
@@ -214,13 +212,13 @@ def check_row(name: str, shape: Sequence[int]) -> None:
 
 
 def _crossed(low: Sequence[float], high: Sequence[float]) -> bool:
-    """Whether a lower bound lies above its upper one; nothing of the tensor's size is made."""
+    """Whether a lower bound is above its upper one; allocates nothing of the tensor's size."""
     return bool(low and high and np.any(np.array(low) > np.array(high)))
 
 
 @dataclass(frozen=True, slots=True)
 class TaskSpec:
-    """What every episode of a session promises; RL-Glue's task_specification."""
+    """What all episodes of a session have in common: RL-Glue's task_specification."""
 
     observations: tuple[TensorSpec, ...]
     actions: tuple[TensorSpec, ...]

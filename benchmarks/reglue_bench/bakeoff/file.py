@@ -172,7 +172,7 @@ def _word(value: str | float) -> str:
 
 
 def _token(path: Path, name: str, table: _Agent) -> tuple[str | None, str]:
-    """The token, and where it was found. Raises UsageError where there is none."""
+    """The token, and where it was found. Raises UsageError if there is none."""
     if table.token_env is not None:
         where, token = f"${table.token_env}", os.environ.get(table.token_env, "")
     elif table.token_file is not None:

@@ -1,4 +1,4 @@
-"""What a run is judged by: how that is told, drawn and compared."""
+"""What a run is judged by: how that is printed, drawn and compared."""
 
 from __future__ import annotations
 

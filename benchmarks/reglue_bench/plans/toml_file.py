@@ -28,7 +28,7 @@ class TomlFile:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Raises UsageError where there is none, or it is no TOML."""
+        """Raises UsageError if it cannot be read, or is no TOML."""
         try:
             text = path.read_text(encoding="utf-8")
             return cls(path, text, tomllib.loads(text))

@@ -210,7 +210,7 @@ class Procedure(ABC):
 
     @classmethod
     def kind(cls, result: Result) -> Kind:
-        """What a result is judged by: how that is told, drawn and compared."""
+        """What a result is judged by: how that is printed, drawn and compared."""
         from reglue_bench.kinds import RETURN, SUCCESS
 
         return RETURN if result.parameters.get("judged_by") == "return" else SUCCESS

@@ -77,7 +77,7 @@ class Run:
     name: str
     score: str
     meaning: str  # what the score is
-    interval: str  # empty where there is none
+    interval: str  # empty if there is none
     track: Track | None
     badges: Sequence[tuple[str, str]]  # kind, words
     notes: Sequence[str]

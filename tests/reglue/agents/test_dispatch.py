@@ -180,7 +180,7 @@ def test_numbers_are_cast_to_the_specs(given: Any, tensor: TensorSpec, cast: lis
 
 @pytest.mark.parametrize("value", [1.5, float("nan"), 256, -1])
 def test_a_number_that_an_int_tensor_cannot_hold_is_refused(value: float) -> None:
-    with pytest.raises(NotAnAgent, match=r"action 'action': .* does not fit uint8"):
+    with pytest.raises(NotAnAgent, match=r"action 'action': got .*, wanted numbers of uint8"):
         answered([value], TensorSpec("action", "uint8", (), Discrete(3)))
 
 
@@ -215,7 +215,9 @@ PAIR = TensorSpec("action", "float32", (2,))
 def test_actions_of_another_shape_are_refused(
     tensor: TensorSpec, rows: int, shape: tuple[int, ...]
 ) -> None:
-    wanted = f"action 'action': got shape {shape}, wanted {(rows, *tensor.shape)}: one row a slot"
+    wanted = (
+        f"action 'action': got shape {shape}, wanted {(rows, *tensor.shape)}: one row for each slot"
+    )
     with pytest.raises(NotAnAgent, match=re.escape(wanted)):
         answered(np.zeros(shape, np.float32), tensor, rows=rows)
 
@@ -293,7 +295,7 @@ def test_several_tensors_are_answered_by_name() -> None:
 
 @pytest.mark.parametrize("answer", [{"arm": [[0, 0]]}, {"arm": [[0, 0]], "grip": [0], "leg": [0]}])
 def test_missing_and_unknown_tensors_are_named(answer: dict[str, Any]) -> None:
-    with pytest.raises(NotAnAgent, match=r"has tensors \['arm'.*wanted \['arm', 'grip'\]"):
+    with pytest.raises(NotAnAgent, match=r"got actions \['arm'.*wanted \['arm', 'grip'\]"):
         answered(answer, ARM, GRIP)
 
 

@@ -366,7 +366,7 @@ def test_of_several_observations_the_one_called_observation_is_seen() -> None:
 
 def test_several_observations_none_of_them_called_observation_are_refused() -> None:
     cameras = (TensorSpec("left", "uint8", (2,)), TensorSpec("right", "uint8", (2,)))
-    with pytest.raises(NotAnAgent, match="left, right and none is called observation"):
+    with pytest.raises(NotAnAgent, match="got left, right, wanted one called observation"):
         ready(Evaluated(), TaskSpec(cameras, task().actions))
 
 

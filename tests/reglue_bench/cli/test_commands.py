@@ -326,7 +326,7 @@ def test_try_says_what_would_fail_and_why(tmp_path: Path) -> None:
         "try", "MT1:reach-v3", "--agent", "short.py:Short", "--slots", "10", folder=tmp_path
     )
     assert done.returncode == 1
-    assert "got shape (10, 3), wanted (10, 4): one row a slot" in done.stdout
+    assert "got shape (10, 3), wanted (10, 4): one row for each slot" in done.stdout
     assert "it would fail" in done.stdout
 
 

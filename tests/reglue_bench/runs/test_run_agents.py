@@ -75,7 +75,7 @@ def test_actions_of_another_shape_are_told_as_shapes(tmp_path: Path) -> None:
     result = play(tmp_path, corridor_plan(), agent_cmd=joining("Transposed"))
     assert not result.complete
     assert result.ended_early is not None
-    told = r"got shape \(\d, \d\), wanted \(\d, 1\): one row a slot"
+    told = r"got shape \(\d, \d\), wanted \(\d, 1\): one row for each slot"
     assert re.search(told, result.ended_early.what)
     assert re.search(told, (tmp_path / "agent.log").read_text())
 

@@ -25,10 +25,10 @@ of rows by name. Cast to the spec's dtype by the SDK."""
 class Agent:
     """Derive from it and write `agent_start` and `agent_step`, or `turn`.
 
-    Observations come as a dict of named arrays with one row a slot,
-    `(rows, *shape)`; rewards as float64 `(rows,)`; both are the agent's own, to write to
-    and to keep. Actions are returned as `(rows, *shape)`, or as a dict of such arrays where
-    the task has several; axes of length 1 may be left out. Raises NotAnAgent for another shape.
+    Observations are a dict of named arrays with one row for each slot, `(rows, *shape)`; rewards
+    are float64 `(rows,)`. The agent may write to both and keep them. Return actions as `(rows,
+    *shape)`, or as a dict of such arrays if the task has several; axes of length 1 may be omitted.
+    Raises NotAnAgent for another shape.
 
     `self.spec` is the TaskSpec, `self.phase` the Phase of the present turn and
     `self.budget` the time that remains; they are set before the routine that needs them.
@@ -44,17 +44,16 @@ class Agent:
     """Most slots the agent plays at once; 0 means any number."""
 
     partial_turns = False
-    """True if a turn may leave live slots out."""
+    """True if a turn may contain only some of the slots in play."""
 
     episodic = True
-    """False if it cannot take an episode's end: then it plays continuing tasks alone."""
+    """False if the agent plays continuing tasks only, whose episodes do not end."""
 
     @property
     def adapts(self) -> bool:
-        """True if the agent can be taken through adapt_begin and adapt: if it has either.
-
-        Set `adapts = True` for one that learns as it plays, or that is to be judged by
-        meta-learning benchmarks though it learns nothing, as a baseline.
+        """True if meta-learning benchmarks may play the agent: by default, if it has adapt_begin
+        or adapt. Set `adapts = True` for an agent that learns as it plays, or that should be
+        judged although it learns nothing.
         """
         cls = type(self)
         return cls.adapt_begin is not Agent.adapt_begin or cls.adapt is not Agent.adapt
@@ -63,7 +62,7 @@ class Agent:
         """The newest goal that was seen in `slot`, by the names of its tensors; copies.
 
         Tensors of goals are called `desired_goal`, or end so, as `state_desired_goal`. Raises
-        UsageError where the task shows none, or nothing was seen in that slot yet.
+        UsageError if the task shows none, or the slot has had no observation yet.
         """
         if self.seen_goals is None:
             shown = [tensor.name for tensor in self.spec.observations]
@@ -71,7 +70,7 @@ class Agent:
         return self.seen_goals.of(slot)
 
     def agent_init(self, spec: TaskSpec) -> None:
-        """Become naive again: everything learned before is forgotten."""
+        """Forget everything that was learned before."""
 
     def agent_start(self, observations: Arrays, starts: Starts) -> Chosen:
         """Choose the first action of each episode that begins."""
@@ -80,11 +79,11 @@ class Agent:
     def agent_step(
         self, rewards: npt.NDArray[np.float64], observations: Arrays, steps: Steps
     ) -> Chosen:
-        """Choose the next action of each episode that goes on."""
+        """Choose the next action of each episode that continues."""
         raise NotImplementedError
 
     def agent_end(self, rewards: npt.NDArray[np.float64], observations: Arrays, ends: Ends) -> None:
-        """Take the last reward and observation of each episode that ended."""
+        """Receive the last reward and observation of each episode that ended."""
 
     def agent_freeze(self) -> None:
         """Stop learning and exploring: what follows is judged."""
@@ -120,10 +119,11 @@ class Policy(Agent):
     """An agent of one function, which maps a batch of observations to a batch of actions.
 
     Args:
-        function: takes the observations of all episodes that go on or begin, `(rows, *shape)`:
+        function: takes the observations of all episodes that continue or begin, `(rows, *shape)`:
             an array if the task has one observation tensor, else a dict of arrays by name.
             Returns actions, `(rows, *shape)`: an array if the task has one action tensor, else
-            a dict. It gets no row for an episode that ended. The arrays are its own.
+            a dict. It gets no row for an episode that ended. It may write to the arrays and keep
+            them.
 
     >>> import numpy as np
     >>> import reglue
@@ -188,7 +188,7 @@ def _concatenate(parts: list[Any]) -> npt.NDArray[Any]:
         shapes = " and ".join(str(array.shape) for array in arrays)
         raise NotAnAgent(
             f"agent_step() and agent_start() returned shapes {shapes}, "
-            "wanted rows of one shape, one a slot"
+            "wanted rows of one shape, one for each slot"
         )
     return np.concatenate(arrays)
 
@@ -203,7 +203,7 @@ class Goals:
         self._seen = np.zeros(slots, bool)
 
     def see(self, turn: Turn) -> None:
-        """Take the turn's rows; where a slot ends and starts, the start's."""
+        """Take the turn's rows; if a slot ends and starts, the start's."""
         for slots, first in _parts(turn):
             self._seen[slots] = True
             for name, rows in self._rows.items():
@@ -219,18 +219,18 @@ class Goals:
 
 
 def shown_goals(spec: TaskSpec) -> Goals | None:
-    """What will be seen of goals; None where the task shows none."""
+    """The goal tensors that will be seen; None if the task shows none."""
     tensors = [tensor for tensor in spec.observations if _is_goal(tensor.name)]
     return Goals(tensors, spec.slots) if tensors else None
 
 
 def _is_goal(name: str) -> bool:
-    """A goal of several parts has them behind a slash."""
+    """Whether it is a goal, or a part of one, which follows a slash."""
     return any(part.endswith("desired_goal") for part in name.split("/"))
 
 
 def _parts(turn: Turn) -> list[tuple[npt.NDArray[np.uint32], int]]:
-    """The slots of each part that is there, and its first row."""
+    """The slots of each part that exists, and its first row."""
     parts, first = [], 0
     for part in (turn.ends, turn.steps, turn.starts):
         if len(part):

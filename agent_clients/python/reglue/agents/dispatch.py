@@ -1,4 +1,4 @@
-"""Carries out a call on an agent: which routine answers which message."""
+"""Carries out a call on an agent: maps messages to routines."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from reglue.version import sdk
 
 
 def hello(agent: Agent, name: str) -> AgentHello:
-    """What `agent` says of itself."""
+    """The agent's declaration: its slots and abilities."""
     return AgentHello(
         agent=name[:200],
         sdk=sdk(),
@@ -43,10 +43,7 @@ def hello(agent: Agent, name: str) -> AgentHello:
 
 
 def play(agent: Agent, call: Call) -> Reply | None:
-    """Call the routine; None for calls that are not answered.
-
-    Whatever the agent raises is passed on.
-    """
+    """Call the routine; None for calls that are not answered. The agent's errors pass through."""
     match call:
         case Turn():
             agent.phase = call.phase
@@ -74,7 +71,7 @@ def play(agent: Agent, call: Call) -> Reply | None:
 
 
 def _own(turn: Turn) -> Turn:
-    """It with arrays that the agent may write to: what is somebody else's as well is copied."""
+    """The message with arrays that the agent may write to: shared ones are copied."""
     arrays = [turn.rewards, *turn.observations.values()]
     if all(array.flags.writeable for array in arrays):
         return turn
@@ -91,7 +88,9 @@ def _actions(spec: TaskSpec, answer: Any, rows: int) -> Actions:
     if isinstance(answer, Actions):
         answer, abandon = answer.arrays, answer.abandon
     if answer is None:
-        raise NotAnAgent("the answer to a turn is None; does every routine return its actions?")
+        raise NotAnAgent(
+            "got None as the answer to a turn, wanted actions: does every routine return them?"
+        )
     if isinstance(answer, np.ndarray) or not isinstance(answer, Mapping):
         answer = {spec.actions[0].name: answer}
     arrays = {}
@@ -106,14 +105,14 @@ def _actions(spec: TaskSpec, answer: Any, rows: int) -> Actions:
 
 def _refuse_names(spec: TaskSpec, answer: Mapping[str, Any]) -> NoReturn:
     wanted = sorted(tensor.name for tensor in spec.actions)
-    raise NotAnAgent(f"the answer has tensors {sorted(answer)}, wanted {wanted}")
+    raise NotAnAgent(f"got actions {sorted(answer)}, wanted {wanted}")
 
 
 def _cast(tensor: TensorSpec, value: npt.ArrayLike, rows: int) -> npt.NDArray[Any]:
     """A copy in the spec's dtype, (rows, *shape): agents may use their arrays again.
 
-    Whole numbers must stay what they are. Axes of length 1 may be missing, or be too many:
-    they change the order of no number.
+    Integers must keep their value. Axes of length 1 may be missing or extra, since they do not
+    change the order of numbers.
     """
     try:
         given = np.asarray(value)
@@ -123,17 +122,18 @@ def _cast(tensor: TensorSpec, value: npt.ArrayLike, rows: int) -> npt.NDArray[An
     if given.shape != wanted:
         if not _is_same_order(given.shape, wanted):
             raise NotAnAgent(
-                f"action {tensor.name!r}: got shape {given.shape}, wanted {wanted}: one row a slot"
+                f"action {tensor.name!r}: got shape {given.shape}, wanted {wanted}: one row for "
+                "each slot"
             )
         given = given.reshape(wanted)
     cast = same_numbers(given, tensor.numpy_dtype)
     if cast is None:
-        raise NotAnAgent(f"action {tensor.name!r}: {given} does not fit {tensor.dtype}")
+        raise NotAnAgent(f"action {tensor.name!r}: got {given}, wanted numbers of {tensor.dtype}")
     return cast.copy() if cast is given else cast
 
 
 def _is_same_order(got: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
-    """Whether the shapes differ by axes of length 1 alone, or both are empty."""
+    """Whether the shapes differ only by axes of length 1, or both are empty."""
     if 0 in got and 0 in wanted:
         return True
     return [size for size in got if size != 1] == [size for size in wanted if size != 1]

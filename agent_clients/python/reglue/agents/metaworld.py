@@ -20,11 +20,11 @@ from reglue.messages.agent import EndKind, Phase, Turn
 from reglue.spec import Array, TaskSpec, TensorSpec
 
 ADAPTING_METHODS = ("init", "adapt_action", "step", "adapt")
-"""What `MetaLearningAgent` has and `Agent` has not."""
+"""The methods that `MetaLearningAgent` adds to `Agent`."""
 
 
 class Timestep(NamedTuple):
-    """What `step` is given: upstream's fields in upstream's order, one row a slot."""
+    """The argument of `step`: upstream's fields in upstream's order, one row for each slot."""
 
     observation: Array  # (S, *shape), what the action was computed from
     action: Array  # as adapt_action returned it
@@ -35,9 +35,8 @@ class Timestep(NamedTuple):
 
 
 def wrap(candidate: object) -> Agent:
-    """The `reglue.Agent` that plays `candidate`, which may be one already.
-
-    Raises NotAnAgent, which names the method that is missing.
+    """The `reglue.Agent` that plays `candidate`, which may already be one. Raises NotAnAgent,
+    which names the missing method.
     """
     if isinstance(candidate, Agent):
         check_agent(candidate)
@@ -59,16 +58,16 @@ class MetaWorldAgent(Agent):
     """Turns into whole `(S, …)` arrays, S being the spec's slots.
 
     Idle rows repeat their last observation (zeros before the first), and their
-    actions are dropped. Meta-World knows no training: TRAIN is played by
-    `eval_action`. Where a benchmark does what Meta-World's cannot:
+    actions are dropped. Meta-World has no training phase: `eval_action` plays TRAIN. Cases that
+    Meta-World's own loop does not have:
 
     - a slot that starts after idling is reset once more, because eval_action has
       moved its recurrent state meanwhile;
     - an episode that is cut off or void while adapting is `truncated` with reward 0.
     """
 
-    _played: tuple[Array, Array, dict[str, Array]] | None  # what `step` is owed
-    _evaluating: bool  # this evaluation's reset(all) is done
+    _played: tuple[Array, Array, dict[str, Array]] | None  # not yet passed to `step`
+    _evaluating: bool  # whether this evaluation's reset(all) was called
 
     def __init__(self, inner: Any) -> None:
         self.inner = inner
@@ -80,11 +79,11 @@ class MetaWorldAgent(Agent):
 
     @property
     def missing_to_adapt(self) -> tuple[str, ...]:
-        """The methods that it lacks to be a MetaLearningAgent."""
+        """The methods of a MetaLearningAgent that it lacks."""
         return tuple(name for name in ADAPTING_METHODS if not _has(self.inner, name))
 
     def agent_init(self, spec: TaskSpec) -> None:
-        """Take the task. Raises NotAnAgent where its tensors do not fit the protocol."""
+        """Take the task. Raises NotAnAgent if its tensors do not fit the protocol."""
         self._seen = _observation(spec.observations)
         self._acted = _only_action(spec.actions)
         self._observations = self._seen.empty(spec.slots)
@@ -112,8 +111,7 @@ class MetaWorldAgent(Agent):
     def turn(self, turn: Turn) -> Chosen:
         """`step` and `adapt_action`, or `reset` and `eval_action`.
 
-        Raises NotAnAgent for an answer of another kind than the protocol's, or of
-        another shape than `(S, *shape)`.
+        Raises NotAnAgent for an answer that is not the protocol's, or not of shape `(S, *shape)`.
         """
         slots = np.concatenate([turn.steps.slots, turn.starts.slots])
         self._observe(turn, slots)
@@ -182,7 +180,7 @@ class MetaWorldAgent(Agent):
         actions, wanted = np.asarray(answer), (len(self._live), *self._acted.shape)
         if actions.shape != wanted:
             raise NotAnAgent(
-                f"{method}() returned shape {actions.shape}, wanted {wanted}: one row a slot"
+                f"{method}() returned shape {actions.shape}, wanted {wanted}: one row for each slot"
             )
         return actions
 
@@ -199,8 +197,8 @@ def _observation(tensors: Sequence[TensorSpec]) -> TensorSpec:
     named = [tensor for tensor in tensors if tensor.name == "observation"]
     if len(tensors) > 1 and not named:
         raise NotAnAgent(
-            "a Meta-World agent sees one array; the task has "
-            f"{', '.join(tensor.name for tensor in tensors)} and none is called observation"
+            "a Meta-World agent sees one array: got "
+            f"{', '.join(tensor.name for tensor in tensors)}, wanted one called observation"
         )
     return (named or tensors)[0]
 

@@ -1,4 +1,4 @@
-"""What is taken as an environment: an Environment, a suite of worlds, or another library's."""
+"""Accepts environments: an Environment, a suite of worlds, or another library's."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from reglue.errors import NotAnEnvironment
 def environment_of(
     candidate: object, arguments: Mapping[str, Any] | None = None
 ) -> Environment | None:
-    """The Environment that `candidate` is, or that plays it; None if it is no environment.
-
-    `candidate` is a `reglue.Environment`, a suite of worlds, or what an adapter takes: a
-    class of `gymnasium.Env` (made with `arguments`) or an object. Raises NotAnEnvironment
-    for a class of the first two, and where a method is missing.
+    """`candidate` as an Environment; None if it is no environment. It may be a
+    `reglue.Environment`, a suite of worlds, or what an adapter accepts: a class of `gymnasium.Env`
+    (made with `arguments`) or an object. Raises NotAnEnvironment for a class of the first two, and
+    for a missing method.
     """
     if isinstance(candidate, Environment):
         _check_environment(candidate)

@@ -1,4 +1,4 @@
-"""Carries out a call on an environment: which routine answers which message."""
+"""Carries out a call on an environment: maps messages to routines."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ log = logging.getLogger("reglue")
 
 
 def environment_hello(environment: Environment, name: str) -> EnvironmentHello:
-    """What `environment` says of itself."""
+    """The environment's declaration: its slots and abilities."""
     return EnvironmentHello(name[:200], sdk(), environment.max_slots)
 
 
 def play_environment(environment: Environment, call: EnvironmentCall) -> EnvironmentReply | None:
     """Call the routine; None for calls that are not answered.
 
-    What a Play raises is the fault of its slots; a refused routine becomes a Refusal and
-    changes nothing. Whatever else the environment raises is passed on.
+    An error in a Play is the fault of its slots; a refused routine becomes a Refusal and changes
+    nothing. All other errors of the environment pass through.
     """
     match call:
         case Play() if hasattr(environment, "spec"):

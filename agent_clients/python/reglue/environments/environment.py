@@ -56,10 +56,10 @@ class Earned:
 class Environment:
     """Derive from it and write `env_init`, `env_start` and `env_step`, or `play`.
 
-    Actions come as a dict of named arrays with one row a slot, `(rows, *shape)`;
-    observations are returned likewise and cast to the spec's dtypes. An episode is a
-    function of its cell and actions, whatever was played before. `self.spec` is the
-    TaskSpec that `env_init` returned, with the slots that are played.
+    Actions are a dict of named arrays with one row for each slot, `(rows, *shape)`. Return
+    observations in the same form; they are cast to the spec's dtypes. An episode is a function of
+    its cell and actions, and does not depend on earlier episodes. `self.spec` is the TaskSpec that
+    `env_init` returned, with the number of slots that are played.
     """
 
     spec: TaskSpec
@@ -71,7 +71,7 @@ class Environment:
     """True if another process of this environment can set a state from this one."""
 
     tells_success = True
-    """False if its episodes never tell success: the score is then the mean return."""
+    """False if its episodes never report success: the score is then the mean return."""
 
     @property
     def variants(self) -> Mapping[str, int]:
@@ -95,7 +95,7 @@ class Environment:
         return cls.env_standardize_randomness is not Environment.env_standardize_randomness
 
     def env_init(self, slots: int) -> TaskSpec:
-        """Begin anew, with no episode in any slot; returns the task."""
+        """Reset, with no episode in any slot; returns the task."""
         raise NotImplementedError
 
     def env_start(self, cells: Mapping[int, Cell]) -> Mapping[str, npt.ArrayLike]:
@@ -103,7 +103,7 @@ class Environment:
         raise NotImplementedError
 
     def env_step(self, actions: Arrays, slots: Slots) -> Earned:
-        """Take one step in each of `slots`. Clip actions that lie outside a Box."""
+        """Take one step in each of `slots`. Clip actions that are out of a Box's bounds."""
         raise NotImplementedError
 
     def env_get_state(self, slot: int) -> bytes:
@@ -111,7 +111,8 @@ class Environment:
         raise NotSupported(got="env_get_state", wanted="an environment that saves states")
 
     def env_set_state(self, slot: int, state: bytes) -> None:
-        """Go on from `state`, to the bit. Raises UnknownKey for a state of another environment."""
+        """Continue from `state`, to the bit. Raises UnknownKey for a state of another
+        environment."""
         raise NotSupported(got="env_set_state", wanted="an environment that saves states")
 
     def env_get_random_seed(self, slot: int) -> bytes:
@@ -165,7 +166,7 @@ class Environment:
 class Worlds(Environment):
     """Plays one world in each slot; its suite makes a world when the slot is first used.
 
-    An error in one world is a fault of its slot; the other slots play on.
+    An error in one world is a fault of its slot; the other slots continue.
     """
 
     portable = True

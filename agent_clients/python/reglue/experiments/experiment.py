@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Experiment(Routines):
-    """The routines of the agent and the environment that a glue has joined.
+    """RL-Glue's routines, over a glue's agent and environment.
 
     ```python
     with reglue.Experiment("127.0.0.1:4096", "TOKEN") as rl:
@@ -24,10 +24,10 @@ class Experiment(Routines):
         print(rl.num_steps(), rl.return_())
         rl.cleanup()
     ```
-    `task` and `variant` say what of the environment is played: its first by default.
-    `address`, `token`, `ca`, `tls_name` and `transport` as of `connect`. Routines wait
-    until the glue has an agent and an environment, `timeout_s` seconds at most. A connection
-    that breaks is made again as long as the glue allows, and every routine is carried out once.
+    `task` and `variant` choose what the environment plays: by default its first task.
+    `address`, `token`, `ca`, `tls_name` and `transport` as of `connect`. Routines wait until the
+    glue has an agent and an environment, at most `timeout_s` seconds. If the connection breaks it
+    connects again, as long as the glue allows, and every routine is carried out once.
 
     Raises Unreachable, Refused, UsageError (no address), and SessionLost from routines.
     """
@@ -72,7 +72,7 @@ class Experiment(Routines):
         self.close()
 
     def close(self) -> None:
-        """Leave; the glue lets the agent and the environment go."""
+        """Leave; the glue ends the agent's and the environment's sessions."""
         self._asking.leave()
 
     def _call(self, call: ExperimentCall) -> object:

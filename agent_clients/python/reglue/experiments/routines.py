@@ -4,7 +4,7 @@ The same program runs against `glue_server.Glue`, in its own process, and agains
 `reglue.Experiment`, over a network. Arrays have one row for each slot; with one slot,
 the default, that is one row. Source: the RL-Glue concepts page (1.0) and Tanner &
 White 2009, "RL-Glue: Language-Independent Software for Reinforcement-Learning
-Experiments", JMLR 10 (3.0); where they differ, each form has a name of its own.
+Experiments", JMLR 10 (3.0); where they differ, each form has its own name.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ Rows = Mapping[str, npt.ArrayLike]
 class Trajectory:
     """An episode as RL-Glue 1.0's RL_episode returns it: o0, a0, r1, o1, a1, …, rT.
 
-    The terminal observation is left out, as there. An episode that was cut off ends with
-    the observation and action after the last reward.
+    The terminal observation is omitted, as in 1.0. A truncated episode ends with the observation
+    and action after the last reward.
     """
 
     observations: Arrays  # name -> (N, *shape): o0, o1, …; N = T if it ended, else T + 1
@@ -68,9 +68,9 @@ class Trajectory:
 class Routines:
     """RL_init, RL_start, RL_step, … by the names without RL_.
 
-    A refused routine changes nothing. It raises OutOfOrder where it is not legal now, and says
-    what to call first; NotSupported where the environment lacks it; UnknownKey for a key that
-    this glue did not make; OutOfDomain for an unknown slot or an illegal argument.
+    A refused routine changes nothing. It raises OutOfOrder if it is not legal now, and says what
+    to call first; NotSupported if the environment lacks it; UnknownKey for a key that this glue
+    did not make; OutOfDomain for an unknown slot or an illegal argument.
     AgentFault and EnvironmentFault end the episodes of the slots.
     """
 
@@ -83,7 +83,7 @@ class Routines:
     def init(self, *, slots: int | None = None, seed: int | None = None) -> TaskSpec:
         """RL_init: env_init, then agent_init. Counts are zero again.
 
-        `slots` and `seed` hold for this time, in place of the program's own.
+        `slots` and `seed` replace the program's own until the next init().
         """
         call = RLInit(
             self._slots if slots is None else _slot_count(slots),
@@ -94,11 +94,11 @@ class Routines:
         return self._ask(call, TaskSpec)
 
     def start(self, slots: Sequence[int] = ()) -> Started:
-        """RL_start: first observations and actions. A live episode is cut off."""
+        """RL_start: first observations and actions. An episode in play is cut off."""
         return self._ask(RLStart(given_slots(slots)), Started)
 
     def step(self, slots: Sequence[int] = ()) -> Stepped:
-        """RL_step in `slots`, or in all whose episode is on.
+        """RL_step in `slots`, or in all slots with an episode in play.
 
         Plays the agent's pending action, also in an episode that env_start() has begun since.
         """
@@ -107,8 +107,8 @@ class Routines:
     def episode(self, max_steps: int = 0, slots: Sequence[int] = ()) -> bool:
         """RL_episode of RL-Glue 3.0: one episode in each slot; True if all ended by themselves.
 
-        The start counts as the first of `max_steps`; 0 is no limit. An episode that the
-        limit cuts off gets no agent_end and is not counted.
+        The start counts as the first of `max_steps`; 0 means no limit. An episode that the limit
+        cuts off gets no agent_end and is not counted.
         """
         most = given_number("max_steps", max_steps, most=MOST_UINT64)
         played = self._ask(RLEpisode(most, given_slots(slots)), EpisodePlayed)
@@ -157,8 +157,8 @@ class Routines:
         self._ask(Freeze(), RoutineDone)
 
     def standardize_randomness(self, seed: int = 0) -> None:
-        """RL_standardize_randomness: from now on the environment draws
-        from `reglue.rng.Rng(seed, n)` in the n-th start, on every platform.
+        """RL_standardize_randomness: from now on the environment draws from `reglue.rng.Rng(seed,
+        n)` in the n-th start, on every platform.
         """
         self._ask(StandardizeRandomness(_seed(seed)), RoutineDone)
 
@@ -167,9 +167,8 @@ class Routines:
         return self._ask(GetState(given_slot(slot)), SnapshotKey).key
 
     def set_state(self, key: str, slot: int = 0) -> None:
-        """RL_set_state: the environment goes on from there to the bit.
-
-        The agent's next action and the counts stay what they are.
+        """RL_set_state: the environment continues from there, to the bit. The agent's next action
+        and the counts do not change.
         """
         self._ask(RLSetState(given_slot(slot), given_text("key", key)), RoutineDone)
 
@@ -192,11 +191,9 @@ class Routines:
     # Half steps, for programs that change what passes between agent and environment.
 
     def env_start(self, slots: Sequence[int] = ()) -> Started:
-        """RL_env_start: env_start alone; no actions.
-
-        The agent is not told. In mid-episode it still acts in the episode before: a step()
-        that follows plays its pending action in the new one. agent_end() and agent_start()
-        tell it.
+        """RL_env_start: env_start alone; no actions. The agent is not called. In mid-episode the
+        agent is still in the previous episode: a step() that follows plays its pending action in
+        the new one. Call agent_end() and agent_start() for the agent.
         """
         return self._ask(RLEnvStart(given_slots(slots)), Started)
 
@@ -254,7 +251,7 @@ def _seed(seed: object) -> int:
     return given_number("seed", seed, most=MOST_SEED)
 
 
-# What a program gives to a routine, checked before any call goes out. All raise OutOfDomain
+# A routine's arguments, checked before any call is sent. All raise OutOfDomain
 # for a wrong type, and for what no call can carry.
 
 MOST_UINT32 = 2**32 - 1

@@ -67,7 +67,7 @@ def _join(options: argparse.Namespace) -> int:
 
 
 def _made(name: str, arguments: Mapping[str, str]) -> tuple[object, str]:
-    """The agent or environment called `name`, and what it calls itself."""
+    """The agent or environment called `name`, and its own name."""
     for known in entry_points(group="reglue.environments"):
         suite = known.load()(name, {key: parsed(value) for key, value in arguments.items()})
         if suite is not None:
@@ -120,7 +120,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _add_where(parser: argparse.ArgumentParser) -> None:
-    """The glue's address, and what the two sides show each other."""
+    """The flags of the glue's address, token and certificate."""
     parser.add_argument(
         "--address",
         metavar="HOST:PORT",

@@ -60,7 +60,7 @@ def check_arguments(name: str, make: Callable[..., object], keywords: Mapping[st
     """Raise CannotLoad if `make`, which is called `name`, does not take these keywords."""
     try:
         signature = inspect.signature(make)
-    except ValueError:  # some written in C tell nothing: let the call itself complain
+    except ValueError:  # some C functions have no signature: the call itself raises
         return
     try:
         signature.bind(**keywords)
@@ -98,7 +98,7 @@ def parsed(value: str) -> Any:
 
 
 def _without_class(name: str) -> str:
-    """What to write instead of a name without a class that is no example."""
+    """The message for a name that has no class and is no example."""
     path = Path(name.removesuffix(":"))
     if path.suffix == ".py" and path.is_file():
         classes = _classes(path)

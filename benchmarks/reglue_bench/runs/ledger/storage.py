@@ -83,7 +83,7 @@ def warn_of_lost_journal(folder: Path) -> None:
     file without it for whole.
     """
     journal = folder / f"{FILE}-wal"
-    with suppress(OSError):  # as whoever opens it is told
+    with suppress(OSError):  # opening it reports the reason
         with (folder / FILE).open("rb") as file:
             has_journal = file.read(20)[18:] == _WAL
         if has_journal and not (journal.exists() and journal.stat().st_size):
