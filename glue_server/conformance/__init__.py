@@ -1,4 +1,4 @@
-"""Plays the glue's side of the protocol with a client, and tells whether it keeps the rules.
+"""Plays the glue for a client, and reports which rules of the protocol the client breaks.
 
 `proto/CONFORMANCE.md` says what is asked of a client. `reglue conformance` is the command.
 """

@@ -1,4 +1,4 @@
-"""What is asked of a client: checks, their levels and their verdicts."""
+"""Checks of a client, their levels and their verdicts."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that is asked of a client."""
+    """One requirement of a client."""
 
     name: str  # group.what
     wanted: str  # a sentence
-    run: Callable[[Harness], None]  # raises ReglueError where the client does not do it
+    run: Callable[[Harness], None]  # raises ReglueError if the client fails
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of a check."""
+    """The result of a check."""
 
     name: str
     wanted: str

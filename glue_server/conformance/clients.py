@@ -47,7 +47,7 @@ class StartedClients:
     """Starts a program for each client, with REGLUE_ADDRESS and REGLUE_TOKEN set."""
 
     def __init__(self, command: str, log_file: Path) -> None:
-        """Raises UsageError for a command that cannot be read."""
+        """Raises UsageError for an invalid command."""
         try:
             self._command = shlex.split(command)
         except ValueError as error:
@@ -57,7 +57,7 @@ class StartedClients:
         self._log_file = log_file
 
     def start(self, address: str, token: str) -> Client:
-        """Raises UsageError if it cannot be started."""
+        """Raises UsageError if the program cannot be started."""
         return _Started(
             ProgramProcess(
                 self._command,
@@ -96,7 +96,7 @@ class AwaitedClients:
         self._announce = announce
 
     def start(self, address: str, token: str) -> Client:
-        """Ask for one."""
+        """Announce where the client is to connect."""
         self._announce(address, token)
         return _Awaited()
 
@@ -123,7 +123,7 @@ class ClientRun:
 
     def __init__(self, client: Client, *, role: str, timeout_s: float) -> None:
         self.client = client
-        self.is_over = False  # nothing more can be asked
+        self.is_over = False  # no check may use it any more
         self._role = role
         self._timeout_s = timeout_s
         self._port: Any = None
@@ -145,7 +145,7 @@ class ClientRun:
         return port
 
     def say_farewell(self, reason: str = "that was all") -> None:
-        """The last call. Raises NotConforming unless the client leaves, and all is well.
+        """Send the farewell. Raises NotConforming unless the client exits with code 0.
 
         With a benchmark program it is not: nobody answers what it still wanted to ask.
         """

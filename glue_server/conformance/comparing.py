@@ -48,7 +48,7 @@ _MOST = 6  # elements and characters × 20 that are shown
 
 
 def check_reply(call: Any, got: Any, wanted: Any) -> None:
-    """Raise NotConforming where `got` is not what the call wants."""
+    """Raise NotConforming if `got` is not the wanted reply."""
     match got, wanted:
         case Actions(), Actions():
             check_arrays("action", got.arrays, wanted.arrays, _acting(call))
@@ -76,7 +76,7 @@ def check_same(what: str, got: object, wanted: object) -> None:
 
 
 def check_spec(got: TaskSpec, wanted: TaskSpec) -> None:
-    """Raise NotConforming at what differs first. Bounds that say the same are the same."""
+    """Raise NotConforming at the first difference. Equivalent bounds are equal."""
     if got == wanted:
         return
     for kind in ("observations", "actions"):
@@ -89,7 +89,7 @@ def check_spec(got: TaskSpec, wanted: TaskSpec) -> None:
 
 
 def check_arrays(what: str, got: Arrays, wanted: Arrays, rows: Sequence[str]) -> None:
-    """Raise NotConforming at the first row of which a bit differs."""
+    """Raise NotConforming at the first row in which a bit differs."""
     for name, values in wanted.items():
         for row, mine, theirs in zip(rows, got[name], values, strict=True):
             if np.asarray(mine).tobytes() != np.asarray(theirs).tobytes():
@@ -163,13 +163,13 @@ def _short(value: object) -> str:
 
 
 def short(value: object) -> str:
-    """The beginning of it in words."""
+    """The beginning of its text."""
     text = value if isinstance(value, str) else repr(value)
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST]}…"
 
 
 def check_report(told: str, got: str, answer: Any, spec: TaskSpec) -> None:
-    """Raise NotConforming where what was seen is not what was answered."""
+    """Raise NotConforming if the report differs from the answer."""
     what = f"what it saw of {told}"
     match answer:
         case RoutineRefused():
@@ -223,7 +223,7 @@ def _check_rows(what: str, got: Any, wanted: Any) -> None:
 
 
 def check_parts(what: str, got: str, wanted: str, parts: Sequence[str]) -> None:
-    """Raise NotConforming; it names the first part of which the memory differs."""
+    """Raise NotConforming at the first part whose memory differs."""
     for part, mine, theirs in zip(parts, got.split(), wanted.split(), strict=False):
         check_same(f"{what}: the memory of its {part}", mine, theirs)
     check_same(what, got, wanted)

@@ -70,7 +70,7 @@ def losing_answer(port: Any, proxy: TcpProxy) -> Iterator[None]:
         if not lost:
             lost.append(connection)
             proxy.cut()
-        if connection is not lost[0]:  # nothing more gets through what was cut
+        if connection is not lost[0]:  # nothing more arrives over a cut connection
             arrived(connection, message)
 
     port.arrived = lose

@@ -16,11 +16,11 @@ from reglue.errors import ReglueError, UsageError
 
 log = logging.getLogger("reglue")
 
-_LOOK_UP_S = 0.5  # Python may miss a Ctrl-C that comes just before it waits: not for longer
+_LOOK_UP_S = 0.5  # limits how long Python may miss a Ctrl-C that comes just before a wait
 
 
 def checks_of(role: str, only: str = "*", level: Level = "all") -> list[Check]:
-    """The checks of a role and level whose names match. Raises UsageError if none does."""
+    """The checks of a role and level whose names match. Raises UsageError if there are none."""
     of_level = [check for check in CHECKS[role] if is_of_level(check.name, level)]
     found = [check for check in of_level if fnmatchcase(check.name, only)]
     if not found:
@@ -78,7 +78,7 @@ def _failure(check: Check, harness: Harness) -> str:
         raise
     except ReglueError as error:
         detail = f"{type(error).__name__}: {error}"
-    except Exception as error:  # a client may answer what nobody foresaw
+    except Exception as error:  # a client may answer anything
         log.exception("%s", check.name)
         detail = f"{type(error).__name__}: {error}"
     else:

@@ -32,7 +32,7 @@ _PLAIN = PLAIN.observations
 
 
 def _same(*tensors: TensorSpec) -> TaskSpec:
-    """Seen and done alike."""
+    """The same tensors as observations and actions."""
     return TaskSpec(tensors, tensors)
 
 
@@ -123,7 +123,7 @@ def random_rows(
 
 
 def extremes(dtype: str) -> Array:
-    """What is easily lost: the largest and smallest numbers, -0, halves of a byte."""
+    """Numbers that are easily lost: the largest and smallest, -0, halves of a byte."""
     match np.dtype(dtype).kind:
         case "b":
             return np.array([False, True])

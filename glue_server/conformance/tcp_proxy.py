@@ -143,7 +143,7 @@ def _connected(address: str, timeout_s: float | None = None) -> socket.socket:
 
 
 def _hurry(*ends: socket.socket) -> None:
-    """Let TCP send at once."""
+    """Disable Nagle's algorithm."""
     for end in ends:
         if end.family != socket.AF_UNIX:
             end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

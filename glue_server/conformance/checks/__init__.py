@@ -1,4 +1,4 @@
-"""All that is asked of a client, by role."""
+"""All checks, by role."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ from glue_server.conformance.checks.reconnecting import RECONNECTING
 __all__ = ["CHECKS", "OF_GRPC_ALONE"]
 
 OF_GRPC_ALONE = frozenset({"join.elsewhere"})
-"""Not asked of a client that plays over a Unix socket."""
+"""Not for a client that plays over a Unix socket."""
 
 CHECKS: Mapping[str, tuple[Check, ...]] = {
     "agent": (

@@ -1,4 +1,4 @@
-"""What is asked of agents alone."""
+"""Checks for agents only."""
 
 from __future__ import annotations
 

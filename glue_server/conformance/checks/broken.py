@@ -25,7 +25,7 @@ _HUGE = 2**31
 
 @dataclass(frozen=True)
 class _Bad:
-    """A call that was good before it was bent; a turn or a Play unless another is named."""
+    """How a good call is altered; by default a turn or a Play."""
 
     what: str
     bend: Callable[[Any], object]
@@ -128,14 +128,14 @@ def _leaves(bad: _Bad, harness: Harness) -> None:
 
 
 def _wait(run: ClientRun, heard: list[Any], timeout_s: float) -> None:
-    """Until something is heard, or the client has gone."""
+    """Wait until the client has answered or left."""
     deadline = time.monotonic() + timeout_s
     while not heard and not run.has_left() and time.monotonic() < deadline:
         time.sleep(POLL_S)
 
 
 def broken_checks(role: str) -> tuple[Check, ...]:
-    """What is asked of a role."""
+    """The checks for a role."""
     return tuple(
         Check(f"broken.{name}", f"Leaves at {bad.what}", partial(_leaves, bad))
         for name, bad in _BAD[role].items()
@@ -147,7 +147,7 @@ _STEP = RLStep()
 
 @dataclass(frozen=True)
 class _BadAnswer:
-    """An answer that was good before it was bent."""
+    """How a good answer is altered."""
 
     what: str
     bend: Callable[[Any], object]
@@ -159,7 +159,7 @@ def _clear_answer(reply: Any) -> None:
 
 
 def _cut(part: str, field: str, reply: Any) -> None:
-    """A byte less."""
+    """Remove the last byte."""
     body = getattr(reply, part)
     entry = getattr(body, field)
     if isinstance(entry, bytes):

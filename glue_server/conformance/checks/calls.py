@@ -107,7 +107,7 @@ def taken(harness: Harness) -> None:
 
 
 def add_fields(message: object) -> None:
-    """To a message and all that it holds."""
+    """Add an unknown field to a message and all that it holds."""
     for field, value in message.ListFields():  # type: ignore[attr-defined]
         if field.message_type is not None:
             for each in value if field.is_repeated else [value]:

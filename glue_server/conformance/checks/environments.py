@@ -1,4 +1,4 @@
-"""What is asked of environments alone."""
+"""Checks for environments only."""
 
 from __future__ import annotations
 

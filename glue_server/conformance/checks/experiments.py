@@ -1,4 +1,4 @@
-"""What is asked of benchmark programs alone."""
+"""Checks for benchmark programs only."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ _SAYS = {
     "environment": {"max_slots": 0},
     "experiment": {},
 }
-"""What the conformance programs say of themselves."""
+"""What the conformance programs' hellos say."""
 
 _TRIES = 2
 
@@ -89,7 +89,7 @@ JOINING = (
 
 
 def wait_for(has_happened: Callable[[], bool], harness: Harness, what: str) -> None:
-    """Wait for something of the client's. Raises NotConforming."""
+    """Wait until the client does something. Raises NotConforming."""
     deadline = time.monotonic() + harness.timeout_s
     while not has_happened():
         if harness.has_lost_client:
@@ -127,7 +127,7 @@ def in_message(harness: Harness) -> None:
 
 
 def see_fault(harness: Harness, call: Any) -> None:
-    """The call is answered by a Fault that says why; after the farewell the client leaves."""
+    """Expect a Fault with the reason as the answer; after the farewell the client leaves."""
     port = harness.driver().port
     port.send(call)
     try:
@@ -148,7 +148,7 @@ LEAVING = (
 )
 
 
-_TRIED = 2  # connections after which a client that would come in has
+_TRIED = 2  # connections after which any client would have joined
 
 
 def plays(harness: Harness) -> None:

@@ -18,7 +18,7 @@ from reglue.spec import Array, TaskSpec
 
 
 class AgentDriver(Driver):
-    """Plays turns."""
+    """Sends turns."""
 
     def __init__(self, port: Any, *, timeout_s: float) -> None:
         super().__init__(port, AgentReference(), timeout_s=timeout_s)
@@ -49,7 +49,7 @@ class AgentDriver(Driver):
         return self.turns.write(ends=[2], steps=[0], starts=[1])
 
 
-_FLAGS = (0, 0, 1, 2, 3, 128)  # a bit that has no meaning yet is to be ignored
+_FLAGS = (0, 0, 1, 2, 3, 128)  # 128 has no meaning yet; clients must ignore it
 _SEEDS = (0, 1, 2**63, 2**64 - 1)
 _REWARDS = (0.0, -0.0, 1.5, -1e300, 5e-324, 0.1)
 

@@ -93,7 +93,7 @@ class Plays:
         self._live: set[int] = set()
 
     def next(self, slots: Sequence[int]) -> Play:
-        """Idle slots start; live ones step, or start anew now and then."""
+        """Idle slots start; live ones step, or sometimes start anew."""
         steps = [slot for slot in slots if slot in self._live and self._rng.random() < 0.9]
         return self.write(steps=steps, starts=[slot for slot in slots if slot not in steps])
 

@@ -138,11 +138,11 @@ class ExperimentDriver(Driver):
                 wanted = "a program that leaves"
                 raise NotConforming("leaving", got=short(call), wanted=wanted)
             if time.monotonic() > deadline:
-                break  # who waits for it next tells
+                break  # expect_exit reports it
         self.port.close("the program has left")
 
     def dismiss(self, run: ClientRun) -> None:
-        """Tell the program to leave. Raises NotConforming unless it says farewell, and is well."""
+        """Tell the program to leave; it must say farewell and exit with code 0."""
         self.tell("leave")
         with overheard(self.port) as heard:
             self.wait_until_gone(run)
@@ -161,14 +161,14 @@ class ExperimentDriver(Driver):
     def _carry_out(
         self, told: str, call: ExperimentCall, instead: ReglueError | None = None
     ) -> Any:
-        """Answer the program's call, which is to be that one."""
+        """Answer the program's call. Raises NotConforming if it is another one."""
         check_call(told, self._hear(f"the call of {told}"), call)
         answer = instead or self._reference.answer(call, Budget())
         self._give(answer)
         return answer
 
     def _note(self, answer: Any) -> None:
-        """What `go` and the rule need to know."""
+        """Record what `go` and the rule need."""
         match answer:
             case TaskSpec():
                 self.spec, self._live = answer, set()
@@ -210,7 +210,7 @@ class ExperimentDriver(Driver):
 
 
 class _Led(Routines):
-    """The routines, of which each wants the program's next call."""
+    """The routines; each takes the program's next call."""
 
     def __init__(self, carry_out: Callable[[ExperimentCall], object]) -> None:
         super().__init__(slots=1, seed=0, task="", variant=0)
@@ -229,7 +229,7 @@ _REWARD = TensorSpec("/reward", "float64")
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """No routine: the program is busy with itself."""
+    """No routine: the program sleeps."""
 
     milliseconds: int
 
@@ -244,7 +244,7 @@ class HalfStep:
     truncated: bool = False  # agent_end
 
     def call(self, spec: TaskSpec) -> ExperimentCall:
-        """What the program is to call."""
+        """The call that the program must make."""
         if self.routine is RLEnvStep:
             return RLEnvStep(self.slots, self._rows(spec.actions))
         if self.routine is RLAgentStart:
@@ -264,7 +264,7 @@ Instruction: TypeAlias = ExperimentCall | HalfStep | Pause
 
 
 def instruction_text(instruction: Any) -> str:
-    """The instruction as it is told."""
+    """The instruction's text."""
     match instruction:
         case TextMessage(text):
             return f"agent_message {text}"
