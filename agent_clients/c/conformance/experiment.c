@@ -1,5 +1,5 @@
-/* The benchmark program that `reglue conformance experiment` plays with. It says by RL_agent_message what
- * it has seen, and the answer is its next instruction. proto/CONFORMANCE.md has the instructions. */
+/* The benchmark program for `reglue conformance experiment`. It reports what it saw with RL_agent_message,
+ * and the answer is its next instruction. proto/CONFORMANCE.md lists the instructions. */
 #define _POSIX_C_SOURCE 199309L
 
 #include <stdio.h>
@@ -139,7 +139,7 @@ static int carry_out(program *self, const char *instruction)
     return rc;
 }
 
-/* True if the program can go on. */
+/* True if the program can continue. */
 static int say_error(program *self, int rc)
 {
     const char *words = reglue_experiment_errmsg(self->rl);

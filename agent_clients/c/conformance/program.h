@@ -1,4 +1,4 @@
-/* The benchmark program's state, and what its parts do for one another. */
+/* The benchmark program's state, and the functions that its parts share. */
 #ifndef REGLUE_CONFORMANCE_PROGRAM_H
 #define REGLUE_CONFORMANCE_PROGRAM_H
 
@@ -19,8 +19,8 @@ void say_bytes(program *self, const void *bytes, uint64_t count);
 void say_observations(program *self, const void *const *arrays, uint64_t rows);
 void say_actions(program *self, const void *const *arrays, uint64_t rows);
 
-/* Whatever of it an answer has, in the order of the instructions' words; nothing for an error. Returns
- * `rc`, as all that follow. */
+/* Says what the answer has, in the order of the instruction's words; nothing for an error. Returns `rc`,
+ * like all functions below. */
 int say_rows(program *self, int rc, const reglue_rows *rows);
 int say_text(program *self, int rc, const char *words);
 

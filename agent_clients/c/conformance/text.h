@@ -10,15 +10,15 @@ typedef struct text {
     size_t capacity;
 } text;
 
-/* Adds words as printf writes them. The program ends where there is no memory. */
+/* Adds words as printf writes them. Ends the program if memory runs out. */
 void text_add(text *to, const char *format, ...);
 
-/* Nothing is in it any more. */
+/* Empties it. */
 void text_clear(text *of);
 
 void text_free(text *of);
 
-/* Memory, or the end of the program. */
+/* Allocates, or ends the program. */
 void *must_allocate(size_t bytes);
 
 /* A TaskSpec as lines of words, as proto/CONFORMANCE.md says. */

@@ -1,4 +1,4 @@
-/* A whole agent: pushes the mountain car to where it rolls already, which gets it out of the valley.
+/* A whole agent: pushes the mountain car the way it already rolls, which gets it out of the valley.
  *
  *     reglue bench online:mountain-car --agent-cmd ./pump --runs 1 --episodes 10
  */

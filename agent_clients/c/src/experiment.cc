@@ -18,7 +18,7 @@ using reglue::c::RowsView;
 using reglue::c::SpecView;
 
 struct reglue_experiment {
-  std::optional<Experiment> rl;         // none if it could not join
+  std::optional<Experiment> rl;         // none if joining failed
   std::string message;                  // for reglue_experiment_errmsg
   const reglue::TaskSpec* task = nullptr;  // of the last init
   std::optional<SpecView> spec;
@@ -28,7 +28,7 @@ struct reglue_experiment {
 
 namespace {
 
-/// Carries `routine` out on the experiment. `is_given`: no pointer that is needed is NULL.
+/// Carries out `routine` on the experiment. `is_given`: no required pointer is NULL.
 template <class Routine>
 int carried_out(reglue_experiment* self, bool is_given, Routine&& routine) {
   if (!self) return REGLUE_USAGE;
@@ -46,7 +46,7 @@ Slots slots_of(const std::uint32_t* slots, std::size_t count) {
   return count ? Slots(slots, slots + count) : Slots();
 }
 
-/// Rows of the caller's, one array a tensor. Throws UsageError for one that is NULL and has bytes.
+/// The caller's rows, one array a tensor. Throws UsageError if one with bytes is NULL.
 reglue::BasicTensors<const std::byte> given_rows(
     const reglue_experiment& self, std::vector<reglue::TensorSpec> reglue::TaskSpec::*kind,
     const void* const* arrays, std::size_t count) {

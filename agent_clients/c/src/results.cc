@@ -8,7 +8,7 @@
 namespace reglue::c {
 namespace {
 
-/// The routine of a benchmark program's that was refused, by the protocol's name of the reason.
+/// The result of a refused routine, from the protocol's name of the reason.
 int code_of_refusal(const std::string& name) {
   for (int code = REGLUE_WRONG_SIZE; code < REGLUE_REFUSED_ROUTINE; ++code) {
     if (name == reglue_result_name(code)) return code;
@@ -16,7 +16,7 @@ int code_of_refusal(const std::string& name) {
   return REGLUE_REFUSED_ROUTINE;
 }
 
-/// Throws what is being handled once more, where it is none of Reglue's.
+/// The result of the exception in flight; throws it on if it is unknown.
 int code_of(std::string& message) {
   try {
     throw;

@@ -1,4 +1,4 @@
-// What stands between C++ and C: every exception becomes a code and a message.
+// From C++ to C: every exception becomes a code and a message.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ inline constexpr const char* kGotNull = "got NULL, wanted somewhere to write or 
 /// The code of the exception that is being handled; its words go to `message`.
 int code_of_exception(std::string& message) noexcept;
 
-/// Carries `routine` out; what it throws is told by the code that is returned, and by `message`.
+/// Carries out `routine`; turns what it throws into a code and `message`.
 template <class Routine>
 int guarded(std::string& message, Routine&& routine) noexcept {
   try {

@@ -19,7 +19,7 @@ class RowsView {
  private:
   using Tensors = BasicTensors<const std::byte>;
 
-  /// Begins anew, with what `kept` keeps.
+  /// Clears the view, and keeps `kept` alive.
   void keep(const std::shared_ptr<const void>& kept, std::size_t rows);
   const void* const* pointers(std::vector<const void*>& to, const Tensors& tensors);
 

@@ -30,7 +30,7 @@ namespace {
 
 static_assert(sizeof(reglue::EndKind) == 1, "reglue_call.end_kinds views the kinds as bytes");
 
-/// Carries `routine` out. `is_given`: no pointer that is needed is NULL.
+/// Carries out `routine`. `is_given`: no required pointer is NULL.
 template <class Routine>
 int carried_out(reglue_session* session, bool is_given, Routine&& routine) {
   if (!session) return REGLUE_USAGE;
@@ -96,7 +96,7 @@ void show(reglue_session& session) {
   if (open.kind == AgentCall::Kind::Turn) show_turn(session, open.turn);
 }
 
-/// Answers the open call, if it is one that wants nothing; a turn is left open.
+/// Answers the open call if it returns nothing; leaves a turn open.
 void answer_by_nothing(reglue_session& session) {
   if (!session.open) return;
   if (session.open->kind == AgentCall::Kind::Message) {

@@ -1,5 +1,5 @@
-/* An agent that asks for what is not legal in every call, and plays on: run beside a glue.
- * Exit code 0 if all of it was refused, and the farewell came. */
+/* An agent that makes illegal requests in every call, and plays on; run it with a glue. Exit code 0 if all
+ * were refused and the farewell came. */
 #include <stdio.h>
 
 #include <reglue.h>

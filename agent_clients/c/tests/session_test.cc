@@ -1,4 +1,4 @@
-// What needs no glue: arguments that are none, and nobody there.
+// What needs no glue: invalid arguments, and no glue to join.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -15,7 +15,7 @@ reglue_options nobody() {
   return options;
 }
 
-/// Connects; what is said of it, by code and message.
+/// Connects; returns the code, and checks the message.
 int connect(const reglue_options& options, const char* told) {
   reglue_session* session = nullptr;
   const int code = reglue_connect(&options, &session);

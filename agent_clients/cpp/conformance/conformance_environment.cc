@@ -1,5 +1,5 @@
-// The environment that `reglue conformance environment` plays with: an observation is a function
-// of its episode's cell and actions.
+// The environment for `reglue conformance environment`: an observation is a function of its
+// episode's cell and actions.
 #include <cstring>
 #include <map>
 #include <optional>
@@ -12,11 +12,11 @@
 namespace reglue::conformance {
 namespace {
 
-/// One slot's episode; all but the first three are of its cell.
+/// One slot's episode; all but the first three follow from its cell.
 struct Episode {
   std::uint32_t memory, rng, steps;
   std::uint32_t length;     // steps
-  std::uint32_t times_out;  // at its length; else it is terminated then
+  std::uint32_t times_out;  // truncated at its length, else terminated
   std::uint32_t is_judged;  // success ends it
 };
 

@@ -1,6 +1,6 @@
-// The benchmark program that `reglue conformance experiment` plays with. The glue tells it what
-// to do: it says by RL_agent_message what it has just seen, and the answer is its next
-// instruction. proto/CONFORMANCE.md has the instructions.
+// The benchmark program for `reglue conformance experiment`. It reports what it saw with
+// RL_agent_message, and the answer is its next instruction. proto/CONFORMANCE.md lists the
+// instructions.
 #include <chrono>
 #include <iostream>
 #include <sstream>
@@ -39,12 +39,12 @@ class Words {
   std::istringstream stream_;
 };
 
-/// Carries instructions out, one after another.
+/// Carries out instructions, one after another.
 class ConformanceExperiment {
  public:
   explicit ConformanceExperiment(Experiment& rl) : rl_(rl) {}
 
-  /// Until it is told to leave.
+  /// Follows instructions until `leave`.
   void run() {
     std::string saw = "nothing";
     while (true) {
@@ -67,7 +67,7 @@ class ConformanceExperiment {
     }
   }
 
-  /// Does it; what was seen, in words.
+  /// Carries it out; returns what was seen, in words.
   std::string carried_out(const std::string& instruction) {
     const auto [routine, text] = parted(instruction, ' ');
     Words words(text);
@@ -88,7 +88,7 @@ class ConformanceExperiment {
     return silently(routine, words);
   }
 
-  /// Does what shows nothing.
+  /// Carries out an instruction that shows nothing.
   std::string silently(const std::string& routine, Words& words) {
     if (routine == "sleep") {
       std::this_thread::sleep_for(std::chrono::milliseconds(words.number()));

@@ -9,7 +9,7 @@
 namespace reglue::conformance {
 namespace {
 
-/// Calls `visit` with a number of the type that the dtype's elements have.
+/// Calls `visit` with a number of the dtype's type.
 template <class Visit>
 void with_type(Dtype dtype, Visit visit) {
   switch (dtype) {

@@ -50,10 +50,10 @@ class Memory {
 std::uint32_t make_row(const Memory& memory, const BasicTensors<std::byte>& tensors,
                        std::size_t row);
 
-/// Element number `element`, where it is of an unbounded box of float64.
+/// Element number `element` of an unbounded box of float64.
 double make_real(const Memory& memory, std::uint32_t element);
 
-/// Element number `element`, where it is of a box of bool.
+/// Element number `element` of a box of bool.
 bool make_flag(const Memory& memory, std::uint32_t element);
 
 template <class Number>

@@ -19,7 +19,7 @@ std::string numbers_word(const Numbers& numbers) {
   return memory.word();
 }
 
-/// With a space before it; nothing where the agent does not act.
+/// With a space before it; empty if the agent does not act.
 std::string actions_word(const ChosenActions& actions) {
   return actions.size() > 0 ? " " + rows_word(actions) : "";
 }
@@ -59,7 +59,7 @@ namespace {
 
 constexpr char kNone[] = "-";
 
-// Numbers in words; a double so that the same double is read from it.
+// Numbers in words; a double reads back as the same double.
 std::string words_of(double number) {
   if (std::isinf(number)) return number > 0 ? "Infinity" : "-Infinity";
   char digits[32];

@@ -1,4 +1,4 @@
-// Acts at random: the floor that every agent should beat. Each episode's random numbers come from its
+// Acts at random: the floor that every agent should beat. Each episode draws from its
 // start seed alone, so that its actions are the same in whatever slot or process it is played.
 //
 //   reglue bench MT1:reach-v3 --agent-cmd build/cpp/examples/random_agent

@@ -48,7 +48,7 @@ class AnsweringSession {
         name_(clean(name, kMostNameCharacters)),
         hello_(std::move(hello)) {}
 
-  /// Who leaves before the farewell says so.
+  /// As leave().
   ~AnsweringSession() { close("the program has left"); }
   AnsweringSession(const AnsweringSession&) = delete;
   AnsweringSession& operator=(const AnsweringSession&) = delete;

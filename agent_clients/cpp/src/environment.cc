@@ -41,7 +41,7 @@ struct EnvironmentWire {
 };
 using Session = AnsweringSession<EnvironmentWire>;
 
-/// What `environment` says of itself.
+/// The environment's hello.
 Session::Hello hello_of(const EnvironmentTraits& traits, const std::string& name) {
   return [max_slots = traits.max_slots, name = clean(name, kMostNameCharacters)](
              v1::EnvironmentReply& reply, const v1::Ticket& ticket, std::uint64_t answered) {
@@ -52,7 +52,7 @@ Session::Hello hello_of(const EnvironmentTraits& traits, const std::string& name
   };
 }
 
-/// Answers the call. What the environment throws is told to the glue, and passed on.
+/// Answers the call. Tells the glue what the environment throws, and throws it on.
 void answer(Session& session, EnvironmentCalls& calls, const v1::EnvironmentCall& call,
             bool& has_failed) {
   try {

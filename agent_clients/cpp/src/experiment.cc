@@ -14,7 +14,7 @@ using Call = v1::ExperimentCall;
 using Kind = v1::ExperimentReply;
 using Entries = google::protobuf::RepeatedPtrField<std::string>;
 
-// What a program gives, looked at before any call goes out.
+// Checks of a program's arguments, before any call is sent.
 
 std::uint64_t checked_seed(std::uint64_t seed) {
   constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();

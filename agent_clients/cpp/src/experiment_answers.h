@@ -1,4 +1,4 @@
-// What a routine returned, read from the reply to it.
+// What a routine returned, from its reply.
 #pragma once
 
 #include <memory>
@@ -15,11 +15,11 @@ struct Reply {
   std::shared_ptr<const TaskSpec> spec;  // none before RL_init
 };
 
-/// Throws what the routine was answered by instead: RoutineRefused and its kinds, AgentFault,
-/// EnvironmentFault; and BadReply unless the reply is of the kind that is wanted.
+/// Throws the reply's error (RoutineRefused and its kinds, AgentFault, EnvironmentFault), and
+/// BadReply if the reply is of another kind than `wanted`.
 void check_answer(const v1::ExperimentReply& reply, v1::ExperimentReply::ReplyCase wanted);
 
-// All of them throw BadReply for what is malformed.
+// All throw BadReply for a malformed reply.
 
 /// To a routine of the slots `asked`; `acts` says whether the agent chose actions.
 Started started(Reply reply, const Slots& asked, bool acts);

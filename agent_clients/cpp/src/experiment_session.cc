@@ -9,8 +9,8 @@
 namespace reglue {
 namespace {
 
-constexpr std::chrono::seconds kFarewell{5};  // for the glue to let everybody go
-constexpr std::chrono::milliseconds kLongest{1'000'000'000'000};  // that a clock can count on
+constexpr std::chrono::seconds kFarewell{5};  // for the glue to end the other sessions
+constexpr std::chrono::milliseconds kLongest{1'000'000'000'000};  // no clock overflows
 
 Route joined(const Options& options, const std::string& name, const Log& log) {
   const JoinString join_string = join_string_of(options);
@@ -73,7 +73,7 @@ void ExperimentSession::leave() {
       v1::ExperimentReply ignored;
       while (stream.receive(ignored, until)) ignored.Clear();
     } catch (const std::exception&) {
-      // The stream has ended, as it should, or the glue is gone as well.
+      // The stream has ended as it should, or the glue is gone too.
     }
   }
   is_admitted_ = false;

@@ -1,4 +1,4 @@
-// The session of a peer that asks: a benchmark program, one call at a time.
+// A benchmark program's session: one call at a time.
 #pragma once
 
 #include <chrono>
@@ -15,24 +15,24 @@
 
 namespace reglue {
 
-/// Numbers calls and asks each until it is answered, over as many streams as it takes.
+/// Numbers calls, and repeats each until it is answered, over as many streams as needed.
 class ExperimentSession {
  public:
   /// Joins. Throws as Experiment().
   explicit ExperimentSession(const Options& options);
-  /// Who leaves before the farewell says so.
+  /// As leave().
   ~ExperimentSession() { leave(); }
   ExperimentSession(const ExperimentSession&) = delete;
   ExperimentSession& operator=(const ExperimentSession&) = delete;
 
-  /// The reply to `call`, whose number is set here. Throws OutOfDomain for a call that is larger
-  /// than a message may be, SessionLost, Refused. One that throws is the last, but for OutOfDomain.
+  /// Sets the call's number, and returns its reply. Throws OutOfDomain for a call that is too
+  /// large for a message, SessionLost, Refused; the session is over then, except for OutOfDomain.
   std::shared_ptr<v1::ExperimentReply> ask(v1::ExperimentCall& call);
 
   /// See Experiment.
   void set_timeout(std::chrono::milliseconds timeout);
 
-  /// Says that no more will be asked, and ends the stream; over a new one if it broke.
+  /// Says farewell, over a new stream if it broke, and ends the stream.
   void leave();
 
   /// The glue's message does not fit: the session is over. Throws SessionLost.
@@ -52,8 +52,8 @@ class ExperimentSession {
   Route route_;
   std::unique_ptr<Stream> stream_;
   std::uint64_t answered_ = 0;  // number of the last call whose reply has come
-  bool is_admitted_ = false;      // at the glue, which then is to be told that we leave
-  std::string over_;            // why nothing more can be asked
+  bool is_admitted_ = false;      // by the glue, which must be told when we leave
+  std::string over_;            // why the session is over; empty while it is not
 };
 
 }  // namespace reglue

@@ -41,7 +41,7 @@ std::string words(const std::vector<std::uint32_t>& shape) {
 }
 
 void check_shape(const TensorSpec& tensor) {
-  std::uint64_t elements = 1;  // a size of 0 counts as 1: what is empty is not to be huge either
+  std::uint64_t elements = 1;  // a size of 0 counts as 1: empty tensors must not be huge either
   for (const std::uint32_t size : tensor.shape) {
     elements *= std::max<std::uint64_t>(size, 1);
     if (elements > kMostElements) break;  // and does not overflow

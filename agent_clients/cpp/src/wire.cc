@@ -90,11 +90,10 @@ void encode_spec(const TaskSpec& spec, v1::TaskSpec& message) {
 
 namespace {
 
-/// More than any string holds in itself: its bytes are then where `new` puts them, which does
-/// for every dtype.
+/// More than any string holds inline: its bytes then come from `new`, aligned for every dtype.
 constexpr std::size_t kOutside = 64;
 
-/// The entry's bytes, moved only if they do not lie as `size` must.
+/// The entry's bytes, moved only if they are not aligned for `size`.
 std::byte* aligned(std::string& entry, std::size_t size) {
   if (reinterpret_cast<std::uintptr_t>(entry.data()) % size != 0) entry.reserve(kOutside);
   return reinterpret_cast<std::byte*>(entry.data());

@@ -1,5 +1,5 @@
-// Specs, tensors and turns out of their messages and into them. Tensors and turns travel most:
-// they are viewed and written in place.
+// Specs, tensors and turns from and to their messages. Most messages hold tensors and turns, so
+// these are viewed and written in place.
 #pragma once
 
 #include <google/protobuf/repeated_ptr_field.h>
@@ -20,22 +20,22 @@
 
 namespace reglue {
 
-/// Throws SpecError where it contradicts itself, before anything of its size is made.
+/// Throws SpecError if it contradicts itself, before allocating anything of its size.
 TaskSpec decode_spec(const v1::TaskSpec& message);
 
 void encode_spec(const TaskSpec& spec, v1::TaskSpec& message);
 
 using Entries = google::protobuf::RepeatedPtrField<std::string>;
 
-/// Views of `rows` rows each. Throws BadReply (WRONG_SIZE), before anything is made, unless there
-/// is an entry for each tensor, of just the bytes that rows have. Bytes are moved only where
-/// they do not lie as their dtype must. Both lists must outlive the views.
+/// Views of `rows` rows each. Throws BadReply (WRONG_SIZE), before allocating anything, unless
+/// there is one entry for each tensor with the rows' bytes. Copies bytes only if they are not
+/// aligned for their dtype. Both lists must outlive the views.
 Observations view(const std::vector<TensorSpec>& specs, Entries& entries, std::size_t rows);
 
 /// As view(), of one tensor's entry.
 BasicRows<const std::byte> view(const TensorSpec& spec, std::string& entry, std::size_t rows);
 
-/// Makes `entries` an entry of zeros for each tensor, of `rows` rows; views to write them by.
+/// Fills `entries` with `rows` rows of zeros for each tensor; returns writable views.
 BasicTensors<std::byte> zeros(const std::vector<TensorSpec>& specs, Entries& entries,
                               std::size_t rows);
 
@@ -52,9 +52,9 @@ struct TurnBuffers {
   std::vector<double> withheld;
 };
 
-/// Views of `message` and `buffers`, which must outlive them. Throws BadReply for what no turn of
-/// this task can be, or whose answer would be larger than `max_message_bytes`, before anything
-/// of its size is made.
+/// Views of `message` and `buffers`, which must outlive them. Throws BadReply if the
+/// turn does not fit the task, or its answer would be larger than `max_message_bytes`, before
+/// allocating anything of its size.
 Turn decode_turn(v1::Turn& message, const TaskSpec& spec, TurnBuffers& buffers,
                  std::size_t max_message_bytes);
 

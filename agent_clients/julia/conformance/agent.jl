@@ -1,5 +1,5 @@
-# The agent that `reglue conformance agent` plays with: every action is a function of all that its slot was
-# ever told. proto/CONFORMANCE.md says what it does.
+# The agent for `reglue conformance agent`: it makes every action from all that its slot was told.
+# proto/CONFORMANCE.md describes it.
 
 using Reglue
 

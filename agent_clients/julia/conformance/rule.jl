@@ -3,7 +3,7 @@
 
 const START = 0x811c9dc5  # a memory that has taken in nothing
 
-"`memory` when it has taken in the bytes of a number."
+"`memory` after taking in the bytes of a number."
 function take(memory::UInt32, number::T) where {T<:Union{UInt8,UInt64,Float64}}
     bits = T === Float64 ? reinterpret(UInt64, number) : number
     for i in 0:sizeof(T)-1
@@ -12,7 +12,7 @@ function take(memory::UInt32, number::T) where {T<:Union{UInt8,UInt64,Float64}}
     return memory
 end
 
-"`memory` when it has taken in the bytes of row `row` of an array, whose last axis is that of rows."
+"`memory` after taking in the bytes of row `row` of an array, whose last axis is that of rows."
 take(memory::UInt32, array::Array, row::Integer) = take_bytes(memory, row_of(array, row))
 
 function take_bytes(memory::UInt32, elements::AbstractVector)

@@ -19,7 +19,7 @@ end
 tensor_specs(memory::Ptr{CTensor}, count) = TensorSpec[tensor_spec(unsafe_load(memory, i)) for i in 1:count]
 
 function tensor_spec(tensor::CTensor)
-    # Row-major there, column-major here: the axes change their order, and no element its place.
+    # Row-major there, column-major here: the axes reverse, and every element stays in place.
     shape = Tuple(Int.(reverse(kept(tensor.shape, tensor.axes))))
     return TensorSpec{DTYPES[tensor.dtype],length(shape)}(unsafe_string(tensor.name), shape, domain(tensor))
 end
@@ -61,5 +61,5 @@ end
 "Slots as Julia counts them."
 slots(memory::Ptr{UInt32}, count::Integer) = Int[Int(unsafe_load(memory, i)) + 1 for i in 1:count]
 
-"A copy of small things: what an agent may well keep."
+"A copy of small things, which an agent may keep."
 kept(memory::Ptr{T}, count::Integer) where {T} = T[unsafe_load(memory, i) for i in 1:count]

@@ -71,7 +71,7 @@ function play(agent::Agent, session::Ptr{Cvoid})
     end
 end
 
-"Call the routine. What the agent throws is told to the glue as its fault, and goes on its way."
+"Call the routine. Sends what the agent throws to the glue as its fault, and throws it on."
 function carry_out!(agent, session, told, task)
     try
         agent_budget!(agent, budget(told))
@@ -84,7 +84,7 @@ function carry_out!(agent, session, told, task)
     return nothing
 end
 
-"Routines that return nothing are answered by the next `reglue_next`."
+"The next `reglue_next` answers routines that return nothing."
 function answer!(agent, session, told, task)
     told.kind == TURN && return act!(agent, session, turn(told, task))
     told.kind == MESSAGE && return answer_message!(agent, session, unsafe_string(told.text))

@@ -1,6 +1,6 @@
-# Every error that Reglue throws. Whose fault it is decides the type.
+# Every error that Reglue throws. The type says whose fault it is.
 
-"Root of the tree; `message` says what was got, what was wanted and what to do."
+"Root of the tree; `message` says what it got, what it wanted and what to do."
 abstract type ReglueError <: Exception end
 
 "A request that cannot be carried out; nothing changed."

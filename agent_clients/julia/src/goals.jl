@@ -10,7 +10,7 @@ struct Goals
     seen::BitVector  # by slot
 end
 
-"Of the task's tensors that are goals; nothing is seen yet."
+"For the task's goal tensors; nothing is seen yet."
 function Goals(spec::TaskSpec)
     places = findall(tensor -> is_goal(tensor.name), spec.observations)
     newest = Pair{Int,Matrix}[place => unseen(spec.observations[place], spec.slots) for place in places]
@@ -58,7 +58,7 @@ function no_goal(spec::TaskSpec)
     return UsageError("got a task that shows $shown, wanted a tensor called desired_goal")
 end
 
-"A goal of several parts has them behind a slash."
+"The parts of a goal follow a slash."
 is_goal(name) = any(part -> endswith(part, "desired_goal"), split(name, '/'))
 
 unseen(spec::TensorSpec{T}, slots) where {T} = zeros(T, length(spec), slots)

@@ -2,7 +2,7 @@
 
 const handle = Ref{Ptr{Cvoid}}(C_NULL)
 
-"The address of a function of the library's; the library is opened when it is first needed."
+"The address of one of the library's functions; opens the library at the first use."
 symbol(name::Symbol) = dlsym(library(), name)
 
 function library()

@@ -1,4 +1,4 @@
-# One exchange over many episodes: which of them end, go on and start.
+# One exchange over many episodes: which of them end, continue and start.
 
 "What episodes are for: `TRAIN`, `ADAPT` or `EVALUATE`; numbered as in the protocol."
 @enum Phase::Int32 TRAIN = 1 ADAPT = 2 EVALUATE = 3
@@ -27,7 +27,7 @@ VOID
 "Bit of `Steps.flags`: no action came in time, and a default was played."
 const DEFAULTED = 0x01
 
-"Bit of `Steps.flags`: the action before lay outside its box."
+"Bit of `Steps.flags`: the action before was outside its box."
 const CLIPPED = 0x02
 
 "Episodes that ended: their slots, counted from 1, and how."
@@ -38,7 +38,7 @@ struct Ends
     goals::Goals
 end
 
-"Episodes that go on: their slots, counted from 1, and bits of what became of the action before."
+"Episodes that continue: their slots, counted from 1, and bits for what the glue did with the action before."
 struct Steps
     slots::Vector{Int}
     flags::Vector{UInt8}
@@ -58,7 +58,7 @@ Base.length(part::Union{Ends,Steps,Starts}) = length(part.slots)
 
 get_goal(part::Union{Ends,Steps,Starts}, slot::Integer) = get_goal(part.goals, slot)
 
-"What remains to the agent, microseconds; `nothing` is no limit."
+"The agent's time left, microseconds; `nothing` is no limit."
 struct Budget
     step_us::Union{Nothing,UInt64}  # for this call
     bank_us::Union{Nothing,UInt64}  # that slow calls may draw on beyond it

@@ -28,7 +28,7 @@ export type Awaitable<T> = T | PromiseLike<T>;
  * Derive from it and write `agentStart` and `agentStep`, or `turn`.
  *
  * Observations are named tensors with one row a slot; actions are returned as rows of the only
- * action tensor, or as an object of such rows where the task has several. Numbers are cast to the
+ * action tensor, or as an object of such rows if the task has several. Numbers are cast to the
  * spec's dtype; an integer that does not fit it is a BadAnswer.
  *
  * Observations and rewards are views of the received message; they stay valid.
@@ -38,9 +38,9 @@ export abstract class Agent {
   spec!: TaskSpec;
   /** Of the present turn. */
   phase: Phase = Phase.Train;
-  /** What remains at the present call. */
+  /** Time left at the present call. */
   budget: Budget = UNLIMITED;
-  /** What `getGoal` gives; undefined where the task shows no goals. */
+  /** What `getGoal` returns; undefined if the task shows no goals. */
   seenGoals: Goals | undefined;
 
   /** Most slots the agent plays at once; 0 means any number. */

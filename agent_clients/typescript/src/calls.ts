@@ -18,11 +18,11 @@ export enum EndKind {
   Void = 3,
 }
 
-/** Bits of what became of the action before. */
+/** Bits: what the glue did with the action before. */
 export enum ActionFlag {
-  /** None came in time; a default was played. */
+  /** No action came in time; a default was played. */
   Defaulted = 1,
-  /** It lay outside its bounds. */
+  /** The action was outside its bounds. */
   Clipped = 2,
 }
 
@@ -62,16 +62,16 @@ export type Values =
 /** Actions as an author returns them: rows of the only action tensor, or rows by name. */
 export type Chosen = Values | { readonly [name: string]: Values };
 
-/** An answer to a whole turn, rows of steps, then of starts, which also gives episodes up. */
+/** An answer to a whole turn, rows of steps, then of starts, which can also abandon episodes. */
 export class Actions {
   constructor(
     readonly actions: Chosen,
-    /** Slots whose episode the agent gives up. Their rows are there and are not looked at. */
+    /** Slots whose episode the agent abandons. Their rows are present but ignored. */
     readonly abandon: readonly number[] = [],
   ) {}
 }
 
-/** What remains, microseconds; undefined is no limit. */
+/** Time left, microseconds; undefined is no limit. */
 export interface Budget {
   readonly stepUs: bigint | undefined;
   readonly bankUs: bigint | undefined;

@@ -21,8 +21,8 @@ export interface Part {
 /**
  * Elements of each action tensor, in the spec's order. They may be the author's own array.
  *
- * Throws BadAnswer for other names, for more or fewer numbers than `rows` rows are made of, and
- * for integers that do not fit their dtype.
+ * Throws BadAnswer for other names, for a wrong count of numbers, and for integers that do not fit
+ * their dtype.
  */
 export function conforming(spec: TaskSpec, { routine, answer, rows }: Part): Elements[] {
   const named = byName(spec, routine, answer, rows);
@@ -34,7 +34,7 @@ export function conforming(spec: TaskSpec, { routine, answer, rows }: Part): Ele
 
 /** One answer of several parts, in their order. Throws BadAnswer. */
 export function stacked(spec: TaskSpec, parts: readonly Part[]): Chosen {
-  const cast = parts.map((part) => conforming(spec, part)); // checked before anything is made
+  const cast = parts.map((part) => conforming(spec, part)); // checked before allocating
   const named = spec.actions.map(({ name, dtype }, i) => {
     if (cast.length === 1) return [name, cast[0]![i]!];
     const pieces = cast.map((elements) => elements[i]!);
@@ -120,7 +120,7 @@ function shapeOf(values: Values): number[] | undefined {
   return [values.length, ...inner];
 }
 
-/** Whether shapes differ by axes of length 1 alone: those change the order of no number. */
+/** Whether shapes differ only by axes of length 1, which do not change the order of numbers. */
 function isSameOrder(got: readonly number[], wanted: readonly number[]): boolean {
   const [one, other] = [got, wanted].map((shape) => shape.filter((size) => size !== 1));
   return one!.length === other!.length && one!.every((size, axis) => size === other![axis]);

@@ -49,13 +49,13 @@ export class Goals {
   }
 }
 
-/** What will be seen of goals; undefined where the task shows none. */
+/** The goals of a task; undefined if it shows none. */
 export function shownGoals({ observations, slots }: TaskSpec): Goals | undefined {
   const tensors = observations.filter(({ name }) => isGoal(name));
   return tensors.length > 0 ? new Goals(tensors, slots) : undefined;
 }
 
-/** A goal of several parts has them behind a slash. */
+/** The parts of a goal follow a slash. */
 function isGoal(name: string): boolean {
   return name.split("/").some((part) => part.endsWith("desired_goal"));
 }

@@ -23,7 +23,7 @@ export class Rng {
   readonly #seed: bigint;
   readonly #episode: bigint;
   #drawn: bigint;
-  #block: Block | undefined; // the one that the next word is of
+  #block: Block | undefined; // of the next word
 
   /** The first `drawn` words are skipped. All are 0 to 2⁶⁴ - 1, else UsageError. */
   constructor(seed: bigint, episode = 0n, drawn = 0n) {
@@ -66,7 +66,7 @@ export class Rng {
     }
   }
 
-  /** Where it stands: seed, episode and words drawn, 24 bytes. */
+  /** The state: seed, episode and words drawn, 24 bytes. */
   toBytes(): Uint8Array {
     const numbers = [this.#seed, this.#episode, this.#drawn];
     const bytes = Buffer.alloc(POSITION_BYTES);

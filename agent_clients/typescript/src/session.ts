@@ -1,4 +1,4 @@
-/** One session: join, say hello, answer calls, come back if the stream breaks, leave. */
+/** One session: join, say hello, answer calls, reconnect if the stream breaks, leave. */
 import { setImmediate as nextRound } from "node:timers/promises";
 
 import { status } from "@grpc/grpc-js";
@@ -41,10 +41,10 @@ export interface Playing {
   readonly log: (words: string) => void;
 }
 
-/** The glue does not know a session any more: one may join anew. */
+/** The glue does not know the session any more: the agent may join anew. */
 class Forgotten extends Error {}
 
-/** Play at the glue until the farewell; its reason. Throws as `connect`. */
+/** Play until the farewell; returns its reason. Throws as `connect`. */
 export async function playSession(
   agent: Agent,
   where: JoinString,
@@ -131,7 +131,7 @@ class Session {
     }
   }
 
-  /** A stream on which hello is said. */
+  /** A new stream, after its hello. */
   async #open(): Promise<Stream> {
     const { session, secret } = this.ticket;
     const hello = encodeHello({
@@ -193,7 +193,7 @@ class Session {
     return reply;
   }
 
-  /** What the glue says for the first time. Throws SessionLost, Refused. */
+  /** The next new call. Throws SessionLost, Refused. */
   async #next(stream: Stream): Promise<{ message: Raw; call: Call }> {
     try {
       for (;;) {
@@ -244,7 +244,7 @@ function sayInterrupted(stream: Stream): Promise<void> {
   return sayFault(stream, 0n, "interrupted", END_MS);
 }
 
-/** Say that the agent cannot go on, and give the glue a moment to close the session. */
+/** Send a Fault, and give the glue a moment to close the session. */
 async function sayFault(
   stream: Stream,
   seq: bigint,

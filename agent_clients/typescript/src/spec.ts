@@ -23,7 +23,7 @@ export class TensorSpec {
   /** Bytes of one row on the wire. */
   readonly rowBytes: number;
 
-  /** Throws SpecError where they contradict one another. */
+  /** Throws SpecError if they contradict one another. */
   constructor(
     readonly name: string,
     readonly dtype: Dtype,
@@ -40,12 +40,12 @@ export class TensorSpec {
     checkDomain(this);
   }
 
-  /** Lower bounds, one an element; -Infinity where there is none. */
+  /** Lower bounds, one an element; -Infinity if it has none. */
   low(): Float64Array {
     return this.#bound(this.domain.kind === "box" ? this.domain.low : [], -Infinity);
   }
 
-  /** Upper bounds, one an element; Infinity where there is none. */
+  /** Upper bounds, one an element; Infinity if it has none. */
   high(): Float64Array {
     return this.#bound(this.domain.kind === "box" ? this.domain.high : [], Infinity);
   }
@@ -134,7 +134,7 @@ function checkLength(
   }
 }
 
-/** Nothing of the tensor's size is made. */
+/** Allocates nothing of the tensor's size. */
 function checkBounds(name: string, low: readonly number[], high: readonly number[]): void {
   const isCrossed = (least: number, i: number) => least > (high.length === 1 ? high[0]! : high[i]!);
   const isAbove = (most: number) => low[0]! > most;

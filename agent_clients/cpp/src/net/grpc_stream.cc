@@ -94,7 +94,7 @@ bool GrpcStream::turn(const Deadline& until) {
       is_finished_ = true;
       return true;
   }
-  // A write that fails says nothing yet: what came in before is still to be read.
+  // A failed write is no end yet: earlier messages are still to be read.
   const bool is_over = !is_good && what != tag(Event::Written);
   if (is_over && !is_broken_) {
     is_broken_ = true;

@@ -1,4 +1,4 @@
-// A stream of gRPC, of any role: the calling thread does the work itself.
+// A gRPC stream of any role: the calling thread does the work itself.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -15,7 +15,7 @@ namespace reglue {
 
 class GrpcStream : public Stream {
  public:
-  /// Opens it where `way` says, and says hello.
+  /// Opens it where `route` says, and sends the hello.
   GrpcStream(const Route& route, const google::protobuf::MessageLite& hello);
   /// Ends it from this side.
   ~GrpcStream() override;
@@ -26,7 +26,7 @@ class GrpcStream : public Stream {
   bool receive(google::protobuf::MessageLite& message, const Deadline& until) override;
 
  private:
-  /// Takes in one event; false if none came in time.
+  /// Handles one event; false if none came in time.
   bool turn(const Deadline& until);
   [[noreturn]] void throw_ended();
 

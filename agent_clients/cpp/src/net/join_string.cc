@@ -26,14 +26,14 @@ constexpr std::string_view kForm = "reglue://HOST:PORT?ca=…&name=…&token=…
 
 using Entries = std::map<std::string, std::string>;
 
-/// It, or the beginning of what is as long as tokens are.
+/// `text`, or its beginning if it may be a token.
 std::string part(std::string_view text) {
   constexpr std::size_t kMost = 20;  // characters: a token that a glue makes has 32
   return std::string(text.size() <= kMost ? text : text.substr(0, 4)) +
          (text.size() <= kMost ? "" : "...");
 }
 
-/// What a message may repeat of a string that may hold a token: its host at most.
+/// The part of a string that an error may repeat: at most its host, as it may hold a token.
 std::string shown(std::string_view text) {
   const std::size_t colon = text.rfind("://");
   const std::string_view scheme = text.substr(0, colon == text.npos ? 0 : colon);
@@ -56,7 +56,7 @@ std::string trimmed(std::string_view text) {
   return std::string(text.substr(first, text.find_last_not_of(kBlank) - first + 1));
 }
 
-/// `address`, if one can dial it.
+/// `address`, if it is valid.
 std::string dialled(std::string_view address) {
   if (split_address(address).second == 0) {
     throw UsageError("got address " + shown(address) +
@@ -118,7 +118,7 @@ std::string decoded(std::string_view text) {
   int held = 0;
   for (const char c : text.substr(0, text.find_last_not_of('=') + 1)) {
     const std::size_t value = kAlphabet.find(c);
-    if (value == kAlphabet.npos) return "";  // of which no certificate is made
+    if (value == kAlphabet.npos) return "";  // which makes no certificate
     bits = bits << 6 | static_cast<std::uint32_t>(value);
     held += 6;
     if (held >= 8) {
@@ -163,14 +163,14 @@ JoinString parse_join_string(std::string_view text) {
   std::string_view place = rest.substr(0, mark);
   if (!place.empty() && place.back() == '/') place.remove_suffix(1);
   const std::string_view query = mark == rest.npos ? "" : rest.substr(mark + 1);
-  const bool is_cut = mark != rest.npos && query.empty();  // what is lacking may be the authority
+  const bool is_cut = mark != rest.npos && query.empty();  // the missing part may be the authority
   if (is_cut || rest.find('#') != rest.npos) throw_no_join_string(text);
   const Entries entries = entries_of(query, text);
   JoinString join_string{dialled(place), "", "", ""};
   for (const auto& [name, value] : entries) {
     if (name == "token") join_string.token = value;
     if (name == "name") join_string.tls_name = value;
-    if (name == "ca") {  // an empty one is none, and no leave to go without TLS
+    if (name == "ca") {  // an empty one must not allow a connection without TLS
       join_string.authority = checked_authority(decoded(value), "the join string's ca");
     }
   }
@@ -205,7 +205,7 @@ struct Free {
 using Certificate = std::unique_ptr<X509, Free>;
 using Bio = std::unique_ptr<BIO, Free>;
 
-/// The certificates that stand one after another; none if anything else stands there.
+/// The certificates, one after another; none if there are other bytes.
 std::vector<Certificate> parsed(const std::string& der) {
   std::vector<Certificate> found;
   auto* at = reinterpret_cast<const unsigned char*>(der.data());

@@ -18,12 +18,12 @@ struct JoinString {
   std::string tls_name;   // the name in the server's certificate; empty: the address's
 };
 
-/// Of a join string or `host:port` and what is given beside it, which goes first; address and
+/// From a join string or `host:port` and the other options, which override it; address and
 /// token default to REGLUE_ADDRESS and REGLUE_TOKEN of the environment. Throws UsageError.
 JoinString join_string_of(const Options& options);
 
-/// The entries of a join string. What is not understood is refused: it may be about whom to
-/// trust. Throws UsageError.
+/// The entries of a join string. Refuses unknown ones, as they may say whom to trust. Throws
+/// UsageError.
 JoinString parse_join_string(std::string_view text);
 
 /// Host and port of `host:port`; an IPv6 host is in brackets. Throws UsageError.

@@ -19,8 +19,8 @@ namespace reglue {
 
 namespace {
 
-constexpr std::chrono::seconds kQuiet{2};  // how long nobody is told that a glue is waited for
-constexpr std::chrono::seconds kHandshake{2};  // to learn why another failed
+constexpr std::chrono::seconds kQuiet{2};  // before logging that it waits for a glue
+constexpr std::chrono::seconds kHandshake{2};  // of the handshake that explains a failure
 constexpr std::chrono::seconds kTry{5};        // one call of Join at most
 constexpr std::chrono::milliseconds kLeast{100};  // but it must be able to succeed
 
@@ -47,12 +47,12 @@ grpc::ChannelArguments arguments(std::size_t max_message_bytes) {
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  // A connection that failed is not to hold up the next channel's.
+  // A failed connection must not delay the next channel's.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   return arguments;
 }
 
-/// Our own errors say what a user can act on.
+/// gRPC's log repeats what our errors say better.
 void quieten_grpc() {
   constexpr int kNone = GPR_LOG_SEVERITY_ERROR + 1;
   if (!std::getenv("GRPC_VERBOSITY")) {
@@ -62,7 +62,7 @@ void quieten_grpc() {
 
 grpc::Status ask(const JoinString& join_string, const v1::JoinRequest& request,
                  Clock::duration timeout, v1::Ticket& ticket) {
-  // A channel each try: one that failed waits longer than we mean to.
+  // A new channel for each try: a failed one waits longer than we want.
   const auto lobby = v1::LobbyService::NewStub(open_channel(join_string, kHubMessageBytes));
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() +
@@ -105,14 +105,14 @@ std::shared_ptr<grpc::Channel> open_channel(const JoinString& join_string,
   quieten_grpc();
   grpc::ChannelArguments options = arguments(max_message_bytes);
   if (is_loopback(split_address(join_string.address).first)) {
-    options.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // `http_proxy` is not meant for those
+    options.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // `http_proxy` does not apply to loopback
   }
   if (join_string.authority.empty()) {
     return grpc::CreateCustomChannel(join_string.address, grpc::InsecureChannelCredentials(),
                                      options);
   }
   if (!join_string.tls_name.empty()) options.SetSslTargetNameOverride(join_string.tls_name);
-  grpc::SslCredentialsOptions roots;  // given explicitly: the environment may name other ones
+  grpc::SslCredentialsOptions roots;  // explicitly: the environment may name others
   roots.pem_root_certs = to_pem(join_string.authority);
   return grpc::CreateCustomChannel(join_string.address, grpc::SslCredentials(roots), options);
 }
@@ -135,7 +135,7 @@ v1::Ticket join(const JoinString& join_string, v1::Role role, const std::string&
     if (status.ok()) return ticket;
     const StreamEnded end(status.error_message(), status.error_code());
     if (end.is_refusal()) end.throw_meaning();
-    if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {  // waiting mends no TLS
+    if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {  // waiting does not fix TLS
       throw_tls_trouble(join_string, std::min<Clock::duration>(left, kHandshake));
     }
     const auto pause = pauses.next();

@@ -1,4 +1,4 @@
-// The way in: channels, and a ticket from the lobby.
+// Joining: channels, and a ticket from the lobby.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -16,7 +16,7 @@ namespace reglue {
 
 inline constexpr std::uint32_t kProtocolMajor = 1;
 inline constexpr std::uint32_t kProtocolMinor = 0;
-inline constexpr std::size_t kHubMessageBytes = 64 * 1024 * 1024;  // largest of a hub, either way
+inline constexpr std::size_t kHubMessageBytes = 64 * 1024 * 1024;  // largest, both ways
 inline constexpr std::size_t kMostNameCharacters = 200;
 
 /// Name and version of this library, as AgentHello carries it.
@@ -25,11 +25,11 @@ std::string sdk();
 /// HMAC-SHA256 that shows that a stream belongs to a ticket (AgentHello.proof).
 std::string hello_proof(const std::string& secret, const std::string& session,
                         std::uint64_t answered);
-/// And that a Unix socket leads to the ticket's glue (UnixSocketWelcome.proof).
+/// HMAC-SHA256 that shows that the ticket's glue answers (UnixSocketWelcome.proof).
 std::string unix_socket_proof(const std::string& secret, const std::string& session,
                        std::uint64_t answered);
 
-/// A channel to where the join string says, with TLS where it names an authority.
+/// A channel to the join string's address, with TLS if it names an authority.
 std::shared_ptr<grpc::Channel> open_channel(const JoinString& join_string,
                                             std::size_t max_message_bytes);
 
@@ -38,7 +38,7 @@ std::shared_ptr<grpc::Channel> open_channel(const JoinString& join_string,
 v1::Ticket join(const JoinString& join_string, v1::Role role, const std::string& name,
                 std::chrono::milliseconds connect_timeout, const Log& log);
 
-/// Pauses between tries, without end: 0.05 s, then 1.6 times longer each time up to 5 s.
+/// Pauses between tries, without limit: 0.05 s, then 1.6 times longer each time up to 5 s.
 class Backoff {
  public:
   std::chrono::duration<double> next();
@@ -47,8 +47,8 @@ class Backoff {
   double pause_s_ = 0.05;
 };
 
-/// Fills in what the hellos of all roles share; `Hello` is agent.proto's, environment.proto's or
-/// experiment.proto's.
+/// Fills in the fields that the hellos of all roles share; `Hello` is agent.proto's,
+/// environment.proto's or experiment.proto's.
 template <class Hello>
 void greet(Hello& hello, const v1::Ticket& ticket, std::uint64_t answered) {
   hello.set_major(kProtocolMajor);

@@ -1,4 +1,4 @@
-// What a peer needs to come back: how long it tries, and the answers that it remembers.
+// What a peer needs to reconnect: how long it tries, and the answers that it remembers.
 #pragma once
 
 #include <algorithm>
@@ -42,7 +42,7 @@ class ReconnectWait {
 template <class Reply>
 class Remembered {
  public:
-  /// The answer that is written next. It holds an old one, whose memory can be used again.
+  /// The answer to write next. It holds an old one, whose memory is reused.
   Reply& next() { return answers_[next_].reply; }
 
   /// next() has become the answer to call `seq`.

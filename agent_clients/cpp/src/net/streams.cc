@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::chrono::seconds kWelcome{10};  // how long a glue may take to answer a hello
 
-/// The glue cannot be reached over a Unix socket: why, and whether waiting mends nothing.
+/// The glue cannot be reached over a Unix socket: why, and whether waiting is useless.
 struct NoUnixSocket {
   std::string why;
   bool is_lasting = false;
@@ -40,7 +40,7 @@ std::string not_ours(int error) {
   return "";
 }
 
-/// A socket that is connected. Throws NoUnixSocket.
+/// A connected socket. Throws NoUnixSocket.
 int connected(const std::string& path) {
   if (const std::string why = foreign(path); !why.empty()) {
     throw NoUnixSocket{path + " is no socket of a glue's: " + why, true};
@@ -54,7 +54,7 @@ int connected(const std::string& path) {
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) throw NoUnixSocket{std::strerror(errno)};
   const timeval limit{kWelcome.count(), 0};
-  ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);  // connect() heeds it
+  ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);  // connect() uses it
   if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return fd;
   const int error = errno;
   ::close(fd);

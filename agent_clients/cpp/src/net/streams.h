@@ -1,5 +1,5 @@
-// Streams of a session, as the peer's thread uses them: gRPC's, or a Unix socket. They carry any
-// messages; which, says the role.
+// Streams of a session, for the peer's thread: gRPC's, or a Unix socket. They carry the messages of
+// any role.
 #pragma once
 
 #include <google/protobuf/message_lite.h>
@@ -20,9 +20,9 @@
 namespace reglue {
 
 using Clock = std::chrono::steady_clock;
-using Deadline = std::optional<Clock::time_point>;  // none: without end
+using Deadline = std::optional<Clock::time_point>;  // nullopt: no limit
 
-/// Nothing more comes: why, in words that may be the glue's, and the status if there is one.
+/// The stream ended: why, in words that may be the glue's, and the status if there is one.
 class StreamEnded : public std::runtime_error {
  public:
   explicit StreamEnded(const std::string& why, grpc::StatusCode code = grpc::StatusCode::OK)
@@ -44,8 +44,8 @@ class Stream {
   /// Sends a message; a broken stream shows when receiving.
   virtual void send(const google::protobuf::MessageLite& message) = 0;
 
-  /// Merges the next message into `message`, so that its memory can be used again; false if
-  /// none came in time. Throws StreamEnded.
+  /// Merges the next message into `message`, so that its memory is reused; false if none came in
+  /// time. Throws StreamEnded.
   virtual bool receive(google::protobuf::MessageLite& message, const Deadline& until) = 0;
 
   /// For how long the glue has admitted this peer on it; 0 if it has not.
@@ -59,7 +59,7 @@ class Stream {
   Deadline opened_at_;
 };
 
-/// How a session's streams are opened. Give it to Way::open with the role's hello.
+/// How a session's streams are opened.
 struct Route {
   JoinString join_string;
   v1::Ticket ticket;
@@ -73,7 +73,7 @@ struct Route {
   std::unique_ptr<Stream> open(const google::protobuf::MessageLite& hello, std::uint64_t answered,
                                bool is_back) const;
 
-  /// Either way.
+  /// In either direction, bytes.
   std::size_t max_message_bytes() const;
   /// Where the ticket says that gRPC's streams are opened.
   JoinString where() const;

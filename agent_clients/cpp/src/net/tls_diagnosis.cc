@@ -42,7 +42,7 @@ class Socket {
   int fd_;
 };
 
-/// OpenSSL writes as to a file: to a connection that is gone this would end the program.
+/// OpenSSL writes without MSG_NOSIGNAL: a closed connection would end the program by SIGPIPE.
 class NoBrokenPipe {
  public:
   NoBrokenPipe() {
@@ -68,7 +68,7 @@ bool is_ready(int fd, short events, Clock::time_point until) {
   return ::poll(&waited, 1, left > 0 ? static_cast<int>(left) : 0) > 0;
 }
 
-/// A connection to one of the host's addresses; below 0 if there is none in time.
+/// A connection to one of the host's addresses; below 0 if none is made in time.
 Socket dialled(const std::string& host, std::uint16_t port, Clock::time_point until) {
   addrinfo wanted{}, *found = nullptr;
   wanted.ai_socktype = SOCK_STREAM;
@@ -91,7 +91,7 @@ Socket dialled(const std::string& host, std::uint16_t port, Clock::time_point un
   return Socket(-1);
 }
 
-/// As gRPC's, but without an authority to trust it looks at no certificate.
+/// A TLS session like gRPC's; without an authority to trust it checks no certificate.
 Owned<SSL> session(SSL_CTX* context, const JoinString& join_string, const std::string& name,
                    int fd) {
   static constexpr unsigned char kH2[] = {2, 'h', '2'};
@@ -167,7 +167,7 @@ Outcome shake(SSL* tls, int fd, Clock::time_point until) {
   }
 }
 
-/// The words for a handshake that failed; returns if the glue may come back.
+/// Throws the reason of a failed handshake; returns if the glue may come back.
 void throw_handshake(SSL* tls, const JoinString& join_string, const std::string& name) {
   const unsigned long error = ERR_peek_error();
   const char* reason = ERR_reason_error_string(error);
@@ -178,7 +178,7 @@ void throw_handshake(SSL* tls, const JoinString& join_string, const std::string&
 #ifdef SSL_R_UNEXPECTED_EOF_WHILE_READING
   if (ERR_GET_REASON(error) == SSL_R_UNEXPECTED_EOF_WHILE_READING) return;
 #endif
-  if (words.find("alert") != words.npos) {  // words of TLS, from the other end
+  if (words.find("alert") != words.npos) {  // TLS's own words, from the other end
     throw WrongTls("the glue at " + join_string.address + " broke the TLS handshake off: " + words);
   }
   if (join_string.authority.empty()) return;

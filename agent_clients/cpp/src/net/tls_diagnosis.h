@@ -1,4 +1,4 @@
-// Why a connection is not made, where TLS is the reason: gRPC itself does not say it.
+// Why a connection failed, if TLS is the reason: gRPC does not say it.
 #pragma once
 
 #include "net/join_string.h"
@@ -6,9 +6,9 @@
 
 namespace reglue {
 
-/// Tries a connection that failed again beside gRPC, as far as the TLS handshake; nothing else is
-/// sent, and nothing is trusted for it. Throws WrongTls if it says what is wrong; returns where
-/// nothing is, or nobody answers, or not within `timeout`.
+/// Tries a failed connection again without gRPC, up to the TLS handshake; sends nothing else, and
+/// trusts nothing because of it. Throws WrongTls with the reason; returns if TLS is right, or if
+/// nothing answers within `timeout`.
 void throw_tls_trouble(const JoinString& join_string, Clock::duration timeout);
 
 }  // namespace reglue

@@ -24,7 +24,7 @@ constexpr std::size_t kReadBytes = 1 << 16;  // that are read at once
   throw StreamEnded("the glue went away: " + why);
 }
 
-/// Sleeps until it is, or time is up.
+/// Waits until the descriptor is ready, or `until`.
 bool is_ready(int fd, short events, const Deadline& until) {
   while (true) {
     int left_ms = -1;
@@ -109,7 +109,7 @@ bool UnixSocketStream::read() {
   }
 }
 
-/// Until something comes: looks for a moment if that pays, then sleeps.
+/// Waits for something to read: spins for a moment if that pays, then sleeps.
 bool UnixSocketStream::wait(const Deadline& until) {
   const Clock::time_point now = Clock::now();
   if ((!until || *until > now) && spin_.pays()) {
@@ -167,7 +167,7 @@ namespace {
 
 constexpr int kMostRests = 1024;
 
-/// On which this process may run.
+/// Cores on which this process may run.
 int cores() {
 #ifdef __linux__
   cpu_set_t allowed;

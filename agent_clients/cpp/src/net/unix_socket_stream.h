@@ -12,23 +12,23 @@
 
 namespace reglue {
 
-/// As long as a turn of a light agent takes: waking up from sleep would double it.
+/// The duration of a fast agent's turn; waking up from sleep would double it.
 inline constexpr std::chrono::microseconds kSpin{200};
 
-/// Whether looking pays, learnt from how it went.
+/// Decides whether to spin before sleeping, from earlier waits.
 ///
-/// Looking keeps a core busy. It is done only where this process may run on two cores or more,
-/// and only as long as messages come within kSpin: one that came too late makes the next waits
-/// sleep at once, twice as many each time that it happens again.
+/// Spinning keeps a core busy. It happens only if this process may run on two cores or more, and
+/// only while messages come within kSpin: after one that comes later, the next waits sleep at
+/// once, twice as many each time that it happens again.
 class AdaptiveSpin {
  public:
   AdaptiveSpin();
 
-  /// Whether to look before sleeping, this time.
+  /// Whether to spin before sleeping, this time.
   bool pays();
-  /// It came while one looked.
+  /// The message came while spinning.
   void hit() { penalty_ = 1; }
-  /// It did not.
+  /// It did not come in time.
   void missed();
 
  private:
@@ -53,10 +53,10 @@ class UnixSocketStream : public Stream {
   bool receive(google::protobuf::MessageLite& message, const Deadline& until) override;
 
  private:
-  /// The first frame, header and all, that is held whole; 0 bytes: none is. Throws StreamEnded
-  /// for one that is too large.
+  /// Size of the first complete frame, with its header; 0: none yet. Throws StreamEnded for one
+  /// that is too large.
   std::size_t frame();
-  /// Reads what has come; false if nothing has. Throws StreamEnded.
+  /// Reads what has arrived; false if nothing has. Throws StreamEnded.
   bool read();
   bool wait(const Deadline& until);
 
@@ -67,15 +67,14 @@ class UnixSocketStream : public Stream {
   AdaptiveSpin spin_;
 };
 
-/// What a socket's path has at most (sun_path holds 108, with the zero behind it).
+/// Most bytes of a socket's path (sun_path holds 108, with the final zero).
 inline constexpr std::size_t kLongestPath = 107;
 
-/// Why nothing should be said to what is at `path`; empty for what may be a glue's socket.
+/// Why `path` is not a glue's socket; empty if it may be one.
 ///
-/// A ticket names a path, and must not lead its holder to any other service of this host: the
-/// file is called by its role in a folder reglue-... of the same user's, where nobody else can
-/// put files. Whose socket it is, is not asked: glues let other users in. What is not there is
-/// for connect() to tell.
+/// A ticket names a path, and must not lead its holder to another service of this host. The file's
+/// name is its role, in a folder reglue-... of the same user, where nobody else can put files. Any
+/// user may own it, since glues let other users in. connect() reports a missing file.
 std::string foreign(const std::string& path);
 
 /// Where this process finds a ticket's `unix_socket_path`: REGLUE_UNIX_SOCKET_DIR replaces all

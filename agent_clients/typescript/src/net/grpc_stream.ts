@@ -1,4 +1,4 @@
-/** A stream of gRPC's: AgentService.Session. */
+/** A gRPC stream: AgentService.Session. */
 import { type Client, type ClientDuplexStream, Metadata, status } from "@grpc/grpc-js";
 
 import type { Ticket } from "../gen/reglue/v1/lobby_pb.js";
@@ -25,7 +25,7 @@ export class CallStream extends Stream {
     );
     this.#call.on("metadata", () => this.opened());
     this.#call.on("readable", () => this.changed());
-    this.#call.on("error", () => {}); // its status says it all
+    this.#call.on("error", () => {}); // its status tells
     this.#call.on("status", ({ code, details }) => this.ended(meant(code, details)));
   }
 
@@ -51,7 +51,7 @@ function meant(code: number, details: string): StreamEnded {
   return new StreamEnded(isRefused ? details : `the glue went away: ${details}`, code);
 }
 
-/** The same bytes, as gRPC wants to have them. */
+/** The same bytes, as gRPC takes them. */
 function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
 }

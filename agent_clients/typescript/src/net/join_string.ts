@@ -5,7 +5,7 @@ import { createSecureContext, type SecureContext } from "node:tls";
 
 import { UsageError } from "../errors.js";
 
-/** Where a glue listens and how to get in. */
+/** Where a glue listens, and how to join it. */
 export interface JoinString {
   /** host:port. */
   readonly address: string;
@@ -31,7 +31,7 @@ const LAST_PORT = 65535;
 const LONGEST_SHOWN = 20; // characters of a part: a token that a glue makes has 32
 
 /**
- * The join string of `reglue://…` or of `host:port`, and of what is given beside it.
+ * The join string of `reglue://…` or `host:port`, overridden by the other options.
  *
  * Address and token default to REGLUE_ADDRESS and REGLUE_TOKEN. Throws UsageError.
  */
@@ -72,7 +72,7 @@ function plain(address: string): JoinString {
   return { address, token: "", authority: new Uint8Array(), tlsName: "" };
 }
 
-/** A join string. What is not understood is refused: it may be about whom to trust. */
+/** A join string. Unknown entries are refused, as they may say whom to trust. */
 function parsed(text: string): JoinString {
   const [, address, query] = /^reglue:\/\/([^/?#]*)\/?(?:\?([^#]*))?$/i.exec(text) ?? [];
   if (address === undefined || query === "") {
@@ -113,7 +113,7 @@ function decoded(text: string): Uint8Array {
   return checkedAuthority(Buffer.from(text, "base64url"), what);
 }
 
-/** What a message may repeat of a string that may hold a token: its host at most. */
+/** The part of a string that an error may repeat: at most its host, as it may hold a token. */
 function shown(text: string): string {
   const colon = text.lastIndexOf("://");
   const scheme = colon < 0 ? "" : `${part(text.slice(0, colon))}://`;
@@ -122,7 +122,7 @@ function shown(text: string): string {
   return told.length === text.length ? told : `${told}…`;
 }
 
-/** It, or the beginning of what is as long as tokens are. */
+/** The text, or its beginning if it may be a token. */
 function part(text: string): string {
   return text.length <= LONGEST_SHOWN ? text : `${text.slice(0, 4)}…`;
 }
@@ -156,13 +156,13 @@ export function checkedAuthority(der: Uint8Array, what: string): Uint8Array {
   return der;
 }
 
-/** What trusts that authority alone, also where another has signed it. */
+/** A context that trusts only that authority, even if another has signed it. */
 export function trusting(authority: Uint8Array): SecureContext {
   const ca = splitDer(authority).map((each) => new X509Certificate(each).toString());
   return createSecureContext({ ca, allowPartialTrustChain: true });
 }
 
-/** The certificates that stand one after another, at least one. */
+/** The certificates, one after another; at least one. */
 function splitDer(der: Uint8Array): Uint8Array[] {
   const found: Uint8Array[] = [];
   for (let rest = der; rest.length > 0 || found.length === 0;) {

@@ -19,15 +19,15 @@ import { tlsTrouble } from "./tls_diagnosis.js";
 import { PROTOCOL_MAJOR, PROTOCOL_MINOR } from "../version.js";
 import { told } from "../words.js";
 
-/** Largest message of a hub, either way, bytes. */
+/** Largest message of a hub, in either direction, bytes. */
 export const HUB_MESSAGE_BYTES = 64 * 1024 * 1024;
 
 const LOOPBACK = ["localhost", "127.0.0.1", "::1"];
 const TRY_MS = 5000; // how long one call of Join may take
-const QUIET_MS = 2000; // how long nobody is told that a glue is waited for
-const HANDSHAKE_MS = 2000; // how long one may take that is made to learn why another failed
+const QUIET_MS = 2000; // before logging that it waits for a glue
+const HANDSHAKE_MS = 2000; // of the handshake that explains a failure
 
-/** What a glue means that does not let somebody in, in its words; undefined for other codes. */
+/** The error of a glue that refused the agent, in its words; undefined for other codes. */
 export function refusal(code: number | undefined, why: string): ReglueError | undefined {
   const words = told(why);
   switch (code) {
@@ -44,7 +44,7 @@ export function refusal(code: number | undefined, why: string): ReglueError | un
   }
 }
 
-/** A client to where the join string says, with TLS where it names an authority. */
+/** A client for the join string's address, with TLS if it names an authority. */
 export function openClient(where: JoinString, maxMessageBytes: number): Client {
   const options: ChannelOptions = {
     "grpc.max_send_message_length": maxMessageBytes,
@@ -57,7 +57,7 @@ export function openClient(where: JoinString, maxMessageBytes: number): Client {
     "grpc.use_local_subchannel_pool": 1, // a try that failed must not delay the next one
   };
   if (LOOPBACK.includes(splitAddress(where.address).host)) {
-    options["grpc.enable_http_proxy"] = 0; // `http_proxy` is not meant for those
+    options["grpc.enable_http_proxy"] = 0; // `http_proxy` does not apply to loopback
   }
   if (where.authority.length === 0) {
     return new Client(where.address, credentials.createInsecure(), options);
@@ -69,7 +69,7 @@ export function openClient(where: JoinString, maxMessageBytes: number): Client {
   return new Client(where.address, trusted, options);
 }
 
-/** How somebody joins. */
+/** How an agent joins. */
 export interface Joining {
   readonly name: string;
   readonly connectTimeoutMs: number;
@@ -97,7 +97,7 @@ export async function join(where: JoinString, joining: Joining): Promise<Ticket>
       if (refused !== undefined) throw refused;
       if (code === status.UNAVAILABLE) {
         const trouble = await tlsTrouble(where, Math.min(leftMs, HANDSHAKE_MS));
-        if (trouble !== undefined) throw trouble; // waiting mends none
+        if (trouble !== undefined) throw trouble; // waiting does not fix it
       }
       if (performance.now() + pauseMs > began + connectTimeoutMs) {
         throw unreachable(error as ServiceError, where, connectTimeoutMs);
@@ -121,7 +121,7 @@ async function askOnce(where: JoinString, joining: Joining, timeoutMs: number): 
     token: where.token,
     name: joining.name.slice(0, 200),
   });
-  // A client each try: one that failed waits longer than we mean to.
+  // A new client for each try: a failed one waits longer than we want.
   const client = openClient(where, HUB_MESSAGE_BYTES);
   let interrupt = () => {};
   try {

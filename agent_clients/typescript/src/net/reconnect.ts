@@ -1,4 +1,4 @@
-/** How long an agent whose stream broke tries to come back, and the pauses between tries. */
+/** How long an agent tries to reconnect, and the pauses between tries. */
 import { setTimeout as sleep } from "node:timers/promises";
 
 const ADMITTED_MS = 1000;
@@ -33,7 +33,7 @@ export function* backoff(): Generator<number, never> {
   for (let pauseMs = 50; ; pauseMs = Math.min(1.6 * pauseMs, 5000)) yield pauseMs;
 }
 
-/** Wait so long. Throws the signal's reason when that is aborted. */
+/** Wait. Throws the signal's reason when it is aborted. */
 export async function pause(pauseMs: number, signal: AbortSignal): Promise<void> {
   try {
     await sleep(pauseMs, undefined, { signal });

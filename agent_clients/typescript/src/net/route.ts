@@ -1,4 +1,4 @@
-/** How a session's streams are opened: a Unix socket where there is one and it can be opened, else gRPC. */
+/** How a session's streams are opened: a Unix socket if one can be opened, else gRPC. */
 import { timingSafeEqual } from "node:crypto";
 
 import { fromBinary } from "@bufbuild/protobuf";
@@ -12,7 +12,7 @@ import { HUB_MESSAGE_BYTES, unixSocketProof } from "./lobby.js";
 import { type Stream, StreamEnded } from "./stream.js";
 import { foreign, LONGEST_PATH, openSocket, pathHere, UnixSocketStream } from "./unix_socket.js";
 
-/** `unix` is a Unix socket alone, `auto` a Unix socket where both ends are on one host, else gRPC. */
+/** `unix` or `grpc` alone; `auto` is a Unix socket if one can be opened, else gRPC. */
 export type Transport = "auto" | "grpc" | "unix";
 
 /** All of them. */
@@ -29,7 +29,7 @@ const NOT_OURS: { readonly [code: string]: string } = {
   EACCES: "it is another user's, who may let you in with --open-unix-socket",
 };
 
-/** The glue cannot be reached over a Unix socket: why, and whether waiting mends nothing. */
+/** The glue cannot be reached over a Unix socket: why, and whether waiting is useless. */
 class NoUnixSocket extends Error {
   constructor(
     why: string,
@@ -41,7 +41,7 @@ class NoUnixSocket extends Error {
 
 /** The streams of one ticket. */
 export class Route {
-  /** Either way. */
+  /** In either direction. */
   readonly maxMessageBytes: number;
 
   constructor(
@@ -53,10 +53,10 @@ export class Route {
   }
 
   /**
-   * A stream on which `hello`, of that number of calls answered, was said.
+   * A stream on which `hello` was sent; `answered` is the hello's.
    *
-   * Throws StreamEnded, and UsageError where a Unix socket is wanted and a fresh ticket has none. Who is
-   * back (`isBack`) has been in one, and may join anew.
+   * Throws StreamEnded, and UsageError if a fresh ticket has no Unix socket and `transport` wants
+   * one. An agent that reconnects (`isBack`) had one, and may join anew.
    */
   async open(hello: Uint8Array, answered: bigint, isBack: boolean): Promise<Stream> {
     if (this.transport !== "grpc") {
@@ -82,7 +82,7 @@ export class Route {
     };
   }
 
-  /** Throws NoUnixSocket, and StreamEnded where the glue does not let us in. */
+  /** Throws NoUnixSocket, and StreamEnded if the glue refuses. */
   async #openUnixSocket(hello: Uint8Array, answered: bigint): Promise<Stream> {
     if (this.ticket.unixSocketPath === "")
       throw new NoUnixSocket("the glue offers no Unix socket", true);
@@ -118,7 +118,7 @@ export class Route {
     }
   }
 
-  /** See that it is the ticket's glue that answers. */
+  /** Check that the ticket's glue answers. */
   async #enter(stream: UnixSocketStream, answered: bigint): Promise<void> {
     const answer = await stream.receive(WELCOME_MS);
     if (answer === undefined) throw new NoUnixSocket("no welcome at the Unix socket in time");
@@ -140,7 +140,7 @@ function welcomeOf(answer: Uint8Array) {
   }
 }
 
-/** For somebody who wants a Unix socket or nothing. */
+/** The error for `transport` unix. */
 function lacking(why: NoUnixSocket, isBack: boolean): Error {
   if (!why.isLasting || isBack) return new StreamEnded(`${why.message} (transport unix)`);
   return new UsageError(`got transport unix, wanted auto or grpc: ${why.message}`);

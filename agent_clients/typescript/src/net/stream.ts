@@ -3,7 +3,7 @@ import { type ReglueError, SessionLost } from "../errors.js";
 import { refusal } from "./lobby.js";
 import { told } from "../words.js";
 
-/** Nothing more comes: why, in words that may be the glue's, and gRPC's status if there is one. */
+/** The stream ended: why, in words that may be the glue's, and gRPC's status if there is one. */
 export class StreamEnded extends Error {
   constructor(
     why: string,
@@ -12,7 +12,7 @@ export class StreamEnded extends Error {
     super(told(why));
   }
 
-  /** SessionLost, or what a glue means that does not let somebody in. */
+  /** The refusal's error, or SessionLost. */
   meaning(): ReglueError {
     const error = refusal(this.code, this.message) ?? new SessionLost(this.message);
     error.cause = this;
@@ -20,7 +20,7 @@ export class StreamEnded extends Error {
   }
 }
 
-/** Messages both ways, as bytes. One reader at a time. */
+/** Messages in both directions, as bytes. One reader at a time. */
 export abstract class Stream {
   #ended: StreamEnded | undefined;
   #interruption: unknown;
@@ -51,7 +51,7 @@ export abstract class Stream {
     }
   }
 
-  /** Throw `reason`, once, from a `receive` that waits, or else would wait next. */
+  /** Throw `reason` once, from the present or next `receive`. */
   interrupt(reason: unknown): void {
     this.#interruption = reason;
     this.#wake();
@@ -67,15 +67,15 @@ export abstract class Stream {
     return this.#openedAt === undefined ? 0 : performance.now() - this.#openedAt;
   }
 
-  /** The next message, if it has come whole. */
+  /** The next message, if it is complete. */
   protected abstract take(): Uint8Array | undefined;
 
-  /** Something came. */
+  /** Something arrived. */
   protected changed(): void {
     this.#wake();
   }
 
-  /** Nothing more comes than what did. */
+  /** Nothing more arrives. */
   protected ended(end: StreamEnded): void {
     this.#ended ??= end;
     this.#wake();

@@ -1,8 +1,8 @@
 /**
- * Why a connection is not made, where TLS is the reason: gRPC itself does not say it.
+ * Why a connection failed, if TLS is the reason: gRPC does not say it.
  *
- * A connection that failed is tried again beside gRPC, as far as the TLS handshake; nothing else
- * is sent, and nothing is trusted for it.
+ * The connection is tried again without gRPC, up to the TLS handshake; nothing else is sent, and
+ * nothing is trusted because of it.
  */
 import { isIP } from "node:net";
 import { connect } from "node:tls";
@@ -38,7 +38,7 @@ export async function tlsTrouble(
   return new WrongTls(`the glue at ${where.address} speaks TLS: ${wanted}`);
 }
 
-/** As gRPC's, but without an authority to trust it looks at no certificate. */
+/** A TLS handshake like gRPC's; without an authority to trust it checks no certificate. */
 function shakeHands(where: JoinString, timeoutMs: number): Promise<"done" | "late" | Error> {
   const { host, port } = splitAddress(where.address);
   const isTls = where.authority.length > 0;
@@ -62,7 +62,7 @@ function shakeHands(where: JoinString, timeoutMs: number): Promise<"done" | "lat
   });
 }
 
-/** The words for a handshake that failed. */
+/** The reason of a failed handshake. */
 function told(error: NodeJS.ErrnoException, where: JoinString): WrongTls | undefined {
   const code = error.code ?? "";
   const whose = `the certificate of the glue at ${where.address}`;

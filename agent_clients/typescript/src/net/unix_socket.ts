@@ -9,7 +9,7 @@ import { basename, dirname, join } from "node:path";
 
 import { Stream, StreamEnded } from "./stream.js";
 
-/** Most bytes of a Unix socket's path (sun_path holds 108, with the zero behind it). */
+/** Most bytes of a Unix socket's path (sun_path holds 108, with the final zero). */
 export const LONGEST_PATH = 107;
 
 const HEADER = 4;
@@ -26,12 +26,11 @@ export function pathHere(unixSocketPath: string): string {
 }
 
 /**
- * Why nothing should be said to what is at `path`; undefined for what may be a glue's socket.
+ * Why `path` is not a glue's socket; undefined if it may be one.
  *
- * A ticket names a path, and must not lead its holder to any other service of this host: the file
- * is called by its role in a folder reglue-… of the same user's, where nobody else can put files.
- * Whose socket it is, is not asked: glues let other users in. What is not there is for the
- * connection to tell.
+ * A ticket names a path, and must not lead its holder to another service of this host. The file's
+ * name is its role, in a folder reglue-… of the same user, where nobody else can put files. Any
+ * user may own it, since glues let other users in. The connection reports a missing file.
  */
 export function foreign(path: string): string | undefined {
   const folder = dirname(path);
@@ -49,7 +48,7 @@ export function foreign(path: string): string | undefined {
   return undefined;
 }
 
-/** A socket at `path`. Rejects with the error of the system's. */
+/** A socket connected to `path`. Rejects with the system's error. */
 export function openSocket(path: string, timeoutMs: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect({ path });
@@ -98,7 +97,7 @@ export class UnixSocketStream extends Stream {
   }
 
   override close(): void {
-    this.#socket.destroySoon(); // what was sent is still to go out
+    this.#socket.destroySoon(); // after sending what is queued
   }
 
   protected override take(): Uint8Array | undefined {
@@ -114,10 +113,10 @@ export class UnixSocketStream extends Stream {
     return message;
   }
 
-  /** So many bytes, or none. */
+  /** `size` bytes, or none. */
   #read(size: number): Buffer | undefined {
     const bytes: Buffer | null = this.#socket.read(size);
-    return bytes?.length === size ? bytes : undefined; // at its end a socket gives what is left
+    return bytes?.length === size ? bytes : undefined; // at its end a socket returns what is left
   }
 }
 
