@@ -13,8 +13,8 @@ from reglue_bench.plans.resolve import make_plan
 from reglue_bench.results.episodes import in_temporary_folder
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import Ledger
-from reglue_bench.runs.peers import Peers
 from reglue_bench.runs.run import Request, begin, carry_out, check_same
+from reglue_bench.runs.server import RunServer
 from reglue_bench.runs.trust import check_resumable
 from reglue_bench.settings import PlanSettings, Settings, read_settings
 from reglue_bench.terminal.observer import NullObserver, Observer
@@ -83,11 +83,11 @@ def plan_and_start(
     name = BenchmarkName.parse(settings.benchmark)
     if name.waits:
         Ledger.check_vacant(folder)
-    with Peers(settings, watcher.say, environment=name.waits) as peers:
+    with RunServer(settings, watcher.say, environment=name.waits) as server:
         plan = make_plan(
-            settings, watcher.drawing, lambda slots: peers.declared(slots, name.procedure)
+            settings, watcher.drawing, lambda slots: server.declared(slots, name.procedure)
         )
-        return start(folder, Request(settings, plan, agent=agent, peers=peers), watcher)
+        return start(folder, Request(settings, plan, agent=agent, server=server), watcher)
 
 
 def start(folder: Path, request: Request, watcher: Observer) -> Result:

@@ -20,7 +20,6 @@ from reglue_bench.plans.resolve import make_plan
 from reglue_bench.results.result import Ending, Result
 from reglue_bench.runs.environments import cores
 from reglue_bench.runs.ledger import Ledger
-from reglue_bench.runs.peers import Peers, listen
 from reglue_bench.runs.run import (
     Request,
     begin,
@@ -28,6 +27,7 @@ from reglue_bench.runs.run import (
     check_same,
     conclude,
 )
+from reglue_bench.runs.server import RunServer, listen
 from reglue_bench.terminal.observer import Observer
 
 if TYPE_CHECKING:
@@ -78,11 +78,11 @@ class Bakeoff:
         self._server = listen(asked, places={"agent": 0}, reconnect_window_s={"agent": 0.0})
         with ExitStack() as undo:
             undo.callback(self._server.close)
-            self._rooms = {each.name: self._room(each) for each in entrants}
+            self._lobbies = {each.name: self._lobby(each) for each in entrants}
             undo.pop_all()
         for entrant in entrants:
             if entrant.waits:
-                say(_invited(entrant, self._rooms[entrant.name]))
+                say(_invited(entrant, self._lobbies[entrant.name]))
 
     def __enter__(self) -> Self:
         return self
@@ -155,11 +155,11 @@ class Bakeoff:
         self, entrant: Entrant, watcher: Observer, stop: threading.Event | None
     ) -> Result:
         folder, settings = self._folder / entrant.name, entrant.settings
-        room: PeerSource = self._rooms[entrant.name]
+        lobby: PeerSource = self._lobbies[entrant.name]
         with ExitStack() as leaving:
-            leaving.callback(room.close)
-            peers = Peers(settings, watcher.say, environment=False, room=room)
-            request = Request(settings, self._plan, peers=peers, stop=stop)
+            leaving.callback(lobby.close)
+            server = RunServer(settings, watcher.say, environment=False, lobby=lobby)
+            request = Request(settings, self._plan, server=server, stop=stop)
             ledger = leaving.enter_context(Ledger(folder))
             try:
                 return carry_out(folder, ledger, request, watcher)
@@ -167,7 +167,7 @@ class Bakeoff:
                 ending = Ending(status="not_played", what=str(error))
                 return conclude(folder, ledger, ending)
 
-    def _room(self, entrant: Entrant) -> PrivateLobby:
+    def _lobby(self, entrant: Entrant) -> PrivateLobby:
         # A program that we started and that died is not waited for: it cannot come back.
         reconnect_window_s = entrant.settings.reconnect_window if entrant.waits else 0.0
         return self._server.private_lobby(
@@ -220,6 +220,6 @@ def _sharing(entrant: Entrant, runs: int) -> Entrant:
     return replace(entrant, settings=entrant.settings.model_copy(update={"workers": share}))
 
 
-def _invited(entrant: Entrant, room: PrivateLobby) -> str:
+def _invited(entrant: Entrant, lobby: PrivateLobby) -> str:
     where = f", its token, {entrant.token_from}, in REGLUE_TOKEN" if entrant.token else ""
-    return f"{entrant.name} may come{where}:\n  {how_to_join('agent', room.join_string('agent'))}"
+    return f"{entrant.name} may come{where}:\n  {how_to_join('agent', lobby.join_string('agent'))}"

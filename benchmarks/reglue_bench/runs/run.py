@@ -28,8 +28,8 @@ from reglue_bench.results.result import Ending, Result
 from reglue_bench.runs.agent_pool import AgentPool, agent_code, served_host
 from reglue_bench.runs.environments import make_environment
 from reglue_bench.runs.ledger import AGENT_NAME, ISOLATION, Ledger, Totals
-from reglue_bench.runs.peers import Peers
 from reglue_bench.runs.recorder import Recorder
+from reglue_bench.runs.server import RunServer
 from reglue_bench.runs.trust import SIGNATURE, signature
 from reglue_bench.runs.versions import versions
 from reglue_bench.settings import Settings
@@ -45,7 +45,7 @@ class Request:
     """What to play: settings, their plan, and the agent object if there is one.
 
     `entrant` is the name of its agent in a bake-off, in which each has its own random seeds.
-    `peers` are those that have come already; they are let go when the run is over.
+    `server` is where peers have connected already; it is closed when the run is over.
     `environment` plays the plan's slots; it is lent, so the run does not close it. Once `stop`
     is set, a run in a thread is interrupted, as by Ctrl-C.
     """
@@ -55,7 +55,7 @@ class Request:
     agent: object | None = None
     entrant: str = ""
     retry_faults: bool = False
-    peers: Peers | None = None
+    server: RunServer | None = None
     environment: EnvironmentCalls | None = None
     stop: threading.Event | None = None
 
@@ -160,7 +160,7 @@ class _Session:
             ledger.note(name, digest)
         self._procedure = procedure_of(request.plan)
         self._farewell = "the run is over, thank you"
-        self._peers = request.peers or Peers(
+        self._server = request.server or RunServer(
             request.settings, watcher.say, environment=is_remote(request.plan)
         )
         self._stage = AgentPool(
@@ -199,7 +199,7 @@ class _Session:
     def close(self) -> None:
         """Close the agent and the environments, and stop listening."""
         with contextlib.ExitStack() as closing:
-            closing.callback(self._peers.close)
+            closing.callback(self._server.close)
             closing.callback(self._stage.close, self._farewell)
 
     def _make_host(self) -> AgentPeer:
@@ -213,17 +213,17 @@ class _Session:
         return served_host(
             self._request.settings,
             self._folder,
-            server=self._peers.server,
+            server=self._server.source,
             announce=self._watcher.say,
-            invited=self._peers.invited,
+            invited=self._server.invited,
             stop=self._request.stop,
         )
 
     def _make_environment(self) -> EnvironmentCalls:
         plan, settings = self._request.plan, self._request.settings
         if is_remote(plan):
-            check_declared(plan, self._peers.declared(plan.slots, plan.procedure))
-            return self._peers.environment(plan.slots, plan.procedure)
+            check_declared(plan, self._server.declared(plan.slots, plan.procedure))
+            return self._server.environment(plan.slots, plan.procedure)
         return environment_of(plan, settings, self._folder / WORKER_LOG, self._request.stop)
 
     def _admit(self, name: str) -> None:

@@ -16,8 +16,8 @@ from reglue_bench.evaluation import resume, start
 from reglue_bench.plans.resolve import make_plan
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import FILE, Ledger
-from reglue_bench.runs.peers import Peers
 from reglue_bench.runs.run import Request, begin, carry_out, check_same
+from reglue_bench.runs.server import RunServer
 from reglue_bench.settings import Settings, read_settings
 from reglue_bench.terminal.observer import NullObserver
 from tests.reglue_bench.agents import Seeded
@@ -102,7 +102,7 @@ def continued(folder: Path, request: Request) -> Result:
         return carry_out(folder, ledger, request, NullObserver())
 
 
-class Lingering(Peers):
+class Lingering(RunServer):
     """Closes when the result is there; it notes whether it was."""
 
     def __init__(self, settings: Settings, result: Path) -> None:
@@ -120,7 +120,7 @@ def test_the_result_is_written_before_anybody_is_let_go(tmp_path: Path) -> None:
     plan = corridor_plan()
     settings = Settings(benchmark="corridor", workers=0)
     peers = Lingering(settings, tmp_path / "result.json")
-    request = Request(settings, plan, agent=Seeded(), peers=peers)
+    request = Request(settings, plan, agent=Seeded(), server=peers)
     assert start(tmp_path, request, NullObserver()).complete
     assert peers.has_seen_it
 

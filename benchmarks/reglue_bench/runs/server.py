@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from glue_server.rpc import GlueServer
 
 
-class Peers:
+class RunServer:
     """The server of a run, opened when it is first needed; a context manager that closes it."""
 
     def __init__(
@@ -30,18 +30,18 @@ class Peers:
         announce: Callable[[str], None],
         *,
         environment: bool,
-        room: PeerSource | None = None,
+        lobby: PeerSource | None = None,
     ) -> None:
         """`environment` says whether the run's environment connects by itself.
 
-        With a `room`, they come in there, as they were told, and it is closed in the place
-        of a server.
+        With a `lobby`, peers connect there, as they were told, and it is closed in place of
+        a server of its own.
         """
-        self.invited = room is not None
+        self.invited = lobby is not None
         self._settings = settings
         self._announce = announce
         self._roles = ["agent", *(["environment"] if environment else [])]
-        self._server: PeerSource | None = room
+        self._server: PeerSource | None = lobby
         self._host: ServedEnvironment | None = None
         self._environment: EnvironmentCalls | None = None
 
@@ -57,7 +57,7 @@ class Peers:
         with uninterrupted(then_raise=False):
             self.close()
 
-    def server(self) -> PeerSource:
+    def source(self) -> PeerSource:
         """Where they connect. Raises UsageError if it cannot listen."""
         if self._server is None:
             self._server = self._listen()
@@ -119,7 +119,7 @@ class Peers:
 
     def _wait_for_environment(self) -> EnvironmentCalls:
         with uninterrupted():
-            server = self.server()
+            server = self.source()
             options = ListenOptions(timeout_s=self._settings.connect_timeout)
             self._host = ServedEnvironment(options, announce=self._say, server=server)
         port = self._host.port()
@@ -132,7 +132,7 @@ class Peers:
         """Announce how the environment connects, and the agent: they may come in any order."""
         self._announce(words)
         if self._agent_waits:
-            join_string = self.server().join_string("agent")
+            join_string = self.source().join_string("agent")
             self._announce(f"and an agent:\n  {how_to_join('agent', join_string)}")
 
 
