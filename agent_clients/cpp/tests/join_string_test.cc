@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 #include <openssl/sha.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 
@@ -108,11 +110,12 @@ TEST(JoinString, NoAddressIsRefused) {
 TEST(JoinString, AnAuthorityComesFromAFileOfEitherKind) {
   const std::string der = parse_join_string(vector()).authority;
   for (const std::string& content : {der, to_pem(der), der + der, to_pem(der) + to_pem(der)}) {
-    const std::string path = testing::TempDir() + "reglue-authority";
+    const std::string path = testing::TempDir() + "reglue-authority-" + std::to_string(::getpid());
     std::ofstream(path, std::ios::binary) << content;
     Options options = at("127.0.0.1:1");
     options.ca = path;
     const std::string read = join_string_of(options).authority;
+    std::remove(path.c_str());
     EXPECT_EQ(read.substr(0, der.size()), der);
     EXPECT_EQ(read.size() % der.size(), 0U);
   }
