@@ -1,7 +1,6 @@
 """Replays an episode of a run from its cell and its recorded actions."""
 
-from reglue_bench.replay.drawable import with_pictures
-from reglue_bench.replay.pictures import Camera
+from reglue_bench.replay.pictures import Camera, with_pictures
 from reglue_bench.replay.recorded import Recorded, read_episode
 from reglue_bench.replay.replay import Moment, Replay
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from env_adapters import World
+from env_adapters import Suite, SuiteName, World
 from env_adapters.mujoco import how_to_draw
 from reglue.environments.world import Rendered
 from reglue.errors import ReglueError, UsageError
@@ -55,6 +55,20 @@ class Camera:
         if picture is None or picture.dtype != np.uint8 or picture.shape[2:] != (3,):
             return None
         return picture
+
+
+def with_pictures(suite: SuiteName) -> Suite:
+    """The suite, made so that its worlds' `render` draws if its environment can.
+
+    Raises UsageError if it cannot be made at all.
+    """
+    asked = suite.drawing()
+    try:
+        return asked.build()
+    except UsageError:
+        if asked == suite:
+            raise
+        return suite.build()  # it does not take the keyword, or something else is wrong
 
 
 def picture_tensors(spec: TaskSpec) -> list[str]:

@@ -1,4 +1,4 @@
-"""Shows an episode on a terminal: pictures as half blocks, numbers beside them."""
+"""Shows an episode on a terminal: pictures as half blocks with numbers, or a line for each step."""
 
 from __future__ import annotations
 
@@ -16,13 +16,16 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
+from reglue.spec import Array, Arrays
 from reglue_bench.replay.pictures import Picture, enlarged, shrunk
 from reglue_bench.replay.replay import Moment
-from reglue_bench.replay.table import flags, short
 from reglue_bench.terminal.words import number
 
 _BESIDE = 34  # columns for the numbers
 _BELOW = 3  # lines that stay free
+_MOST_NUMBERS = 6  # of an array
+
+HEAD = f"{'step':>6} {'reward':>12} {'return':>12}  {'flags':<22} {'action':<30} observation"
 
 
 class Screen:
@@ -66,8 +69,8 @@ class Screen:
         told.add_row("step", f"{moment.step} of {self._steps}")
         told.add_row("reward", number(moment.reward))
         told.add_row("return", number(moment.return_))
-        told.add_row("action", Text(short(moment.action) if moment.action else ""))
-        told.add_row("flags", flags(moment))
+        told.add_row("action", Text(_short_of(moment.action) if moment.action else ""))
+        told.add_row("flags", _flags(moment))
         whole = Table.grid()
         whole.add_row(Text(self._title, style="dim"))
         whole.add_row("")
@@ -92,3 +95,36 @@ def half_blocks(picture: Picture, rows: int, columns: int) -> Text:
 @lru_cache(maxsize=4096)
 def _style(above: tuple[int, int, int], below: tuple[int, int, int]) -> Style:
     return Style(color=Color.from_rgb(*above), bgcolor=Color.from_rgb(*below))
+
+
+def line(moment: Moment) -> str:
+    """Its numbers, in the columns of HEAD."""
+    if moment.action is None:
+        return f"{0:>6} {'–':>12} {'–':>12}  {'':<22} {'':<30} {_short_of(moment.observation)}"
+    return (
+        f"{moment.step:>6} {number(moment.reward):>12} {number(moment.return_):>12}  "
+        f"{_flags(moment):<22} {_short_of(moment.action):<30} {_short_of(moment.observation)}"
+    )
+
+
+def _flags(moment: Moment) -> str:
+    """The flags that are set."""
+    named = ("success", "terminated", "truncated")
+    return " ".join(name for name in named if getattr(moment, name))
+
+
+def _short_of(arrays: Arrays) -> str:
+    """A few numbers of each tensor, with its name if there are several."""
+    if len(arrays) == 1:
+        return _short(next(iter(arrays.values())))
+    return "  ".join(f"{name} {_short(each)}" for name, each in arrays.items())
+
+
+def _short(array: Array) -> str:
+    if array.ndim > 1:
+        return f"{array.dtype} {'×'.join(map(str, array.shape))}"
+    if array.ndim == 0:
+        return f"{array:.4g}"
+    shown = " ".join(f"{each:.3g}" for each in array[:_MOST_NUMBERS].tolist())
+    left = array.size - _MOST_NUMBERS
+    return f"[{shown}{f' … {left} more' if left > 0 else ''}]"

@@ -14,8 +14,7 @@ from reglue.errors import UsageError
 from reglue_bench.plans.plan import Plan
 from reglue_bench.plans.resolve import suite_of
 from reglue_bench.procedures import PROCEDURES, procedure_of
-from reglue_bench.replay.drawable import with_pictures
-from reglue_bench.replay.pictures import Camera, Picture, picture_tensors, shrunk
+from reglue_bench.replay.pictures import Camera, Picture, picture_tensors, shrunk, with_pictures
 from reglue_bench.replay.recorded import check_is_here, order_of, rows_of
 from reglue_bench.report.views import Frame
 from reglue_bench.runs.ledger import LedgerReader
