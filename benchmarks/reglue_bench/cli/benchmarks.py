@@ -55,7 +55,7 @@ def benchmarks(
     if json:
         print(dumps(_facts(name) if name else _names()))
         return
-    for table in _one(name) if name else (_all(), _environments()):
+    for table in _one(name) if name else (_all(), _environments(), _procedures()):
         console().print(table)
 
 
@@ -102,27 +102,35 @@ def _all() -> Table:
         tasks, goal = what.rsplit(", goal ", 1)
         played = "50 a task" if family == "MT" else f"{GOALS} a task"
         table.add_row(name, tasks, goal, played, META_WORLD[family])
-    table.caption = (
-        "multi-task: a frozen agent plays every goal; meta-learning: it adapts to a goal first. "
-        "Success is the flag at any step. `reglue benchmarks NAME` lists the tasks."
-    )
+    table.caption = "Success is the flag at any step. `reglue benchmarks NAME` lists the tasks."
     return table
 
 
 def _environments() -> Table:
-    table = Table(title="any environment")
-    for column in ("name", "environment", "procedure"):
-        table.add_column(column, overflow="fold")
+    table = _described_names("PROCEDURE:ENVIRONMENT", "environment")
     for prefix, family in _families():
-        table.add_row(f"online:{family.form(prefix)}", family.about, "online")
-    table.add_row("online:<file.py>:<class>", "your own", "online")
-    table.add_row("online:<file.toml>", "a schedule: several, one after another", "online")
-    table.add_row("online:wait", "one that connects by itself, from any language", "online")
+        table.add_row(family.form(prefix), family.about)
+    table.add_row("<file.py>:<class>", "your own")
+    table.add_row("<file.toml>", "a schedule: several, one after another")
+    table.add_row("wait", "one that connects by itself, from any language")
     table.caption = (
-        "online: independent runs, judged while the agent learns. In its place "
-        f"{' or '.join(each for each in PROCEDURES if each != 'online')} plays the same "
-        "environment's tasks and variants. `reglue bench FILE.toml` plays a benchmark of your own."
+        "Play one by a procedure, such as online:mountain-car. `reglue bench FILE.toml` plays a "
+        "benchmark of your own."
     )
+    return table
+
+
+def _procedures() -> Table:
+    table = _described_names("procedures", "procedure")
+    for name, procedure in PROCEDURES.loaded().items():
+        table.add_row(name, procedure.about)
+    return table
+
+
+def _described_names(title: str, what: str) -> Table:
+    table = Table(title=title)
+    for column in (what, "what it is"):
+        table.add_column(column, overflow="fold")
     return table
 
 
