@@ -53,9 +53,12 @@ def evaluate(
         raise UsageError("got agent None, wanted an agent object, its name, or agent_cmd=")
     named = {"agent": agent} if isinstance(agent, str) else {}
     if not named and (options.get("agent_cmd") or options.get("agent_args")):
-        raise UsageError("agent_cmd and agent_args are for agents that are started; got an object")
+        raise UsageError(
+            "got an agent object with agent_cmd or agent_args, wanted the object "
+            "alone: they are for agents that Reglue starts"
+        )
     if resume and out is None:
-        raise UsageError("resume=True continues the run in a folder: give out=")
+        raise UsageError("got resume=True without out=, wanted the folder of the run to continue")
     settings = read_settings(benchmark=benchmark, **named, **options)
     watcher = watcher or NullObserver()
     there = None if isinstance(agent, str) else agent

@@ -57,9 +57,7 @@ class Evaluator:
         Raises RunExists, NotAnAgent, UsageError (closed).
         """
         if self._is_closed:
-            raise UsageError(
-                "got a call of an Evaluator that is closed, wanted one within its `with`"
-            )
+            raise UsageError("this Evaluator is closed; call it within its `with` block")
         if isinstance(agent, str):
             raise UsageError(f"got the name {agent!r}, wanted an object: evaluate starts agents")
         if self._environment is None:

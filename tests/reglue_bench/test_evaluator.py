@@ -94,7 +94,7 @@ def test_a_closed_one_says_so_and_may_be_closed_again() -> None:
     with nothing_left():
         with Evaluator(NAME, workers=2, **OPTIONS) as evaluator:
             evaluator(Seeded())
-        with pytest.raises(UsageError, match="an Evaluator that is closed, wanted one within"):
+        with pytest.raises(UsageError, match="this Evaluator is closed"):
             evaluator(Seeded())
         evaluator.close()
 

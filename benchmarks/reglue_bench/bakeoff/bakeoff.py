@@ -183,8 +183,8 @@ class Bakeoff:
         except RunExists as error:
             if not resume:
                 raise RunExists(
-                    f"{folder} holds a run already: continue it by --resume, or choose "
-                    "another --out"
+                    f"{folder} holds a run already: continue it with --resume, or choose another "
+                    "--out"
                 ) from error
         with Ledger(folder) as ledger:
             try:

@@ -70,11 +70,13 @@ class _Agent(BaseModel):
         if self.agent == AGENT_WAIT:
             raise ValueError('got agent = "wait", wanted wait = true')
         if self.agent_args and self.agent is None:
-            raise ValueError("agent_args are for `agent`; write them into agent_cmd itself")
+            raise ValueError(
+                "agent_args belong to `agent`; write arguments of a program into agent_cmd"
+            )
         if self.token_env is not None and self.token_file is not None:
             raise ValueError("got token_env and token_file, wanted one of them")
         if not self.wait and (self.token_env or self.token_file):
-            raise ValueError("a token is for an agent that dials in: add wait = true")
+            raise ValueError("a token is for an agent that connects by itself: add wait = true")
         return self
 
 

@@ -49,7 +49,7 @@ def try_(
         shown.print(_MARKS[check.passed], end=" ")
         shown.print(check.what, markup=False, highlight=False, soft_wrap=True)
     failed = any(check.passed is False for check in checks)
-    shown.print("it would fail" if failed else f"ready: reglue bench {benchmark} …")
+    shown.print("the run would fail" if failed else f"ready: reglue bench {benchmark} …")
     if json:
         print(dumps({"ready": not failed, "checks": [asdict(check) for check in checks]}))
     raise Exit(FAULTS if failed else OK)

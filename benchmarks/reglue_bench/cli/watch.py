@@ -84,8 +84,8 @@ def _write(replay: Replay, recorded: Recorded, path: Path, fps: float) -> None:
             picture = camera.take(moment.observation)
             if picture is None:
                 raise UsageError(
-                    f"{recorded.plan.benchmark} has no pictures: its observations are none, and "
-                    "its world has no render() that draws; omit --video to see numbers"
+                    f"{recorded.plan.benchmark} has no pictures: its observations are no pictures, "
+                    "and its world has no render() that draws; omit --video to see numbers"
                 )
             frames.add(picture)
             progress.update(task, completed=moment.step)

@@ -56,7 +56,7 @@ def _read(result: Result) -> list[float | None]:
 
 def _pair(run: Units, reference: Units) -> Pairs:
     if not _measure_the_same(run.result, reference.result):
-        raise UsageError("the runs measure different things, so there is nothing to compare")
+        raise UsageError("the runs have different metrics or quotas and cannot be compared")
     for each in (run, reference):
         if not each.scores or None in each.scores:
             raise UsageError(f"{each.result.agent.label} has no performance to be compared")

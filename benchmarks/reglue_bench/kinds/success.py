@@ -76,7 +76,7 @@ def _read(result: Result) -> dict[Cell, bool]:
 def _pair(run: Units, reference: Units) -> Pairs:
     pairs = paired_goal_success([run, reference])
     if not pairs:
-        raise UsageError("the runs have no evaluation cell in common, so nothing to compare")
+        raise UsageError("the runs have no evaluation cell in common and cannot be compared")
     return {task: (rates[0], rates[1]) for task, rates in pairs.items()}
 
 

@@ -48,7 +48,7 @@ class Declared:
         """From the plan that a run was begun with. Raises PlanDiffers if that declares none."""
         if not is_remote(plan):
             raise PlanDiffers(
-                f"this run was begun otherwise; its benchmark is {plan.benchmark}, whose "
+                f"this run was begun with another benchmark: {plan.benchmark}, whose "
                 "environment does not connect by itself"
             )
         config = plan.suite.config
@@ -87,6 +87,6 @@ def check_declared(plan: Plan, declared: Declared) -> None:
     now = replace(plan, suite=declared.suite)
     if lines := difference(plan, now):
         raise PlanDiffers(
-            "the environment that came is not the one that this run was begun with; "
+            "the environment that connected is not the one that this run was begun with; "
             + "; ".join(lines)
         )

@@ -69,7 +69,7 @@ def draw_report(
     different scores.
     """
     if not results:
-        raise UsageError("a report needs a result; name a run's folder")
+        raise UsageError("got no results, wanted the folder of a run or more")
     frames = frames or [()] * len(results)
     names = _distinct([_name(name, result, alone=len(results) == 1) for name, result in results])
     runs = [(name, result) for name, (_, result) in zip(names, results, strict=True)]

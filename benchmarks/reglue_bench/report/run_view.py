@@ -103,7 +103,7 @@ def _notes(result: Result) -> list[str]:
     if 2 * result.clipped_steps > result.steps.counted:
         notes.append(
             f"In {count(result.clipped_steps)} of {plural(result.steps.counted, 'step')} the "
-            "action lay out of bounds and was clipped: the agent may have another scale in mind."
+            "action was out of bounds and was clipped: the agent may use another scale."
         )
     if result.privileged:
         notes.append(

@@ -69,7 +69,9 @@ def measured(metric: str, quota: int) -> int:
     if kind != "final" or not number.isdecimal() or int(number) < 1:
         raise UsageError(f"got --metric {metric}, wanted all, or final:N such as final:100")
     if int(number) > quota:
-        raise UsageError(f"got --metric {metric}, but a run has {quota}: give final:{quota}")
+        raise UsageError(
+            f"got --metric {metric}, but a run has only {quota}: give final:{quota} or less"
+        )
     return int(number)
 
 

@@ -261,7 +261,7 @@ class Result(_Record):
         except OSError as error:
             raise StorageFailed(
                 f"{path} cannot be written: {error.strerror}; what was committed is kept: "
-                f"`reglue report {folder}` draws it, `reglue bench --resume {folder}` goes on"
+                f"`reglue report {folder}` draws it, `reglue bench --resume {folder}` continues"
             ) from error
         return path
 

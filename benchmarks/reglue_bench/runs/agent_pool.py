@@ -111,8 +111,8 @@ class AgentPool:
         self._lost[how] += 1
         if self._lost[how] == self._given == MOST_ALIKE:
             raise type(fault)(
-                f"the first {MOST_ALIKE} agents were all lost in the same way; mend it, and go on "
-                f"with --resume and --retry-faults: {fault}"
+                f"the first {MOST_ALIKE} agents were all lost in the same way; correct it, and "
+                f"continue with --resume and --retry-faults: {fault}"
             )
         if self._lost[how] > 1:
             words = f"as before, {self._lost[how]} times now"
@@ -181,7 +181,9 @@ def _program(settings: Settings, log_file: Path) -> Program | None:
         except ValueError as error:
             raise UsageError(f"--agent-cmd {settings.agent_cmd!r}: {error}") from error
         if not command:
-            raise UsageError("--agent-cmd is empty; give a program that dials $REGLUE_ADDRESS")
+            raise UsageError(
+                "got an empty --agent-cmd, wanted a program that connects to $REGLUE_ADDRESS"
+            )
         is_ours = False
     elif settings.agent == AGENT_WAIT:
         _check_no_sandbox(settings)

@@ -40,8 +40,9 @@ def shorten(settings: Settings) -> Settings:
     name = BenchmarkName.parse(settings.benchmark)
     if name.waits:
         raise UsageError(
-            f"got {settings.benchmark}, whose environment dials in: a rehearsal has one that is "
-            f"made here, such as {name.procedure}:file.py:Class; or run `reglue bench`, briefly"
+            f"got {settings.benchmark}, whose environment connects by itself: a rehearsal needs "
+            f"one that is made here, such as {name.procedure}:file.py:Class; or run `reglue "
+            "bench`, briefly"
         )
     short: dict[str, object] = {}
     if name.is_metaworld:

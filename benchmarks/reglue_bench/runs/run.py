@@ -100,10 +100,10 @@ def check_same(ledger: Ledger, request: Request) -> None:
     for name in sorted(compared - new - {AGENT_NAME}):
         before, after = about.get(name, "none"), now.get(name, "none")
         if before != after:
-            way_out = " (changed code wants a run of its own)" * name.startswith(_AGENT_FILE)
+            way_out = " (changed code needs a new run)" * name.startswith(_AGENT_FILE)
             lines.append(f"{name}: {before} before, {after} now{way_out}")
     if lines and Plan.from_json(about["plan"]).cells != request.plan.cells:
-        lines.append("a run goes on with the --secret (REGLUE_SECRET) that it was begun with")
+        lines.append("resume a run with the --secret (REGLUE_SECRET) that it was begun with")
     if lines:
         raise PlanDiffers(
             "this run was begun with other settings, agent or versions; "

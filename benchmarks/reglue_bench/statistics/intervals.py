@@ -40,7 +40,7 @@ def intervals95(planned_success: Mapping[str, Sequence[float]]) -> Intervals:
     UsageError where there is no task, or a task without goals.
     """
     if not planned_success:
-        raise UsageError("an interval needs a task; the plan has none")
+        raise UsageError("got a plan without tasks, wanted one or more for an interval")
     for task, goals in planned_success.items():
         _check(task, goals)
     per_task = {

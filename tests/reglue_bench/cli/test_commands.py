@@ -328,7 +328,7 @@ def test_try_says_what_would_fail_and_why(tmp_path: Path) -> None:
     )
     assert done.returncode == 1
     assert "got shape (10, 3), wanted (10, 4): one row for each slot" in done.stdout
-    assert "it would fail" in done.stdout
+    assert "the run would fail" in done.stdout
 
 
 def test_try_plays_a_meta_learner_through_a_wave() -> None:

@@ -231,7 +231,7 @@ def test_clipped_actions_are_a_share_of_the_steps(tmp_path: Path) -> None:
     steps = result.steps.counted
     page = read(tmp_path, result.model_copy(update={"clipped_steps": steps}))
     assert f"in {steps:,} of {steps:,} steps (100.0 %)" in page.text
-    assert "was clipped: the agent may have another scale in mind" in page.text
+    assert "was clipped: the agent may use another scale" in page.text
 
 
 def test_every_id_on_the_page_is_there_once(tmp_path: Path) -> None:
@@ -246,5 +246,5 @@ def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_a_report_of_nothing_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="needs a result"):
+    with pytest.raises(UsageError, match="got no results"):
         draw_report([])

@@ -115,7 +115,7 @@ def test_runs_of_different_plans_are_paired_on_the_cells_they_share() -> None:
 def test_runs_of_other_goals_are_not_paired_by_their_numbers() -> None:
     """Variant 3 of another seed is another goal."""
     ours, theirs = make_result(Play()), make_result(Play(plan="aa" * 32, goals_hash="bb" * 32))
-    with pytest.raises(UsageError, match="nothing to compare"):
+    with pytest.raises(UsageError, match="cannot be compared"):
         compare(ours, theirs)
 
 

@@ -149,7 +149,7 @@ class LedgerReader:
                 for row in found:
                     yield Row(*row[:_COLUMNS])
             if (lost := next(written, None)) is not None:
-                raise damaged(self._folder, f"the rows of unit {lost.unit} are not there")
+                raise damaged(self._folder, f"the rows of unit {lost.unit} are missing")
 
     def actions(self, unit: int, attempt: int, k: int) -> bytes:
         """Every action of an episode, as on the wire. Raises KeyError if it was not played."""

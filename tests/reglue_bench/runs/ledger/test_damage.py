@@ -97,7 +97,7 @@ def test_a_flipped_bit_is_found_or_changes_nothing(tmp_path: Path, run: Run) -> 
         ('UPDATE outcome SET "return" = 99 WHERE unit = 1', "rows of unit 1"),
         ("UPDATE outcome SET detail = 'x' WHERE unit = 1", "rows of unit 1"),
         ("DELETE FROM outcome WHERE unit = 1", "wanted those of unit 1"),
-        ("DELETE FROM outcome WHERE unit = (SELECT max(unit) FROM outcome)", "are not there"),
+        ("DELETE FROM outcome WHERE unit = (SELECT max(unit) FROM outcome)", "are missing"),
         ("DELETE FROM try WHERE unit = 1", "got the rows of unit 1"),
         ("UPDATE session SET executed = executed + 1", "totals of session 1"),
         ("DELETE FROM session", "got 0 sessions"),
