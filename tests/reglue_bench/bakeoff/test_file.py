@@ -84,7 +84,7 @@ wait = true
         (MT10 + TWO + "wait = true", r"\[agents.b\]: wanted one of agent, agent_cmd and wait"),
         (MT10 + TWO + "[agents.c]", r"\[agents.c\]: wanted one of"),
         (MT10 + TWO + "[agents.c]\nagent = 'wait'", r"\[agents.c\]: .*wanted wait = true"),
-        (MT10 + TWO + "[agents.c]\nagent_cmd = 'x'\nagent_args = {x = 1}", "are for `agent`"),
+        (MT10 + TWO + "[agents.c]\nagent_cmd = 'x'\nagent_args = {x = 1}", "belong to `agent`"),
         (MT10 + TWO + "token_env = 'X'", "add wait = true"),
         (MT10 + TWO + "[agents.'../c']\nagent = 'random'", "wanted a name of letters"),
         (MT10 + TWO + "[agents.'ä']\nagent = 'random'", r'got \[agents."ä"\], wanted a name of'),

@@ -32,7 +32,7 @@ def test_an_agent_whose_file_was_changed_does_not_go_on(
     settings = Settings(benchmark="corridor", directory=str(tmp_path), **agent)
     begin(tmp_path / "run", Request(settings, corridor_plan())).close()
     (tmp_path / file).write_text("pass")
-    with pytest.raises(PlanDiffers, match=r"agent file .*before, .*now .*a run of its own"):
+    with pytest.raises(PlanDiffers, match=r"agent file .*before, .*now .*a new run"):
         resume(tmp_path / "run", NullObserver())
 
 
