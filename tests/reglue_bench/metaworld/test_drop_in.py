@@ -108,7 +108,7 @@ def test_a_wrapper_of_ones_own_gives_upstreams_numbers_and_says_that_it_takes_lo
 
 def test_a_wrapper_that_upstream_cannot_ask_is_refused_by_name() -> None:
     envs = gym.wrappers.vector.RecordEpisodeStatistics(multi_task())
-    words = "got RecordEpisodeStatistics, which has no call, get_attr, set_attr; .* pass what it"
+    words = "got RecordEpisodeStatistics, which has no call, get_attr, set_attr; .* pass the env"
     with pytest.raises(UsageError, match=words):
         drop_in.evaluation(Experts(envs.env), envs, 1)
     envs.close()
