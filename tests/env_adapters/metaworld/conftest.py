@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,18 +17,14 @@ Plain: TypeAlias = Any  # a metaworld environment
 
 
 @pytest.fixture(scope="session")
-def plain() -> Iterator[Callable[[str], Plain]]:
-    """Gives metaworld's own environment of a task, made once."""
-    made: dict[str, Plain] = {}
+def plain() -> Callable[[str], Plain]:
+    """Gives metaworld's own environment of a task. Keeps the last ones: each takes 25 MB."""
 
+    @lru_cache(maxsize=4)
     def give(task: str) -> Plain:
-        if task not in made:
-            made[task] = metaworld().ALL_V3_ENVIRONMENTS[task](reward_function_version="v2")
-        return made[task]
+        return metaworld().ALL_V3_ENVIRONMENTS[task](reward_function_version="v2")
 
-    yield give
-    for env in made.values():
-        env.close()
+    return give
 
 
 @pytest.fixture(scope="session")

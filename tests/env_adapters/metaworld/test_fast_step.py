@@ -23,9 +23,9 @@ proved_here = pytest.mark.skipif(
 )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def pool() -> SimulatorPool:
-    return SimulatorPool(most_idle=1)
+    return SimulatorPool()
 
 
 def bits(observation: Any, reward: Any, success: Any) -> tuple[Any, ...]:
