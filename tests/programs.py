@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+
+_GONE_MS = 20_000
 
 
 @contextmanager
@@ -32,3 +35,18 @@ def program(code: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
         finally:
             if process.poll() is None:  # or it would be waited for, for ever
                 os.killpg(process.pid, signal.SIGKILL)
+
+
+def wait_until_gone(descriptors: Sequence[int]) -> None:
+    """Wait for processes, by their descriptors, whoever their parent is."""
+    for descriptor in descriptors:
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        assert poll.poll(_GONE_MS), "a process is still there"
+        os.close(descriptor)
+
+
+def kill(pid: int) -> None:
+    descriptor = os.pidfd_open(pid)
+    os.kill(pid, signal.SIGKILL)
+    wait_until_gone([descriptor])

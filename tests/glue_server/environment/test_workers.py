@@ -9,28 +9,17 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
-from env_adapters import Cell, SuiteName
-from env_adapters.suites import suite_name
+from env_adapters import SuiteName
 from glue_server import EnvironmentCalls, Outcome, WorkersPort
 from reglue import Phase
-from reglue.errors import EnvironmentFault, OutOfOrder, UnknownKey
-from reglue.messages.agent import RoutineDone
-from reglue.messages.environment import (
-    GetRandomSeed,
-    GetState,
-    Play,
-    SetRandomSeed,
-    SetState,
-    Snapshot,
-)
+from reglue.errors import EnvironmentFault
 from tests.glue_server.playing import (
     SOLVED,
     Follower,
@@ -41,16 +30,13 @@ from tests.glue_server.playing import (
     corridor_pool,
     glue_of,
     in_turn,
-    in_workers,
-    local,
     played,
     start,
     step,
 )
-from tests.programs import program
+from tests.programs import kill, program, wait_until_gone
 from tests.waiting import until
 
-PATIENCE_MS = 20_000
 ROOT = Path(__file__).parents[3]
 
 MakePool = Callable[..., tuple[EnvironmentCalls, WorkersPort]]
@@ -76,21 +62,6 @@ def make_pool() -> Iterator[MakePool]:
     yield make
     for port in ports:
         port.close("enough")
-
-
-def wait_until_gone(descriptors: Sequence[int]) -> None:
-    """Wait for processes, by their descriptors, whoever their parent is."""
-    for descriptor in descriptors:
-        poll = select.poll()
-        poll.register(descriptor, select.POLLIN)
-        assert poll.poll(PATIENCE_MS), "a process is still there"
-        os.close(descriptor)
-
-
-def kill(pid: int) -> None:
-    descriptor = os.pidfd_open(pid)
-    os.kill(pid, signal.SIGKILL)
-    wait_until_gone([descriptor])
 
 
 @pytest.fixture
@@ -279,70 +250,6 @@ def test_an_agent_that_thinks_for_long_makes_no_worker_late(
 def test_a_limit_may_be_as_long_as_one_likes(make_pool: MakePool) -> None:
     pool, _ = make_pool(slots=1, workers=1, waits={"timeout_s": 1e300})
     assert played(Follower(), pool, [cell()])[0].status == "ok"
-
-
-# States and random seeds.
-
-
-def snapshots_of(pool: EnvironmentCalls, disturb: Callable[[], object]) -> list[bytes]:
-    """All that is answered where a state and a seed are saved and set in mid-episode."""
-    told: list[bytes] = []
-    slots = np.arange(3, dtype=np.uint32)
-    actions = {each.name: each.empty(3) for each in pool.spec.actions}
-
-    def go_on() -> None:
-        disturb()
-        stepped = pool.play(Play(slots, actions, {}))
-        assert not stepped.faults
-        told.extend(rows.tobytes() for rows in (stepped.rewards, *stepped.observations.values()))
-
-    def saved(call: GetState | GetRandomSeed) -> bytes:
-        disturb()
-        told.append(pool.ask(call, Snapshot).snapshot)
-        return told[-1]
-
-    task = next(iter(pool.ready.variants))
-    starts = {slot: Cell(task, 0, 7 + slot, 0, Phase.TRAIN) for slot in slots.tolist()}
-    pool.play(Play(slots[:0], {}, starts))
-    go_on()
-    state, seed = saved(GetState(1)), saved(GetRandomSeed(1))
-    go_on()
-    pool.ask(SetState(2, state), RoutineDone)
-    go_on()
-    pool.ask(SetRandomSeed(0, seed), RoutineDone)
-    go_on()
-    go_on()
-    for slot in slots.tolist():
-        saved(GetState(slot))
-    return told
-
-
-@pytest.mark.parametrize("dies", [False, True])
-def test_snapshots_of_a_slot_in_a_worker_have_the_bits_of_this_process(dies: bool) -> None:
-    """Also where the workers are killed before most calls."""
-    name = suite_name("access-control")
-    alone = snapshots_of(local(name.build(), 3), lambda: None)
-    pool, port = in_workers(name, 3, workers=2)
-
-    def disturb() -> None:
-        for pid in port.processes * dies:
-            kill(pid)
-
-    try:
-        assert snapshots_of(pool, disturb) == alone
-    finally:
-        pool.close()
-
-
-def test_a_state_of_another_environment_is_refused_by_a_worker() -> None:
-    pool, _ = in_workers(suite_name("gridworld"), 1, workers=1)
-    try:
-        with pytest.raises(UnknownKey):
-            pool.ask(SetState(0, b"of another"), RoutineDone)
-        with pytest.raises(OutOfOrder):
-            pool.ask(GetState(0), Snapshot)
-    finally:
-        pool.close()
 
 
 # Workers that do not come up.

@@ -12,7 +12,7 @@ from cryptography import x509
 
 from glue_server.rpc.tls import ServerTls, own_certificate, private_authority
 from reglue.errors import UsageError
-from tests.glue_server.rpc.papers import DAY, Paper, new_key, paper, written
+from tests.glue_server.rpc.certificates import DAY, Certificate, certificate, new_key, written
 
 # A private authority.
 
@@ -72,13 +72,13 @@ def test_a_host_that_is_not_ascii_is_refused() -> None:
 
 
 @pytest.fixture(scope="module")
-def root() -> Paper:
-    return paper("root")
+def root() -> Certificate:
+    return certificate("root")
 
 
 @pytest.fixture(scope="module")
-def server(root: Paper) -> Paper:
-    return paper("server", by=root, hosts=("hub.example.org", "10.0.0.1"))
+def server(root: Certificate) -> Certificate:
+    return certificate("server", by=root, hosts=("hub.example.org", "10.0.0.1"))
 
 
 def made(folder: Path, certificate: bytes, key: bytes, authority: bytes | None = None) -> ServerTls:
@@ -90,32 +90,32 @@ def made(folder: Path, certificate: bytes, key: bytes, authority: bytes | None =
 
 @pytest.mark.parametrize("form", ["pem", "der"])
 def test_own_files_are_shown_as_they_are(
-    root: Paper, server: Paper, tmp_path: Path, form: str
+    root: Certificate, server: Certificate, tmp_path: Path, form: str
 ) -> None:
     tls = made(tmp_path, server.pem, server.key_pem(), getattr(root, form))
     assert (tls.chain, tls.key) == (server.pem, server.key_pem())
     assert (tls.authority, tls.name) == (root.der, "hub.example.org")
 
 
-def test_an_rsa_key_will_do(root: Paper, tmp_path: Path) -> None:
-    server = paper("server", by=root, hosts=("hub",), kind="rsa")
+def test_an_rsa_key_will_do(root: Certificate, tmp_path: Path) -> None:
+    server = certificate("server", by=root, hosts=("hub",), kind="rsa")
     assert made(tmp_path, server.pem, server.key_pem(), root.pem).name == "hub"
 
 
 def test_a_chain_that_ends_in_its_root_needs_no_authority(
-    root: Paper, server: Paper, tmp_path: Path
+    root: Certificate, server: Certificate, tmp_path: Path
 ) -> None:
     assert made(tmp_path, server.pem + root.pem, server.key_pem()).authority == root.der
 
 
 def test_a_self_signed_certificate_is_its_own_authority(tmp_path: Path) -> None:
-    alone = paper("alone", hosts=("hub",))
+    alone = certificate("alone", hosts=("hub",))
     assert made(tmp_path, alone.pem, alone.key_pem()).authority == alone.der
 
 
-def test_an_authority_behind_others_is_found(root: Paper, tmp_path: Path) -> None:
-    between = paper("between", by=root)
-    server = paper("server", by=between, hosts=("hub",))
+def test_an_authority_behind_others_is_found(root: Certificate, tmp_path: Path) -> None:
+    between = certificate("between", by=root)
+    server = certificate("server", by=between, hosts=("hub",))
     tls = made(tmp_path, server.pem + between.pem, server.key_pem(), root.pem)
     assert tls.authority == root.der
 
@@ -132,7 +132,7 @@ def test_an_authority_behind_others_is_found(root: Paper, tmp_path: Path) -> Non
 def test_peers_are_told_a_name_that_it_is_made_out_to(
     tmp_path: Path, hosts: tuple[str, ...], name: str
 ) -> None:
-    alone = paper("alone", hosts=hosts)
+    alone = certificate("alone", hosts=hosts)
     assert made(tmp_path, alone.pem, alone.key_pem()).name == name
 
 
@@ -147,7 +147,7 @@ def refused(folder: Path, *contents: bytes) -> str:
 
 @pytest.mark.parametrize("missing", ["certificate", "key", "ca"])
 def test_a_file_that_is_missing_is_named(
-    root: Paper, server: Paper, tmp_path: Path, missing: str
+    root: Certificate, server: Certificate, tmp_path: Path, missing: str
 ) -> None:
     files = written(tmp_path, certificate=server.pem, key=server.key_pem(), ca=root.pem)
     files[missing].unlink()
@@ -155,46 +155,52 @@ def test_a_file_that_is_missing_is_named(
         own_certificate(files["certificate"], files["key"], files["ca"])
 
 
-def test_a_folder_is_no_file(server: Paper, tmp_path: Path) -> None:
+def test_a_folder_is_no_file(server: Certificate, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be read: Is a directory"):
         own_certificate(tmp_path, tmp_path)
 
 
-def test_a_file_without_a_certificate_is_refused(server: Paper, tmp_path: Path) -> None:
+def test_a_file_without_a_certificate_is_refused(server: Certificate, tmp_path: Path) -> None:
     words = refused(tmp_path, server.key_pem(), server.key_pem())
     assert "certificate.pem holds no certificate" in words
 
 
-def test_a_file_without_a_key_is_refused(root: Paper, server: Paper, tmp_path: Path) -> None:
+def test_a_file_without_a_key_is_refused(
+    root: Certificate, server: Certificate, tmp_path: Path
+) -> None:
     assert "key.pem holds no private key" in refused(tmp_path, server.pem, server.pem, root.pem)
 
 
-def test_a_key_with_a_password_is_refused(root: Paper, server: Paper, tmp_path: Path) -> None:
+def test_a_key_with_a_password_is_refused(
+    root: Certificate, server: Certificate, tmp_path: Path
+) -> None:
     words = refused(tmp_path, server.pem, server.key_pem(b"open sesame"), root.pem)
     assert "key.pem is encrypted: wanted" in words
 
 
-def test_a_key_of_a_kind_that_grpc_does_not_take_is_refused(root: Paper, tmp_path: Path) -> None:
-    server = paper("server", by=root, hosts=("hub",), kind="ed25519")
+def test_a_key_of_a_kind_that_grpc_does_not_take_is_refused(
+    root: Certificate, tmp_path: Path
+) -> None:
+    server = certificate("server", by=root, hosts=("hub",), kind="ed25519")
     assert "wanted an RSA or EC key" in refused(tmp_path, server.pem, server.key_pem(), root.pem)
 
 
 def test_the_key_of_another_certificate_is_refused(
-    root: Paper, server: Paper, tmp_path: Path
+    root: Certificate, server: Certificate, tmp_path: Path
 ) -> None:
-    other = Paper(server.certificate, new_key("ec")).key_pem()
+    other = Certificate(server.certificate, new_key("ec")).key_pem()
     words = refused(tmp_path, server.pem, other, root.pem)
     assert "key.pem is not the key of the certificate in" in words
 
 
-def test_an_authority_that_did_not_sign_is_refused(server: Paper, tmp_path: Path) -> None:
+def test_an_authority_that_did_not_sign_is_refused(server: Certificate, tmp_path: Path) -> None:
     """Also one of the same name."""
-    words = refused(tmp_path, server.pem, server.key_pem(), paper("root").pem)
+    words = refused(tmp_path, server.pem, server.key_pem(), certificate("root").pem)
     assert "certificate.pem is not signed by the authority in" in words
 
 
 def test_a_certificate_whose_authority_nobody_says_is_refused(
-    server: Paper, tmp_path: Path
+    server: Certificate, tmp_path: Path
 ) -> None:
     assert "signed it, CN=root (--ca FILE)" in refused(tmp_path, server.pem, server.key_pem())
 
@@ -203,10 +209,10 @@ def test_a_certificate_whose_authority_nobody_says_is_refused(
 def test_a_certificate_that_is_out_of_date_is_refused(
     tmp_path: Path, begins: timedelta, ends: timedelta
 ) -> None:
-    old = paper("old", hosts=("hub",), begins=begins, ends=ends)
+    old = certificate("old", hosts=("hub",), begins=begins, ends=ends)
     assert "renew it" in refused(tmp_path, old.pem, old.key_pem())
 
 
 def test_a_certificate_without_a_host_is_refused(tmp_path: Path) -> None:
-    nobody = paper("nobody")
+    nobody = certificate("nobody")
     assert "made out to no host" in refused(tmp_path, nobody.pem, nobody.key_pem())

@@ -30,7 +30,7 @@ from tests.glue_server.playing import (
     in_turn,
     played,
 )
-from tests.glue_server.rpc.papers import DAY, paper, shown, written
+from tests.glue_server.rpc.certificates import DAY, certificate, shown, written
 from tests.glue_server.rpc.peers import PATIENCE_S
 
 Start = Callable[..., "Future[str]"]
@@ -93,9 +93,9 @@ def test_address_token_and_authority_may_come_one_by_one(
 def test_an_own_certificate_is_checked_by_its_name_at_any_address(
     start: Start, tmp_path: Path
 ) -> None:
-    root = paper("root")
-    between = paper("between", by=root)
-    leaf = paper("leaf", by=between, hosts=("hub.example.org",), kind="rsa")
+    root = certificate("root")
+    between = certificate("between", by=root)
+    leaf = certificate("leaf", by=between, hosts=("hub.example.org",), kind="rsa")
     files = written(tmp_path, cert=leaf.pem + between.pem, key=leaf.key_pem(), ca=root.pem)
     tls = own_certificate(files["cert"], files["key"], files["ca"])
     with GlueServer(tls=tls) as server:
@@ -106,7 +106,7 @@ def test_an_own_certificate_is_checked_by_its_name_at_any_address(
 def test_a_certificate_for_an_address_or_for_many_hosts_will_do(
     start: Start, tmp_path: Path, hosts: tuple[str, ...]
 ) -> None:
-    alone = paper("alone", hosts=hosts)
+    alone = certificate("alone", hosts=hosts)
     files = written(tmp_path, cert=alone.pem, key=alone.key_pem())
     with GlueServer(tls=own_certificate(files["cert"], files["key"])) as server:
         assert welcomed(server, start(Follower(), str(server.join_string("agent"))))
@@ -115,7 +115,7 @@ def test_a_certificate_for_an_address_or_for_many_hosts_will_do(
 def test_of_several_authorities_one_is_enough(
     server: GlueServer, start: Start, tls: ServerTls
 ) -> None:
-    several = paper("a").pem + to_pem(tls.authority) + paper("b").pem
+    several = certificate("a").pem + to_pem(tls.authority) + certificate("b").pem
     assert welcomed(server, start(Follower(), str(server.join_string("agent")), ca=several))
 
 
@@ -136,7 +136,7 @@ def test_the_environment_may_name_other_roots(
     server: GlueServer, start: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """They are given to gRPC explicitly; `test_join_tls` asks a fresh process the same."""
-    other = written(tmp_path, other=paper("other").pem)["other"]
+    other = written(tmp_path, other=certificate("other").pem)["other"]
     monkeypatch.setenv("GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", str(other))
     assert welcomed(server, start(Follower(), str(server.join_string("agent"))))
 
@@ -232,8 +232,8 @@ def test_an_authority_of_another_glue_is_told(server: GlueServer) -> None:
 
 
 def test_an_authority_of_the_same_name_is_told_too() -> None:
-    leaf = paper("leaf", by=paper("root"), hosts=("reglue",))
-    with GlueServer(tls=shown(leaf, paper("root"), "reglue")) as server:
+    leaf = certificate("leaf", by=certificate("root"), hosts=("reglue",))
+    with GlueServer(tls=shown(leaf, certificate("root"), "reglue")) as server:
         assert "is not signed by the authority that you trust" in told(
             str(server.join_string("agent"))
         )
@@ -245,8 +245,8 @@ def test_a_name_that_the_certificate_lacks_is_told(server: GlueServer) -> None:
 
 
 def test_an_address_that_the_certificate_lacks_is_told() -> None:
-    root = paper("root")
-    with GlueServer(tls=shown(paper("leaf", by=root, hosts=("hub",)), root, "")) as server:
+    root = certificate("root")
+    with GlueServer(tls=shown(certificate("leaf", by=root, hosts=("hub",)), root, "")) as server:
         assert "is not made out to '127.0.0.1': give the name" in told(
             str(server.join_string("agent"))
         )
@@ -257,14 +257,16 @@ def test_an_address_that_the_certificate_lacks_is_told() -> None:
     [(-2 * DAY, -DAY, "has expired"), (DAY, 2 * DAY, "is not valid yet")],
 )
 def test_a_certificate_out_of_date_is_told(begins: Any, ends: Any, words: str) -> None:
-    root = paper("root")
-    leaf = paper("leaf", by=root, hosts=("reglue",), begins=begins, ends=ends)
+    root = certificate("root")
+    leaf = certificate("leaf", by=root, hosts=("reglue",), begins=begins, ends=ends)
     with GlueServer(tls=shown(leaf, root, "reglue")) as server:
         assert f"{words}: the host must renew it" in told(str(server.join_string("agent")))
 
 
 def test_what_is_given_goes_before_the_join_string(server: GlueServer, start: Start) -> None:
-    wrong = replace(server.join_string("agent"), authority=paper("other").der, tls_name="other")
+    wrong = replace(
+        server.join_string("agent"), authority=certificate("other").der, tls_name="other"
+    )
     right = server.join_string("agent")
     agent = start(Follower(), str(wrong), ca=right.authority, tls_name=right.tls_name)
     assert welcomed(server, agent)

@@ -10,7 +10,7 @@ import pytest
 from glue_server.rpc import GlueServer
 from glue_server.rpc.tls import private_authority
 from reglue.net.join_string import to_pem
-from tests.glue_server.rpc.papers import paper, shown, written
+from tests.glue_server.rpc.certificates import certificate, shown, written
 from tests.reglue.joining import Join, left, play, seated
 
 pytestmark = pytest.mark.usefixtures("tidy")
@@ -35,8 +35,8 @@ def test_a_join_string_is_enough(join: Join, roots: Path) -> None:
 
 
 def test_authority_and_name_can_be_options(join: Join, tmp_path: Path) -> None:
-    root = paper("root")
-    tls = shown(paper("leaf", by=root, hosts=("hub.example.org",)), root, "hub.example.org")
+    root = certificate("root")
+    tls = shown(certificate("leaf", by=root, hosts=("hub.example.org",)), root, "hub.example.org")
     ca = written(tmp_path, ca=root.pem)["ca"]
     with GlueServer(tls=tls) as server:
         process = join(

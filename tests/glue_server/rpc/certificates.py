@@ -21,7 +21,7 @@ DER = serialization.Encoding.DER
 
 
 @dataclass(frozen=True)
-class Paper:
+class Certificate:
     """A certificate and its key."""
 
     certificate: x509.Certificate
@@ -44,15 +44,15 @@ class Paper:
         return bytes(self.key.private_bytes(PEM, serialization.PrivateFormat.PKCS8, secret))
 
 
-def paper(
+def certificate(
     common: str = "authority",
     *,
-    by: Paper | None = None,
+    by: Certificate | None = None,
     hosts: tuple[str, ...] = (),
     kind: str = "ec",
     begins: timedelta = -DAY,
     ends: timedelta = DAY,
-) -> Paper:
+) -> Certificate:
     """Signed by `by`, or by itself; an authority's own unless it has `hosts`."""
     key = new_key(kind)
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common)])
@@ -72,7 +72,7 @@ def paper(
         builder = builder.add_extension(x509.BasicConstraints(True, None), True)
     signer = by.key if by else key
     hashing = None if isinstance(signer, ed25519.Ed25519PrivateKey) else hashes.SHA256()
-    return Paper(builder.sign(signer, hashing), key)
+    return Certificate(builder.sign(signer, hashing), key)
 
 
 def new_key(kind: str) -> Any:
@@ -85,7 +85,7 @@ def new_key(kind: str) -> Any:
             return ec.generate_private_key(ec.SECP256R1())
 
 
-def shown(leaf: Paper, authority: Paper, name: str) -> ServerTls:
+def shown(leaf: Certificate, authority: Certificate, name: str) -> ServerTls:
     """What a glue with these would show, whether or not that is any good."""
     return ServerTls(leaf.pem, leaf.key_pem(), authority.der, name)
 
