@@ -51,7 +51,7 @@ test-clients: .venv/dev-is-installed clients ## the clients in other languages: 
 test-containers: .venv/dev-is-installed docker ## the bake-off in containers, unless REGLUE_NO_DOCKER=1
 	$(BIN)/python -m pytest tests/docker
 
-docker: # two that install packages would get in each other's way: check sees to it first
+docker: # two that install packages would get in each other's way: check runs it first
 	[ "$(REGLUE_NO_DOCKER)" = 1 ] || .ci/docker
 
 env: ## draw the tokens and the secret of docker-compose.yml that $(ENV) lacks

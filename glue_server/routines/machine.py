@@ -263,7 +263,7 @@ def _standardize(joined: JoinedSlots, call: StandardizeRandomness) -> RoutineDon
     check_seed(call.seed)
     if not joined.ready.standardizes:
         raise NotSupported(
-            got="RL_standardize_randomness", wanted="an environment of numbered chance"
+            got="RL_standardize_randomness", wanted="an environment that standardizes randomness"
         )
     return joined.ask(call, RoutineDone)
 

@@ -56,7 +56,7 @@ def _check(joined: JoinedSlots, routine: str, slot: int, *, able: bool) -> None:
     """Raise OutOfDomain for an unknown slot, NotSupported if the environment cannot do that."""
     check_slot(slot, joined.spec.slots)
     if not able:
-        what = "its states" if routine.endswith("state") else "where its chance stands"
+        what = "its states" if routine.endswith("state") else "its random seeds"
         raise NotSupported(got=routine, wanted=f"an environment that keeps {what}")
 
 

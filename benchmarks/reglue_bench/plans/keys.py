@@ -49,7 +49,7 @@ class Submission:
         """Of the `entrant` of a bake-off, or of an agent that plays alone.
 
         Without a secret it follows from the seed and the entrant: a run that is repeated
-        repeats its agent's chance, and agents that try small seeds find out which cell a
+        repeats its agent's random draws, and agents that try small seeds find out which cell a
         start seed belongs to. Who hosts agents of others gives a secret.
         """
         nonce = "" if secret is None else secrets.token_hex(16)

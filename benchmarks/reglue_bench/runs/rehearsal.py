@@ -114,7 +114,7 @@ def _repeatable(rows: Sequence[Row], again: Sequence[Row]) -> Check:
         return Check(True, "a second run gave the same episodes to the bit")
     return Check(
         None,
-        "a second run gave other episodes: the agent has chance of its own; draw it from "
+        "a second run gave other episodes: the agent draws random numbers of its own; seed them by "
         "starts.seeds, and a run can be repeated",
     )
 

@@ -184,7 +184,7 @@ def test_arguments_reach_an_environment() -> None:
 
 @pytest.mark.parametrize("name", ["mountain-car", "access-control"])
 def test_environments_in_workers_play_the_same_bits(name: str) -> None:
-    """Whole steps, half steps, numbered chance, and a second run."""
+    """Whole steps, half steps, standardized randomness, and a second run."""
     told = []
     for workers in (0, 2):
         with Glue(environment=name, agent=Drifter(), slots=3, workers=workers, seed=5) as rl:

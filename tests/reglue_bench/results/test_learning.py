@@ -155,7 +155,7 @@ def test_another_measure_is_refused(metric: str) -> None:
 
 
 def test_more_than_a_run_has_cannot_be_measured() -> None:
-    with pytest.raises(UsageError, match="a run has 99: give final:99"):
+    with pytest.raises(UsageError, match="a run has only 99: give final:99 or less"):
         measured("final:100", 99)
 
 
