@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import reglue
 from glue_server import EpisodeRunner
 from glue_server.rpc import GlueServer
 from reglue import Phase
@@ -139,3 +143,18 @@ def test_ctrl_c_is_exit_code_130(server: GlueServer, join: Join) -> None:
     seated(server)
     process.send_signal(signal.SIGINT)
     assert left(process) == (130, "")
+
+
+_RANDOM = Path(reglue.__file__).with_name("examples") / "random_agent.py"
+
+
+@pytest.mark.parametrize("agent", ["random", f"{_RANDOM}:RandomAgent"])
+def test_an_agent_starts_without_importing_environments(agent: str) -> None:
+    """A benchmark may start one for each run; they took a third of the time until it played."""
+    command = [sys.executable, "-X", "importtime", "-m", "reglue", "join", agent]
+    where = ["--address", "127.0.0.1:9", "--token", "x", "--connect-timeout", "0"]
+    ended = subprocess.run(
+        [*command, *where], check=False, capture_output=True, text=True, timeout=60
+    )
+    assert "no glue answered" in ended.stderr
+    assert "env_adapters" not in ended.stderr

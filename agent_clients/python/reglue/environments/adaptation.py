@@ -43,6 +43,8 @@ def adapted_suite(candidate: object, arguments: Mapping[str, Any] | None = None)
     Adapters are entry points of the group `reglue.environment_objects`: functions of the
     candidate and the keywords of its constructor, which return a suite or None.
     """
+    if isinstance(candidate, type) and issubclass(candidate, Agent):
+        return None  # no adapter is imported for one: that takes longer than the SDK itself
     for adapter in entry_points(group="reglue.environment_objects"):
         suite: Suite | None = adapter.load()(candidate, arguments)
         if suite is not None:

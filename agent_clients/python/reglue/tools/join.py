@@ -12,6 +12,7 @@ from importlib.metadata import entry_points
 
 from reglue.client import connect
 from reglue.errors import CannotLoad, Refused, ReglueError, UsageError
+from reglue.examples import EXAMPLES
 from reglue.net.join_string import TRANSPORTS
 from reglue.tools.loading import agent_name, example_names, load, parsed
 
@@ -68,7 +69,9 @@ def _join(options: argparse.Namespace) -> int:
 
 def _made(name: str, arguments: Mapping[str, str]) -> tuple[object, str]:
     """The agent or environment called `name`, and its own name."""
-    for known in entry_points(group="reglue.environments"):
+    # Environments are imported for names that may be theirs: that takes longer than the SDK itself.
+    is_code = name in EXAMPLES or name.rpartition(":")[0].endswith(".py")
+    for known in () if is_code else entry_points(group="reglue.environments"):
         suite = known.load()(name, {key: parsed(value) for key, value in arguments.items()})
         if suite is not None:
             return suite.build(), name
