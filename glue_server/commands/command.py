@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import typer
 from rich.console import Console
 
-from glue_server.processes.interrupts import interrupt
+from glue_server.processes.interrupts import interrupt, is_interrupt
 from reglue.errors import ReglueError, UsageError
 
 OK, FAULTS, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
@@ -45,8 +45,10 @@ class Command:
             self._fail(error, WRONG_USAGE)
         except ReglueError as error:
             self._fail(error, FAULTS)
-        except KeyboardInterrupt:
-            sys.exit(INTERRUPTED)
+        except BaseException as error:
+            if is_interrupt(error):
+                sys.exit(INTERRUPTED)
+            raise
         sys.exit(OK)
 
     def _fail(self, error: ReglueError, code: int) -> NoReturn:

@@ -50,7 +50,8 @@ def interruptible(function: Callable[[], None]) -> bool:
     """Call `function` within `uninterrupted`, and let Ctrl-C end it alone; whether it did.
 
     What comes after the first Ctrl-C that ended it is forgotten: there is no line at which a
-    second one could do harm. One that `function` swallowed is raised again by the next.
+    second one could do harm. One that `function` swallowed is raised again by the next. An error
+    that Ctrl-C led to counts as Ctrl-C: raised within a lock's own lines, it ends as their error.
     """
     held = signal.getsignal(signal.SIGINT)
     if not isinstance(held, _Held) or threading.current_thread() is not threading.main_thread():
@@ -58,7 +59,9 @@ def interruptible(function: Callable[[], None]) -> bool:
     held.within = sys._getframe()
     try:
         _begin(function, held)
-    except KeyboardInterrupt:
+    except BaseException as error:
+        if not is_interrupt(error):
+            raise
         held.has_ended = True
         return True
     finally:
@@ -66,6 +69,13 @@ def interruptible(function: Callable[[], None]) -> bool:
     if held.heard is None:
         held.until = math.inf  # also where it swallowed one
     return False
+
+
+def is_interrupt(error: BaseException | None) -> bool:
+    """Whether an error is Ctrl-C's, or was raised while Ctrl-C's was on its way."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
 
 
 def wait_for_interrupt() -> NoReturn:

@@ -65,6 +65,29 @@ def test_other_threads_may_write_too() -> None:
     assert done == ["written"]
 
 
+def test_an_error_that_an_interrupt_led_to_is_the_interrupt() -> None:
+    """Ctrl-C within `Condition.wait` ends as "release unlocked lock"."""
+    lock = threading.Lock()
+
+    def work() -> None:
+        with lock:
+            lock.release()
+            press()
+
+    with uninterrupted():
+        assert interruptible(work)
+
+
+def test_an_error_beside_an_interrupt_is_told() -> None:
+    def work() -> None:
+        with suppress(KeyboardInterrupt):
+            press()
+        raise ValueError("mine")
+
+    with pytest.raises(ValueError, match="mine"), uninterrupted():
+        interruptible(work)
+
+
 def press() -> None:
     signal.raise_signal(signal.SIGINT)
 
