@@ -159,7 +159,7 @@ clean: ## remove all that the other targets made, except runs/
 
 .venv/dev-is-installed: .venv/is-installed
 	$(BIN)/python -m pip install -c constraints.txt \
-		-e '.[server,metaworld,gymnasium,robotics,atari,dm-control,video,parquet,docs,dev]'
+		-e '.[server,metaworld,gymnasium,robotics,atari,dm-control,video,parquet,datasets,docs,dev]'
 	touch $@
 
 .venv-proto/is-installed: .ci/stubs-requirements.txt
