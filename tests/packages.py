@@ -41,7 +41,7 @@ from dataclasses import replace
 
 from pydantic import BaseModel
 
-from reglue_bench.kinds import SUCCESS
+from reglue_bench.criteria import SUCCESS
 from reglue_bench.procedures import MultiTask
 from reglue_bench.report.views import Plot, Table
 from reglue_bench.terminal.tally import JudgedTally
@@ -95,7 +95,7 @@ class FirstGoals(MultiTask):
         return {"procedure_args": {"times": 1}}
 
     @classmethod
-    def kind(cls, result):
+    def criterion(cls, result):
         return KIND
 
     def tally(self, begun, clock):

@@ -33,11 +33,11 @@ class BenchmarkName:
         """Raises UsageError for any other name."""
         if is_custom(name):
             return cls(name, "", "")
-        kind, _, environment = name.partition(":")
-        if kind in PROCEDURES and environment:
-            if _metaworld_procedure(environment) == kind:  # multi-task:MT10 is MT10
-                return cls(environment, kind, "")
-            return cls(name, kind, environment)
+        procedure, _, environment = name.partition(":")
+        if procedure in PROCEDURES and environment:
+            if _metaworld_procedure(environment) == procedure:  # multi-task:MT10 is MT10
+                return cls(environment, procedure, "")
+            return cls(name, procedure, environment)
         if procedure := _metaworld_procedure(name):
             return cls(name, procedure, "")
         raise _unknown(name)

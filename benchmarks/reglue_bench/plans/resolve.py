@@ -130,13 +130,13 @@ def suite_of(plan: Plan, settings: Settings) -> SuiteName:
 def _plan(
     settings: Settings, procedure: str, called: str, found: Resolved, *, is_metaworld: bool
 ) -> Plan:
-    kind = PROCEDURES[procedure]
-    own = kind.parameters(settings, found.variants)
+    procedure_type = PROCEDURES[procedure]
+    own = procedure_type.parameters(settings, found.variants)
     _check_playable(called, procedure, own, found)
     if settings.estimator != "goals":
         own = {"estimator": settings.estimator, **own}
     own |= _worst_performance(settings, own, reward_low=found.reward_low, horizon=found.horizon)
-    if kind.judges_success and not found.tells_success:
+    if procedure_type.judges_success and not found.tells_success:
         own["judged_by"] = "return"
     shown = found.suite.config if found.suite.factory == META_WORLD else {}
     most = _DEFAULT_SLOTS
@@ -151,7 +151,7 @@ def _plan(
             **{name: value for name, value in shown.items() if name != "goals"},
         },
         seed=chosen(settings.seed, 0),
-        slots=kind.slots(settings, most),
+        slots=procedure_type.slots(settings, most),
         suite=found.suite,
         variants=dict(found.variants),
         privileged=found.privileged,
@@ -187,9 +187,9 @@ def _declared(settings: Settings, procedure: str, declare: Declare | None) -> Re
             f"{settings.benchmark} waits for an environment to connect: only `reglue bench` does; "
             f"name one that is made here, such as {procedure}:file.py:Class"
         )
-    kind = PROCEDURES[procedure]
-    kind.parameters(settings, {"any": 1})  # refuses what cannot be before the wait
-    declared = declare(kind.slots(settings, _DEFAULT_SLOTS))
+    procedure_type = PROCEDURES[procedure]
+    procedure_type.parameters(settings, {"any": 1})  # refuses what cannot be before the wait
+    declared = declare(procedure_type.slots(settings, _DEFAULT_SLOTS))
     return Resolved(
         suite=declared.suite,
         variants=declared.variants,
@@ -270,13 +270,13 @@ def _check_playable(
     called: str, procedure: str, own: Mapping[str, Parameter], found: Resolved
 ) -> None:
     """Raise UsageError for environments that the procedure cannot play."""
-    kind = PROCEDURES[procedure]
-    if found.continuing and not own.keys() & kind.endless.keys():
+    procedure_type = PROCEDURES[procedure]
+    if found.continuing and not own.keys() & procedure_type.endless.keys():
         raise UsageError(
             f"{found.told.get('environment', called)} is a continuing task, one episode that "
             "never ends: give --steps N (online benchmarks), which is how long a run is"
         )
-    if found.counts_steps and not kind.counts_steps:
+    if found.counts_steps and not procedure_type.counts_steps:
         raise UsageError(
             f"{called} has a schedule that is counted in steps, which only online benchmarks "
             "count: play it as one, or have the schedule count episodes (episodic = true)"

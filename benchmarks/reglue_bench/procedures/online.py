@@ -31,7 +31,7 @@ from reglue_bench.procedures.procedure import (
 from reglue_bench.settings import OnlineSettings, Settings
 
 if TYPE_CHECKING:
-    from reglue_bench.kinds import Kind
+    from reglue_bench.criteria import Criterion
     from reglue_bench.results.result import Result
     from reglue_bench.results.success import Played
     from reglue_bench.terminal.observer import RunStarted
@@ -177,9 +177,9 @@ class Online(Procedure):
         return LearningTally(self, begun, clock)
 
     @classmethod
-    def kind(cls, _result: Result) -> Kind:
+    def criterion(cls, _result: Result) -> Criterion:
         """Performance."""
-        from reglue_bench.kinds import PERFORMANCE
+        from reglue_bench.criteria import PERFORMANCE
 
         return PERFORMANCE
 

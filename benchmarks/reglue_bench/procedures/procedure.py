@@ -18,7 +18,7 @@ from reglue_bench.plans.plan import Parameter, Plan, PlanCell
 from reglue_bench.settings import Settings
 
 if TYPE_CHECKING:
-    from reglue_bench.kinds import Kind
+    from reglue_bench.criteria import Criterion
     from reglue_bench.results.result import Result
     from reglue_bench.results.success import Played
     from reglue_bench.terminal.observer import RunStarted
@@ -209,9 +209,9 @@ class Procedure(ABC):
         return JudgedTally(self, begun, clock)
 
     @classmethod
-    def kind(cls, result: Result) -> Kind:
+    def criterion(cls, result: Result) -> Criterion:
         """What a result is judged by: how that is printed, drawn and compared."""
-        from reglue_bench.kinds import RETURN, SUCCESS
+        from reglue_bench.criteria import RETURN, SUCCESS
 
         return RETURN if result.parameters.get("judged_by") == "return" else SUCCESS
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from reglue.errors import UsageError
-from reglue_bench.kinds.kind import Kind, Named
+from reglue_bench.criteria.criterion import Criterion, Named
 from reglue_bench.report.figures import colour
 from reglue_bench.report.pairs import compared_row, every_pair, pair_note, power_notes, verdict
 from reglue_bench.report.run_view import score_and_interval
@@ -17,34 +17,35 @@ from reglue_bench.statistics.compare import Difference, compare_all
 
 def comparison_view(runs: Sequence[Named], *, seed: int) -> ComparisonView:
     """Every run against the first. Raises UsageError for runs that are judged by other scores."""
-    kind, results = _kind(runs), [run for _, run in runs]
+    criterion, results = _criterion(runs), [run for _, run in runs]
     names, found = [name for name, _ in runs], compare_all(results)
     alike = [place for place in range(len(runs)) if place == 0 or (place, 0) in found]
-    tracks = kind.tracks(results, alike)
+    tracks = criterion.tracks(results, alike)
     view = ComparisonView(
-        caption=kind.caption(results[0]),
-        verdict=verdict(names, _ranked(results, alike), found, kind),
-        pairs=every_pair(names, found, kind),
+        caption=criterion.caption(results[0]),
+        verdict=verdict(names, _ranked(results, alike), found, criterion),
+        pairs=every_pair(names, found, criterion),
         rows=[
             _row(place, named, tracks[place], found.get((place, 0)))
             for place, named in enumerate(runs)
         ],
-        notes=_notes(runs, found, kind),
+        notes=_notes(runs, found, criterion),
         differences=found,
     )
-    return kind.beside(view, runs, alike, seed)
+    return criterion.beside(view, runs, alike, seed)
 
 
-def _kind(runs: Sequence[Named]) -> Kind:
+def _criterion(runs: Sequence[Named]) -> Criterion:
     """What all are judged by. Raises UsageError for several scores."""
     _, first = runs[0]
     for name, run in runs[1:]:
-        if run.kind != first.kind:
+        if run.criterion != first.criterion:
             raise UsageError(
-                f"{name} on {run.benchmark} is judged by its {run.kind.name}, and {runs[0][0]} on "
-                f"{first.benchmark} by its {first.kind.name}: compare it in a report of its own"
+                f"{name} on {run.benchmark} is judged by its {run.criterion.name}, and "
+                f"{runs[0][0]} on {first.benchmark} by its {first.criterion.name}: "
+                "compare it in a report of its own"
             )
-    return first.kind
+    return first.criterion
 
 
 def _ranked(results: Sequence[Result], alike: Sequence[int]) -> dict[int, float]:
@@ -67,9 +68,9 @@ def _row(place: int, named: Named, track: Track | None, found: Difference | None
         track=track,
         score=score or "–",
         score_interval=interval,
-        played=run.kind.played(run),
+        played=run.criterion.played(run),
     )
-    return row if found is None else compared_row(row, found, run.kind)
+    return row if found is None else compared_row(row, found, run.criterion)
 
 
 def badges(run: Result) -> str:
@@ -81,23 +82,23 @@ def badges(run: Result) -> str:
 
 
 def _notes(
-    runs: Sequence[Named], found: Mapping[tuple[int, int], Difference], kind: Kind
+    runs: Sequence[Named], found: Mapping[tuple[int, int], Difference], criterion: Criterion
 ) -> list[str]:
     notes, first = [], runs[0]
     for place, run in enumerate(runs[1:], 1):
         each = found.get((place, 0))
         if each is None:
-            notes.append(kind.apart(run, first))
+            notes.append(criterion.apart(run, first))
             continue
         if not each.same_plan:
             notes.append(
                 f"{run[0]} and {first[0]} played different plans: they are paired on the "
-                f"{each.pairs} {kind.unit}s that both played."
+                f"{each.pairs} {criterion.unit}s that both played."
             )
-        notes.append(pair_note(run[0], first[0], each, kind))
-    notes += power_notes(found, kind)
+        notes.append(pair_note(run[0], first[0], each, criterion))
+    notes += power_notes(found, criterion)
     for name, result in runs:
-        notes += kind.beware(name, result)
+        notes += criterion.beware(name, result)
     if any(run.privileged for _, run in runs):
         notes.append("Privileged agents were told what the benchmark hides, and are not ranked.")
     return [note for note in dict.fromkeys(notes) if note]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from reglue_bench.kinds.kind import Named
+from reglue_bench.criteria.criterion import Named
 from reglue_bench.report.figures import (
     ALIKE,
     FAILURE,

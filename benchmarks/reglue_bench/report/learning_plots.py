@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from reglue_bench.kinds.performance import measured_words
+from reglue_bench.criteria.performance import measured_words
 from reglue_bench.report.curves import (
     LOST,
     Lines,

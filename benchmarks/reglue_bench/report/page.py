@@ -20,7 +20,7 @@ from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from reglue.errors import UsageError
-from reglue_bench.kinds import Kind
+from reglue_bench.criteria import Criterion
 from reglue_bench.report.compare_view import comparison_view
 from reglue_bench.report.run_view import run_view
 from reglue_bench.report.views import ComparisonView, Frame
@@ -75,7 +75,7 @@ def draw_report(
     runs = [(name, result) for name, (_, result) in zip(names, results, strict=True)]
     comparison = comparison_view(runs, seed=seed) if len(runs) > 1 else None
     plotly, script = get_plotlyjs(), (FOLDER / "page.js").read_text(encoding="utf-8")
-    kind = results[0][1].kind
+    criterion = results[0][1].criterion
     html = (
         _environment()
         .get_template("template.html.jinja")
@@ -86,8 +86,8 @@ def draw_report(
                 for i, ((name, run), shown) in enumerate(zip(runs, frames, strict=True))
             ],
             comparison=comparison,
-            kind=kind,
-            reading=Markup(_reading(kind, comparison, seed)),
+            criterion=criterion,
+            reading=Markup(_reading(criterion, comparison, seed)),
             style=Markup((FOLDER / "style.css").read_text(encoding="utf-8")),
             plotly_gzip=_packed(plotly),
             script=Markup(script),
@@ -104,8 +104,8 @@ def names(results: Sequence[Result], folders: Sequence[Path]) -> list[str]:
     return labels if len(set(labels)) == len(labels) else [folder.name for folder in folders]
 
 
-def _reading(kind: Kind, comparison: ComparisonView | None, seed: int) -> str:
-    source = kind.reading.read_text(encoding="utf-8")
+def _reading(criterion: Criterion, comparison: ComparisonView | None, seed: int) -> str:
+    source = criterion.reading.read_text(encoding="utf-8")
     return (
         _environment().from_string(source).render(comparison=comparison, seed=seed, method=METHOD)
     )
@@ -139,7 +139,7 @@ def _title(runs: Sequence[tuple[str, Result]]) -> str:
     benchmarks = " and ".join(dict.fromkeys(run.benchmark for _, run in runs))
     if len(runs) == 1:
         return f"{runs[0][0]} on {benchmarks}"
-    return f"{len(runs)} {runs[0][1].kind.entrant}s on {benchmarks}"
+    return f"{len(runs)} {runs[0][1].criterion.entrant}s on {benchmarks}"
 
 
 def _packed(script: str) -> str:

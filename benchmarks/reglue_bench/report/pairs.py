@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from reglue_bench.kinds.kind import Kind
+from reglue_bench.criteria.criterion import Criterion
 from reglue_bench.report.views import Row, Table
 from reglue_bench.report.words import listed, p_value, percent, plural
 from reglue_bench.statistics.compare import Difference
@@ -18,7 +18,7 @@ ALPHA = 0.05
 """Of two that are alike, one is called better this rarely: once in twenty reports."""
 
 
-def verdict(names: Sequence[str], scores: Mapping[int, float], found: Pairs, of: Kind) -> str:
+def verdict(names: Sequence[str], scores: Mapping[int, float], found: Pairs, of: Criterion) -> str:
     """Which has the best score, by place, and how sure that is.
 
     Empty if there is nothing to choose from: all are alike, or some cannot be compared.
@@ -54,7 +54,7 @@ def _at_most(p: float, of: int) -> str:
     return f"p {told}" if told.startswith("<") else f"p {'=' if of == 1 else '≤'} {told}"
 
 
-def compared_row(row: Row, found: Difference, of: Kind) -> Row:
+def compared_row(row: Row, found: Difference, of: Criterion) -> Row:
     """A row with its difference to the first."""
     difference, interval, improvement, p = _words(found, of)
     return replace(
@@ -66,12 +66,12 @@ def compared_row(row: Row, found: Difference, of: Kind) -> Row:
     )
 
 
-def every_pair(names: Sequence[str], found: Pairs, of: Kind) -> Table | None:
+def every_pair(names: Sequence[str], found: Pairs, of: Criterion) -> Table | None:
     """A line for each pair; None if the differences to the first are all pairs."""
     return None if all(earlier == 0 for _, earlier in found) else pair_table(names, found, of)
 
 
-def pair_table(names: Sequence[str], found: Pairs, of: Kind) -> Table:
+def pair_table(names: Sequence[str], found: Pairs, of: Criterion) -> Table:
     """A line for each pair."""
     rows = [
         [f"{names[later]} − {names[earlier]}", *(word or "–" for word in _words(each, of))]
@@ -84,7 +84,7 @@ def pair_table(names: Sequence[str], found: Pairs, of: Kind) -> Table:
     return Table(columns, rows)
 
 
-def pair_note(name: str, first: str, found: Difference, of: Kind) -> str:
+def pair_note(name: str, first: str, found: Difference, of: Criterion) -> str:
     """A caveat about a difference to the first; empty if there is none."""
     if not found.unlike:
         return f"{name} and {first} came to the same on every {of.unit}."
@@ -108,7 +108,7 @@ def pair_note(name: str, first: str, found: Difference, of: Kind) -> str:
     return ""
 
 
-def power_notes(found: Pairs, of: Kind) -> list[str]:
+def power_notes(found: Pairs, of: Criterion) -> list[str]:
     """A note if there are too few pairs to tell any two apart."""
     most = max((each.pairs for each in found.values() if each.unlike), default=0)
     pairs = len(found)  # for which Holm corrects
@@ -129,7 +129,7 @@ def _named(names: Sequence[str], places: Sequence[int]) -> str:
     return listed([names[place] for place in places])
 
 
-def _words(found: Difference, of: Kind) -> tuple[str, str, str, str]:
+def _words(found: Difference, of: Criterion) -> tuple[str, str, str, str]:
     low_high = found.interval95
     return (
         of.difference(found.difference),

@@ -28,34 +28,34 @@ SHADES = {
 def run_view(name: str, result: Result, *, run_id: str, frames: Sequence[Frame] = ()) -> Run:
     """Everything the page says about a run."""
     score, interval = score_and_interval(result)
-    kind, counted, executed = result.kind, result.steps.counted, result.steps.executed
+    criterion, counted, executed = result.criterion, result.steps.counted, result.steps.executed
     return Run(
         id=run_id,
         name=name,
         score=score or "no score",
-        meaning=kind.meaning(result),
+        meaning=criterion.meaning(result),
         interval=interval,
-        track=kind.tracks([result], [0])[0],
+        track=criterion.tracks([result], [0])[0],
         badges=_badges(result),
-        notes=[*map(sentence, kind.notes(result)), *_notes(result)],
-        facts=[*_who_and_what(result), *kind.facts(result), *_clipped_and_parameters(result)],
-        planned=kind.planned,
+        notes=[*map(sentence, criterion.notes(result)), *_notes(result)],
+        facts=[*_who_and_what(result), *criterion.facts(result), *_clipped_and_parameters(result)],
+        planned=criterion.planned,
         statuses=_statuses(result),
         time=_time(result),
         wall=seconds(result.seconds.wall),
         steps=f"{count(counted)} of {count(executed)} simulated steps count",
         steps_share=counted / executed if executed else 0.0,
         versions=", ".join(f"{each} {v}" for each, v in sorted(result.versions.items())),
-        plots=kind.plots(result, run_id),
+        plots=criterion.plots(result, run_id),
         frames=frames,
     )
 
 
 def score_and_interval(result: Result) -> tuple[str, str]:
     """Its score and the score's interval, in words; empty without a score."""
-    (score, interval), kind = result.score, result.kind
-    amounts = "" if interval is None else kind.amounts(interval)
-    return "" if score is None else kind.amount(score), amounts
+    (score, interval), criterion = result.score, result.criterion
+    amounts = "" if interval is None else criterion.amounts(interval)
+    return "" if score is None else criterion.amount(score), amounts
 
 
 def _who_and_what(result: Result) -> list[tuple[str, str]]:
@@ -116,7 +116,7 @@ def _notes(result: Result) -> list[str]:
 def _statuses(result: Result) -> list[Share]:
     """What was planned, by how it ended."""
     lost = {name: n for name, n in result.status_counts.items() if name != "ok"}
-    counts = {**result.kind.counts(result), **lost}
+    counts = {**result.criterion.counts(result), **lost}
     total = max(1, sum(counts.values()))
     return [
         Share(STATUSES.get(name, name), count(counts[name]), counts[name] / total, shade)

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import plotly.graph_objects as go
 
-from reglue_bench.kinds.kind import Named
-from reglue_bench.kinds.success import SUCCESS
+from reglue_bench.criteria.criterion import Named
+from reglue_bench.criteria.success import SUCCESS
 from reglue_bench.report.figures import colour, escaped, figure, rate_axis, value_axis
 from reglue_bench.report.pairs import pair_table, verdict
 from reglue_bench.report.views import ComparisonView, Plot, SeedRow, Table

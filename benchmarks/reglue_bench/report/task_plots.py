@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from reglue_bench.kinds.kind import Kind, Named, TaskScore
+from reglue_bench.criteria.criterion import Criterion, Named, TaskScore
 from reglue_bench.report.figures import (
     NEUTRAL,
     SUCCESS,
@@ -26,30 +26,34 @@ from reglue_bench.results.result import Rates, Result
 
 def per_task(runs: Sequence[Named], *, plot_id: str) -> Plot:
     """A dot for each run with its interval, one row for each task."""
-    kind, alone = runs[0][1].kind, len(runs) == 1
-    scores = [kind.per_task(run) for _, run in runs]
+    criterion, alone = runs[0][1].criterion, len(runs) == 1
+    scores = [criterion.per_task(run) for _, run in runs]
     tasks = list(dict.fromkeys(task for each in scores for task in each))
     found = [each.score for of in scores for each in of.values()]
-    span = f", from {kind.amount(min(found))} to {kind.amount(max(found))}" if found else ""
-    title = f"{kind.name.capitalize()} per task"
+    span = (
+        f", from {criterion.amount(min(found))} to {criterion.amount(max(found))}" if found else ""
+    )
+    title = f"{criterion.name.capitalize()} per task"
     return Plot(
         id=plot_id,
         title=title,
-        caption=kind.per_task_caption,
+        caption=criterion.per_task_caption,
         summary=f"{title}: {plural(len(runs), 'run')}, {plural(len(tasks), 'task')}{span}.",
         figure=figure(
             [
-                _dots("" if alone else runs[place][0], of, tasks, place, kind, runs=len(runs))
+                _dots("" if alone else runs[place][0], of, tasks, place, criterion, runs=len(runs))
                 for place, of in enumerate(scores)
             ],
             height=rows_height(len(tasks), each=0 if alone else max(20, 9 * len(runs) + 10)),
-            xaxis=rate_axis(kind.name)
-            if kind.is_rate
-            else value_axis(kind.name, nticks=8, tickformat=",~g"),
+            xaxis=rate_axis(criterion.name)
+            if criterion.is_rate
+            else value_axis(criterion.name, nticks=8, tickformat=",~g"),
             yaxis=task_axis(tasks),
             shapes=[] if alone else _bands(len(tasks)),
         ),
-        table=_alone_table(scores[0], kind) if alone else _table(runs, scores, tasks, kind),
+        table=_alone_table(scores[0], criterion)
+        if alone
+        else _table(runs, scores, tasks, criterion),
         legend=[] if alone else [(colour(place), name) for place, (name, _) in enumerate(runs)],
     )
 
@@ -146,25 +150,25 @@ def steps_to_success(result: Result, *, plot_id: str) -> Plot:
     )
 
 
-def _alone_table(scores: Mapping[str, TaskScore], kind: Kind) -> Table:
+def _alone_table(scores: Mapping[str, TaskScore], criterion: Criterion) -> Table:
     rows = [
-        [task, kind.amount(each.score), _interval(each, kind) or "–", each.of]
+        [task, criterion.amount(each.score), _interval(each, criterion) or "–", each.of]
         for task, each in scores.items()
     ]
-    return Table(["task", kind.name, "95 % interval", "of"], rows)
+    return Table(["task", criterion.name, "95 % interval", "of"], rows)
 
 
 def _table(
     runs: Sequence[Named],
     scores: Sequence[Mapping[str, TaskScore]],
     tasks: Sequence[str],
-    kind: Kind,
+    criterion: Criterion,
 ) -> Table:
     def words(each: TaskScore | None) -> str:
         if each is None:
             return "–"
-        interval = _interval(each, kind)
-        return f"{kind.amount(each.score)} ({interval})" if interval else kind.amount(each.score)
+        amount, interval = criterion.amount(each.score), _interval(each, criterion)
+        return f"{amount} ({interval})" if interval else amount
 
     rows = [[task, *(words(of.get(task)) for of in scores)] for task in tasks]
     return Table(["task", *(name for name, _ in runs)], rows)
@@ -175,7 +179,7 @@ def _dots(
     scores: Mapping[str, TaskScore],
     tasks: Sequence[str],
     place: int,
-    kind: Kind,
+    criterion: Criterion,
     *,
     runs: int,
 ) -> go.Scatter:
@@ -198,19 +202,19 @@ def _dots(
             "width": 0,
         },
         hoverinfo="text",
-        hovertext=[_hover(name, task, each, kind) for task, each in scores.items()],
+        hovertext=[_hover(name, task, each, criterion) for task, each in scores.items()],
     )
 
 
-def _hover(name: str, task: str, each: TaskScore, kind: Kind) -> str:
+def _hover(name: str, task: str, each: TaskScore, criterion: Criterion) -> str:
     whose = f"{escaped(name)}: " if name else ""
-    interval = _interval(each, kind)
+    interval = _interval(each, criterion)
     told = f"<br>95 % interval {interval}" if interval else ""
-    return f"<b>{escaped(task)}</b><br>{whose}{kind.amount(each.score)} of {each.of}{told}"
+    return f"<b>{escaped(task)}</b><br>{whose}{criterion.amount(each.score)} of {each.of}{told}"
 
 
-def _interval(each: TaskScore, kind: Kind) -> str:
-    return kind.amounts(each.interval95) if each.interval95 else ""
+def _interval(each: TaskScore, criterion: Criterion) -> str:
+    return criterion.amounts(each.interval95) if each.interval95 else ""
 
 
 def _bands(rows: int) -> list[Figure]:

@@ -15,7 +15,7 @@ from reglue_bench.results.whole_file import whole_file
 from reglue_bench.runs.ledger import FILE as LEDGER
 
 if TYPE_CHECKING:
-    from reglue_bench.kinds import Kind
+    from reglue_bench.criteria import Criterion
 
 Interval = tuple[float, float]
 
@@ -233,21 +233,23 @@ class Result(_Record):
         return found
 
     @property
-    def kind(self) -> Kind:
+    def criterion(self) -> Criterion:
         """What it is judged by."""
-        return PROCEDURES[self.procedure].kind(self)
+        return PROCEDURES[self.procedure].criterion(self)
 
     @property
     def score(self) -> tuple[float | None, Interval | None]:
         """What it is judged by, and its 95 % interval; None if there is none."""
-        return self.kind.score(self)
+        return self.criterion.score(self)
 
     @property
     def success(self) -> Success:
         """The figures of success. Raises UsageError if success is not the score."""
         rate, intervals, completed = self.mean_success_rate, self.intervals95, self.completed_only
         if rate is None or intervals is None or intervals.mean is None or completed is None:
-            raise UsageError(f"{self.benchmark} is judged by its {self.kind.name}, not by success")
+            raise UsageError(
+                f"{self.benchmark} is judged by its {self.criterion.name}, not by success"
+            )
         per_task = {task: each for task, each in intervals.per_task.items() if each is not None}
         return Success(rate, intervals.mean, per_task, completed)
 

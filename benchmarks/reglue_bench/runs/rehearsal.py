@@ -96,8 +96,8 @@ def _faults(result: Result, rows: Sequence[Row]) -> list[Check]:
     ]
     if not details and result.complete:
         checks.append(Check(True, _played(result, rows)))
-        kind = PROCEDURES[result.procedure]
-        if kind.counts_steps and not any(row.k for row in rows):  # each unit is one episode
+        procedure = PROCEDURES[result.procedure]
+        if procedure.counts_steps and not any(row.k for row in rows):  # each unit is one episode
             what = f"no episode ended within {rows[0].steps} steps, so agent_end was not rehearsed"
             checks.append(Check(None, what))
     return checks

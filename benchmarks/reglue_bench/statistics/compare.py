@@ -1,7 +1,7 @@
 """Which of two runs is better, judged on the units that both have played.
 
 A run is judged by one score, such as success of goals, returns of episodes, or the performance
-of an agent while it learns. Its `Kind` says what is paired, and what follows from differences.
+of an agent while it learns. Its `Criterion` says what is paired, and what follows from differences.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Units:
     """A result, and the scores of its units, which are read once."""
 
     result: Result
-    scores: Any  # what the kind's `pair` takes
+    scores: Any  # what the criterion's `pair` takes
 
 
 def compare(run: Result, reference: Result) -> Difference:
@@ -68,7 +68,7 @@ def compare_all(results: Sequence[Result]) -> dict[tuple[int, int], Difference]:
 
 def units_of(result: Result) -> Units:
     """The scores of a run's units. Raises UsageError if there is no ledger."""
-    return Units(result, result.kind.read(result))
+    return Units(result, result.criterion.read(result))
 
 
 _T = TypeVar("_T")
@@ -164,14 +164,16 @@ def paired_goal_success(runs: Sequence[Units]) -> dict[str, FloatArray]:
 
 
 def _compared(run: Units, reference: Units) -> Difference:
-    kind, other = run.result.kind, reference.result.kind
-    if kind != other:
-        raise UsageError(f"one run is judged by its {kind.name}, the other by its {other.name}")
-    pairs = kind.pair(run, reference)
+    criterion, other = run.result.criterion, reference.result.criterion
+    if criterion != other:
+        raise UsageError(
+            f"one run is judged by its {criterion.name}, the other by its {other.name}"
+        )
+    pairs = criterion.pair(run, reference)
     differences = {task: ours - theirs for task, (ours, theirs) in pairs.items()}
     per_task = {task: float(each.mean()) for task, each in differences.items()}
-    found = kind.infer(differences)
-    better = [over_all_pairs(*each) for each in pairs.values()] if kind.improves else []
+    found = criterion.infer(differences)
+    better = [over_all_pairs(*each) for each in pairs.values()] if criterion.improves else []
     return Difference(
         difference=float(np.mean(list(per_task.values()))),
         difference_per_task=per_task,

@@ -11,7 +11,7 @@ from reglue_bench.terminal.words import isolation_words
 def print_summary(console: Console, result: Result) -> None:
     """The score, what it is made of, and what went wrong."""
     if result.status_counts.keys() - {"missing"}:  # an empty table says nothing
-        console.print(result.kind.table(result))
+        console.print(result.criterion.table(result))
     for line in notes(result):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
@@ -20,8 +20,8 @@ def notes(result: Result) -> list[str]:
     """What a reader of the score has to know."""
     lines = [
         f"isolation: {isolation_words(result.agent.isolation)}",
-        *result.kind.headline(result),
-        *result.kind.notes(result),
+        *result.criterion.headline(result),
+        *result.criterion.notes(result),
     ]
     if result.privileged:
         told = " and the ".join(result.privileged)

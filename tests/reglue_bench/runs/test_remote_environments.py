@@ -15,8 +15,8 @@ from reglue.errors import EnvironmentFault, PlanDiffers, RunExists, UsageError
 from reglue.net.join_string import join_string
 from reglue_bench import evaluate
 from reglue_bench.cli.benchmarks import main as list_benchmarks
+from reglue_bench.criteria import RETURN
 from reglue_bench.evaluation import resume
-from reglue_bench.kinds import RETURN
 from reglue_bench.plans.plan import Plan
 from reglue_bench.plans.resolve import make_plan
 from reglue_bench.results.result import Result
@@ -52,7 +52,7 @@ def test_one_that_never_tells_of_success_is_judged_by_its_mean_return(tmp_path: 
     with nothing_left(), dialling("gymnasium:CartPole-v1") as (watcher, _):
         result = evaluate("multi-task:wait", watcher=watcher, out=tmp_path / "run", **options)
     here = evaluate("multi-task:gymnasium:CartPole-v1", workers=0, **options)
-    assert result.kind is RETURN
+    assert result.criterion is RETURN
     assert result.mean_success_rate is None
     assert result.mean_returns == here.mean_returns
     assert resume(tmp_path / "run", NullObserver()).mean_returns == here.mean_returns
@@ -71,7 +71,7 @@ def test_a_world_of_ones_own_may_say_that_it_never_tells_of_success(
 ) -> None:
     result = remote(procedure, "Untold", **options)
     assert result.complete
-    assert (result.kind is RETURN) == (procedure != "online")
+    assert (result.criterion is RETURN) == (procedure != "online")
 
 
 @pytest.mark.parametrize(

@@ -32,10 +32,10 @@ class TaskScore(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class Criterion:
     """What runs are judged by.
 
-    A procedure says which (`Procedure.kind`). Runs are compared where their kinds are equal.
+    A procedure says which (`Procedure.criterion`). Runs with equal criteria are compared.
     A package makes one of its own of another: `replace(SUCCESS, name="speed", …)`.
     """
 
@@ -125,5 +125,5 @@ def missing_words(result: Result) -> str:
     """`PARTIAL: 3 missing, of 50 episodes`; empty if all were played to their end."""
     faults = {status: n for status, n in result.status_counts.items() if status != "ok"}
     counted = ", ".join(f"{n} {status}" for status, n in faults.items())
-    what = result.kind.planned.removeprefix("Planned ")
+    what = result.criterion.planned.removeprefix("Planned ")
     return f"PARTIAL: {counted}, of {result.coverage.cells_planned} {what}" if faults else ""

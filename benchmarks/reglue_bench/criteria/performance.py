@@ -11,8 +11,8 @@ import numpy as np
 from rich.table import Table
 
 from reglue.errors import UsageError
-from reglue_bench.kinds.kind import (
-    Kind,
+from reglue_bench.criteria.criterion import (
+    Criterion,
     Named,
     Sentences,
     completed_words,
@@ -228,7 +228,7 @@ def _played(result: Result) -> str:
     return f"{count(len(online.completed))} of {count(len(online.runs))}"
 
 
-PERFORMANCE = Kind(
+PERFORMANCE = Criterion(
     name="performance",
     unit="run",
     least=2,

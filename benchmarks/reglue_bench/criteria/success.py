@@ -10,8 +10,8 @@ import numpy as np
 from rich.table import Table
 
 from reglue.errors import UsageError
-from reglue_bench.kinds.kind import (
-    Kind,
+from reglue_bench.criteria.criterion import (
+    Criterion,
     Named,
     TaskScore,
     episode_facts,
@@ -177,7 +177,7 @@ def _beside(
     )
 
 
-SUCCESS = Kind(
+SUCCESS = Criterion(
     name="success",
     unit="goal",
     least=LEAST_GOALS,

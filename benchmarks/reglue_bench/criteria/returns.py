@@ -9,8 +9,8 @@ from pathlib import Path
 from rich.table import Table
 
 from reglue.errors import UsageError
-from reglue_bench.kinds.kind import (
-    Kind,
+from reglue_bench.criteria.criterion import (
+    Criterion,
     Named,
     TaskScore,
     episode_facts,
@@ -18,7 +18,7 @@ from reglue_bench.kinds.kind import (
     partial,
     score_table,
 )
-from reglue_bench.kinds.success import evaluated
+from reglue_bench.criteria.success import evaluated
 from reglue_bench.report.views import ComparisonView, Plot
 from reglue_bench.report.words import plural
 from reglue_bench.results.result import Interval, Result
@@ -107,7 +107,7 @@ def _beside(
     return replace(view, plots=[per_task(runs, plot_id="compare-tasks")])
 
 
-RETURN = Kind(
+RETURN = Criterion(
     name="mean return",
     unit="episode",
     least=2,
