@@ -8,7 +8,7 @@ from glue_server.episodes.loop import NextOrder, Spent
 from glue_server.episodes.recording import Order, Outcome
 from glue_server.episodes.runner import EpisodeRunner
 from glue_server.routines.glue import Glue
-from glue_server.routines.machine import Machine
+from glue_server.routines.state_machine import StateMachine
 from glue_server.timeouts import Timeouts
 
 __all__ = [
@@ -19,11 +19,11 @@ __all__ = [
     "Glue",
     "LocalEnvironmentPort",
     "LocalPort",
-    "Machine",
     "NextOrder",
     "Order",
     "Outcome",
     "Spent",
+    "StateMachine",
     "Timeouts",
     "WorkersPort",
 ]

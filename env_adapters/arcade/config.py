@@ -14,9 +14,9 @@ from pydantic_core import ErrorDetails
 from env_adapters.arcade.layout import corridors
 from env_adapters.arcade.scene import STAND, TICKS, WALL
 from env_adapters.arcade.sections import SAMPLED, Game, wanted
-from env_adapters.configs import JSON, check_distributions
-from env_adapters.configs.distributions import is_distribution
-from env_adapters.configs.values import ConfigError, inside
+from env_adapters.environment_configs import JSON, check_distributions
+from env_adapters.environment_configs.distributions import is_distribution
+from env_adapters.environment_configs.values import ConfigError, inside
 from reglue.errors import CannotLoad, UnknownName
 
 _FOLDER = Path(__file__).parent / "games"

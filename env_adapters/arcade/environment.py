@@ -13,7 +13,7 @@ from env_adapters.arcade.config import episode_config, make_config
 from env_adapters.arcade.layout import lay_out
 from env_adapters.arcade.play import Play, inside_of, play_from
 from env_adapters.arcade.screen import Screen
-from env_adapters.configs import JSON, sample
+from env_adapters.environment_configs import JSON, sample
 from reglue.errors import UsageError
 from reglue.spec import Array, Arrays
 

@@ -15,7 +15,7 @@ import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 
-from env_adapters.configs import JSON
+from env_adapters.environment_configs import JSON
 from reglue.errors import CannotLoad, SpecError, UnknownName, UsageError
 from reglue.spec import Array
 

@@ -22,9 +22,9 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError, core_schema
 
-from env_adapters.configs import JSON
-from env_adapters.configs.distributions import is_distribution
-from env_adapters.configs.values import is_finite, is_number
+from env_adapters.environment_configs import JSON
+from env_adapters.environment_configs.distributions import is_distribution
+from env_adapters.environment_configs.values import is_finite, is_number
 
 SAMPLED = "sampled"
 """Validation context for the config of one episode: draws beyond a bound are cut to it, integers

@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from env_adapters.configs.values import inside
 from env_adapters.curricula.kept import can_be_kept
 from env_adapters.curricula.schedule import Entry, Interpolation, Pool
 from env_adapters.curricula.sources import Prepared, Source, Sources, standing
+from env_adapters.environment_configs.values import inside
 from reglue.rng import Rng
 
 _Choice: TypeAlias = "Source | tuple[_Choice, ...]"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from env_adapters.configs.values import is_whole
+from env_adapters.environment_configs.values import is_whole
 from env_adapters.gymnasium.world import without_window
 from reglue.errors import UsageError
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from env_adapters.configs.values import ConfigError, is_whole
 from env_adapters.curricula.environment import Curriculum
 from env_adapters.curricula.schedule import Reader, Reading
 from env_adapters.curricula.spaces import FITS, Fit
+from env_adapters.environment_configs.values import ConfigError, is_whole
 from reglue.errors import UnknownName
 
 _SEEDS = 2**63

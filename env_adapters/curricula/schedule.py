@@ -2,7 +2,7 @@
 made.
 
 A schedule is a list of `[what, duration]`. `what` is an environment (see
-`env_adapters.configs.environments`), or a dict of one key:
+`env_adapters.environment_configs.environments`), or a dict of one key:
 
 - `{"pool": [what, …]}`: one of them, drawn for each episode;
 - `{"interpolate": [config, config]}`: from the first to the second;
@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from env_adapters.configs.values import ConfigError, inside, is_whole
+from env_adapters.environment_configs.values import ConfigError, inside, is_whole
 from reglue.errors import UnknownName
 
 Reader: TypeAlias = Callable[..., Sequence[Any]]

@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from gymnasium import spaces
 
-from env_adapters.configs.values import ConfigError
+from env_adapters.environment_configs.values import ConfigError
 from reglue.errors import UsageError
 
 Fit: TypeAlias = Literal["equal", "pad", "superset"]

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from env_adapters.machine import machine
+from env_adapters.machine_identity import machine_identity
 from env_adapters.mujoco import how_to_draw
 from reglue.errors import MissingExtra, UsageError
 
@@ -61,7 +61,7 @@ def fingerprint() -> str:
     states = [(str(path.relative_to(folder)), path.stat()) for path in files]
     told = [(name, status.st_size, status.st_mtime_ns) for name, status in states]
     versions = [(package, version(package)) for package in _PACKAGES]
-    text = repr([sorted(machine().items()), versions, told])
+    text = repr([sorted(machine_identity().items()), versions, told])
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from glue_server.agent.port import AgentPort
 from glue_server.environment.port import EnvironmentPort
 from glue_server.processes.interrupts import hurried
-from glue_server.routines.machine import Machine
+from glue_server.routines.state_machine import StateMachine
 from glue_server.timeouts import Timeouts
 from reglue.errors import AgentFault, EnvironmentFault, ReglueError
 from reglue.messages.experiment import Answer, ExperimentCall
@@ -69,7 +69,7 @@ class Hub:
         announce: Callable[[str], None],
         secret: str | None = None,
     ) -> None:
-        """`secret` keys what seeds are made of, as of Machine."""
+        """`secret` keys what seeds are made of, as of StateMachine."""
         self._server = server
         self._secret = secret
         self._timeouts = timeouts
@@ -184,7 +184,7 @@ class _Run(threading.Thread):
     def _serve(
         self, environment: EnvironmentPort, agent: AgentPort, experiment: ExperimentPort
     ) -> str:
-        machine = Machine(
+        machine = StateMachine(
             environment,
             agent,
             timeouts=self._timeouts,

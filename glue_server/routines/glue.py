@@ -29,8 +29,8 @@ from glue_server.peers.hosts import (
     join_command,
 )
 from glue_server.processes.interrupts import uninterrupted
-from glue_server.routines.machine import Machine
 from glue_server.routines.seeds import check_secret
+from glue_server.routines.state_machine import StateMachine
 from glue_server.timeouts import Timeouts
 from reglue.environments.adaptation import environment_of
 from reglue.environments.environment import Environment, Worlds
@@ -107,7 +107,7 @@ class Glue(Routines):
         self._closing = ExitStack()
         self._farewell = "the program is over, thank you"
         self._host: AgentPeer | None = None
-        self._machine: Machine | None = None
+        self._machine: StateMachine | None = None
 
     def __enter__(self) -> Self:
         try:
@@ -150,7 +150,7 @@ class Glue(Routines):
             self._host = host = self._make_host()
             self._closing.callback(lambda: host.close(self._farewell))
         environment = self._environment_port()  # while the agent's program starts
-        self._machine = Machine(
+        self._machine = StateMachine(
             environment, host.port(), timeouts=self._timeouts, secret=self._secret
         )
 

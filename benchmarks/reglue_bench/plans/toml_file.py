@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from pydantic import ValidationError
 
-from env_adapters.configs.lines import line_of
+from env_adapters.environment_configs.lines import line_of
 from reglue.errors import UnknownName, UsageError
 
 _WANTED = "Input should be "  # pydantic's words

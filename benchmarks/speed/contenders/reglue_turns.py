@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import cast
 
-from glue_server import Glue, LocalEnvironmentPort, Machine, Timeouts
+from glue_server import Glue, LocalEnvironmentPort, StateMachine, Timeouts
 from glue_server.rpc import GlueServer
 from reglue import Worlds
 from reglue.experiments.routines import Routines
@@ -60,7 +60,7 @@ class Run(Routines):
         assert agent is not None, f"no agent within {_JOIN_S:g} s"
         self.agent = agent
         environment = LocalEnvironmentPort(Worlds(Suite()), "light")
-        self._machine = Machine(environment, agent, timeouts=Timeouts())
+        self._machine = StateMachine(environment, agent, timeouts=Timeouts())
 
     def _call(self, call: ExperimentCall) -> Answer:
         return self._machine.run(call)

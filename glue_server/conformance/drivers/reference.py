@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from glue_server.agent.port import LocalPort
 from glue_server.environment.port import LocalEnvironmentPort
-from glue_server.routines.machine import Machine
+from glue_server.routines.state_machine import StateMachine
 from glue_server.timeouts import Timeouts
 from reglue.agents.dispatch import play
 from reglue.conformance import ConformanceAgent, ConformanceEnvironment
@@ -56,7 +56,7 @@ class GlueReference:
     """Answers as the glue: it plays routines over both programs."""
 
     def __init__(self) -> None:
-        self._machine = Machine(
+        self._machine = StateMachine(
             LocalEnvironmentPort(ConformanceEnvironment(), "environment"),
             LocalPort(ConformanceAgent(), "agent"),
             timeouts=Timeouts(),

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from env_adapters.arcade import GAMES, Arcade, make_config
-from env_adapters.configs import JSON
-from env_adapters.configs.values import ConfigError
+from env_adapters.environment_configs import JSON
+from env_adapters.environment_configs.values import ConfigError
 from reglue.errors import CannotLoad, UnknownName, UsageError
 
 _SECTIONS = [

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from env_adapters.arcade import Arcade, make_config
-from env_adapters.configs import JSON
-from env_adapters.configs.values import ConfigError
+from env_adapters.environment_configs import JSON
+from env_adapters.environment_configs.values import ConfigError
 from tests.env_adapters.arcade import policies
 
 _SMALL = {"width": 0.04, "height": 0.04}

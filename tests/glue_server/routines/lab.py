@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from glue_server import LocalEnvironmentPort, LocalPort, Machine, Timeouts
+from glue_server import LocalEnvironmentPort, LocalPort, StateMachine, Timeouts
 from reglue import Actions, Agent, Box, EndKind, Phase, TaskSpec, TensorSpec, Turn
 from reglue.environments.environment import Environment
 from reglue.environments.world import Cell
@@ -216,7 +216,7 @@ class Bench(Routines):
         self.actor = actor or Actor()
         self.port = ToldPort(self.actor)
         environment = LocalEnvironmentPort(self.lab, "lab")
-        self.machine = Machine(environment, self.port, timeouts=PATIENT)
+        self.machine = StateMachine(environment, self.port, timeouts=PATIENT)
 
     def _call(self, call: ExperimentCall) -> object:
         return self.machine.run(call)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from glue_server import LocalEnvironmentPort, LocalPort, Machine, Timeouts
+from glue_server import LocalEnvironmentPort, LocalPort, StateMachine, Timeouts
 from glue_server.agent.port import AgentPort
 from glue_server.rpc import GlueServer
 from reglue import Agent, connect
@@ -39,7 +39,7 @@ Join = Callable[[Agent], AgentPort]
 class Program(Routines):
     """A benchmark program over a machine in this process."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: StateMachine) -> None:
         super().__init__(slots=1, seed=0)
         self._machine = machine
 
@@ -64,7 +64,7 @@ class Traced:
             length,
         )
         port = LocalEnvironmentPort(environment, "toy")
-        self.rl = Program(Machine(port, join(agent), timeouts=PATIENT))
+        self.rl = Program(StateMachine(port, join(agent), timeouts=PATIENT))
 
     def say(self, line: str) -> None:
         self.lines.append(line)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from env_adapters.configs import check_distributions, sample
-from env_adapters.configs.distributions import extremes
+from env_adapters.environment_configs import check_distributions, sample
+from env_adapters.environment_configs.distributions import extremes
 from reglue.errors import UsageError
 
 

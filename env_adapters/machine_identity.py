@@ -16,7 +16,7 @@ _SWITCHES = ("OPENBLAS_", "MKL_", "BLIS_", "OMP_", "NPY_", "GLIBC_TUNABLES")
 
 
 @cache
-def machine() -> dict[str, str]:
+def machine_identity() -> dict[str, str]:
     """The processor, the C library, and NumPy with its BLAS: equal values mean equal bits.
 
     Two processor models count as different even if their instructions agree, since libraries

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from env_adapters.configs.values import inside
+from env_adapters.environment_configs.values import inside
 
 _LAST_STEP = re.compile(r"(\[\d+\]|\.?[^.\[\]]*)$")
 _STRING = r'"""(?s:.*?)"""|\'\'\'(?s:.*?)\'\'\'|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\''

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from glue_server.routines.machine import MOST_SLOTS
+from glue_server.routines.state_machine import MOST_SLOTS
 from reglue import ActionFlag, EndKind, Phase
 from reglue.errors import (
     AgentFault,

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from env_adapters.configs.values import JSON, ConfigError, inside, is_finite
+from env_adapters.environment_configs.values import JSON, ConfigError, inside, is_finite
 from env_adapters.gymnasium.library import mujoco
 from reglue.errors import UnknownName, UsageError
 

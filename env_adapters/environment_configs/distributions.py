@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from env_adapters.configs.values import JSON, ConfigError, inside, is_finite
+from env_adapters.environment_configs.values import JSON, ConfigError, inside, is_finite
 from reglue.errors import UnknownName
 
 KEY = "distribution"

@@ -7,9 +7,13 @@ import os
 import subprocess
 import sys
 
-from env_adapters.machine import machine
+from env_adapters.machine_identity import machine_identity
 
-PROGRAM = "import json; from env_adapters.machine import machine; print(json.dumps(machine()))"
+PROGRAM = """
+import json
+from env_adapters.machine_identity import machine_identity
+print(json.dumps(machine_identity()))
+"""
 
 
 def of_another_process(**switches: str) -> dict[str, str]:
@@ -20,13 +24,13 @@ def of_another_process(**switches: str) -> dict[str, str]:
 
 
 def test_all_processes_tell_the_same() -> None:
-    assert of_another_process() == machine()
+    assert of_another_process() == machine_identity()
 
 
 def test_what_switches_kernels_is_told() -> None:
     other = of_another_process(OPENBLAS_CORETYPE="Prescott")
-    assert {name for name in other if other[name] != machine()[name]} == {"switches"}
+    assert {name for name in other if other[name] != machine_identity()[name]} == {"switches"}
 
 
 def test_the_processor_is_told() -> None:
-    assert machine()["processor"]
+    assert machine_identity()["processor"]

@@ -1,11 +1,11 @@
 """Environments that configs describe.
 
-A config is a dict with `env`, the environment's name, and the keys of its kind; values
-may be distributions (`env_adapters.configs.distributions`). A name alone is a config too,
-and so is the path of a `.json` file that holds one.
+A config is a dict with `env`, the environment's name, and the keys of its kind; values may be
+distributions (`env_adapters.environment_configs.distributions`). A name alone is a config too, and
+so is the path of a `.json` file that holds one.
 
 - `gymnasium:ID`: `kwargs`, keywords of `gymnasium.make`; `physics`, see
-  `env_adapters.configs.physics`.
+  `env_adapters.environment_configs.physics`.
 - `arcade:GAME`, or a game's name: the sections of `env_adapters.arcade`.
 - any other environment of `env_adapters.suites.suite_name`, such as `MT1:reach-v3` or
   `file.py:Class`: `kwargs`, keywords of its factory; `task`, `variant`. Other keywords make a new
@@ -25,9 +25,9 @@ from typing import Any, Protocol
 import gymnasium
 
 from env_adapters.arcade import GAMES, Arcade, make_config
-from env_adapters.configs.distributions import KEY, check_distributions, extremes
-from env_adapters.configs.physics import Physics, check_physics
-from env_adapters.configs.values import JSON, ConfigError, is_number
+from env_adapters.environment_configs.distributions import KEY, check_distributions, extremes
+from env_adapters.environment_configs.physics import Physics, check_physics
+from env_adapters.environment_configs.values import JSON, ConfigError, is_number
 from env_adapters.gymnasium.library import make
 from env_adapters.gymnasium.suite_env import SuiteEnv
 from env_adapters.suites import suite_name

@@ -72,7 +72,7 @@ MOST_SLOTS = 4096
 """Of one glue: what a program asks for is made."""
 
 
-class Machine:
+class StateMachine:
     """Carries out routines, one after another.
 
     Raises RoutineRefused (OutOfOrder, OutOfDomain, NotSupported, UnknownKey) with nothing

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from glue_server import LocalEnvironmentPort, Machine
+from glue_server import LocalEnvironmentPort, StateMachine
 from reglue import EndKind, Phase, Turn
 from reglue.errors import AgentFault, BadReply, EnvironmentFault, OutOfOrder
 from reglue.messages.agent import Reply, RoutineDone
@@ -187,7 +187,7 @@ class Deaf(ToldPort):
 def test_an_answer_of_another_kind_is_refused() -> None:
     bench = begun()
     port = Deaf(bench.actor)
-    bench.machine = Machine(LocalEnvironmentPort(bench.lab, "lab"), port, timeouts=PATIENT)
+    bench.machine = StateMachine(LocalEnvironmentPort(bench.lab, "lab"), port, timeouts=PATIENT)
     bench.init()
     with pytest.raises(BadReply, match="got RoutineDone, wanted Actions"):
         bench.start()

@@ -11,8 +11,8 @@ import tomli_w
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from env_adapters.configs.lines import line_of
-from env_adapters.configs.values import inside
+from env_adapters.environment_configs.lines import line_of
+from env_adapters.environment_configs.values import inside
 
 TOML = '''\
 # seed = 1, schedule = [

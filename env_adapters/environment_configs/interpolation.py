@@ -9,8 +9,8 @@ Source: Meta Arcade, "Meta Arcade Interpolation".
 
 from __future__ import annotations
 
-from env_adapters.configs.distributions import KEY, is_distribution, kind_of
-from env_adapters.configs.values import JSON, ConfigError, inside, is_finite, is_number
+from env_adapters.environment_configs.distributions import KEY, is_distribution, kind_of
+from env_adapters.environment_configs.values import JSON, ConfigError, inside, is_finite, is_number
 
 
 def interpolate(one: JSON, other: JSON, alpha: float) -> JSON:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from env_adapters.configs import check_interpolation, interpolate
+from env_adapters.environment_configs import check_interpolation, interpolate
 from reglue.errors import UsageError
 
 ALPHAS = [0.0, 0.25, 0.5, 0.75, 1.0]

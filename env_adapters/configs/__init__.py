@@ -1,7 +1,0 @@
-"""Configs: JSON that describes an environment. Values may be drawn, or interpolated."""
-
-from env_adapters.configs.distributions import check_distributions, sample
-from env_adapters.configs.interpolation import check_interpolation, interpolate
-from env_adapters.configs.values import JSON
-
-__all__ = ["JSON", "check_distributions", "check_interpolation", "interpolate", "sample"]
