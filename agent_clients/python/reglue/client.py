@@ -56,14 +56,14 @@ def connect(  # noqa: PLR0913 - all that a peer may say of how it comes in
     where = join_string(address, token, ca=ca, tls_name=tls_name)
     if transport not in TRANSPORTS:
         raise BadArgument(f"got transport {transport!r}, wanted {', '.join(TRANSPORTS)}")
-    adapter = _adapter(peer, name or type(peer).__name__)
+    role = _role(peer, name or type(peer).__name__)
     from reglue.net.session import Session
 
-    session = Session(where, adapter, connect_timeout_s=connect_timeout_s, transport=transport)
+    session = Session(where, role, connect_timeout_s=connect_timeout_s, transport=transport)
     return session.play()
 
 
-def _adapter(peer: object, name: str) -> AnsweringRole:
+def _role(peer: object, name: str) -> AnsweringRole:
     """The end of the session. Raises NotAnAgent and NotAnEnvironment."""
     from reglue.net.roles import AgentRole, EnvironmentRole
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from typing import Any
 
 import pytest
@@ -14,7 +14,6 @@ from reglue.net.roles import AgentRole
 from reglue.net.session import Session
 from reglue.net.streams import Stream
 from reglue.v1 import agent_pb2
-from reglue.wire.agent import encode_reply
 from tests.glue_server.conformance.findings import found
 from tests.glue_server.conformance.thread_clients import session_of
 
@@ -29,7 +28,7 @@ class Repeating(Session):
 
     def _next(self) -> tuple[int, Any]:
         message: Any = self._receive()
-        return message.seq, self._adapter.read(message)
+        return message.seq, self._role.read(message)
 
 
 class Forgetful(Session):
@@ -54,8 +53,8 @@ class Homeless(Session):
 class Giving(Session):
     """Leaves when its connection breaks."""
 
-    def _play(self) -> str:
-        return self._answer_calls()
+    def _calls(self) -> Generator[Any, Any, str]:
+        return self._calls_of_stream()
 
 
 class Narrow(Session):
@@ -118,10 +117,8 @@ def test_a_wrong_session_is_found_out(what: str) -> None:
 class Polite(AgentRole):
     """Answers refusals."""
 
-    def answer(self, seq: int, call: Any) -> Any | None:
-        if isinstance(call.call, Refusal):
-            return encode_reply(seq, RoutineDone(), None)
-        return super().answer(seq, call)
+    def carry_out(self, call: Any) -> Any | None:
+        return RoutineDone() if isinstance(call.call, Refusal) else super().carry_out(call)
 
 
 class Guessing(AgentRole):
@@ -143,8 +140,8 @@ class Speechless(AgentRole):
 class Misnumbered(AgentRole):
     """Answers under another number at times."""
 
-    def answer(self, seq: int, call: Any) -> Any | None:
-        return super().answer(seq + (seq == 9), call)
+    def encode(self, seq: int, reply: Any) -> Any:
+        return super().encode(seq + (seq == 9), reply)
 
 
 class Strict(AgentRole):

@@ -9,7 +9,7 @@ from reglue.agents.dispatch import hello, play
 from reglue.environments.dispatch import environment_hello, play_environment
 from reglue.environments.environment import Environment
 from reglue.messages.agent import AgentInit, Fault, Numbered
-from reglue.messages.environment import EnvironmentInit, EnvironmentReady
+from reglue.messages.environment import EnvironmentReady
 from reglue.net.grpc_settings import grpc
 from reglue.net.lobby import hello_fields
 from reglue.process_tuning import keep_blocks_for
@@ -47,8 +47,11 @@ class AnsweringRole(Role, Protocol):
     def read(self, message: Any) -> Any:
         """The call in a message. Raises BadReply and SpecError."""
 
-    def answer(self, seq: int, call: Any) -> Any | None:
-        """Carry a call out; the message that answers it. Raises what the peer raises."""
+    def carry_out(self, call: Any) -> Any | None:
+        """The peer's reply; None for calls that are not answered. Raises what the peer raises."""
+
+    def encode(self, seq: int, reply: Any) -> Any:
+        """The message that answers call `seq`."""
 
     def fault(self, seq: int, what: str) -> Any:
         """The message that says that the peer cannot go on."""
@@ -91,11 +94,14 @@ class AgentRole:
             keep_blocks_for(self._spec)
         return numbered
 
-    def answer(self, seq: int, call: Any) -> Any | None:
+    def carry_out(self, call: Any) -> Any | None:
         """As the agent does."""
         self._agent.budget = call.budget
-        reply = play(self._agent, call.call)
-        return None if reply is None else encode_reply(seq, reply, self._spec)
+        return play(self._agent, call.call)
+
+    def encode(self, seq: int, reply: Any) -> Any:
+        """An AgentReply."""
+        return encode_reply(seq, reply, self._spec)
 
     def fault(self, seq: int, what: str) -> Any:
         """A Fault."""
@@ -132,13 +138,16 @@ class EnvironmentRole:
         """A call."""
         return decode_environment_call(message, self._spec)
 
-    def answer(self, seq: int, call: Any) -> Any | None:
-        """As the environment does; its answer to env_init fixes the spec of what follows."""
-        reply = play_environment(self._environment, call)
-        if isinstance(call, EnvironmentInit) and isinstance(reply, EnvironmentReady):
+    def carry_out(self, call: Any) -> Any | None:
+        """As the environment does."""
+        return play_environment(self._environment, call)
+
+    def encode(self, seq: int, reply: Any) -> Any:
+        """An EnvironmentReply; EnvironmentReady fixes the spec of what follows."""
+        if isinstance(reply, EnvironmentReady):
             self._spec = reply.spec
             keep_blocks_for(self._spec)
-        return None if reply is None else encode_environment_reply(seq, reply, self._spec)
+        return encode_environment_reply(seq, reply, self._spec)
 
     def fault(self, seq: int, what: str) -> Any:
         """A Fault."""

@@ -7,6 +7,7 @@ import logging
 import math
 import time
 from collections import OrderedDict
+from collections.abc import Generator
 from typing import Any
 
 from reglue.errors import (
@@ -132,38 +133,59 @@ class Session(GlueSession):
     def __init__(
         self,
         join_string: JoinString,
-        adapter: AnsweringRole,
+        role: AnsweringRole,
         *,
         connect_timeout_s: float,
         transport: Transport,
     ) -> None:
         super().__init__(
-            join_string, adapter, connect_timeout_s=connect_timeout_s, transport=transport
+            join_string, role, connect_timeout_s=connect_timeout_s, transport=transport
         )
-        self._adapter = adapter
+        self._role: AnsweringRole = role
 
     def play(self) -> str:
         """Answer calls until the farewell; returns its reason. Raises as `connect`."""
+        calls, reply = self.calls(), None
+        while True:
+            try:
+                call = calls.send(reply)
+            except StopIteration as end:
+                return str(end.value)
+            try:
+                reply = self._role.carry_out(call)
+            except BaseException as error:
+                calls.throw(error)
+                raise
+
+    def calls(self) -> Generator[Any, Any, str]:
+        """Every call but the farewell; it wants the reply to each, None where there is none.
+
+        Returns the farewell's reason. Throw in what goes wrong, so that the glue is told, and
+        close it to leave early. Raises as `connect`.
+        """
         for pause_s in backoff():
             self._join()
             self._answers: OrderedDict[int, Any] = OrderedDict()  # to the last calls
             try:
-                return self._play()
+                return (yield from self._calls())
             except _Forgotten:
                 log.warning("the glue has forgotten this session; joining anew")
                 time.sleep(pause_s)
             except (KeyboardInterrupt, SystemExit):
                 self._say_goodbye()
                 raise
+            except GeneratorExit:
+                self._leave(self._role.fault(0, "the program has left"), _END_S)
+                raise
             finally:
                 self._close()
         raise AssertionError("the backoff never ends")
 
-    def _play(self) -> str:
+    def _calls(self) -> Generator[Any, Any, str]:
         """Stream after stream. Raises _Forgotten."""
         while True:
             try:
-                return self._answer_calls()
+                return (yield from self._calls_of_stream())
             except SessionLost as error:
                 if isinstance(error.__cause__, (BadReply, SpecError)):
                     raise
@@ -187,9 +209,9 @@ class Session(GlueSession):
         """
         self._close()
         if self._ticket.reconnect_window_us:
-            self._leave(self._adapter.fault(0, "interrupted"), _END_S)
+            self._leave(self._role.fault(0, "interrupted"), _END_S)
 
-    def _answer_calls(self) -> str:
+    def _calls_of_stream(self) -> Generator[Any, Any, str]:
         """One stream, to the farewell. Raises SessionLost if it breaks."""
         while True:
             seq, call = self._next()
@@ -199,13 +221,14 @@ class Session(GlueSession):
                 case Refusal(of_seq, _, got, wanted):
                     log.warning("reply %d was refused: got %s, wanted %s", of_seq, got, wanted)
             try:
-                answer = self._adapter.answer(seq, call)
+                reply = yield call
+                answer = None if reply is None else self._role.encode(seq, reply)
                 if answer is not None:
                     self._check_size(answer.ByteSize())
             except Exception as error:
                 log.exception("the peer failed")  # first: the program that started us reads it now
                 what = printable(f"{type(error).__name__}: {error}")
-                self._leave(self._adapter.fault(seq, what), _FAREWELL_S)
+                self._leave(self._role.fault(seq, what), _FAREWELL_S)
                 raise
             self._answered = seq
             if answer is not None:
@@ -222,7 +245,7 @@ class Session(GlueSession):
             while True:
                 message: Any = self._receive()
                 if message.seq > self._answered:
-                    return message.seq, self._adapter.read(message)
+                    return message.seq, self._role.read(message)
                 if message.seq in self._answers:
                     self._opened().send(self._answers[message.seq])
         except (BadReply, SpecError) as error:
