@@ -68,19 +68,40 @@ class ActionChecks:
 
 def given_up(abandon: Sequence[int], slots: Slots) -> frozenset[int]:
     """The slots whose episode the agent gives up. Raises BadReply unless all are in `slots`."""
-    if not abandon:
-        return _NOBODY
-    named = frozenset(abandon) if len(abandon) <= len(slots) else None
-    if named is None or not named.issubset(slots.tolist()):
+    return _named("abandon", abandon, slots) if abandon else NOBODY
+
+
+def held(hold: Sequence[int], slots: Slots, abandoned: frozenset[int]) -> frozenset[int]:
+    """The slots in which the agent does not act yet.
+
+    Raises BadReply unless they are in `slots`, not abandoned, and leave one that is not held.
+    """
+    if not hold:
+        return NOBODY
+    named = _named("hold", hold, slots)
+    if both := named & abandoned:
         raise BadReply(
-            "OUT_OF_DOMAIN",
-            got=f"abandon {brief(tuple(abandon))}",
-            wanted=f"slots of this turn that want an action: {brief(slots.tolist())}",
+            "OUT_OF_DOMAIN", got=f"slots {brief(sorted(both))} held and abandoned", wanted="either"
+        )
+    if len(named) == len(slots):
+        raise BadReply(
+            "OUT_OF_DOMAIN", got="all slots of the turn held", wanted="an action for one or more"
         )
     return named
 
 
-_NOBODY: frozenset[int] = frozenset()
+def _named(what: str, named: Sequence[int], slots: Slots) -> frozenset[int]:
+    found = frozenset(named) if len(named) <= len(slots) else None
+    if found is None or not found.issubset(slots.tolist()):
+        raise BadReply(
+            "OUT_OF_DOMAIN",
+            got=f"{what} {brief(tuple(named))}",
+            wanted=f"slots of this turn that want an action: {brief(slots.tolist())}",
+        )
+    return found
+
+
+NOBODY: frozenset[int] = frozenset()
 
 
 class _TensorCheck:

@@ -9,7 +9,7 @@ from dataclasses import field
 import numpy as np
 import numpy.typing as npt
 
-from glue_server.agent.actions import ActionChecks, Checked, given_up
+from glue_server.agent.actions import NOBODY, ActionChecks, Checked, given_up, held
 from glue_server.agent.calls import AgentCalls
 from reglue.errors import AgentAbandoned, AgentFault, BadReply
 from reglue.messages.agent import (
@@ -31,12 +31,13 @@ from reglue.spec import Array, Arrays, TaskSpec
 
 @value
 class Answer:
-    """What the agent answered to a turn: an action for each slot but those in `faults`."""
+    """An agent's answer to a turn: an action for each slot but those of `faults` and `held`."""
 
     slots: Slots  # that wanted an action, ascending within steps and within starts, (n,)
     checked: Checked | None  # their actions, (n, …); None where no row can be played
     faults: Mapping[int, AgentFault] = field(default_factory=dict)  # by slot
     refused: BadReply | None = None  # what the agent was told of its answer
+    held: frozenset[int] = NOBODY  # slots to tell the same again
 
 
 class SlotAgent:
@@ -72,7 +73,7 @@ class SlotAgent:
             self._asked.append((steps or starts or _NO_ROWS).slots)
         return True
 
-    def hear(self) -> Answer:
+    def hear(self, *, may_hold: bool = True) -> Answer:
         """The answer to the oldest turn. The agent is told if it does not fit, or a row of it."""
         asked = self._asked.popleft()
         try:
@@ -80,15 +81,21 @@ class SlotAgent:
             if not isinstance(reply, Actions):
                 raise BadReply("WRONG_KIND", got=type(reply).__name__, wanted="Actions")
             abandoned = given_up(reply.abandon, asked)
+            waiting = held(reply.held, asked, abandoned)
+            if waiting and not may_hold:
+                got, wanted = "held slots", "actions: a program calls the routines of this run"
+                raise BadReply("OUT_OF_DOMAIN", got=got, wanted=wanted)
             checked = self.checks.check(reply.arrays, len(asked))
         except BadReply as refused:
             self.calls.refuse(refused)
             return Answer(asked, None, dict.fromkeys(asked.tolist(), refused), refused)
-        if abandoned or checked.refused:
-            return self._partial(asked, checked, abandoned)
+        if abandoned or waiting or checked.refused:
+            return self._partial(asked, checked, abandoned, waiting)
         return Answer(asked, checked)
 
-    def _partial(self, asked: Slots, checked: Checked, abandoned: Collection[int]) -> Answer:
+    def _partial(
+        self, asked: Slots, checked: Checked, abandoned: Collection[int], held: frozenset[int]
+    ) -> Answer:
         """An answer of which some rows are not played. One refusal says enough."""
         faults: dict[int, AgentFault] = {}
         told: BadReply | None = None
@@ -96,13 +103,13 @@ class SlotAgent:
             refused = checked.refused.get(row)
             if slot in abandoned:
                 faults[slot] = AgentAbandoned("the agent gave it up")
-            elif refused is not None:
+            elif refused is not None and slot not in held:
                 faults[slot] = refused
                 got = f"{refused.got} in slot {slot}"
                 told = told or BadReply(refused.code, got=got, wanted=refused.wanted)
         if told is not None:
             self.calls.refuse(told)
-        return Answer(asked, checked, faults, told)
+        return Answer(asked, checked, faults, told, held)
 
 
 @value
@@ -134,6 +141,25 @@ class Rows:
             {name: rows[places] for name, rows in self.observations.items()},
             self.rewards[places],
         )
+
+    def only(self, slots: Collection[int]) -> Rows:
+        """The rows of those slots."""
+        return self.take(np.isin(self.slots, list(slots)))
+
+    def merged(self, others: Rows) -> Rows:
+        """Both, by slot; the slots differ."""
+        if not (self and others):
+            return self or others
+        slots = np.concatenate([self.slots, others.slots])
+        return Rows(
+            slots,
+            np.concatenate([self.marks, others.marks]),
+            {
+                name: np.concatenate([rows, others.observations[name]])
+                for name, rows in self.observations.items()
+            },
+            np.concatenate([self.rewards, others.rewards]),
+        ).take(slots.argsort())
 
 
 def _read_only(rows: Array) -> Array:

@@ -53,6 +53,7 @@ def check_reply(call: Any, got: Any, wanted: Any) -> None:
         case Actions(), Actions():
             check_arrays("action", got.arrays, wanted.arrays, _acting(call))
             check_same("Actions.abandon", got.abandon, wanted.abandon)
+            check_same("Actions.held", got.held, wanted.held)
         case Played(), Played():
             _check_played(call, got, wanted)
         case EnvironmentReady(), EnvironmentReady():

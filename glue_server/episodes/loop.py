@@ -50,13 +50,16 @@ class _Group:
     def __init__(self, slots: Sequence[int]) -> None:
         self.slots = slots
         self.waits = False  # for the agent's answer
+        self.told: tuple[Rows, Rows] | None = None  # steps and starts
+        self.held: tuple[Rows, Rows] | None = None  # those of them that are to be told again
         self.stepping: Play | None = None  # with the environment
         self.starting: Play | None = None
 
     @property
     def is_busy(self) -> bool:
-        """Whether an answer is still to come."""
-        return self.waits or self.stepping is not None or self.starting is not None
+        """Whether an answer is still to come, or rows are to be told again."""
+        waiting = (self.stepping, self.starting, self.held)
+        return self.waits or any(each is not None for each in waiting)
 
 
 class EpisodeLoop:
@@ -88,12 +91,21 @@ class EpisodeLoop:
 
     def run(self) -> Iterator[Outcome]:
         """Turns until nothing is in play and no slot is given an order."""
+        return (outcome for outcome in self.turns() if outcome is not None)
+
+    def turns(self) -> Iterator[Outcome | None]:
+        """As `run`; in lockstep None, too, whenever the agent has been asked.
+
+        So the loop can be taken on when there is an answer, by a program that makes it.
+        """
         try:
             while True:
                 self._has_failed = False
                 for place, group in enumerate(self._groups):
                     if len(self._groups) == 1:
                         yield from self._in_lockstep(group)
+                        if group.waits:
+                            yield None
                     else:
                         yield from self._in_turn(self._groups[place - 1], group)
                 if not (self._has_failed or any(group.is_busy for group in self._groups)):
@@ -178,6 +190,10 @@ class EpisodeLoop:
     def _ask(self, group: _Group, ends: Rows | None, steps: Rows, starts: Rows) -> None:
         """Send the group's turn, if there is anything to say."""
         began = self._clock()
+        if group.held is not None:
+            steps, starts = group.held[0].merged(steps), group.held[1].merged(starts)
+            group.held = None
+        group.told = steps, starts
         group.waits = self._agent.tell(self._phase, ends=ends, steps=steps, starts=starts)
         self._spent.agent_s += self._clock() - began
 
@@ -187,6 +203,9 @@ class EpisodeLoop:
             return
         group.waits = False
         answer = self._answer()
+        if answer.held and group.told is not None:
+            steps, starts = group.told
+            group.held = steps.only(answer.held), starts.only(answer.held)
         plays = yield from self._playing(answer)
         if answer.checked is None:
             return
@@ -208,17 +227,17 @@ class EpisodeLoop:
         """End the episodes that do not go on; a mask of those that do, None for all."""
         slots = answer.slots
         cut_off = self._recording.cut_off(slots)
-        if not (answer.faults or np.count_nonzero(cut_off)):
+        if not (answer.faults or answer.held or np.count_nonzero(cut_off)):
             return None
         plays = np.ones(len(slots), np.bool_)
         for place, slot in enumerate(slots.tolist()):
             if (fault := answer.faults.get(slot)) is not None:
                 yield self._recording.outcome(slot, fault.status, str(fault))
-            elif cut_off[place]:
+            elif cut_off[place] and slot not in answer.held:
                 # No end for the agent, who has been told the last reward: as in RL-Glue's
                 # RL_episode, the action it chose is not played, and a start or cleanup follows.
                 yield self._recording.outcome(slot)
-            else:
+            elif slot not in answer.held:
                 continue
             plays[place] = False
         return plays

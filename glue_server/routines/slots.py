@@ -210,7 +210,7 @@ class JoinedSlots:
             return None
         self._hears = False
         try:
-            answer = self._agent.hear()
+            answer = self._agent.hear(may_hold=False)
         except AgentFault:
             self.agent_lost()
             raise

@@ -318,6 +318,14 @@ def test_slots_that_the_agent_gives_up_are_passed_on() -> None:
     assert replied(GivingUp(), turn(starts=1)).abandon == (0,)
 
 
+def test_slots_that_the_agent_holds_are_passed_on() -> None:
+    class Waiting(Log):
+        def turn(self, turn: Turn) -> Actions:
+            return Actions({"action": np.zeros(1)}, held=(0,))
+
+    assert replied(Waiting(), turn(starts=1)).held == (0,)
+
+
 # Other calls.
 
 

@@ -122,11 +122,12 @@ def test_actions_are_the_same_after_their_journey(
     data: st.DataObject, spec: TaskSpec, rows: int
 ) -> None:
     arrays = data.draw(arrays_of(spec.actions, rows))
-    abandon = tuple(data.draw(st.lists(st.integers(0, 2**32 - 1), max_size=rows)))
-    message = encode_reply(1, Actions(arrays, abandon), spec).SerializeToString()
+    slots = st.lists(st.integers(0, 2**32 - 1), max_size=rows).map(tuple)
+    abandon, held = data.draw(slots), data.draw(slots)
+    message = encode_reply(1, Actions(arrays, abandon, held), spec).SerializeToString()
     got = decode_reply(pb.AgentReply.FromString(message), spec, rows)
     assert isinstance(got, Actions)
-    assert got.abandon == abandon
+    assert (got.abandon, got.held) == (abandon, held)
     assert {name: each.tobytes() for name, each in got.arrays.items()} == {
         name: each.tobytes() for name, each in arrays.items()
     }

@@ -113,6 +113,7 @@ DECODERS: dict[str, Callable[[], Callable[[], object]]] = {
     "starts": lambda: a_call(start_slots=SLOTS, start_seeds=SLOTS),
     "observations": lambda: a_reply(agent_pb2.Actions(actions=[b""] * MANY)),
     "abandoned": lambda: a_reply(agent_pb2.Actions(actions=[b"\0\0"], abandoned_slots=SLOTS)),
+    "held": lambda: a_reply(agent_pb2.Actions(actions=[b"\0\0"], held_slots=SLOTS)),
     "played": lambda: an_environment_call(environment_pb2.Play(step_slots=SLOTS)),
     "cells": lambda: an_environment_call(
         environment_pb2.Play(start_slots=SLOTS, cells=[environment_pb2.Cell()] * MANY)

@@ -85,8 +85,9 @@ def _own(turn: Turn) -> Turn:
 def _actions(spec: TaskSpec, answer: Any, rows: int) -> Actions:
     """The answer as named arrays of the spec's dtypes, (rows, *shape). Raises NotAnAgent."""
     abandon: tuple[int, ...] = ()
+    held: tuple[int, ...] = ()
     if isinstance(answer, Actions):
-        answer, abandon = answer.arrays, answer.abandon
+        answer, abandon, held = answer.arrays, answer.abandon, answer.held
     if answer is None:
         raise NotAnAgent(
             "got None as the answer to a turn, wanted actions: does every routine return them?"
@@ -100,7 +101,7 @@ def _actions(spec: TaskSpec, answer: Any, rows: int) -> Actions:
         arrays[tensor.name] = _cast(tensor, answer.get(tensor.name, ()), rows)
     if len(answer) > len(arrays):
         _refuse_names(spec, answer)
-    return Actions(arrays, abandon)
+    return Actions(arrays, abandon, held)
 
 
 def _refuse_names(spec: TaskSpec, answer: Mapping[str, Any]) -> NoReturn:

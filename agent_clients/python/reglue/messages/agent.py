@@ -97,6 +97,7 @@ class Actions:
 
     arrays: Arrays
     abandon: tuple[int, ...] = ()  # slots whose episode the agent abandons
+    held: tuple[int, ...] = ()  # slots whose step or start the glue is to tell again
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,12 +126,14 @@ class Turn(_message.Message):
     def __init__(self, phase: _Optional[_Union[_session_pb2.Phase, str]] = ..., end_slots: _Optional[_Iterable[int]] = ..., end_kinds: _Optional[_Iterable[_Union[EndKind, str]]] = ..., step_slots: _Optional[_Iterable[int]] = ..., step_flags: _Optional[_Iterable[int]] = ..., start_slots: _Optional[_Iterable[int]] = ..., start_seeds: _Optional[_Iterable[int]] = ..., rewards: _Optional[bytes] = ..., observations: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
 class Actions(_message.Message):
-    __slots__ = ("actions", "abandoned_slots")
+    __slots__ = ("actions", "abandoned_slots", "held_slots")
     ACTIONS_FIELD_NUMBER: _ClassVar[int]
     ABANDONED_SLOTS_FIELD_NUMBER: _ClassVar[int]
+    HELD_SLOTS_FIELD_NUMBER: _ClassVar[int]
     actions: _containers.RepeatedScalarFieldContainer[bytes]
     abandoned_slots: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, actions: _Optional[_Iterable[bytes]] = ..., abandoned_slots: _Optional[_Iterable[int]] = ...) -> None: ...
+    held_slots: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, actions: _Optional[_Iterable[bytes]] = ..., abandoned_slots: _Optional[_Iterable[int]] = ..., held_slots: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Freeze(_message.Message):
     __slots__ = ()

@@ -95,6 +95,8 @@ def encode_reply(seq: int, reply: Reply, spec: TaskSpec | None) -> pb.AgentReply
         message.actions.actions.extend(encode_arrays(spec.actions, reply.arrays))
         if reply.abandon:
             message.actions.abandoned_slots.extend(reply.abandon)
+        if reply.held:
+            message.actions.held_slots.extend(reply.held)
     else:
         _REPLIES.encode(message, reply)
     return message
@@ -106,11 +108,14 @@ def decode_reply(message: pb.AgentReply, spec: TaskSpec | None, rows: int) -> Re
         reply: Reply = _REPLIES.decode(message)
         return reply
     actions = message.actions
-    if len(actions.abandoned_slots) > rows:
-        got = f"{len(actions.abandoned_slots)} slots given up"
-        raise BadReply("WRONG_SIZE", got=got, wanted=f"at most {rows}, those asked about")
+    for slots, what in ((actions.abandoned_slots, "given up"), (actions.held_slots, "held")):
+        if len(slots) > rows:
+            got = f"{len(slots)} slots {what}"
+            raise BadReply("WRONG_SIZE", got=got, wanted=f"at most {rows}, those asked about")
     return Actions(
-        decode_arrays(spec.actions, actions.actions, rows), tuple(actions.abandoned_slots)
+        decode_arrays(spec.actions, actions.actions, rows),
+        tuple(actions.abandoned_slots),
+        tuple(actions.held_slots),
     )
 
 
