@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Unpack
 
 from env_adapters.suites import is_schedule
 from reglue.errors import UsageError
+from reglue_bench.options import AgentOptions
 from reglue_bench.plans.declared import Declared
 from reglue_bench.plans.names import BenchmarkName
 from reglue_bench.plans.plan import Plan
@@ -13,6 +16,7 @@ from reglue_bench.plans.resolve import make_plan
 from reglue_bench.results.episodes import in_temporary_folder
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import Ledger
+from reglue_bench.runs.objects import opened
 from reglue_bench.runs.run import Request, begin, carry_out, check_same
 from reglue_bench.runs.server import RunServer
 from reglue_bench.runs.trust import check_resumable
@@ -24,53 +28,90 @@ _OF_PLANS = {*PlanSettings.model_fields, "secret", "directory"}
 
 
 def evaluate(
-    benchmark: str,
+    benchmark: object,
     *,
     agent: object,
     out: str | Path | None = None,
     resume: bool = False,
     watcher: Observer | None = None,
-    **options: object,
+    **options: Unpack[AgentOptions],
 ) -> Result:
-    """Evaluate an agent: `evaluate("MT10", agent=MyAgent(), seed=42)`, or while it learns:
-    `evaluate("online:mountain-car", agent="sarsa.py:Sarsa", runs=30, episodes=200)`.
+    """Play a benchmark with an agent, and score it.
 
-    `agent` is an object in this process (a `reglue.Agent`, or one with Meta-World's
-    methods), or a name as on the command line (`"expert"`, `"file.py:Class"`,
-    `"wait"`), which is started as a process of its own. The environment of
-    `"online:wait"` connects by itself, as does the agent `"wait"`: `watcher.say` says how.
-    `out` is the run's folder; without one its ledger is deleted with the result. `resume`
-    continues the run in `out`. An object in this process is not timed out. `options` are
-    the flags of `reglue bench` with underscores: `seed`, `slots`, `workers`,
-    `num_episodes`, `meta_batch_size`, `tls`, …, and `environment_args` as a dict (see
-    Settings).
+    >>> import numpy as np
+    >>> import reglue
+    >>> def lean(observations):  # (rows, 4)
+    ...     return (observations[:, 2] + observations[:, 3] > 0).astype(int)
+    >>> result = reglue.evaluate("evaluate:gymnasium:CartPole-v1", agent=lean, num_episodes=3)
+    >>> result.mean_return
+    200.0
 
-    A fault of the agent does not raise: the result is partial and says so. Raises
-    UsageError (unknown benchmark or option, RunExists, PlanDiffers, RunBusy), and
-    EnvironmentFault if the environment of a new run does not connect.
+    Args:
+        benchmark: A name as on the command line: `"evaluate:gymnasium:CartPole-v1"`, `"MT10"`,
+            `"online:mountain-car"`; or a class or an object of `gymnasium.Env`, a suite of worlds
+            or a `reglue.Environment`, which is evaluated in this process. An object plays in one
+            slot and stays open. The environment of `"online:wait"` connects by itself, as does the
+            agent `"wait"`: `watcher.say` says how.
+        agent: An object in this process: a `reglue.Agent`, a function of a batch of observations
+            (see `reglue.Policy`), a model of Stable-Baselines3, or one with Meta-World's methods.
+            It is not timed out. Or a name as on the command line (`"expert"`, `"file.py:Class"`),
+            which is started as a process of its own.
+        out: The run's folder; without one its ledger is deleted with the result.
+        resume: Continue the run in `out`.
+        watcher: Is told how the run goes.
+        options: The flags of `reglue bench` with underscores, see Settings.
+
+    Returns: The score. A fault of the agent does not raise: the result is partial and says so.
+
+    Raises UsageError (unknown benchmark or option, RunExists, PlanDiffers, RunBusy), NotAnAgent,
+    NotAnEnvironment, and EnvironmentFault if the environment of a new run does not connect.
     """
     if agent is None and not options.get("agent_cmd"):
         raise UsageError("got agent None, wanted an agent object, its name, or agent_cmd=")
     named = {"agent": agent} if isinstance(agent, str) else {}
-    if not named and (options.get("agent_cmd") or options.get("agent_args")):
+    if not named and agent is not None and (options.get("agent_cmd") or options.get("agent_args")):
         raise UsageError(
             "got an agent object with agent_cmd or agent_args, wanted the object "
             "alone: they are for agents that Reglue starts"
         )
     if resume and out is None:
         raise UsageError("got resume=True without out=, wanted the folder of the run to continue")
-    settings = read_settings(benchmark=benchmark, **named, **options)
     watcher = watcher or NullObserver()
     there = None if isinstance(agent, str) else agent
+    if not isinstance(benchmark, str):
+        with opened(benchmark, {**named, **options}) as held:
+            request = Request(held.settings, held.plan, agent=there, environment=held.calls)
+            return _played(
+                out,
+                lambda folder: start(folder, request, watcher),
+                (lambda _ledger: request) if resume else None,
+                watcher,
+            )
+    settings = read_settings(benchmark=benchmark, **named, **options)
+    return _played(
+        out,
+        lambda folder: plan_and_start(folder, settings, watcher, agent=there),
+        (lambda ledger: Request(settings, _plan_again(ledger, settings, watcher), agent=there))
+        if resume
+        else None,
+        watcher,
+    )
+
+
+def _played(
+    out: str | Path | None,
+    begin_in: Callable[[Path], Result],
+    again: Callable[[Ledger], Request] | None,
+    watcher: Observer,
+) -> Result:
+    """A new run, in `out` or in a folder that is deleted; with `again` one that goes on."""
     if out is None:
-        return in_temporary_folder(
-            lambda folder: plan_and_start(folder, settings, watcher, agent=there)
-        )
+        return in_temporary_folder(begin_in)
     folder = Path(out)
-    if not resume:
-        return plan_and_start(folder, settings, watcher, agent=there)
+    if again is None:
+        return begin_in(folder)
     with Ledger(folder) as ledger:
-        request = Request(settings, _plan_again(ledger, settings, watcher), agent=there)
+        request = again(ledger)
         check_same(ledger, request)
         return carry_out(folder, ledger, request, watcher)
 

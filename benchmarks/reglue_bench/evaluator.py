@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, Unpack
 
 from glue_server import EnvironmentCalls
 from reglue.errors import UsageError
 from reglue_bench.evaluation import start
+from reglue_bench.options import Options
 from reglue_bench.plans.names import BenchmarkName
+from reglue_bench.plans.plan import Plan
 from reglue_bench.plans.resolve import make_plan
 from reglue_bench.results.episodes import in_temporary_folder
 from reglue_bench.results.result import Result
+from reglue_bench.runs.objects import opened
 from reglue_bench.runs.run import WORKER_LOG, Request, environment_of
-from reglue_bench.settings import read_settings
+from reglue_bench.settings import Settings, read_settings
 from reglue_bench.terminal.observer import NullObserver, Observer
 
 
@@ -32,22 +36,27 @@ class Evaluator:
     or forked, so that its networks stay on their device. For one thread.
     """
 
-    def __init__(self, benchmark: str, **options: object) -> None:
-        """`options` as in `evaluate`, but for those of agents that are started.
+    def __init__(self, benchmark: object, **options: Unpack[Options]) -> None:
+        """Args as in `evaluate`: a name, or an environment object of this process.
 
-        Raises UsageError.
+        Raises UsageError, NotAnEnvironment.
         """
         if given := {"agent", "agent_cmd", "agent_args"} & options.keys():
             raise UsageError(
                 f"got {given.pop()}, wanted no agent yet: pass it in each call, evaluator(agent)"
             )
-        self._settings = read_settings(benchmark=benchmark, **options)
-        if BenchmarkName.parse(benchmark).waits:
-            raise UsageError(f"{benchmark} waits for an environment to connect: use evaluate")
-        self.plan = make_plan(self._settings)
-        self._folder = tempfile.TemporaryDirectory(prefix="reglue-")
         self._environment: EnvironmentCalls | None = None
+        self._closing = ExitStack()  # what holds an object
         self._is_closed = False
+        self._object = None if isinstance(benchmark, str) else (benchmark, options)
+        if isinstance(benchmark, str):
+            self._settings = read_settings(benchmark=benchmark, **options)
+            if BenchmarkName.parse(benchmark).waits:
+                raise UsageError(f"{benchmark} waits for an environment to connect: use evaluate")
+            self.plan = make_plan(self._settings)
+        else:
+            self._settings, self.plan = self._hold(benchmark, options)
+        self._folder = tempfile.TemporaryDirectory(prefix="reglue-")
 
     def __call__(
         self, agent: object, *, out: str | Path | None = None, watcher: Observer | None = None
@@ -60,7 +69,9 @@ class Evaluator:
             raise UsageError("this Evaluator is closed; call it within its `with` block")
         if isinstance(agent, str):
             raise UsageError(f"got the name {agent!r}, wanted an object: evaluate starts agents")
-        if self._environment is None:
+        if self._environment is None and self._object is not None:
+            self._hold(*self._object)
+        elif self._environment is None:
             log_file = Path(self._folder.name) / WORKER_LOG
             self._environment = environment_of(self.plan, self._settings, log_file)
         request = Request(self._settings, self.plan, agent=agent, environment=self._environment)
@@ -95,7 +106,13 @@ class Evaluator:
     ) -> None:
         self.close()
 
+    def _hold(self, candidate: object, options: Options) -> tuple[Settings, Plan]:
+        held = self._closing.enter_context(opened(candidate, {**options}))
+        self._environment = held.calls
+        return held.settings, held.plan
+
     def _close_environment(self) -> None:
         if self._environment is not None:
             self._environment.close()
             self._environment = None
+        self._closing.close()

@@ -80,7 +80,8 @@ class MultiTaskSettings(_Group):
     """Parameters of multi-task benchmarks."""
 
     num_episodes: Annotated[
-        Count | None, _flag("MT: episodes of each task (default: one for each goal, 50)")
+        Count | None,
+        _flag("episodes of each task (default: evaluate 100, MT one for each goal, 50)"),
     ] = None
 
 
@@ -132,7 +133,7 @@ class OnlineSettings(_Group):
         Count | None,
         _flag(
             "steps after which an episode is cut off; the agent is not told that it ended "
-            "(RL_episode's limit; default 10,000,000)",
+            "(RL_episode's limit; default 10,000,000, evaluate 100,000)",
             _ONLINE,
         ),
     ] = None
@@ -145,6 +146,13 @@ class OnlineSettings(_Group):
             metavar="all|final:N",
         ),
     ] = None
+
+
+class EvaluateSettings(_Group):
+    """Parameters of evaluations, which other benchmarks have too."""
+
+    num_episodes: Count | None = None
+    episode_limit: Count | None = None
 
 
 class MetaWorldSettings(_Group):

@@ -162,8 +162,15 @@ _MOST = (4, 1, 2**32 - 1)  # of the last three
 def words_of(generator: np.random.Generator) -> Array:
     """(13,) uint64: counter, key, the block in use, words drawn of it, and the half of a
     word that is left over: whether there is one, and which.
+
+    Raises UsageError for another generator than Philox.
     """
     state: Any = generator.bit_generator.state
+    if state["bit_generator"] != "Philox":
+        raise UsageError(
+            f"got an episode that Gymnasium seeded ({state['bit_generator']}), wanted one that "
+            "draws from reglue.Rng: only these have a state to save"
+        )
     inner, last = state["state"], ("buffer_pos", "has_uint32", "uinteger")
     parts = (inner["counter"], inner["key"], state["buffer"], [state[name] for name in last])
     return np.concatenate([np.asarray(part, np.uint64) for part in parts])

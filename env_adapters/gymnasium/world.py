@@ -70,8 +70,9 @@ class Goals(Protocol):
 class GymnasiumWorld:
     """Plays any environment; see reglue.environments.world.
 
-    Resets are seeded with a number drawn from the cell's seed, so that an environment that
-    follows Gymnasium's rules plays a function of the cell.
+    Resets are seeded with a number drawn from the cell's seed (or with that itself, where it
+    `seeds_reset`), so that an environment that follows Gymnasium's rules plays a function of the
+    cell.
     """
 
     clips = True
@@ -152,7 +153,7 @@ class GymnasiumWorld:
 
     def _reset(self, env: Any, cell: Cell) -> Any:
         forget_physics(env.unwrapped)
-        seed = Rng(cell.seed, cell.repeat).below(_SEEDS)
+        seed = cell.seed if cell.seeds_reset else Rng(cell.seed, cell.repeat).below(_SEEDS)
         if getattr(env.unwrapped, "takes_progress", False):
             run = {"episode": cell.repeat, "steps": cell.steps}
             return env.reset(seed=seed, options=run)[0]
@@ -196,7 +197,8 @@ _TIME_LIMIT = "_elapsed_steps"  # where the wrapper TimeLimit counts
 class ExactWorld(GymnasiumWorld):
     """Plays an environment that has a StateCodec: Restorable and Seeded too.
 
-    It draws from `Rng(cell.seed, cell.repeat)` alone, by NumPy's distributions. Actions are not
+    It draws from `Rng(cell.seed, cell.repeat)` alone, by NumPy's distributions; where the cell
+    `seeds_reset`, from what Gymnasium makes of the seed, and has no state to save. Actions are not
     clipped: these environments clip motions themselves, and some charge for what is beyond.
     """
 
@@ -267,6 +269,8 @@ class ExactWorld(GymnasiumWorld):
         return self._env
 
     def _reset(self, env: Any, cell: Cell) -> Any:
+        if cell.seeds_reset:
+            return env.reset(seed=cell.seed)[0]
         env.unwrapped.np_random = np.random.Generator(Rng(cell.seed, cell.repeat).bits)
         return env.reset()[0]
 

@@ -99,7 +99,16 @@ class SharedArrays:
 def write_play(channel: socket.socket, play: Play) -> None:
     """Ask for a Play whose actions are in the shared arrays. Raises OSError: it is gone."""
     starts = [
-        (slot, cell.task, cell.variant, cell.seed, cell.repeat, int(cell.phase), cell.steps)
+        (
+            slot,
+            cell.task,
+            cell.variant,
+            cell.seed,
+            cell.repeat,
+            int(cell.phase),
+            cell.steps,
+            cell.seeds_reset,
+        )
         for slot, cell in play.starts.items()
     ]
     write_frame(channel, {"starts": starts} if starts else {}, play.slots.tobytes())
@@ -109,8 +118,8 @@ def play_of(head: Mapping[str, Any], body: memoryview, shared: SharedArrays) -> 
     """The Play that a frame asks for."""
     slots = np.frombuffer(body, np.uint32)
     starts = {
-        slot: Cell(task, variant, seed, repeat, Phase(phase), steps)
-        for slot, task, variant, seed, repeat, phase, steps in head.get("starts", ())
+        slot: Cell(task, variant, seed, repeat, Phase(phase), steps, resets)
+        for slot, task, variant, seed, repeat, phase, steps, resets in head.get("starts", ())
     }
     return Play(slots, shared.actions(slots), starts)
 

@@ -21,7 +21,7 @@ from glue_server.environment.port import EnvironmentPort
 from glue_server.processes.interrupts import hurried
 from glue_server.processes.program import ProgramProcess, agent_environment
 from glue_server.processes.sandbox import Launch, SandboxName, choose_sandbox
-from reglue.agents.metaworld import wrap
+from reglue.agents.adaptation import agent_of
 from reglue.errors import AgentDisconnected, AgentFault, EnvironmentFault, ReglueError, UsageError
 from reglue.net.join_string import JoinString, Transport
 from reglue.tools.loading import agent_name
@@ -83,7 +83,7 @@ class ObjectPeer:
 
     def __init__(self, agent: object) -> None:
         """Raises NotAnAgent if it lacks a method."""
-        self._port = LocalPort(wrap(agent), agent_name(agent))
+        self._port = LocalPort(agent_of(agent), agent_name(agent))
 
     def port(self) -> AgentPort:
         """At once."""

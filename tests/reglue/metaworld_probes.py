@@ -8,8 +8,8 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
+from reglue.agents.adaptation import agent_of
 from reglue.agents.agent import Agent
-from reglue.agents.metaworld import wrap
 from reglue.messages.agent import EndKind, Ends, Phase, Starts, Steps, Turn
 from reglue.spec import TaskSpec, TensorSpec
 
@@ -164,7 +164,7 @@ def task(*, slots: int = 2, dtype: str = "float64") -> TaskSpec:
 
 
 def ready(probe: object, spec: TaskSpec | None = None) -> Agent:
-    agent = wrap(probe)
+    agent = agent_of(probe)
     agent.spec = spec or task()
     agent.agent_init(agent.spec)
     return agent

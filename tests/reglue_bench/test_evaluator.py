@@ -73,8 +73,9 @@ def test_a_run_can_be_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("option", ["agent", "agent_cmd", "agent_args"])
 def test_agents_that_are_started_are_for_evaluate(option: str) -> None:
+    given: Any = {option: "expert"}
     with pytest.raises(UsageError, match=f"got {option}, wanted no agent yet"):
-        Evaluator(NAME, **{option: "expert"})
+        Evaluator(NAME, **given)
 
 
 def test_a_name_is_no_agent_object() -> None:
@@ -101,5 +102,5 @@ def test_a_closed_one_says_so_and_may_be_closed_again() -> None:
 
 def test_a_benchmark_has_a_name() -> None:
     nobody: Any = None
-    with pytest.raises(UsageError, match="--benchmark: got None, wanted"):
+    with pytest.raises(UsageError, match="got None as the benchmark, wanted its name"):
         Evaluator(nobody)

@@ -63,4 +63,10 @@ def test_a_fourth_procedure_brings_parameters_tally_score_summary_and_report_in_
     file.write_text(described.replace("times = 2", "times = 3"))
     assert "3 of 3 episodes" in reglue(tmp_path, "bench", str(file), *words[1:])
     known = json.loads(reglue(tmp_path, "benchmarks", "--json"))
-    assert known["procedures"] == ["multi-task", "meta-learning", "online", "first-goals"]
+    assert known["procedures"] == [
+        "evaluate",
+        "multi-task",
+        "meta-learning",
+        "online",
+        "first-goals",
+    ]

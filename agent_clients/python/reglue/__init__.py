@@ -10,7 +10,12 @@ class Still(reglue.Agent):
         return [self.spec.actions[0].empty(1)[0]] * len(steps)
 
 reglue.connect(Still(), "127.0.0.1:4096", token="…")
+
+What an extra brings is here too, and is loaded when it is first used: `reglue.evaluate`,
+`reglue.Evaluator`, `reglue.Result` and `reglue.Glue` (`server`).
 """
+
+from typing import TYPE_CHECKING
 
 from reglue.agents.agent import Agent, Policy
 from reglue.client import connect
@@ -28,6 +33,27 @@ from reglue.spec import (
     TaskSpec,
     TensorSpec,
 )
+
+if TYPE_CHECKING:
+    from glue_server import Glue as Glue
+    from reglue_bench import Evaluator as Evaluator
+    from reglue_bench import Result as Result
+    from reglue_bench import evaluate as evaluate
+else:
+    # Not for type checkers: they would take any name for an attribute.
+    def __getattr__(name):
+        """Load what an extra brings. Raises MissingExtra, AttributeError."""
+        from reglue.tools.extras import load_name
+
+        found = globals()[name] = load_name(name)
+        return found
+
+    def __dir__():
+        """All names, also those that are not loaded yet."""
+        from reglue.tools.extras import EXTRAS
+
+        return sorted({*globals(), *EXTRAS})
+
 
 __all__ = [
     "ActionFlag",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reglue.agents.metaworld import wrap
+from reglue.agents.adaptation import agent_of
 from reglue.environments.adaptation import environment_of
 from reglue.errors import BadArgument
 from reglue.net.join_string import TRANSPORTS, Transport, join_string
@@ -70,4 +70,4 @@ def _role(peer: object, name: str) -> AnsweringRole:
     environment = environment_of(peer)
     if environment is not None:
         return EnvironmentRole(environment, name)
-    return AgentRole(wrap(peer), name)
+    return AgentRole(agent_of(peer), name)

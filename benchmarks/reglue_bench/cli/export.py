@@ -37,6 +37,9 @@ def export(
 
     - `task` (text), `variant`, `repeat` (integers): the cell; `repeat` counts its repetitions.
 
+    - `seed` (integer): of the cell's random numbers; in `evaluate:` runs what the environment's
+    own `reset(seed=)` was given. Empty if a secret keys it.
+
     - `phase` (text): evaluate, evaluate_before, adapt or train.
 
     - `status` (text): ok, or what ended the episode: agent_error, agent_timeout,

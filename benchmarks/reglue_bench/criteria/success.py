@@ -40,9 +40,17 @@ def never_told(result: Result) -> list[str]:
     if not result.coverage.cells_completed or result.episodes_succeeded:
         return []
     return [
-        "no episode reported success; if this environment never does, set tells_success = False, "
-        "and the mean return is the score"
+        "no episode reported success; if this environment never does, this score cannot tell "
+        f"agents apart: {_for_returns(result)}"
     ]
+
+
+def _for_returns(result: Result) -> str:
+    """How to have the mean return as the score."""
+    procedure, _, environment = result.benchmark.partition(":")
+    if procedure == "multi-task" and environment:
+        return f"evaluate:{environment} is judged by its mean return"
+    return "set tells_success = False, and the mean return is the score"
 
 
 def evaluated(result: Result) -> Iterable[EpisodeRow]:

@@ -28,8 +28,8 @@ import numpy as np
 
 from env_adapters.metaworld.library import metaworld
 from glue_server import EpisodeRunner, LocalPort, Order, Outcome, Timeouts
+from reglue.agents.adaptation import agent_of
 from reglue.agents.agent import Agent
-from reglue.agents.metaworld import wrap
 from reglue.environments.world import Cell
 from reglue.errors import AgentFault, EnvironmentFault, NotAnAgent, UsageError
 from reglue.messages.agent import Phase
@@ -217,7 +217,7 @@ def _adapted(agent: object) -> MetaWorldAdapter:
             f"got {agent_name(agent)}, a reglue.Agent, wanted one with Meta-World's eval_action() "
             "and reset(); reglue_bench.evaluate plays it"
         )
-    wrap(agent)  # refuses what lacks a method
+    agent_of(agent)  # refuses what lacks a method
     return MetaWorldAdapter(agent)
 
 

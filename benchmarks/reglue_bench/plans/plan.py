@@ -58,8 +58,13 @@ class Plan:
 
     @property
     def is_by_return(self) -> bool:
-        """Whether it is judged by returns, as its environment never tells of success."""
+        """Whether it is judged by returns."""
         return self.parameters.get("judged_by") == "return"
+
+    @property
+    def tells_success(self) -> bool:
+        """Whether success is told: as its score, or beside the returns."""
+        return bool(self.parameters.get("tells_success", not self.is_by_return))
 
     @property
     def sha256(self) -> str:
@@ -102,12 +107,6 @@ class Plan:
 
         `starts` keys the agent's seed, and `cell_key` the cell's, unless the plan's is public.
         """
-        drawn_as, k = cell.drawn_as or (unit, cell.k)
-        words = f"reglue cell {self.seed} {drawn_as} {k}".encode()
-        if cell_key is None:
-            seed = hashlib.sha256(words).digest()
-        else:
-            seed = hmac.digest(cell_key, words, hashlib.sha256)
         start = hmac.digest(starts, f"reglue start {unit} {cell.k}".encode(), hashlib.sha256)
         return Order(
             unit=unit,
@@ -115,12 +114,33 @@ class Plan:
             cell=Cell(
                 task=cell.task,
                 variant=cell.variant,
-                seed=int.from_bytes(seed[:8], "little") >> 1,
+                seed=self.cell_seed(unit, cell, cell_key),
                 repeat=cell.repeat,
-                phase=PHASES[cell.phase],
+                # In EVALUATE the environment would end the episode at the first success.
+                phase=PHASES[cell.phase] if cell.reset is None else Phase.TRAIN,
+                seeds_reset=cell.reset is not None,
             ),
             start_seed=int.from_bytes(start[:8], "little"),
         )
+
+    def cell_seed(self, unit: int, cell: PlanCell, cell_key: bytes | None = None) -> int:
+        """The seed of a cell's environment, 0 to 2**63 - 1; keyed unless the plan's is public.
+
+        Of the n-th reset it is the plan's seed + n; keyed below 2**31, as some environments' own
+        generators take no more.
+        """
+        if cell.reset is not None and cell_key is None:
+            return self.seed + cell.reset
+        drawn_as, k = cell.drawn_as or (unit, cell.k)
+        words = f"reglue cell {self.seed} {drawn_as} {k}"
+        if cell.reset is not None:
+            words = f"reglue reset {self.seed} {cell.reset}"
+        if cell_key is None:
+            digest = hashlib.sha256(words.encode()).digest()
+        else:
+            digest = hmac.digest(cell_key, words.encode(), hashlib.sha256)
+        number = int.from_bytes(digest[:8], "little") >> 1
+        return number if cell.reset is None else number >> 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +153,9 @@ class PlanCell:
     repeat: int
     phase: str  # a key of PHASES
     drawn_as: tuple[int, int] | None = None  # the unit and k of its seed, if not its own
+    reset: int | None = None
+    """n: a reset of the environment's own is seeded by the plan's seed + n, and success does not
+    end the episode. None: its random numbers are Reglue's, drawn from the cell."""
 
 
 def difference(

@@ -28,7 +28,7 @@ from reglue_bench.procedures import (
 from reglue_bench.procedures.procedure import chosen
 from reglue_bench.settings import MetaWorldSettings, Settings, flag
 
-_DEFAULT_SLOTS = 10
+DEFAULT_SLOTS = 10
 
 _MOST_SLOTS = 500
 """Of Meta-World's benchmarks, unless more are asked for: 500 slots take little longer than 10."""
@@ -136,10 +136,9 @@ def _plan(
     if settings.estimator != "goals":
         own = {"estimator": settings.estimator, **own}
     own |= _worst_performance(settings, own, reward_low=found.reward_low, horizon=found.horizon)
-    if procedure_type.judges_success and not found.tells_success:
-        own["judged_by"] = "return"
+    own |= procedure_type.judged_by(tells_success=found.tells_success)
     shown = found.suite.config if found.suite.factory == META_WORLD else {}
-    most = _DEFAULT_SLOTS
+    most = DEFAULT_SLOTS
     if is_metaworld:  # more slots than episodes would stay idle
         most = min(_MOST_SLOTS, len(found.variants) * int(own.get("num_episodes", 1)))
     plan = Plan(
@@ -189,7 +188,7 @@ def _declared(settings: Settings, procedure: str, declare: Declare | None) -> Re
         )
     procedure_type = PROCEDURES[procedure]
     procedure_type.parameters(settings, {"any": 1})  # refuses what cannot be before the wait
-    declared = declare(procedure_type.slots(settings, _DEFAULT_SLOTS))
+    declared = declare(procedure_type.slots(settings, DEFAULT_SLOTS))
     return Resolved(
         suite=declared.suite,
         variants=declared.variants,

@@ -8,6 +8,7 @@ from typing import Any
 from env_adapters.registry import Registry
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures.drawn import DrawnMetaLearning, DrawnMultiTask
+from reglue_bench.procedures.evaluate import Evaluate
 from reglue_bench.procedures.meta_learning import MetaLearning
 from reglue_bench.procedures.multi_task import MultiTask
 from reglue_bench.procedures.online import Online
@@ -18,6 +19,7 @@ __all__ = [
     "PROCEDURES",
     "SCORING",
     "Agents",
+    "Evaluate",
     "MetaLearning",
     "MultiTask",
     "Online",
@@ -32,7 +34,12 @@ __all__ = [
 PROCEDURES: Registry[type[Procedure]] = Registry(
     "procedure",
     "reglue.procedures",
-    {"multi-task": MultiTask, "meta-learning": MetaLearning, "online": Online},
+    {
+        "evaluate": Evaluate,
+        "multi-task": MultiTask,
+        "meta-learning": MetaLearning,
+        "online": Online,
+    },
     Procedure,
 )
 

@@ -6,7 +6,9 @@ one episode for each training goal of each task; success is the flag at any step
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar, Self
 
 from pydantic import BaseModel
@@ -43,16 +45,13 @@ class MultiTask(Procedure):
 
     about = "a frozen agent plays every goal of every task"
     settings: ClassVar[type[BaseModel]] = MultiTaskSettings
+    max_steps = 0  # after which an episode is cut off; 0: it plays to its end
 
     @classmethod
     def parameters(cls, settings: Settings, variants: Mapping[str, int]) -> dict[str, Parameter]:
         """One episode for each goal, as Meta-World's documentation has it. Raises UsageError."""
         episodes = chosen(settings.num_episodes, max(variants.values()))
-        if len(variants) * episodes > MOST_EPISODES:
-            raise UsageError(
-                f"got a plan of {len(variants)} tasks × {episodes} episodes, wanted at most "
-                f"{MOST_EPISODES} in all: give {flag('num_episodes')} N"
-            )
+        check_episodes(len(variants), episodes)
         return {"num_episodes": episodes}
 
     @classmethod
@@ -90,6 +89,10 @@ class MultiTask(Procedure):
         """All variants of all tasks."""
         return sum(self._variants.values())
 
+    def steps_left(self, _episodes: int, _steps: int) -> float:
+        """Up to the limit of an episode."""
+        return self.max_steps or math.inf
+
     def cells(self, unit: int) -> Sequence[PlanCell]:
         """The only cell of a unit."""
         episode, place = divmod(unit, len(self._tasks))
@@ -116,7 +119,8 @@ class MultiTask(Procedure):
             if taken is None:
                 return None
             playing[taken.unit] = taken
-            return order(taken.unit, self.cells(taken.unit)[0])
+            ordered = order(taken.unit, self.cells(taken.unit)[0])
+            return replace(ordered, max_steps=self.max_steps) if self.max_steps else ordered
 
         glue.init()
         glue.freeze()
@@ -134,3 +138,12 @@ class MultiTask(Procedure):
         if self._shows_tasks:
             return ByTask(todo, tasks=len(self._tasks), slots=slots)
         return Shuffled(todo, self._order_key)
+
+
+def check_episodes(tasks: int, episodes: int) -> None:
+    """Raise UsageError for more `episodes` of each task than a plan may have."""
+    if tasks * episodes > MOST_EPISODES:
+        raise UsageError(
+            f"got a plan of {tasks} tasks × {episodes} episodes, wanted at most "
+            f"{MOST_EPISODES} in all: give {flag('num_episodes')} N"
+        )

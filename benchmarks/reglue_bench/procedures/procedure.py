@@ -150,6 +150,14 @@ class Procedure(ABC):
         return chosen(settings.slots, default)
 
     @classmethod
+    def judged_by(cls, *, tells_success: bool) -> dict[str, Parameter]:
+        """Parameters that say what a plan is judged by, given whether its environments report
+        success.
+        """
+        is_by_return = cls.judges_success and not tells_success
+        return {"judged_by": "return"} if is_by_return else {}
+
+    @classmethod
     @abstractmethod
     def rehearsal(cls, plan: Plan, /) -> dict[str, object]:
         """Settings that make the plan short enough for `reglue try`."""

@@ -11,8 +11,9 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reglue_bench.plans.keys import PUBLIC
 from reglue_bench.plans.plan import Plan
-from reglue_bench.procedures import Procedure, procedure_of
+from reglue_bench.procedures import procedure_of
 from reglue_bench.runs.ledger import LedgerReader, Row
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class EpisodeRow(Row):
     variant: int
     repeat: int
     phase: str  # a key of PHASES
+    seed: int | None = None  # of its environment, see Plan.cell_seed; None if a secret keys it
 
 
 class Episodes(Iterable[EpisodeRow]):
@@ -43,8 +45,7 @@ class Episodes(Iterable[EpisodeRow]):
 
     def __iter__(self) -> Iterator[EpisodeRow]:
         with LedgerReader(self.folder) as ledger:
-            procedure = procedure_of(Plan.from_json(ledger.about["plan"]))
-            yield from with_cells(procedure, ledger.rows())
+            yield from with_cells(Plan.from_json(ledger.about["plan"]), ledger.rows())
 
     def __eq__(self, other: object) -> bool:
         """Whether all rows are equal."""
@@ -55,8 +56,9 @@ class Episodes(Iterable[EpisodeRow]):
     __hash__ = None  # type: ignore[assignment]
 
 
-def with_cells(procedure: Procedure, rows: Iterable[Row]) -> Iterator[EpisodeRow]:
+def with_cells(plan: Plan, rows: Iterable[Row]) -> Iterator[EpisodeRow]:
     """A ledger's rows, each with its cell of the plan."""
+    procedure = procedure_of(plan)
     for row in rows:
         cell = procedure.cell(row.unit, row.k)
         kept: dict[str, Any] = {name: getattr(row, name) for name in Row.__slots__}
@@ -66,6 +68,7 @@ def with_cells(procedure: Procedure, rows: Iterable[Row]) -> Iterator[EpisodeRow
             variant=cell.variant,
             repeat=cell.repeat,
             phase=cell.phase,
+            seed=plan.cell_seed(row.unit, cell) if plan.cells == PUBLIC else None,
         )
 
 

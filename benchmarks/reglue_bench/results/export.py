@@ -22,6 +22,7 @@ COLUMNS: dict[str, tuple[str, type]] = {
     "task": ("task", str),
     "variant": ("variant", int),
     "repeat": ("repeat", int),
+    "seed": ("seed", int),
     "phase": ("phase", str),
     "status": ("status", str),
     "success": ("success", bool),
@@ -43,7 +44,7 @@ def write_table(episodes: Iterable[EpisodeRow], file: BinaryIO, form: Format) ->
     _WRITERS[form](episodes, file)
 
 
-def _values(row: EpisodeRow) -> Iterator[int | str | float]:
+def _values(row: EpisodeRow) -> Iterator[int | str | float | None]:
     return (getattr(row, field) for field, _ in COLUMNS.values())
 
 
@@ -74,7 +75,7 @@ def _parquet(episodes: Iterable[EpisodeRow], file: BinaryIO) -> None:
 
     types = {int: pa.int64(), str: pa.string(), bool: pa.bool_(), float: pa.float64()}
     schema = pa.schema(
-        [pa.field(n, types[kind], nullable=False) for n, (_, kind) in COLUMNS.items()]
+        [pa.field(n, types[kind], nullable=n == "seed") for n, (_, kind) in COLUMNS.items()]
     )
     with parquet.ParquetWriter(file, schema) as writer:
         rows = iter(episodes)

@@ -39,7 +39,7 @@ def score_online(procedure: Online, played: Played) -> Result:
     badly. Where a run has no performance (an environment failed, it was not played, or no
     worst one is known) there is no mean over all; that of the completed runs stands apart.
     """
-    counts = RowCounts()
+    counts = RowCounts(played.plan)
     runs = list(_runs(procedure, played, counts))
     online = _online(procedure, runs, played)
     return Result(

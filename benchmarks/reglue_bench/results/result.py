@@ -193,6 +193,7 @@ class Result(_Record):
     """Mean over planned episodes. An episode that was not played to its end counts as the plan's
     worst performance; None if there is such an episode and no worst performance is known."""
     intervals95: Intervals | None  # of success, or of returns if judged by them; None online
+    success_intervals95: Intervals | None = None  # of success that is told beside the score
     completed_only: Rates | None  # success over the episodes that were played to their end
     before_adaptation: Rates | None  # success before adapting, if that was judged
     online: OnlineScore | None = None  # the score of an online benchmark
@@ -201,6 +202,7 @@ class Result(_Record):
     status_counts: dict[str, int]  # of evaluation episodes (online: runs), with `missing`
     faults: list[FaultCount] = []  # of all phases, the commonest first
     episodes_succeeded: int = 0  # of all phases
+    episodes_cut_off: int = 0  # of all phases: how many reached the run's --episode-limit
     episodes_retried: int = 0  # of all phases: how many rows are of a second or later try
     clipped_steps: int  # steps whose action was out of bounds and was clipped
     steps: StepCounts  # environment steps
@@ -243,10 +245,40 @@ class Result(_Record):
         return self.criterion.score(self)
 
     @property
+    def mean_return(self) -> float | None:
+        """The mean return, as `mean_returns`; None if it is not known."""
+        return self.mean_returns
+
+    @property
+    def interval95(self) -> Interval | None:
+        """The 95 % interval of the score; None if there is none."""
+        return self.score[1]
+
+    def __str__(self) -> str:
+        """The headline: who, on what, the score and its interval."""
+        (score, interval), criterion = self.score, self.criterion
+        told = "no score" if score is None else criterion.amount(score)
+        words = f"{self.agent.label} on {self.benchmark}: {criterion.name} {told}"
+        if interval is not None:
+            words += f", 95 % interval {criterion.amounts(interval)}"
+        coverage = self.coverage
+        what = criterion.planned.removeprefix("Planned ")
+        if coverage.cells_completed < coverage.cells_planned:
+            return f"{words} ({coverage.cells_completed} of {coverage.cells_planned} {what} played)"
+        return f"{words} ({coverage.cells_planned} {what})"
+
+    @property
     def success(self) -> Success:
         """The figures of success. Raises UsageError if success is not the score."""
         rate, intervals, completed = self.mean_success_rate, self.intervals95, self.completed_only
-        if rate is None or intervals is None or intervals.mean is None or completed is None:
+        is_score = self.parameters.get("judged_by") != "return"
+        if (
+            not is_score
+            or rate is None
+            or intervals is None
+            or intervals.mean is None
+            or completed is None
+        ):
             raise UsageError(
                 f"{self.benchmark} is judged by its {self.criterion.name}, not by success"
             )

@@ -48,24 +48,26 @@ class Played:
 
 def score(procedure: Procedure, played: Played) -> Result:
     """The result of a run so far. A planned cell without a row is a failure."""
-    plan, counts = played.plan, RowCounts()
+    plan, counts = played.plan, RowCounts(played.plan)
     folded = _Folded(plan)
     for _, cell, row in planned(procedure, counts.over(played.rows())):
         folded.take(cell, row)
     judged, rates = folded.judged, folded.judged.rates
     means = {task: folded.mean_return(task) for task in folded.returns}
     known = [mean for mean in means.values() if mean is not None]
-    by_return = plan.is_by_return
+    told = plan.tells_success
+    success_intervals = intervals95(judged.success) if told else None
     return Result(
         **what_was_run(played, counts),
         complete=folded.is_complete,
-        mean_success_rate=None if by_return else rates.mean_success_rate,
-        success_rate_per_task={} if by_return else rates.success_rate_per_task,
+        mean_success_rate=rates.mean_success_rate if told else None,
+        success_rate_per_task=rates.success_rate_per_task if told else {},
         mean_returns=_mean(known) if len(known) == len(means) else None,
         returns_per_task=means,
-        intervals95=folded.return_intervals95 if by_return else intervals95(judged.success),
-        completed_only=None if by_return else folded.played.rates,
-        before_adaptation=folded.before.rates if len(folded.before) and not by_return else None,
+        intervals95=folded.return_intervals95 if plan.is_by_return else success_intervals,
+        success_intervals95=success_intervals if plan.is_by_return else None,
+        completed_only=folded.played.rates if told else None,
+        before_adaptation=folded.before.rates if len(folded.before) and told else None,
         coverage=Coverage(
             cells_planned=len(judged),
             cells_completed=len(folded.played),
@@ -98,6 +100,7 @@ def what_was_run(played: Played, counts: RowCounts) -> dict[str, Any]:
         "privileged": list(plan.privileged),
         "faults": counts.faults,
         "episodes_succeeded": counts.succeeded,
+        "episodes_cut_off": counts.cut_off,
         "episodes_retried": counts.retried,
         "clipped_steps": counts.clipped_steps,
         "steps": StepCounts(counted=counts.steps, executed=totals.executed),
@@ -230,9 +233,11 @@ class GoalCounts:
 class RowCounts:
     """Counts steps and faults of the rows that go through `over`."""
 
-    def __init__(self) -> None:
+    def __init__(self, plan: Plan) -> None:
         self.steps = 0
         self.clipped_steps = 0
+        self.cut_off = 0  # episodes
+        self._limit = int(plan.parameters.get("episode_limit", 0)) or math.inf
         self.succeeded = 0  # episodes
         self.retried = 0  # episodes of a second or later try
         self._faults: Counter[tuple[str, str]] = Counter()
@@ -243,6 +248,7 @@ class RowCounts:
             self.steps += row.steps
             self.clipped_steps += row.clipped
             self.succeeded += row.success
+            self.cut_off += row.steps >= self._limit
             self.retried += row.attempt > 0
             if row.status != "ok":
                 self._faults[row.status, _brief(row.detail)] += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable
+from statistics import fmean
 
 from rich.columns import Columns
 from rich.console import RenderableType
@@ -122,6 +123,37 @@ class JudgedTally(Tally):
         for task in tasks:
             won, planned = self._successes[task], self._planned[task]
             table.add_row(task, ProgressBar(total=planned, completed=won), f"{won}/{planned}")
+        return table
+
+
+class ReturnTally(JudgedTally):
+    """The mean return so far, of all tasks and of each."""
+
+    def __init__(self, procedure: Procedure, begun: RunStarted, clock: Callable[[], float]) -> None:
+        super().__init__(procedure, begun, clock)
+        self._returns: dict[str, list[float]] = {}  # of the episodes of this session
+
+    def take(self, outcome: Outcome, phase: str) -> None:
+        """Count an outcome."""
+        super().take(outcome, phase)
+        if outcome.status == "ok":
+            self._returns.setdefault(outcome.order.cell.task, []).append(outcome.return_)
+
+    def line(self) -> str:
+        """Everything in one line."""
+        words = [f"{self.done} of {self.total} episodes"]
+        if self._returns:
+            # Tasks weigh alike. Short episodes end first, so it is not yet the score.
+            mean = fmean(fmean(of) for of in self._returns.values())
+            words.append(f"mean return so far {number(mean)}")
+        return self._line(words, played=self._played)
+
+    def details(self) -> RenderableType:
+        """The last returns of each task, and their mean."""
+        table = Table(box=None, show_header=False, padding=(0, 1))
+        for task, returns in list(self._returns.items())[-_ROWS:]:
+            line = sparkline(returns, low=min(returns), high=max(returns), width=_WIDTH)
+            table.add_row(Text(task), Text(line, style="green"), number(fmean(returns)))
         return table
 
 

@@ -11,8 +11,9 @@ import numpy.typing as npt
 import pytest
 from metaworld import evaluation as upstream
 
+from reglue.agents.adaptation import agent_of
 from reglue.agents.agent import Agent
-from reglue.agents.metaworld import MetaWorldAgent, Timestep, wrap
+from reglue.agents.metaworld import MetaWorldAgent, Timestep
 from reglue.errors import NotAnAgent
 from reglue.messages.agent import EndKind, Phase, Turn
 from reglue.spec import Discrete, TaskSpec, TensorSpec
@@ -238,12 +239,12 @@ def test_an_agent_of_ours_is_passed_through() -> None:
             return {}
 
     agent = Ours()
-    assert wrap(agent) is agent
+    assert agent_of(agent) is agent
 
 
 def test_an_agent_of_ours_that_cannot_step_is_refused_by_name() -> None:
     with pytest.raises(NotAnAgent, match="lacks agent_start"):
-        wrap(Agent())
+        agent_of(Agent())
 
 
 def test_an_object_without_reset_is_refused_by_name() -> None:
@@ -252,17 +253,17 @@ def test_an_object_without_reset_is_refused_by_name() -> None:
             return observations
 
     with pytest.raises(NotAnAgent, match=r"Forgetful lacks reset\(\)"):
-        wrap(Forgetful())
+        agent_of(Forgetful())
 
 
 def test_what_is_no_agent_at_all_is_told_what_one_is() -> None:
     with pytest.raises(NotAnAgent, match=r"str is no agent: derive it from reglue.Agent"):
-        wrap("agent")
+        agent_of("agent")
 
 
 def test_a_class_in_place_of_an_object_is_refused() -> None:
     with pytest.raises(NotAnAgent, match="the class Evaluated, wanted an object"):
-        wrap(Evaluated)
+        agent_of(Evaluated)
 
 
 def test_an_object_with_all_of_meta_learnings_methods_adapts() -> None:

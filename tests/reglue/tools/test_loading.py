@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from reglue.agents.adaptation import agent_of
 from reglue.agents.agent import Policy
-from reglue.agents.metaworld import wrap
 from reglue.errors import CannotLoad
 from reglue.examples.random_agent import RandomAgent
 from reglue.tools import loading
@@ -260,7 +260,7 @@ def test_a_wrapped_object_is_called_by_its_own_class(write: Write) -> None:
         "    def eval_action(self, observations): ...\n"
         "    def reset(self, env_mask): ...\n",
     )
-    assert agent_name(wrap(load(f"{path}:Mine"))) == "Mine"
+    assert agent_name(agent_of(load(f"{path}:Mine"))) == "Mine"
 
 
 @pytest.mark.parametrize("quote", ["", '"'])

@@ -144,7 +144,7 @@ def test_settings_that_cannot_be_are_refused_by_their_flag(
 
 def test_a_setting_that_there_is_not_lists_the_near_ones() -> None:
     with pytest.raises(UnknownName, match="no setting 'num_epsodes'; did you mean num_episodes"):
-        evaluate("MT1:reach-v3", agent="random", num_epsodes=1)
+        evaluate("MT1:reach-v3", agent="random", num_epsodes=1)  # type: ignore[call-arg]
 
 
 def test_without_an_agent_nothing_is_evaluated() -> None:

@@ -25,7 +25,7 @@ def row(
 
 def scored(plan: Plan, rows: Sequence[Row]) -> Result:
     result = toys.scored(plan, rows)
-    return result.with_episodes(list(with_cells(procedure_of(plan), rows)))
+    return result.with_episodes(list(with_cells(plan, rows)))
 
 
 def test_a_missing_cell_is_a_failure() -> None:

@@ -122,8 +122,8 @@ class Policy(Agent):
         function: takes the observations of all episodes that continue or begin, `(rows, *shape)`:
             an array if the task has one observation tensor, else a dict of arrays by name.
             Returns actions, `(rows, *shape)`: an array if the task has one action tensor, else
-            a dict. It gets no row for an episode that ended. It may write to the arrays and keep
-            them.
+            a dict; or the pair (actions, None), as Stable-Baselines3's `predict`. It gets no row
+            for an episode that ended. It may write to the arrays and keep them.
 
     >>> import numpy as np
     >>> import reglue
@@ -145,10 +145,12 @@ class Policy(Agent):
         if not len(turn.steps) + len(turn.starts):
             return {}
         observations = _rows(turn, len(turn.ends), None)
-        if len(observations) == 1:
-            [only] = observations.values()
-            return self.function(only)
-        return self.function(observations)
+        seen = next(iter(observations.values())) if len(observations) == 1 else observations
+        answer: Any = self.function(seen)
+        if isinstance(answer, tuple) and len(answer) == 2 and answer[1] is None:
+            answer = answer[0]
+        chosen: Chosen = answer
+        return chosen
 
 
 def check_agent(agent: Agent) -> None:

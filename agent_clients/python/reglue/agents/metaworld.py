@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from reglue.agents.agent import Agent, Chosen, check_agent
+from reglue.agents.agent import Agent, Chosen
 from reglue.errors import NotAnAgent
 from reglue.messages.agent import EndKind, Phase, Turn
 from reglue.spec import Array, TaskSpec, TensorSpec
@@ -32,26 +32,6 @@ class Timestep(NamedTuple):
     terminated: npt.NDArray[np.bool_]  # (S,)
     truncated: npt.NDArray[np.bool_]  # (S,), also where the benchmark cut an episode off
     aux_policy_outputs: dict[str, Array]  # as adapt_action returned it
-
-
-def wrap(candidate: object) -> Agent:
-    """The `reglue.Agent` that plays `candidate`, which may already be one. Raises NotAnAgent,
-    which names the missing method.
-    """
-    if isinstance(candidate, Agent):
-        check_agent(candidate)
-        return candidate
-    if isinstance(candidate, type):
-        raise NotAnAgent(f"got the class {candidate.__name__}, wanted an object of it")
-    name = type(candidate).__name__
-    if not _has(candidate, "eval_action"):
-        raise NotAnAgent(
-            f"{name} is no agent: derive it from reglue.Agent, or write Meta-World's "
-            "eval_action() and reset()"
-        )
-    if not _has(candidate, "reset"):
-        raise NotAnAgent(f"{name} lacks reset(); Meta-World's agents have it, if only empty")
-    return MetaWorldAgent(candidate)
 
 
 class MetaWorldAgent(Agent):

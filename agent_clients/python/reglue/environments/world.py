@@ -25,6 +25,7 @@ class Cell:
     repeat: int  # tells planned repetitions of a variant apart
     phase: Phase  # EVALUATE ends at the first success
     steps: int = 0  # of the run, before this episode; 0 where runs are not counted so
+    seeds_reset: bool = False  # a `reset(seed=)` of the environment's own takes `seed` as it is
 
 
 @value

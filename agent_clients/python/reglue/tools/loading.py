@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import hashlib
 import importlib
 import importlib.util
@@ -18,6 +19,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from reglue.agents.adaptation import ModelAgent
 from reglue.agents.agent import Policy
 from reglue.agents.metaworld import MetaWorldAgent
 from reglue.environments.adaptation import adapted_suite
@@ -69,10 +71,18 @@ def check_arguments(name: str, make: Callable[..., object], keywords: Mapping[st
 
 
 def agent_name(agent: object) -> str:
-    """The name in reports: a Policy's function, a Meta-World object's class, else the class."""
-    if isinstance(agent, Policy):
-        return getattr(agent.function, "__name__", type(agent.function).__name__)
-    return type(agent.inner if isinstance(agent, MetaWorldAgent) else agent).__name__
+    """The name in reports: a function's, a model's or a Meta-World object's class, else its own."""
+    if type(agent) is Policy:
+        agent = agent.function
+    if isinstance(agent, MetaWorldAgent):
+        agent = agent.inner
+    if isinstance(agent, ModelAgent):
+        agent = agent.model
+    while isinstance(agent, functools.partial):
+        agent = agent.func
+    if inspect.ismethod(agent):  # such as model.predict
+        agent = agent.__self__
+    return getattr(agent, "__name__", type(agent).__name__)
 
 
 def checkpoint_sha256(arguments: Mapping[str, str]) -> str | None:

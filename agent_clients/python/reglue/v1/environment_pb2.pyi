@@ -135,20 +135,22 @@ class Play(_message.Message):
     def __init__(self, step_slots: _Optional[_Iterable[int]] = ..., actions: _Optional[_Iterable[bytes]] = ..., start_slots: _Optional[_Iterable[int]] = ..., cells: _Optional[_Iterable[_Union[Cell, _Mapping]]] = ...) -> None: ...
 
 class Cell(_message.Message):
-    __slots__ = ("task", "variant", "seed", "repeat", "phase", "steps")
+    __slots__ = ("task", "variant", "seed", "repeat", "phase", "steps", "seeds_reset")
     TASK_FIELD_NUMBER: _ClassVar[int]
     VARIANT_FIELD_NUMBER: _ClassVar[int]
     SEED_FIELD_NUMBER: _ClassVar[int]
     REPEAT_FIELD_NUMBER: _ClassVar[int]
     PHASE_FIELD_NUMBER: _ClassVar[int]
     STEPS_FIELD_NUMBER: _ClassVar[int]
+    SEEDS_RESET_FIELD_NUMBER: _ClassVar[int]
     task: str
     variant: int
     seed: int
     repeat: int
     phase: _session_pb2.Phase
     steps: int
-    def __init__(self, task: _Optional[str] = ..., variant: _Optional[int] = ..., seed: _Optional[int] = ..., repeat: _Optional[int] = ..., phase: _Optional[_Union[_session_pb2.Phase, str]] = ..., steps: _Optional[int] = ...) -> None: ...
+    seeds_reset: bool
+    def __init__(self, task: _Optional[str] = ..., variant: _Optional[int] = ..., seed: _Optional[int] = ..., repeat: _Optional[int] = ..., phase: _Optional[_Union[_session_pb2.Phase, str]] = ..., steps: _Optional[int] = ..., seeds_reset: bool = ...) -> None: ...
 
 class Played(_message.Message):
     __slots__ = ("rewards", "observations", "flags", "faults")

@@ -250,10 +250,19 @@ def _encode_cell(cell: Cell) -> pb.Cell:
         repeat=cell.repeat,
         phase=int(cell.phase),  # type: ignore[arg-type]
         steps=cell.steps,
+        seeds_reset=cell.seeds_reset,
     )
 
 
 def _decode_cell(message: pb.Cell) -> Cell:
     if (phase := _PHASES.get(message.phase)) is None:
         raise BadReply("OUT_OF_DOMAIN", got=f"phase {message.phase}", wanted="one of protocol 1.0")
-    return Cell(message.task, message.variant, message.seed, message.repeat, phase, message.steps)
+    return Cell(
+        message.task,
+        message.variant,
+        message.seed,
+        message.repeat,
+        phase,
+        message.steps,
+        message.seeds_reset,
+    )

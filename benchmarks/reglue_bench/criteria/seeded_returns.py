@@ -1,0 +1,191 @@
+"""Returns of a frozen agent over episodes whose seeds are known, with success beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rich.table import Table
+
+from reglue.errors import UsageError
+from reglue_bench.criteria.criterion import (
+    Named,
+    Sentences,
+    TaskScore,
+    episode_facts,
+    missing_words,
+    score_table,
+)
+from reglue_bench.criteria.returns import RETURN
+from reglue_bench.criteria.success import evaluated
+from reglue_bench.report.views import ComparisonView, Plot
+from reglue_bench.report.words import percent, percents, plural
+from reglue_bench.results.result import Result
+from reglue_bench.statistics.compare import Pairs, Units, same_plan
+from reglue_bench.statistics.intervals import FloatArray, averaged_by_goal
+from reglue_bench.terminal.words import number
+
+Episode = tuple[int, int]  # variant, and the seed; where a secret keys seeds, the repeat
+
+
+@dataclass(frozen=True, slots=True)
+class _Returns:
+    """The returns of a run by task and episode."""
+
+    by_task: Mapping[str, Mapping[Episode, float]]
+    is_keyed: bool  # a secret keys the seeds
+
+
+def _read(result: Result) -> _Returns:
+    found: dict[str, dict[Episode, float]] = {}
+    is_keyed = False
+    for row in evaluated(result):
+        is_keyed |= row.seed is None
+        place = row.repeat if row.seed is None else row.seed
+        found.setdefault(row.task, {})[row.variant, place] = row.return_
+    return _Returns(found, is_keyed)
+
+
+def _pair(run: Units, reference: Units) -> Pairs:
+    both = (run, reference)
+    if len({each.result.goals_sha256 for each in both}) > 1:
+        raise UsageError("the runs played other environments and cannot be compared")
+    if any(each.scores.is_keyed for each in both) and not same_plan([e.result for e in both]):
+        raise UsageError("seeds that a secret keys are compared on one plan")
+    if any(set(each.result.status_counts) != {"ok"} for each in both):
+        raise UsageError("returns are compared where every episode was played to its end")
+    pairs: dict[str, tuple[FloatArray, FloatArray]] = {}
+    for task, ours in run.scores.by_task.items():
+        theirs = reference.scores.by_task.get(task, {})
+        shared = sorted(ours.keys() & theirs.keys())
+        if not shared:
+            raise UsageError(f"the runs have no seed of {task} in common and cannot be compared")
+        pairs[task] = (_by_goal(ours, shared), _by_goal(theirs, shared))
+    return pairs
+
+
+def _by_goal(returns: Mapping[Episode, float], shared: Sequence[Episode]) -> FloatArray:
+    of: dict[int, list[float]] = {}
+    for episode in shared:
+        of.setdefault(episode[0], []).append(returns[episode])
+    return averaged_by_goal({"": of})[""]
+
+
+def _apart(run: Named, first: Named) -> str:
+    return (
+        f"{run[0]} and {first[0]} have no episode in common (another environment, other seeds or "
+        "another secret), or one was not played to its end: they are shown and not compared."
+    )
+
+
+def shows_success(result: Result) -> bool:
+    """Whether some episode reported success: most environments never do."""
+    return bool(result.success_rate_per_task) and result.episodes_succeeded > 0
+
+
+def success_words(result: Result) -> str:
+    """`success 83.0 %, 95 % interval 74.5 to 89.1 %`."""
+    rate, intervals = result.mean_success_rate, result.success_intervals95
+    assert rate is not None, result.benchmark
+    interval = intervals.mean if intervals else None
+    told = f", 95 % interval {percents(interval)}" if interval else ""
+    return f"success {percent(rate)}{told}"
+
+
+def _table(result: Result) -> Table:
+    per_task, succeeds = RETURN.per_task(result), shows_success(result)
+    planned = result.coverage.episodes_planned
+
+    def row(name: str, episodes: int, score: TaskScore | None, rate: float | None) -> list[str]:
+        mean = "withheld" if score is None else number(score.score)
+        interval = score.interval95 if score else None
+        words = "–" if interval is None else f"{number(interval[0])} – {number(interval[1])}"
+        return [name, str(episodes), mean, words, *([percent(rate or 0.0)] if succeeds else [])]
+
+    mean, interval = result.score
+    total = None if mean is None else TaskScore(mean, interval, "")
+    counts = {task: sum(of.values()) for task, of in planned.items()}
+    return score_table(
+        result,
+        ["task", "episodes", "mean return", "95 % interval", *(["success"] if succeeds else [])],
+        [
+            row(task, count, per_task.get(task), result.success_rate_per_task.get(task))
+            for task, count in counts.items()
+        ],
+        row("mean over tasks", sum(counts.values()), total, result.mean_success_rate),
+    )
+
+
+def _headline(result: Result) -> list[str]:
+    return [success_words(result)] if shows_success(result) else []
+
+
+def _notes(result: Result) -> list[str]:
+    lines = []
+    if result.success_rate_per_task and not result.episodes_succeeded:
+        lines.append("no episode reported success, as most environments never do")
+    if cut_off := result.episodes_cut_off:
+        limit = result.parameters["episode_limit"]
+        lines.append(f"{plural(cut_off, 'episode')} cut off after --episode-limit {limit} steps")
+    if missing := missing_words(result):
+        known = "counts as the worst return" if result.mean_returns is not None else "has no return"
+        lines.append(f"{missing}; each {known}")
+    elif result.score[1] is None and result.coverage.cells_planned > 1:
+        lines.append("no interval: the returns of all episodes are equal")
+    return lines
+
+
+def _facts(result: Result) -> Sentences:
+    facts = [*episode_facts(result)]
+    if result.has_episodes:
+        seeds = {row.seed for row in evaluated(result)}
+        if seeds and None not in seeds:
+            known = [seed for seed in seeds if seed is not None]
+            facts.append(("seeds of environments", f"{min(known)} to {max(known)}"))
+    if shows_success(result):
+        facts.append(("success", success_words(result).removeprefix("success ")))
+    return facts
+
+
+def _plots(result: Result, prefix: str) -> list[Plot]:
+    from reglue_bench.report.return_plots import returns
+    from reglue_bench.report.task_plots import per_task
+
+    plots = []
+    if result.has_episodes and result.coverage.cells_completed:
+        plots.append(returns([("", result)], plot_id=f"{prefix}-returns"))
+    if len(result.returns_per_task) > 1:
+        plots.append(per_task([("", result)], plot_id=f"{prefix}-tasks"))
+    return plots
+
+
+def _beside(
+    view: ComparisonView, runs: Sequence[Named], _alike: Sequence[int], _seed: int
+) -> ComparisonView:
+    from reglue_bench.report.return_plots import returns
+    from reglue_bench.report.task_plots import per_task
+
+    plots = [per_task(runs, plot_id="compare-tasks")]
+    if all(run.has_episodes for _, run in runs):
+        plots.insert(0, returns(runs, plot_id="compare-returns"))
+    return replace(view, plots=plots)
+
+
+SEEDED_RETURN = replace(
+    RETURN,
+    read=_read,
+    pair=_pair,
+    apart=_apart,
+    caption=lambda _first: (
+        "Mean return over episodes. Differences are in the task's units, paired by the seeds that "
+        "both runs played."
+    ),
+    notes=_notes,
+    table=_table,
+    headline=_headline,
+    facts=_facts,
+    plots=_plots,
+    beside=_beside,
+    reading=Path(__file__).with_name("seeded_returns.html.jinja"),
+)

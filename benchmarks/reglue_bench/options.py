@@ -1,0 +1,76 @@
+"""The settings as keywords with types: of `evaluate`, and of `Evaluator`.
+
+A test compares them with Settings, which says what each means. What is read as JSON may be any
+mapping here, a list any sequence, and a path a string.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal, TypedDict
+
+
+class Options(TypedDict, total=False):
+    """Of any evaluation. None leaves the choice to the benchmark."""
+
+    num_episodes: int | None
+    num_evals: int | None
+    adaptation_steps: int | None
+    adaptation_episodes: int | None
+    evaluation_episodes: int | None
+    meta_batch_size: int | None
+    evaluate_before_adaptation: bool | None
+    runs: int | None
+    episodes: int | None
+    steps: int | None
+    episode_limit: int | None
+    metric: str | None
+    split: Literal["train", "test"] | None
+    estimator: Literal["goals", "metaworld"]
+    episode_horizon: int
+    one_hot: bool | None
+    goal_visible: bool | None
+    recurrent_info: bool
+    observation_dtype: Literal["float64", "float32"]
+    reveal_tasks: bool
+    seed: int | None
+    slots: int | None
+    environment_args: Mapping[str, object]
+    procedure_args: Mapping[str, object]
+    worst_performance: float | None
+    label: str | None
+    training_seed: int | None
+    workers: int | None
+    first_step_timeout: float
+    step_timeout: float
+    environment_timeout: float
+    bank: float
+    adapt_budget: float | None
+    run_budget: float | None
+    listen: str
+    advertise: str | None
+    reconnect_window: float
+    transport: Literal["auto", "grpc", "unix"]
+    open_unix_socket: bool
+    secret: str | None
+    environment_token: str | None
+    tls: bool
+    insecure: bool
+    tls_cert: str | Path | None
+    tls_key: str | Path | None
+    ca: str | Path | None
+
+
+class AgentOptions(Options, total=False):
+    """Besides, of agents that Reglue starts or waits for."""
+
+    agent_cmd: str | None
+    agent_args: Mapping[str, str]
+    agent_env: Sequence[str]
+    sandbox: Literal["auto", "none", "user", "bubblewrap", "container"] | None
+    sandbox_image: str | None
+    sandbox_read: Sequence[str | Path]
+    connect_timeout: float
+    token: str | None
+    directory: str

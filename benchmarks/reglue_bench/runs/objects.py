@@ -1,0 +1,90 @@
+"""An environment object, or a class of `gymnasium.Env`, as a benchmark of this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from glue_server import EnvironmentCalls, LocalEnvironmentPort
+from reglue.environments.adaptation import environment_of
+from reglue.errors import NotAnEnvironment, UsageError
+from reglue_bench.plans.declared import Declared
+from reglue_bench.plans.names import WAIT
+from reglue_bench.plans.plan import Plan
+from reglue_bench.plans.resolve import DEFAULT_SLOTS, make_plan
+from reglue_bench.settings import Settings, read_settings
+
+PROCEDURE = "evaluate"
+"""How an object is played."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenObject:
+    """An environment of this process, started, and the plan of a run over it."""
+
+    settings: Settings
+    plan: Plan
+    calls: EnvironmentCalls
+
+
+@contextmanager
+def opened(candidate: object, options: Mapping[str, Any]) -> Iterator[OpenObject]:
+    """The environment with its plan, closed afterwards; an object of somebody's stays open.
+
+    `options` as in `evaluate`; `environment_args` are those of a class. Raises NotAnEnvironment;
+    UsageError, also for `workers`, as another process has no copy of the object.
+    """
+    given = dict(options)
+    arguments = given.pop("environment_args", None) or {}
+    if workers := given.pop("workers", None):
+        raise UsageError(
+            f"workers: got {workers} for an object, wanted an environment's name, such as "
+            f"{PROCEDURE}:file.py:Class, that other processes can make too"
+        )
+    if arguments and not isinstance(candidate, type):
+        raise UsageError("environment_args: got an object with them, wanted its class, or no args")
+    environment = environment_of(candidate, arguments)
+    if environment is None:
+        raise NotAnEnvironment(
+            f"got {candidate!r} as the benchmark, wanted its name, such as "
+            f"{PROCEDURE}:gymnasium:CartPole-v1, or a gymnasium.Env, a suite of worlds or a "
+            "reglue.Environment"
+        )
+    name = _name(candidate)
+    settings = read_settings(**given, benchmark=f"{PROCEDURE}:{WAIT}")
+    calls = EnvironmentCalls(LocalEnvironmentPort(environment, name))
+    try:
+        settings = _with_slots(settings, calls.hello.max_slots)
+
+        def declare(slots: int) -> Declared:
+            return Declared.of(calls.hello, calls.init(slots))
+
+        plan = make_plan(settings, declare=declare)
+        yield OpenObject(settings, replace(plan, benchmark=f"{PROCEDURE}:{name}"), calls)
+    finally:
+        calls.close()
+
+
+def _with_slots(settings: Settings, most: int) -> Settings:
+    """As many slots as the object can play, unless they are given; 0 means any number."""
+    if not most:
+        return settings
+    if settings.slots is None:
+        return settings.model_copy(update={"slots": min(most, DEFAULT_SLOTS)})
+    if settings.slots > most:
+        raise UsageError(
+            f"slots: got {settings.slots}, wanted at most {most}: it is one object; give its "
+            "class, or a name, for more"
+        )
+    return settings
+
+
+def _name(candidate: Any) -> str:
+    """The id of a `gymnasium.Env` that was made by one; else the class."""
+    if isinstance(candidate, type):
+        return candidate.__name__
+    made_by = getattr(getattr(candidate, "spec", None), "id", None)
+    inner = getattr(candidate, "unwrapped", candidate)
+    return made_by if isinstance(made_by, str) else type(inner).__name__

@@ -1,0 +1,49 @@
+"""`import reglue` is light, and has what the extras bring, loaded when it is used."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.metadata import entry_points
+
+import pytest
+
+import reglue
+from reglue.tools.extras import EXTRAS, GROUP
+
+
+def python(program: str) -> str:
+    return subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    ).stdout
+
+
+def test_importing_it_loads_no_extra() -> None:
+    heavy = "{'grpc', 'gymnasium', 'pydantic', 'torch', 'glue_server', 'reglue_bench'}"
+    assert python(f"import sys, reglue; print({heavy} & {{*sys.modules}})") == "set()\n"
+
+
+@pytest.mark.parametrize("name", EXTRAS)
+def test_each_name_of_an_extra_is_listed_and_loaded(name: str) -> None:
+    assert name in dir(reglue)
+    [point] = entry_points(group=GROUP, name=name)
+    assert getattr(reglue, name) is point.load()
+
+
+def test_every_entry_point_of_the_group_is_known() -> None:
+    assert {point.name for point in entry_points(group=GROUP)} == {*EXTRAS}
+
+
+def test_an_unknown_name_is_no_attribute() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'evaluat'"):
+        _ = getattr(reglue, "evaluat")  # noqa: B009 - mypy knows that there is none
+
+
+def test_a_missing_extra_is_named() -> None:
+    program = (
+        "import sys; sys.modules['pydantic'] = None\n"
+        "import reglue\n"
+        "try:\n    reglue.evaluate\n"
+        "except reglue.ReglueError as error:\n    print(error)\n"
+    )
+    assert "pip install 'reglue[server]'" in python(program)

@@ -1,0 +1,260 @@
+"""`evaluate:` gives the mean return over seeded episodes, as Stable-Baselines3 does."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from rich.console import Console
+
+import reglue
+from glue_server import Outcome
+from reglue.errors import UsageError
+from reglue_bench import evaluate
+from reglue_bench.plans.resolve import make_plan
+from reglue_bench.procedures import procedure_of
+from reglue_bench.results.result import Result, read_result
+from reglue_bench.runs.rehearsal import rehearse
+from reglue_bench.settings import read_settings
+from reglue_bench.statistics.compare import compare
+from reglue_bench.terminal.observer import NullObserver, RunStarted
+from reglue_bench.terminal.summary import notes, print_summary
+from tests.reglue_bench.toys import Interrupts, rows
+
+NAME = "evaluate:gymnasium:CartPole-v1"
+SECRETS = ("0123456789abcdef-one", "0123456789abcdef-two")
+HERE = Path(__file__)
+
+
+class Steps(gymnasium.Env[Any, Any]):
+    """Each step earns the number that the seed drew; success at the second step of five."""
+
+    def __init__(self, *, ends: bool = True) -> None:
+        self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (1,))
+        self.action_space = gymnasium.spaces.Discrete(2)
+        self._ends = ends
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.seed, self._steps = seed, 0
+        self._drawn = float(self.np_random.normal())
+        return np.array([self._drawn], np.float32), {}
+
+    def step(self, action: Any) -> Any:
+        self._steps += 1
+        seen = np.array([self._drawn], np.float32)
+        info = {"is_success": self._steps == 2 and self._drawn > 0}
+        return seen, self._drawn + action, self._ends and self._steps == 5, False, info
+
+
+def leaning(gain: float) -> reglue.Policy:
+    def lean(observations: Any) -> Any:
+        return (observations[:, 2] + gain * observations[:, 3] > 0).astype(np.int64)
+
+    return reglue.Policy(lean)
+
+
+def played(gain: float = 0.0, name: str = NAME, **options: Any) -> Result:
+    return evaluate(name, agent=leaning(gain), **{"workers": 0, "num_episodes": 8, **options})
+
+
+def returns(result: Result) -> list[float]:
+    return [row.return_ for row in result.episodes]
+
+
+def of_gymnasium(gain: float, seeds: range) -> list[float]:
+    """What plain Gymnasium gives, one episode a seed."""
+    env, found = gymnasium.make("CartPole-v1"), []
+    for seed in seeds:
+        observation, _ = env.reset(seed=seed)
+        total, over = 0.0, False
+        while not over:
+            action = int(observation[2] + gain * observation[3] > 0)
+            observation, reward, terminated, truncated, _ = env.step(action)
+            total, over = total + float(reward), terminated or truncated
+        found.append(total)
+    env.close()
+    return found
+
+
+def test_stable_baselines3_finds_the_same_returns_on_the_same_seeds() -> None:
+    from stable_baselines3 import PPO
+    from stable_baselines3.common.env_util import make_vec_env
+    from stable_baselines3.common.evaluation import evaluate_policy
+
+    model = PPO("MlpPolicy", "CartPole-v1", n_steps=64, seed=1, device="cpu").learn(256)
+
+    theirs = []  # its own way to play given seeds
+    env = make_vec_env("CartPole-v1")
+    for seed in range(8):
+        env.seed(seed)
+        theirs += evaluate_policy(model, env, n_eval_episodes=1, return_episode_rewards=True)[0]
+    env.close()
+
+    ours = evaluate("evaluate:gymnasium:CartPole-v1", agent=model, num_episodes=8, workers=0)
+
+    assert returns(ours) == theirs
+    assert len(set(theirs)) > 1
+    assert ours.mean_return == pytest.approx(np.mean(theirs))
+    assert [row.seed for row in ours.episodes] == [*range(8)]
+
+
+def test_episode_n_is_reset_with_seed_plus_n() -> None:
+    result = played(seed=40)
+    assert returns(result) == of_gymnasium(0.0, range(40, 48))
+    assert [row.seed for row in result.episodes] == [*range(40, 48)]
+
+
+def test_an_environment_without_a_codec_is_reset_with_the_seed_too() -> None:
+    result = evaluate(Steps, agent=reglue.Policy(lambda seen: np.zeros(len(seen), np.int64)))
+    drawn = [np.random.default_rng(seed).normal() for seed in range(100)]
+    assert returns(result) == [sum([each] * 5) for each in drawn]
+    assert result.coverage.cells_planned == 100
+
+
+def test_rows_do_not_depend_on_slots_or_workers() -> None:
+    wanted = rows(played(slots=1))
+    assert rows(played(slots=3)) == wanted
+    assert rows(played(slots=3, workers=2)) == wanted
+
+
+def test_a_run_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
+    wanted = rows(played(slots=2))
+    folder = tmp_path / "run"
+    broken = played(slots=2, out=folder, watcher=Interrupts(after=3))
+    assert broken.ended_early is not None
+    assert 0 < broken.coverage.cells_completed < 8
+    assert rows(played(slots=2, out=folder, resume=True)) == wanted
+
+
+def test_success_is_told_beside_the_return_and_ends_no_episode() -> None:
+    zeros = reglue.Policy(lambda seen: np.zeros(len(seen), np.int64))
+    result = evaluate(Steps, agent=zeros, num_episodes=20)
+    won = [np.random.default_rng(seed).normal() > 0 for seed in range(20)]
+    assert [row.success for row in result.episodes] == won
+    assert {row.steps for row in result.episodes} == {5}
+    assert result.mean_success_rate == np.mean(won)
+    assert result.success_intervals95 is not None
+    low, high = result.success_intervals95.mean or (1.0, 0.0)
+    assert low < np.mean(won) < high
+    assert result.score == (result.mean_returns, result.interval95)
+    assert "success" in shown(result)
+    with pytest.raises(UsageError, match="judged by its mean return, not by success"):
+        _ = result.success
+
+
+def test_an_environment_that_never_reports_success_has_no_column_of_it() -> None:
+    text = shown(result := played())
+    assert "success" not in text
+    assert result.mean_success_rate is None
+    assert "mean return" in text
+
+
+def shown(result: Result) -> str:
+    console = Console(file=io.StringIO(), width=150)
+    print_summary(console, result)
+    file = console.file
+    assert isinstance(file, io.StringIO)
+    return file.getvalue()
+
+
+def test_equal_returns_have_no_interval_and_the_notes_say_so() -> None:
+    result = played(num_episodes=2, episode_limit=5)
+    assert result.interval95 is None
+    assert "no interval: the returns of all episodes are equal" in notes(result)
+
+
+def test_an_episode_without_an_end_is_cut_off() -> None:
+    result = evaluate(
+        Steps,
+        agent=reglue.Policy(lambda seen: np.ones(len(seen), np.int64)),
+        environment_args={"ends": False},
+        num_episodes=2,
+        episode_limit=7,
+    )
+    assert [row.steps for row in result.episodes] == [7, 7]
+    assert result.complete
+    assert result.episodes_cut_off == 2
+    assert "2 episodes cut off after --episode-limit 7 steps" in notes(result)
+
+
+def test_two_runs_are_paired_by_the_seeds_that_both_played() -> None:
+    one, other = played(0.02, seed=5, slots=3), played(1.0, num_episodes=12)
+    found = compare(one, other)
+    shared = np.subtract(of_gymnasium(0.02, range(5, 12)), of_gymnasium(1.0, range(5, 12)))
+    assert found.pairs == 7
+    assert found.difference == pytest.approx(shared.mean())
+    assert not found.same_plan
+
+
+def test_runs_without_a_seed_in_common_are_not_compared() -> None:
+    with pytest.raises(UsageError, match="no seed of CartPole-v1 in common"):
+        compare(played(), played(seed=8))
+
+
+def test_runs_of_other_environments_are_not_compared() -> None:
+    other = played(name="evaluate:gymnasium:CartPole-v0")
+    with pytest.raises(UsageError, match="other environments"):
+        compare(played(), other)
+
+
+def test_a_secret_keys_the_seeds_and_one_secret_gives_all_runs_the_same() -> None:
+    one, again = (played(secret=SECRETS[0]) for _ in range(2))
+    assert returns(one) == returns(again) != returns(played())
+    assert {row.seed for row in one.episodes} == {None}
+    assert compare(one, again).pairs == 8
+    with pytest.raises(UsageError, match="a secret keys are compared on one plan"):
+        compare(one, played(secret=SECRETS[1]))
+
+
+def test_keyed_seeds_fit_into_31_bits() -> None:
+    plan = make_plan(read_settings(benchmark=NAME, num_episodes=100))
+    procedure = procedure_of(plan)
+    seeds = [plan.cell_seed(unit, procedure.cells(unit)[0], bytes(32)) for unit in range(100)]
+    assert len(set(seeds)) == 100
+    assert 2**29 < max(seeds) < 2**31
+
+
+def test_a_seed_that_no_environment_takes_is_refused() -> None:
+    with pytest.raises(UsageError, match="wanted a seed below 2147483641"):
+        played(seed=2**31 - 7)
+
+
+def test_a_continuing_task_is_refused() -> None:
+    with pytest.raises(UsageError, match="continuing task"):
+        make_plan(read_settings(benchmark="evaluate:access-control"))
+
+
+def test_a_rehearsal_is_short() -> None:
+    settings = read_settings(benchmark=NAME, agent="random", workers=0, slots=2)
+    checks = rehearse(settings, NullObserver())
+    assert all(check.passed is not False for check in checks), checks
+
+
+def test_the_tally_shows_the_mean_return_so_far() -> None:
+    class Watching(NullObserver):
+        def begin(self, begun: RunStarted) -> None:
+            self.tally = procedure_of(begun.plan).tally(begun, lambda: 1.0)
+
+        def outcome(self, outcome: Outcome, phase: str) -> None:
+            self.tally.take(outcome, phase)
+
+    result = played(watcher=(watching := Watching()))
+    assert f"mean return so far {result.mean_return:.1f}" in watching.tally.line()
+
+
+def test_multi_task_says_that_it_cannot_know_success_and_names_evaluate() -> None:
+    result = played(name="multi-task:gymnasium:CartPole-v1", num_episodes=1)
+    said = "\n".join(notes(result))
+    assert "does not report success" in said
+    assert "evaluate:gymnasium:CartPole-v1" in said
+
+
+def test_the_result_reads_back(tmp_path: Path) -> None:
+    result = played(out=tmp_path / "run")
+    assert read_result(tmp_path / "run") == result
+    assert str(result).startswith("lean on evaluate:gymnasium:CartPole-v1: mean return ")

@@ -1,0 +1,95 @@
+"""Environment objects and classes are benchmarks of this process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+import reglue
+from reglue.errors import NotAnEnvironment, PlanDiffers, UsageError
+from tests.reglue_bench.procedures.test_evaluate import Steps
+from tests.reglue_bench.toys import Interrupts, rows
+from tests.worlds import Corridor
+
+
+def zeros(observations: Any) -> Any:
+    return np.zeros(len(observations), np.int64)
+
+
+def test_a_class_plays_in_many_slots_as_by_its_name() -> None:
+    result = reglue.evaluate(Steps, agent=zeros, num_episodes=12)
+    assert (result.benchmark, result.slots) == ("evaluate:Steps", 10)
+    by_name = "evaluate:tests.reglue_bench.procedures.test_evaluate:Steps"
+    named = reglue.evaluate(by_name, agent=zeros, num_episodes=12, workers=0)
+    assert [row.return_ for row in result.episodes] == [row.return_ for row in named.episodes]
+
+
+def test_an_object_plays_in_one_slot_and_stays_open() -> None:
+    env = gymnasium.make("CartPole-v1")
+    result = reglue.evaluate(env, agent=zeros, num_episodes=3)
+    assert (result.benchmark, result.slots) == ("evaluate:CartPole-v1", 1)
+    env.reset(seed=0)
+    env.step(0)
+    named = reglue.evaluate(
+        "evaluate:gymnasium:CartPole-v1", agent=zeros, num_episodes=3, workers=0
+    )
+    assert [row.return_ for row in result.episodes] == [row.return_ for row in named.episodes]
+
+
+def test_the_keywords_of_a_class_are_environment_args() -> None:
+    result = reglue.evaluate(
+        Steps,
+        agent=zeros,
+        num_episodes=1,
+        episode_limit=9,
+        environment_args={"ends": False},
+    )
+    assert [row.steps for row in result.episodes] == [9]
+
+
+def test_a_suite_of_worlds_is_a_benchmark() -> None:
+    suite = Corridor(solved={"walk": [3, 0]})
+    agent = reglue.Policy(lambda seen: np.zeros((len(seen), 1), np.float32))
+    result = reglue.evaluate(suite, agent=agent, num_episodes=4)
+    assert result.mean_return == 5.0  # success ends none
+    assert result.mean_success_rate == 0.5
+
+
+def test_a_run_over_an_object_can_go_on(tmp_path: Path) -> None:
+    def play(**more: Any) -> Any:
+        return reglue.evaluate(Steps, agent=zeros, num_episodes=6, slots=2, **more)
+
+    folder = tmp_path / "run"
+    assert not play(out=folder, watcher=Interrupts(after=2)).complete
+    assert rows(play(out=folder, resume=True)) == rows(play())
+    with pytest.raises(PlanDiffers, match="begun with other settings"):
+        reglue.evaluate(Steps, agent=zeros, num_episodes=7, slots=2, out=folder, resume=True)
+
+
+def test_an_evaluator_plays_an_object_again_and_again() -> None:
+    with reglue.Evaluator(Steps, num_episodes=14) as evaluator:
+        first = rows(evaluator(zeros))
+        assert not evaluator(lambda seen: None).complete  # the agent's fault
+        assert rows(evaluator(zeros)) == first
+
+
+def test_what_is_no_environment_is_refused() -> None:
+    with pytest.raises(NotAnEnvironment, match=r"got 3 as the benchmark, wanted its name"):
+        reglue.evaluate(3, agent=zeros)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"workers": 2}, "workers: got 2 for an object"),
+        ({"slots": 2}, "slots: got 2, wanted at most 1"),
+        ({"environment_args": {"ends": False}}, "got an object with them, wanted its class"),
+    ],
+)
+def test_what_an_object_cannot_do_is_refused(options: Any, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        reglue.evaluate(Steps(), agent=zeros, **options)
