@@ -334,6 +334,15 @@ class ExecutionSettings(_Group):
             "in this process, and only Ctrl-C ends one that hangs"
         ),
     ] = None
+    record: Annotated[
+        bool,
+        _flag(
+            "record what the agent sees and does as a Minari dataset, dataset/ in the run's "
+            "folder (extra `datasets`)",
+            None,
+            "--record",
+        ),
+    ] = False
     connect_timeout: Annotated[
         Seconds, _limit("for the agent, or the environment, to connect (300)")
     ] = 300.0

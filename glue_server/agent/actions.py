@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
@@ -36,8 +36,7 @@ class Checked:
     @property
     def packed(self) -> npt.NDArray[np.uint8]:
         """(rows, bytes of a row): little-endian, a row's tensors in the spec's order."""
-        parts = [_bytes(values) for values in self.arrays.values()]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+        return packed(self.arrays.values())
 
 
 class ActionChecks:
@@ -64,6 +63,31 @@ class ActionChecks:
                 if isinstance(check.tensor.domain, Box):
                     clipped |= _outside(check.tensor, flat)
         return Checked(shaped, clipped, refused)
+
+
+def packed(tensors: Iterable[Array]) -> npt.NDArray[np.uint8]:
+    """(rows, bytes of a row): little-endian, a row's tensors one after another.
+
+    A single tensor's bytes may be a view.
+    """
+    parts = [_bytes(rows) for rows in tensors]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+
+
+def unpacked(rows: bytes, tensors: Sequence[TensorSpec]) -> dict[str, Array]:
+    """What `packed` packed: name -> (rows, *shape), in the tensors' dtypes; may be read-only.
+
+    Raises ValueError unless it is whole rows.
+    """
+    row_bytes = sum(tensor.row_bytes for tensor in tensors)
+    table = np.frombuffer(rows, np.uint8).reshape(-1, row_bytes)
+    arrays, place = {}, 0
+    for tensor in tensors:
+        part = np.ascontiguousarray(table[:, place : place + tensor.row_bytes])
+        flat = part.reshape(-1).view(tensor.wire_dtype).astype(tensor.numpy_dtype, copy=False)
+        arrays[tensor.name] = flat.reshape(-1, *tensor.shape)
+        place += tensor.row_bytes
+    return arrays
 
 
 def given_up(abandon: Sequence[int], slots: Slots) -> frozenset[int]:
@@ -138,7 +162,7 @@ class _TensorCheck:
 
 
 def _bytes(values: Array) -> npt.NDArray[np.uint8]:
-    little = values.astype(values.dtype.newbyteorder("<"), copy=False)
+    little = np.ascontiguousarray(values, values.dtype.newbyteorder("<"))
     return little.reshape(len(values), math.prod(values.shape[1:])).view(np.uint8)
 
 

@@ -21,10 +21,11 @@ from glue_server.agent.actions import Checked
 from glue_server.agent.calls import AgentCalls
 from glue_server.agent.turns import Answer, Rows, SlotAgent, ends_and_steps, no_rows
 from glue_server.environment.calls import EnvironmentCalls
+from glue_server.episodes.observed import ObservedParts
 from glue_server.episodes.recording import EpisodeRecording, Order, Outcome
 from reglue.errors import AgentFault, EnvironmentFault
 from reglue.messages.agent import Phase
-from reglue.messages.environment import Play, Played, Slots
+from reglue.messages.environment import Flags, Play, Played, Slots
 from reglue.spec import Array
 
 NextOrder: TypeAlias = Callable[[int], Order | None]
@@ -77,6 +78,7 @@ class EpisodeLoop:
         *,
         spent: Spent,
         clock: Callable[[], float] = time.perf_counter,
+        observed_to: ObservedParts | None = None,
     ) -> None:
         self._agent = SlotAgent(agent, environment.spec)
         self._environment = environment
@@ -84,7 +86,7 @@ class EpisodeLoop:
         self._next_order = next_order
         self._spent = spent
         self._clock = clock
-        self._recording = EpisodeRecording(environment.spec)
+        self._recording = EpisodeRecording(environment.spec, observed_to)
         self._none = no_rows(environment.spec)
         self._has_failed = False  # an episode could not begin: its slot is asked again
         self._groups = [_Group(slots) for slots in self._divided()]
@@ -258,10 +260,7 @@ class EpisodeLoop:
         slots, played = group.stepping.slots, self._receive()
         group.stepping = None
         void = np.isin(slots, list(played.faults)) if played.faults else None
-        if void is None:
-            self._recording.land(slots, played.rewards, played.success)
-        else:
-            self._recording.land(slots[~void], played.rewards[~void], played.success[~void])
+        self._land_rows(slots, played, None if void is None else ~void)
         ends, steps = ends_and_steps(slots, self._recording.flags[slots], played, void)
         if ends is None:
             return self._none, steps
@@ -270,6 +269,17 @@ class EpisodeLoop:
             status = "ok" if fault is None else EnvironmentFault.status
             yield self._recording.outcome(slot, status, fault or "")
         return ends, steps
+
+    def _land_rows(self, slots: Slots, played: Played, whole: Flags | None) -> None:
+        """Record what came of the actions: of all rows, or of those that are `whole`."""
+        rows: Flags | slice = slice(None) if whole is None else whole
+        self._recording.land(slots[rows], played.rewards[rows], played.success[rows])
+        self._recording.saw_step(
+            slots[rows],
+            {name: seen[rows] for name, seen in played.observations.items()},
+            played.terminated[rows],
+            played.truncated[rows],
+        )
 
     def _fill(self, group: _Group) -> None:
         """Let episodes begin in free slots."""
@@ -298,7 +308,9 @@ class EpisodeLoop:
         for slot, fault in played.faults.items():
             self._has_failed = True
             yield self._recording.outcome(slot, EnvironmentFault.status, fault)
-        return rows.take(~np.isin(rows.slots, list(played.faults))) if played.faults else rows
+        begun = rows.take(~np.isin(rows.slots, list(played.faults))) if played.faults else rows
+        self._recording.saw_start(begun.slots, begun.observations)
+        return begun
 
     def _send(self, play: Play) -> None:
         began = self._clock()

@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from env_adapters import Cell
+from glue_server.episodes.observed import Observed, ObservedParts, ObservedSlots
 from reglue.messages.agent import ActionFlag
-from reglue.messages.environment import Slots
-from reglue.spec import Array, TaskSpec
+from reglue.messages.environment import Flags, Slots
+from reglue.spec import Array, Arrays, TaskSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,7 @@ class Outcome:
     actions: bytes = b""  # every action as on the wire, step by step
     rewards: bytes = b""  # every reward, little-endian float64, step by step
     detail: str = ""  # what happened, for people, where status is not ok
+    observed: Observed | None = None  # None where nothing was seen, or nobody records it
 
 
 _NO_LIMIT = np.iinfo(np.int64).max
@@ -46,7 +48,7 @@ _FIRST_CAPACITY = 64  # steps; doubled when an episode is longer
 class EpisodeRecording:
     """What each slot has earned: one row a slot, so that a turn over many slots stays cheap."""
 
-    def __init__(self, spec: TaskSpec) -> None:
+    def __init__(self, spec: TaskSpec, observed_to: ObservedParts | None = None) -> None:
         slots = spec.slots
         row_bytes = sum(tensor.row_bytes for tensor in spec.actions)
         self.orders: dict[int, Order] = {}  # of the slots whose episode is on
@@ -59,6 +61,7 @@ class EpisodeRecording:
         self._success = np.zeros(slots, np.bool_)
         self._actions = np.zeros((slots, _FIRST_CAPACITY, row_bytes), np.uint8)
         self._rewards = np.zeros((slots, _FIRST_CAPACITY))
+        self._observed = None if observed_to is None else ObservedSlots(spec, observed_to)
 
     def begin(self, slot: int, order: Order) -> None:
         """Begin an episode."""
@@ -97,6 +100,18 @@ class EpisodeRecording:
         self._steps[at] = steps + 1
         self._success[at] |= success
 
+    def saw_start(self, slots: Slots, observations: Arrays) -> None:
+        """Record what episodes began with."""
+        if self._observed is not None and len(slots):
+            self._observed.start(slots, observations)
+
+    def saw_step(
+        self, slots: Slots, observations: Arrays, terminated: Flags, truncated: Flags
+    ) -> None:
+        """Record what the actions led to."""
+        if self._observed is not None and len(slots):
+            self._observed.step(slots, observations, terminated, truncated)
+
     def outcome(self, slot: int, status: str = "ok", detail: str = "") -> Outcome:
         """End the slot's episode and return what came of it.
 
@@ -104,6 +119,10 @@ class EpisodeRecording:
         """
         order = self.orders.pop(slot)
         steps = int(self._steps[slot])
+        rewards = self._rewards[slot, :steps].astype("<f8", copy=False).tobytes()
+        observed: Observed | None = None
+        if self._observed is not None:
+            observed = self._observed.end(slot, rewards, self._actions[slot, :steps].tobytes())
         return Outcome(
             order=order,
             status=status,
@@ -112,8 +131,9 @@ class EpisodeRecording:
             steps=steps,
             clipped=int(self._clipped[slot]),
             actions=self._actions[slot, : self._acted[slot]].tobytes(),
-            rewards=self._rewards[slot, :steps].astype("<f8", copy=False).tobytes(),
+            rewards=rewards,
             detail=detail,
+            observed=observed,
         )
 
     def _grow(self) -> None:

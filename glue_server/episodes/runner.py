@@ -11,6 +11,7 @@ from glue_server.agent.calls import AgentCalls
 from glue_server.agent.port import AgentPort
 from glue_server.environment.calls import EnvironmentCalls
 from glue_server.episodes.loop import EpisodeLoop, NextOrder, Spent
+from glue_server.episodes.observed import ObservedParts
 from glue_server.episodes.recording import Outcome
 from glue_server.timeouts import Timeouts
 from reglue.messages.agent import (
@@ -43,6 +44,7 @@ class EpisodeRunner:
         stop: threading.Event | None = None,
     ) -> None:
         self.spent = Spent()
+        self.observed_to: ObservedParts | None = None  # who records what the agent sees
         self._agent = AgentCalls(agent, timeouts, clock=clock, stop=stop)
         self._environment = environment
         self._clock = clock
@@ -98,7 +100,13 @@ class EpisodeRunner:
         told of an end, the outcome is `ok`.
         """
         loop = EpisodeLoop(
-            self._agent, self._environment, phase, next_order, spent=self.spent, clock=self._clock
+            self._agent,
+            self._environment,
+            phase,
+            next_order,
+            spent=self.spent,
+            clock=self._clock,
+            observed_to=self.observed_to,
         )
         return loop.run()
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-import numpy as np
-
 from env_adapters import Suite
+from glue_server.agent.actions import unpacked
 from reglue.environments.environment import words
 from reglue.environments.validation import conforming_observation, conforming_step
 from reglue.errors import EnvironmentFault, ReglueError, UsageError
@@ -92,14 +91,7 @@ class Replay:
             raise self._differs(
                 0, f"actions of {row_bytes} bytes", f"{len(given)} bytes for {steps} steps"
             )
-        table = np.frombuffer(given, np.uint8).reshape(-1, row_bytes)
-        arrays, place = {}, 0
-        for tensor in self.spec.actions:
-            part = np.ascontiguousarray(table[:, place : place + tensor.row_bytes])
-            flat = part.reshape(-1).view(tensor.wire_dtype).astype(tensor.numpy_dtype)
-            arrays[tensor.name] = flat.reshape(-1, *tensor.shape)
-            place += tensor.row_bytes
-        return arrays
+        return unpacked(given, self.spec.actions)
 
     def _seen(self, step: int, observation: object) -> Arrays:
         return self._tried(step, lambda: conforming_observation(observation, self.spec, ()))

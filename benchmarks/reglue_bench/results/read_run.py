@@ -9,7 +9,14 @@ from typing import Literal, get_args
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.results.episodes import Episodes
-from reglue_bench.results.result import AgentIdentity, Ending, Isolation, Result, read_result
+from reglue_bench.results.result import (
+    AgentIdentity,
+    Ending,
+    Isolation,
+    Recorded,
+    Result,
+    read_result,
+)
 from reglue_bench.results.success import Played
 from reglue_bench.runs.ledger import (
     AGENT_NAME,
@@ -19,6 +26,8 @@ from reglue_bench.runs.ledger import (
     LedgerReader,
     warn_of_lost_journal,
 )
+from reglue_bench.runs.observed import FILE as OBSERVED
+from reglue_bench.runs.observed import counted
 from reglue_bench.settings import AGENT_WAIT, Settings
 
 
@@ -54,6 +63,10 @@ def score_of(ledger: LedgerReader) -> Result:
         fresh=_fresh(settings),
     )
     result = procedure_of(plan).score(played).with_episodes(Episodes(ledger.folder))
+    if settings.record or (ledger.folder / OBSERVED).is_file():
+        episodes, lost = counted(ledger)
+        recorded = Recorded(episodes=episodes, lost=lost)
+        result = result.model_copy(update={"recorded": recorded})
     if not about.get(ENDED_EARLY):
         return result
     ending = Ending.model_validate_json(about[ENDED_EARLY])

@@ -99,6 +99,13 @@ class FaultCount(_Record):
     count: int  # of episodes
 
 
+class Recorded(_Record):
+    """What a run's dataset holds of the episodes that have steps, of all phases."""
+
+    episodes: int  # that are in it
+    lost: int  # that are not: the disk was full, or they were played without --record
+
+
 class Ending(_Record):
     """What ended a run before its plan was played."""
 
@@ -204,6 +211,7 @@ class Result(_Record):
     episodes_succeeded: int = 0  # of all phases
     episodes_cut_off: int = 0  # of all phases: how many reached the run's --episode-limit
     episodes_retried: int = 0  # of all phases: how many rows are of a second or later try
+    recorded: Recorded | None = None  # of runs with --record
     clipped_steps: int  # steps whose action was out of bounds and was clipped
     steps: StepCounts  # environment steps
     seconds: Seconds  # time spent

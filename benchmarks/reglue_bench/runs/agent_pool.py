@@ -15,6 +15,7 @@ from pathlib import Path
 
 from env_adapters.cache import cache_folder
 from glue_server import AgentPort, EnvironmentCalls, EpisodeRunner, Spent, Timeouts
+from glue_server.episodes.observed import ObservedParts
 from glue_server.peers.hosts import (
     AgentPeer,
     ListenOptions,
@@ -26,6 +27,7 @@ from glue_server.peers.hosts import (
 from glue_server.processes.interrupts import uninterrupted
 from glue_server.processes.program import agent_environment
 from reglue.errors import AgentDisconnected, AgentFault, UsageError
+from reglue.spec import TaskSpec
 from reglue_bench.runs.ledger import FILE as LEDGER
 from reglue_bench.settings import AGENT_WAIT, Settings
 
@@ -52,6 +54,7 @@ class AgentPool:
         say: Callable[[str], None],
     ) -> None:
         self.spent = Spent()  # over all agents, with the time that they took to connect
+        self.observed_to: ObservedParts | None = None  # who records what agents see
         self._make_host = make_host
         self._make_environment = make_environment
         self._stop = stop
@@ -66,6 +69,12 @@ class AgentPool:
         self._playing: AgentPort | None = None
         self._given = 0  # agents, one a run or fewer
         self._lost: Counter[str] = Counter()  # agents, by how
+
+    @property
+    def spec(self) -> TaskSpec:
+        """What is played, once it is open."""
+        assert self._environment is not None, "open() comes first"
+        return self._environment.spec
 
     @property
     def executed(self) -> int:
@@ -93,6 +102,7 @@ class AgentPool:
             self._playing, self._environment, timeouts=self._timeouts, stop=self._stop
         )
         glue.spent = self.spent
+        glue.observed_to = self.observed_to
         return glue
 
     def explain(self, fault: AgentFault) -> str:

@@ -8,9 +8,12 @@ from queue import Empty, Queue
 
 from glue_server import Outcome
 from reglue_bench.runs.ledger import Ledger, Totals, Try
+from reglue_bench.runs.observed import ObservedWriter
 
-_MOST_WAITING = 256  # units; then play waits for the disk
+_MOST_WAITING = 256  # units and parts of observations; then play waits for the disk
 _PAUSE_S = 0.1  # between commits of fewer than half of them: each costs play some turns
+
+_Part = tuple[int, int, bytes]  # number of an episode, place, observations
 
 
 class Recorder:
@@ -18,13 +21,16 @@ class Recorder:
 
     A commit waits for the disk, which takes longer than an episode of an evaluation. A
     process that dies loses the units of the commit under way and of the last tenth of a
-    second; they are played again.
+    second; they are played again. With `observed` it also takes what agents see and do
+    (`ObservedParts`), which is written before the rows of the same episodes.
     """
+
+    observed: ObservedWriter | None = None  # set before play begins, and closed with this
 
     def __init__(self, ledger: Ledger, session: int) -> None:
         self._ledger = ledger
         self._session = session
-        self._waiting: Queue[tuple[Try, Totals] | None] = Queue(_MOST_WAITING)
+        self._waiting: Queue[tuple[Try, Totals] | _Part | None] = Queue(_MOST_WAITING)
         self._failure: BaseException | None = None
         self._hurry = threading.Event()  # many wait, or it is closing: no pause
         self._thread = threading.Thread(target=self._write, name="reglue-recorder", daemon=True)
@@ -34,17 +40,31 @@ class Recorder:
         """Queue a try of a unit to be committed. Raises the error of an earlier commit."""
         if self._failure is not None:
             raise self._failure
-        self._waiting.put((Try(attempt, outcomes), totals))
-        if self._waiting.qsize() > _MOST_WAITING // 2:
-            self._hurry.set()
+        self._put((Try(attempt, outcomes), totals))
+
+    def next_number(self) -> int:
+        """Of an episode whose observations are to be taken."""
+        assert self.observed is not None
+        return self.observed.next_number()
+
+    def take(self, number: int, place: int, rows: bytes) -> None:
+        """Queue a part of an episode's observations."""
+        self._put((number, place, rows))
 
     def close(self) -> None:
         """Wait until all is committed. Raises the error of a commit."""
         self._waiting.put(None)
         self._hurry.set()
         self._thread.join()
+        if self.observed is not None:
+            self.observed.close()
         if self._failure is not None:
             raise self._failure
+
+    def _put(self, each: tuple[Try, Totals] | _Part) -> None:
+        self._waiting.put(each)
+        if self._waiting.qsize() > _MOST_WAITING // 2:
+            self._hurry.set()
 
     def _write(self) -> None:
         is_over = False
@@ -56,13 +76,20 @@ class Recorder:
                 except Empty:
                     break
             is_over = None in batch
-            asked = [each for each in batch if each is not None]
-            if asked and self._failure is None:  # after a failure the rest is taken and dropped
+            if self._failure is None:  # after a failure the rest is taken and dropped
                 try:
-                    tries = [each for each, _ in asked]
-                    self._ledger.record(tries, session=self._session, totals=asked[-1][1])
+                    self._commit([each for each in batch if each is not None])
                 except Exception as error:  # noqa: BLE001 - raised where the play can hear it
                     self._failure = error
             if not is_over:
                 self._hurry.wait(_PAUSE_S)
                 self._hurry.clear()
+
+    def _commit(self, batch: Sequence[tuple[Try, Totals] | _Part]) -> None:
+        parts = [each for each in batch if len(each) == 3]
+        asked = [each for each in batch if len(each) == 2]
+        tries = [each for each, _ in asked]
+        if self.observed is not None and (parts or tries):
+            self.observed.write(parts, tries)
+        if tries:
+            self._ledger.record(tries, session=self._session, totals=asked[-1][1])

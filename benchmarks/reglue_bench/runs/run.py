@@ -7,7 +7,7 @@ import json
 import threading
 import time
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,8 @@ from glue_server.peers.hosts import AgentPeer, ObjectPeer
 from glue_server.processes.interrupts import interruptible, uninterrupted
 from reglue.errors import AgentFault, EnvironmentFault, PlanDiffers
 from reglue.tools.loading import checkpoint_sha256
+from reglue_bench.datasets.recording import write_recorded
+from reglue_bench.datasets.source import check_extra
 from reglue_bench.plans.declared import check_declared, is_remote
 from reglue_bench.plans.keys import PUBLIC, Submission, cell_key
 from reglue_bench.plans.plan import Plan, difference
@@ -28,6 +30,8 @@ from reglue_bench.results.result import Ending, Result
 from reglue_bench.runs.agent_pool import AgentPool, agent_code, served_host
 from reglue_bench.runs.environments import make_environment
 from reglue_bench.runs.ledger import AGENT_NAME, ISOLATION, Ledger, Totals
+from reglue_bench.runs.observed import FILE as OBSERVED
+from reglue_bench.runs.observed import ObservedWriter
 from reglue_bench.runs.recorder import Recorder
 from reglue_bench.runs.server import RunServer
 from reglue_bench.runs.trust import SIGNATURE, signature
@@ -122,13 +126,30 @@ def carry_out(folder: Path, ledger: Ledger, request: Request, watcher: Observer)
     began = time.perf_counter()
     # The ledger's plan has the run's own order of trials.
     request = replace(request, plan=Plan.from_json(ledger.about["plan"]))
+    recorded = is_recorded(folder, request.settings)
+    if recorded:
+        check_extra()
     with uninterrupted():
         session = _Session(folder, ledger, request, watcher, began)
         try:
             # Before peers are closed: a peer that does not leave delays no result.
-            return conclude(folder, ledger, session.play())
+            result = conclude(folder, ledger, session.play())
         finally:
             session.close()
+        if recorded:
+            _write_dataset(folder, result, watcher.say)
+    return result
+
+
+def _write_dataset(folder: Path, result: Result, say: Callable[[str], None]) -> None:
+    """Of a run that was recorded; Ctrl-C leaves it to `reglue dataset export`."""
+    ended = result.ended_early
+    is_interrupted = ended is not None and ended.status == "interrupted"
+    if is_interrupted or interruptible(lambda: write_recorded(folder, say)):
+        say(
+            f"no dataset was written; `reglue dataset export {folder} PATH` writes one of what was "
+            "recorded"
+        )
 
 
 def conclude(folder: Path, ledger: Ledger, ending: Ending | None) -> Result:
@@ -138,6 +159,11 @@ def conclude(folder: Path, ledger: Ledger, ending: Ending | None) -> Result:
         result = score_of(ledger)
         result.write(folder)
     return result
+
+
+def is_recorded(folder: Path, settings: Settings) -> bool:
+    """Whether what agents see is recorded: asked for now, or when the run was begun."""
+    return bool(settings.record) or (folder / OBSERVED).is_file()
 
 
 def _versions(request: Request) -> dict[str, str]:
@@ -159,6 +185,7 @@ class _Session:
         for name, digest in _files(request.settings).items():  # also of files that are new since
             ledger.note(name, digest)
         self._procedure = procedure_of(request.plan)
+        self._told = False  # that episodes are lost to the dataset
         self._farewell = "the run is over, thank you"
         self._server = request.server or RunServer(
             request.settings, watcher.say, environment=is_remote(request.plan)
@@ -233,6 +260,9 @@ class _Session:
     def _play(self, todo: Todos, recorder: Recorder) -> None:
         plan = self._request.plan
         self._stage.open()
+        if is_recorded(self._folder, self._request.settings):
+            recorder.observed = ObservedWriter(self._ledger, self._stage.spec, plan.sha256)
+            self._stage.observed_to = recorder
         self._watcher.begin(
             RunStarted(
                 plan,
@@ -255,6 +285,11 @@ class _Session:
         if not self._procedure.keeps_rewards:
             kept = [replace(outcome, rewards=b"") for outcome in outcomes]
         recorder.record(played.attempt, kept, self._totals())
+        if recorder.observed is not None and (why := recorder.observed.failure) and not self._told:
+            self._told = True
+            self._watcher.say(
+                f"episodes are lost to the dataset, and the run goes on without them: {why}"
+            )
 
     def _totals(self) -> Totals:
         return Totals(

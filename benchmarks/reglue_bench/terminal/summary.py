@@ -37,6 +37,11 @@ def notes(result: Result) -> list[str]:
     lines += [f"{fault.count} × {fault.status}: {fault.detail}" for fault in result.faults[:5]]
     if result.episodes_retried:
         lines.append(f"episodes of a second or later try: {result.episodes_retried}")
+    if result.recorded is not None and result.recorded.lost:
+        lines.append(
+            f"{result.recorded.lost} episodes are lost to the dataset, which holds "
+            f"{result.recorded.episodes}"
+        )
     if result.ended_early is not None:
         lines.append(f"ended early, {ended(result.ended_early)}")
     return lines

@@ -22,8 +22,8 @@ _DURABLE = ("wal", "delete")  # journals that survive a power cut
 _MOST_WORDS = 300  # of SQLite's own
 _WAL = b"\2\2"  # bytes 18 and 19 of a file with a write-ahead log
 
-_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
-_DISK = {
+BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+DISK = {
     sqlite3.SQLITE_FULL,
     sqlite3.SQLITE_IOERR,
     sqlite3.SQLITE_READONLY,
@@ -34,14 +34,14 @@ CANNOT_SHARE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
 """What a reader is told where it may not make the files that readers and the writer share."""
 
 
-def opened(folder: Path, *, mode: str) -> sa.Engine:
+def opened(folder: Path, *, mode: str, file: str = FILE, synchronous: str = "FULL") -> sa.Engine:
     """The ledger of a folder; `mode` is SQLite's: `ro`, `rw` or `rwc`."""
-    uri = f"{(folder / FILE).absolute().as_uri()}?mode={mode}"
+    uri = f"{(folder / file).absolute().as_uri()}?mode={mode}"
 
     def connect() -> sqlite3.Connection:
         # Threads: the recorder's, and the one that closes its connection.
         found = sqlite3.connect(uri, uri=True, timeout=_WAIT_S, check_same_thread=False)
-        found.execute("PRAGMA synchronous=FULL")
+        found.execute(f"PRAGMA synchronous={synchronous}")
         found.execute(f"PRAGMA cache_size=-{_CACHE_KIB}")
         return found
 
@@ -126,9 +126,9 @@ def words_of(error: BaseException | None) -> str:
 
 def _ours(folder: Path, error: BaseException | None) -> ReglueError:
     words, code = words_of(error), code_of(error)
-    if code in _BUSY:
+    if code in BUSY:
         return RunBusy(f"{folder}: another program holds {FILE}: {words}; try again later")
-    if code in _DISK:
+    if code in DISK:
         return StorageFailed(
             f"{folder / FILE} cannot be used: {words}; what was committed is kept: when the disk "
             f"can be written to again, `reglue bench --resume {folder}` goes on"

@@ -1,0 +1,1 @@
+"""Datasets of recorded episodes, in Minari's layout."""

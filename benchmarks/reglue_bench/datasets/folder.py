@@ -1,0 +1,299 @@
+"""A dataset in Minari's layout: a folder with `data/main_data.hdf5` and `data/metadata.json`.
+
+Beside `data/` stands organiser.jsonl, a line for each episode, which a published dataset omits.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reglue.errors import RunDamaged, StorageFailed, UsageError
+from reglue.spec import Array
+from reglue_bench.datasets.source import OWN, Episode, Organiser, Place, Source, check_extra
+
+DATA = "data"
+EPISODES = "main_data.hdf5"
+METADATA = "metadata.json"
+ORGANISER = "organiser.jsonl"
+
+_COUNTS = ("total_episodes", "total_steps", "dataset_size")
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a dataset holds."""
+
+    path: Path
+    episodes: int
+    steps: int
+    size_bytes: int
+
+
+class FolderEpisode(Episode):
+    """An episode of a dataset in Minari's layout."""
+
+    def __init__(self, group: Any, organiser: Organiser | None, name: str) -> None:
+        """`group` is its h5py.Group. Raises RunDamaged unless its arrays fit each other."""
+        self.organiser = organiser
+        self._group = group
+        with _reading(name):
+            self._steps = int(group.attrs["total_steps"])
+            for each in ("actions", "rewards", "terminations", "truncations"):
+                _check_length(group[each], self._steps, name)
+            _check_length(group["observations"], self._steps + 1, name)
+
+    @property
+    def steps(self) -> int:
+        """How many actions it has."""
+        return self._steps
+
+    @property
+    def rewards(self) -> npt.NDArray[np.float64]:
+        """Of every step."""
+        return np.asarray(self._group["rewards"], np.float64)
+
+    @property
+    def actions(self) -> Mapping[Place, Array]:
+        """As they were recorded."""
+        return dict(_leaves(self._group["actions"]))
+
+    def write(self, group: Any) -> None:
+        """Copy it, with whatever else is recorded of it."""
+        for name in self._group:
+            self._group.copy(name, group)
+        for name, value in self._group.attrs.items():
+            group.attrs[name] = value
+
+
+class FolderSource(Source):
+    """The episodes of a dataset in Minari's layout."""
+
+    def __init__(self, path: Path) -> None:
+        """`path` is a dataset's folder, or `data` in it. Raises UsageError, RunDamaged."""
+        check_extra()
+        import h5py
+
+        folder = data_of(path)
+        self.name = str(path)
+        with _reading(self.name):
+            found = json.loads((folder / METADATA).read_text(encoding="utf-8"))
+            if found.get("data_format", "hdf5") != "hdf5":
+                raise UsageError(f"{path}: got data format {found['data_format']!r}, wanted hdf5")
+            self._metadata = {key: each for key, each in found.items() if key not in _COUNTS}
+            self._episodes = int(found["total_episodes"])
+            self._organiser = _read_organiser(folder.parent / ORGANISER, self._episodes)
+            self._file = h5py.File(folder / EPISODES, "r") if self._episodes else None
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """As it was written."""
+        return self._metadata
+
+    @property
+    def has_organiser(self) -> bool:
+        """Whether it was written with organiser.jsonl."""
+        return self._organiser is not None
+
+    @property
+    def lost(self) -> int:
+        """As it was when the dataset was written."""
+        return int(self._metadata.get(OWN, {}).get("lost", 0))
+
+    def __iter__(self) -> Iterator[FolderEpisode]:
+        """In the dataset's order."""
+        for number in range(self._episodes):
+            name = f"{self.name}: episode {number}"
+            organiser = self._organiser[number] if self._organiser else None
+            with _reading(name):
+                assert self._file is not None
+                group = self._file[f"episode_{number}"]
+            yield FolderEpisode(group, organiser, name)
+
+    def close(self) -> None:
+        """Release its file."""
+        if self._file is not None:
+            self._file.close()
+
+
+def data_of(path: Path) -> Path:
+    """The folder of a dataset that holds its metadata. Raises UsageError."""
+    for folder in (path / DATA, path):
+        if (folder / METADATA).is_file():
+            return folder
+    if not path.exists():
+        raise UsageError(f"there is no folder {path}")
+    raise UsageError(
+        f"{path} holds no dataset: got no {DATA}/{METADATA}, wanted a run that was recorded "
+        "(`reglue bench … --record`), or a folder in Minari's layout"
+    )
+
+
+def write_dataset(
+    source: Source,
+    path: Path,
+    *,
+    dataset_id: str | None = None,
+    wanted: Callable[[Episode], bool] = lambda _episode: True,
+    with_organiser: bool = True,
+    replaces: bool = False,
+) -> Written:
+    """Write the episodes of `source` that are `wanted` to a new folder, whole or not at all.
+
+    Without the organiser's fields episodes are in an order that tells nothing of the plan.
+    Raises UsageError where there is something at `path`, unless it is replaced, and
+    StorageFailed if the disk is full.
+    """
+    check_extra()
+    if path.exists() and not replaces:
+        raise UsageError(f"{path} exists already; choose another path, or remove it")
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    with _writing(draft, path):
+        (draft / DATA).mkdir(parents=True)
+        chosen: Iterable[Episode] = (episode for episode in source if wanted(episode))
+        if not with_organiser:
+            chosen = sorted(chosen, key=lambda episode: episode.content)
+        written = _write(source, draft, chosen, dataset_id, with_organiser=with_organiser)
+        _put(draft, path)
+    return Written(path, *written)
+
+
+def _write(
+    source: Source,
+    draft: Path,
+    chosen: Iterable[Episode],
+    dataset_id: str | None,
+    *,
+    with_organiser: bool,
+) -> tuple[int, int, int]:
+    """The counts of episodes, steps and bytes."""
+    episodes = steps = 0
+    lines = draft / ORGANISER
+    lines.touch(mode=0o600)
+    with _hdf5(draft / DATA / EPISODES) as file, lines.open("w", encoding="utf-8") as told:
+        for episode in chosen:
+            group = file.create_group(f"episode_{episodes}")
+            episode.write(group)
+            group.attrs["id"] = episodes
+            if episode.organiser is not None:
+                told.write(json.dumps({**episode.organiser, "episode": episodes}) + "\n")
+            episodes, steps = episodes + 1, steps + episode.steps
+    if not (with_organiser and source.has_organiser):
+        lines.unlink()
+    size = (draft / DATA / EPISODES).stat().st_size
+    metadata = {
+        **source.metadata,
+        "total_episodes": episodes,
+        "total_steps": steps,
+        "dataset_size": round(size / 1e6, 1),  # Minari's unit: megabytes
+    }
+    if dataset_id is not None:
+        metadata["dataset_id"] = dataset_id
+    (draft / DATA / METADATA).write_text(json.dumps(metadata), encoding="utf-8")
+    for file in draft.rglob("*"):
+        _sync(file)
+    return episodes, steps, size
+
+
+@contextmanager
+def _hdf5(path: Path) -> Iterator[Any]:
+    import h5py
+
+    file = h5py.File(path, "w", libver="v110")
+    try:
+        yield file
+    except BaseException:
+        with suppress(OSError, RuntimeError):  # the first error says more
+            file.close()
+        raise
+    file.close()
+
+
+@contextmanager
+def _writing(draft: Path, path: Path) -> Iterator[None]:
+    """Remove the draft if anything goes wrong; h5py's errors as StorageFailed."""
+    try:
+        shutil.rmtree(draft, ignore_errors=True)  # of a process of this number that was killed
+        yield
+    except (OSError, RuntimeError) as error:  # RuntimeError is h5py's, where it closes a file
+        shutil.rmtree(draft, ignore_errors=True)
+        raise StorageFailed(
+            f"the dataset {path} cannot be written: {error}; make room, or choose another path: "
+            "`reglue dataset export RUN PATH`"
+        ) from error
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+
+
+def _put(draft: Path, path: Path) -> None:
+    """Put a folder in the place of another, if there is one."""
+    before = draft.with_name(f"{draft.name}.before")
+    if path.exists():
+        shutil.rmtree(before, ignore_errors=True)
+        path.rename(before)
+    draft.rename(path)
+    shutil.rmtree(before, ignore_errors=True)
+    _sync(path.parent)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _read_organiser(path: Path, episodes: int) -> list[Organiser] | None:
+    if not path.is_file():
+        return None
+    found = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    if len(found) != episodes:
+        raise RunDamaged(f"{path} is damaged: got {len(found)} lines, wanted {episodes}")
+    return found
+
+
+@contextmanager
+def _reading(name: str) -> Iterator[None]:
+    """What a damaged file raises, as RunDamaged."""
+    try:
+        yield
+    except (KeyError, ValueError, TypeError, AttributeError, RuntimeError, OSError) as error:
+        if isinstance(error, UsageError):
+            raise
+        raise RunDamaged(
+            f"{name} is damaged or no Minari dataset: {error}; export it again from its run, or "
+            "take it from a copy"
+        ) from error
+
+
+def _check_length(found: Any, wanted: int, name: str) -> None:
+    for place, rows in _datasets(found):
+        if len(rows) != wanted:
+            raise RunDamaged(
+                f"{name} is damaged: got {len(rows)} rows in {'/'.join(place) or rows.name}, "
+                f"wanted {wanted}"
+            )
+
+
+def _leaves(found: Any) -> Iterator[tuple[Place, Array]]:
+    for place, dataset in _datasets(found):
+        yield place, dataset[()]
+
+
+def _datasets(found: Any, place: Place = ()) -> Iterator[tuple[Place, Any]]:
+    if hasattr(found, "keys"):
+        for name in found:
+            yield from _datasets(found[name], (*place, name))
+    else:
+        yield place, found
