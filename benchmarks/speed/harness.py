@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from statistics import median
-from types import TracebackType
 from typing import IO, Any, Literal, Protocol, Self
 
 
@@ -146,12 +145,7 @@ class _Program:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with ExitStack() as closing:
             closing.callback(self._out.close)
             closing.callback(self._leave)
@@ -174,14 +168,9 @@ class Contender(_Program):
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
         super().__init__(module, arguments, stderr=self._said, environment=environment)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         with self._said:
-            super().__exit__(kind, error, trace)
+            super().__exit__(*raised)
 
     def measure(self, **asked: object) -> dict[str, Any]:
         """One repetition. Raises ContenderFailed."""

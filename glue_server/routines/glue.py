@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 # NumPy loads it when an environment first draws, and loading swallows a Ctrl-C: so before.
@@ -117,12 +116,7 @@ class Glue(Routines):
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None:
             self._farewell = f"the program ended early: {kind.__name__}"
         self.close()

@@ -11,7 +11,6 @@ import socket
 import threading
 from collections.abc import Callable, Container, Iterable, Mapping
 from functools import partial
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from grpc_health.v1 import health_pb2
@@ -81,12 +80,7 @@ class Listener:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def join_string(self, role: str) -> JoinString:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from functools import lru_cache
 from itertools import groupby
-from types import TracebackType
 from typing import Self
 
 import numpy as np
@@ -41,12 +40,7 @@ class Screen:
         self._live.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._live.stop()
 
     def show(self, moment: Moment, picture: Picture) -> None:
