@@ -15,6 +15,7 @@ from glue_server.conformance.fault_injection import route_through
 from glue_server.conformance.tcp_proxy import TcpProxy, UnixProxy
 from glue_server.rpc import GlueServer
 from reglue.net.join_string import JoinString
+from reglue.spec import TaskSpec
 
 if TYPE_CHECKING:
     from glue_server.rpc.tls import ServerTls
@@ -59,6 +60,12 @@ class Harness:
         if self._run is None or self._run.is_over or self._driver is None:
             self.new_client()
         return self._driver
+
+    def begin(self, spec: TaskSpec) -> Any:
+        """The role's driver, whose client has begun `spec`."""
+        driver = self.driver()
+        driver.begin(spec)
+        return driver
 
     def new_client(
         self, *, reconnect_window_s: float | None = None, tls: ServerTls | None = None

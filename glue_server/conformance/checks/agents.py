@@ -45,8 +45,7 @@ def routines(harness: Harness) -> None:
     driver.start_all()
     for call in (Freeze(), Freeze(), AdaptBegin(), AdaptBegin(), Adapt(), Adapt(), Freeze()):
         driver.ask(call)
-        driver.send(driver.turns.write(steps=[1], ends=[0], starts=[0]))
-        driver.take()
+        driver.ask(driver.turns.write(steps=[1], ends=[0], starts=[0]))
     driver.ask(Cleanup())
     after = driver.counts()
     wanted = {"init": 1, "freeze": 3, "adapt_begin": 2, "adapt": 2, "cleanup": 1}
@@ -56,8 +55,7 @@ def routines(harness: Harness) -> None:
 
 def waves(harness: Harness) -> None:
     """Plays waves of trials: adapt_begin, turns of PHASE_ADAPT, adapt, freeze, evaluation."""
-    driver = harness.driver()
-    driver.begin(WITHHELD.with_slots(4))
+    driver = harness.begin(WITHHELD.with_slots(4))
     for _ in range(2):
         driver.ask(AdaptBegin())
         for _ in range(2):
@@ -72,19 +70,16 @@ def waves(harness: Harness) -> None:
 
 def continuing(harness: Harness) -> None:
     """Plays a task of one episode, which never ends."""
-    driver = harness.driver()
-    driver.begin(CONTINUING.with_slots(2))
+    driver = harness.begin(CONTINUING.with_slots(2))
     driver.start_all()
     for _ in range(6):
-        driver.send(driver.turns.write(steps=[0, 1]))
-        driver.take()
+        driver.ask(driver.turns.write(steps=[0, 1]))
 
 
 def withheld(harness: Harness) -> None:
     """Needs no rewards in PHASE_EVALUATE if the TaskSpec withholds them; takes them otherwise."""
     for spec in (WITHHELD, PLAIN):
-        driver = harness.driver()
-        driver.begin(spec.with_slots(3))
+        driver = harness.begin(spec.with_slots(3))
         for driver.turns.phase in Phase:
             driver.play(6)
 
@@ -94,49 +89,39 @@ def ends(harness: Harness) -> None:
     driver = harness.driver()
     for kind in EndKind:
         driver.begin(PLAIN.with_slots(3))
-        driver.send(driver.turns.write(starts=[0, 1, 2]))
-        driver.take()
-        driver.send(driver.turns.write(ends=[1, 0], kinds=[kind, kind]))
-        driver.take()
+        driver.ask(driver.turns.write(starts=[0, 1, 2]))
+        driver.ask(driver.turns.write(ends=[1, 0], kinds=[kind, kind]))
         driver.play(2)
 
 
 def end_and_start(harness: Harness) -> None:
     """Takes a slot's end and its next start in one turn."""
-    driver = harness.driver()
-    driver.begin(PLAIN.with_slots(3))
-    driver.send(driver.turns.write(starts=[0, 1, 2]))
-    driver.take()
+    driver = harness.begin(PLAIN.with_slots(3))
+    driver.ask(driver.turns.write(starts=[0, 1, 2]))
     for ended in ([1], [2, 0], [0, 1, 2]):
         rest = [slot for slot in range(3) if slot not in ended]
-        driver.send(driver.turns.write(ends=ended, steps=rest, starts=ended[::-1]))
-        driver.take()
+        driver.ask(driver.turns.write(ends=ended, steps=rest, starts=ended[::-1]))
 
 
 def cut_off(harness: Harness) -> None:
     """Takes a start on a live slot, without an end."""
-    driver = harness.driver()
-    driver.begin(PLAIN.with_slots(2))
+    driver = harness.begin(PLAIN.with_slots(2))
     for _ in range(3):
-        driver.send(driver.turns.write(starts=[0, 1]))
-        driver.take()
+        driver.ask(driver.turns.write(starts=[0, 1]))
     driver.play(2)
 
 
 def no_rows(harness: Harness) -> None:
     """Answers a turn in which nothing happens."""
-    driver = harness.driver()
-    driver.begin(PLAIN)
+    driver = harness.begin(PLAIN)
     for _ in range(2):
-        driver.send(driver.turns.write())
-        driver.take()
+        driver.ask(driver.turns.write())
         driver.play()
 
 
 def abandon(harness: Harness) -> None:
     """Abandons an episode when the agent wants to."""
-    driver = harness.driver()
-    driver.begin(PLAIN.with_slots(3))
+    driver = harness.begin(PLAIN.with_slots(3))
     driver.play()
     driver.ask(TextMessage("abandon 2"))
     driver.play(2)
@@ -144,8 +129,7 @@ def abandon(harness: Harness) -> None:
 
 def in_turn(harness: Harness) -> None:
     """Sends what the agent raised in a turn as a Fault, and leaves after the farewell."""
-    driver = harness.driver()
-    driver.begin(PLAIN)
+    driver = harness.begin(PLAIN)
     driver.play()
     driver.ask(TextMessage("fail turn"))
     see_fault(harness, driver.turns.write(starts=[0]))
@@ -153,8 +137,7 @@ def in_turn(harness: Harness) -> None:
 
 def budget(harness: Harness) -> None:
     """Shows the agent its budget; an absent field means no limit."""
-    driver = harness.driver()
-    driver.begin(PLAIN)
+    driver = harness.begin(PLAIN)
     for each in _BUDGETS:
         driver.ask(TextMessage("budget"), each)
 
@@ -168,17 +151,14 @@ def not_capable(harness: Harness) -> None:
 
 def largest_turn(harness: Harness) -> None:
     """Takes a turn of nearly Ticket.max_message_bytes: an end and a start of 32 MiB each."""
-    driver = harness.driver()
-    driver.begin(LARGE_OBSERVATION)
+    driver = harness.begin(LARGE_OBSERVATION)
     driver.start_all()
-    driver.send(driver.turns.write(ends=[0], starts=[0]))
-    driver.take()
+    driver.ask(driver.turns.write(ends=[0], starts=[0]))
 
 
 def largest_answer(harness: Harness) -> None:
     """Answers with nearly Ticket.max_message_bytes: an action of 64 MiB."""
-    driver = harness.driver()
-    driver.begin(LARGE_ACTION)
+    driver = harness.begin(LARGE_ACTION)
     driver.play()
 
 

@@ -29,8 +29,7 @@ class _Bad:
 
     what: str
     bend: Callable[[Any], object]
-    call: Any = None
-    is_before_init: bool = False
+    before_init: Any = None  # the call instead, which comes before init
 
 
 def _clear(message: Any) -> None:
@@ -70,19 +69,16 @@ _BAD: Mapping[str, Mapping[str, _Bad]] = {
             "a turn before init",
             lambda message: message.turn.SetInParent(),
             TextMessage(""),
-            is_before_init=True,
         ),
         "huge-shape": _Bad(
             "a TaskSpec with a shape too large for any message",
             lambda message: message.init.spec.observations[0].shape.extend([_HUGE, _HUGE]),
             AgentInit(PLAIN),
-            is_before_init=True,
         ),
         "unknown-dtype": _Bad(
             "a TaskSpec with an unknown dtype",
             lambda message: setattr(message.init.spec.actions[0], "dtype", _UNKNOWN),
             AgentInit(PLAIN),
-            is_before_init=True,
         ),
     },
     "environment": {
@@ -103,7 +99,6 @@ _BAD: Mapping[str, Mapping[str, _Bad]] = {
             "a Play before init",
             lambda message: message.play.SetInParent(),
             TextMessage(""),
-            is_before_init=True,
         ),
     },
 }
@@ -112,12 +107,12 @@ _BAD: Mapping[str, Mapping[str, _Bad]] = {
 def _leaves(bad: _Bad, harness: Harness) -> None:
     run = harness.new_client()
     driver = harness.driver()
-    if not bad.is_before_init:
+    if bad.before_init is None:
         driver.begin(PLAIN.with_slots(3))
         driver.start_all()
     with overheard(driver.port) as heard:
         with bent(driver.port, bad.bend):
-            driver.port.send(bad.call or driver.of_every_kind())
+            driver.port.send(bad.before_init or driver.of_every_kind())
         _wait(run, heard, harness.timeout_s)
         answers = [each.WhichOneof("reply") for each in heard]
         if answers not in ([], ["fault"]):
@@ -206,8 +201,7 @@ _BAD_ANSWERS: Mapping[str, _BadAnswer] = {
 
 def _leaves_at_answer(bad: _BadAnswer, harness: Harness) -> None:
     run = harness.new_client()
-    driver = harness.driver()
-    driver.begin(PLAIN.with_slots(3))
+    driver = harness.begin(PLAIN.with_slots(3))
     driver.ask(RLStart())
     driver.send(bad.call)
     with bent_answers(driver.port, bad.bend):

@@ -30,22 +30,19 @@ def texts(harness: Harness) -> None:
 
 def one_slot(harness: Harness) -> None:
     """Plays one slot."""
-    driver = harness.driver()
-    driver.begin(PLAIN)
+    driver = harness.begin(PLAIN)
     driver.play(30)
 
 
 def many_slots(harness: Harness) -> None:
     """Plays 32 slots."""
-    driver = harness.driver()
-    driver.begin(PLAIN.with_slots(32))
+    driver = harness.begin(PLAIN.with_slots(32))
     driver.play(30)
 
 
 def some_slots(harness: Harness) -> None:
     """Plays the named slots in their order, and leaves the others unchanged."""
-    driver = harness.driver()
-    driver.begin(PLAIN.with_slots(8))
+    driver = harness.begin(PLAIN.with_slots(8))
     driver.play()
     for slots in ([7, 0, 3], [5], [6, 5, 4, 3, 2, 1, 0], [1, 7], [*range(7, -1, -1)]):
         driver.play(3, slots)
@@ -61,8 +58,7 @@ def init_again(harness: Harness) -> None:
 
 def after_cleanup(harness: Harness) -> None:
     """Takes an init after a cleanup."""
-    driver = harness.driver()
-    driver.begin(PLAIN)
+    driver = harness.begin(PLAIN)
     driver.play(2)
     driver.ask(Cleanup())
     driver.begin(PLAIN)
@@ -71,8 +67,7 @@ def after_cleanup(harness: Harness) -> None:
 
 def once(harness: Harness) -> None:
     """Carries out each call once, and answers it once, with its number."""
-    driver = harness.driver()
-    driver.begin(PLAIN.with_slots(2))
+    driver = harness.begin(PLAIN.with_slots(2))
     sent = driver.port._sent
     with overheard(driver.port) as heard:
         driver.play(20)
@@ -90,8 +85,7 @@ def unknown_fields(harness: Harness) -> None:
 
 def taken(harness: Harness) -> None:
     """Goes on after a refusal of any code, even an unknown one; answers none."""
-    driver = harness.driver()
-    driver.begin(PLAIN.with_slots(2))
+    driver = harness.begin(PLAIN.with_slots(2))
     numbers = []
     with overheard(driver.port) as heard:
         for code in ("WRONG_SIZE", "NOT_FINITE", "OUT_OF_DOMAIN", "WRONG_KIND"):
@@ -116,8 +110,7 @@ def add_fields(message: object) -> None:
 
 
 def _window(calls: int, harness: Harness) -> None:
-    driver = harness.driver()
-    driver.begin(PLAIN.with_slots(8))
+    driver = harness.begin(PLAIN.with_slots(8))
     groups = [range(first, 8, calls) for first in range(calls)]
     for slots in groups:
         driver.go(slots)
@@ -169,8 +162,7 @@ SENTENCES = {
 
 
 def _play(spec: TaskSpec, harness: Harness) -> None:
-    driver = harness.driver()
-    driver.begin(spec)
+    driver = harness.begin(spec)
     driver.play(6)
 
 

@@ -41,8 +41,7 @@ def routines(harness: Harness) -> None:
 
 def no_slots(harness: Harness) -> None:
     """Refuses an init with no slots, and plays on: OUT_OF_DOMAIN."""
-    driver = harness.driver()
-    driver.begin(PLAIN)
+    driver = harness.begin(PLAIN)
     driver.play(2)
     driver.ask_refused(EnvironmentInit(0), "OUT_OF_DOMAIN")
     driver.play(2)
@@ -57,8 +56,7 @@ def before_init(harness: Harness) -> None:
 
 def state(harness: Harness) -> None:
     """Continues from a state as before, in any slot, whatever was played meanwhile."""
-    driver = harness.driver()
-    driver.begin(PLAIN.with_slots(3))
+    driver = harness.begin(PLAIN.with_slots(3))
     driver.start_all()
     driver.go_on(driver.plays.write(steps=[0]))
     driver.take()
@@ -71,21 +69,18 @@ def state(harness: Harness) -> None:
 
 def state_elsewhere(harness: Harness) -> None:
     """Continues from a state of another process."""
-    driver = harness.driver()
-    driver.begin(PLAIN)
+    driver = harness.begin(PLAIN)
     driver.start_all()
     kept = driver.keep(GetState(0))
     harness.new_client()
-    driver = harness.driver()
-    driver.begin(PLAIN.with_slots(2))
+    driver = harness.begin(PLAIN.with_slots(2))
     driver.put(SetState, 1, kept)
     driver.play(_STEPS)
 
 
 def seed(harness: Harness) -> None:
     """Restores a slot's random generators, and changes nothing else."""
-    driver = harness.driver()
-    driver.begin(PLAIN.with_slots(2))
+    driver = harness.begin(PLAIN.with_slots(2))
     driver.start_all()
     kept = driver.keep(GetRandomSeed(1))
     driver.go_on(driver.plays.write(steps=[0]))
@@ -96,8 +91,7 @@ def seed(harness: Harness) -> None:
 
 def unknown_keys(harness: Harness) -> None:
     """Refuses states and seeds that it did not give, and plays on: UNKNOWN_KEY."""
-    driver = harness.driver()
-    driver.begin(PLAIN)
+    driver = harness.begin(PLAIN)
     driver.start_all()
     seed = driver.keep(GetRandomSeed(0))
     for foreign in (b"", b"nobody's state", bytes(1000)):
@@ -109,8 +103,7 @@ def unknown_keys(harness: Harness) -> None:
 
 def out_of_episodes(harness: Harness) -> None:
     """Refuses the state or seed of a slot without an episode: OUT_OF_ORDER."""
-    driver = harness.driver()
-    driver.begin(PLAIN.with_slots(2))
+    driver = harness.begin(PLAIN.with_slots(2))
     driver.play(1, [0])
     driver.ask_refused(GetState(1), "OUT_OF_ORDER")
     driver.ask_refused(GetRandomSeed(1), "OUT_OF_ORDER")
@@ -119,8 +112,7 @@ def out_of_episodes(harness: Harness) -> None:
 
 def no_such_slot(harness: Harness) -> None:
     """Refuses unknown slots: OUT_OF_DOMAIN."""
-    driver = harness.driver()
-    driver.begin(PLAIN.with_slots(2))
+    driver = harness.begin(PLAIN.with_slots(2))
     driver.start_all()
     for call in (GetState(2), SetState(2**32 - 1, b""), GetRandomSeed(5), SetRandomSeed(2, b"")):
         driver.ask_refused(call, "OUT_OF_DOMAIN")
@@ -129,8 +121,7 @@ def no_such_slot(harness: Harness) -> None:
 
 def standardize(harness: Harness) -> None:
     """Standardizes its randomness from each call on, until the next init."""
-    driver = harness.driver()
-    driver.begin(PLAIN.with_slots(4))
+    driver = harness.begin(PLAIN.with_slots(4))
     for number in (0, 1, 2**63 - 1):
         driver.ask(StandardizeRandomness(number))
         driver.start_all()
@@ -141,8 +132,7 @@ def standardize(harness: Harness) -> None:
 
 def slot_fault(harness: Harness) -> None:
     """Reports which slot failed, and why; the others play on, and that one after a start."""
-    driver = harness.driver()
-    driver.begin(PLAIN.with_slots(3))
+    driver = harness.begin(PLAIN.with_slots(3))
     driver.start_all()
     for slot in (1, 0):
         driver.ask(TextMessage(f"fail {slot}"))
@@ -152,8 +142,7 @@ def slot_fault(harness: Harness) -> None:
 
 
 def _large(spec: TaskSpec, harness: Harness) -> None:
-    driver = harness.driver()
-    driver.begin(spec)
+    driver = harness.begin(spec)
     driver.start_all()
     driver.go_on(driver.plays.write(steps=[0]))
     driver.take()

@@ -79,8 +79,7 @@ _IN_ANY_ORDER: Sequence[Instruction] = (
 
 
 def _every_routine(slots: int, harness: Harness) -> None:
-    driver = harness.driver()
-    driver.begin(PLAIN.with_slots(slots))
+    driver = harness.begin(PLAIN.with_slots(slots))
     few = (*range(slots - 1, -1, -3),)
     _carried_out(driver, RLStart(), RLStep(), RLStep(few), RLCounts(0), RLStart(few))
     driver.trajectory(1, 0)
@@ -106,8 +105,7 @@ def _carried_out(driver: ExperimentDriver, *calls: Instruction) -> None:
 
 def any_order(harness: Harness) -> None:
     """Calls any routine after any other, and goes on after refusals."""
-    driver = harness.driver()
-    driver.begin(PLAIN)
+    driver = harness.begin(PLAIN)
     for pair in product(_IN_ANY_ORDER, repeat=2):
         for call in pair:
             driver.ask(call)
@@ -125,8 +123,7 @@ def before_init(harness: Harness) -> None:
 
 
 def _refused(code: str, harness: Harness) -> None:
-    driver = harness.driver()
-    driver.begin(PLAIN.with_slots(2))
+    driver = harness.begin(PLAIN.with_slots(2))
     driver.play()
     error = ROUTINE_REFUSALS[code](got="this very call", wanted="another one")
     for call in (RLStep(), GetState(1), RLInit(3, 0), TextMessage("echo"), RLCounts(1)):
@@ -144,8 +141,7 @@ def _refusal(code: str) -> Check:
 
 def unknown_code(harness: Harness) -> None:
     """Reports a refusal with an unknown code as a refusal, and goes on."""
-    driver = harness.driver()
-    driver.begin(PLAIN)
+    driver = harness.begin(PLAIN)
     error = ROUTINE_REFUSALS["OUT_OF_ORDER"](got="that", wanted="a code of your future")
     error.code = "UNSPECIFIED"
     driver.send(RLStart())
@@ -161,8 +157,7 @@ def _set_code(reply: object) -> None:
 
 def agent(harness: Harness) -> None:
     """Reports that the agent failed, and why, and goes on."""
-    driver = harness.driver()
-    driver.begin(PLAIN.with_slots(2))
+    driver = harness.begin(PLAIN.with_slots(2))
     driver.play(2)
     driver.ask_answered(RLStep(), AgentFault("told to fail"))
     driver.play(2)
@@ -170,8 +165,7 @@ def agent(harness: Harness) -> None:
 
 def environment(harness: Harness) -> None:
     """Reports that the environment failed, and why, and goes on."""
-    driver = harness.driver()
-    driver.begin(PLAIN.with_slots(2))
+    driver = harness.begin(PLAIN.with_slots(2))
     driver.play(1)
     driver.ask(EnvMessage("fail 1"))
     assert isinstance(driver.ask(RLStep()), EnvironmentFault)
@@ -179,8 +173,7 @@ def environment(harness: Harness) -> None:
 
 
 def _tensors(spec: TaskSpec, harness: Harness) -> None:
-    driver = harness.driver()
-    driver.begin(spec)
+    driver = harness.begin(spec)
     slots = tuple(range(spec.slots))[::-1]
     _carried_out(driver, RLStart(), RLStep(), RLStart(), HalfStep(RLEnvStep, slots))
     _carried_out(driver, HalfStep(RLAgentStep, slots, 99), HalfStep(RLAgentEnd, slots, 7))
@@ -194,15 +187,13 @@ def _tensor_check(name: str, spec: TaskSpec) -> Check:
 
 def largest_answer(harness: Harness) -> None:
     """Takes an answer of nearly Ticket.max_message_bytes: an action of 64 MiB."""
-    driver = harness.driver()
-    driver.begin(LARGE_ACTION)
+    driver = harness.begin(LARGE_ACTION)
     _carried_out(driver, RLStart())
 
 
 def largest_call(harness: Harness) -> None:
     """Sends calls of nearly Ticket.max_message_bytes, and of the largest observation."""
-    driver = harness.driver()
-    driver.begin(LARGE_ACTION)
+    driver = harness.begin(LARGE_ACTION)
     _carried_out(driver, RLEnvStart(), HalfStep(RLEnvStep, (0,)))
     driver.begin(LARGE_OBSERVATION)
     _carried_out(driver, HalfStep(RLAgentStart, (0,)))
@@ -220,16 +211,14 @@ def unknown_fields(harness: Harness) -> None:
 def leaves(harness: Harness) -> None:
     """Says farewell when it leaves by itself, with exit code 0."""
     run = harness.run()
-    driver = harness.driver()
-    driver.begin(PLAIN)
+    driver = harness.begin(PLAIN)
     driver.play(2)
     driver.dismiss(run)
 
 
 def between_calls(harness: Harness) -> None:
     """Reconnects when the connection is cut between calls."""
-    driver = harness.driver()
-    driver.begin(_TASK)
+    driver = harness.begin(_TASK)
     for _ in range(3):
         driver.send(Pause(_BUSY_MS))
         time.sleep(_BUSY_MS / 2000)
@@ -241,8 +230,7 @@ def between_calls(harness: Harness) -> None:
 
 def under_way(harness: Harness) -> None:
     """Reconnects for the answer when the connection is cut during a call."""
-    driver = harness.driver()
-    driver.begin(_TASK)
+    driver = harness.begin(_TASK)
     for wait_s in (0.0, _BUSY_MS / 2000, _BUSY_MS / 1000):
         driver.send(TextMessage(f"sleep {_BUSY_MS}"))
         time.sleep(wait_s)
@@ -254,8 +242,7 @@ def under_way(harness: Harness) -> None:
 
 def call_lost(harness: Harness) -> None:
     """Sends a lost call again, with the same number."""
-    driver = harness.driver()
-    driver.begin(_TASK)
+    driver = harness.begin(_TASK)
     for _ in range(3):
         driver.send(RLEpisode(4))
         with losing_answer(driver.port, harness.proxy):
@@ -266,8 +253,7 @@ def call_lost(harness: Harness) -> None:
 
 def answer_lost(harness: Harness) -> None:
     """Sends a call again if its answer was lost, with the same number."""
-    driver = harness.driver()
-    driver.begin(_TASK)
+    driver = harness.begin(_TASK)
     for _ in range(3):
         driver.send(RLEpisode(4))
         with bent_answers(driver.port, lambda _: harness.proxy.cut()):
@@ -278,8 +264,7 @@ def answer_lost(harness: Harness) -> None:
 
 def forgotten(harness: Harness) -> None:
     """Leaves if the glue does not know its session any more: its run is lost."""
-    driver = harness.driver()
-    driver.begin(_TASK)
+    driver = harness.begin(_TASK)
     driver.play(2)
     harness.serve()
     harness.proxy.cut()

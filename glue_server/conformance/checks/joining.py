@@ -106,23 +106,21 @@ def at_once(harness: Harness) -> None:
 
 def in_mid_episode(harness: Harness) -> None:
     """Takes a farewell in mid-episode, without cleanup."""
-    driver = harness.driver()
-    driver.begin(PLAIN)
+    driver = harness.begin(PLAIN)
     driver.play(2)
     harness.run().say_farewell()
 
 
 def while_computing(harness: Harness) -> None:
     """Takes a farewell that comes while it computes."""
-    driver = harness.driver()
-    driver.begin(PLAIN)
+    driver = harness.begin(PLAIN)
     driver.send(TextMessage("sleep 200"))
     harness.run().say_farewell()
 
 
 def in_message(harness: Harness) -> None:
     """Sends what the program raised in a message as a Fault, and leaves after the farewell."""
-    harness.driver().begin(PLAIN)
+    harness.begin(PLAIN)
     see_fault(harness, TextMessage("fail"))
 
 
@@ -184,8 +182,7 @@ def no_tls(harness: Harness) -> None:
 
 
 def _play(harness: Harness) -> None:
-    driver = harness.driver()
-    driver.begin(PLAIN.with_slots(4))
+    driver = harness.begin(PLAIN.with_slots(4))
     driver.play(5)
 
 

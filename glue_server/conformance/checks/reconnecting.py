@@ -18,8 +18,7 @@ _COMPUTING_MS = 150
 
 def idle(harness: Harness) -> None:
     """Reconnects when the connection is cut between calls."""
-    driver = harness.driver()
-    driver.begin(_TASK)
+    driver = harness.begin(_TASK)
     for _ in range(3):
         harness.proxy.cut()
         driver.play(2)
@@ -28,8 +27,7 @@ def idle(harness: Harness) -> None:
 
 def under_way(harness: Harness) -> None:
     """Reconnects and answers when the connection is cut while it computes."""
-    driver = harness.driver()
-    driver.begin(_TASK)
+    driver = harness.begin(_TASK)
     for wait_s in (0.0, _COMPUTING_MS / 2000, _COMPUTING_MS / 1000):
         driver.send(TextMessage(f"sleep {_COMPUTING_MS}"))
         time.sleep(wait_s)
@@ -46,8 +44,7 @@ def answer_lost(harness: Harness) -> None:
 
 def ended(harness: Harness) -> None:
     """Reconnects when its stream ends without a farewell, as when another stream replaces it."""
-    driver = harness.driver()
-    driver.begin(_TASK)
+    driver = harness.begin(_TASK)
     for _ in range(2):
         driver.port._connection.end()
         driver.play(2)
@@ -56,8 +53,7 @@ def ended(harness: Harness) -> None:
 
 def while_away(harness: Harness) -> None:
     """Keeps trying while the glue cannot be reached."""
-    driver = harness.driver()
-    driver.begin(_TASK)
+    driver = harness.begin(_TASK)
     driver.play(2)
     target, before = harness.proxy.target, harness.proxy.refused
     harness.proxy.target = ""
@@ -74,8 +70,7 @@ def long_silence(harness: Harness) -> None:
     """Reconnects after a long silence: the reconnect window counts from each break."""
     reconnect_window_s = 2.0
     harness.new_client(reconnect_window_s=reconnect_window_s)
-    driver = harness.driver()
-    driver.begin(_TASK)
+    driver = harness.begin(_TASK)
     harness.proxy.cut()
     time.sleep(1.25 * reconnect_window_s)
     harness.proxy.cut()
@@ -85,8 +80,7 @@ def long_silence(harness: Harness) -> None:
 
 def often(harness: Harness) -> None:
     """Plays on through a dozen cuts at any moment."""
-    driver = harness.driver()
-    driver.begin(_TASK)
+    driver = harness.begin(_TASK)
     for each in range(12):
         driver.go()
         time.sleep(0.0004 * each)
@@ -98,8 +92,7 @@ def often(harness: Harness) -> None:
 
 def forgotten(harness: Harness) -> None:
     """Joins anew if the glue does not know its session any more."""
-    driver = harness.driver()
-    driver.begin(_TASK)
+    driver = harness.begin(_TASK)
     driver.play(2)
     server = harness.serve()
     harness.proxy.cut()
@@ -119,14 +112,13 @@ def farewell(harness: Harness) -> None:
 def no_window(harness: Harness) -> None:
     """Leaves when its connection breaks, if Ticket.reconnect_window_us is 0."""
     run = harness.new_client(reconnect_window_s=0.0)
-    harness.driver().begin(_TASK)
+    harness.begin(_TASK)
     harness.proxy.cut()
     run.expect_failure()
 
 
 def _lose_answers(calls: int, harness: Harness) -> None:
-    driver = harness.driver()
-    driver.begin(_TASK)
+    driver = harness.begin(_TASK)
     groups = [range(first, 8, calls) for first in range(calls)]
     for _ in range(3):
         with losing_answer(driver.port, harness.proxy):

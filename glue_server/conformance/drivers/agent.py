@@ -9,7 +9,7 @@ import numpy as np
 
 from glue_server.conformance.comparing import check_spec
 from glue_server.conformance.drivers.driver import Driver
-from glue_server.conformance.drivers.reference import AgentReference
+from glue_server.conformance.drivers.reference import agent_reference
 from glue_server.conformance.specs import PLAIN, random_rows
 from reglue.conformance.words import spec_of_text
 from reglue.errors import NotConforming, SpecError
@@ -21,7 +21,7 @@ class AgentDriver(Driver):
     """Sends turns."""
 
     def __init__(self, port: Any, *, timeout_s: float) -> None:
-        super().__init__(port, AgentReference(), timeout_s=timeout_s)
+        super().__init__(port, agent_reference(), timeout_s=timeout_s)
         self.turns = Turns(PLAIN)
 
     def begin(self, spec: TaskSpec) -> None:

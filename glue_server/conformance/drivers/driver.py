@@ -49,7 +49,7 @@ class Driver:
         The reference gets `for_reference` instead if a field is opaque.
         """
         self.port.send(call, budget)
-        wanted = self._reference.answer(for_reference or call, budget)
+        wanted = self._reference(for_reference or call, budget)
         self._wanted.append((call, wanted))
         return wanted
 
@@ -88,7 +88,7 @@ class Driver:
         reply = self._receive(f"`{command}`", TextMessage)
         if not isinstance(reply, TextMessage):
             raise NotConforming(f"`{command}`", got=type(reply).__name__, wanted="TextMessage")
-        return reply.text, self._reference.answer(TextMessage(command), Budget()).text
+        return reply.text, self._reference(TextMessage(command), Budget()).text
 
     def _receive(self, what: str, wanted: type) -> Any:
         try:

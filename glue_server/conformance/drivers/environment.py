@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from glue_server.conformance.drivers.driver import Driver
-from glue_server.conformance.drivers.reference import EnvironmentReference
+from glue_server.conformance.drivers.reference import environment_reference
 from glue_server.conformance.specs import PLAIN, random_rows
 from reglue.conformance.words import spec_text
 from reglue.environments.world import Cell
@@ -38,7 +38,7 @@ class EnvironmentDriver(Driver):
     """Sends Plays."""
 
     def __init__(self, port: Any, *, timeout_s: float) -> None:
-        super().__init__(port, EnvironmentReference(), timeout_s=timeout_s)
+        super().__init__(port, environment_reference(), timeout_s=timeout_s)
         self.plays = Plays(PLAIN, {})
 
     def begin(self, spec: TaskSpec) -> None:

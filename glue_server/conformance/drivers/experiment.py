@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,7 +19,7 @@ from glue_server.conformance.comparing import (
     short,
 )
 from glue_server.conformance.drivers.driver import Driver
-from glue_server.conformance.drivers.reference import GlueReference
+from glue_server.conformance.drivers.reference import glue_reference
 from glue_server.conformance.fault_injection import overheard
 from glue_server.conformance.specs import PLAIN
 from reglue.conformance.rule import elements
@@ -57,7 +57,7 @@ class ExperimentDriver(Driver):
     """Gives instructions, answers the calls that they lead to, and reads what was seen."""
 
     def __init__(self, port: Any, *, timeout_s: float) -> None:
-        super().__init__(port, GlueReference(), timeout_s=timeout_s)
+        super().__init__(port, glue_reference(), timeout_s=timeout_s)
         self.spec = PLAIN
         self._is_asked = False  # the program waits for its next instruction
         self._live: set[int] = set()
@@ -163,7 +163,7 @@ class ExperimentDriver(Driver):
     ) -> Any:
         """Answer the program's call. Raises NotConforming if it is another one."""
         check_call(told, self._hear(f"the call of {told}"), call)
-        answer = instead or self._reference.answer(call, Budget())
+        answer = instead or self._reference(call, Budget())
         self._give(answer)
         return answer
 
@@ -264,47 +264,36 @@ Instruction: TypeAlias = ExperimentCall | HalfStep | Pause
 
 
 def instruction_text(instruction: Any) -> str:
-    """The instruction's text."""
+    """The instruction's text: a word, then its fields."""
     match instruction:
-        case TextMessage(text):
-            return f"agent_message {text}"
-        case EnvMessage(text):
-            return f"env_message {text}"
         case HalfStep(routine, slots, memory, truncated):
             ends = [int(truncated)] if routine is RLAgentEnd else []
-            return _words(_HALVES[routine], memory, *ends, *slots)
-        case Pause(milliseconds):
-            return _words("sleep", milliseconds)
+            return _words(_NAMES[routine], memory, *ends, *slots)
         case RLInit(slots, seed):
             return _words("init", slots, seed)
-        case RLStart(slots):
-            return _words("start", *slots)
-        case RLStep(slots):
-            return _words("step", *slots)
-        case RLEnvStart(slots):
-            return _words("env_start", *slots)
-        case RLEpisode(max_steps, slots):
-            return _words("episode", max_steps, *slots)
-        case RLCounts(slot):
-            return _words("counts", slot)
-        case GetState(slot):
-            return _words("get_state", slot)
-        case RLSetState(slot, key):
-            return _words("set_state", slot, key)
-        case GetRandomSeed(slot):
-            return _words("get_random_seed", slot)
-        case RLSetRandomSeed(slot, key):
-            return _words("set_random_seed", slot, key)
-        case StandardizeRandomness(seed):
-            return _words("standardize", seed)
-        case Freeze():
-            return "freeze"
-        case Cleanup():
-            return "cleanup"
-    raise AssertionError(f"{instruction} is no instruction")
+    words: list[object] = [_NAMES[type(instruction)]]
+    for field in fields(instruction):
+        value = getattr(instruction, field.name)
+        words += value if isinstance(value, tuple) else [value]
+    return _words(*words)
 
 
-_HALVES = {
+_NAMES: Mapping[type, str] = {
+    TextMessage: "agent_message",
+    EnvMessage: "env_message",
+    Pause: "sleep",
+    RLStart: "start",
+    RLStep: "step",
+    RLEpisode: "episode",
+    RLCounts: "counts",
+    Cleanup: "cleanup",
+    Freeze: "freeze",
+    StandardizeRandomness: "standardize",
+    GetState: "get_state",
+    RLSetState: "set_state",
+    GetRandomSeed: "get_random_seed",
+    RLSetRandomSeed: "set_random_seed",
+    RLEnvStart: "env_start",
     RLEnvStep: "env_step",
     RLAgentStart: "agent_start",
     RLAgentStep: "agent_step",

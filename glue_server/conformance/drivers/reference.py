@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 from glue_server.agent.port import LocalPort
 from glue_server.environment.port import LocalEnvironmentPort
@@ -18,53 +19,46 @@ from reglue.messages.environment import Played
 TOLD_TO_FAIL = "told to fail"
 """Words of the failures that the kit asks for."""
 
-
-class Reference(Protocol):
-    """Gets the same calls as the client."""
-
-    def answer(self, call: Any, budget: Budget) -> Any:
-        """The reply that is wanted."""
+Reference: TypeAlias = Callable[[Any, Budget], Any]
+"""Gets the same calls as the client, with their budget; returns the reply that is wanted."""
 
 
-class AgentReference:
+def agent_reference() -> Reference:
     """Answers as an agent."""
+    agent = ConformanceAgent()
 
-    def __init__(self) -> None:
-        self._agent = ConformanceAgent()
+    def answer(call: Any, budget: Budget) -> Any:
+        agent.budget = budget
+        return play(agent, call)
 
-    def answer(self, call: Any, budget: Budget) -> Any:
-        """As the agent does."""
-        self._agent.budget = budget
-        return play(self._agent, call)
+    return answer
 
 
-class EnvironmentReference:
-    """Answers as an environment."""
+def environment_reference() -> Reference:
+    """Answers as an environment, which has no budget."""
+    environment = ConformanceEnvironment()
 
-    def __init__(self) -> None:
-        self._environment = ConformanceEnvironment()
-
-    def answer(self, call: Any, budget: Budget) -> Any:
-        """As the environment does; environments have no budget."""
-        reply = play_environment(self._environment, call)
+    def answer(call: Any, _: Budget) -> Any:
+        reply = play_environment(environment, call)
         if isinstance(reply, Played):
             assert set(reply.faults.values()) <= {TOLD_TO_FAIL}, reply.faults
         return reply
 
+    return answer
 
-class GlueReference:
-    """Answers as the glue: it plays routines over both programs."""
 
-    def __init__(self) -> None:
-        self._machine = StateMachine(
-            LocalEnvironmentPort(ConformanceEnvironment(), "environment"),
-            LocalPort(ConformanceAgent(), "agent"),
-            timeouts=Timeouts(),
-        )
+def glue_reference() -> Reference:
+    """Answers as the glue, by a return value or an error: it plays over both programs."""
+    machine = StateMachine(
+        LocalEnvironmentPort(ConformanceEnvironment(), "environment"),
+        LocalPort(ConformanceAgent(), "agent"),
+        timeouts=Timeouts(),
+    )
 
-    def answer(self, call: Any, budget: Budget) -> Any:
-        """What the routine returns, or the error that it raises; programs have no budget."""
+    def answer(call: Any, _: Budget) -> Any:
         try:
-            return self._machine.run(call)
+            return machine.run(call)
         except ReglueError as error:
             return error
+
+    return answer
