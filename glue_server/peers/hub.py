@@ -7,15 +7,17 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from glue_server.agent.port import AgentPort
-from glue_server.environment.port import EnvironmentPort
 from glue_server.processes.interrupts import hurried
 from glue_server.routines.state_machine import StateMachine
 from glue_server.timeouts import Timeouts
 from reglue.errors import AgentFault, EnvironmentFault, ReglueError
-from reglue.messages.experiment import Answer, ExperimentCall
+
+if TYPE_CHECKING:
+    from glue_server.peers.hosts import PeerSource
+    from glue_server.rpc.session import ExperimentPort
 
 log = logging.getLogger("reglue")
 
@@ -28,42 +30,12 @@ _CLOSED = "the hub has closed"
 ROLES = ("agent", "environment", "experiment")
 
 
-class ExperimentPort(Protocol):
-    """A benchmark program: it asks, we answer."""
-
-    @property
-    def is_gone(self) -> bool:
-        """Whether it has left for good."""
-
-    def next(self, timeout_s: float) -> ExperimentCall | None:
-        """Its next call; None if none came in time."""
-
-    def answer(self, answer: Answer) -> None:
-        """What the routine returned."""
-
-    def fail(self, error: ReglueError) -> None:
-        """What the routine raised."""
-
-    def close(self, reason: str) -> None:
-        """Say farewell."""
-
-
-class Server(Protocol):
-    """Where peers join."""
-
-    def next(self, role: str, timeout_s: float) -> Any | None:
-        """A peer that has just joined; None if none did in time."""
-
-    def release(self, port: object) -> None:
-        """Give the place of a peer that left to another."""
-
-
 class Hub:
     """Matches peers in the order in which they join: three of them make a run."""
 
     def __init__(
         self,
-        server: Server,
+        server: PeerSource,
         *,
         timeouts: Timeouts,
         announce: Callable[[str], None],
@@ -89,7 +61,7 @@ class Hub:
                 begun += 1
                 self._begin(begun)
         for run in self._runs:
-            run.join()
+            run.thread.join()
 
     def close(self) -> None:
         """End all sessions. A routine under way has a moment to finish; then it is cut off."""
@@ -114,79 +86,36 @@ class Hub:
                 port.close("the peer has left")  # its stream may still be up
                 self._server.release(port)
                 changed = True
-        self._runs = [run for run in self._runs if run.is_alive()]
+        self._runs = [run for run in self._runs if run.thread.is_alive()]
         return changed
 
     def _begin(self, number: int) -> None:
         ports = {role: self._waiting[role].popleft() for role in ROLES}
         names = ", ".join(f"{role} {_name(ports[role])}" for role in ROLES)
         self._announce(f"run {number} begins: {names}")
-        run = _Run(
-            number, ports, self._timeouts, self._leave, closing=self._closing, secret=self._secret
+        thread = threading.Thread(
+            target=self._play, args=(number, ports), name=f"reglue-run-{number}", daemon=True
         )
-        run.start()
-        self._runs.append(run)  # started, as `close` may wait for it at once
+        thread.start()
+        self._runs.append(_Run(thread, ports))  # started, as `close` may wait for it at once
 
-    def _leave(self, number: int, ports: Mapping[str, Any], why: str) -> None:
-        for port in ports.values():
-            port.close(f"the run is over: {why}")
-            self._server.release(port)
-        self._announce(f"run {number} is over: {why}")
-
-    def _wanted(self) -> str:
-        here = [f"{role} {_name(port)}" for role, peers in self._waiting.items() for port in peers]
-        if len(here) > _NAMED:
-            here = [*here[:_NAMED], f"{len(here) - _NAMED} more"]
-        missing = [role for role, peers in self._waiting.items() if not peers]
-        words = f"waiting for {_listed(missing)}" if missing else "all are here"
-        return f"{words}; here: {', '.join(here)}" if here else words
-
-
-class _Run(threading.Thread):
-    """One agent, one environment and one program."""
-
-    def __init__(
-        self,
-        number: int,
-        ports: Mapping[str, Any],
-        timeouts: Timeouts,
-        leave: Callable[[int, Mapping[str, Any], str], None],
-        *,
-        closing: threading.Event,
-        secret: str | None,
-    ) -> None:
-        super().__init__(name=f"reglue-run-{number}", daemon=True)
-        self._number = number
-        self._ports = ports
-        self._timeouts = timeouts
-        self._leave = leave
-        self._secret = secret
-        self._closing = closing
-
-    def run(self) -> None:
+    def _play(self, number: int, ports: Mapping[str, Any]) -> None:
         """Carry out the program's routines until it leaves or a peer is lost."""
         why = "our own failure"
         try:
-            why = self._serve(
-                self._ports["environment"], self._ports["agent"], self._ports["experiment"]
-            )
+            why = self._serve_run(ports, ports["experiment"])
         except Exception:
             log.exception("a run failed")
         finally:
-            self._leave(self._number, self._ports, why)
+            for port in ports.values():
+                port.close(f"the run is over: {why}")
+                self._server.release(port)
+            self._announce(f"run {number} is over: {why}")
 
-    def cut(self) -> None:
-        """End its sessions at once, also in the middle of a call."""
-        for port in self._ports.values():
-            port.close(_CLOSED)
-            port.give_up()
-
-    def _serve(
-        self, environment: EnvironmentPort, agent: AgentPort, experiment: ExperimentPort
-    ) -> str:
+    def _serve_run(self, ports: Mapping[str, Any], experiment: ExperimentPort) -> str:
         machine = StateMachine(
-            environment,
-            agent,
+            ports["environment"],
+            ports["agent"],
             timeouts=self._timeouts,
             secret=self._secret,
             goes_on=lambda: not (self._closing.is_set() or experiment.is_gone),
@@ -204,18 +133,40 @@ class _Run(threading.Thread):
                 experiment.fail(fault)
                 if self._closing.is_set():
                     break
-                if lost := _lost(self._ports):
+                if lost := _lost(ports):
                     return f"{lost} is lost"  # without its words: they may contain secrets
             except ReglueError as refused:
                 experiment.fail(refused)
         return _CLOSED
+
+    def _wanted(self) -> str:
+        here = [f"{role} {_name(port)}" for role, peers in self._waiting.items() for port in peers]
+        if len(here) > _NAMED:
+            here = [*here[:_NAMED], f"{len(here) - _NAMED} more"]
+        missing = [role for role, peers in self._waiting.items() if not peers]
+        words = f"waiting for {_listed(missing)}" if missing else "all are here"
+        return f"{words}; here: {', '.join(here)}" if here else words
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One agent, one environment and one program, and the thread that plays them."""
+
+    thread: threading.Thread
+    ports: Mapping[str, Any]
+
+    def cut(self) -> None:
+        """End its sessions at once, also in the middle of a call."""
+        for port in self.ports.values():
+            port.close(_CLOSED)
+            port.give_up()
 
 
 def _join(runs: list[_Run], within_s: float) -> None:
     """Wait for all of them together."""
     deadline = time.monotonic() + within_s
     for run in runs:
-        run.join(max(0.0, deadline - time.monotonic()))
+        run.thread.join(max(0.0, deadline - time.monotonic()))
 
 
 def _lost(ports: Mapping[str, Any]) -> str | None:

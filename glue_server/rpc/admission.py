@@ -81,9 +81,13 @@ class Places:
     """The places of one role: how many there are, and which peers have them."""
 
     def __init__(
-        self, count: int, token: str, terms: Terms, make_session: Callable[[Any], PeerSession]
+        self,
+        count: int,
+        token: str,
+        terms: Terms,
+        make_session: Callable[[Any, Terms], PeerSession],
     ) -> None:
-        """`make_session` makes a session from the hello of a peer that has `token`."""
+        """`make_session` makes a session from the hello of a peer that has `token`, on `terms`."""
         self.count = count
         self.token = token
         self.terms = terms
@@ -172,7 +176,7 @@ class Lobby:
                 return ticket.peer
             self._check_free(role)
             places = self._places[role]
-            peer = places.make_session(hello)
+            peer = places.make_session(hello, places.terms)
             _attach(peer, hello, connection)
             ticket.peer = peer
             places.taken.append(peer)
@@ -301,27 +305,14 @@ class Lobbies:
                 found = lobby
         return found.join(request)
 
-    def check_ticket(self, session: str, role: str) -> None:
-        """As of the session's lobby. Raises Denied."""
-        self._of(session).check_ticket(session, role)
-
-    def admit(
-        self, session: str, role: str, hello: Greeting, connection: Connection
-    ) -> PeerSession:
-        """As of the session's lobby. Raises Denied."""
-        return self._of(session).admit(session, role, hello, connection)
-
-    def unix_socket_proof(self, hello: Greeting) -> bytes:
-        """As of the session's lobby."""
-        return self._of(hello.session).unix_socket_proof(hello)
+    def of(self, session: str) -> Lobby:
+        """The lobby that issued the session's ticket; the first one if none did."""
+        return next((each for each in self._lobbies if each.knows(session)), self._lobbies[0])
 
     def close(self) -> None:
         """Say farewell to the peers that are still here."""
         for lobby in self._lobbies:
             lobby.close("the glue has closed")
-
-    def _of(self, session: str) -> Lobby:
-        return next((each for each in self._lobbies if each.knows(session)), self._lobbies[0])
 
 
 class PrivateLobby:

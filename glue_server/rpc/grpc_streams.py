@@ -39,7 +39,7 @@ class Streams:
         """Raise Denied for a stream without a ticket, or where none are taken."""
         if not self._takes_any:
             raise Denied(grpc.StatusCode.INVALID_ARGUMENT, _ELSEWHERE)
-        self._lobbies.check_ticket(session, self._role)
+        self._lobbies.of(session).check_ticket(session, self._role)
 
     def carry(
         self, session: str, messages: Iterator[bytes], context: grpc.ServicerContext
@@ -68,7 +68,8 @@ class Streams:
             first = next(parsed)
             if not first.HasField("hello"):
                 raise Denied(grpc.StatusCode.INVALID_ARGUMENT, "a session begins with a hello")
-            session_port = self._lobbies.admit(session, self._role, first.hello, connection)
+            lobby = self._lobbies.of(session)
+            session_port = lobby.admit(session, self._role, first.hello, connection)
             admitted.put(connection)
             for message in parsed:
                 session_port.arrived(connection, message)

@@ -10,19 +10,15 @@ import secrets
 import socket
 import threading
 from collections.abc import Callable, Container, Iterable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from grpc_health.v1 import health_pb2
 
-from glue_server.agent.port import AgentPort
-from glue_server.environment.port import EnvironmentPort
 from glue_server.processes.interrupts import hurried
 from glue_server.rpc.admission import JOIN, Denied, Lobbies, Lobby, Places, PrivateLobby, Terms
 from glue_server.rpc.grpc_streams import Streams
 from glue_server.rpc.handlers import Handlers, Sessions
-from glue_server.rpc.roles import SERVICES, Service
-from glue_server.rpc.session import PeerSession
+from glue_server.rpc.roles import SERVICES
 from glue_server.rpc.unix_listener import UnixListener, UnixSocketFolder
 from reglue.errors import UsageError
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, channel_options, grpc
@@ -226,16 +222,6 @@ class GlueServer(Listener):
         """The next peer of `role` that has joined; None if none has in time."""
         return self._lobby.next(role, timeout_s)
 
-    def agent(self, timeout_s: float) -> AgentPort | None:
-        """The next agent that has joined; None if none came within `timeout_s` seconds."""
-        port: AgentPort | None = self._lobby.next("agent", timeout_s)
-        return port
-
-    def environment(self, timeout_s: float) -> EnvironmentPort | None:
-        """The next environment that has joined; None if none came within `timeout_s` seconds."""
-        port: EnvironmentPort | None = self._lobby.next("environment", timeout_s)
-        return port
-
     def release(self, port: object) -> None:
         """Free the place of a peer that has left for good."""
         self._lobby.release(port)
@@ -260,9 +246,7 @@ class GlueServer(Listener):
                 reconnect_window_s[role],
                 unix_socket_path=self._unix_socket_paths[role],
             )
-            found[role] = Places(
-                count, tokens[role], terms, partial(_make_session, SERVICES[role], terms)
-            )
+            found[role] = Places(count, tokens[role], terms, SERVICES[role].make_session)
         return found
 
     def _close_unix_listener(self) -> None:
@@ -296,10 +280,6 @@ def _folder(
             raise
         log.debug("peers on this host use gRPC: %s", error)
         return None
-
-
-def _make_session(service: Service, terms: Terms, hello: Any) -> PeerSession:
-    return service.make_session(hello, terms)
 
 
 def bind(server: grpc.Server, listen: str, tls: ServerTls | None) -> str:

@@ -1,6 +1,6 @@
 """The server's end of a peer's session, which outlives the streams that carry it.
 
-`StreamPort` calls an agent or an environment; `roles.ExperimentPort` answers a benchmark program. A
+`StreamPort` calls an agent or an environment; `ExperimentPort` answers a benchmark program. A
 stream that breaks may be replaced within the reconnect window. Calls are numbered: the new stream
 begins with the number that the peer has reached, and both sides send the rest again. So every
 call is carried out once.
@@ -11,17 +11,16 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections import deque
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
 from queue import Empty, SimpleQueue
-from typing import Any, Protocol
+from typing import Any
 
 from glue_server.rpc.connection import Connection, ConnectionEnded, UnixConnection, Wakeup
-from reglue.errors import BadReply, ReglueError
-from reglue.messages.agent import UNLIMITED, Budget, Farewell, Refusal
-
-WINDOW = 8
-"""Most calls under way at once; peers remember as many answers."""
+from reglue.errors import BadReply, ReglueError, RoutineRefused
+from reglue.messages.experiment import Answer, ExperimentCall, ExperimentHello
+from reglue.spec import TaskSpec
+from reglue.v1 import experiment_pb2, session_pb2
+from reglue.wire.experiment import decode_experiment_call, encode_answer, encode_failure
 
 NO_TICKET = "no such ticket: join again"
 FORGOTTEN = "this session has lost its memory: join again"
@@ -29,7 +28,7 @@ FORGOTTEN = "this session has lost its memory: join again"
 _LOOK = 8  # most messages that `is_gone` takes in: a peer may send without end
 
 
-class PeerSession:
+class PeerSession(ABC):
     """What the sessions of all roles share: streams that come and go, and what came in.
 
     Threads read the streams of gRPC and call `attach`, `arrived` and `broke`. The driver's own
@@ -116,19 +115,20 @@ class PeerSession:
 
     # What differs between the two; the lock is held.
 
+    @abstractmethod
     def _resumable(self) -> range:
         """The numbers that a new stream may begin with."""
-        raise NotImplementedError
 
-    def _resume(self, connection: Connection) -> None:
+    def _resume(self, connection: Connection) -> None:  # noqa: B027 - a program asks again itself
         """Send again what the peer may have missed."""
 
+    @abstractmethod
     def _is_wanted(self, message: Any) -> bool:
         """Whether the driver is to get the message."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _say_farewell(self, reason: str) -> None:
-        raise NotImplementedError
+        """Put the farewell, if there is a stream for it."""
 
     def _next(self, timeout_s: float) -> tuple[Any | None, float] | None:
         """What comes in next, and when; None if nothing came in time, or soon."""
@@ -187,151 +187,76 @@ class PeerSession:
         return math.inf if broken_at is None else broken_at + self._reconnect_window_s
 
 
-class Codec(Protocol):
-    """How one role's calls, Refusal and Farewell are encoded, and its answers decoded."""
+class ExperimentPort(PeerSession):
+    """Answers a benchmark program, which asks one thing at a time.
 
-    def encode(self, seq: int, call: Any, budget: Budget) -> Any:
-        """The message of a call. Raises UsageError for one that is too large."""
+    A call that comes again after a stream broke gets the answer that was made.
+    """
 
-    def decode(self, message: Any, call: Any) -> Any:
-        """The answer to `call`. Raises BadReply, and the peer's fault if it says so."""
-
-    def timed_out(self, timeout_s: float) -> ReglueError:
-        """The error of a peer that did not answer in time."""
-
-    def lost(self) -> ReglueError:
-        """The error of a peer that is gone."""
-
-
-class StreamPort(PeerSession):
-    """Calls an agent or an environment. Keeps each call until its answer has come."""
-
-    replayed = 0  # steps: a remote environment simulates none twice
-
-    def __init__(self, hello: Any, codec: Codec, *, reconnect_window_s: float = 0.0) -> None:
+    def __init__(self, hello: ExperimentHello, *, reconnect_window_s: float = 0.0) -> None:
         super().__init__(hello, reconnect_window_s=reconnect_window_s)
-        self.waited_s = 0.0  # how long the last answer lay here before it was received
-        self._codec = codec
-        self._unheard: deque[tuple[int, Any]] = deque()  # messages that may have to be sent again
-        self._waiting: dict[int, Any] = {}  # calls whose answer is waited for, by number
-        self._sent = 0  # number of the last message
-        self._heard = 0  # number of the last call whose answer has come
-        self._unasked = 0  # messages since the last call that answered none
-        self._has_failed = False
+        self._taken = 0  # number of the last call that came in
+        self._reply: experiment_pb2.ExperimentReply | None = None  # the last one that was made
+        self._told: Connection | None = None  # over which it was sent
+        self._spec: TaskSpec | None = None
 
-    def send(self, call: Any, budget: Budget = UNLIMITED) -> None:
-        """Number the call and send it, up to WINDOW calls before their answers.
-
-        Raises the peer's loss, UsageError (too large).
-        """
-        assert len(self._waiting) < WINDOW, "receive() an answer first"
-        if self._is_lost:
-            raise self._codec.lost()
-        message = self._codec.encode(self._sent + 1, call, budget)
-        with self._lock:
-            self._waiting[self._sent + 1] = call
-            self._unasked = 0
-            self._post(message)
-
-    def receive(self, timeout_s: float) -> Any:
-        """The answer to the oldest call that waits for one.
-
-        Raises BadReply (it does not fit; the session goes on), and the peer's fault,
-        delay or loss.
-        """
+    def next(self, timeout_s: float) -> ExperimentCall | None:
+        """The next call; None if none came in `timeout_s` seconds. A malformed one is refused."""
         deadline = time.monotonic() + timeout_s
-        seq = next(iter(self._waiting))
-        while True:
-            self.waited_s = 0.0
-            # What came in before the peer left still counts.
-            gone_at = self._gone_at()
-            found = self._next(max(0.0, min(deadline, gone_at) - time.monotonic()))
-            if found is None:
-                self._check_time(seq, gone_at, deadline, timeout_s)
+        while (left_s := deadline - time.monotonic()) > 0:
+            if (found := self._next(left_s)) is None:
                 continue
-            message, came = found
-            self.waited_s = time.monotonic() - came
-            if message is not None and (message.seq == seq or message.HasField("fault")):
-                return self._codec.decode(message, self._waiting.pop(seq))
+            message, _ = found
+            if message is None:  # the stream has changed
+                return None
+            try:
+                return decode_experiment_call(message, self._spec)
+            except BadReply as bad:
+                refused = RoutineRefused(got=bad.got, wanted=bad.wanted)
+                refused.code = bad.code
+                self.fail(refused)
+        return None
 
-    def refuse(self, refused: BadReply) -> None:
-        """Tell the peer that its last answer was not taken."""
-        refusal = Refusal(self._heard, refused.code, refused.got, refused.wanted)
-        message = self._codec.encode(self._sent + 1, refusal, UNLIMITED)
-        with self._lock:
-            self._post(message)
+    def answer(self, answer: Answer) -> None:
+        """Answer the last call."""
+        if isinstance(answer, TaskSpec):
+            self._spec = answer
+        self._put(encode_answer(self._taken, answer, self._spec))
 
-    def filenos(self) -> Sequence[int]:
-        """Readable when an answer has come, or the beginning of one, or the stream broke."""
-        with self._lock:
-            return (self._watched().fileno(),)
-
-    def is_ready(self) -> bool:
-        """Whether one of those waits."""
-        with self._lock:
-            return self._watched().is_readable()
-
-    def _watched(self) -> Wakeup:
-        """Made when it is first asked for, the lock being held."""
-        if self._wakeup is None:
-            self._wakeup = Wakeup(self._connection)
-            self._wake(self._wakeup)
-        return self._wakeup
-
-    def _check_time(self, seq: int, gone_at: float, deadline: float, timeout_s: float) -> None:
-        """Raise the peer's loss, or its delay, where it is time."""
-        now = time.monotonic()
-        if now >= gone_at:
-            with self._lock:
-                if self._connection is None:
-                    self._is_lost = True
-                    self._waiting.clear()
-            raise self._codec.lost()
-        if now >= deadline:
-            del self._waiting[seq]  # a late answer is dropped
-            raise self._codec.timed_out(timeout_s)
+    def fail(self, error: ReglueError) -> None:
+        """Answer the last call by what went wrong."""
+        self._put(encode_failure(self._taken, error))
 
     def _resumable(self) -> range:
-        return range(self._heard, self._sent + 1)
-
-    def _resume(self, connection: Connection) -> None:
-        for _, message in self._unheard:
-            connection.put(message)
-        if self._is_closed:
-            connection.end()
+        return range(self._taken - 1, self._taken + 1)
 
     def _is_wanted(self, message: Any) -> bool:
-        """Whether it answers a call for the first time, or is a fault, which comes unasked.
-
-        Late answers, and repeats, are a few. A peer that sends more floods us: it is lost.
-        """
-        if message.HasField("fault"):
-            self._is_lost = True  # it leaves
-            first, self._has_failed = not self._has_failed, True
-            return first or self._is_unasked()
-        seq = message.seq
-        if seq <= self._heard or seq not in self._waiting:
-            return self._is_unasked()
-        while self._unheard and self._unheard[0][0] <= seq:
-            self._unheard.popleft()
-        self._heard = seq
-        return True
-
-    def _is_unasked(self) -> bool:
-        """Count a message that nobody waits for; never wanted."""
-        self._unasked += 1
-        if self._unasked > (WINDOW if self._sent else 0):
+        """Whether it is the next call. The last call once more gets its answer once more."""
+        if message.HasField("farewell"):
             self._is_lost = True
-            self._change(None)
             self._hand_over(None)
+            return False
+        is_free = self._taken == 0 or self._reply is not None
+        if message.seq == self._taken + 1 and is_free:
+            self._taken, self._reply = message.seq, None
+            return True
+        if message.seq == self._taken and self._reply is not None:
+            self._repeat(self._reply)
         return False
 
-    def _post(self, message: Any) -> None:
-        """Send a message, the lock being held."""
-        self._sent += 1
-        self._unheard.append((self._sent, message))
-        if self._connection is not None:
-            self._connection.put(message)
-
     def _say_farewell(self, reason: str) -> None:
-        self._post(self._codec.encode(self._sent + 1, Farewell(reason), UNLIMITED))
+        self._is_lost = True  # a program that comes back is told to join again
+        if self._connection is not None:
+            farewell = session_pb2.Farewell(reason=reason)
+            self._connection.put(experiment_pb2.ExperimentReply(farewell=farewell))
+
+    def _put(self, reply: experiment_pb2.ExperimentReply) -> None:
+        with self._lock:
+            self._reply, self._told = reply, None
+            self._repeat(reply)
+
+    def _repeat(self, reply: experiment_pb2.ExperimentReply) -> None:
+        """Send the last reply, once over each stream, the lock being held."""
+        if self._connection is not None and self._told is not self._connection:
+            self._told = self._connection
+            self._connection.put(reply)

@@ -136,8 +136,9 @@ class UnixListener:
             raise Denied(grpc.StatusCode.INVALID_ARGUMENT, words)
         peer.unix_socket.allow(HUB_MESSAGE_BYTES)
         connection = UnixConnection(peer.unix_socket, kind, peer.role)
-        self._lobbies.admit(first.hello.session, peer.role, first.hello, connection)
-        welcome = lobby_pb2.UnixSocketWelcome(proof=self._lobbies.unix_socket_proof(first.hello))
+        lobby = self._lobbies.of(first.hello.session)
+        lobby.admit(first.hello.session, peer.role, first.hello, connection)
+        welcome = lobby_pb2.UnixSocketWelcome(proof=lobby.unix_socket_proof(first.hello))
         connection.begin(welcome.SerializeToString())
 
     def _dismiss(self, peer: _Pending) -> None:

@@ -56,7 +56,7 @@ def test_what_is_not_legal_is_refused_and_the_session_goes_on() -> None:
         where = {"REGLUE_ADDRESS": hall.address, "REGLUE_TOKEN": hall.token}
         with subprocess.Popen([program], env=where, stdout=subprocess.PIPE, text=True) as process:
             try:
-                port = hall.agent(PATIENCE_S)
+                port = hall.next("agent", PATIENCE_S)
                 assert port is not None
                 answers = []
                 for call in (AgentInit(spec), turn, TextMessage("hello")):

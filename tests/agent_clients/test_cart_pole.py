@@ -80,7 +80,7 @@ def cart(program: Path) -> Iterator[Cart]:
         GlueServer(places={"environment": 1}) as hall,
         playing(program, hall.address, hall.token),
     ):
-        port = hall.environment(PATIENCE_S)
+        port = hall.next("environment", PATIENCE_S)
         assert port is not None
         cart = Cart(port)
         ready = cart.ask(EnvironmentInit(2))

@@ -145,7 +145,7 @@ def _answers(
         environment = {**os.environ, **library, **where}
         with subprocess.Popen([*JULIA, str(script)], env=environment) as process:
             try:
-                port = hall.agent(PATIENCE_S)
+                port = hall.next("agent", PATIENCE_S)
                 assert port is not None
                 try:
                     for call in (AgentInit(spec), turn):

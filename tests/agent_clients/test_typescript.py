@@ -159,7 +159,7 @@ def test_a_program_that_computed_too_long_hears_the_farewell(tmp_path: Path) -> 
     with nothing_left(), ExitStack() as stack:
         hall = stack.enter_context(GlueServer(transport="unix"))
         process = stack.enter_context(started("node", str(script), hall=hall))
-        port = hall.agent(PATIENCE_S)
+        port = hall.next("agent", PATIENCE_S)
         assert port is not None
         port.send(TextMessage("take your time"))
         assert process.stderr is not None

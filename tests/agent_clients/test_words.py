@@ -92,7 +92,7 @@ def test_the_words_of_a_refusal_and_of_a_farewell(client: str) -> None:
     with nothing_left(), GlueServer(places={"agent": 1}) as server:
         process = started(client, "agent", server)
         try:
-            port = server.agent(PATIENCE_S)
+            port = server.next("agent", PATIENCE_S)
             assert port is not None
             port.refuse(BadReply("WRONG_SIZE", got=TOLD, wanted=TOLD))
             port.close(TOLD)

@@ -49,7 +49,7 @@ def a_server_that_lets_an_agent_in_afterwards() -> Iterator[tuple[GlueServer, gr
         yield server, channel
         left = threads.submit(connect, Follower(), server.address, server.tokens["agent"])
         while not left.done():
-            if port := server.agent(1.0):  # who said a good hello may still be there, too
+            if port := server.next("agent", 1.0):  # who said a good hello may still be there, too
                 port.close("welcome")
         assert left.result() == "welcome"
 

@@ -98,7 +98,7 @@ def left(process: subprocess.Popen[str]) -> tuple[int, str]:
 
 
 def seated(server: GlueServer) -> AgentPort:
-    port = server.agent(PATIENCE_S)
+    port: AgentPort | None = server.next("agent", PATIENCE_S)
     assert port is not None
     return port
 

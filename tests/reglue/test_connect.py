@@ -184,7 +184,7 @@ GLUE = """
 from glue_server.rpc import GlueServer
 server = GlueServer(token="secret")
 print(server.address, flush=True)
-server.agent(60)
+server.next("agent", 60)
 print("seated", flush=True)
 input()
 """

@@ -56,7 +56,7 @@ class Run(Routines):
 
     def __init__(self, server: GlueServer) -> None:
         super().__init__(slots=1, seed=0)
-        agent = server.agent(_JOIN_S)
+        agent = server.next("agent", _JOIN_S)
         assert agent is not None, f"no agent within {_JOIN_S:g} s"
         self.agent = agent
         environment = LocalEnvironmentPort(Worlds(Suite()), "light")

@@ -15,8 +15,7 @@ import pytest
 from env_adapters import Cell
 from glue_server import EpisodeRunner, NextOrder, Order, Timeouts
 from glue_server.rpc.connection import GrpcConnection
-from glue_server.rpc.roles import AgentCodec
-from glue_server.rpc.session import StreamPort
+from glue_server.rpc.stream_port import AgentCodec, StreamPort
 from reglue import Agent, Phase, TaskSpec
 from reglue.agents.dispatch import hello, play
 from reglue.errors import BadReply

@@ -86,7 +86,7 @@ def over_grpc() -> Iterator[Join]:
 
         def join(agent: Agent) -> AgentPort:
             threads.submit(connect, agent, server.address, server.token)
-            port = server.agent(30.0)
+            port: AgentPort | None = server.next("agent", 30.0)
             assert port is not None
             ports.append(port)
             return port

@@ -33,7 +33,7 @@ def ticket_of(server: GlueServer) -> lobby_pb2.Ticket:
 
 def seated(server: GlueServer) -> AgentPort:
     """The glue's end of the agent that has joined."""
-    port = server.agent(PATIENCE_S)
+    port: AgentPort | None = server.next("agent", PATIENCE_S)
     assert port is not None
     return port
 

@@ -134,12 +134,12 @@ def test_a_stream_without_a_good_hello_takes_no_place(server: GlueServer, dial: 
     with pytest.raises(grpc.RpcError):
         forger.hear()
     dial()
-    assert server.agent(PATIENCE_S) is not None
+    assert server.next("agent", PATIENCE_S) is not None
 
 
 def test_a_ticket_admits_once(server: GlueServer, dial: Dial) -> None:
     first = dial()
-    assert server.agent(PATIENCE_S) is not None
+    assert server.next("agent", PATIENCE_S) is not None
     second = dial(ticket=first.ticket)
     with pytest.raises(grpc.RpcError) as error:
         second.hear()
@@ -151,7 +151,7 @@ def test_of_two_tickets_the_first_to_arrive_gets_the_place(
 ) -> None:
     one, two = ask(channel, token=server.token), ask(channel, token=server.token)
     dial(ticket=two)
-    assert server.agent(PATIENCE_S) is not None
+    assert server.next("agent", PATIENCE_S) is not None
     late = dial(ticket=one)
     with pytest.raises(grpc.RpcError) as error:
         late.hear()
@@ -179,7 +179,7 @@ def test_the_oldest_unused_tickets_are_forgotten(
 
 def test_a_second_agent_is_told_that_the_run_is_busy(server: GlueServer, join: Join) -> None:
     first = join(Follower())
-    port = server.agent(PATIENCE_S)
+    port = server.next("agent", PATIENCE_S)
     assert port is not None
     with pytest.raises(Busy, match="this run has its agent already; wait until it is over"):
         join(Follower()).result(PATIENCE_S)
@@ -202,7 +202,7 @@ def test_a_look_at_who_waits_keeps_nobody_else_waiting() -> None:
         def attach(self, answered: int, line: object) -> None:
             """It is in."""
 
-    places = Places(2, "token", Terms(1024), lambda hello: cast(PeerSession, Waiting()))
+    places = Places(2, "token", Terms(1024), lambda *_: cast(PeerSession, Waiting()))
     lobby = Lobby({"agent": places})
     request = lobby_pb2.JoinRequest(major=1, role=lobby_pb2.ROLE_AGENT, token="token")
     ticket = lobby.join(request)

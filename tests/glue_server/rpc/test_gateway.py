@@ -127,7 +127,7 @@ def test_a_peer_that_vanishes_is_no_failure_of_the_gateway(
         grpc.insecure_channel(front.address) as channel,
     ):
         agent = RawAgent(channel, front.tokens["agent"])
-        port: Any = begun.server.agent(PATIENCE_S)
+        port: Any = begun.server.next("agent", PATIENCE_S)
         agent.vanish()
         until(lambda: port.is_gone, "it is gone")
     assert not caplog.records

@@ -48,7 +48,7 @@ class Punctual(Partial):
 
 
 def glue_with(server: GlueServer, pool: EnvironmentCalls) -> EpisodeRunner:
-    agent = server.agent(timeout_s=20)
+    agent = server.next("agent", 20)
     assert agent is not None
     glue = EpisodeRunner(agent, pool, timeouts=PATIENT)
     glue.init()
@@ -141,13 +141,13 @@ def test_an_agents_words_are_kept_where_it_fails_before_it_is_asked_again(
 ) -> None:
     """Its fault has come, and nobody has read it when there is a turn to send."""
     failing = join(Forgetful(), transport="grpc")  # of which the glue reads ahead
-    agent = server.agent(timeout_s=20)
+    agent = server.next("agent", 20)
     assert agent is not None
     glue = EpisodeRunner(agent, corridor_pool(2), timeouts=PATIENT)
     glue.init()
     rows = glue.play(in_turn([cell(variant=0)] * 4), Phase.EVALUATE)
     assert next(rows).status == "ok"  # of the first group, when the second has been asked
-    until(lambda: agent.is_gone, "its fault has come")  # type: ignore[attr-defined]
+    until(lambda: agent.is_gone, "its fault has come")
     with pytest.raises(AgentFault, match="coffee"):
         list(rows)
     with pytest.raises(KeyError, match="coffee"):

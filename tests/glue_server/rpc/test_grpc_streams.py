@@ -43,7 +43,7 @@ WALK = [cell(variant=2)]  # five steps
 
 
 def seated(server: GlueServer) -> AgentPort:
-    port = server.agent(PATIENCE_S)
+    port: AgentPort | None = server.next("agent", PATIENCE_S)
     assert port is not None
     return port
 

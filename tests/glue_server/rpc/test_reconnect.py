@@ -72,7 +72,7 @@ def way(server: GlueServer) -> Iterator[TcpProxy]:
 
 
 def seated(server: GlueServer) -> AgentPort:
-    port = server.agent(PATIENCE_S)
+    port: AgentPort | None = server.next("agent", PATIENCE_S)
     assert port is not None
     return port
 
@@ -129,7 +129,7 @@ def _play_through_cuts(server: GlueServer, way: TcpProxy, start: Play_) -> None:
     left = start(
         Worlds(Corridor(solved=SOLVED, horizon=500)), way.address, server.tokens["environment"]
     )
-    port = server.environment(PATIENCE_S)
+    port = server.next("environment", PATIENCE_S)
     assert port is not None
     port.send(EnvironmentInit(1))
     assert isinstance(port.receive(PATIENCE_S), EnvironmentReady)

@@ -128,7 +128,7 @@ def test_strangers_streams_hold_nothing(
 
 
 def served(server: GlueServer, agent: Future[str]) -> bool:
-    port = server.agent(PATIENCE_S)
+    port = server.next("agent", PATIENCE_S)
     assert port is not None
     port.close("served")
     return agent.result(PATIENCE_S) == "served"
@@ -218,7 +218,7 @@ def test_many_agents_may_wait() -> None:
             threads.submit(connect, Follower(), server.address, server.token, connect_timeout_s=60)
             for _ in range(many)
         ]
-        ports = [server.agent(3 * PATIENCE_S) for _ in range(many)]
+        ports = [server.next("agent", 3 * PATIENCE_S) for _ in range(many)]
         for port in ports:
             assert port is not None
             port.close("served")
@@ -273,7 +273,7 @@ def test_our_own_failure_is_logged_with_its_lines_and_a_peer_that_leaves_is_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     leaving = dial()
-    port: Any = server.agent(PATIENCE_S)
+    port: Any = server.next("agent", PATIENCE_S)
     leaving.vanish()
     until(lambda: port.is_gone, "the agent is gone")
     server.release(port)
@@ -296,10 +296,10 @@ def test_large_joins_are_refused(channel: grpc.Channel, server: GlueServer) -> N
 
 
 def test_nobody_came_is_told_by_none(server: GlueServer) -> None:
-    assert server.agent(0.0) is None
+    assert server.next("agent", 0.0) is None
 
 
 def test_a_server_with_an_agent_can_be_closed(join: Join, server: GlueServer) -> None:
     join(Follower())
-    assert server.agent(PATIENCE_S) is not None
+    assert server.next("agent", PATIENCE_S) is not None
     server.close()

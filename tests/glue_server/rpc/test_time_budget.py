@@ -109,7 +109,7 @@ def test_the_agent_reads_its_budget_in_process_and_over_a_stream(
     local, remote = Asked(), Asked()
     play(LocalPort(local, "local"), Timeouts(step_s=7.0))
     join(remote)
-    port = server.agent(30.0)
+    port = server.next("agent", 30.0)
     play(port, Timeouts(step_s=7.0))
     assert [told.step_us for told in remote.told] == [300_000_000] + [7_000_000] * 5
     assert remote.told == local.told
@@ -140,7 +140,7 @@ def test_an_agent_that_has_used_up_its_run_is_timed_out(server: GlueServer, join
             return super().turn(turn)
 
     join(Slow())
-    port: Any = server.agent(30.0)
+    port: Any = server.next("agent", 30.0)
     glue = EpisodeRunner(port, corridor_pool(), timeouts=Timeouts(run_s=0.25))
     glue.init()
     with pytest.raises(AgentTimeout):

@@ -56,7 +56,7 @@ def server(tls: ServerTls) -> Iterator[GlueServer]:
 
 
 def welcomed(server: GlueServer, agent: Future[str]) -> bool:
-    port = server.agent(PATIENCE_S)
+    port = server.next("agent", PATIENCE_S)
     assert port is not None
     port.close("welcome")
     return agent.result(PATIENCE_S) == "welcome"
@@ -67,7 +67,7 @@ def welcomed(server: GlueServer, agent: Future[str]) -> bool:
 
 def test_a_join_string_is_all_that_an_agent_needs(server: GlueServer, start: Start) -> None:
     start(Follower(), str(server.join_string("agent")))
-    port = server.agent(PATIENCE_S)
+    port = server.next("agent", PATIENCE_S)
     assert port is not None
     glue = EpisodeRunner(port, corridor_pool(3), timeouts=PATIENT)
     glue.init()
@@ -154,7 +154,7 @@ def test_calls_through_cuts_are_each_carried_out_once(start: Start, tls: ServerT
         TcpProxy(server.address) as way,
     ):
         left = start(Counting(), str(replace(server.join_string("agent"), address=way.address)))
-        port = server.agent(PATIENCE_S)
+        port = server.next("agent", PATIENCE_S)
         assert port is not None
         for call in range(300):
             port.send(TextMessage(str(call)))
@@ -198,7 +198,7 @@ def test_a_glue_without_tls_is_not_spoken_to_without_it(tls: ServerTls) -> None:
     with GlueServer() as server:
         words = told(str(replace(server.join_string("agent"), authority=tls.authority)))
         assert f"what answers at {server.address} does not speak TLS" in words
-        assert server.agent(0.0) is None
+        assert server.next("agent", 0.0) is None
 
 
 def test_no_token_is_sent_to_who_answers_without_tls(tls: ServerTls) -> None:

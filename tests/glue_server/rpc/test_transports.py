@@ -155,7 +155,7 @@ def test_who_wants_the_unix_socket_alone_waits_for_a_glue_that_does_not_listen_n
         unix_socket = ticket_of(server).unix_socket_path
         misled(server, path)
         left = threads.submit(connect, Follower(), server.address, server.token, transport="unix")
-        assert server.agent(0.2) is None
+        assert server.next("agent", 0.2) is None
         Path(path).unlink()
         Path(path).hardlink_to(unix_socket)
         seated(server).close("at last")

@@ -71,7 +71,7 @@ def test_who_has_no_good_hello_is_told_why_and_takes_no_place(
         assert (welcome.code, welcome.proof) == (grpc.StatusCode[code].value[0], b"")
         assert why in welcome.why
         assert unix_socket.is_closed()
-    assert server.agent(0.0) is None
+    assert server.next("agent", 0.0) is None
 
 
 def test_a_ticket_of_another_role_does_not_do() -> None:
@@ -310,7 +310,7 @@ def test_peers_are_waited_for_beyond_descriptor_1023() -> None:
         corridor = Worlds(Corridor(solved=SOLVED))
         threads.submit(connect, corridor, server.address, server.tokens["environment"])
         threads.submit(connect, Follower(), server.address, server.tokens["agent"])
-        port = server.environment(PATIENCE_S)
+        port = server.next("environment", PATIENCE_S)
         assert port is not None
         environment, agent = EnvironmentCalls(port, stop=stop), seated(server)
         environment.init(1)

@@ -24,7 +24,7 @@ def hall() -> Iterator[GlueServer]:
 
 def stepped(hall: GlueServer, actions: Sequence[int]) -> list[float]:
     """The rewards of one episode with these actions."""
-    port = hall.environment(PATIENCE_S)
+    port = hall.next("environment", PATIENCE_S)
     assert port is not None
     port.send(EnvironmentInit(1))
     assert isinstance(port.receive(PATIENCE_S), EnvironmentReady)
@@ -61,7 +61,7 @@ def test_an_environment_is_played_like_an_agent(
 
 def test_an_environment_is_called_by_its_class(hall: GlueServer, join: Join) -> None:
     join("environments.py:Counts", REGLUE_ADDRESS=hall.address, REGLUE_TOKEN=hall.token)
-    port = hall.environment(PATIENCE_S)
+    port = hall.next("environment", PATIENCE_S)
     assert port is not None
     assert port.hello.environment == "Counts"
 
@@ -74,7 +74,7 @@ def test_an_environment_goes_by_its_name(
     hall: GlueServer, join: Join, name: str, task: str
 ) -> None:
     process = join(name, REGLUE_ADDRESS=hall.address, REGLUE_TOKEN=hall.token)
-    port = hall.environment(PATIENCE_S)
+    port = hall.next("environment", PATIENCE_S)
     assert port is not None
     assert port.hello.environment == name
     port.send(EnvironmentInit(1))

@@ -1,0 +1,294 @@
+"""Calls an agent or an environment over the streams of its session."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from glue_server.rpc.connection import Connection, Wakeup
+from glue_server.rpc.session import PeerSession
+from reglue.errors import (
+    AgentDisconnected,
+    AgentFault,
+    AgentTimeout,
+    BadReply,
+    EnvironmentFault,
+    EnvironmentTimeout,
+    OutOfDomain,
+    ReglueError,
+    SpecError,
+    UsageError,
+)
+from reglue.messages.agent import (
+    UNLIMITED,
+    AgentInit,
+    Budget,
+    Call,
+    Farewell,
+    Fault,
+    Numbered,
+    Refusal,
+    Reply,
+    Turn,
+)
+from reglue.messages.environment import EnvironmentCall, EnvironmentReady, EnvironmentReply, Play
+from reglue.process_tuning import keep_blocks_for
+from reglue.spec import TaskSpec, TensorSpec
+from reglue.wire.agent import decode_reply, encode_call
+from reglue.wire.environment import decode_environment_reply, encode_environment_call
+
+WINDOW = 8
+"""Most calls under way at once; peers remember as many answers."""
+
+
+class Codec(Protocol):
+    """How one role's calls, Refusal and Farewell are encoded, and its answers decoded."""
+
+    def encode(self, seq: int, call: Any, budget: Budget) -> Any:
+        """The message of a call. Raises UsageError for one that is too large."""
+
+    def decode(self, message: Any, call: Any) -> Any:
+        """The answer to `call`. Raises BadReply, and the peer's fault if it says so."""
+
+    def timed_out(self, timeout_s: float) -> ReglueError:
+        """The error of a peer that did not answer in time."""
+
+    def lost(self) -> ReglueError:
+        """The error of a peer that is gone."""
+
+
+class StreamPort(PeerSession):
+    """Calls an agent or an environment. Keeps each call until its answer has come."""
+
+    replayed = 0  # steps: a remote environment simulates none twice
+
+    def __init__(self, hello: Any, codec: Codec, *, reconnect_window_s: float = 0.0) -> None:
+        super().__init__(hello, reconnect_window_s=reconnect_window_s)
+        self.waited_s = 0.0  # how long the last answer lay here before it was received
+        self._codec = codec
+        self._unheard: deque[tuple[int, Any]] = deque()  # messages that may have to be sent again
+        self._waiting: dict[int, Any] = {}  # calls whose answer is waited for, by number
+        self._sent = 0  # number of the last message
+        self._heard = 0  # number of the last call whose answer has come
+        self._unasked = 0  # messages since the last call that answered none
+        self._has_failed = False
+
+    def send(self, call: Any, budget: Budget = UNLIMITED) -> None:
+        """Number the call and send it, up to WINDOW calls before their answers.
+
+        Raises the peer's loss, UsageError (too large).
+        """
+        assert len(self._waiting) < WINDOW, "receive() an answer first"
+        if self._is_lost:
+            raise self._codec.lost()
+        message = self._codec.encode(self._sent + 1, call, budget)
+        with self._lock:
+            self._waiting[self._sent + 1] = call
+            self._unasked = 0
+            self._post(message)
+
+    def receive(self, timeout_s: float) -> Any:
+        """The answer to the oldest call that waits for one.
+
+        Raises BadReply (it does not fit; the session goes on), and the peer's fault,
+        delay or loss.
+        """
+        deadline = time.monotonic() + timeout_s
+        seq = next(iter(self._waiting))
+        while True:
+            self.waited_s = 0.0
+            # What came in before the peer left still counts.
+            gone_at = self._gone_at()
+            found = self._next(max(0.0, min(deadline, gone_at) - time.monotonic()))
+            if found is None:
+                self._check_time(seq, gone_at, deadline, timeout_s)
+                continue
+            message, came = found
+            self.waited_s = time.monotonic() - came
+            if message is not None and (message.seq == seq or message.HasField("fault")):
+                return self._codec.decode(message, self._waiting.pop(seq))
+
+    def refuse(self, refused: BadReply) -> None:
+        """Tell the peer that its last answer was not taken."""
+        refusal = Refusal(self._heard, refused.code, refused.got, refused.wanted)
+        message = self._codec.encode(self._sent + 1, refusal, UNLIMITED)
+        with self._lock:
+            self._post(message)
+
+    def filenos(self) -> Sequence[int]:
+        """Readable when an answer has come, or the beginning of one, or the stream broke."""
+        with self._lock:
+            return (self._watched().fileno(),)
+
+    def is_ready(self) -> bool:
+        """Whether one of those waits."""
+        with self._lock:
+            return self._watched().is_readable()
+
+    def _watched(self) -> Wakeup:
+        """Made when it is first asked for, the lock being held."""
+        if self._wakeup is None:
+            self._wakeup = Wakeup(self._connection)
+            self._wake(self._wakeup)
+        return self._wakeup
+
+    def _check_time(self, seq: int, gone_at: float, deadline: float, timeout_s: float) -> None:
+        """Raise the peer's loss, or its delay, where it is time."""
+        now = time.monotonic()
+        if now >= gone_at:
+            with self._lock:
+                if self._connection is None:
+                    self._is_lost = True
+                    self._waiting.clear()
+            raise self._codec.lost()
+        if now >= deadline:
+            del self._waiting[seq]  # a late answer is dropped
+            raise self._codec.timed_out(timeout_s)
+
+    def _resumable(self) -> range:
+        return range(self._heard, self._sent + 1)
+
+    def _resume(self, connection: Connection) -> None:
+        for _, message in self._unheard:
+            connection.put(message)
+        if self._is_closed:
+            connection.end()
+
+    def _is_wanted(self, message: Any) -> bool:
+        """Whether it answers a call for the first time, or is a fault, which comes unasked.
+
+        Late answers, and repeats, are a few. A peer that sends more floods us: it is lost.
+        """
+        if message.HasField("fault"):
+            self._is_lost = True  # it leaves
+            first, self._has_failed = not self._has_failed, True
+            return first or self._is_unasked()
+        seq = message.seq
+        if seq <= self._heard or seq not in self._waiting:
+            return self._is_unasked()
+        while self._unheard and self._unheard[0][0] <= seq:
+            self._unheard.popleft()
+        self._heard = seq
+        return True
+
+    def _is_unasked(self) -> bool:
+        """Count a message that nobody waits for; never wanted."""
+        self._unasked += 1
+        if self._unasked > (WINDOW if self._sent else 0):
+            self._is_lost = True
+            self._change(None)
+            self._hand_over(None)
+        return False
+
+    def _post(self, message: Any) -> None:
+        """Send a message, the lock being held."""
+        self._sent += 1
+        self._unheard.append((self._sent, message))
+        if self._connection is not None:
+            self._connection.put(message)
+
+    def _say_farewell(self, reason: str) -> None:
+        self._post(self._codec.encode(self._sent + 1, Farewell(reason), UNLIMITED))
+
+
+class AgentCodec:
+    """AgentCall and AgentReply."""
+
+    def __init__(self, max_message_bytes: int) -> None:
+        self._max_message_bytes = max_message_bytes
+        self._spec: TaskSpec | None = None
+
+    def encode(self, seq: int, call: Call, budget: Budget) -> Any:
+        """An AgentCall; AgentInit fixes the spec of what follows. Raises UsageError (too large)."""
+        if isinstance(call, AgentInit):
+            check_size(call.spec, self._max_message_bytes)
+            self._spec = call.spec
+            keep_blocks_for(self._spec)
+        message = encode_call(Numbered(seq, call, budget), self._spec)
+        if not isinstance(call, Turn):  # AgentInit has seen to those
+            check_bytes(message.ByteSize(), self._max_message_bytes)
+        return message
+
+    def decode(self, message: Any, call: Call) -> Reply:
+        """The answer. Raises BadReply, AgentFault."""
+        rows = len(call.steps.slots) + len(call.starts.slots) if isinstance(call, Turn) else 0
+        reply = decode_reply(message, self._spec, rows)
+        if isinstance(reply, Fault):
+            raise AgentFault(reply.what)
+        return reply
+
+    def timed_out(self, timeout_s: float) -> ReglueError:
+        """AgentTimeout."""
+        return AgentTimeout.after(timeout_s)
+
+    def lost(self) -> ReglueError:
+        """AgentDisconnected."""
+        return AgentDisconnected("the agent's connection is gone")
+
+
+class EnvironmentCodec:
+    """EnvironmentCall and EnvironmentReply."""
+
+    def __init__(self, max_message_bytes: int) -> None:
+        self._max_message_bytes = max_message_bytes
+        self._spec: TaskSpec | None = None
+
+    def encode(self, seq: int, call: EnvironmentCall | Refusal | Farewell, budget: Budget) -> Any:
+        """An EnvironmentCall; environments have no budget."""
+        message = encode_environment_call(seq, call, self._spec)
+        if not isinstance(call, Play):  # env_init has seen to those
+            check_bytes(message.ByteSize(), self._max_message_bytes)
+        return message
+
+    def decode(self, message: Any, call: EnvironmentCall) -> EnvironmentReply:
+        """The answer; EnvironmentReady fixes the spec. Raises BadReply, EnvironmentFault."""
+        try:
+            reply = decode_environment_reply(message, call, self._spec)
+        except SpecError as error:
+            raise EnvironmentFault(f"the environment's TaskSpec does not do: {error}") from error
+        if isinstance(reply, Fault):
+            raise EnvironmentFault(reply.what)
+        if isinstance(reply, EnvironmentReady):
+            try:
+                check_size(reply.spec, self._max_message_bytes)
+            except UsageError as error:
+                raise EnvironmentFault(str(error)) from error
+            self._spec = reply.spec
+            keep_blocks_for(self._spec)
+        return reply
+
+    def timed_out(self, timeout_s: float) -> ReglueError:
+        """EnvironmentTimeout."""
+        return EnvironmentTimeout(
+            f"the environment did not answer within {timeout_s:g} s (--environment-timeout)"
+        )
+
+    def lost(self) -> ReglueError:
+        """EnvironmentFault."""
+        return EnvironmentFault("the environment's connection is gone")
+
+
+def check_bytes(size: int, most: int) -> None:
+    """Raise OutOfDomain for a message that is too large."""
+    if size > most:
+        raise OutOfDomain(got=f"a message of {size} bytes", wanted=f"at most {most}")
+
+
+def check_size(spec: TaskSpec, max_message_bytes: int) -> None:
+    """Raise UsageError if the fullest turn or answer would not fit into a message."""
+    for what, rows, tensors in (
+        ("a turn", 2 * spec.slots, spec.observations),
+        ("an answer", spec.slots, spec.actions),
+    ):
+        size = rows * (64 + _row_bytes(tensors))
+        if size > max_message_bytes:
+            raise UsageError(
+                f"{what} of {spec.slots} slots takes up to {size} bytes, the hub's limit is "
+                f"{max_message_bytes}: use fewer slots"
+            )
+
+
+def _row_bytes(tensors: tuple[TensorSpec, ...]) -> int:
+    return sum(tensor.row_bytes for tensor in tensors)
