@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 from typer import Option
@@ -22,9 +23,11 @@ from glue_server.commands.options import (
     TlsCert,
     TlsKey,
     TransportOption,
+    option,
     server_tls,
 )
 from glue_server.peers.hub import ROLES, Hub
+from glue_server.peers.run_process import RunSettings, told_tls
 from glue_server.peers.run_processes import RunProcesses, host_of, read_ports
 from glue_server.processes.interrupts import uninterrupted, wait_for_interrupt
 from glue_server.routines.seeds import check_secret
@@ -60,52 +63,48 @@ def glue(
     secret: Secret = None,
     run_ports: Annotated[
         str | None,
-        Option(
-            metavar="FIRST-LAST",
-            help="run each run in its own process, at one of these ports, to which peers are "
+        option(
+            "run each run in its own process, at one of these ports, to which peers are "
             "redirected; a crash then ends one run only",
-            rich_help_panel=_HOW,
+            panel=_HOW,
+            metavar="FIRST-LAST",
         ),
     ] = None,
     run_processes: Annotated[
         bool,
-        Option(
+        option(
+            "run each run in its own process, all through this one port",
             "--run-processes",
-            help="run each run in its own process, all through this one port",
-            rich_help_panel=_HOW,
+            panel=_HOW,
         ),
     ] = False,
     step_timeout: Annotated[
         float,
-        Option(
-            min=0.001,
-            help="seconds for each turn of an agent after the first",
-            rich_help_panel=_HOW,
-        ),
+        option("seconds for each turn of an agent after the first", panel=_HOW, min=0.001),
     ] = 60.0,
     first_step_timeout: Annotated[
         float,
-        Option(min=0.001, help="seconds for an agent's init and first turn", rich_help_panel=_HOW),
+        option("seconds for an agent's init and first turn", panel=_HOW, min=0.001),
     ] = 300.0,
     bank: Annotated[
         float,
-        Option(
+        option(
+            "seconds that slow turns may use beyond --step-timeout, in each run",
+            panel=_HOW,
             min=0.0,
-            help="seconds that slow turns may use beyond --step-timeout, in each run",
-            rich_help_panel=_HOW,
         ),
     ] = 0.0,
     run_budget: Annotated[
         float | None,
-        Option(
+        option(
+            "seconds that an agent's turns may take in a run, in all (default: no limit)",
+            panel=_HOW,
             min=0.001,
-            help="seconds that an agent's turns may take in a run, in all (default: no limit)",
-            rich_help_panel=_HOW,
         ),
     ] = None,
     environment_timeout: Annotated[
         float,
-        Option(min=0.001, help="seconds for each call of an environment", rich_help_panel=_HOW),
+        option("seconds for each call of an environment", panel=_HOW, min=0.001),
     ] = 300.0,
 ) -> None:
     """Serve agents, environments and benchmark programs.
@@ -145,16 +144,17 @@ def glue(
             raise UsageError(
                 "--runs counts runs of this process: omit --run-ports and --run-processes"
             )
-        begin = RunProcesses(
-            host=host_of(listen),
-            public_host=host_of(advertise or listen),
-            ports=None if run_ports is None else read_ports(run_ports),
-            tls=secure,
+        ports = None if run_ports is None else read_ports(run_ports)
+        settings = RunSettings(
             reconnect_window_s=reconnect_window_s,
             transport=transport or "auto",
             open_unix_socket=bool(open_unix_socket),
-            timeouts=timeouts,
+            timeouts=asdict(timeouts),
             secret=secret,
+            tls=told_tls(secure) if ports and secure else None,  # else peers come through us
+        )
+        begin = RunProcesses(
+            settings, host=host_of(listen), public_host=host_of(advertise or listen), ports=ports
         )
         gateway = GatewayServer(
             listen,

@@ -17,16 +17,20 @@ if TYPE_CHECKING:
 PANEL = "Hosting: who may connect, and how"
 
 
+def option(help_: str, *flags: str, panel: str = PANEL, **more: Any) -> Any:
+    """A flag in its panel of the help; `more` as of Typer's Option."""
+    return Option(*flags, help=help_, rich_help_panel=panel, **more)
+
+
 def _token(flag: str, role: str, variable: str) -> Any:
     """The option of one role's token."""
-    return Option(
+    return option(
+        f"secret that an {role} must send (default: a random one, which is printed); better "
+        f"in ${variable}",
         flag,
         metavar="TOKEN",
         envvar=variable,
         show_envvar=False,
-        help=f"secret that an {role} must send (default: a random one, which is printed); better "
-        f"in ${variable}",
-        rich_help_panel=PANEL,
     )
 
 
@@ -42,78 +46,57 @@ ExperimentToken: TypeAlias = Annotated[
 ]
 Advertise: TypeAlias = Annotated[
     str | None,
-    Option(
+    option(
+        "address that peers connect to, if there is a proxy or router in between",
         metavar="HOST:PORT",
-        help="address that peers connect to, if there is a proxy or router in between",
-        rich_help_panel=PANEL,
     ),
 ]
 Tls: TypeAlias = Annotated[
     bool | None,
-    Option(
-        "--tls",
-        help="use TLS, with a new certificate authority, which the join string holds",
-        rich_help_panel=PANEL,
-    ),
+    option("use TLS, with a new certificate authority, which the join string holds", "--tls"),
 ]
 Insecure: TypeAlias = Annotated[
     bool | None,
-    Option(
-        "--insecure",
-        help="listen without TLS although other machines can connect: they can read everything, "
+    option(
+        "listen without TLS although other machines can connect: they can read everything, "
         "also tokens",
-        rich_help_panel=PANEL,
+        "--insecure",
     ),
 ]
 TlsCert: TypeAlias = Annotated[
-    Path | None,
-    Option(help="use TLS with your own certificate (chain), PEM", rich_help_panel=PANEL),
+    Path | None, option("use TLS with your own certificate (chain), PEM")
 ]
-TlsKey: TypeAlias = Annotated[
-    Path | None, Option(help="the certificate's key, PEM", rich_help_panel=PANEL)
-]
+TlsKey: TypeAlias = Annotated[Path | None, option("the certificate's key, PEM")]
 Ca: TypeAlias = Annotated[
     Path | None,
-    Option(
-        help="certificate of the authority that peers trust (with --tls-cert), PEM or DER",
-        rich_help_panel=PANEL,
-    ),
+    option("certificate of the authority that peers trust (with --tls-cert), PEM or DER"),
 ]
 ReconnectWindow: TypeAlias = Annotated[
     float | None,
-    Option(
-        min=0.0,
-        help="seconds in which a peer may reconnect after its connection broke (30)",
-        rich_help_panel=PANEL,
-    ),
+    option("seconds in which a peer may reconnect after its connection broke (30)", min=0.0),
 ]
-
 TransportOption: TypeAlias = Annotated[
     Transport | None,
-    Option(
-        "--transport",
-        help="grpc; unix: a Unix socket, for peers of this host only; auto: the socket for peers "
+    option(
+        "grpc; unix: a Unix socket, for peers of this host only; auto: the socket for peers "
         "that can open it, else gRPC (auto)",
-        rich_help_panel=PANEL,
+        "--transport",
     ),
 ]
 OpenUnixSocket: TypeAlias = Annotated[
     bool | None,
-    Option(
+    option(
+        "let other users of this host open the Unix socket; they still need the token",
         "--open-unix-socket",
-        help="let other users of this host open the Unix socket; they still need the token",
-        rich_help_panel=PANEL,
     ),
 ]
-
 Secret: TypeAlias = Annotated[
     str | None,
-    Option(
+    option(
+        "derive the seeds of episodes and agents from this (default: from the program's seed, "
+        "which an agent may guess); better in $REGLUE_SECRET",
         envvar="REGLUE_SECRET",
         show_envvar=False,
-        help="derive the seeds of episodes and agents from this (default: from the program's seed, "
-        "which an agent may guess); better in $REGLUE_SECRET",
-        rich_help_panel=PANEL,
     ),
 ]
 

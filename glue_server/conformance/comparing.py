@@ -41,10 +41,8 @@ from reglue.spec import Arrays, Box, TaskSpec, TensorSpec
 
 _STEPPED = ("slots", "rewards", "observations", "flags", "actions")
 _STARTED = ("slots", "observations", "actions")
-_MOST_SHOWN = 80  # characters that are shown
-
-
-_MOST = 6  # elements and characters × 20 that are shown
+_SHOWN = 120  # characters
+_MOST = 6  # elements of an array that are shown
 
 
 def check_reply(call: Any, got: Any, wanted: Any) -> None:
@@ -73,7 +71,7 @@ def check_reply(call: Any, got: Any, wanted: Any) -> None:
 def check_same(what: str, got: object, wanted: object) -> None:
     """Raise NotConforming unless both are equal."""
     if got != wanted:
-        raise NotConforming(what, got=_short(got), wanted=_short(wanted))
+        raise NotConforming(what, got=short(got), wanted=short(wanted))
 
 
 def check_spec(got: TaskSpec, wanted: TaskSpec) -> None:
@@ -157,16 +155,14 @@ def _elements(values: Any) -> str:
     return f"{flat[:_MOST]}" + (f" … ({len(flat)} elements)" if len(flat) > _MOST else "")
 
 
-def _short(value: object) -> str:
-    text = repr(value)
-    most = 20 * _MOST
-    return text if len(text) <= most else f"{text[:most]}… ({len(text)} characters)"
-
-
 def short(value: object) -> str:
-    """The beginning of its text."""
-    text = value if isinstance(value, str) else repr(value)
-    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST]}…"
+    """As Python writes it, cut."""
+    return cut(repr(value))
+
+
+def cut(text: str) -> str:
+    """The beginning of a long text, and how long it is."""
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text)} characters)"
 
 
 def check_report(told: str, got: str, answer: Any, spec: TaskSpec) -> None:

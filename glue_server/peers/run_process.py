@@ -32,22 +32,30 @@ if TYPE_CHECKING:
 
 _CLOSE_S = 1.2  # how long a run may take to end its sessions
 
-BYTES = ("chain", "key", "authority")
+_BYTES = ("chain", "key", "authority")
 
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
     """The settings of a run's process."""
 
-    number: int
-    listen: str
-    token: str  # the gateway's, which checked the peer's own
     reconnect_window_s: float
     transport: Transport
     open_unix_socket: bool
     timeouts: Mapping[str, Any]
     secret: str | None
     tls: Mapping[str, str] | None  # the fields of a ServerTls, bytes in base64
+
+    # Of one run, set when it begins.
+    number: int = 0
+    listen: str = ""
+    token: str = ""  # the gateway's, which checked the peer's own
+
+
+def told_tls(tls: ServerTls) -> dict[str, str]:
+    """What RunSettings hold of it."""
+    told = {name: base64.b64encode(getattr(tls, name)).decode() for name in _BYTES}
+    return told | {"name": tls.name}
 
 
 def main() -> None:
@@ -93,7 +101,7 @@ def _tls(told: Mapping[str, str] | None) -> ServerTls | None:
         return None
     from glue_server.rpc.tls import ServerTls
 
-    chain, key, authority = (base64.b64decode(told[name]) for name in BYTES)
+    chain, key, authority = (base64.b64decode(told[name]) for name in _BYTES)
     return ServerTls(chain, key, authority, told["name"])
 
 

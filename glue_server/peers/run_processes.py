@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import os
 import re
 import secrets
@@ -11,18 +10,13 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
-from typing import TYPE_CHECKING
+from dataclasses import asdict, replace
 
-from glue_server.peers.run_process import BYTES, RunSettings
+from glue_server.peers.run_process import RunSettings
 from glue_server.processes.children import end_all, parent_to_die_with
 from glue_server.processes.frames import read_frame, write_frame
-from glue_server.timeouts import Timeouts
 from reglue.errors import UsageError
-from reglue.net.join_string import JoinString, Transport, join_string, split_address
-
-if TYPE_CHECKING:
-    from glue_server.rpc.tls import ServerTls
+from reglue.net.join_string import JoinString, join_string, split_address
 
 _START_S = 60.0  # how long a run's process may take to listen
 _REFUSED_S = 2.0  # and one that cannot, to leave
@@ -36,27 +30,14 @@ class RunProcesses:
     without, they listen at loopback, and peers reach them through the gateway.
     """
 
-    def __init__(  # noqa: PLR0913 - the settings of a run
-        self,
-        *,
-        host: str,
-        public_host: str,
-        ports: Sequence[int] | None,
-        tls: ServerTls | None,
-        reconnect_window_s: float,
-        transport: Transport = "auto",
-        open_unix_socket: bool = False,
-        timeouts: Timeouts,
-        secret: str | None,
+    def __init__(
+        self, settings: RunSettings, *, host: str, public_host: str, ports: Sequence[int] | None
     ) -> None:
+        """`settings` are those that all runs share."""
         self.most = len(ports) if ports else _MOST
+        self._settings = settings
         self._host, self._public_host = host, public_host
         self._ports = ports
-        self._tls = tls
-        self._reconnect_window_s = reconnect_window_s
-        self._transport, self._open_unix_socket = transport, open_unix_socket
-        self._timeouts = timeouts
-        self._secret = secret
         # It lives as long as this process: its end tells runs, also stopped ones, of ours.
         self._starter = ThreadPoolExecutor(1, thread_name_prefix="reglue-starter")
         self._begun = 0
@@ -82,7 +63,10 @@ class RunProcesses:
             starting.end(0.0)
 
     def _listening(self, listen: str, *, public_host: str) -> RunningProcess:
-        process = self._starter.submit(RunningProcess, self._settings(listen)).result()
+        # The token is between the gateway and the run.
+        token = secrets.token_hex(24)
+        settings = replace(self._settings, number=self._begun, listen=listen, token=token)
+        process = self._starter.submit(RunningProcess, settings).result()
         self._starting = process
         try:
             if self._is_stopped:
@@ -91,20 +75,6 @@ class RunProcesses:
         finally:
             self._starting = None
         return process
-
-    def _settings(self, listen: str) -> RunSettings:
-        direct = self._ports is not None
-        return RunSettings(
-            number=self._begun,
-            listen=listen,
-            token=secrets.token_hex(24),  # between the gateway and the run
-            reconnect_window_s=self._reconnect_window_s,
-            transport=self._transport,
-            open_unix_socket=self._open_unix_socket,
-            timeouts=asdict(self._timeouts),
-            secret=self._secret,
-            tls=_told(self._tls) if direct and self._tls else None,
-        )
 
 
 class RunningProcess:
@@ -179,8 +149,3 @@ def read_ports(text: str) -> range:
 def host_of(address: str) -> str:
     """The host of `host:port`. Raises UsageError."""
     return split_address(address)[0]
-
-
-def _told(tls: ServerTls) -> dict[str, str]:
-    told = {name: base64.b64encode(getattr(tls, name)).decode() for name in BYTES}
-    return told | {"name": tls.name}

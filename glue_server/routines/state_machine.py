@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
 
 from glue_server.agent.calls import AgentCalls
 from glue_server.agent.port import AgentPort
@@ -136,7 +135,7 @@ class StateMachine:
             raise OutOfOrder(got=f"{ROUTINES[type(call)]} before RL_init", wanted="RL_init first")
         return self._play(call, self._joined)
 
-    def _play(self, call: _Played, joined: JoinedSlots) -> Answer:
+    def _play(self, call: ExperimentCall, joined: JoinedSlots) -> Answer:
         match call:
             case RLStart(slots):
                 return rl_start(joined, slots)
@@ -168,6 +167,7 @@ class StateMachine:
                 return agent_step(joined, call)
             case RLAgentEnd():
                 return agent_end(joined, call)
+        raise AssertionError(f"{type(call).__name__} is no call of a program's")
 
     def _init(self, call: RLInit) -> TaskSpec:
         """env_init, then agent_init. Half of it is none: then RL_init comes again."""
@@ -267,24 +267,6 @@ def _standardize(joined: JoinedSlots, call: StandardizeRandomness) -> RoutineDon
         )
     return joined.ask(call, RoutineDone)
 
-
-_Played: TypeAlias = (
-    RLStart
-    | RLStep
-    | RLEpisode
-    | Cleanup
-    | Freeze
-    | StandardizeRandomness
-    | GetState
-    | RLSetState
-    | GetRandomSeed
-    | RLSetRandomSeed
-    | RLEnvStart
-    | RLEnvStep
-    | RLAgentStart
-    | RLAgentStep
-    | RLAgentEnd
-)
 
 ROUTINES: Mapping[type, str] = {
     RLStart: "RL_start",

@@ -142,9 +142,6 @@ def _health(names: Container[str], message: bytes) -> health_pb2.HealthCheckResp
     return health_pb2.HealthCheckResponse(status=health_pb2.HealthCheckResponse.SERVING)
 
 
-log = logging.getLogger("reglue")
-
-
 class GlueServer(Listener):
     """Returns its peers as they join.
 

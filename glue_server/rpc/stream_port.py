@@ -35,7 +35,7 @@ from reglue.messages.agent import (
 )
 from reglue.messages.environment import EnvironmentCall, EnvironmentReady, EnvironmentReply, Play
 from reglue.process_tuning import keep_blocks_for
-from reglue.spec import TaskSpec, TensorSpec
+from reglue.spec import TaskSpec
 from reglue.wire.agent import decode_reply, encode_call
 from reglue.wire.environment import decode_environment_reply, encode_environment_call
 
@@ -282,13 +282,9 @@ def check_size(spec: TaskSpec, max_message_bytes: int) -> None:
         ("a turn", 2 * spec.slots, spec.observations),
         ("an answer", spec.slots, spec.actions),
     ):
-        size = rows * (64 + _row_bytes(tensors))
+        size = rows * (64 + sum(tensor.row_bytes for tensor in tensors))
         if size > max_message_bytes:
             raise UsageError(
                 f"{what} of {spec.slots} slots takes up to {size} bytes, the hub's limit is "
                 f"{max_message_bytes}: use fewer slots"
             )
-
-
-def _row_bytes(tensors: tuple[TensorSpec, ...]) -> int:
-    return sum(tensor.row_bytes for tensor in tensors)

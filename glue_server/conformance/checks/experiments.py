@@ -26,6 +26,7 @@ from glue_server.conformance.checks.reconnecting import (
     long_silence,
     no_window,
     often,
+    under_way,
     while_away,
 )
 from glue_server.conformance.drivers.experiment import (
@@ -228,18 +229,6 @@ def between_calls(harness: Harness) -> None:
     driver.counts()
 
 
-def under_way(harness: Harness) -> None:
-    """Reconnects for the answer when the connection is cut during a call."""
-    driver = harness.begin(_TASK)
-    for wait_s in (0.0, _BUSY_MS / 2000, _BUSY_MS / 1000):
-        driver.send(TextMessage(f"sleep {_BUSY_MS}"))
-        time.sleep(wait_s)
-        harness.proxy.cut()
-        driver.take()
-        driver.play()
-    driver.counts()
-
-
 def call_lost(harness: Harness) -> None:
     """Sends a lost call again, with the same number."""
     driver = harness.begin(_TASK)
@@ -282,10 +271,14 @@ EXPERIMENTS = (
     *group("faults", agent, environment),
     *(_tensor_check(name, spec) for name, spec in TASKS.items()),
     *group("tensors", largest_answer, largest_call),
+    Check(
+        "reconnect.under-way",
+        "Reconnects for the answer when the connection is cut during a call",
+        under_way,
+    ),
     *group(
         "reconnect",
         between_calls,
-        under_way,
         call_lost,
         answer_lost,
         ended,

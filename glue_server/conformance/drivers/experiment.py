@@ -16,6 +16,7 @@ from glue_server.conformance.comparing import (
     check_parts,
     check_report,
     check_same,
+    cut,
     short,
 )
 from glue_server.conformance.drivers.driver import Driver
@@ -221,7 +222,7 @@ class _Led(Routines):
 
 
 def _told(instruction: Instruction) -> str:
-    return f"`{short(instruction_text(instruction))}`"
+    return f"`{cut(instruction_text(instruction))}`"
 
 
 _REWARD = TensorSpec("/reward", "float64")
