@@ -15,6 +15,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, TypeAlias
 
 from google.protobuf.message import DecodeError, Message
@@ -79,7 +80,8 @@ class Handlers(grpc.GenericRpcHandler):
         try:
             streams.check(session)
         except Denied as denied:
-            return grpc.stream_stream_rpc_method_handler(_InPool(self.threads, _Refusal(denied)))
+            refused = _InPool(self.threads, partial(_refuse, denied))
+            return grpc.stream_stream_rpc_method_handler(refused)
         return streams.handler
 
     def close(self, *, wait: bool) -> None:
@@ -241,14 +243,8 @@ class _InPool:
         return self.behavior(messages, context)
 
 
-@dataclass(frozen=True)
-class _Refusal:
-    """Ends a stream."""
-
-    denied: Denied
-
-    def __call__(self, _: Iterator[bytes], context: grpc.ServicerContext) -> None:
-        context.abort(self.denied.code, self.denied.why)
+def _refuse(denied: Denied, _: Iterator[bytes], context: grpc.ServicerContext) -> None:
+    context.abort(denied.code, denied.why)
 
 
 def _serialize(message: Message | bytes) -> bytes:

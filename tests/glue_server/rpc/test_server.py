@@ -13,7 +13,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from glue_server.rpc import GlueServer, grpc_streams, handlers
 from glue_server.rpc import server as server_module
-from glue_server.rpc.admission import Lobbies
+from glue_server.rpc.admission import Lobby
 from reglue import connect
 from reglue.errors import UsageError
 from reglue.net.grpc_settings import grpc
@@ -282,7 +282,7 @@ def test_our_own_failure_is_logged_with_its_lines_and_a_peer_that_leaves_is_not(
     def admit(*_: object) -> None:
         raise RuntimeError("ours")
 
-    monkeypatch.setattr(Lobbies, "admit", admit)
+    monkeypatch.setattr(Lobby, "admit", admit)
     with pytest.raises(grpc.RpcError, match="ended before its hello"):
         dial().hear()  # after it was logged
     assert "our own failure" in caplog.text
