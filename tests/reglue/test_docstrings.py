@@ -7,7 +7,7 @@ import importlib
 
 import pytest
 
-MODULES = ("reglue.agents.agent", "reglue.spec")
+MODULES = ("reglue.agents.agent", "reglue.rollouts.rollout", "reglue.spec")
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -1,0 +1,212 @@
+"""A rollout: named arrays of shape (time, env, …), and its transitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from reglue.errors import BadArgument, UnknownName
+from reglue.spec import Array
+
+FIRST_FRAME: Mapping[str, float] = {
+    "reward": 0.0,
+    "terminated": False,
+    "truncated": False,
+    "done": False,
+    "bootstrap": True,
+    "timestep": 0,
+    "cumulated_reward": 0.0,
+}
+"""What comes with the first observation of an episode."""
+
+_ALIGNMENT = 64  # bytes: JAX reads arrays without a copy if they begin at a multiple of it
+
+
+@dataclass(frozen=True)
+class Finals:
+    """What the rows of a rollout do not show where a vector environment resets in the same step:
+    how the K episodes that ended looked at their end.
+    """
+
+    rows: npt.NDArray[np.intp]  # (K,): the rows that say that an episode ended, ascending
+    envs: npt.NDArray[np.intp]  # (K,)
+    arrays: Mapping[str, Array]  # (K, …): final observations, and the policy's answers to them
+
+
+@dataclass(frozen=True, eq=False)
+class Rollout(Mapping[str, Array]):
+    """Named arrays of shape (time, env, …): a row for each time, a column for each environment.
+
+    | name | dtype | what row t holds |
+    | --- | --- | --- |
+    | `observation` | the environment's | what the policy saw; entries of a Dict or Tuple space are named by their path, `observation/achieved_goal` |
+    | `action` | the action space's | what the policy chose for this observation |
+    | `reward` | float64 | for the action of row t−1, task units; 0 in an episode's first row |
+    | `terminated`, `truncated` | bool | how the episode ended with the action of row t−1 |
+    | `done` | bool | terminated or truncated |
+    | `bootstrap` | bool | not terminated: the value of what the action of row t−1 led to counts |
+    | `timestep` | int64 | steps since the episode began |
+    | `cumulated_reward` | float64 | sum of the episode's rewards up to this row |
+
+    What the policy returned beside its actions is under the names that it gave.
+
+    Where the environment resets in the same step (SAME_STEP and DISABLED), the row of an end holds
+    the next episode's first observation, and the reward, flags, timestep and sum of the episode
+    that ended. `arrivals` and `transitions` put the final observation in its place.
+
+    Arrays are C-contiguous, writable and aligned: `torch.from_dlpack(rollout["reward"])` shares
+    their memory.
+    """  # noqa: E501 - a table's row is one line
+
+    arrays: Mapping[str, Array]
+    ends: npt.NDArray[np.bool_]  # (time, env): no transition leaves such a row
+    finals: Finals | None = None  # None: each observation has a row of its own
+
+    def __getitem__(self, name: str) -> Array:
+        if name not in self.arrays:
+            raise UnknownArray(name, self.arrays)
+        return self.arrays[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.arrays)
+
+    def __len__(self) -> int:
+        return len(self.arrays)
+
+    def __repr__(self) -> str:
+        shown = (f"{name}: {each.dtype} {each.shape}" for name, each in self.arrays.items())
+        return f"Rollout({', '.join(shown)})"
+
+    def with_arrays(self, **arrays: npt.ArrayLike) -> Rollout:
+        """A rollout that has these arrays as well: what you computed from it, such as advantages.
+
+        Args:
+            arrays: of shape (time, env, …), under new names. They are not copied.
+
+        Raises:
+            BadArgument: for another shape, or a name that the rollout has.
+        """
+        added = {name: np.asarray(each) for name, each in arrays.items()}
+        for name, each in added.items():
+            if name in self.arrays:
+                raise BadArgument(f"the rollout has {name} already; give yours another name")
+            if each.shape[:2] != self.ends.shape:
+                time, env = self.ends.shape
+                raise BadArgument(f"got {name} of shape {each.shape}, wanted ({time}, {env}, …)")
+        return replace(self, arrays={**self.arrays, **added})
+
+    def arrivals(self, name: str) -> Array:
+        """The array as each action found it: at an end, what stood there when the episode ended.
+
+        Row t belongs to the action of row t−1. Only where the environment resets in the same
+        step does this differ from `rollout[name]`, and is a copy. `rollout.arrivals("value")[t]`
+        is what `bootstrap[t]` decides about.
+        """
+        array = self[name]
+        if self.finals is None or name not in self.finals.arrays:
+            return array
+        array = array.copy()
+        array[self.finals.rows, self.finals.envs] = self.finals.arrays[name]
+        return array
+
+
+class UnknownArray(UnknownName, KeyError):
+    """A rollout has no array of this name."""
+
+    def __init__(self, got: str, known: Mapping[str, Array]) -> None:
+        super().__init__("array", got, known)
+
+    __str__ = UnknownName.__str__  # KeyError's quotes the whole message
+
+
+def transitions(rollout: Rollout, drop: str | None = None) -> dict[str, Array]:
+    """The rollout as pairs of rows: before an action, and after it.
+
+    Pairs that cross from one episode into the next are dropped, and those of waiting environments;
+    all others are kept, by time and then by environment. The first of a pair holds `observation[0]`
+    and `action[0]`; the second holds what the action earned, `reward[1]`, and where it led,
+    `observation[1]`, `terminated[1]`, `truncated[1]`.
+
+    Args:
+        rollout: of at least two rows.
+        drop: drop the pairs whose first row has this flag, for example "terminated", in place of
+            those that cross.
+
+    Returns:
+        Arrays of shape (2, N, …), by the names of the rollout.
+
+    Raises:
+        BadArgument: if the rollout has fewer than two rows, or `drop` is no flag.
+
+    >>> import gymnasium
+    >>> from reglue.rollouts import collect_steps, transitions
+    >>> envs = gymnasium.make_vec("CartPole-v1", num_envs=2)
+    >>> def push(observations):  # (2, 4)
+    ...     return (observations[:, 2] > 0).astype(int)
+    >>> rollout = next(collect_steps(envs, push, 9, seed=0))
+    >>> pairs = transitions(rollout)
+    >>> pairs["observation"].shape
+    (2, 16, 4)
+    >>> pairs["timestep"][:, :4].tolist()
+    [[0, 0, 1, 1], [1, 1, 2, 2]]
+    """
+    times, envs = rollout.ends.shape
+    if times < 2:
+        raise BadArgument(f"got {times} row, wanted 2 or more, as a pair is two rows")
+    kept = np.flatnonzero(~_left_out(rollout, drop)[:-1])
+    pairs = {}
+    for name, array in rollout.items():
+        flat = array.reshape(times * envs, *array.shape[2:])
+        pairs[name] = pair = empty((2, len(kept), *array.shape[2:]), array.dtype)
+        np.take(flat, kept, axis=0, out=pair[0], mode="clip")
+        np.take(flat, kept + envs, axis=0, out=pair[1], mode="clip")  # the same column's next row
+    if rollout.finals is not None:
+        _mend(pairs, rollout, kept)
+    return pairs
+
+
+def first_frame(num_envs: int) -> dict[str, Array]:
+    """FIRST_FRAME for each environment, (env,)."""
+    return {name: np.full(num_envs, value) for name, value in FIRST_FRAME.items()}
+
+
+def empty(shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
+    """An array as np.empty makes it, but aligned for JAX."""
+    dtype = np.dtype(dtype)
+    n_bytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    memory = np.empty(n_bytes + _ALIGNMENT, np.uint8)
+    begin = -memory.ctypes.data % _ALIGNMENT
+    return memory[begin : begin + n_bytes].view(dtype).reshape(shape)
+
+
+def _left_out(rollout: Rollout, drop: str | None) -> npt.NDArray[np.bool_]:
+    """(time, env): no pair begins here."""
+    if drop is None:
+        return rollout.ends
+    flag = rollout[drop]
+    if flag.dtype != np.bool_ or flag.ndim != 2:
+        raise BadArgument(
+            f"{drop} is {flag.dtype} of shape {flag.shape}, wanted a flag: bool (time, env)"
+        )
+    if rollout.finals is not None and drop in FIRST_FRAME:
+        return np.full(flag.shape, FIRST_FRAME[drop], bool)  # no pair begins at an end
+    return flag
+
+
+def _mend(pairs: dict[str, Array], rollout: Rollout, kept: npt.NDArray[np.intp]) -> None:
+    """Where the environment resets in the same step, the row of an end is two frames: an
+    episode's last, to which pairs lead, and the next one's first, at which pairs begin.
+    """
+    assert rollout.finals is not None
+    begins = rollout["done"].reshape(-1)[kept]
+    for name, value in FIRST_FRAME.items():
+        pairs[name][0][begins] = value
+    envs = rollout.ends.shape[1]
+    ends = (rollout.finals.rows - 1) * envs + rollout.finals.envs  # the pairs' first rows
+    places = np.searchsorted(kept, ends)
+    there = (places < len(kept)) & (np.append(kept, -1)[places] == ends)
+    for name, final in rollout.finals.arrays.items():
+        pairs[name][1][places[there]] = final[there]

@@ -1,0 +1,318 @@
+"""Epochs of a fixed number of rows."""
+
+from __future__ import annotations
+
+import weakref
+from collections import namedtuple
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.testing as npt
+import pytest
+import torch
+from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
+
+from reglue.errors import BadArgument, NotAnEnvironment
+from reglue.rollouts import collect_steps, transitions
+from reglue.spec import Array
+from tests.reglue.rollouts.toys import MODES, TRUNCATES, Counting, DictToy, Toy, toys
+
+
+def watching(observations: Array) -> tuple[Array, dict[str, Array]]:
+    """Values that say which observation they are of."""
+    actions = observations[:, 0].astype(int) % 10
+    return actions, {"value": observations[:, 0] / 2, "logits": observations.repeat(3, axis=1)}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_budget_ends_the_epochs_and_is_not_exceeded(mode: str) -> None:
+    """Nine rows of two environments are 16 steps."""
+    envs = toys(2, 4, mode=mode)
+    assert len(list(collect_steps(envs, watching, 9, budget=16))) == 1
+    assert len(list(collect_steps(envs, watching, 9, budget=63))) == 3
+    assert len(list(collect_steps(envs, watching, 9, budget=64))) == 4
+
+
+def test_without_an_overlap_later_epochs_have_a_step_more() -> None:
+    epochs = list(collect_steps(toys(9, 9), Counting(), 4, budget=14, overlap=0))
+    assert [each["action"][:, 0].tolist() for each in epochs] == [[0, 1, 2, 3], [4, 5, 6, 7]]
+
+
+def test_values_are_kept_across_epochs() -> None:
+    epochs = collect_steps(toys(2, 4), watching, 3)
+    for before, after in zip(islice(epochs, 5), islice(epochs, 5), strict=True):
+        for name in ("value", "logits", "action"):
+            npt.assert_array_equal(after[name][0], before[name][-1])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_ends_value_is_that_of_the_final_observation(mode: str) -> None:
+    """Both kinds of end; only a termination takes the value away."""
+    envs = toys(2, 3, mode=mode, kinds=["terminates", TRUNCATES])
+    for rollout in islice(collect_steps(envs, watching, 9), 3):
+        pairs = transitions(rollout)
+        npt.assert_array_equal(pairs["value"][1], pairs["value"][0] + 0.5)
+        npt.assert_array_equal(pairs["logits"], pairs["observation"].repeat(3, axis=2))
+        npt.assert_array_equal(pairs["bootstrap"], ~pairs["terminated"])
+        truncated = pairs["truncated"][1]
+        assert truncated.any()
+        assert pairs["bootstrap"][1][truncated].all()
+        assert (pairs["value"][1][truncated] % 50 == 1.5).all()
+        arrived = rollout.arrivals("value")[rollout["done"]]
+        assert set(arrived % 50) == {1.0, 1.5}
+
+
+def test_final_observations_are_asked_about_in_whole_batches() -> None:
+    """Five ends in an epoch, two environments: three questions, at its end."""
+    sizes: list[int] = []
+
+    def policy(observations: Array) -> tuple[Array, dict[str, Array]]:
+        sizes.append(len(observations))
+        return watching(observations)
+
+    rollout = next(collect_steps(toys(2, 3, mode="SameStep"), policy, 7))
+    assert int(rollout["done"].sum()) == 5
+    assert sizes == [2] * (7 + 3)
+
+
+@pytest.mark.parametrize("overlap", [0, 1, 2, 4])
+def test_final_observations_survive_an_overlap(overlap: int) -> None:
+    envs = toys(2, 3, mode="SameStep")
+    for rollout in islice(collect_steps(envs, watching, 5, overlap=overlap), 6):
+        pairs = transitions(rollout)
+        npt.assert_array_equal(pairs["observation"][1], pairs["observation"][0] + 1)
+        npt.assert_array_equal(pairs["value"][1], pairs["observation"][1, :, 0] / 2)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_transitions_of_dict_observations(mode: str) -> None:
+    envs = SyncVectorEnv([partial(DictToy, 2), partial(DictToy, 3)], autoreset_mode=mode)
+    pairs = transitions(
+        next(collect_steps(envs, lambda seen: (seen["goal"] * 0, {"goal": seen["goal"]}), 8))
+    )
+    npt.assert_array_equal(pairs["observation/goal"][0], pairs["observation/goal"][1])
+    npt.assert_array_equal(pairs["goal"], pairs["observation/goal"])
+    seen = pairs["observation/seen/0"]
+    npt.assert_array_equal(seen[1], seen[0] + 1)
+
+
+def test_a_wrappers_reward_of_a_reset_is_zero() -> None:
+    """Which no action earned."""
+    envs = gymnasium.wrappers.vector.ClipReward(toys(2), 0.5, 9)
+    rollout = next(collect_steps(envs, Counting(1), 7))
+    assert rollout["reward"][:, 0].tolist() == [0, 1, 2, 0, 1, 2, 0]
+
+
+def test_a_policy_with_state_hears_where_episodes_begin() -> None:
+    masks: list[list[bool]] = []
+
+    def hear(mask: Array) -> None:
+        masks.append(mask.tolist())
+
+    epochs = collect_steps(toys(1, 2), Counting(), 3, on_start=hear)
+    next(epochs), next(epochs)
+    assert masks == [[True, True], [True, False], [False, True], [True, False]]
+
+
+@pytest.mark.parametrize("mode", ["SameStep", "Disabled"])
+def test_a_policy_with_state_is_not_asked_twice(mode: str) -> None:
+    with pytest.raises(BadArgument, match=f"autoreset mode {mode}.*NEXT_STEP"):
+        collect_steps(toys(2, mode=mode), Counting(1), 3, on_start=lambda mask: None)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_policy_may_answer_in_the_same_memory_and_write_to_what_it_sees(mode: str) -> None:
+    memory = np.zeros(2, int)
+
+    def policy(observations: Array) -> tuple[Array, dict[str, Array]]:
+        memory[:] = observations[:, 0] % 10
+        observations += 1000
+        return memory, {"seen": memory}
+
+    envs = SyncVectorEnv([lambda: Toy([2]), lambda: Toy([3])], copy=False, autoreset_mode=mode)
+    for rollout in islice(collect_steps(envs, policy, 9), 6):
+        memory[:] = 99  # as training may do
+        npt.assert_array_equal(rollout["action"], rollout["observation"][..., 0] % 10)
+        pairs = transitions(rollout)
+        npt.assert_array_equal(pairs["seen"], pairs["observation"][..., 0] % 10)
+        rollout["observation"][:] = -1  # nor does the next epoch see what is done to this one
+    played = [env.unwrapped.actions for env in envs.envs]  # type: ignore[attr-defined]
+    assert [len(set(actions) - {0, 1, 2}) for actions in played] == [0, 0]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_nothing_but_the_program_keeps_an_epoch(mode: str) -> None:
+    epochs = collect_steps(toys(2, 4, mode=mode), watching, 9)
+    for rollout in islice(epochs, 3):
+        arrays = [weakref.ref(array) for array in rollout.values()]
+        del rollout
+        assert [each() for each in arrays] == [None] * len(arrays)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_arrays_are_shared_with_torch(mode: str) -> None:
+    rollout = next(collect_steps(toys(2, 3, mode=mode), watching, 9))
+    for arrays in (rollout, transitions(rollout)):
+        for array in arrays.values():
+            assert array.flags.c_contiguous
+            assert array.flags.writeable
+            assert array.flags.aligned
+            assert array.ctypes.data % 64 == 0  # as JAX wants it
+            tensor = torch.from_dlpack(array)
+            assert tensor.data_ptr() == array.ctypes.data
+            npt.assert_array_equal(tensor.numpy(), array)
+
+
+def test_what_was_computed_from_a_rollout_is_paired_too() -> None:
+    rollout = next(collect_steps(toys(2, 3), watching, 5))
+    pairs = transitions(rollout.with_arrays(twice=2 * rollout["value"]))
+    npt.assert_array_equal(pairs["twice"], 2 * pairs["value"])
+    with pytest.raises(BadArgument, match=r"twice of shape \(4, 2\), wanted \(5, 2, …\)"):
+        rollout.with_arrays(twice=rollout["value"][1:])
+    with pytest.raises(BadArgument, match="has value already"):
+        rollout.with_arrays(value=rollout["value"])
+
+
+def test_a_flag_may_choose_which_pairs_are_dropped() -> None:
+    rollout = next(collect_steps(toys(2, 2, kinds=["terminates", TRUNCATES]), watching, 6))
+    crosses = transitions(rollout, drop="terminated")
+    assert crosses["done"].shape == (2, 9)  # the truncated one's crossing stays
+    assert transitions(rollout, drop="done")["done"].shape == (2, 8)
+    with pytest.raises(BadArgument, match=r"reward is float64 .* wanted a flag"):
+        transitions(rollout, drop="reward")
+
+
+@pytest.mark.parametrize("mode", ["SameStep", "Disabled"])
+@pytest.mark.parametrize("drop", [None, "done", "terminated"])
+def test_where_nothing_crosses_nothing_is_dropped(mode: str, drop: str | None) -> None:
+    rollout = next(collect_steps(toys(2, 2, mode=mode), watching, 6))
+    assert transitions(rollout, drop=drop)["done"].shape == (2, 10)
+
+
+def test_an_unknown_array_is_named() -> None:
+    rollout = next(collect_steps(toys(2), watching, 3))
+    with pytest.raises(KeyError, match="there is no array 'valu'; did you mean value"):
+        rollout["valu"]
+
+
+@pytest.mark.parametrize("vectorized", ["vector_entry_point", "async"])
+def test_other_vector_environments(vectorized: str) -> None:
+    envs = gymnasium.make_vec("CartPole-v1", 3, vectorization_mode=vectorized)
+    try:
+        rollout = next(collect_steps(envs, lambda seen: np.zeros(3, int), 40, seed=3))
+    finally:
+        envs.close()
+    pairs = transitions(rollout)
+    starts = pairs["observation"][0][pairs["timestep"][0] == 0]
+    assert len(starts) > 6
+    assert (np.abs(starts) <= 0.05).all()
+    assert pairs["done"].shape[1] == 3 * 39 - rollout["done"][:-1].sum()
+
+
+@pytest.mark.parametrize("mode", ["SameStep", "Disabled"])
+def test_processes_that_reset_in_the_same_step(mode: str) -> None:
+    envs = AsyncVectorEnv([lambda: Toy([2]), lambda: Toy([3])], autoreset_mode=mode)
+    try:
+        pairs = transitions(next(collect_steps(envs, watching, 7)))
+    finally:
+        envs.close()
+    wanted = transitions(next(collect_steps(toys(2, 3, mode=mode), watching, 7)))
+    for name, array in wanted.items():
+        npt.assert_array_equal(pairs[name], array)
+
+
+@pytest.mark.parametrize(
+    ("n", "arguments", "message"),
+    [
+        (1, {}, "epochs of 1 rows with an overlap of 1"),
+        (0, {"overlap": 0}, "epochs of 0 rows"),
+        (3, {"overlap": -1}, "an overlap of -1"),
+        (3, {"overlap": 3}, "an overlap of 3"),
+        (3, {"budget": -1}, "got a budget of -1 steps, wanted at least the 4"),
+        (3, {"budget": 3}, "got a budget of 3 steps, wanted at least the 4"),
+    ],
+)
+def test_illegal_numbers_are_refused_at_once(
+    n: int, arguments: dict[str, Any], message: str
+) -> None:
+    envs = toys(2, 4)
+    with pytest.raises(BadArgument, match=message):
+        collect_steps(envs, Counting(), n, **arguments)
+    assert envs.envs[0].unwrapped.episode == -1  # type: ignore[attr-defined]
+
+
+def test_a_single_environment_is_refused_at_once() -> None:
+    with pytest.raises(NotAnEnvironment, match="got Toy"):
+        collect_steps(Toy([2]), Counting(1), 3)
+
+
+def test_a_pair_needs_two_rows() -> None:
+    rollout = next(collect_steps(toys(2, 4), Counting(), 1, overlap=0))
+    with pytest.raises(BadArgument, match="got 1 row, wanted 2 or more"):
+        transitions(rollout)
+
+
+ONE = np.zeros(2, int)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (np.zeros(3, int), r"actions of shape \(3,\), wanted \(2,\)"),
+        (np.zeros((2, 1), int), r"actions of shape \(2, 1\), wanted \(2,\)"),
+        (0, r"actions of shape \(\), wanted \(2,\)"),
+        (np.zeros(2), "actions of dtype float64, wanted int64"),
+        (None, "action as object, wanted an array of numbers"),
+        ((ONE, {"value": np.zeros(3)}), r"value of shape \(3,\), wanted \(2, …\)"),
+        ((ONE, {"value": 0.0}), r"value of shape \(\), wanted \(2, …\)"),
+        ((ONE, {"reward": np.zeros(2)}), "'reward', which is a name of the rollout's"),
+        ((ONE, {"observation/x": np.zeros(2)}), "'observation/x', which is a name"),
+        ((ONE, {"names": ["a", None]}), "names as object"),
+        ((ONE, ONE, ONE), r"a tuple of \(ndarray, ndarray, ndarray\)"),
+        ((ONE, {"names": ["a", "b"]}), "names as <U1, wanted an array of numbers"),
+        ({"actions": ONE}, "wanted an entry 'action'"),
+        ((ONE, {"value": torch.zeros(2, requires_grad=True)}), "value cannot be read.*detach"),
+    ],
+)
+def test_an_answer_that_does_not_fit_is_refused(answer: Any, message: str) -> None:
+    epochs = collect_steps(toys(2, 4), lambda observations: answer, 3)
+    with pytest.raises(BadArgument, match=message):
+        next(epochs)
+
+
+@pytest.mark.parametrize(
+    ("later", "message"),
+    [
+        ({}, r"returned \['action'\], wanted \['action', 'value'\] as before"),
+        ({"value": np.zeros((2, 1))}, r"value as float64 of shape \(2, 1\), wanted float32"),
+        ({"value": np.zeros(2, complex)}, "value as complex128"),
+    ],
+)
+def test_an_answer_that_changes_is_refused(later: dict[str, Array], message: str) -> None:
+    answers = iter([{"value": np.zeros(2, np.float32)}, later])
+    epochs = collect_steps(toys(2, 4), lambda observations: (ONE, next(answers)), 3)
+    with pytest.raises(BadArgument, match=message):
+        next(epochs)
+
+
+Acted = namedtuple("Acted", "action value")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        (ONE, {"value": np.ones(2)}),
+        {"action": ONE, "value": np.ones(2)},
+        Acted(ONE, np.ones(2)),
+        (ONE, namedtuple("More", "value")(np.ones(2))),
+        (torch.zeros(2, dtype=torch.int64), {"value": torch.ones(2)}),
+        ([0, 0], {"value": [1, 1]}),
+    ],
+)
+def test_what_a_policy_may_return(answer: Any) -> None:
+    rollout = next(collect_steps(toys(2, 4), lambda observations: answer, 3))
+    assert rollout["value"].tolist() == [[1, 1]] * 3
+    assert rollout["action"].dtype == np.int64
