@@ -42,6 +42,7 @@ class Options(TypedDict, total=False):
     label: str | None
     training_seed: int | None
     workers: int | None
+    record: bool
     first_step_timeout: float
     step_timeout: float
     environment_timeout: float

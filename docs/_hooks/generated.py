@@ -23,7 +23,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 from typer.models import OptionInfo
 
-from glue_server.commands.command import Command
+from glue_server.commands.command import Command, Commands
 
 ROOT = Path(__file__).parents[2]
 
@@ -120,8 +120,17 @@ def _command(point: EntryPoint) -> str:
             text=True,
         )
         return f"```text\n{help_.stdout.rstrip()}\n```"
+    if isinstance(main, Commands):
+        parts = [_help_text(main.click.help or "")]
+        for name, each in main.click.commands.items():
+            parts.append(f"### reglue {point.name} {name}\n\n{_flags(each)}")
+        return "\n\n".join(parts)
+    return _flags(main.click)
+
+
+def _flags(command: Any) -> str:
+    """A command's help, and its flags by panel."""
     panels: dict[str, list[tuple[str, ...]]] = {}
-    command = main.click
     for parameter in command.params:
         if parameter.name == "help" or getattr(parameter, "hidden", False):
             continue

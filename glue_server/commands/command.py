@@ -22,16 +22,13 @@ class Command:
 
     def __init__(self, function: Callable[..., None]) -> None:
         self.name, self.function = function.__name__.rstrip("_"), function
-        app = typer.Typer(
-            add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False
-        )
-        app.command(help=function.__doc__)(function)
-        self._app = app
+        self.app = _app()
+        self.app.command(help=function.__doc__)(function)
 
     @property
     def click(self) -> Any:
         """Typer's command: its parameters and their help."""
-        return typer.main.get_command(self._app)
+        return typer.main.get_command(self.app)
 
     def __call__(self, argv: Sequence[str] | None = None) -> NoReturn:
         """Run it with these arguments, by default the process's, and exit with its code."""
@@ -40,7 +37,7 @@ class Command:
         signal.signal(signal.SIGTERM, interrupt)
         arguments = sys.argv[1:] if argv is None else list(argv)
         try:
-            self._app(args=arguments, prog_name=f"reglue {self.name}")
+            self.app(args=arguments, prog_name=f"reglue {self.name}")
         except UsageError as error:
             self._fail(error, WRONG_USAGE)
         except ReglueError as error:
@@ -54,6 +51,22 @@ class Command:
     def _fail(self, error: ReglueError, code: int) -> NoReturn:
         print(f"reglue {self.name}: {error}", file=sys.stderr)
         sys.exit(code)
+
+
+class Commands(Command):
+    """Functions that declare flags by Typer, each as `reglue NAME FUNCTION`."""
+
+    def __init__(self, name: str, about: str, functions: Sequence[Callable[..., None]]) -> None:
+        self.name = name
+        self.app = _app(help=about, no_args_is_help=True)
+        for function in functions:
+            self.app.command(function.__name__, help=function.__doc__)(function)
+
+
+def _app(**more: Any) -> typer.Typer:
+    return typer.Typer(
+        add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False, **more
+    )
 
 
 def console() -> Console:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, NoReturn
 
 import typer
 
-from glue_server.commands.command import Command
+from glue_server.commands.command import Command, Commands
 from reglue.__main__ import ABOUT, COMPLETE
 from reglue.tools.join import parser
 
@@ -52,7 +52,11 @@ def _complete() -> NoReturn:
     app = typer.Typer()
     for point in entry_points(group="reglue.commands"):
         is_typed = point.name in typed.split()[1:2]  # others need not be loaded
-        function = _function(point.load()) if is_typed else _with_flags([])
+        command = point.load() if is_typed else None
+        if isinstance(command, Commands):
+            app.add_typer(command.app, name=point.name)
+            continue
+        function = _function(command) if is_typed else _with_flags([])
         app.command(point.name, help=ABOUT.get(point.name))(function)
     group = typer.main.get_command(app)
     group.params.clear()  # --install-completion, which `reglue` does not have

@@ -27,6 +27,7 @@ ABOUT = {
     "cache": "show or clear the cache on disk",
     "completion": "print a script that completes commands and flags in your shell",
     "conformance": "check a client of your own against the protocol",
+    "dataset": "show, export and replay what `bench --record` recorded",
     "export": "write a run's rows as CSV, JSON lines or Parquet",
     "glue": "serve agents, environments and benchmark programs",
     "try": "rehearse a run: play a few short episodes, and say what would fail",

@@ -20,9 +20,7 @@ from reglue.errors import RunDamaged, UsageError
 from reglue.spec import Array, TaskSpec, TensorSpec
 from reglue_bench.datasets.source import OWN, Episode, Organiser, Place, Source
 from reglue_bench.datasets.spaces import places, space_json
-from reglue_bench.plans.keys import PUBLIC
 from reglue_bench.plans.plan import Plan
-from reglue_bench.procedures import procedure_of
 from reglue_bench.results.episodes import EpisodeRow, with_cells
 from reglue_bench.runs.ledger import AGENT_NAME, LedgerReader
 from reglue_bench.runs.observed import ObservedEpisode, ObservedReader
@@ -41,6 +39,7 @@ class RunEpisode(Episode):
     observed: ObservedEpisode
     organiser: Organiser | None
     source: RunSource
+    steps_before: int  # of its unit
 
     @property
     def steps(self) -> int:
@@ -123,11 +122,14 @@ class RunSource(Source):
 
     def __iter__(self) -> Iterator[RunEpisode]:
         """Those with a step, in the order of units and cells."""
-        procedure = procedure_of(self.plan)
-        for row, observed in self.observed.paired(self.ledger.rows()):
+        unit, steps_before = -1, 0
+        rows = with_cells(self.plan, self.ledger.rows())
+        for row, observed in self.observed.paired(rows):
+            if row.unit != unit:
+                unit, steps_before = row.unit, 0
             if observed is not None and row.steps:
-                [with_cell] = with_cells(procedure, [row])
-                yield RunEpisode(with_cell, observed, self._organiser(with_cell), self)
+                yield RunEpisode(row, observed, self._organiser(row), self, steps_before)
+            steps_before += row.steps
 
     @property
     def has_organiser(self) -> bool:
@@ -197,8 +199,6 @@ class RunSource(Source):
 
     def _organiser(self, row: EpisodeRow) -> Organiser:
         """What the agent was not told. A run with a secret keeps its seeds to itself."""
-        cell = procedure_of(self.plan).cell(row.unit, row.k)
-        is_public = self.plan.cells == PUBLIC
         goals = self.plan.suite.config.get("goals")
         return {
             "unit": row.unit,
@@ -208,7 +208,7 @@ class RunSource(Source):
             "variant": row.variant,
             "goal": goals[row.task][row.variant] if isinstance(goals, dict) else None,
             "repeat": row.repeat,
-            "seed": self.plan.order(row.unit, cell, b"").cell.seed if is_public else None,
+            "seed": row.seed,
             "phase": row.phase,
             "status": row.status,
             "success": row.success,

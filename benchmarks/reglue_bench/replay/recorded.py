@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import dropwhile, takewhile
 from pathlib import Path
@@ -84,7 +84,7 @@ def read_episode(
         actions=actions,
         rewards=rewards,
         cut_off=row.steps >= procedure_of(plan).steps_left(row.k, steps_before),
-        changes=_changes(about, versions(suite)),
+        changes=changes_since(about, suite),
     )
 
 
@@ -104,6 +104,21 @@ def order_of(plan: Plan, row: Row, steps_before: int, cell_key: bytes | None) ->
     if not procedure.counts_steps:
         return order
     return replace(order, cell=replace(order.cell, steps=steps_before))
+
+
+def changes_since(about: Mapping[str, str], suite: SuiteName) -> list[str]:
+    """Of versions since a run was begun: `mujoco 3.3.0 before, 3.17.0 now`."""
+    now = versions(suite)
+    before = {
+        name.removeprefix("version "): value
+        for name, value in about.items()
+        if name.startswith("version ")
+    }
+    return [
+        f"{name} {before.get(name, 'none')} before, {now.get(name, 'none')} now"
+        for name in sorted(before.keys() | now.keys())
+        if before.get(name) != now.get(name)
+    ]
 
 
 def rows_of(ledger: LedgerReader, unit: int) -> list[Row]:
@@ -131,19 +146,6 @@ def _find(ledger: LedgerReader, plan: Plan, episode: int, unit: int | None) -> t
 
 def _name(plan: Plan, row: Row) -> str:
     return f"episode {row.k} of {PROCEDURES[plan.procedure].unit} {row.unit}"
-
-
-def _changes(about: dict[str, str], now: dict[str, str]) -> list[str]:
-    before = {
-        name.removeprefix("version "): value
-        for name, value in about.items()
-        if name.startswith("version ")
-    }
-    return [
-        f"{name} {before.get(name, 'none')} before, {now.get(name, 'none')} now"
-        for name in sorted(before.keys() | now.keys())
-        if before.get(name) != now.get(name)
-    ]
 
 
 def _ranges(numbers: Iterable[int]) -> str:

@@ -76,19 +76,30 @@ class Replay:
                 success=bool(taken.success),
             )
             if is_over and step < row.steps:
-                raise self._differs(step, "the end of the episode", f"the end at {row.steps}")
+                raise self.differs(step, "the end of the episode", f"the end at {row.steps}")
         self._check_end(return_, won=won, is_over=is_over)
 
     def close(self) -> None:
         """Close the world."""
         self.world.close()
 
+    def differs(self, step: int, got: str, wanted: str) -> EnvironmentFault:
+        """The error for what is not as it was recorded, with the versions that have changed."""
+        changes = "; ".join(self._recorded.changes) or (
+            "versions are the same, so its code, its files or its randomness differ"
+        )
+        return EnvironmentFault(
+            f"not replayed: step {step} of {self._recorded.row.steps}: got {got}, recorded was "
+            f"{wanted}. The environment has changed since, or is not deterministic "
+            f"({changes})"
+        )
+
     def _actions(self) -> Arrays:
         """(steps, *shape) of each tensor."""
         row_bytes = sum(tensor.row_bytes for tensor in self.spec.actions)
         given, steps = self._recorded.actions, self._recorded.row.steps
         if len(given) % row_bytes or len(given) // row_bytes < steps:
-            raise self._differs(
+            raise self.differs(
                 0, f"actions of {row_bytes} bytes", f"{len(given)} bytes for {steps} steps"
             )
         return unpacked(given, self.spec.actions)
@@ -100,30 +111,20 @@ class Replay:
         try:
             return ask()
         except Exception as error:  # the edge of somebody's world
-            raise self._differs(step, words(error), "no error") from error
+            raise self.differs(step, words(error), "no error") from error
 
     def _check_reward(self, step: int, reward: float) -> None:
         wanted = self._recorded.rewards
         if wanted is not None and reward != wanted[step - 1]:
-            raise self._differs(step, f"reward {reward!r}", f"reward {float(wanted[step - 1])!r}")
+            raise self.differs(step, f"reward {reward!r}", f"reward {float(wanted[step - 1])!r}")
 
     def _check_end(self, return_: float, *, won: bool, is_over: bool) -> None:
         row = self._recorded.row
         if return_ != row.return_:
-            raise self._differs(row.steps, f"return {return_!r}", f"return {row.return_!r}")
+            raise self.differs(row.steps, f"return {return_!r}", f"return {row.return_!r}")
         if row.status != "ok":
             return
         if won != row.success:
-            raise self._differs(row.steps, f"success {won}", f"success {row.success}")
+            raise self.differs(row.steps, f"success {won}", f"success {row.success}")
         if not is_over and not self._recorded.cut_off:
-            raise self._differs(row.steps, "an episode that goes on", "its end")
-
-    def _differs(self, step: int, got: str, wanted: str) -> EnvironmentFault:
-        changes = "; ".join(self._recorded.changes) or (
-            "versions are the same, so its code, its files or its randomness differ"
-        )
-        return EnvironmentFault(
-            f"not replayed: step {step} of {self._recorded.row.steps}: got {got}, recorded was "
-            f"{wanted}. The environment has changed since, or is not deterministic "
-            f"({changes})"
-        )
+            raise self.differs(row.steps, "an episode that goes on", "its end")

@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import sqlalchemy as sa
 
@@ -81,7 +81,7 @@ class ObservedEpisode:
 
 _COLUMNS = len(ObservedEpisode.__dataclass_fields__)
 
-Pair = tuple[Row, ObservedEpisode | None]
+_Row = TypeVar("_Row", bound=Row)
 
 
 class ObservedReader:
@@ -129,7 +129,7 @@ class ObservedReader:
         except SpecError as error:
             raise _damaged(self._path, f"its TaskSpec cannot be read: {error}") from error
 
-    def paired(self, rows: Iterable[Row]) -> Iterator[Pair]:
+    def paired(self, rows: Iterable[_Row]) -> Iterator[tuple[_Row, ObservedEpisode | None]]:
         """Each of the ledger's rows, in their order, with what was observed in it; None: lost.
 
         An episode that ended before its first step has nothing to record.
@@ -294,8 +294,8 @@ def _facts(connection: sa.Connection, path: Path) -> dict[str, bytes]:
 
 
 def _matched(
-    rows: Iterable[Row], connection: sa.Connection, path: Path
-) -> Iterator[tuple[Row | None, ObservedEpisode | None]]:
+    rows: Iterable[_Row], connection: sa.Connection, path: Path
+) -> Iterator[tuple[_Row | None, ObservedEpisode | None]]:
     """Rows of the ledger with their episodes; either may be missing."""
     found = _in_order(connection, path)
     ahead = next(found, None)

@@ -1,0 +1,33 @@
+"""Where Minari keeps the datasets that it finds by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reglue.errors import UsageError
+from reglue_bench.datasets.source import check_extra
+
+
+def folder_of_id(name: str) -> Path:
+    """The folder of a dataset in Minari's own, whose namespace is made. Raises UsageError."""
+    check_extra()
+    from minari import namespace
+    from minari.dataset.minari_dataset import parse_dataset_id
+    from minari.storage.datasets_root_dir import get_dataset_path
+
+    try:
+        space, _, _ = parse_dataset_id(name)
+    except (ValueError, TypeError) as error:  # TypeError: without a version
+        raise UsageError(
+            f"got --id {name!r}, wanted a name such as mine/expert-v0: letters, digits, - and _, "
+            "and a version at its end"
+        ) from error
+    folder = Path(get_dataset_path(name))
+    if folder.exists():
+        raise UsageError(
+            f"there is a dataset {name} already, {folder}; choose another version, or remove it by "
+            f"`minari delete {name}`"
+        )
+    if space is not None and space not in namespace.list_local_namespaces():
+        namespace.create_namespace(space)
+    return folder

@@ -1,0 +1,103 @@
+"""Plays a run's recorded episodes again, and compares all that was seen and earned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from env_adapters import SuiteName
+from reglue.errors import EnvironmentFault, UsageError
+from reglue.spec import Array, Arrays
+from reglue_bench.datasets.recording import FOLDER
+from reglue_bench.datasets.run_source import RunEpisode, RunSource
+from reglue_bench.datasets.spaces import places
+from reglue_bench.plans.resolve import suite_of
+from reglue_bench.procedures import procedure_of
+from reglue_bench.replay import Moment, Recorded, Replay
+from reglue_bench.replay.recorded import changes_since, check_is_here, order_of
+from reglue_bench.runs.ledger import FILE as LEDGER
+from reglue_bench.runs.run import kept_cell_key
+from reglue_bench.runs.trust import check_trusted
+from reglue_bench.settings import Settings
+
+
+def replayed(path: Path, *, trust_code: bool = False) -> Iterator[tuple[str, str | None]]:
+    """Play each episode again: its title, and how it differs; None if it is equal to the bit.
+
+    `path` is a run's folder, or the dataset in it. Raises UsageError if it cannot be played here,
+    and NotTrusted if that would run code that is not Reglue's, unless `trust_code`.
+    """
+    with RunSource(_run_of(path)) as source:
+        check_is_here(source.plan)
+        check_trusted(path, source.about, trust_code=trust_code)
+        name = suite_of(source.plan, Settings.model_validate_json(source.about["settings"]))
+        suite = name.build()
+        for episode in source:
+            recorded = _recorded(episode, source, name)
+            yield recorded.title, _difference(episode, Replay(recorded, suite))
+
+
+def _run_of(path: Path) -> Path:
+    for folder in (path, path.parent if path.name == FOLDER else path):
+        if (folder / LEDGER).exists():
+            return folder
+    raise UsageError(
+        f"got {path}, wanted the folder of a run that was recorded: its ledger says which episodes "
+        "to play again"
+    )
+
+
+def _recorded(episode: RunEpisode, source: RunSource, name: SuiteName) -> Recorded:
+    row, steps_before = episode.row, episode.steps_before
+    _, actions = source.observed.rewards_and_actions(episode.observed)
+    return Recorded(
+        plan=source.plan,
+        suite=name,
+        order=order_of(source.plan, row, steps_before, kept_cell_key(source.about)),
+        row=row,
+        actions=actions,
+        rewards=episode.rewards,
+        cut_off=row.steps >= procedure_of(source.plan).steps_left(row.k, steps_before),
+        changes=changes_since(source.about, name),
+    )
+
+
+def _difference(episode: RunEpisode, replay: Replay) -> str | None:
+    try:
+        seen = _rows(episode)
+        for moment in replay.moments():
+            _check(moment, next(seen), episode, replay)
+    except EnvironmentFault as fault:
+        return str(fault)
+    finally:
+        replay.close()
+    return None
+
+
+def _check(moment: Moment, recorded: Arrays, episode: RunEpisode, replay: Replay) -> None:
+    """Raise EnvironmentFault unless what is seen at a step is what was recorded."""
+    for name, wanted in recorded.items():
+        got = np.asarray(moment.observation[name])
+        if got.tobytes() != wanted.tobytes():
+            raise replay.differs(moment.step, f"{name} = {_brief(got)}", _brief(wanted))
+    if moment.step == episode.steps and episode.row.status == "ok":
+        got_end = (moment.terminated, moment.truncated)
+        wanted_end = (episode.observed.terminated, episode.observed.truncated)
+        if got_end != wanted_end:
+            words = "terminated, truncated = {}, {}"
+            raise replay.differs(moment.step, words.format(*got_end), words.format(*wanted_end))
+
+
+def _rows(episode: RunEpisode) -> Iterator[Arrays]:
+    """Each observation, by the tensors' names."""
+    at = places(episode.source.spec.observations)
+    for part in episode.observations():
+        for row in range(len(next(iter(part.values())))):
+            yield {name: part[place][row] for name, place in at.items()}
+
+
+def _brief(values: Array) -> str:
+    with np.printoptions(threshold=8, edgeitems=3):
+        return str(values).replace("\n", "")

@@ -1,0 +1,120 @@
+"""What a dataset holds, in numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from reglue_bench.datasets.folder import EPISODES, FolderSource, data_of
+from reglue_bench.datasets.run_source import RunSource
+from reglue_bench.datasets.source import OWN, Source, check_extra
+from reglue_bench.runs.ledger import FILE as LEDGER
+from reglue_bench.runs.observed import FILE as OBSERVED
+
+
+class Range(BaseModel):
+    """Of a number over episodes."""
+
+    model_config = ConfigDict(frozen=True)
+
+    mean: float
+    least: float
+    most: float
+
+
+class Summary(BaseModel):
+    """A dataset in numbers: what `reglue dataset info --json` prints."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str  # its folder
+    dataset_id: str  # Minari's
+    benchmark: str | None  # None: not recorded by Reglue
+    algorithm: str | None  # who played
+    episodes: int  # that it holds
+    steps: int  # of all
+    lost: int  # episodes that were played and are not in it
+    returns: Range | None  # sums of rewards; None without an episode
+    lengths: Range | None  # steps of an episode
+    successes: int | None  # episodes; None without the organiser's fields
+    tasks: dict[str, int] | None  # episodes of each; None without the organiser's fields
+    statuses: dict[str, int] | None  # episodes of each; None without the organiser's fields
+    observation_space: str
+    action_space: str
+    size_bytes: int  # of the file that holds the arrays
+
+
+def source_of(path: Path) -> Source:
+    """The episodes of a run's folder, or of a dataset in Minari's layout.
+
+    Raises UsageError where there is neither, and RunDamaged.
+    """
+    check_extra()
+    return RunSource(path) if (path / LEDGER).exists() else FolderSource(path)
+
+
+def summarized(path: Path) -> Summary:
+    """Read all of a dataset once. Raises what `source_of` does."""
+    from minari.serialization import deserialize_space
+
+    with source_of(path) as source:
+        returns, lengths = _Sums(), _Sums()
+        tasks: dict[str, int] = {}
+        statuses: dict[str, int] = {}
+        successes = 0
+        for episode in source:
+            returns.add(episode.return_)
+            lengths.add(episode.steps)
+            if (told := episode.organiser) is not None:
+                tasks[told["task"]] = tasks.get(told["task"], 0) + 1
+                statuses[told["status"]] = statuses.get(told["status"], 0) + 1
+                successes += bool(told["success"])
+        metadata, knows = source.metadata, source.has_organiser
+        return Summary(
+            name=source.name,
+            dataset_id=metadata["dataset_id"],
+            benchmark=metadata.get(OWN, {}).get("benchmark"),
+            algorithm=metadata.get("algorithm_name"),
+            episodes=lengths.count,
+            steps=int(lengths.sum),
+            lost=source.lost,
+            returns=returns.range(),
+            lengths=lengths.range(),
+            successes=successes if knows else None,
+            tasks=tasks if knows else None,
+            statuses=statuses if knows else None,
+            observation_space=_space(metadata, "observation_space", deserialize_space),
+            action_space=_space(metadata, "action_space", deserialize_space),
+            size_bytes=_file(path).stat().st_size,
+        )
+
+
+class _Sums:
+    """Of a number over episodes."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.sum = 0.0
+        self._least = self._most = 0.0
+
+    def add(self, number: float) -> None:
+        self._least = min(self._least, number) if self.count else number
+        self._most = max(self._most, number) if self.count else number
+        self.count += 1
+        self.sum += number
+
+    def range(self) -> Range | None:
+        if not self.count:
+            return None
+        return Range(mean=self.sum / self.count, least=self._least, most=self._most)
+
+
+def _space(metadata: Mapping[str, object], key: str, read: object) -> str:
+    written = metadata.get(key)
+    return str(read(written)) if written and callable(read) else "that of its environment"
+
+
+def _file(path: Path) -> Path:
+    return path / OBSERVED if (path / LEDGER).exists() else data_of(path) / EPISODES
