@@ -41,6 +41,7 @@ _META_WORLD = "Meta-World (MT…, ML…)"
 _META_LEARNING = "Meta-learning (ML…, meta-learning:…)"
 _ONLINE = "Learning online (online:…)"
 _AGENT = "The agent, and its reports"
+_RECORDING = "What is recorded"
 _SANDBOX = "What the agent's program may touch"
 _LIMITS = "Time limits (an agent that exceeds one fails)"
 
@@ -339,7 +340,7 @@ class ExecutionSettings(_Group):
         _flag(
             "record what the agent sees and does as a Minari dataset, dataset/ in the run's "
             "folder (extra `datasets`)",
-            None,
+            _RECORDING,
             "--record",
         ),
     ] = False

@@ -44,7 +44,7 @@ def shorten(settings: Settings) -> Settings:
             f"one that is made here, such as {name.procedure}:file.py:Class; or run `reglue "
             "bench`, briefly"
         )
-    short: dict[str, object] = {}
+    short: dict[str, object] = {"record": False}
     if name.is_metaworld:
         short |= {"episode_horizon": min(settings.episode_horizon, HORIZON)}
     plan = make_plan(settings)
