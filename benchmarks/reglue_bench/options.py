@@ -26,6 +26,9 @@ class Options(TypedDict, total=False):
     steps: int | None
     episode_limit: int | None
     metric: str | None
+    train_steps: int | None
+    eval_every: int | None
+    eval_episodes: int | None
     split: Literal["train", "test"] | None
     estimator: Literal["goals", "metaworld"]
     episode_horizon: int

@@ -8,12 +8,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     JsonValue,
@@ -40,6 +41,7 @@ _PLAY = "What is played"
 _META_WORLD = "Meta-World (MT…, ML…)"
 _META_LEARNING = "Meta-learning (ML…, meta-learning:…)"
 _ONLINE = "Learning online (online:…)"
+_TRAINING = "Training, then judging (--train-steps)"
 _AGENT = "The agent, and its reports"
 _RECORDING = "What is recorded"
 _SANDBOX = "What the agent's program may touch"
@@ -62,6 +64,25 @@ def _flag(
         envvar=envvar,
         show_envvar=False,
     )
+
+
+def _steps(text: str) -> Any:
+    """A flag that takes 1e6 too."""
+    return Option(
+        help=text, rich_help_panel=_TRAINING, metavar="STEPS", parser=str, show_envvar=False
+    )
+
+
+def _whole(given: object) -> object:
+    """`"1e6"` as 1000000; what is no integer stays, and is refused."""
+    if isinstance(given, str):
+        with suppress(ValueError, OverflowError):
+            number = float(given)
+            return int(given) if given.isdecimal() else int(number) if number % 1 == 0 else given
+    return given
+
+
+StepCount = Annotated[int, BeforeValidator(_whole), Field(ge=1, le=2**53)]
 
 
 def _limit(text: str) -> Any:
@@ -156,6 +177,29 @@ class EvaluateSettings(_Group):
     episode_limit: Count | None = None
 
 
+class TrainingSettings(_Group):
+    """Parameters of runs that train the agent before they judge it."""
+
+    train_steps: Annotated[
+        StepCount | None,
+        _steps(
+            "train the agent first, for so many environment steps over all slots (1e6 is 1000000), "
+            "on the benchmark's training goals; then it is frozen and judged, by the same process"
+        ),
+    ] = None
+    eval_every: Annotated[
+        StepCount | None,
+        _steps(
+            "steps of training after which fixed episodes are played without learning, again and "
+            "again: a curve of performance over steps (default: none are)"
+        ),
+    ] = None
+    eval_episodes: Annotated[
+        Count | None,
+        _flag("episodes played each time (default 10, and one of each task)", _TRAINING),
+    ] = None
+
+
 class MetaWorldSettings(_Group):
     """What Meta-World's own benchmarks take besides."""
 
@@ -204,7 +248,9 @@ class MetaWorldSettings(_Group):
     ] = False
 
 
-class PlanSettings(MetaWorldSettings, OnlineSettings, MetaLearningSettings, MultiTaskSettings):
+class PlanSettings(
+    MetaWorldSettings, OnlineSettings, MetaLearningSettings, TrainingSettings, MultiTaskSettings
+):
     """What is played: in the plan. None leaves the choice to the benchmark."""
 
     benchmark: str
@@ -414,6 +460,15 @@ class Settings(SecuritySettings, ListenSettings, ExecutionSettings, AgentSetting
     def _one_agent(self) -> Self:
         if self.agent and self.agent_cmd:
             raise ValueError("give --agent or --agent-cmd, not both")
+        return self
+
+    @model_validator(mode="after")
+    def _trains(self) -> Self:
+        for name in ("eval_every", "eval_episodes"):
+            if getattr(self, name) is not None and self.train_steps is None:
+                raise ValueError(f"{flag(name)} goes with --train-steps N")
+        if self.eval_episodes is not None and self.eval_every is None:
+            raise ValueError("--eval-episodes goes with --eval-every N")
         return self
 
     @model_validator(mode="after")

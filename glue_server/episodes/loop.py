@@ -11,7 +11,7 @@ import select
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -22,7 +22,7 @@ from glue_server.agent.calls import AgentCalls
 from glue_server.agent.turns import Answer, Rows, SlotAgent, ends_and_steps, no_rows
 from glue_server.environment.calls import EnvironmentCalls
 from glue_server.episodes.observed import ObservedParts
-from glue_server.episodes.recording import EpisodeRecording, Order, Outcome
+from glue_server.episodes.recording import CUT_OFF, EpisodeRecording, Order, Outcome
 from reglue.errors import AgentFault, EnvironmentFault
 from reglue.messages.agent import Phase
 from reglue.messages.environment import Flags, Play, Played, Slots
@@ -260,26 +260,38 @@ class EpisodeLoop:
         slots, played = group.stepping.slots, self._receive()
         group.stepping = None
         void = np.isin(slots, list(played.faults)) if played.faults else None
-        self._land_rows(slots, played, None if void is None else ~void)
+        played, cut_off = self._land_rows(slots, played, None if void is None else ~void)
         ends, steps = ends_and_steps(slots, self._recording.flags[slots], played, void)
         if ends is None:
             return self._none, steps
         for slot in ends.slots.tolist():
             fault = played.faults.get(slot)
             status = "ok" if fault is None else EnvironmentFault.status
-            yield self._recording.outcome(slot, status, fault or "")
+            detail = CUT_OFF if slot in cut_off and fault is None else fault or ""
+            yield self._recording.outcome(slot, status, detail)
         return ends, steps
 
-    def _land_rows(self, slots: Slots, played: Played, whole: Flags | None) -> None:
-        """Record what came of the actions: of all rows, or of those that are `whole`."""
+    def _land_rows(
+        self, slots: Slots, played: Played, whole: Flags | None
+    ) -> tuple[Played, set[int]]:
+        """Record what came of the actions: of all rows, or of those that are `whole`.
+
+        Returns it with the ends that orders truncate, and the slots where that is so.
+        """
         rows: Flags | slice = slice(None) if whole is None else whole
         self._recording.land(slots[rows], played.rewards[rows], played.success[rows])
+        cut_off: set[int] = set()
+        if (cut := self._recording.truncated(slots)) is not None:
+            cut &= ~(played.terminated | played.truncated)
+            cut_off = set(slots[cut].tolist())
+            played = replace(played, truncated=played.truncated | cut)
         self._recording.saw_step(
             slots[rows],
             {name: seen[rows] for name, seen in played.observations.items()},
             played.terminated[rows],
             played.truncated[rows],
         )
+        return played, cut_off
 
     def _fill(self, group: _Group) -> None:
         """Let episodes begin in free slots."""

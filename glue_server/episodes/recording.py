@@ -23,6 +23,7 @@ class Order:
     cell: Cell
     start_seed: int  # for the agent, opaque, 64 bits
     max_steps: int = 0  # cut the episode off after so many steps; 0 means no limit
+    truncates: bool = False  # the agent is told that it ended there, TRUNCATED
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,9 @@ class Outcome:
     observed: Observed | None = None  # None where nothing was seen, or nobody records it
 
 
+CUT_OFF = "truncated where its order ends"
+"""The detail of an outcome whose environment would have gone on."""
+
 _NO_LIMIT = np.iinfo(np.int64).max
 _FIRST_CAPACITY = 64  # steps; doubled when an episode is longer
 
@@ -57,6 +61,7 @@ class EpisodeRecording:
         self._steps = np.zeros(slots, np.int64)
         self._acted = np.zeros(slots, np.int64)  # actions recorded
         self._most = np.zeros(slots, np.int64)  # steps that the order allows
+        self._truncates: set[int] = set()  # slots that are truncated there
         self._clipped = np.zeros(slots, np.int64)
         self._success = np.zeros(slots, np.bool_)
         self._actions = np.zeros((slots, _FIRST_CAPACITY, row_bytes), np.uint8)
@@ -67,6 +72,8 @@ class EpisodeRecording:
         """Begin an episode."""
         self.orders[slot] = order
         self._most[slot] = order.max_steps or _NO_LIMIT
+        if order.truncates:
+            self._truncates.add(slot)
         for column in (self._returns, self._steps, self._acted, self._clipped, self._success):
             column[slot] = 0
 
@@ -74,6 +81,16 @@ class EpisodeRecording:
         """Which of `slots` have taken all the steps that their order allows, (rows,)."""
         at = slots.astype(np.intp)
         cut: npt.NDArray[np.bool_] = self._steps[at] >= self._most[at]
+        return cut
+
+    def truncated(self, slots: Slots) -> npt.NDArray[np.bool_] | None:
+        """Which of `slots` end here, TRUNCATED, by their orders, (rows,); None: none of them."""
+        if not self._truncates:
+            return None
+        cut = self.cut_off(slots)
+        if not np.count_nonzero(cut):
+            return None
+        cut &= np.isin(slots, list(self._truncates))
         return cut
 
     def act(self, slots: Slots, actions: Array, clipped: npt.NDArray[np.bool_]) -> None:
@@ -118,6 +135,7 @@ class EpisodeRecording:
         A success counts only if nobody was at fault.
         """
         order = self.orders.pop(slot)
+        self._truncates.discard(slot)
         steps = int(self._steps[slot])
         rewards = self._rewards[slot, :steps].astype("<f8", copy=False).tobytes()
         observed: Observed | None = None

@@ -48,6 +48,7 @@ class EpisodeRunner:
         self._agent = AgentCalls(agent, timeouts, clock=clock, stop=stop)
         self._environment = environment
         self._clock = clock
+        self._keeps = False  # what the agent has learned
 
     @property
     def spec(self) -> TaskSpec:
@@ -55,12 +56,18 @@ class EpisodeRunner:
         return self._environment.spec
 
     def init(self) -> None:
-        """agent_init(env_init()): the agent becomes naive."""
+        """agent_init(env_init()): the agent becomes naive; nothing after `keep_learned`."""
+        if self._keeps:
+            return
         slots, most = self.spec.slots, self._agent.hello.max_slots
         if most and slots > most:
             self._agent.give_up(f"at most {most} slots", f"{slots}: run it with --slots {most}")
         with self._agents_time():
             self._agent.init(self.spec)
+
+    def keep_learned(self) -> None:
+        """From now on `init` does nothing, so that who plays next has the agent as it is."""
+        self._keeps = True
 
     def freeze(self) -> None:
         """agent_freeze: what follows is judged."""
@@ -96,8 +103,8 @@ class EpisodeRunner:
         order of slots, after its outcome was yielded. An action that is not
         legal ends its own episode as the agent's error, and play goes on. When the
         agent is lost, every episode in play ends as its fault before that is raised.
-        An episode that reaches its order's `max_steps` is cut off: the agent is not
-        told of an end, the outcome is `ok`.
+        An episode that reaches its order's `max_steps` is cut off: the outcome is `ok`, and the
+        agent is not told of an end, or where the order `truncates` of a TRUNCATED one.
         """
         loop = EpisodeLoop(
             self._agent,

@@ -18,6 +18,23 @@ class Treadmill(Corridor):
         self.spec = replace(self.spec, horizon=0, continuing=True)
 
 
+class Pacing(Corridor):
+    """Says that an episode may take any number of steps; it ends where it is judged and frozen."""
+
+    def __init__(self) -> None:
+        super().__init__(solved={"walk": [0]}, horizon=2**31)
+        self.spec = replace(self.spec, horizon=0)
+
+    def world(self) -> Paced:
+        return Paced(self)
+
+
+class Paced(Walk):
+    def step(self, action: Arrays) -> Step:
+        assert self._cell is not None
+        return replace(super().step(action), truncated=self._cell.repeat == 0)
+
+
 class Fragile(Corridor):
     """A corridor whose world raises at step `breaks` of an episode, `times` times in all."""
 

@@ -23,7 +23,7 @@ from reglue_bench.cli.arguments import AsJson
 from reglue_bench.plans.file import described
 from reglue_bench.plans.names import META_WORLD, BenchmarkName, is_custom
 from reglue_bench.plans.resolve import make_plan, resolve, suite_of
-from reglue_bench.procedures import PROCEDURES
+from reglue_bench.procedures import PROCEDURES, named
 from reglue_bench.procedures.meta_learning import GOALS
 from reglue_bench.settings import read_settings
 
@@ -75,7 +75,7 @@ def _names() -> dict[str, Any]:
     """Of benchmarks, how they are played, and of families of environments."""
     return {
         "benchmarks": {form: META_WORLD[form[:2]] for form in catalogue()},
-        "procedures": list(PROCEDURES),
+        "procedures": named(),
         "environments": {family.form(prefix): family.about for prefix, family in _families()},
     }
 
@@ -123,7 +123,8 @@ def _environments() -> Table:
 def _procedures() -> Table:
     table = _described_names("procedures", "procedure")
     for name, procedure in PROCEDURES.loaded().items():
-        table.add_row(name, procedure.about)
+        if name in named():
+            table.add_row(name, procedure.about)
     return table
 
 

@@ -4,6 +4,7 @@
 | --- | --- | --- |
 | of goals | which goals a benchmark has | all runs under one secret |
 | of cells | the seeds of episodes | all runs under one secret, so that they can be compared |
+| of training | tasks, variants and seeds that are trained on | all runs of one training seed |
 | of a submission | start seeds, and the order of trials | nobody: each run has its own |
 
 Keys are 32 bytes of HMAC-SHA256; none tells another, or the secret.
@@ -29,6 +30,12 @@ def goal_key(secret: str | None) -> bytes | None:
 def cell_key(secret: str | None) -> bytes | None:
     """Of cells; None without a secret: their seeds follow from the plan's."""
     return None if secret is None else _derived(_master(secret), "reglue cells")
+
+
+def training_key(seed: int, secret: str | None, training_seed: int | None) -> bytes:
+    """Of what is trained on, by a plan's seed and a training seed (None: 0)."""
+    words = f"reglue training {seed} {training_seed or 0}"
+    return _derived(run_secret(seed, secret), words)
 
 
 def commitment(key: bytes | None) -> str:

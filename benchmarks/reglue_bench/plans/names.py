@@ -9,7 +9,7 @@ from typing import Self
 from env_adapters.metaworld import ALL_TASKS, catalogue
 from env_adapters.suites import is_known
 from reglue.errors import UnknownName, UsageError
-from reglue_bench.procedures import PROCEDURES
+from reglue_bench.procedures import PROCEDURES, TRAINING, named
 
 SUFFIX = ".toml"
 
@@ -34,7 +34,7 @@ class BenchmarkName:
         if is_custom(name):
             return cls(name, "", "")
         procedure, _, environment = name.partition(":")
-        if procedure in PROCEDURES and environment:
+        if procedure in PROCEDURES and procedure != TRAINING and environment:
             if _metaworld_procedure(environment) == procedure:  # multi-task:MT10 is MT10
                 return cls(environment, procedure, "")
             return cls(name, procedure, environment)
@@ -72,7 +72,7 @@ def _metaworld_procedure(name: str) -> str:
 
 def _unknown(name: str) -> UsageError:
     def ways(environment: str) -> str:
-        return " or ".join(f"{procedure}:{environment}" for procedure in PROCEDURES)
+        return " or ".join(f"{procedure}:{environment}" for procedure in named())
 
     if is_known(name):
         return UsageError(f"{name} is an environment; say how it is played: {ways(name)}")
@@ -85,6 +85,6 @@ def _unknown(name: str) -> UsageError:
     known = [
         *catalogue(),
         "online:mountain-car",
-        *(f"{each}:ENVIRONMENT" for each in PROCEDURES),
+        *(f"{each}:ENVIRONMENT" for each in named()),
     ]
     return UnknownName("benchmark", name, [*known, "file.toml"])

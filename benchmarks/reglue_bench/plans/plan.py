@@ -18,13 +18,26 @@ Parameter = bool | int | float | str
 
 PHASES = {
     "train": Phase.TRAIN,
+    "checkpoint_adapt": Phase.ADAPT,  # between training episodes, with `--eval-every`
+    "checkpoint": Phase.EVALUATE,
     "adapt": Phase.ADAPT,
     "evaluate_before": Phase.EVALUATE,  # what a meta-learner can do before it adapts
     "evaluate": Phase.EVALUATE,
 }
 
 
+_OWN_SEEDS = {"train": "training", "checkpoint": "checkpoint", "checkpoint_adapt": "checkpoint"}
+"""Phases whose cells have seeds of their own, and what these are drawn by."""
+
 _MOST_DIFFERENCES = 8  # that a message lists
+
+
+@dataclass(frozen=True, slots=True)
+class Goals:
+    """What a suite plays: the tasks of a split, and how many variants each has."""
+
+    suite: SuiteName
+    variants: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +58,8 @@ class Plan:
     privileged: tuple[str, ...] = ()  # what agents are told that the benchmark hides
     cells: str = PUBLIC  # commitment to the key of cells' seeds
     order_key: str = ""  # of one run: in which order trials are played; changes no cell
+    training: Goals | None = None  # what is trained on, where that is not what is evaluated
+    training_key: str = ""  # of one run: draws what is trained on; changes no evaluation cell
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -70,7 +85,9 @@ class Plan:
     def sha256(self) -> str:
         """Hash of all that runs of this plan share, hexadecimal."""
         fields = asdict(self)
-        del fields["order_key"]
+        del fields["order_key"], fields["training_key"]
+        if self.training is None:
+            del fields["training"]
         if self.cells == PUBLIC:
             del fields["cells"]
         if self.procedure == "meta-learning" and self.estimator == "goals":
@@ -98,7 +115,10 @@ class Plan:
         """The plan that `to_json` wrote."""
         fields: dict[str, Any] = json.loads(text)
         suite, privileged = SuiteName(**fields.pop("suite")), tuple(fields.pop("privileged"))
-        return Plan(**fields, suite=suite, privileged=privileged)
+        training = fields.pop("training", None)
+        if training is not None:
+            training = Goals(SuiteName(**training["suite"]), training["variants"])
+        return Plan(**fields, suite=suite, privileged=privileged, training=training)
 
     def order(
         self, unit: int, cell: PlanCell, starts: bytes, cell_key: bytes | None = None
@@ -106,8 +126,12 @@ class Plan:
         """What the glue is asked to play for a cell.
 
         `starts` keys the agent's seed, and `cell_key` the cell's, unless the plan's is public.
+        What is trained on is drawn by the run's own key.
         """
-        start = hmac.digest(starts, f"reglue start {unit} {cell.k}".encode(), hashlib.sha256)
+        start_words = f"{unit} {cell.k}"
+        if own := self._own_seeds(cell):
+            start_words = f"{own} {self.training_key} {cell.drawn_as}"
+        start = hmac.digest(starts, f"reglue start {start_words}".encode(), hashlib.sha256)
         return Order(
             unit=unit,
             k=cell.k,
@@ -133,6 +157,10 @@ class Plan:
             return self.seed + cell.reset
         drawn_as, k = cell.drawn_as or (unit, cell.k)
         words = f"reglue cell {self.seed} {drawn_as} {k}"
+        if own := self._own_seeds(cell):
+            words = f"reglue {own} cell {self.seed} {drawn_as} {k}"
+            if own == "training":
+                cell_key = bytes.fromhex(self.training_key)
         if cell.reset is not None:
             words = f"reglue reset {self.seed} {cell.reset}"
         if cell_key is None:
@@ -141,6 +169,10 @@ class Plan:
             digest = hmac.digest(cell_key, words.encode(), hashlib.sha256)
         number = int.from_bytes(digest[:8], "little") >> 1
         return number if cell.reset is None else number >> 32
+
+    def _own_seeds(self, cell: PlanCell) -> str:
+        """What draws the seeds of an agent's training; empty for all other cells."""
+        return _OWN_SEEDS.get(cell.phase, "") if self.training_key else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,12 +197,14 @@ def difference(
     # Other goals follow from these: fifty lines of numbers would say no more.
     drawn = [(each.seed, each.benchmark, each.cells) for each in (before, now)]
     follow = drawn[0] != drawn[1]
-    old, new = (json.loads(replace(each, order_key="").to_json()) for each in (before, now))
+    old, new = (
+        json.loads(replace(each, order_key="", training_key="").to_json()) for each in (before, now)
+    )
     old["order of tasks"], new["order of tasks"] = before.tasks, now.tasks
     lines = [
         f"{path}: {_short(was)} {called[0]}, {_short(is_)} {called[1]}"
         for path, was, is_ in _differences(old, new, "")
-        if not (follow and path.startswith("suite.config.goals"))
+        if not (follow and "suite.config.goals" in path)
     ]
     more = len(lines) - _MOST_DIFFERENCES
     return [*lines[:_MOST_DIFFERENCES], f"and {more} more"] if more > 0 else lines

@@ -17,10 +17,12 @@ from reglue_bench.plans.declared import Declared
 from reglue_bench.plans.file import Custom, custom_suite, read_custom
 from reglue_bench.plans.keys import cell_key, commitment, goal_key
 from reglue_bench.plans.names import BenchmarkName, is_custom
-from reglue_bench.plans.plan import Parameter, Plan, difference
+from reglue_bench.plans.plan import Goals, Parameter, Plan, difference
+from reglue_bench.plans.training import with_training, with_training_tasks
 from reglue_bench.procedures import (
     PROCEDURES,
     SCORING,
+    TRAINING,
     parameter_names,
     parameter_settings,
     procedure_of,
@@ -79,7 +81,15 @@ def make_plan(
         plan = _plan(settings, procedure, called, found, is_metaworld=name.is_metaworld)
     if custom is not None:
         _check_name(plan, settings.benchmark)
-    return plan
+    if settings.train_steps is None:
+        return plan
+    goals = None
+    if found.told.get("split") == "test":
+        settings = settings.model_copy(update={"split": "train"})
+        custom = custom and replace(custom, settings=settings)
+        trained = resolve(settings, name, custom, drawing)
+        goals = Goals(trained.suite, trained.variants)
+    return with_training(plan, settings, goals)
 
 
 def resolve(
@@ -120,11 +130,12 @@ def resolve(
 
 
 def suite_of(plan: Plan, settings: Settings) -> SuiteName:
-    """The plan's, as it is made here."""
+    """The plan's, as it is made here; also with what is trained on."""
     folder = Path(settings.directory)
     if is_custom(settings.benchmark):
         folder = (folder / settings.benchmark).parent
-    return plan.suite.located(folder)
+    suite = plan.suite if plan.training is None else with_training_tasks(plan.suite, plan)
+    return suite.located(folder)
 
 
 def _plan(
@@ -141,6 +152,8 @@ def _plan(
     most = DEFAULT_SLOTS
     if is_metaworld:  # more slots than episodes would stay idle
         most = min(_MOST_SLOTS, len(found.variants) * int(own.get("num_episodes", 1)))
+    if settings.train_steps is not None:  # each has its share of them
+        most = min(most, max(DEFAULT_SLOTS, len(found.variants)))
     plan = Plan(
         benchmark=called,
         procedure=procedure,
@@ -226,7 +239,7 @@ def _privileged(settings: Settings, tasks: TaskSet) -> tuple[str, ...]:
 def _check_parameters(settings: Settings, procedure: str) -> None:
     """Raise UsageError for a parameter of another procedure."""
     own = parameter_names(procedure)
-    for other in (*PROCEDURES.own, ""):
+    for other in (*(each for each in PROCEDURES.own if each != TRAINING), ""):
         for name in parameter_names(other) if other else ("procedure_args",):
             if name not in own and getattr(settings, name) not in (None, {}):
                 whose = other or "other packages'"

@@ -13,11 +13,13 @@ from reglue_bench.procedures.meta_learning import MetaLearning
 from reglue_bench.procedures.multi_task import MultiTask
 from reglue_bench.procedures.online import Online
 from reglue_bench.procedures.procedure import Agents, Procedure, Todo, Todos, own
+from reglue_bench.procedures.training import Training
 from reglue_bench.settings import Settings
 
 __all__ = [
     "PROCEDURES",
     "SCORING",
+    "TRAINING",
     "Agents",
     "Evaluate",
     "MetaLearning",
@@ -26,6 +28,8 @@ __all__ = [
     "Procedure",
     "Todo",
     "Todos",
+    "Training",
+    "named",
     "parameter_names",
     "parameter_settings",
     "procedure_of",
@@ -39,9 +43,13 @@ PROCEDURES: Registry[type[Procedure]] = Registry(
         "multi-task": MultiTask,
         "meta-learning": MetaLearning,
         "online": Online,
+        "training": Training,
     },
     Procedure,
 )
+
+TRAINING = "training"
+"""The procedure that trains agents first; `--train-steps` chooses it, and no name does."""
 
 SCORING = ("worst_performance",)
 """Parameters that say how a plan is scored, whatever its procedure."""
@@ -51,6 +59,11 @@ _DRAWN: Mapping[str, type[Procedure]] = {
     "meta-learning": DrawnMetaLearning,
 }
 """Those that play a plan with `--estimator metaworld`."""
+
+
+def named() -> list[str]:
+    """Those that benchmarks are called by, as in PROCEDURE:ENVIRONMENT."""
+    return [name for name in PROCEDURES if name != TRAINING]
 
 
 def parameter_names(name: str) -> tuple[str, ...]:

@@ -127,6 +127,11 @@ class MetaLearning(Procedure):
         """The first 40 variants of all tasks."""
         return len(self._trials)
 
+    @property
+    def training_trial(self) -> tuple[int, ...]:
+        """As when it is judged."""
+        return (*[self._adaptation_episodes] * self._adaptation_steps, self._evaluation_episodes)
+
     def trials(self, unit: int) -> Sequence[Trial]:
         """The trials of a wave, in the order of slots.
 

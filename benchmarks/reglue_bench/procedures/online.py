@@ -62,6 +62,7 @@ class Online(Procedure):
     keeps_rewards = True
     counts_steps = True
     judges_success = False
+    trains_first = False
     endless = MappingProxyType({"steps": 10_000})
 
     @classmethod

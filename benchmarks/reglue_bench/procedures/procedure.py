@@ -134,6 +134,9 @@ class Procedure(ABC):
     endless: ClassVar[Mapping[str, object]] = MappingProxyType({})
     """The settings that play a continuing task, as `--describe` has them; empty: it cannot."""
 
+    trains_first: ClassVar[bool] = True
+    """Whether `--train-steps` may train its agents before they are judged."""
+
     _known: tuple[int, Sequence[PlanCell]] = (-1, ())  # the unit that was asked for last
 
     @classmethod
@@ -176,6 +179,14 @@ class Procedure(ABC):
     @abstractmethod
     def goals(self) -> int:
         """How many (task, variant) the benchmark has to play, planned or not."""
+
+    @property
+    def training_trial(self) -> tuple[int, ...]:
+        """Of a trial that is trained on: episodes before each `adapt`, then those after the last.
+
+        Empty: its agents train on one episode after another, and are not asked to adapt.
+        """
+        return ()
 
     @abstractmethod
     def cells(self, unit: int) -> Sequence[PlanCell]:

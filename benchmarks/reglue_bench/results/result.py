@@ -166,6 +166,26 @@ class OnlineScore(_Record):
         return [run for run in self.runs if run.status != "ok" and run.performance is not None]
 
 
+class StepCurve(_Record):
+    """Episodes that were played to their end, by steps of training."""
+
+    at: list[int]  # of each point: the last step of a bin, or the steps before a checkpoint
+    episodes: list[int]  # of each point
+    mean_return: list[float | None]  # of each point's episodes; None: there are none
+    success_rate: list[float | None]  # 0 to 1; empty if the environment never reports success
+
+
+class TrainingScore(_Record):
+    """How an agent did while it trained, before it was frozen and judged."""
+
+    steps: int  # that it was to train for, over all slots
+    steps_taken: int
+    episodes: int  # that it trained on
+    episodes_abandoned: int  # by the agent, which is no fault here; their steps count
+    curve: StepCurve  # of the episodes that it trained on, without those that were cut short
+    checkpoints: StepCurve | None  # of the fixed episodes in between; None: there are none
+
+
 class Success(NamedTuple):
     """The figures of success; rates are 0 to 1."""
 
@@ -204,6 +224,7 @@ class Result(_Record):
     completed_only: Rates | None  # success over the episodes that were played to their end
     before_adaptation: Rates | None  # success before adapting, if that was judged
     online: OnlineScore | None = None  # the score of an online benchmark
+    training: TrainingScore | None = None  # of an agent that was trained first
     upstream: UpstreamScore | None = None  # of runs with --estimator metaworld
     coverage: Coverage  # how much of the plan was played
     status_counts: dict[str, int]  # of evaluation episodes (online: runs), with `missing`

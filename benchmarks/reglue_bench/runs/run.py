@@ -20,10 +20,17 @@ from reglue.tools.loading import checkpoint_sha256
 from reglue_bench.datasets.recording import write_recorded
 from reglue_bench.datasets.source import check_extra
 from reglue_bench.plans.declared import check_declared, is_remote
-from reglue_bench.plans.keys import PUBLIC, Submission, cell_key
+from reglue_bench.plans.keys import PUBLIC, Submission, cell_key, training_key
 from reglue_bench.plans.plan import Plan, difference
 from reglue_bench.plans.resolve import suite_of
-from reglue_bench.procedures import PROCEDURES, Procedure, Todo, Todos, procedure_of
+from reglue_bench.procedures import (
+    PROCEDURES,
+    TRAINING,
+    Procedure,
+    Todo,
+    Todos,
+    procedure_of,
+)
 from reglue_bench.procedures.procedure import chosen
 from reglue_bench.results.read_run import score_of
 from reglue_bench.results.result import Ending, Result
@@ -71,7 +78,11 @@ def begin(folder: Path, request: Request) -> Ledger:
     cells = None if plan.cells == PUBLIC else cell_key(secret)
     # Only the keys that were derived from the secret are kept, not the secret.
     settings_text = request.settings.without_secrets().model_dump_json()
-    plan_text = replace(plan, order_key=own.order.hex()).to_json()
+    keyed = replace(plan, order_key=own.order.hex())
+    if plan.procedure == TRAINING:
+        own_training = training_key(plan.seed, secret, request.settings.training_seed)
+        keyed = replace(keyed, training_key=own_training.hex())
+    plan_text = keyed.to_json()
     return Ledger.create(
         folder,
         {

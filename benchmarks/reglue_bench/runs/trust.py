@@ -89,8 +89,10 @@ def foreign(named: Any) -> Iterator[str]:
 
 
 def foreign_suite(plan: str) -> Iterator[str]:
-    """`foreign` of the suite of a plan, as JSON."""
-    return foreign(json.loads(plan)["suite"])
+    """`foreign` of the suites of a plan, as JSON."""
+    fields = json.loads(plan)
+    training = fields.get("training") or {}
+    return foreign([fields["suite"], training.get("suite", {})])
 
 
 def _is_ours(name: str) -> bool:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from glue_server import NextOrder, Order
-from reglue import Phase
+from glue_server.episodes.recording import CUT_OFF
+from reglue import EndKind, Phase
 from tests.glue_server.playing import Scripted, by_k, cell, corridor_pool, glue_of, rows_of, still
 
 
@@ -73,3 +75,41 @@ def test_every_reward_is_in_the_row_and_sums_to_its_return() -> None:
         rewards = np.frombuffer(row.rewards, "<f8")
         assert len(rewards) == row.steps
         assert sum(rewards.tolist(), start=0.0) == pytest.approx(row.return_, abs=1e-15)
+
+
+def truncated(*limits: int) -> NextOrder:
+    """As `limited`, but that the agent is told."""
+    orders = limited(*limits)
+    return lambda slot: (order := orders(slot)) and replace(order, truncates=True)
+
+
+def test_an_order_may_say_that_the_agent_is_told_truncated() -> None:
+    agent = Scripted(still)
+    glue, _ = glue_of(agent, corridor_pool())
+    rows = list(glue.play(truncated(3, 2), Phase.TRAIN))
+    assert [(row.status, row.steps, row.detail) for row in rows] == [
+        ("ok", 3, CUT_OFF),
+        ("ok", 2, CUT_OFF),
+    ]
+    ends = [turn for turn in agent.turns if len(turn.ends)]
+    assert [turn.ends.kinds.tolist() for turn in ends] == [[EndKind.TRUNCATED]] * 2
+    assert [turn.rewards[0] for turn in ends] == [1.0, 1.0]
+    assert len(ends[0].starts) == 1  # the next one begins in the same turn
+
+
+def test_an_end_at_the_limit_is_the_environments_own() -> None:
+    agent = Scripted(still)
+    glue, _ = glue_of(agent, corridor_pool())
+    [row] = glue.play(truncated(5), Phase.TRAIN)
+    assert (row.steps, row.detail) == (5, "")
+
+
+def test_of_several_slots_those_at_their_limit_are_truncated() -> None:
+    agent = Scripted(still)
+    glue, _ = glue_of(agent, corridor_pool(3))
+    given = iter([truncated(2)(0), limited(2)(0), truncated(4)(0)])
+    orders = [replace(o, k=k) for k, o in enumerate(given) if o]
+    left = iter(orders)
+    rows = by_k(glue.play(lambda slot: next(left, None), Phase.TRAIN))
+    assert [(row.steps, row.detail) for row in rows] == [(2, CUT_OFF), (2, ""), (4, CUT_OFF)]
+    assert sum(len(turn.ends) for turn in agent.turns) == 2  # the second was cut off silently

@@ -14,7 +14,7 @@ from reglue_bench.cli.benchmarks import main
 from reglue_bench.plans.file import described
 from reglue_bench.plans.plan import Plan, difference
 from reglue_bench.plans.resolve import make_plan
-from reglue_bench.procedures import PROCEDURES
+from reglue_bench.procedures import PROCEDURES, TRAINING
 from reglue_bench.settings import read_settings
 
 LISTS = {
@@ -26,9 +26,16 @@ LISTS = {
 CONTINUING = "access-control"
 EPISODIC = [name for name in EXAMPLES if name != CONTINUING]
 GYMNASIUM = ["Reglue/Arcade-v0", "Reglue/Point2D-v0", "FetchReach-v4", "Ant-v5", "FrozenLake-v1"]
+PLAYED = [name for name in PROCEDURES.own if name != TRAINING]
+
 NAMES = [
     *(LISTS.get(name, name) for name in catalogue()),
-    *(f"{procedure}:{name}" for procedure in PROCEDURES.own for name in EPISODIC),
+    *(
+        f"{procedure}:{name}"
+        for procedure in PROCEDURES.own
+        if procedure != TRAINING
+        for name in EPISODIC
+    ),
     f"online:{CONTINUING}",
     *(f"online:gymnasium:{name}" for name in GYMNASIUM),
     "multi-task:MT1:reach-v3",

@@ -20,7 +20,7 @@ from reglue.agents.agent import Agent
 from reglue.errors import NotAnAgent, UsageError
 from reglue.examples.choices import discrete_action, epsilon_greedy
 from reglue.examples.tiles import Bounds, features
-from reglue.messages.agent import EndKind, Ends, Starts, Steps
+from reglue.messages.agent import EndKind, Ends, Phase, Starts, Steps
 from reglue.rng import Rng
 from reglue.spec import Arrays, TaskSpec
 
@@ -113,13 +113,18 @@ class Sarsa(Agent):
         ):
             if kind == EndKind.TRUNCATED:
                 self._go_on(slot, reward, numbers)
-            elif kind == EndKind.TERMINATED and not self._frozen:
+            elif kind == EndKind.TERMINATED and not self._is_judged:
                 self._learn(self._episodes[slot], reward)
             del self._episodes[slot]
 
     def agent_freeze(self) -> None:
         """From now on take the best action and do not learn."""
         self._frozen = True
+
+    @property
+    def _is_judged(self) -> bool:
+        """Whether it neither learns nor explores: frozen, or at a checkpoint of its training."""
+        return self._frozen or self.phase is Phase.EVALUATE
 
     def values(self, numbers: Sequence[float]) -> list[float]:
         """The estimated value of each action for an observation's numbers, row-major."""
@@ -137,13 +142,13 @@ class Sarsa(Agent):
         active = self._features.active(numbers)
         values = self._values(active)
         action = self._choose(values, episode.chance)
-        if not self._frozen:
+        if not self._is_judged:
             self._learn(episode, reward + self.spec.discount * values[action])
         episode.active, episode.action = active, action
         return self._first + action
 
     def _choose(self, values: list[float], chance: Rng) -> int:
-        return epsilon_greedy(values, chance, 0.0 if self._frozen else self.epsilon)
+        return epsilon_greedy(values, chance, 0.0 if self._is_judged else self.epsilon)
 
     def _values(self, active: list[int]) -> list[float]:
         return [_value(weights, active) for weights in self._weights]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from reglue.agents.agent import Agent
 from reglue.errors import NotAnAgent, UsageError
 from reglue.examples.choices import discrete_action, epsilon_greedy
-from reglue.messages.agent import EndKind, Ends, Starts, Steps
+from reglue.messages.agent import EndKind, Ends, Phase, Starts, Steps
 from reglue.rng import Rng
 from reglue.spec import Arrays, Discrete, TaskSpec
 
@@ -105,13 +105,18 @@ class TabularQ(Agent):
         """The estimated value of each action in `state`."""
         return self._table.get(state, [self.initial] * self._actions)
 
+    @property
+    def _is_judged(self) -> bool:
+        """Whether it neither learns nor explores: frozen, or at a checkpoint of its training."""
+        return self._frozen or self.phase is Phase.EVALUATE
+
     def _act(self, episode: _Episode) -> int:
-        epsilon = 0.0 if self._frozen else self.epsilon
+        epsilon = 0.0 if self._is_judged else self.epsilon
         episode.action = epsilon_greedy(self.values(episode.state), episode.chance, epsilon)
         return self._first + episode.action
 
     def _learn(self, episode: _Episode, target: float) -> None:
-        if not self._frozen:
+        if not self._is_judged:
             values = self._table.setdefault(episode.state, [self.initial] * self._actions)
             values[episode.action] += self.alpha * (target - values[episode.action])
 

@@ -1,0 +1,58 @@
+"""What an agent trains on, without end and without a run: for training loops of one's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from env_adapters import SuiteName
+from glue_server import Order
+from reglue_bench.plans.keys import Submission, training_key
+from reglue_bench.plans.names import BenchmarkName
+from reglue_bench.plans.plan import Plan
+from reglue_bench.plans.resolve import make_plan, suite_of
+from reglue_bench.procedures import PROCEDURES
+from reglue_bench.procedures.training import training_cells
+from reglue_bench.procedures.training_cells import TrainingCells
+from reglue_bench.settings import read_settings
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingStream:
+    """Training episodes of a benchmark, each a pure function of its slot and its number there.
+
+    They are those of `reglue bench BENCHMARK --train-steps N` with the same seeds and slots.
+    """
+
+    suite: SuiteName  # build() makes its environments
+    plan: Plan
+    cells: TrainingCells
+    starts: bytes  # keys start seeds
+
+    def order(self, slot: int, episode: int) -> Order:
+        """The cell of a slot's episode number `episode`, from 0, and the agent's seed for it."""
+        cell = self.cells.cell(episode * self.cells.slots + slot)
+        return self.plan.order(0, cell, self.starts)
+
+
+def training_stream(
+    benchmark: str, *, slots: int = 1, training_seed: int = 0, **options: object
+) -> TrainingStream:
+    """The stream of a benchmark's training episodes, over `slots` slots.
+
+    Of a meta-learning benchmark those of its train split; the episodes of a trial follow each
+    other in a slot. Another `training_seed` draws others. `options` are those of `evaluate`.
+    Raises UsageError.
+    """
+    settings = read_settings(benchmark=benchmark, training_seed=training_seed, **options)
+    procedure = BenchmarkName.parse(benchmark).procedure
+    if not procedure or PROCEDURES[procedure].trains_first:
+        settings = settings.model_copy(update={"train_steps": 1})
+    plan = make_plan(settings)
+    key = training_key(plan.seed, settings.secret, training_seed)
+    plan = replace(plan, training_key=key.hex())
+    return TrainingStream(
+        suite=suite_of(plan, settings),
+        plan=plan,
+        cells=training_cells(plan, slots=slots),
+        starts=Submission.new(plan.seed, settings.secret).starts,
+    )

@@ -1,0 +1,450 @@
+"""Training, then judging: an agent learns for so many steps, is frozen, and then judged.
+
+It wraps the procedure that judges. Phases are as in RL-Glue's and Meta-World's protocols: what is
+learned from is TRAIN, and nothing is learned after `agent_freeze`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from pydantic import BaseModel
+
+from glue_server import EpisodeRunner, Order, Outcome
+from reglue.errors import AgentFault, EnvironmentFault, UsageError
+from reglue.messages.agent import Phase
+from reglue_bench.plans.plan import Parameter, Plan, PlanCell
+from reglue_bench.procedures.procedure import (
+    Agents,
+    MakeOrder,
+    Procedure,
+    Record,
+    Todo,
+    Todos,
+    Watch,
+    chosen,
+    shows_tasks,
+)
+from reglue_bench.procedures.training_cells import TrainingCells
+from reglue_bench.settings import Settings, TrainingSettings, flag
+
+if TYPE_CHECKING:
+    from reglue_bench.criteria import Criterion
+    from reglue_bench.results.result import Result
+    from reglue_bench.results.success import Played
+    from reglue_bench.terminal.observer import RunStarted
+    from reglue_bench.terminal.tally import Tally
+
+EVALUATED_BY = "evaluated_by"
+"""The parameter that names the procedure that judges."""
+
+DEFAULT_EVAL_EPISODES = 10
+
+MOST_CHECKPOINT_EPISODES = 1_000_000
+"""Of all checkpoints of a run."""
+
+CHECKPOINT_HORIZON = 10_000
+"""Steps after which an episode of a checkpoint is truncated, where the environment never does: a
+policy that has learned half of its task may go round in circles."""
+
+MOST_WITHOUT_A_STEP = 1000
+"""Training episodes in a row that end before their first step; then the run ends."""
+
+
+class Training(Procedure):
+    """A unit is a run: training, checkpoints in between, and all that is judged after it.
+
+    A run is resumed as a whole, since an agent that is gone has lost what it learned. Of
+    its episodes, those that are judged come first (k below `judged`), then those of
+    checkpoints, then those that it trained on.
+
+    Each slot trains for an equal share of the steps, and its last episode is truncated there.
+    An agent may abandon training episodes; their steps count.
+    """
+
+    about = "an agent trains, then is frozen and judged"
+    unit = "run"
+    settings: ClassVar[type[BaseModel]] = TrainingSettings
+    trains_first = False
+
+    @classmethod
+    def parameters(cls, settings: Settings, variants: Mapping[str, int]) -> dict[str, Parameter]:
+        """Steps, and where checkpoints are. Raises UsageError."""
+        steps, every = settings.train_steps, settings.eval_every
+        if steps is None:
+            raise UsageError(
+                f"training belongs to a benchmark that judges what was learned: give "
+                f"{flag('train_steps')} N with MT10, multi-task:ENVIRONMENT or the like"
+            )
+        if every is None:
+            return {"train_steps": steps}
+        if every > steps:
+            raise UsageError(
+                f"got {flag('eval_every')} {every}, wanted at most the {steps} steps of training"
+            )
+        episodes = chosen(settings.eval_episodes, max(DEFAULT_EVAL_EPISODES, len(variants)))
+        if (steps // every + 1) * episodes > MOST_CHECKPOINT_EPISODES:
+            raise UsageError(
+                f"got {steps // every + 1} checkpoints × {episodes} episodes, wanted at most "
+                f"{MOST_CHECKPOINT_EPISODES} in all: give a larger {flag('eval_every')}"
+            )
+        return {"train_steps": steps, "eval_every": every, "eval_episodes": episodes}
+
+    @classmethod
+    def rehearsal(cls, plan: Plan) -> dict[str, object]:
+        """Some steps for each slot, one checkpoint in the middle, and the judge's own."""
+        from reglue_bench.procedures import PROCEDURES
+
+        judged = evaluation_of(plan)
+        short = dict(PROCEDURES[judged.procedure].rehearsal(judged))
+        steps = min(int(plan.parameters["train_steps"]), 60 * plan.slots)
+        short["train_steps"] = steps
+        if "eval_every" in plan.parameters:
+            short |= {"eval_every": max(1, steps // 2)}
+        return short
+
+    @classmethod
+    def of(cls, plan: Plan) -> Self:
+        """Of the judge's plan, and of the goals that are trained on."""
+        from reglue_bench.procedures import procedure_of
+
+        own = plan.parameters
+        return cls(
+            procedure_of(evaluation_of(plan)),
+            cells=training_cells(plan),
+            fixed=hashlib.sha256(f"reglue checkpoints {plan.seed} {plan.cells}".encode()).digest(),
+            train_steps=int(own["train_steps"]),
+            eval_every=int(own.get("eval_every", 0)),
+            eval_episodes=int(own.get("eval_episodes", 0)),
+        )
+
+    def __init__(
+        self,
+        judge: Procedure,
+        *,
+        cells: TrainingCells,
+        fixed: bytes,
+        train_steps: int,
+        eval_every: int = 0,
+        eval_episodes: int = 0,
+    ) -> None:
+        """`fixed` draws the cells of checkpoints, which are the same for all training seeds."""
+        self.judge = judge
+        self.steps = train_steps
+        self.every = eval_every  # 0: there are no checkpoints
+        self.width = cells.slots
+        trial = judge.training_trial
+        self.at_once = cells.slots * sum(trial) if trial else eval_episodes  # of a checkpoint
+        ends = accumulate(len(judge.cells(unit)) for unit in range(judge.units))
+        self._begins = array("Q", (0, *ends))  # where each unit of the judge has its episodes
+        self._fixed = (
+            replace(cells, key=fixed)
+            if trial
+            else TrainingCells(cells.variants, 1, fixed, shows_tasks=True)
+        )
+        checkpoints = len(self.checkpoints) * self.at_once
+        self.first = self.judged + checkpoints  # k of the first training episode
+        self._cells = replace(cells, first=self.first)
+
+    @property
+    def units(self) -> int:
+        """One."""
+        return 1
+
+    @property
+    def goals(self) -> int:
+        """The judge's."""
+        return self.judge.goals
+
+    @property
+    def judged(self) -> int:
+        """Episodes that are judged, and those in which their agent adapts."""
+        return self._begins[-1]
+
+    @property
+    def checkpoints(self) -> range:
+        """The steps of training after which there is a checkpoint, from 0 on."""
+        return range(0, self.steps + 1, self.every) if self.every else range(0)
+
+    @property
+    def stops(self) -> list[int]:
+        """The steps of training after which something else is played."""
+        return sorted({*self.checkpoints, self.steps})
+
+    def share(self, steps: int, slot: int) -> int:
+        """A slot's part of so many steps."""
+        return steps // self.width + (slot < steps % self.width)
+
+    def cells(self, unit: int) -> Sequence[PlanCell]:
+        """What is judged; how many episodes are trained on is open."""
+        return [self.cell(unit, k) for k in range(self.judged)]
+
+    def cell(self, _unit: int, k: int) -> PlanCell:
+        """Episode k."""
+        if k >= self.first:
+            return self._cells.cell(k - self.first)
+        if k >= self.judged:
+            return self._checkpoint_cell(k, (k - self.judged) % self.at_once)
+        unit = bisect_right(self._begins, k) - 1
+        cell = self.judge.cell(unit, k - self._begins[unit])
+        return replace(cell, k=k, drawn_as=cell.drawn_as or (unit, cell.k))
+
+    def checkpoint(self, number: int, episode: int) -> PlanCell:
+        """An episode of a checkpoint."""
+        return self.cell(0, self.judged + number * self.at_once + episode)
+
+    def trained_on(self, slot: int, episode: int) -> PlanCell:
+        """The training episode that is number `episode` of a slot."""
+        return self._cells.cell(episode * self.width + slot)
+
+    def k_of(self, unit: int, k: int) -> int:
+        """Where the run has episode k of a unit of the judge."""
+        return self._begins[unit] + k
+
+    def judged_as(self, k: int) -> tuple[int, int]:
+        """The judge's unit and k of a judged episode of the run."""
+        unit = bisect_right(self._begins, k) - 1
+        return unit, k - self._begins[unit]
+
+    def play(
+        self,
+        agents: Agents,
+        todo: Sequence[Todo],
+        *,
+        order: MakeOrder,
+        record: Record,
+        watch: Watch,
+    ) -> None:
+        """Train and judge one agent; all is recorded at the end.
+
+        When the agent is lost, what was not judged is recorded as its fault.
+        """
+        for asked in todo:
+            glue = agents.fresh()
+            run = _Run(self, asked.unit, order, watch)
+            try:
+                run.play(glue, agents)
+            except AgentFault as fault:
+                record(asked, run.outcomes(fault.status, str(fault)))
+                raise
+            record(asked, run.outcomes())
+
+    def tally(self, begun: RunStarted, clock: Callable[[], float]) -> Tally:
+        """Steps and the recent return; then what is judged."""
+        from reglue_bench.terminal.training_tally import TrainingTally
+
+        return TrainingTally(self, begun, clock)
+
+    @classmethod
+    def criterion(cls, result: Result) -> Criterion:
+        """The judge's."""
+        from reglue_bench.procedures import PROCEDURES
+
+        return PROCEDURES[str(result.parameters[EVALUATED_BY])].criterion(result)
+
+    def score(self, played: Played) -> Result:
+        """The judge's, with what happened in training."""
+        from reglue_bench.results.training import score_training
+
+        return score_training(self, played)
+
+    def _checkpoint_cell(self, k: int, episode: int) -> PlanCell:
+        adapting = sum(self.judge.training_trial[:-1]) * self.width
+        phase = "checkpoint_adapt" if episode < adapting else "checkpoint"
+        reset = None
+        if self.judge.cell(0, 0).reset is not None:  # seeded one by one: by the next numbers
+            reset = self.judged + episode
+        fixed = self._fixed.cell(episode)
+        return replace(fixed, k=k, phase=phase, drawn_as=(0, episode), reset=reset)
+
+
+def evaluation_of(plan: Plan) -> Plan:
+    """What is judged after the training of a plan."""
+    own = {EVALUATED_BY, *TrainingSettings.model_fields}
+    parameters = {name: value for name, value in plan.parameters.items() if name not in own}
+    procedure = str(plan.parameters[EVALUATED_BY])
+    return replace(plan, procedure=procedure, parameters=parameters, training=None, training_key="")
+
+
+def training_cells(plan: Plan, *, slots: int | None = None) -> TrainingCells:
+    """What the agents of a plan train on; also of a plan without training."""
+    from reglue_bench.procedures import procedure_of
+
+    judge = evaluation_of(plan) if EVALUATED_BY in plan.parameters else plan
+    return TrainingCells(
+        plan.variants if plan.training is None else plan.training.variants,
+        chosen(slots, plan.slots),
+        bytes.fromhex(plan.training_key),
+        shows_tasks=shows_tasks(plan),
+        trial=sum(procedure_of(judge).training_trial) or 1,
+    )
+
+
+class _Run:
+    """One run in play: what slots have taken, and the outcomes so far."""
+
+    def __init__(self, procedure: Training, unit: int, order: MakeOrder, watch: Watch) -> None:
+        self._procedure = procedure
+        self._unit = unit
+        self._order = order
+        self._watch = watch
+        self._taken = [0] * procedure.width  # training steps
+        self._begun = [0] * procedure.width  # training episodes
+        self._without_a_step = 0  # training episodes in a row
+        self._kept: dict[int, Outcome] = {}  # by k
+
+    def play(self, glue: EpisodeRunner, agents: Agents) -> None:
+        """Train, freeze, judge. Raises AgentFault, EnvironmentFault."""
+        procedure = self._procedure
+        glue.init()
+        for steps in procedure.stops:
+            self._train(glue, steps)
+            if steps in procedure.checkpoints:
+                self._check(glue, procedure.checkpoints.index(steps))
+        glue.freeze()
+        glue.keep_learned()
+        judge = procedure.judge
+        judge.play(
+            _TrainedAgent(agents, glue),
+            Todos(array("I", range(judge.units)), array("I", [0]) * judge.units),
+            order=self._order,
+            record=self._judged,
+            watch=self._watch,
+        )
+
+    def outcomes(self, status: str = "", detail: str = "") -> list[Outcome]:
+        """What was played; what should have been judged and was not ended as the agent did."""
+        for k in range(self._procedure.judged):
+            if k not in self._kept:
+                order = self._order(self._unit, self._procedure.cell(self._unit, k))
+                self._kept[k] = Outcome(order, status, detail=detail)
+        return [self._kept[k] for k in sorted(self._kept)]
+
+    # Training.
+
+    def _train(self, glue: EpisodeRunner, until: int) -> None:
+        """Go on until every slot has taken its share of `until` steps.
+
+        A meta-learner plays trials as it will when it is judged, and whole ones if steps are left.
+        """
+        procedure = self._procedure
+        trial = procedure.judge.training_trial
+        while any(taken < procedure.share(until, slot) for slot, taken in enumerate(self._taken)):
+            if not trial:
+                self._episodes(glue, until)
+                continue
+            glue.adapt_begin()
+            for count in trial[:-1]:
+                self._episodes(glue, procedure.steps, count)
+                glue.adapt()
+            self._episodes(glue, procedure.steps, trial[-1])
+
+    def _episodes(self, glue: EpisodeRunner, until: int, count: float = math.inf) -> None:
+        """Play at most `count` episodes in each slot; none begins after its share of `until`."""
+        procedure = self._procedure
+        left = [count] * procedure.width
+
+        def next_order(slot: int) -> Order | None:
+            if not left[slot] or self._taken[slot] >= procedure.share(until, slot):
+                return None
+            left[slot] -= 1
+            cell = procedure.trained_on(slot, self._begun[slot])
+            self._begun[slot] += 1
+            steps = procedure.share(procedure.steps, slot) - self._taken[slot]
+            return replace(self._order(self._unit, cell), max_steps=steps, truncates=True)
+
+        for outcome in glue.play(next_order, Phase.TRAIN):
+            self._taken[(outcome.order.k - procedure.first) % procedure.width] += outcome.steps
+            self._keep(outcome, "train")
+            self._without_a_step = 0 if outcome.steps else self._without_a_step + 1
+            if self._without_a_step == MOST_WITHOUT_A_STEP:
+                self._refuse(outcome)
+
+    def _refuse(self, last: Outcome) -> None:
+        words = f"{MOST_WITHOUT_A_STEP} training episodes in a row ended before their first step"
+        if last.status == EnvironmentFault.status:
+            raise EnvironmentFault(f"{words}; the last: {last.detail}")
+        raise AgentFault(f"{words}; the last: {last.status}, {last.detail}")
+
+    # Checkpoints.
+
+    def _check(self, glue: EpisodeRunner, number: int) -> None:
+        """Play the fixed episodes of a checkpoint; the agent is told the phase, and not frozen."""
+        procedure = self._procedure
+        trial = procedure.judge.training_trial
+        if not trial:
+            episodes = iter(range(procedure.at_once))
+            self._checked(glue, number, lambda _slot: next(episodes, None), Phase.EVALUATE)
+            return
+        glue.adapt_begin()
+        before = 0
+        for place, count in enumerate(trial):
+            slots = [iter(range(before, before + count)) for _ in range(procedure.width)]
+            before += count
+            is_last = place == len(trial) - 1
+
+            def following(slot: int, slots: list[Iterator[int]] = slots) -> int | None:
+                episode = next(slots[slot], None)
+                return None if episode is None else episode * procedure.width + slot
+
+            self._checked(glue, number, following, Phase.EVALUATE if is_last else Phase.ADAPT)
+            if not is_last:
+                glue.adapt()
+
+    def _checked(
+        self,
+        glue: EpisodeRunner,
+        number: int,
+        following: Callable[[int], int | None],
+        phase: Phase,
+    ) -> None:
+        def next_order(slot: int) -> Order | None:
+            episode = following(slot)
+            if episode is None:
+                return None
+            cell = self._procedure.checkpoint(number, episode)
+            most = 0 if glue.spec.horizon else CHECKPOINT_HORIZON
+            return replace(self._order(self._unit, cell), max_steps=most, truncates=True)
+
+        for outcome in glue.play(next_order, phase):
+            self._keep(outcome, "checkpoint" if phase is Phase.EVALUATE else "checkpoint_adapt")
+
+    def _keep(self, outcome: Outcome, phase: str) -> None:
+        """Without its actions: there is no end to training."""
+        self._kept[outcome.order.k] = replace(outcome, actions=b"", rewards=b"")
+        self._watch(outcome, phase)
+
+    # What is judged.
+
+    def _judged(self, todo: Todo, outcomes: Iterable[Outcome]) -> None:
+        """A unit of the judge is over."""
+        for outcome in outcomes:
+            k = self._procedure.k_of(todo.unit, outcome.order.k)
+            self._kept[k] = replace(outcome, order=replace(outcome.order, unit=self._unit, k=k))
+
+
+@dataclass(frozen=True, slots=True)
+class _TrainedAgent:
+    """Gives a judge the agent that has been trained; see Agents."""
+
+    agents: Agents
+    glue: EpisodeRunner
+
+    def fresh(self) -> EpisodeRunner:
+        """The same agent, which keeps what it has learned."""
+        return self.glue
+
+    def explain(self, fault: AgentFault) -> str:
+        """As the run's."""
+        return self.agents.explain(fault)
+
+    def go_on(self, fault: AgentFault) -> None:
+        """There is no other agent that has learned this."""
+        raise fault
