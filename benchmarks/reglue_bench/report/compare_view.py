@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from reglue.errors import UsageError
 from reglue_bench.criteria.criterion import Criterion, Named
 from reglue_bench.report.figures import colour
 from reglue_bench.report.pairs import compared_row, every_pair, pair_note, power_notes, verdict
 from reglue_bench.report.run_view import score_and_interval
+from reglue_bench.report.training_plots import training_plots
 from reglue_bench.report.views import ComparisonView, Row, Track
 from reglue_bench.report.words import percent
 from reglue_bench.results.result import Result
@@ -32,7 +34,9 @@ def comparison_view(runs: Sequence[Named], *, seed: int) -> ComparisonView:
         notes=_notes(runs, found, criterion),
         differences=found,
     )
-    return criterion.beside(view, runs, alike, seed)
+    shown = criterion.beside(view, runs, alike, seed)
+    trained = training_plots([runs[place] for place in alike], prefix="compare")
+    return replace(shown, plots=[*shown.plots, *trained])
 
 
 def _criterion(runs: Sequence[Named]) -> Criterion:

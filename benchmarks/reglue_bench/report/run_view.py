@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from reglue_bench.procedures import PROCEDURES
 from reglue_bench.report.figures import FAILURE, SUCCESS
+from reglue_bench.report.training_plots import training_plots
 from reglue_bench.report.views import Frame, Run, Share
 from reglue_bench.report.words import STATUSES, count, percent, plural, seconds, sentence
 from reglue_bench.results.result import Result
@@ -38,7 +39,12 @@ def run_view(name: str, result: Result, *, run_id: str, frames: Sequence[Frame] 
         track=criterion.tracks([result], [0])[0],
         badges=_badges(result),
         notes=[*map(sentence, criterion.notes(result)), *_notes(result)],
-        facts=[*_who_and_what(result), *criterion.facts(result), *_clipped_and_parameters(result)],
+        facts=[
+            *_who_and_what(result),
+            *criterion.facts(result),
+            *_training(result),
+            *_clipped_and_parameters(result),
+        ],
         planned=criterion.planned,
         statuses=_statuses(result),
         time=_time(result),
@@ -46,7 +52,7 @@ def run_view(name: str, result: Result, *, run_id: str, frames: Sequence[Frame] 
         steps=f"{count(counted)} of {count(executed)} simulated steps count",
         steps_share=counted / executed if executed else 0.0,
         versions=", ".join(f"{each} {v}" for each, v in sorted(result.versions.items())),
-        plots=criterion.plots(result, run_id),
+        plots=[*criterion.plots(result, run_id), *training_plots([("", result)], prefix=run_id)],
         frames=frames,
     )
 
@@ -74,6 +80,17 @@ def _who_and_what(result: Result) -> list[tuple[str, str]]:
         ("plan", result.plan_sha256[:12]),
     ]
     return [(name, value) for name, value in facts if value]
+
+
+def _training(result: Result) -> list[tuple[str, str]]:
+    """How long it trained before it was judged."""
+    trained = result.training
+    if trained is None:
+        return []
+    abandoned = trained.episodes_abandoned
+    free = f", of which it abandoned {count(abandoned)}" if abandoned else ""
+    steps = f"{count(trained.steps_taken)} of {plural(trained.steps, 'step')}"
+    return [("trained for", f"{steps}, {plural(trained.episodes, 'episode')}{free}")]
 
 
 def _clipped_and_parameters(result: Result) -> list[tuple[str, str]]:

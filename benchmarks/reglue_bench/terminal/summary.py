@@ -2,18 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Console
 
 from reglue_bench.results.result import Ending, Result
-from reglue_bench.terminal.words import isolation_words
+from reglue_bench.terminal.words import isolation_words, number, sparkline
+
+_WIDTH = 50  # columns of a curve
 
 
 def print_summary(console: Console, result: Result) -> None:
     """The score, what it is made of, and what went wrong."""
     if result.status_counts.keys() - {"missing"}:  # an empty table says nothing
         console.print(result.criterion.table(result))
-    for line in notes(result):
+    for line in [*training_lines(result), *notes(result)]:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def training_lines(result: Result) -> list[str]:
+    """How an agent did while it trained, as lines that go up."""
+    found = result.training
+    if found is None:
+        return []
+    lines = [
+        f"trained for {found.steps_taken:,} of {found.steps:,} steps, {found.episodes:,} episodes"
+        + f", {found.episodes_abandoned:,} abandoned" * bool(found.episodes_abandoned)
+    ]
+    for name, curve in (("training", found.curve), ("checkpoints", found.checkpoints)):
+        if curve is not None:
+            lines += _drawn(f"{name}, return", curve.mean_return)
+            lines += _drawn(f"{name}, success", curve.success_rate)
+    return lines
+
+
+def _drawn(name: str, values: Sequence[float | None]) -> list[str]:
+    """A line from the first to the last value; none where there are not two."""
+    known = [each for each in values if each is not None]
+    if len(known) < 2:
+        return []
+    line = sparkline(known, low=min(known), high=max(known), width=_WIDTH)
+    return [f"{name}: {number(known[0])} {line} {number(known[-1])}"]
 
 
 def notes(result: Result) -> list[str]:

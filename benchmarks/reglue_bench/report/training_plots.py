@@ -1,0 +1,140 @@
+"""Curves over training steps, of one agent or of several, each over its training seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from reglue_bench.criteria.criterion import Named
+from reglue_bench.report.curves import Lines, every_run, mean_and_band, y_range
+from reglue_bench.report.figures import NEUTRAL, colour, figure, value_axis
+from reglue_bench.report.views import Plot, Table
+from reglue_bench.report.words import count, percent, plural, value
+from reglue_bench.results.result import Result, StepCurve
+
+_ROWS = 20  # of a curve's table
+
+
+def training_plots(runs: Sequence[Named], *, prefix: str) -> list[Plot]:
+    """Checkpoints and training episodes over steps; runs of one label are seeds of one agent.
+
+    `prefix` makes the plots' ids unique on the page. Nothing where no agent was trained first.
+    """
+    agents: dict[str, list[Result]] = {}
+    for _, result in runs:
+        if result.training is not None:
+            agents.setdefault(result.agent.label, []).append(result)
+    plots = []
+    for what, curve_of in (("checkpoint", _checkpoints), ("training", _episodes)):
+        for measure in ("success", "return"):
+            lines = {
+                name: of
+                for name, results in agents.items()
+                if (of := _lines(results, curve_of, measure)) is not None
+            }
+            if lines:
+                plots.append(_plot(lines, what, measure, plot_id=f"{prefix}-{what}-{measure}"))
+    return plots
+
+
+def step_lines(curves: Sequence[StepCurve], measure: str) -> Lines | None:
+    """A line for each curve, at the steps where all have episodes; None where that is nowhere."""
+    rows = [each.success_rate if measure == "success" else each.mean_return for each in curves]
+    steps = curves[0].at if curves else []
+    if not all(rows) or any(each.at != steps for each in curves):
+        return None
+    whole = np.array(rows, np.float64)  # (runs, points), None is NaN
+    shared = np.flatnonzero(~np.isnan(whole).any(axis=0))
+    if not len(shared):
+        return None
+    ends = [steps[place] for place in shared]
+    runs = list(range(len(rows)))
+    return Lines("step", ends, ends, whole[:, shared], runs, broken=[])
+
+
+def _episodes(result: Result) -> StepCurve | None:
+    return None if result.training is None else result.training.curve
+
+
+def _checkpoints(result: Result) -> StepCurve | None:
+    return None if result.training is None else result.training.checkpoints
+
+
+def _lines(
+    results: Sequence[Result], curve_of: Callable[[Result], StepCurve | None], measure: str
+) -> Lines | None:
+    found = [curve for each in results if (curve := curve_of(each)) is not None]
+    return step_lines(found, measure)
+
+
+def _plot(lines: Mapping[str, Lines], what: str, measure: str, *, plot_id: str) -> Plot:
+    traces: list[go.Scatter] = []
+    several = any(len(of.whole) > 1 for of in lines.values())
+    for place, (name, of) in enumerate(lines.items()):
+        if len(of.whole) > 1:
+            traces += every_run(of, colour=NEUTRAL if len(lines) == 1 else colour(place))
+        traces += mean_and_band(of, name=name, colour=colour(place))
+    last = max(of.ends[-1] for of in lines.values())
+    y_axis = value_axis(measure, range=y_range(list(lines.values())), automargin=True)
+    if measure == "success":
+        y_axis |= {"range": [-0.02, 1.02], "tickformat": ".0%"}
+    over = " Mean over training seeds with its pointwise 95 % t-interval." if several else ""
+    return Plot(
+        id=plot_id,
+        title=f"{measure.capitalize()} {_WHERE[what]}",
+        caption=_CAPTION[what] + over,
+        summary=" ".join(_summary(name, of, measure) for name, of in lines.items()),
+        figure=figure(
+            traces,
+            height=340,
+            margin={"l": 8, "r": 28, "t": 8, "b": 44},
+            xaxis=value_axis("training steps", range=[0, last], tickformat=",", nticks=8),
+            yaxis=y_axis,
+            hovermode="closest",
+        ),
+        table=_table(lines, measure),
+        legend=[(colour(place), name) for place, name in enumerate(lines)],
+        toggle="each training seed's line" if several else "",
+        toggled=len(lines) == 1,
+    )
+
+
+_WHERE = {"checkpoint": "at checkpoints", "training": "while it trained"}
+
+_CAPTION = {
+    "checkpoint": "Fixed episodes, the same each time, in which the agent neither learns nor is "
+    "frozen; none of them is in the score.",
+    "training": "Mean of the training episodes that ended in each hundredth of the steps, with "
+    "exploration; not the score.",
+}
+
+
+def _amount(measure: str) -> Callable[[float], str]:
+    return percent if measure == "success" else value
+
+
+def _summary(name: str, lines: Lines, measure: str) -> str:
+    words, mean = _amount(measure), lines.mean
+    return (
+        f"{name}, {measure}, {plural(len(lines.whole), 'training seed')}: "
+        f"{words(float(mean[0]))} at {lines.at(0)}, "
+        f"{words(float(mean[-1]))} at {lines.at(len(lines.ends) - 1)}."
+    )
+
+
+def _table(lines: Mapping[str, Lines], measure: str) -> Table:
+    """The means at 20 steps at most."""
+    words = _amount(measure)
+    means = {name: dict(zip(of.ends, of.mean, strict=True)) for name, of in lines.items()}
+    steps = sorted({step for of in lines.values() for step in of.ends})
+    if len(steps) > _ROWS:
+        steps = [steps[round(n * (len(steps) - 1) / (_ROWS - 1))] for n in range(_ROWS)]
+    return Table(
+        ["steps", *lines],
+        [
+            [count(step), *(words(float(of[step])) if step in of else "–" for of in means.values())]
+            for step in steps
+        ],
+    )
