@@ -46,7 +46,9 @@ def collect_episodes(
             policy returns. An episode that is done stops in any case.
         rows: exactly so many rows: longer episodes are cut off, not done. None: as many as the
             longest episode has, so each must end.
-        seed: episode k is reset with seed `seed + k`, whatever the number of environments.
+        seed: round r is reset with seed `seed + r * num_envs`. Gymnasium's vector environments
+            give their environments the seeds that follow, so episode k has `seed + k`, whatever
+            their number.
         on_start: for a policy with state: called before the policy is, with a mask, bool (env,),
             of the environments whose episodes begin: all of them, once a round.
 

@@ -150,7 +150,8 @@ def transitions(rollout: Rollout, drop: str | None = None) -> dict[str, Array]:
     >>> pairs = transitions(rollout)
     >>> pairs["observation"].shape
     (2, 16, 4)
-    >>> pairs["timestep"][:, :4].tolist()
+    >>> times = pairs["timestep"]
+    >>> times[:, :4].tolist()
     [[0, 0, 1, 1], [1, 1, 2, 2]]
     """
     times, envs = rollout.ends.shape
