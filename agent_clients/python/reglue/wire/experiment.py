@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -57,7 +57,6 @@ from reglue.wire.tensors import (
     encode_flags,
 )
 
-_Entries = Any  # a repeated field of bytes
 _Named = Any  # a message with a repeated field `slots`
 
 _BEFORE_INIT = 4096  # slots that may be named then, out of order as they are
@@ -102,7 +101,31 @@ _CALLS = FieldTable(
     {},
 )
 _NAME_SLOTS = frozenset(("start", "step", "episode", "env_start"))
-_WITH_ROWS = frozenset(("env_step", "agent_start", "agent_step", "agent_end"))
+_ROW_CALLS: Mapping[str, type] = {
+    "env_step": RLEnvStep,
+    "agent_start": RLAgentStart,
+    "agent_step": RLAgentStep,
+    "agent_end": RLAgentEnd,
+}
+_ROW_ANSWERS: Mapping[str, type] = {
+    "started": Started,
+    "stepped": Stepped,
+    "episode": EpisodePlayed,
+    "acted": Acted,
+}
+
+
+def _fields(
+    message: Any, kinds: Mapping[str, type]
+) -> Iterator[tuple[type, tuple[str, list[str]]]]:
+    for name, kind in kinds.items():
+        fields = message.DESCRIPTOR.fields_by_name[name].message_type.fields
+        yield kind, (name, [field.name for field in fields if field.name != "slots"])
+
+
+_ROWS = dict((*_fields(pb.ExperimentCall, _ROW_CALLS), *_fields(pb.ExperimentReply, _ROW_ANSWERS)))
+"""Kinds with one row a slot: the oneof's field, and the fields of its message beside `slots`."""
+
 _REPLIES = FieldTable(
     "reply",
     {
@@ -120,104 +143,82 @@ def encode_experiment_call(
     seq: int, call: ExperimentCall, spec: TaskSpec | None
 ) -> pb.ExperimentCall:
     """The message of a call; `spec` is what rows of actions and observations need."""
-    if isinstance(call, (RLEnvStep, RLAgentStart, RLAgentStep, RLAgentEnd)):
-        return _encode_rows(seq, call, spec)
     message = pb.ExperimentCall(seq=seq)
-    _CALLS.encode(message, call)
+    if type(call) in _ROWS:
+        _encode_rows(message, call, spec)
+    else:
+        _CALLS.encode(message, call)
     return message
-
-
-def _encode_rows(
-    seq: int, call: RLEnvStep | RLAgentStart | RLAgentStep | RLAgentEnd, spec: TaskSpec | None
-) -> pb.ExperimentCall:
-    """A half step, unchecked: the glue refuses wrong rows and says what it wanted."""
-    seen = spec.observations if spec else ()
-    match call:
-        case RLEnvStep(slots, actions):
-            rows = _written(spec.actions if spec else (), actions)
-            return pb.ExperimentCall(seq=seq, env_step=pb.RlEnvStep(slots=slots, actions=rows))
-        case RLAgentStart(slots, observations):
-            start = pb.RlAgentStart(slots=slots, observations=_written(seen, observations))
-            return pb.ExperimentCall(seq=seq, agent_start=start)
-        case RLAgentStep(slots, rewards, observations):
-            step = pb.RlAgentStep(
-                slots=slots,
-                rewards=encode_array(REWARDS, rewards),
-                observations=_written(seen, observations),
-            )
-            return pb.ExperimentCall(seq=seq, agent_step=step)
-        case RLAgentEnd(slots, rewards, observations, truncated):
-            end = pb.RlAgentEnd(
-                slots=slots,
-                rewards=encode_array(REWARDS, rewards),
-                observations=_written(seen, observations),
-                truncated=truncated,
-            )
-            return pb.ExperimentCall(seq=seq, agent_end=end)
 
 
 def decode_experiment_call(message: pb.ExperimentCall, spec: TaskSpec | None) -> ExperimentCall:
     """The call of a message. Raises BadReply if it is malformed."""
-    kind = message.WhichOneof("call")
-    if kind in _WITH_ROWS:
-        return _decode_rows(message, kind, spec)
-    if kind in _NAME_SLOTS:
-        _check_slots(getattr(message, kind), spec)
-    call: ExperimentCall = _CALLS.decode(message)
+    name = message.WhichOneof("call")
+    call: ExperimentCall
+    if name in _ROW_CALLS:
+        if spec is None:
+            raise BadReply("OUT_OF_ORDER", got=f"{name} before RL_init", wanted="RL_init first")
+        call = _decode_rows(getattr(message, name), _ROW_CALLS[name], spec)
+        if not call.slots:  # type: ignore[union-attr] # all of these name slots
+            raise BadReply("OUT_OF_DOMAIN", got=f"{name} of no slots", wanted="at least one")
+        return call
+    if name in _NAME_SLOTS:
+        _check_slots(getattr(message, name), spec)
+    call = _CALLS.decode(message)
     return replace(call, slots=call.slots or 1) if isinstance(call, RLInit) else call
-
-
-def _decode_rows(message: pb.ExperimentCall, kind: str, spec: TaskSpec | None) -> ExperimentCall:
-    if spec is None:
-        raise BadReply("OUT_OF_ORDER", got=f"{kind} before RL_init", wanted="RL_init first")
-    body = getattr(message, kind)
-    slots = _slots(body, spec)
-    if not slots:
-        raise BadReply("OUT_OF_DOMAIN", got=f"{kind} of no slots", wanted="at least one")
-    match kind:
-        case "env_step":
-            return RLEnvStep(slots, decode_arrays(spec.actions, body.actions, len(slots)))
-        case "agent_start":
-            return RLAgentStart(
-                slots, decode_arrays(spec.observations, body.observations, len(slots))
-            )
-    observations = decode_arrays(spec.observations, body.observations, len(slots))
-    rewards = decode_array(REWARDS, body.rewards, len(slots))
-    if kind == "agent_step":
-        return RLAgentStep(slots, rewards, observations)
-    return RLAgentEnd(slots, rewards, observations, body.truncated)
 
 
 def encode_answer(seq: int, answer: Answer, spec: TaskSpec | None) -> pb.ExperimentReply:
     """The message of what a routine returns."""
-    seen, chosen = (spec.observations, spec.actions) if spec else ((), ())
-    match answer:
-        case Started(slots, observations, actions):
-            started = pb.Started(
-                slots=slots,
-                observations=_written(seen, observations),
-                actions=_written(chosen, actions),
-            )
-            return pb.ExperimentReply(seq=seq, started=started)
-        case Stepped(slots, rewards, observations, actions=actions):
-            message = pb.ExperimentReply(seq=seq)
-            stepped = message.stepped  # in place: half the price of a constructor's
-            stepped.slots.extend(slots)
-            stepped.rewards = encode_array(REWARDS, rewards)
-            stepped.observations.extend(_written(seen, observations))
-            stepped.flags = _flags(answer)
-            stepped.actions.extend(_written(chosen, actions))
-            return message
-        case EpisodePlayed(slots):
-            played = pb.EpisodePlayed(slots=slots, flags=_flags(answer))
-            return pb.ExperimentReply(seq=seq, episode=played)
-        case Acted(slots, actions):
-            acted = pb.Acted(slots=slots, actions=_written(chosen, actions))
-            return pb.ExperimentReply(seq=seq, acted=acted)
-        case _:
-            message = pb.ExperimentReply(seq=seq)
-            _REPLIES.encode(message, answer)
-            return message
+    message = pb.ExperimentReply(seq=seq)
+    if type(answer) in _ROWS:
+        _encode_rows(message, answer, spec)
+    else:
+        _REPLIES.encode(message, answer)
+    return message
+
+
+def _encode_rows(message: Any, value: Any, spec: TaskSpec | None) -> None:
+    """Write it in place, at half the price of a constructor's.
+
+    Unchecked: the glue refuses wrong rows and says what it wanted.
+    """
+    name, fields = _ROWS[type(value)]
+    part = getattr(message, name)
+    part.SetInParent()  # also without slots
+    part.slots.extend(value.slots)
+    for field in fields:
+        match field:
+            case "rewards":
+                part.rewards = encode_array(REWARDS, value.rewards)
+            case "observations":
+                seen = spec.observations if spec else ()
+                part.observations.extend(_written(seen, value.observations))
+            case "actions":
+                part.actions.extend(_written(spec.actions if spec else (), value.actions))
+            case "flags":
+                part.flags = encode_flags(value.terminated, value.truncated, value.success)
+            case "truncated":
+                part.truncated = value.truncated
+
+
+def _decode_rows(part: Any, kind: type, spec: TaskSpec, *, acts: bool = True) -> Any:
+    """A value of that kind. Raises BadReply. Unless it `acts`, it has no actions."""
+    slots = _slots(part, spec)
+    rows, found = len(slots), list[Any]()  # in the order of the value's fields
+    for field in _ROWS[kind][1]:
+        match field:
+            case "rewards":
+                found.append(decode_array(REWARDS, part.rewards, rows))
+            case "observations":
+                found.append(decode_arrays(spec.observations, part.observations, rows))
+            case "actions":
+                found.append(decode_arrays(spec.actions, part.actions, rows) if acts else {})
+            case "flags":
+                found += _read_flags(part.flags, rows)
+            case "truncated":
+                found.append(part.truncated)
+    return kind(slots, *found)
 
 
 def encode_failure(seq: int, error: ReglueError) -> pb.ExperimentReply:
@@ -249,22 +250,18 @@ def decode_answer(
 def _decode_answer(
     message: pb.ExperimentReply, call: ExperimentCall, spec: TaskSpec | None
 ) -> Answer:
-    match message.WhichOneof("reply"):
-        case "started" if spec is not None:
-            return _decode_started(message.started, spec, actions=isinstance(call, RLStart))
-        case "stepped" if spec is not None:
-            return _decode_stepped(message.stepped, spec, actions=isinstance(call, RLStep))
-        case "episode":
-            slots = _slots(message.episode, spec)
-            return EpisodePlayed(slots, *_read_flags(message.episode.flags, len(slots)))
-        case "acted" if spec is not None:
-            slots = _slots(message.acted, spec)
-            return Acted(slots, decode_arrays(spec.actions, message.acted.actions, len(slots)))
-        case "refusal" | "agent_fault" | "environment_fault":
-            raise _failure(message)
-        case _:
-            answer: Answer = _REPLIES.decode(message)
-            return answer
+    name = message.WhichOneof("reply")
+    answer: Answer | None = None
+    if name in _ROW_ANSWERS and spec is not None:
+        acts = type(call) not in _WITHOUT_AGENT
+        answer = _decode_rows(getattr(message, name), _ROW_ANSWERS[name], spec, acts=acts)
+    elif name in _FAILURES:
+        raise _failure(message)
+    return _REPLIES.decode(message) if answer is None else answer
+
+
+_WITHOUT_AGENT = (RLEnvStart, RLEnvStep)
+_FAILURES = frozenset(("refusal", "agent_fault", "environment_fault"))
 
 
 def _failure(message: pb.ExperimentReply) -> ReglueError:
@@ -280,26 +277,6 @@ def _failure(message: pb.ExperimentReply) -> ReglueError:
     return refused
 
 
-def _decode_started(message: pb.Started, spec: TaskSpec, *, actions: bool) -> Started:
-    slots = _slots(message, spec)
-    observations = decode_arrays(spec.observations, message.observations, len(slots))
-    return Started(slots, observations, _chosen(message.actions, spec, len(slots), actions=actions))
-
-
-def _decode_stepped(message: pb.Stepped, spec: TaskSpec, *, actions: bool) -> Stepped:
-    slots = _slots(message, spec)
-    terminated, truncated, success = _read_flags(message.flags, len(slots))
-    return Stepped(
-        slots,
-        decode_array(REWARDS, message.rewards, len(slots)),
-        decode_arrays(spec.observations, message.observations, len(slots)),
-        terminated,
-        truncated,
-        success,
-        _chosen(message.actions, spec, len(slots), actions=actions),
-    )
-
-
 def _slots(named: _Named, spec: TaskSpec | None) -> tuple[int, ...]:
     _check_slots(named, spec)
     return tuple(named.slots)
@@ -312,19 +289,11 @@ def _check_slots(named: _Named, spec: TaskSpec | None) -> None:
         raise BadReply("OUT_OF_DOMAIN", got=f"{count} slots", wanted=f"at most {most}, each once")
 
 
-def _chosen(entries: _Entries, spec: TaskSpec, rows: int, *, actions: bool) -> Arrays:
-    return decode_arrays(spec.actions, entries, rows) if actions else {}
-
-
 def _written(tensors: tuple[TensorSpec, ...], arrays: Arrays) -> list[bytes]:
     """The arrays in the spec's order; arrays with other names are left out."""
     if {tensor.name for tensor in tensors} != arrays.keys():
         return []
     return encode_arrays(tensors, arrays)
-
-
-def _flags(answer: Stepped | EpisodePlayed) -> bytes:
-    return encode_flags(answer.terminated, answer.truncated, answer.success)
 
 
 def _read_flags(entry: bytes, rows: int) -> list[npt.NDArray[np.bool_]]:
