@@ -192,7 +192,7 @@ STEP = RLAgentStep((0, 2), np.zeros(2), {"seen": np.zeros((2, 2), np.float32)})
     [
         (lambda call: setattr(call.agent_step, "rewards", bytes(8)), "8 bytes of 'rewards'"),
         (lambda call: call.agent_step.observations.pop(), "0 tensors"),
-        (lambda call: call.agent_step.slots.pop(), "16 bytes of 'seen'"),
+        (lambda call: call.agent_step.slots.pop(), "16 bytes of 'rewards'"),
         (lambda call: call.agent_step.ClearField("slots"), "of no slots"),
         (lambda call: call.ClearField("agent_step"), "an unknown call"),
     ],

@@ -16,6 +16,7 @@ from reglue.errors import (
     Busy,
     Refused,
     ReglueError,
+    SessionLost,
     Unreachable,
     WrongTls,
     WrongToken,
@@ -35,6 +36,21 @@ REFUSALS: dict[grpc.StatusCode, type[ReglueError]] = {
     grpc.StatusCode.INVALID_ARGUMENT: Refused,
 }
 """The errors of a glue that refuses a peer."""
+
+
+class StreamEnded(Exception):
+    """Nothing more comes: why, in words, and the status if there is one."""
+
+    def __init__(self, why: str, code: grpc.StatusCode | None = None) -> None:
+        super().__init__(why)
+        self.why, self.code = why, code
+
+    def meaning(self) -> ReglueError:
+        """SessionLost, or the error of a glue that refuses the peer."""
+        if self.code in REFUSALS:
+            return REFUSALS[self.code](self.why)
+        return SessionLost(self.why)
+
 
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 

@@ -10,19 +10,10 @@ from reglue.environments.dispatch import environment_hello, play_environment
 from reglue.environments.environment import Environment
 from reglue.messages.agent import AgentInit, Fault, Numbered
 from reglue.messages.environment import EnvironmentReady
-from reglue.net.grpc_settings import grpc
 from reglue.net.lobby import hello_fields
 from reglue.process_tuning import keep_blocks_for
 from reglue.spec import TaskSpec
-from reglue.v1 import (
-    agent_pb2,
-    agent_pb2_grpc,
-    environment_pb2,
-    environment_pb2_grpc,
-    experiment_pb2,
-    experiment_pb2_grpc,
-    lobby_pb2,
-)
+from reglue.v1 import agent_pb2, environment_pb2, experiment_pb2, lobby_pb2
 from reglue.wire.agent import decode_call, encode_reply
 from reglue.wire.environment import decode_environment_call, encode_environment_reply
 
@@ -33,9 +24,6 @@ class Role(Protocol):
     role: lobby_pb2.Role
     name: str
     calls: Any  # the class of the messages that come in
-
-    def connect(self, channel: grpc.Channel) -> Any:
-        """The method that opens its stream."""
 
     def hello(self, ticket: lobby_pb2.Ticket, answered: int) -> Any:
         """The message that begins a stream."""
@@ -67,10 +55,6 @@ class AgentRole:
         self.name = name
         self._agent = agent
         self._spec: TaskSpec | None = None
-
-    def connect(self, channel: grpc.Channel) -> Any:
-        """AgentService.Session."""
-        return agent_pb2_grpc.AgentServiceStub(channel).Session
 
     def hello(self, ticket: lobby_pb2.Ticket, answered: int) -> Any:
         """What the agent says of itself."""
@@ -119,10 +103,6 @@ class EnvironmentRole:
         self._environment = environment
         self._spec: TaskSpec | None = None
 
-    def connect(self, channel: grpc.Channel) -> Any:
-        """EnvironmentService.Session."""
-        return environment_pb2_grpc.EnvironmentServiceStub(channel).Session
-
     def hello(self, ticket: lobby_pb2.Ticket, answered: int) -> Any:
         """What the environment says of itself."""
         own = environment_hello(self._environment, self.name)
@@ -162,10 +142,6 @@ class ProgramRole:
 
     def __init__(self, name: str) -> None:
         self.name = name
-
-    def connect(self, channel: grpc.Channel) -> Any:
-        """ExperimentService.Session."""
-        return experiment_pb2_grpc.ExperimentServiceStub(channel).Session
 
     def hello(self, ticket: lobby_pb2.Ticket, answered: int) -> Any:
         """What the program says of itself."""

@@ -24,9 +24,9 @@ from reglue.messages.agent import Farewell, Numbered, Refusal
 from reglue.messages.experiment import Answer, ExperimentCall
 from reglue.net.grpc_settings import grpc
 from reglue.net.join_string import JoinString, Transport
-from reglue.net.lobby import backoff, join
+from reglue.net.lobby import StreamEnded, backoff, join
 from reglue.net.roles import AnsweringRole, ProgramRole, Role
-from reglue.net.streams import Route, Stream, StreamEnded
+from reglue.net.streams import Route, Stream
 from reglue.spec import TaskSpec
 from reglue.v1 import experiment_pb2 as pb
 from reglue.v1 import session_pb2
@@ -61,13 +61,7 @@ class GlueSession:
             name=self._role.name,
             connect_timeout_s=self._connect_timeout_s,
         )
-        self._route = Route(
-            self._join_string,
-            self._ticket,
-            self._transport,
-            connect=self._role.connect,
-            kind=self._role.calls,
-        )
+        self._route = Route(self._join_string, self._ticket, self._transport, kind=self._role.calls)
         self._stream: Stream | None = None
         self._is_known = False  # to the glue, by an earlier stream
         self._answered = 0  # number of the last call whose answer was sent, or came
@@ -130,18 +124,7 @@ class _Forgotten(Exception):
 class Session(GlueSession):
     """An agent's or an environment's: every call is carried out once, whatever breaks."""
 
-    def __init__(
-        self,
-        join_string: JoinString,
-        role: AnsweringRole,
-        *,
-        connect_timeout_s: float,
-        transport: Transport,
-    ) -> None:
-        super().__init__(
-            join_string, role, connect_timeout_s=connect_timeout_s, transport=transport
-        )
-        self._role: AnsweringRole = role
+    _role: AnsweringRole
 
     def play(self) -> str:
         """Answer calls until the farewell; returns its reason. Raises as `connect`."""

@@ -1,49 +1,29 @@
-"""One stream of a session, as the peer's thread uses it: of gRPC, or a Unix socket."""
+"""One stream of a session, as the peer's thread uses it: of gRPC, or a Unix socket's."""
 
 from __future__ import annotations
 
-import hmac
 import logging
 import math
-import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from operator import methodcaller
 from queue import SimpleQueue
 from typing import Any, Protocol
 
-from google.protobuf.message import DecodeError
-
-from reglue.errors import ReglueError, SessionLost, UsageError
+from reglue.errors import UsageError
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.net.join_string import JoinString, Transport
-from reglue.net.lobby import REFUSALS, open_channel, unix_socket_proof
-from reglue.net.unix_socket import HELLO_BYTES, UnixSocket, UnixSocketEnded, foreign, path_here
+from reglue.net.lobby import REFUSALS, StreamEnded, open_channel
+from reglue.net.unix_socket import NoUnixSocket, open_unix_socket
 from reglue.v1 import lobby_pb2
 
 log = logging.getLogger("reglue")
 
 _MOST_BYTES = 2**31 - 1
 
-_WELCOME_S = 10.0  # how long a glue may take to answer a hello
 _END_S = 2.0  # how long grpc may take to end a stream
-
-_CODES = {code.value[0]: code for code in grpc.StatusCode}
-
-
-class StreamEnded(Exception):
-    """Nothing more comes: why, in words, and the status if there is one."""
-
-    def __init__(self, why: str, code: grpc.StatusCode | None = None) -> None:
-        super().__init__(why)
-        self.why, self.code = why, code
-
-    def meaning(self) -> ReglueError:
-        """SessionLost, or the error of a glue that refuses the peer."""
-        if self.code in REFUSALS:
-            return REFUSALS[self.code](self.why)
-        return SessionLost(self.why)
 
 
 class Stream(Protocol):
@@ -70,7 +50,6 @@ class Route:
     join_string: JoinString
     ticket: lobby_pb2.Ticket
     transport: Transport
-    connect: Callable[[grpc.Channel], Any]  # the method that opens a stream of gRPC
     kind: Any  # the class of the messages that come in
 
     def open(self, hello: Any, *, is_back: bool) -> Stream:
@@ -83,8 +62,8 @@ class Route:
         if self.transport == "grpc":
             return GrpcStream(self, hello)
         try:
-            return _open_unix_socket(self.ticket, hello, self.kind, self.max_message_bytes)
-        except _NoUnixSocket as error:
+            return open_unix_socket(self.ticket, hello, self.kind, self.max_message_bytes)
+        except NoUnixSocket as error:
             if self.transport == "unix" and error.is_lasting and not is_back:
                 raise UsageError(f"got transport unix, wanted auto or grpc: {error}") from error
             if self.transport == "unix":
@@ -115,7 +94,13 @@ class GrpcStream:
         self._outbox.put(hello)
         self._channel = open_channel(route.where, route.max_message_bytes)
         try:
-            self._stream = route.connect(self._channel)(
+            (service,) = route.kind.DESCRIPTOR.file.services_by_name.values()
+            connect: Any = self._channel.stream_stream(
+                f"/{service.full_name}/Session",
+                request_serializer=methodcaller("SerializeToString"),
+                response_deserializer=route.kind.FromString,
+            )
+            self._stream = connect(
                 iter(self._outbox.get, None), metadata=[("reglue-session", route.ticket.session)]
             )
         except BaseException:
@@ -207,115 +192,3 @@ class _TimeLimit:
                 self._changed.wait(min(left_s, threading.TIMEOUT_MAX))
             self.is_over = True
         self._end()
-
-
-class UnixStream:
-    """A Unix socket, after a good welcome."""
-
-    def __init__(self, unix_socket: UnixSocket, kind: Any) -> None:
-        self._unix_socket = unix_socket
-        self._kind = kind
-        self._admitted_at = time.monotonic()
-
-    def send(self, message: Any) -> None:
-        """Write it to the socket."""
-        try:
-            self._unix_socket.send(message.SerializeToString())
-        except UnixSocketEnded as error:  # what came in before is still to be read
-            log.debug("an answer was not sent: %s", error)
-
-    def receive(self, timeout_s: float | None = None) -> Any | None:
-        """The next message; None if none came in time. Raises StreamEnded."""
-        try:
-            message = self._unix_socket.receive(timeout_s)
-            return None if message is None else self._kind.FromString(message)
-        except UnixSocketEnded as error:
-            raise StreamEnded(f"the glue went away: {error}") from error
-        except DecodeError as error:
-            raise StreamEnded(f"the glue sent what this client cannot read: {error}") from error
-
-    def close(self) -> None:
-        """End it."""
-        self._unix_socket.shut()
-        self._unix_socket.close()
-
-    @property
-    def stood_s(self) -> float:
-        """Since the welcome."""
-        return time.monotonic() - self._admitted_at
-
-
-class _NoUnixSocket(Exception):
-    """The glue cannot be reached over a Unix socket: why, and whether that will stay so."""
-
-    def __init__(self, why: str, *, is_lasting: bool = False) -> None:
-        super().__init__(why)
-        self.is_lasting = is_lasting
-
-
-_NOT_OURS: Mapping[type[OSError], str] = {
-    FileNotFoundError: "no such file; the glue is on another host, or in a container: mount its "
-    "folder of sockets here, and name that by REGLUE_UNIX_SOCKET_DIR",
-    PermissionError: "it is another user's, who may let you in with --open-unix-socket",
-}
-"""Why this process cannot use a new ticket's socket."""
-
-
-def _open_unix_socket(ticket: lobby_pb2.Ticket, hello: Any, kind: Any, most: int) -> UnixStream:
-    """Open the ticket's socket. Raises _NoUnixSocket, and StreamEnded if the glue refuses us."""
-    if not ticket.unix_socket_path:
-        raise _NoUnixSocket("the glue offers no Unix socket", is_lasting=True)
-    if not hasattr(socket, "AF_UNIX"):
-        raise _NoUnixSocket("this platform has no Unix sockets", is_lasting=True)
-    path = path_here(ticket.unix_socket_path)
-    _check_unix_socket(path)
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        connection.settimeout(_WELCOME_S)
-        connection.connect(path)
-    except OSError as error:
-        connection.close()
-        raise _cannot_open(path, error) from error
-    unix_socket = UnixSocket(connection, HELLO_BYTES)
-    try:
-        _say_hello(unix_socket, ticket, hello)
-    except BaseException:
-        unix_socket.close()
-        raise
-    unix_socket.allow(most)
-    return UnixStream(unix_socket, kind)
-
-
-def _check_unix_socket(path: str) -> None:
-    """Raise _NoUnixSocket for a socket that is no glue's, before anything is sent to it."""
-    try:
-        why = foreign(path)
-    except OSError as error:
-        raise _cannot_open(path, error) from error
-    if why is not None:
-        raise _NoUnixSocket(f"{path} is no socket of a glue's: {why}", is_lasting=True)
-
-
-def _cannot_open(path: str, error: OSError) -> _NoUnixSocket:
-    why = _NOT_OURS.get(type(error))
-    return _NoUnixSocket(f"{path} cannot be opened: {why or error}", is_lasting=why is not None)
-
-
-def _say_hello(unix_socket: UnixSocket, ticket: lobby_pb2.Ticket, hello: Any) -> None:
-    """Say hello, and check that the ticket's glue answers."""
-    try:
-        unix_socket.send(hello.SerializeToString(), _WELCOME_S)
-        answer = unix_socket.receive(_WELCOME_S)
-        welcome = lobby_pb2.UnixSocketWelcome.FromString(answer or b"")
-    except UnixSocketEnded as error:
-        raise StreamEnded(f"the glue went away: {error}") from error
-    except DecodeError as error:
-        raise _NoUnixSocket(f"no welcome at the Unix socket: {error}") from error
-    code = _CODES.get(welcome.code, grpc.StatusCode.UNKNOWN)
-    if code is grpc.StatusCode.RESOURCE_EXHAUSTED:
-        raise _NoUnixSocket(welcome.why)
-    if code is not grpc.StatusCode.OK:
-        raise StreamEnded(welcome.why, code)
-    proof = unix_socket_proof(ticket.secret, ticket.session, hello.hello.answered)
-    if not hmac.compare_digest(welcome.proof, proof):
-        raise _NoUnixSocket("the Unix socket is not of the glue that we joined")

@@ -1,4 +1,4 @@
-"""Messages over a Unix socket, for peers on one host.
+"""Messages over a Unix socket, for peers on one host, and the peer's stream of them.
 
 Each message is preceded by its length, four bytes, little-endian.
 """
@@ -6,6 +6,8 @@ Each message is preceded by its length, four bytes, little-endian.
 from __future__ import annotations
 
 import contextlib
+import hmac
+import logging
 import math
 import os
 import select
@@ -14,7 +16,17 @@ import stat
 import struct
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+from google.protobuf.message import DecodeError
+
+from reglue.net.grpc_settings import grpc
+from reglue.net.lobby import StreamEnded, unix_socket_proof
+from reglue.v1 import lobby_pb2
+
+log = logging.getLogger("reglue")
 
 SPIN_S = 200e-6
 """About a turn of a light agent: to sleep and wake up would double it."""
@@ -261,3 +273,120 @@ def _is_ready(poll: select.poll, until: float | None) -> bool:
             return True
         if left_ms <= _LOOK_UP_MS:
             return False
+
+
+_WELCOME_S = 10.0  # how long a glue may take to answer a hello
+
+_CODES = {code.value[0]: code for code in grpc.StatusCode}
+
+
+class UnixStream:
+    """A Unix socket, after a good welcome."""
+
+    def __init__(self, unix_socket: UnixSocket, kind: Any) -> None:
+        self._unix_socket = unix_socket
+        self._kind = kind
+        self._admitted_at = time.monotonic()
+
+    def send(self, message: Any) -> None:
+        """Write it to the socket."""
+        try:
+            self._unix_socket.send(message.SerializeToString())
+        except UnixSocketEnded as error:  # what came in before is still to be read
+            log.debug("an answer was not sent: %s", error)
+
+    def receive(self, timeout_s: float | None = None) -> Any | None:
+        """The next message; None if none came in time. Raises StreamEnded."""
+        try:
+            message = self._unix_socket.receive(timeout_s)
+            return None if message is None else self._kind.FromString(message)
+        except UnixSocketEnded as error:
+            raise StreamEnded(f"the glue went away: {error}") from error
+        except DecodeError as error:
+            raise StreamEnded(f"the glue sent what this client cannot read: {error}") from error
+
+    def close(self) -> None:
+        """End it."""
+        self._unix_socket.shut()
+        self._unix_socket.close()
+
+    @property
+    def stood_s(self) -> float:
+        """Since the welcome."""
+        return time.monotonic() - self._admitted_at
+
+
+class NoUnixSocket(Exception):
+    """The glue cannot be reached over a Unix socket: why, and whether that will stay so."""
+
+    def __init__(self, why: str, *, is_lasting: bool = False) -> None:
+        super().__init__(why)
+        self.is_lasting = is_lasting
+
+
+_NOT_OURS: Mapping[type[OSError], str] = {
+    FileNotFoundError: "no such file; the glue is on another host, or in a container: mount its "
+    "folder of sockets here, and name that by REGLUE_UNIX_SOCKET_DIR",
+    PermissionError: "it is another user's, who may let you in with --open-unix-socket",
+}
+"""Why this process cannot use a new ticket's socket."""
+
+
+def open_unix_socket(ticket: lobby_pb2.Ticket, hello: Any, kind: Any, most: int) -> UnixStream:
+    """Open the ticket's socket. Raises NoUnixSocket, and StreamEnded if the glue refuses us."""
+    if not ticket.unix_socket_path:
+        raise NoUnixSocket("the glue offers no Unix socket", is_lasting=True)
+    if not hasattr(socket, "AF_UNIX"):
+        raise NoUnixSocket("this platform has no Unix sockets", is_lasting=True)
+    path = path_here(ticket.unix_socket_path)
+    _check_unix_socket(path)
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.settimeout(_WELCOME_S)
+        connection.connect(path)
+    except OSError as error:
+        connection.close()
+        raise _cannot_open(path, error) from error
+    unix_socket = UnixSocket(connection, HELLO_BYTES)
+    try:
+        _say_hello(unix_socket, ticket, hello)
+    except BaseException:
+        unix_socket.close()
+        raise
+    unix_socket.allow(most)
+    return UnixStream(unix_socket, kind)
+
+
+def _check_unix_socket(path: str) -> None:
+    """Raise NoUnixSocket for a socket that is no glue's, before anything is sent to it."""
+    try:
+        why = foreign(path)
+    except OSError as error:
+        raise _cannot_open(path, error) from error
+    if why is not None:
+        raise NoUnixSocket(f"{path} is no socket of a glue's: {why}", is_lasting=True)
+
+
+def _cannot_open(path: str, error: OSError) -> NoUnixSocket:
+    why = _NOT_OURS.get(type(error))
+    return NoUnixSocket(f"{path} cannot be opened: {why or error}", is_lasting=why is not None)
+
+
+def _say_hello(unix_socket: UnixSocket, ticket: lobby_pb2.Ticket, hello: Any) -> None:
+    """Say hello, and check that the ticket's glue answers."""
+    try:
+        unix_socket.send(hello.SerializeToString(), _WELCOME_S)
+        answer = unix_socket.receive(_WELCOME_S)
+        welcome = lobby_pb2.UnixSocketWelcome.FromString(answer or b"")
+    except UnixSocketEnded as error:
+        raise StreamEnded(f"the glue went away: {error}") from error
+    except DecodeError as error:
+        raise NoUnixSocket(f"no welcome at the Unix socket: {error}") from error
+    code = _CODES.get(welcome.code, grpc.StatusCode.UNKNOWN)
+    if code is grpc.StatusCode.RESOURCE_EXHAUSTED:
+        raise NoUnixSocket(welcome.why)
+    if code is not grpc.StatusCode.OK:
+        raise StreamEnded(welcome.why, code)
+    proof = unix_socket_proof(ticket.secret, ticket.session, hello.hello.answered)
+    if not hmac.compare_digest(welcome.proof, proof):
+        raise NoUnixSocket("the Unix socket is not of the glue that we joined")

@@ -158,9 +158,10 @@ def decode_experiment_call(message: pb.ExperimentCall, spec: TaskSpec | None) ->
     if name in _ROW_CALLS:
         if spec is None:
             raise BadReply("OUT_OF_ORDER", got=f"{name} before RL_init", wanted="RL_init first")
-        call = _decode_rows(getattr(message, name), _ROW_CALLS[name], spec)
-        if not call.slots:  # type: ignore[union-attr] # all of these name slots
+        part = getattr(message, name)
+        if not part.slots:
             raise BadReply("OUT_OF_DOMAIN", got=f"{name} of no slots", wanted="at least one")
+        call = _decode_rows(part, _ROW_CALLS[name], spec)
         return call
     if name in _NAME_SLOTS:
         _check_slots(getattr(message, name), spec)
