@@ -146,15 +146,13 @@ def test_stable_baselines3s_predict_is_a_policy() -> None:
     assert set(collect_episodes(toys(2, 4), predict, 2)) >= {"action", "observation"}
 
 
-@pytest.mark.parametrize("n", [0, -1])
-def test_no_episodes_are_refused(n: int) -> None:
-    with pytest.raises(BadArgument, match=f"got {n} episodes, wanted 1 or more"):
-        collect_episodes(toys(2), Counting(1), n)
-
-
-def test_no_rows_are_refused() -> None:
-    with pytest.raises(BadArgument, match="got 0 rows, wanted 1 or more"):
-        collect_episodes(toys(2), Counting(1), 1, rows=0)
+@pytest.mark.parametrize("argument", ["n", "rows"])
+@pytest.mark.parametrize("number", [0, -1, 2.0, "2", True])
+def test_a_number_that_is_none_is_refused(argument: str, number: Any) -> None:
+    envs = toys(2)
+    with pytest.raises(BadArgument, match=f"got {argument}={number!r}, wanted an integer, 1 or"):
+        collect_episodes(envs, Counting(1), **{"n": 1, argument: number})
+    assert envs.envs[0].unwrapped.episode == -1  # type: ignore[attr-defined]
 
 
 def test_an_unknown_flag_is_refused_before_anything_is_played() -> None:
@@ -165,7 +163,9 @@ def test_an_unknown_flag_is_refused_before_anything_is_played() -> None:
 
 
 def test_a_single_environment_is_refused() -> None:
-    with pytest.raises(NotAnEnvironment, match=r"got Toy, wanted .*make_vec\(…, num_envs=1\)"):
+    with pytest.raises(
+        NotAnEnvironment, match=r"got .*Toy.*, wanted .*make_vec\(…, num_envs=1\) makes one"
+    ):
         collect_episodes(Toy([2]), Counting(1), 1)
 
 

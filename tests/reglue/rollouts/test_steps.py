@@ -87,6 +87,26 @@ def test_final_observations_survive_an_overlap(overlap: int) -> None:
         npt.assert_array_equal(pairs["value"][1], pairs["observation"][1, :, 0] / 2)
 
 
+def test_dict_actions_are_named_arrays() -> None:
+    class Both(Toy):
+        action_space: Any = gymnasium.spaces.Dict(
+            a=gymnasium.spaces.Discrete(9), b=gymnasium.spaces.Box(-1, 1, (2,))
+        )
+
+        def step(self, action: Any) -> tuple[Array, float, bool, bool, Any]:
+            return super().step(action["a"])
+
+    def policy(observations: Array) -> tuple[Any, dict[str, Array]]:
+        actions = {"a": np.array([3, 4]), "b": np.zeros((2, 2), np.float32)}
+        return actions, {"value": np.ones(2)}
+
+    envs = SyncVectorEnv([partial(Both, [2]), partial(Both, [3])])
+    rollout = next(collect_steps(envs, policy, 3))
+    assert rollout["action/a"].tolist() == [[3, 4]] * 3
+    assert rollout["action/b"].shape == (3, 2, 2)
+    assert [env.unwrapped.actions for env in envs.envs] == [[3, 3], [4, 4]]  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_transitions_of_dict_observations(mode: str) -> None:
     envs = SyncVectorEnv([partial(DictToy, 2), partial(DictToy, 3)], autoreset_mode=mode)
@@ -227,16 +247,18 @@ def test_processes_that_reset_in_the_same_step(mode: str) -> None:
 @pytest.mark.parametrize(
     ("n", "arguments", "message"),
     [
-        (1, {}, "epochs of 1 rows with an overlap of 1"),
-        (0, {"overlap": 0}, "epochs of 0 rows"),
-        (3, {"overlap": -1}, "an overlap of -1"),
-        (3, {"overlap": 3}, "an overlap of 3"),
-        (3, {"budget": -1}, "got a budget of -1 steps, wanted at least the 4"),
+        (1, {}, "epochs of 1 rows, of which 1 repeat .* wanted 2 rows or more"),
+        (3, {"overlap": 3}, "of which 3 repeat .* wanted 4 rows or more"),
+        (0, {"overlap": 0}, "got n=0, wanted an integer, 1 or more"),
+        (9.0, {}, "got n=9.0, wanted an integer"),
+        (3, {"overlap": -1}, "got overlap=-1, wanted an integer, 0 or more"),
+        (3, {"seed": -1}, "got seed=-1, wanted an integer, 0 or more"),
+        (3, {"budget": -1}, "got budget=-1, wanted an integer, 0 or more"),
         (3, {"budget": 3}, "got a budget of 3 steps, wanted at least the 4"),
     ],
 )
 def test_illegal_numbers_are_refused_at_once(
-    n: int, arguments: dict[str, Any], message: str
+    n: Any, arguments: dict[str, Any], message: str
 ) -> None:
     envs = toys(2, 4)
     with pytest.raises(BadArgument, match=message):
@@ -245,8 +267,14 @@ def test_illegal_numbers_are_refused_at_once(
 
 
 def test_a_single_environment_is_refused_at_once() -> None:
-    with pytest.raises(NotAnEnvironment, match="got Toy"):
+    with pytest.raises(NotAnEnvironment, match=r"got .*Toy"):
         collect_steps(Toy([2]), Counting(1), 3)
+
+
+def test_transitions_are_those_of_a_rollout() -> None:
+    arrays: Any = {"done": np.zeros((3, 2), bool)}
+    with pytest.raises(BadArgument, match="got a dict, wanted a Rollout"):
+        transitions(arrays)
 
 
 def test_a_pair_needs_two_rows() -> None:

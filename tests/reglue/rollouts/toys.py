@@ -23,7 +23,7 @@ class Toy(gymnasium.Env[Array, Any]):
     100 k + step, reward is the step. It keeps the actions that it got.
     """
 
-    action_space = gymnasium.spaces.Discrete(1000)
+    action_space: Any = gymnasium.spaces.Discrete(1000)
     observation_space: Any = gymnasium.spaces.Box(0, 1e9, (1,), np.float32)
 
     def __init__(self, lengths: Sequence[int], kinds: Sequence[str] = (TERMINATES,)) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from reglue.errors import BadArgument, UnknownName
+from reglue.errors import UnknownName
 from reglue.rollouts.policy import AskedPolicy, Policy
-from reglue.rollouts.recorder import Recorder
+from reglue.rollouts.recorder import Recorder, integer
 from reglue.rollouts.rollout import Rollout, first_frame
 from reglue.rollouts.vector_env import Arrival, Flags, VectorEnvStream, named, rebuilt
 from reglue.spec import Arrays
@@ -62,9 +62,9 @@ def collect_episodes(
     """
     stream = VectorEnvStream(env, waits=True)
     asked = AskedPolicy(policy, stream.num_envs, stream.action_space)
-    for name, number in (("episodes", n), ("rows", 1 if rows is None else rows)):
-        if number < 1:
-            raise BadArgument(f"got {number} {name}, wanted 1 or more")
+    n = integer("n", n, 1)
+    rows = None if rows is None else integer("rows", rows, 1)
+    seed = None if seed is None else integer("seed", seed, 0)
     recorder = Recorder(rows or _FIRST_ROWS, n)
     rounds = []
     for first in range(0, n, stream.num_envs):

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from reglue.errors import BadArgument
+from reglue.errors import BadArgument, brief
 from reglue.rollouts.rollout import empty
 from reglue.spec import Array, Arrays
+
+
+def integer(name: str, value: object, least: int) -> int:
+    """The argument as a Python integer. Raises BadArgument for another kind, or below `least`."""
+    if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= least:
+        return int(value)
+    raise BadArgument(f"got {name}={brief(value)}, wanted an integer, {least} or more")
 
 
 class Recorder:

@@ -154,6 +154,8 @@ def transitions(rollout: Rollout, drop: str | None = None) -> dict[str, Array]:
     >>> times[:, :4].tolist()
     [[0, 0, 1, 1], [1, 1, 2, 2]]
     """
+    if not isinstance(rollout, Rollout):
+        raise BadArgument(f"got a {type(rollout).__name__}, wanted a Rollout")
     times, envs = rollout.ends.shape
     if times < 2:
         raise BadArgument(f"got {times} row, wanted 2 or more, as a pair is two rows")

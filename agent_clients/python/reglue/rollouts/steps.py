@@ -12,7 +12,7 @@ import numpy as np
 
 from reglue.errors import BadArgument
 from reglue.rollouts.policy import AskedPolicy, Policy
-from reglue.rollouts.recorder import Recorder
+from reglue.rollouts.recorder import Recorder, integer
 from reglue.rollouts.rollout import Finals, Rollout, first_frame
 from reglue.rollouts.vector_env import Arrival, Flags, VectorEnvStream, named, rebuilt
 from reglue.spec import Arrays
@@ -59,11 +59,14 @@ def collect_steps(
     """
     stream = VectorEnvStream(env)
     asked = AskedPolicy(policy, stream.num_envs, stream.action_space)
-    if overlap < 0 or n <= overlap:
+    overlap = integer("overlap", overlap, 0)
+    n = integer("n", n, 1)
+    if n <= overlap:
         raise BadArgument(
-            f"got epochs of {n} rows with an overlap of {overlap}, wanted an overlap of 0 or more "
-            "and more rows than that"
+            f"got epochs of {n} rows, of which {overlap} repeat the epoch before (overlap=), "
+            f"wanted {overlap + 1} rows or more"
         )
+    seed = None if seed is None else integer("seed", seed, 0)
     if on_start is not None and stream.resets_in_same_step:
         raise BadArgument(
             f"got on_start= in autoreset mode {stream.mode}, in which a policy is asked twice "
@@ -77,6 +80,7 @@ def _number_of_epochs(n: int, overlap: int, num_envs: int, budget: int | None) -
     """How many fit in the budget. Raises BadArgument if none does."""
     if budget is None:
         return None
+    budget = integer("budget", budget, 0)
     first, later = (n - 1) * num_envs, (n - overlap) * num_envs
     if budget < max(first, 1):
         raise BadArgument(

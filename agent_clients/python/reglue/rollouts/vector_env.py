@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reglue.errors import EnvironmentFault, MissingExtra, NotAnEnvironment
+from reglue.errors import EnvironmentFault, MissingExtra, NotAnEnvironment, brief
 from reglue.spec import Array, Arrays
 
 NEXT_STEP, SAME_STEP, DISABLED = "NextStep", "SameStep", "Disabled"  # Gymnasium's AutoresetMode
@@ -60,11 +60,8 @@ class VectorEnvStream:
         except ImportError as error:
             raise MissingExtra("reglue.rollouts", "gymnasium", "gymnasium") from error
         if not isinstance(env, vector.VectorEnv):
-            advice = "make it by gymnasium.make_vec(…, num_envs=1)" if isinstance(env, Env) else ""
-            got = type(env).__name__
-            raise NotAnEnvironment(
-                f"got {got}, wanted a gymnasium.vector.VectorEnv{advice and '; '}{advice}"
-            )
+            advice = "; gymnasium.make_vec(…, num_envs=1) makes one" if isinstance(env, Env) else ""
+            raise NotAnEnvironment(f"got {brief(env)}, wanted a gymnasium.vector.VectorEnv{advice}")
         self.mode = _mode(env)
         self.num_envs: int = env.num_envs
         self.action_space = env.action_space
