@@ -102,7 +102,7 @@ class Plan:
         # hard they are; what agents see may differ between runs that are compared.
         # Elsewhere `goals` may be a number, and all of the config says what they are.
         listed = config.get("goals")
-        of = [listed, config["horizon"]] if isinstance(listed, dict) else config
+        of = [listed, config.get("horizon")] if isinstance(listed, dict) else config
         goals = json.dumps([self.suite.factory, of])
         return hashlib.sha256(goals.encode()).hexdigest()
 

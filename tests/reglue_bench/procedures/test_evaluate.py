@@ -258,3 +258,22 @@ def test_the_result_reads_back(tmp_path: Path) -> None:
     result = played(out=tmp_path / "run")
     assert read_result(tmp_path / "run") == result
     assert str(result).startswith("lean on evaluate:gymnasium:CartPole-v1: mean return ")
+
+
+def test_a_benchmark_of_meta_world_is_played_to_its_horizon_with_success_beside() -> None:
+    result = evaluate(
+        "evaluate:MT1:reach-v3",
+        agent="expert",
+        agent_args={"task": '"reach-v3"'},
+        num_episodes=2,
+        environment_args={"horizon": 60},
+        workers=0,
+    )
+    assert {row.steps for row in result.episodes} == {60}
+    assert result.mean_success_rate == 1.0
+    assert result.goals_sha256
+
+
+def test_a_plan_without_a_horizon_in_its_config_has_a_hash() -> None:
+    plan = make_plan(read_settings(benchmark="evaluate:MT1:reach-v3", num_episodes=1))
+    assert len(plan.goals_sha256) == 64
