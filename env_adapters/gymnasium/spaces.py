@@ -115,12 +115,6 @@ class _Leaf:
         raise UsageError(f"got the {self.tensor.name} {array.tolist()}, wanted one of {space}")
 
 
-def space_of(tensors: tuple[TensorSpec, ...]) -> Any:
-    """The space of the tensors' values: their Dict, or the only tensor's own space."""
-    spaces = {tensor.name: _space_of(tensor) for tensor in tensors}
-    return spaces[tensors[0].name] if len(tensors) == 1 else gymnasium().spaces.Dict(spaces)
-
-
 def _leaves(path: tuple[Any, ...], space: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
     spaces = gymnasium().spaces
     match space:
@@ -176,26 +170,6 @@ def _most_bytes(name: str, space: Any) -> int:
     if "\0" in space.character_set:
         raise UsageError(f"the {name} space {space} has the character NUL, which ends a text here")
     return int(space.max_length) * max(len(each.encode()) for each in space.character_set)
-
-
-def _space_of(tensor: TensorSpec) -> Any:
-    spaces, dtype = gymnasium().spaces, tensor.numpy_dtype
-    match tensor.domain:
-        case Box():
-            low, high = (np.asarray(each) for each in (tensor.low(), tensor.high()))
-            if dtype.kind in "ui":
-                least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
-                low, high = np.clip(low, least, most), np.clip(high, least, most)
-            return spaces.Box(low.astype(dtype), high.astype(dtype), tensor.shape, dtype)
-        case Discrete(n, start) if tensor.shape == ():
-            return spaces.Discrete(n, start=start, dtype=dtype)
-        case Discrete(n, start):
-            shape = tensor.shape
-            return spaces.MultiDiscrete(np.full(shape, n), dtype, start=np.full(shape, start))
-        case MultiDiscrete(n):
-            return spaces.MultiDiscrete(np.reshape(n, tensor.shape), dtype)
-        case MultiBinary():
-            return spaces.MultiBinary(tensor.shape)
 
 
 def _bound(values: Array, none: float) -> tuple[float, ...]:

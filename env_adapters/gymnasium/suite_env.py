@@ -6,9 +6,10 @@ from typing import Any
 
 import gymnasium
 
-from env_adapters.gymnasium.spaces import Tensors, space_of
+from env_adapters.gymnasium.spaces import Tensors
 from reglue.environments.world import Cell, Rendered, Suite
 from reglue.errors import UnknownName, UsageError
+from reglue.gymnasium.spaces import space_of
 from reglue.messages.agent import Phase
 from reglue.spec import TensorSpec
 

@@ -10,7 +10,8 @@ from typing import Protocol
 from reglue.agents.agent import Agent
 from reglue.agents.dispatch import hello, play
 from reglue.errors import AgentFault, BadReply
-from reglue.messages.agent import UNLIMITED, AgentHello, Budget, Call, Reply
+from reglue.messages.agent import UNLIMITED, AgentHello, Budget, Call, Reply, Turn
+from reglue.version import sdk
 
 log = logging.getLogger("reglue")
 
@@ -94,3 +95,49 @@ class LocalPort:
 
     def close(self, reason: str) -> None:
         """An object in this process needs no farewell."""
+
+
+class ProgramPort:
+    """An agent that is a program's loop: who drives the glue hands each call to it.
+
+    `send` leaves a call in `call`; its answer has to be given before `receive`.
+    """
+
+    call: Call
+
+    def __init__(self, name: str) -> None:
+        self.waited_s = 0.0
+        self.hello = AgentHello(name, sdk())
+        self._reply: Reply | None = None
+
+    def send(self, call: Call, budget: Budget = UNLIMITED) -> None:
+        """Leave a call. Its arrays are the glue's: they cannot be written to."""
+        if isinstance(call, Turn):
+            for array in (call.rewards, *call.observations.values()):
+                array.setflags(write=False)
+        self.call = call
+
+    def answer(self, reply: Reply | None) -> None:
+        """Answer the call."""
+        self._reply = reply
+
+    def receive(self, timeout_s: float) -> Reply:
+        """The answer."""
+        reply, self._reply = self._reply, None
+        assert reply is not None, "the program answers before the glue goes on"
+        return reply
+
+    def filenos(self) -> Sequence[int]:
+        """None: the answer is there."""
+        return ()
+
+    def is_ready(self) -> bool:
+        """Always."""
+        return True
+
+    def refuse(self, refused: BadReply) -> None:
+        """Log it: the program's author reads along."""
+        log.warning("an answer was refused: %s", refused)
+
+    def close(self, reason: str) -> None:
+        """A program in this process needs no farewell."""

@@ -107,6 +107,10 @@ class NotAdmitted(UsageError):
         self.step, self.field, self.got, self.wanted = step, field, got, wanted
 
 
+class TrainingOver(UsageError):
+    """A program cannot step on: the glue judges what follows, or is done."""
+
+
 class RunExists(UsageError):
     """The folder already holds a run."""
 

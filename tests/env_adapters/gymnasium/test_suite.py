@@ -16,10 +16,11 @@ from gymnasium import spaces
 
 from env_adapters import Restorable
 from env_adapters.gymnasium import Gymnasium
-from env_adapters.gymnasium.spaces import Tensors, space_of
+from env_adapters.gymnasium.spaces import Tensors
 from env_adapters.suites import suite_name
 from reglue.environments.world import Cell, Seeded
 from reglue.errors import CannotLoad, MissingExtra, UnknownName, UsageError
+from reglue.gymnasium.spaces import space_of
 from reglue.messages.agent import Phase
 from reglue.spec import Box, Discrete, MultiBinary, MultiDiscrete, TensorSpec
 from tests.env_adapters.gymnasium.playing import KNOWN

@@ -1,0 +1,129 @@
+"""A session of one slot as a `gymnasium.Env`."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from reglue.errors import BadArgument, OutOfOrder
+from reglue.gymnasium.spaces import ActionRows, space_of, value_of
+from reglue.gymnasium.stepped_session import Landed, SteppedSession
+from reglue.messages.agent import Budget, Phase
+from reglue.spec import Array, TaskSpec
+
+_ALL = np.ones(1, np.bool_)
+
+
+class GlueEnv(gymnasium.Env[Any, Any]):
+    """Episodes that a glue gives out, one after another, as a program steps them.
+
+    `reset` begins the next episode of the glue's; one in mid-episode is abandoned, which is free
+    while the agent trains and a failed episode where it is judged. `reset(seed=…)` seeds this
+    object alone. `info` has the `phase` and the `start_seed` of an episode that begins, `clipped`
+    where the last action lay out of its bounds, `void` where the environment failed, and `cut_off`
+    where the glue ended the episode for another one.
+
+    Raises TrainingOver where the glue judges what follows: see `evaluate`.
+    """
+
+    metadata = {"render_modes": []}  # noqa: RUF012 - Gymnasium's
+
+    def __init__(self, session: SteppedSession) -> None:
+        self.task_spec: TaskSpec = session.spec
+        self.observation_space = space_of(session.spec.observations)
+        self.action_space = space_of(session.spec.actions)
+        self._session = session
+        self._rows = ActionRows(session.spec.actions, 1)
+        self._leave = weakref.finalize(self, session.leave)
+
+    @property
+    def budget(self) -> Budget:
+        """The time that the glue leaves to this agent, microseconds."""
+        return self._session.budget
+
+    @property
+    def policy(self) -> object:
+        """What plays the episodes that are judged, as they come; None: TrainingOver is raised."""
+        return self._session.policy
+
+    @policy.setter
+    def policy(self, policy: object) -> None:
+        self._session.set_policy(policy)
+
+    def evaluate(self, policy: object) -> str | None:
+        """Let `policy` play the episodes that are judged, after TrainingOver.
+
+        Args:
+            policy: A function of a batch of observations, `(rows, *shape)` or a dict of these,
+                that returns a batch of actions; or an agent.
+
+        Returns:
+            Why the session ended, or None where training goes on: `reset()` then.
+
+        Raises:
+            OutOfOrder: The glue judges nothing now.
+        """
+        return self._session.evaluate(policy)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin the next episode; there are no options. Raises TrainingOver, SessionLost."""
+        super().reset(seed=seed)
+        if options:
+            raise BadArgument(f"got options {sorted(options)}, wanted none")
+        session = self._session
+        session.begin_run()
+        session.begin()
+        if session.acts[0] and not (session.untouched[0] and session.phase is Phase.EVALUATE):
+            session.renew(_ALL)
+            session.begin()
+        session.show(_ALL)
+        return self._seen(session.observations()), {
+            "phase": session.phase.name.lower(),
+            "start_seed": int(session.start_seeds[0]),
+        }
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Take a step. Raises BadArgument, OutOfOrder, TrainingOver, SessionLost."""
+        session = self._session
+        session.check_open()
+        if not session.acts[0]:
+            raise OutOfOrder(got="step() without an episode", wanted="reset() first")
+        landed = session.act(self._rows.arrays(_batch_of_one(action)))
+        terminated, truncated = bool(landed.terminated[0]), bool(landed.truncated[0])
+        seen = session.observations()
+        return self._seen(seen), float(landed.rewards[0]), terminated, truncated, _info(landed)
+
+    def close(self) -> None:
+        """Leave the session; the glue is told."""
+        self._leave()
+
+    def _seen(self, rows: dict[str, Array]) -> Any:
+        return value_of(
+            self.task_spec.observations,
+            {
+                each.name: rows[each.name][0] if each.shape else _scalar(rows[each.name])
+                for each in self.task_spec.observations
+            },
+        )
+
+
+def _scalar(rows: Array) -> Any:
+    """A number of an integer tensor; of a float one an array of shape (), as a Box has it."""
+    return rows[0] if rows.dtype.kind in "iu" else rows[0, ...]
+
+
+def _batch_of_one(action: Any) -> Any:
+    if isinstance(action, dict):
+        return {name: np.asarray(value)[np.newaxis] for name, value in action.items()}
+    return np.asarray(action)[np.newaxis]
+
+
+def _info(landed: Landed) -> dict[str, Any]:
+    """The words that are true."""
+    words = ("clipped", "defaulted", "void", "cut_off")
+    return {word: True for word in words if getattr(landed, word) is not None}

@@ -1,0 +1,185 @@
+"""Environments at a glue, or of a benchmark that is played here."""
+
+from __future__ import annotations
+
+import os
+import re
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from gymnasium.envs.registration import EnvSpec
+from gymnasium.vector import AutoresetMode
+
+from reglue.agents.agent import Agent
+from reglue.errors import BadArgument, MissingExtra, UsageError
+from reglue.gymnasium.env import GlueEnv
+from reglue.gymnasium.registration import env_spec
+from reglue.gymnasium.stepped_session import Calls, SteppedSession
+from reglue.gymnasium.vector_env import GlueVectorEnv
+from reglue.net.join_string import TRANSPORTS, Transport, join_string
+from reglue.spec import TaskSpec
+
+Mode: TypeAlias = AutoresetMode | Literal["NextStep", "SameStep", "Disabled"]
+
+_ADDRESS = re.compile(r"reglue://.*|(\[[^\]]*\]|[^:/\s]+):\d{1,5}")
+_LOCAL = "reglue.training"
+"""The group of entry points `calls` and `spec`, which play benchmarks here."""
+
+
+def make(where: str | None = None, benchmark: str | None = None, **options: Any) -> GlueEnv:
+    """Make a `gymnasium.Env` of a glue's episodes, or of a benchmark's training goals.
+
+    Args:
+        where: A glue's address (`host:port` or a join string), which is connected to as an agent;
+            or the name of a benchmark or an environment (`"MT10"`, `"gymnasium:CartPole-v1"`,
+            `"file.py:Class"`), whose training goals are then played here, without end. By default
+            the address in the environment variable REGLUE_ADDRESS.
+        benchmark: What the glue has to play; its observations and actions are compared. Without
+            an address, as `where`.
+        options: At a glue those of `connect`: token, ca, tls_name, name, connect_timeout_s,
+            transport. Here `seed` (of goals and episodes), `workers` (processes), and what
+            `reglue_bench.evaluate` takes to choose the environments: split, goal_visible, one_hot,
+            environment_args, …
+
+    Raises:
+        BadArgument, UnknownName: No such benchmark, or an unknown option.
+        MissingExtra: To play benchmarks here takes the extra `server`.
+        Unreachable, Refused, SessionLost, UsageError: As `connect`.
+    """
+    env = GlueEnv(_session(where, benchmark, 1, options))
+    env.spec = _spec(where, benchmark, options)
+    return env
+
+
+def make_vec(
+    where: str | None = None,
+    benchmark: str | None = None,
+    *,
+    num_envs: int | None = None,
+    autoreset_mode: Mode = AutoresetMode.NEXT_STEP,
+    **options: Any,
+) -> GlueVectorEnv:
+    """Make a `gymnasium.vector.VectorEnv` of a glue's episodes, or of a benchmark's.
+
+    Args:
+        where: As in `make`.
+        benchmark: As in `make`.
+        num_envs: The number of slots; the glue's run has to have as many (`--slots`). By default
+            the glue's, or one for each task of a benchmark that is played here.
+        autoreset_mode: When a slot begins its next episode.
+        options: As in `make`.
+
+    Raises:
+        As `make`.
+    """
+    if num_envs is not None and num_envs < 1:
+        raise BadArgument(f"got num_envs {num_envs}, wanted 1 or more")
+    try:
+        mode = AutoresetMode(autoreset_mode)
+    except ValueError:
+        known = ", ".join(repr(each.value) for each in AutoresetMode)
+        raise BadArgument(f"got autoreset_mode {autoreset_mode!r}, wanted {known}") from None
+    env = GlueVectorEnv(_session(where, benchmark, num_envs, options), mode)
+    env.spec = _spec(where, benchmark, options)
+    return env
+
+
+def _session(
+    where: str | None, benchmark: str | None, slots: int | None, options: dict[str, Any]
+) -> SteppedSession:
+    address, benchmark = _chosen(where, benchmark)
+    if address is None:
+        assert benchmark is not None
+        return SteppedSession(_entry("calls")(benchmark, slots, **options))
+    session = SteppedSession(_connected(address, slots or 0, **options))
+    try:
+        if slots is not None and session.spec.slots != slots:
+            raise UsageError(
+                f"got a session of {session.spec.slots} slots, wanted {slots}: begin the run with "
+                f"--slots {slots}, or make_vec(num_envs={session.spec.slots})"
+            )
+        if benchmark is not None:
+            _check_plays(session.spec, benchmark)
+    except BaseException:
+        session.leave()
+        raise
+    return session
+
+
+def _chosen(where: str | None, benchmark: str | None) -> tuple[str | None, str | None]:
+    """The address, if there is one, and the benchmark. Raises UsageError."""
+    if where is not None and (benchmark is not None or _ADDRESS.fullmatch(where)):
+        return where, benchmark
+    if where is not None:
+        return None, where
+    address = os.environ.get("REGLUE_ADDRESS")
+    if address is None and benchmark is None:
+        raise UsageError(
+            "got no address and no benchmark, wanted one: make('127.0.0.1:4096'), make('MT10'), or "
+            "the environment variable REGLUE_ADDRESS"
+        )
+    return address, benchmark
+
+
+class _Program(Agent):
+    """What a stepped session says of itself."""
+
+    partial_turns = False
+    adapts = True  # evaluate() may get an agent that does
+
+    def __init__(self, slots: int) -> None:
+        self.max_slots = slots
+
+
+def _connected(  # noqa: PLR0913 - as `connect`
+    address: str,
+    slots: int,
+    *,
+    token: str | None = None,
+    ca: str | Path | bytes | None = None,
+    tls_name: str | None = None,
+    name: str = "Gymnasium view",
+    connect_timeout_s: float = 60.0,
+    transport: Transport = "auto",
+) -> Calls:
+    where = join_string(address, token, ca=ca, tls_name=tls_name)
+    if transport not in TRANSPORTS:
+        raise BadArgument(f"got transport {transport!r}, wanted {', '.join(TRANSPORTS)}")
+    from reglue.net.roles import AgentRole
+    from reglue.net.session import Session
+
+    role = AgentRole(_Program(slots), name)
+    return Session(where, role, connect_timeout_s=connect_timeout_s, transport=transport).calls()
+
+
+def _entry(name: str) -> Any:
+    for entry in entry_points(group=_LOCAL, name=name):
+        try:
+            return entry.load()
+        except ModuleNotFoundError as error:
+            raise MissingExtra("a benchmark played here", "server", str(error.name)) from error
+    raise MissingExtra("a benchmark played here", "server", "reglue_bench")
+
+
+def _check_plays(spec: TaskSpec, benchmark: str) -> None:
+    """Raise UsageError if a session's tensors are not the benchmark's."""
+    wanted: TaskSpec = _entry("spec")(benchmark)
+    for what in ("observations", "actions"):
+        if getattr(spec, what) != getattr(wanted, what):
+            raise UsageError(
+                f"got a session whose {what} are {_named(getattr(spec, what))}, wanted those of "
+                f"{benchmark}: {_named(getattr(wanted, what))}"
+            )
+
+
+def _named(tensors: Any) -> str:
+    return ", ".join(f"{each.name} {each.dtype}{list(each.shape)}" for each in tensors)
+
+
+def _spec(where: str | None, benchmark: str | None, options: dict[str, Any]) -> EnvSpec:
+    """What Gymnasium makes it again by; without an address, which may hold a token."""
+    address, benchmark = _chosen(where, benchmark)
+    if address is not None:
+        return env_spec("Session")
+    return env_spec(re.sub(r"[^\w:.-]", "-", str(benchmark)), benchmark=benchmark, **options)

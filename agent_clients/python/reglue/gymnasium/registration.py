@@ -1,0 +1,46 @@
+"""The ids that `gymnasium.make` knows: `reglue/NAME`, of each environment that has a name here."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterable
+from importlib.metadata import entry_points
+
+import gymnasium
+from gymnasium.envs.registration import EnvSpec
+
+_ID = re.compile(r"[\w:.-]+")
+
+
+def env_spec(name: str, **kwargs: object) -> EnvSpec:
+    """How Gymnasium makes the environment `reglue/NAME`."""
+    return EnvSpec(
+        f"reglue/{name}",
+        entry_point="reglue.gymnasium:make",
+        vector_entry_point="reglue.gymnasium:make_vec",
+        nondeterministic=True,  # the glue draws goals and seeds, not reset(seed=…)
+        kwargs=kwargs,
+    )
+
+
+def register_all() -> None:
+    """Register the names that the installed packages can play here, and `reglue/Session`.
+
+    A session's address comes from REGLUE_ADDRESS, or as `where`.
+    """
+    known = {spec.id for spec in gymnasium.registry.values()}
+    specs = [env_spec("Session")]
+    specs += [env_spec(name, benchmark=name) for name in _names() if _ID.fullmatch(name)]
+    for spec in specs:
+        if spec.id not in known:
+            gymnasium.registry[spec.id] = spec
+
+
+def _names() -> Iterable[str]:
+    """Without the extra `server` there are none."""
+    for entry in entry_points(group="reglue.training", name="names"):
+        with contextlib.suppress(ImportError):
+            found: Iterable[str] = entry.load()()
+            return found
+    return ()

@@ -1,0 +1,382 @@
+"""A session seen from the program's side: the program steps the slots, the glue answers.
+
+A glue calls and an agent answers. A training loop calls, too: so a turn of the glue's waits here
+until the loop steps or resets. Of each slot the program has seen a step or start and acts next
+(`acts`), or a start waits that it has not seen yet (`waits`), or there is no episode.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from reglue.agents.agent import Agent, Policy, shown_goals
+from reglue.agents.dispatch import play
+from reglue.agents.metaworld import wrap
+from reglue.errors import OutOfOrder, SessionLost, TrainingOver
+from reglue.messages.agent import (
+    UNLIMITED,
+    ActionFlag,
+    Actions,
+    AgentInit,
+    Call,
+    Cleanup,
+    EndKind,
+    Freeze,
+    Numbered,
+    Phase,
+    Reply,
+    RoutineDone,
+    TextMessage,
+    Turn,
+)
+from reglue.spec import Array, Arrays, TaskSpec
+
+Calls: TypeAlias = Generator[Numbered, "Reply | None", str]
+"""Yields each call of a glue's, is sent the reply, and returns the farewell's reason."""
+
+Mask: TypeAlias = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Landed:
+    """What a turn tells of each slot, (S,) each."""
+
+    rewards: npt.NDArray[np.float64]
+    terminated: Mask
+    truncated: Mask  # also where an environment failed, or the glue cut the episode off
+    started: Mask  # a start waits that was not there before
+    clipped: Mask | None = None  # the action before lay out of its bounds; None: nowhere
+    defaulted: Mask | None = None  # the glue played a default
+    void: Mask | None = None  # the environment failed
+    cut_off: Mask | None = None  # the glue began another episode, or another phase
+
+    @property
+    def ended(self) -> Mask:
+        """Whose episode is over."""
+        return self.terminated | self.truncated
+
+
+class SteppedSession:
+    """The slots of a session, which the program steps.
+
+    A method raises SessionLost where the session ended in the midst of something, and TrainingOver
+    where the program has to do something else first: the glue froze the agent, began another run,
+    or said farewell.
+    """
+
+    def __init__(self, calls: Calls) -> None:
+        """Takes the session up to AgentInit. Raises as `connect`."""
+        self.policy: Agent | None = None  # plays what is judged, if there is one
+        self.budget = UNLIMITED
+        self.phase = Phase.TRAIN
+        self._calls = calls
+        self._ended = ""  # why there is no session any more
+        self._stopped: Call | None = None  # what the program has to see to
+        self._was_cleaned = False
+        self._reply: Reply | None = None  # to the last call, unless that is a turn
+        init = self._call()
+        if not isinstance(init, AgentInit):
+            raise SessionLost(self._ended or f"got {type(init).__name__}, wanted AgentInit first")
+        self._init(init.spec)
+
+    def _init(self, spec: TaskSpec) -> None:
+        """A task, and no episodes yet."""
+        self.spec, slots = spec, spec.slots
+        self.acts, self.waits, self.untouched = (np.zeros(slots, np.bool_) for _ in range(3))
+        self.start_seeds = np.zeros(slots, np.uint64)
+        self._everyone = np.arange(slots, dtype=np.uint32).tobytes()
+        self._turn: Turn | None = None  # that waits for its answer
+        self._asked = np.zeros(0, np.uint32)  # the slots of its rows, in order
+        self._finals, self._starts = (
+            {tensor.name: tensor.empty(slots) for tensor in spec.observations} for _ in range(2)
+        )
+        self._has_played = self._has_trained = False  # by the program
+        self._reply = RoutineDone()
+
+    # Steps and starts.
+
+    def begin(self) -> None:
+        """Wait until an episode goes on, or its start waits."""
+        self.check_open()
+        while not (self.acts.any() or self.waits.any()):
+            self._exchange(None, self.waits)
+            self.check_open()
+
+    def act(self, arrays: Arrays) -> Landed:
+        """Play `arrays`, name -> (S, *shape), where the program acts; starts that wait are held."""
+        return self._exchange(arrays, self.waits.copy())
+
+    def look_ahead(self) -> Mask:
+        """Take the next turn, if all episodes are over; the starts that wait.
+
+        If something else comes, whatever is done next raises it.
+        """
+        if not (self.acts.any() or self.waits.any() or self._stopped or self._ended):
+            self._exchange(None, self.waits)
+        return self.waits
+
+    def renew(self, mask: Mask) -> None:
+        """Abandon the episodes of `mask` that go on; then other starts wait there."""
+        gone = mask & self.acts
+        if gone.any():
+            self._exchange(None, ~gone, gone)
+
+    def show(self, mask: Mask) -> None:
+        """The program has seen the starts of `mask` that wait: it acts there from now on."""
+        shown = mask & self.waits
+        self.waits &= ~shown
+        self.acts |= shown
+        self.untouched |= shown
+
+    def observations(self) -> dict[str, Array]:
+        """The newest that the program may see of each slot, name -> (S, *shape); copies."""
+        turn = self._turn
+        if turn is not None and turn.steps.slots.tobytes() == self._everyone and not len(turn.ends):
+            return {name: rows.copy() for name, rows in turn.observations.items()}
+        seen = {name: rows.copy() for name, rows in self._finals.items()}
+        shown = self.untouched.nonzero()[0]
+        for name, rows in seen.items():
+            if turn is not None:
+                first = len(turn.ends)
+                stepped = turn.observations[name][first : first + len(turn.steps)]
+                rows[turn.steps.slots] = stepped
+            rows[shown] = self._starts[name][shown]
+        return seen
+
+    def finals(self, slot: int) -> dict[str, Array]:
+        """The last observation of the slot's last episode, by name; copies."""
+        return {name: rows[slot].copy() for name, rows in self._finals.items()}
+
+    # What is no step.
+
+    def check_open(self) -> None:
+        """Raise TrainingOver or SessionLost if nothing can be stepped."""
+        if self._ended:
+            raise (TrainingOver if self._was_cleaned else SessionLost)(self._ended)
+        if isinstance(self._stopped, AgentInit):
+            raise TrainingOver(
+                "the run is over, and the glue begins another, with an agent that knows nothing: "
+                "make anew what learns, then reset()"
+            )
+        if self._stopped is not None:
+            raise TrainingOver(
+                "the glue has frozen the agent, or judges it in between: "
+                "env.unwrapped.evaluate(policy) plays those episodes, close() leaves"
+            )
+
+    def begin_run(self) -> None:
+        """Go on if the glue begins another run."""
+        if isinstance(self._stopped, AgentInit):
+            if self._stopped.spec != self.spec:
+                raise SessionLost("the glue begins a run of another task: make a new environment")
+            self._stopped = None
+            self._init(self.spec)
+
+    def evaluate(self, policy: object) -> str | None:
+        """Let `policy` play what is judged.
+
+        Returns the reason of the glue's farewell, or None where training goes on: reset() then.
+        """
+        if self._ended:
+            self.check_open()
+        if self._stopped is None or isinstance(self._stopped, AgentInit):
+            raise OutOfOrder(
+                got="evaluate() while the glue judges nothing", wanted="step() until TrainingOver"
+            )
+        before, self.policy = self.policy, agent_of(policy, self.spec)
+        try:
+            call, self._stopped = self._stopped, None
+            self._reply = self._carried_out(call)
+            self._exchange(None, self.waits)
+        finally:
+            self.policy = before
+        return self._ended or None
+
+    def set_policy(self, policy: object) -> None:
+        """From now on `policy` plays what is judged; None: the program sees to it."""
+        self.policy = None if policy is None else agent_of(policy, self.spec)
+
+    def leave(self) -> None:
+        """End the session; the glue is told if it goes on."""
+        self._ended = self._ended or "the environment was closed"
+        self._calls.close()
+
+    # Turns.
+
+    def _exchange(self, arrays: Arrays | None, held: Mask, gone: Mask | None = None) -> Landed:
+        """Answer what waits for an answer, and take in the next turn; no rows: zeros.
+
+        If none comes, all episodes are cut off.
+        """
+        if self._turn is not None:
+            self._reply = self._answer(arrays, held, gone)
+        turn = self._next_turn()
+        landed = self._cut_off() if turn is None else self._land(turn, held, gone)
+        self._turn = turn
+        if turn is not None:
+            self._asked = turn.steps.slots
+            if len(turn.starts):
+                self._asked = np.concatenate([turn.steps.slots, turn.starts.slots])
+        return landed
+
+    def _answer(self, arrays: Arrays | None, held: Mask, gone: Mask | None) -> Actions:
+        asked = self._asked
+        if arrays is None:
+            rows: Arrays = {each.name: each.empty(len(asked)) for each in self.spec.actions}
+        elif asked.tobytes() == self._everyone:
+            rows = arrays
+        else:
+            rows = {name: values[asked] for name, values in arrays.items()}
+        return Actions(
+            rows,
+            abandon=() if gone is None else tuple(asked[gone[asked]].tolist()),
+            held=tuple(asked[held[asked]].tolist()) if 1 in held.tobytes() else (),
+        )
+
+    def _land(self, turn: Turn, held: Mask, gone: Mask | None) -> Landed:
+        """What `turn` tells, after an answer that held and abandoned those."""
+        slots, self.phase = self.spec.slots, turn.phase
+        is_whole = turn.steps.slots.tobytes() == self._everyone
+        if not is_whole or len(turn.ends) or len(turn.starts) or 1 in held.tobytes():
+            return self._land_parts(turn, held, np.zeros(slots, np.bool_) if gone is None else gone)
+        self.untouched[:] = False
+        terminated, truncated, started = np.zeros((3, slots), np.bool_)
+        landed = Landed(turn.rewards.copy(), terminated, truncated, started)
+        return _flagged(landed, turn.steps.flags) if any(turn.steps.flags.tobytes()) else landed
+
+    def _land_parts(self, turn: Turn, held: Mask, gone: Mask) -> Landed:
+        """A turn with ends or starts, or without all slots, or after slots were held."""
+        slots, ended = self.spec.slots, len(turn.ends)
+        ends, steps, starts = turn.ends.slots, turn.steps.slots, turn.starts.slots
+        rewards, kinds, flags = np.zeros(slots), *np.zeros((2, slots), np.uint8)
+        rewards[ends], rewards[steps] = turn.rewards[:ended], turn.rewards[ended:]
+        kinds[ends], flags[steps] = turn.ends.kinds, turn.steps.flags
+        rewards[held], flags[held] = 0.0, 0  # told before
+        started = np.zeros(slots, np.bool_)
+        started[starts] = True
+        started &= ~held
+        cut_off = started & self.acts & ~gone & (kinds == 0)
+        self._keep_finals(cut_off)
+        for name, rows in self._finals.items():
+            rows[ends] = turn.observations[name][:ended]
+        self.acts &= ~((kinds > 0) | started | gone)
+        self.untouched &= self.acts & held
+        self._keep_starts(turn, started)
+        landed = Landed(
+            rewards,
+            kinds == EndKind.TERMINATED,
+            (kinds >= EndKind.TRUNCATED) | cut_off,
+            started,
+            void=_some(kinds == EndKind.VOID),
+            cut_off=_some(cut_off),
+        )
+        return _flagged(landed, flags)
+
+    def _cut_off(self) -> Landed:
+        """No turn comes: all episodes are over."""
+        cut_off = self.acts.copy()
+        self._keep_finals(cut_off)
+        for mask in (self.acts, self.waits, self.untouched):
+            mask[:] = False
+        terminated, started = np.zeros((2, len(cut_off)), np.bool_)
+        rewards = np.zeros(len(cut_off))
+        return Landed(rewards, terminated, cut_off, started, cut_off=_some(cut_off))
+
+    def _keep_starts(self, turn: Turn, started: Mask) -> None:
+        places = started[turn.starts.slots].nonzero()[0]
+        at, first = turn.starts.slots[places], len(turn.ends) + len(turn.steps)
+        self.start_seeds[at] = turn.starts.seeds[places]
+        for name, kept in self._starts.items():
+            kept[at] = turn.observations[name][first + places]
+        self.waits |= started
+
+    def _keep_finals(self, mask: Mask) -> None:
+        """Of episodes without an end of the glue's: what the program saw last."""
+        if mask.any():
+            seen = self.observations()
+            for name, rows in self._finals.items():
+                rows[mask] = seen[name][mask]
+
+    # Calls.
+
+    def _next_turn(self) -> Turn | None:
+        """The next turn of the program's; None where it has to see to something else."""
+        while (call := self._call()) is not None:
+            is_policys = isinstance(call, Turn) and self.policy and call.phase is not Phase.TRAIN
+            if not is_policys and self._stops(call):
+                self._stopped = call
+                return None
+            if isinstance(call, Turn) and not is_policys:
+                self._has_played = True
+                self._has_trained |= call.phase is Phase.TRAIN
+                return call
+            self._reply = self._carried_out(call)
+        return None
+
+    def _call(self) -> Call | None:
+        """The next call; None after the farewell."""
+        reply, self._reply = self._reply, None
+        try:
+            numbered = self._calls.send(reply)
+        except StopIteration as end:
+            self._ended = f"the session is over, the glue said: {end.value}"
+            return None
+        except BaseException as error:
+            self._ended = f"the session is over: {type(error).__name__}: {error}"
+            raise
+        self.budget = numbered.budget
+        return numbered.call
+
+    def _stops(self, call: Call) -> bool:
+        """Whether the program has to know of a call before it is answered."""
+        match call:
+            case AgentInit():
+                return self._has_played
+            case Freeze():
+                return self._has_played and self.policy is None
+            case Turn():
+                return self._has_trained and call.phase is not Phase.TRAIN
+            case _:
+                return False
+
+    def _carried_out(self, call: Call) -> Reply | None:
+        match call:
+            case AgentInit(spec):
+                self._init(spec)
+                return RoutineDone()
+            case Cleanup():
+                self._was_cleaned = True
+                return RoutineDone()
+            case _ if self.policy is None:
+                return TextMessage("") if isinstance(call, TextMessage) else RoutineDone()
+        try:
+            return play(self.policy, call)
+        except BaseException as error:
+            self._ended = f"the session is over: the policy failed: {error}"
+            self._calls.throw(error)  # the glue is told
+            raise
+
+
+def agent_of(policy: object, spec: TaskSpec) -> Agent:
+    """The agent that plays as `policy`, a function of a batch or an agent; it keeps what it knows.
+
+    Raises NotAnAgent.
+    """
+    agent = Policy(policy) if inspect.isroutine(policy) else wrap(policy)
+    agent.spec, agent.seen_goals = spec, shown_goals(spec)
+    return agent
+
+
+def _flagged(landed: Landed, flags: Array) -> Landed:
+    clipped, defaulted = flags & ActionFlag.CLIPPED != 0, flags & ActionFlag.DEFAULTED != 0
+    return replace(landed, clipped=_some(clipped), defaulted=_some(defaulted))
+
+
+def _some(mask: Mask) -> Mask | None:
+    return mask if mask.any() else None
