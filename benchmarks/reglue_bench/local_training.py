@@ -5,14 +5,11 @@ The entry points of the group `reglue.training`, by which the SDK's Gymnasium vi
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Generator, Mapping
-from contextlib import closing, nullcontext
-from dataclasses import dataclass, field
-from pathlib import Path
+from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
-from env_adapters import Cell, SuiteName
 from env_adapters.metaworld import ALL_TASKS, catalogue
 from env_adapters.suites import EXAMPLES, META_WORLD, is_known
 from glue_server import EnvironmentCalls, Order
@@ -23,44 +20,42 @@ from glue_server.timeouts import Timeouts
 from reglue.errors import BadArgument, EnvironmentFault, UsageError
 from reglue.messages.agent import AgentInit, Numbered, Phase, Reply
 from reglue.spec import TaskSpec
-from reglue_bench.plans.file import read_custom
-from reglue_bench.plans.names import BenchmarkName, is_custom
-from reglue_bench.plans.resolve import resolve
+from reglue_bench.plans.names import BenchmarkName
+from reglue_bench.plans.training_stream import TrainingStream, training_stream
 from reglue_bench.procedures.procedure import MAX_TRIES
 from reglue_bench.runs.environments import cores, make_environment
-from reglue_bench.settings import read_settings
 
 
 def calls(
     benchmark: str,
     slots: int | None = None,
     *,
-    seed: int = 0,
     workers: int | None = None,
-    **options: object,
+    **options: Any,
 ) -> Generator[Numbered, Reply | None, str]:
     """What a glue would ask an agent that trains, without end; is sent the agent's replies.
 
     Args:
         benchmark: A benchmark, or an environment by its name.
         slots: How many episodes are played at once; by default one for each task.
-        seed: Of goals and episodes: the same seed and actions give the same episodes.
         workers: Processes; by default one for each core for Meta-World in several slots, else 0.
-        options: Settings of the environments, as of `reglue_bench.evaluate`.
+        options: Settings as of `reglue_bench.evaluate`: `seed` (of goals and episodes),
+            `training_seed` (of their order), and those of the environments. The episodes are those
+            of `reglue bench BENCHMARK --train-steps N` with the same.
 
     Raises UsageError, EnvironmentFault.
     """
-    found = _found(benchmark, seed, options)
-    slots = len(found.variants) if slots is None else slots
+    stream = _stream(benchmark, options)
+    slots = len(stream.cells.variants) if slots is None else slots
+    stream = replace(stream, cells=replace(stream.cells, slots=slots))
     if workers is None:
-        workers = cores() if found.suite.factory == META_WORLD and slots > 1 else 0
-    environment = make_environment(found.suite, slots, workers=workers)
-    return _calls(environment, TrainingOrders(found.variants, seed))
+        workers = cores() if stream.suite.factory == META_WORLD and slots > 1 else 0
+    return _calls(make_environment(stream.suite, slots, workers=workers), stream)
 
 
-def spec(benchmark: str, **options: object) -> TaskSpec:
+def spec(benchmark: str, **options: Any) -> TaskSpec:
     """What agents see and do in a benchmark, of one slot. Raises UsageError."""
-    return _found(benchmark, 0, options).suite.build().spec
+    return _stream(benchmark, options).suite.build().spec
 
 
 def names() -> list[str]:
@@ -69,48 +64,20 @@ def names() -> list[str]:
     return [*forms, *(f"{kind}:{task}" for kind in ("MT1", "ML1") for task in ALL_TASKS), *EXAMPLES]
 
 
-@dataclass(slots=True)
-class TrainingOrders:
-    """Episodes without end: the n-th plays task n mod T.
-
-    A task's variants come in passes, each in an order of its own that the seed draws.
-    """
-
-    variants: Mapping[str, int]
-    seed: int
-    _count: int = 0
-    _pass: dict[str, list[int]] = field(default_factory=dict)
-
-    def next(self, _slot: int) -> Order:
-        """What a free slot plays."""
-        n, self._count = self._count, self._count + 1
-        turn, place = divmod(n, len(self.variants))
-        task = list(self.variants)[place]
-        repeat, at = divmod(turn, self.variants[task])
-        if at == 0:
-            self._pass[task] = self._shuffled(task, repeat)
-        cell = Cell(task, self._pass[task][at], self._drawn("cell", n) >> 1, repeat, Phase.TRAIN)
-        return Order(unit=0, k=n, cell=cell, start_seed=self._drawn("start", n))
-
-    def _shuffled(self, task: str, repeat: int) -> list[int]:
-        keys = [self._drawn(f"{task} {repeat}", each) for each in range(self.variants[task])]
-        return sorted(range(len(keys)), key=keys.__getitem__)
-
-    def _drawn(self, what: str, n: int) -> int:
-        """64 bits."""
-        digest = hashlib.sha256(f"reglue training {self.seed} {what} {n}".encode()).digest()
-        return int.from_bytes(digest[:8], "little")
-
-
 def _calls(
-    environment: EnvironmentCalls, orders: TrainingOrders
+    environment: EnvironmentCalls, stream: TrainingStream
 ) -> Generator[Numbered, Reply | None, str]:
     with closing(environment):
         yield Numbered(1, AgentInit(environment.spec))
+        begun = [0] * environment.spec.slots  # episodes
+
+        def next_order(slot: int) -> Order:
+            begun[slot] += 1
+            return stream.order(slot, begun[slot] - 1)
+
         port = ProgramPort("program")
-        loop = EpisodeLoop(
-            AgentCalls(port, Timeouts()), environment, Phase.TRAIN, orders.next, spent=Spent()
-        )
+        agent = AgentCalls(port, Timeouts())
+        loop = EpisodeLoop(agent, environment, Phase.TRAIN, next_order, spent=Spent())
         failures = 0  # of starts, one after another
         for seq, outcome in enumerate(loop.turns()):
             if outcome is None:
@@ -123,39 +90,17 @@ def _calls(
     return "the environments are closed"
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """The environments of a name."""
-
-    suite: SuiteName
-    variants: Mapping[str, int]
-
-
-def _found(benchmark: str, seed: int, options: Mapping[str, Any]) -> _Found:
+def _stream(benchmark: str, options: Mapping[str, Any]) -> TrainingStream:
     """Raises UsageError."""
-    settings = read_settings(benchmark=_named(benchmark), seed=seed, **options)
-    name = BenchmarkName.parse(settings.benchmark)
+    if not isinstance(benchmark, str):
+        raise BadArgument(f"got the benchmark {benchmark!r}, wanted a name")
+    try:
+        name = BenchmarkName.parse(benchmark)
+    except UsageError:
+        if not (is_known(benchmark) or ":" in benchmark):
+            raise
+        # An environment. Online benchmarks play any; nobody asks how long a run is.
+        return training_stream(f"online:{benchmark}", **{"steps": 1, **options})
     if name.waits:
         raise UsageError(f"{benchmark} waits for an environment to connect: name one to play here")
-    if name.name.startswith("ML") and name.is_metaworld and settings.split is None:
-        settings = settings.model_copy(update={"split": "train"})
-    custom, folder = None, Path(settings.directory)
-    if is_custom(name.name):
-        custom = read_custom(folder / name.name, settings)
-        settings, folder = custom.settings, custom.file.path.parent
-    with custom.told() if custom else nullcontext():
-        found = resolve(settings, name, custom)
-    return _Found(found.suite.located(folder), found.variants)
-
-
-def _named(name: str) -> str:
-    """A benchmark's name, of an environment's: how that is played does not matter here."""
-    if not isinstance(name, str):
-        raise BadArgument(f"got the benchmark {name!r}, wanted a name")
-    try:
-        BenchmarkName.parse(name)
-    except UsageError:
-        if is_known(name) or ":" in name:
-            return f"online:{name}"
-        raise
-    return name
+    return training_stream(benchmark, **options)

@@ -12,7 +12,8 @@ class Still(reglue.Agent):
 reglue.connect(Still(), "127.0.0.1:4096", token="…")
 
 What an extra brings is here too, and is loaded when it is first used: `reglue.evaluate`,
-`reglue.Evaluator`, `reglue.Result` and `reglue.Glue` (`server`).
+`reglue.Evaluator`, `reglue.Result` and `reglue.Glue` (`server`); `reglue.make` and
+`reglue.make_vec` (`gymnasium`).
 """
 
 from typing import TYPE_CHECKING
@@ -36,6 +37,8 @@ from reglue.spec import (
 
 if TYPE_CHECKING:
     from glue_server import Glue as Glue
+    from reglue.gymnasium import make as make
+    from reglue.gymnasium import make_vec as make_vec
     from reglue_bench import Evaluator as Evaluator
     from reglue_bench import Result as Result
     from reglue_bench import evaluate as evaluate

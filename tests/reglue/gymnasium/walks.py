@@ -25,6 +25,7 @@ from glue_server.rpc import GlueServer
 from reglue.environments.environment import Worlds
 from reglue.errors import AgentFault
 from reglue.messages.agent import Phase
+from tests.glue_server.rpc.peers import seated
 
 PATIENCE_S = 20.0
 PATIENT = Timeouts(first_step_s=PATIENCE_S, step_s=PATIENCE_S)
@@ -136,8 +137,7 @@ def glue(
         played = Played(listening, kind.__name__)
 
         def run() -> None:
-            port = listening.agent(PATIENCE_S)
-            assert port is not None
+            port = seated(listening)
             played_with = environment(slots, kind)
             try:
                 drive(EpisodeRunner(port, played_with, timeouts=PATIENT), played)

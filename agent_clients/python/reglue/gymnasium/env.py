@@ -57,8 +57,8 @@ class GlueEnv(gymnasium.Env[Any, Any]):
         """Let `policy` play the episodes that are judged, after TrainingOver.
 
         Args:
-            policy: A function of a batch of observations, `(rows, *shape)` or a dict of these,
-                that returns a batch of actions; or an agent.
+            policy: An agent, a model of Stable-Baselines3, or a function of a batch of
+                observations, `(rows, *shape)` or a dict of these, that returns actions.
 
         Returns:
             Why the session ended, or None where training goes on: `reset()` then.

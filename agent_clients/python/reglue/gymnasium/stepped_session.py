@@ -7,7 +7,6 @@ until the loop steps or resets. Of each slot the program has seen a step or star
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -15,9 +14,9 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from reglue.agents.agent import Agent, Policy, shown_goals
+from reglue.agents.adaptation import ModelAgent, agent_of
+from reglue.agents.agent import Agent, shown_goals
 from reglue.agents.dispatch import play
-from reglue.agents.metaworld import wrap
 from reglue.errors import OutOfOrder, SessionLost, TrainingOver
 from reglue.messages.agent import (
     UNLIMITED,
@@ -189,7 +188,7 @@ class SteppedSession:
             raise OutOfOrder(
                 got="evaluate() while the glue judges nothing", wanted="step() until TrainingOver"
             )
-        before, self.policy = self.policy, agent_of(policy, self.spec)
+        before, self.policy = self.policy, _player(policy, self.spec)
         try:
             call, self._stopped = self._stopped, None
             self._reply = self._carried_out(call)
@@ -200,7 +199,7 @@ class SteppedSession:
 
     def set_policy(self, policy: object) -> None:
         """From now on `policy` plays what is judged; None: the program sees to it."""
-        self.policy = None if policy is None else agent_of(policy, self.spec)
+        self.policy = None if policy is None else _player(policy, self.spec)
 
     def leave(self) -> None:
         """End the session; the glue is told if it goes on."""
@@ -363,13 +362,12 @@ class SteppedSession:
             raise
 
 
-def agent_of(policy: object, spec: TaskSpec) -> Agent:
-    """The agent that plays as `policy`, a function of a batch or an agent; it keeps what it knows.
-
-    Raises NotAnAgent.
-    """
-    agent = Policy(policy) if inspect.isroutine(policy) else wrap(policy)
+def _player(policy: object, spec: TaskSpec) -> Agent:
+    """The agent that plays as `policy`; it keeps what it has learned. Raises NotAnAgent."""
+    agent = agent_of(policy)
     agent.spec, agent.seen_goals = spec, shown_goals(spec)
+    if isinstance(agent, ModelAgent):  # makes room for the states of episodes
+        agent.agent_init(spec)
     return agent
 
 

@@ -1,6 +1,6 @@
-"""Names of the package `reglue` that upper layers bring: `reglue.evaluate`, `reglue.Glue`.
+"""Names of the package `reglue` that extras bring: `reglue.evaluate`, `reglue.Glue`, `reglue.make`.
 
-The SDK imports nothing of these layers, so each is an entry point of the group `reglue.names`.
+The SDK imports nothing of upper layers, so each is an entry point of the group `reglue.names`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ EXTRAS: Mapping[str, str] = {
     "Glue": "server",
     "Result": "server",
     "evaluate": "server",
+    "make": "gymnasium",
+    "make_vec": "gymnasium",
 }
 """By name, the extra that it needs."""
 
