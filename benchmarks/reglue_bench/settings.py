@@ -41,7 +41,7 @@ _PLAY = "What is played"
 _META_WORLD = "Meta-World (MT…, ML…)"
 _META_LEARNING = "Meta-learning (ML…, meta-learning:…)"
 _ONLINE = "Learning online (online:…)"
-_TRAINING = "Training, then judging (--train-steps)"
+TRAINING_PANEL = "Training, then judging (--train-steps)"
 _AGENT = "The agent, and its reports"
 _RECORDING = "What is recorded"
 _SANDBOX = "What the agent's program may touch"
@@ -69,7 +69,7 @@ def _flag(
 def _steps(text: str) -> Any:
     """A flag that takes 1e6 too."""
     return Option(
-        help=text, rich_help_panel=_TRAINING, metavar="STEPS", parser=str, show_envvar=False
+        help=text, rich_help_panel=TRAINING_PANEL, metavar="STEPS", parser=str, show_envvar=False
     )
 
 
@@ -196,7 +196,7 @@ class TrainingSettings(_Group):
     ] = None
     eval_episodes: Annotated[
         Count | None,
-        _flag("episodes played each time (default 10, and one of each task)", _TRAINING),
+        _flag("episodes played each time (default 10, and one of each task)", TRAINING_PANEL),
     ] = None
 
 

@@ -101,7 +101,7 @@ class Bakeoff:
         begun: list[Ledger] = []
         with ExitStack() as undo:
             for entrant in missing:
-                request = Request(entrant.settings, self._plan, entrant=entrant.name)
+                request = Request(entrant.settings, self._plan, entrant=entrant.submission)
                 begun.append(begin(self._folder / entrant.name, request))
                 undo.callback(begun[-1].forget)
             undo.pop_all()

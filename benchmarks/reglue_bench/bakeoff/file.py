@@ -40,6 +40,12 @@ class Entrant:
     settings: Settings  # of its run
     token: str | None = None  # what it must show, where it dials in; None: one is made
     token_from: str = ""  # where the token was found, for people
+    own_seeds: str | None = None  # keys its random seeds; None: its name
+
+    @property
+    def submission(self) -> str:
+        """What its random seeds are keyed by, besides the plan's seed and the secret."""
+        return self.name if self.own_seeds is None else self.own_seeds
 
     @property
     def waits(self) -> bool:

@@ -111,7 +111,7 @@ def bakeoff(
         raise UsageError("--resume names the folder already: omit --out")
     entrants = read_bakeoff(file, asked)
     folder = resume or out or Path("runs") / f"{file.stem}-{time.strftime('%Y%m%d-%H%M%S')}"
-    screen = _Screen(console(), entrants, together=at_once > 1)
+    screen = Screen(console(), entrants, together=at_once > 1)
     with Bakeoff(entrants, folder, screen.say, at_once=at_once) as played:
         with as_keys(f"{file}: [benchmark]", BENCHMARK):
             played.prepare(watcher(screen.console), resume=resume is not None)
@@ -122,7 +122,7 @@ def bakeoff(
 main = Command(bakeoff)
 
 
-class _Screen:
+class Screen:
     """What is shown while agents play: a heading and a display each, or lines of all."""
 
     def __init__(self, shown: Console, entrants: Sequence[Entrant], *, together: bool) -> None:
@@ -162,7 +162,7 @@ class _Named(Lines):
 
 
 def _conclude(
-    screen: _Screen, folder: Path, played: Sequence[tuple[Entrant, Result]], *, of: int
+    screen: Screen, folder: Path, played: Sequence[tuple[Entrant, Result]], *, of: int
 ) -> int:
     """Compare them in the terminal and on a page; the exit code."""
     results = [result for _, result in played]

@@ -12,12 +12,13 @@ from typer import Argument, Exit, Option
 
 from glue_server.commands.command import FAULTS, INTERRUPTED, OK, Command, console
 from reglue.errors import UsageError
+from reglue_bench.bakeoff.seeds import holds_seeds, seeded, seeded_before
 from reglue_bench.cli.arguments import AsJson, TrustCode, takes
 from reglue_bench.evaluation import plan_and_start
 from reglue_bench.evaluation import resume as resume_run
 from reglue_bench.plans.names import is_custom
 from reglue_bench.results.result import Result
-from reglue_bench.settings import AgentSettings, Settings, read_settings
+from reglue_bench.settings import TRAINING_PANEL, AgentSettings, Settings, read_settings
 from reglue_bench.terminal.progress import watcher
 from reglue_bench.terminal.summary import print_summary
 
@@ -41,6 +42,23 @@ def bench(
         Path | None,
         Option(metavar="FOLDER", help="continue the run in this folder with its settings"),
     ] = None,
+    training_seeds: Annotated[
+        int | None,
+        Option(
+            min=2,
+            help="play so many training seeds of the agent, a run each in the folder, and say what "
+            "they have in common: mean, interquartile mean and their intervals (from five on)",
+            rich_help_panel=TRAINING_PANEL,
+        ),
+    ] = None,
+    at_once: Annotated[
+        int | None,
+        Option(
+            min=1,
+            help="with --training-seeds: runs that are played at the same time, on shared cores",
+            rich_help_panel=TRAINING_PANEL,
+        ),
+    ] = None,
     json: AsJson = False,
     retry_faults: Annotated[
         bool,
@@ -62,12 +80,27 @@ def bench(
 
     reglue bench online:mountain-car --agent sarsa.py:Sarsa --runs 30 --episodes 200
 
+    With `--train-steps` the agent trains first, on the benchmark's training goals, is frozen, and
+    is judged by the same process. Such a run is resumed as a whole: an agent that is gone has lost
+    what it learned.
+
+    reglue bench MT10 --agent mine.py:Agent --train-steps 1e6 --eval-every 1e5 --training-seeds 5
+
     Exit codes: 0 every planned episode was played; 1 finished with faults, or not complete; 2
     wrong usage; 130 interrupted.
     """
     shown = Console(stderr=True) if json else console()
     if benchmark is not None:
         asked["benchmark"] = benchmark
+    if training_seeds is not None or (resume is not None and holds_seeds(resume)):
+        if json or retry_faults:
+            given = "--json" if json else "--retry-faults"
+            raise UsageError(f"{given} is for a single run: give it with --resume FOLDER/seed-N")
+        raise Exit(
+            _play_seeds(asked, out, resume, shown, count=training_seeds, at_once=at_once or 1)
+        )
+    if at_once is not None:
+        raise UsageError("--at-once goes with --training-seeds N")
     if resume is not None:
         if out is not None:
             raise UsageError("--resume names the run's folder already: omit --out")
@@ -106,12 +139,40 @@ def exit_code(result: Result) -> int:
 main = Command(bench)
 
 
-def _start(asked: dict[str, Any], out: Path | None, shown: Console) -> tuple[Path, Result]:
+def _play_seeds(
+    asked: dict[str, Any],
+    out: Path | None,
+    resume: Path | None,
+    shown: Console,
+    *,
+    count: int | None,
+    at_once: int,
+) -> int:
+    from reglue_bench.cli.training_seeds import play_seeds  # which needs this module
+
+    if resume is None:
+        assert count is not None
+        settings = _settings(asked)
+        entrants = seeded(settings, count)
+        folder = out or _new_folder(settings.benchmark, settings.agent or "program")
+    else:
+        if out is not None or count is not None:
+            given = "--out" if count is None else "--training-seeds"
+            raise UsageError(f"--resume names the runs already: omit {given}")
+        folder, entrants = resume, seeded_before(resume, asked)
+    return play_seeds(entrants, folder, shown, at_once=at_once, resume=resume is not None)
+
+
+def _settings(asked: dict[str, Any]) -> Settings:
     if "benchmark" not in asked:
         raise UsageError("no benchmark: give one of `reglue benchmarks`, or --resume FOLDER")
     if not asked.get("agent") and not asked.get("agent_cmd"):
         raise UsageError("no agent: give --agent NAME, --agent-cmd PROGRAM, or --agent wait")
-    settings = read_settings(**asked)
+    return read_settings(**asked)
+
+
+def _start(asked: dict[str, Any], out: Path | None, shown: Console) -> tuple[Path, Result]:
+    settings = _settings(asked)
     watching = watcher(shown)
     watching.say(f"loading {settings.benchmark} and its environments")  # which takes seconds
     folder = out or _new_folder(settings.benchmark, settings.agent or "program")

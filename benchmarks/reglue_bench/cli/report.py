@@ -13,6 +13,7 @@ from typer import Argument, Option
 
 from glue_server.commands.command import Command, console
 from reglue.errors import UsageError
+from reglue_bench.bakeoff.seeds import runs_in
 from reglue_bench.cli.arguments import AsJson, TrustCode
 from reglue_bench.report.frames import first_frames
 from reglue_bench.report.page import Page, draw_report, names
@@ -37,6 +38,8 @@ def report(
 ) -> None:
     """Draw `report.html` of a run; with several folders, compare them.
 
+    A folder of several runs, as of a bake-off or of training seeds, stands for these.
+
     The page is one file that needs no network. An unfinished run is drawn up to its last episode.
     First frames are shown if observations are pictures; with `--pictures` environments draw them
     (MuJoCo needs MUJOCO_GL=egl or osmesa).
@@ -55,6 +58,7 @@ def report(
     def say(words: str) -> None:
         shown.print(words, markup=False, highlight=False, soft_wrap=True)
 
+    runs = [run for folder in runs for run in runs_in(folder)]
     once = list({folder.resolve(): folder for folder in reversed(runs)}.values())[::-1]
     if len(once) < len(runs):
         say("a run that is given twice is drawn once")

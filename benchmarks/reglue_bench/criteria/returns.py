@@ -111,11 +111,13 @@ def _plots(result: Result, prefix: str) -> list[Plot]:
 
 
 def _beside(
-    view: ComparisonView, runs: Sequence[Named], _alike: Sequence[int], _seed: int
+    view: ComparisonView, runs: Sequence[Named], _alike: Sequence[int], seed: int
 ) -> ComparisonView:
+    from reglue_bench.report.seeds_view import with_training_seeds
     from reglue_bench.report.task_plots import per_task
 
-    return replace(view, plots=[per_task(runs, plot_id="compare-tasks")])
+    shown = with_training_seeds(view, runs, seed=seed)
+    return replace(shown, plots=[*shown.plots, per_task(runs, plot_id="compare-tasks")])
 
 
 RETURN = Criterion(

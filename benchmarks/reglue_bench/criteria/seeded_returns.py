@@ -161,15 +161,17 @@ def _plots(result: Result, prefix: str) -> list[Plot]:
 
 
 def _beside(
-    view: ComparisonView, runs: Sequence[Named], _alike: Sequence[int], _seed: int
+    view: ComparisonView, runs: Sequence[Named], _alike: Sequence[int], seed: int
 ) -> ComparisonView:
     from reglue_bench.report.return_plots import returns
+    from reglue_bench.report.seeds_view import with_training_seeds
     from reglue_bench.report.task_plots import per_task
 
     plots = [per_task(runs, plot_id="compare-tasks")]
     if all(run.has_episodes for _, run in runs):
         plots.insert(0, returns(runs, plot_id="compare-returns"))
-    return replace(view, plots=plots)
+    shown = with_training_seeds(view, runs, seed=seed)
+    return replace(shown, plots=[*shown.plots, *plots])
 
 
 SEEDED_RETURN = replace(

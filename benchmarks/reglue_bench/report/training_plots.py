@@ -43,7 +43,7 @@ def step_lines(curves: Sequence[StepCurve], measure: str) -> Lines | None:
     """A line for each curve, at the steps where all have episodes; None where that is nowhere."""
     rows = [each.success_rate if measure == "success" else each.mean_return for each in curves]
     steps = curves[0].at if curves else []
-    if not all(rows) or any(each.at != steps for each in curves):
+    if not rows or not all(rows) or any(each.at != steps for each in curves):
         return None
     whole = np.array(rows, np.float64)  # (runs, points), None is NaN
     shared = np.flatnonzero(~np.isnan(whole).any(axis=0))

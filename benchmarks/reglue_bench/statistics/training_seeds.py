@@ -28,10 +28,10 @@ TINY = 1e-9  # so that a rate of 0.98, however rounded, is not above 0.98
 
 @dataclass(frozen=True, slots=True)
 class TrainingSeeds:
-    """An agent's success over its training seeds; rates and intervals are 0 to 1."""
+    """An agent's success over its training seeds, 0 to 1, or its return, in the task's units."""
 
     seeds: tuple[int | None, ...]
-    rates: FloatArray  # (seeds, tasks)
+    rates: FloatArray  # (seeds, tasks): success, or mean returns
     mean: float
     mean_interval95: Interval | None  # None, as all of them, where there is too little to tell
     iqm: float  # interquartile mean of `rates`
@@ -41,24 +41,39 @@ class TrainingSeeds:
     profile_intervals95: tuple[FloatArray, FloatArray] | None  # (thresholds,) each, pointwise
 
 
-def over_training_seeds(results: Sequence[Result], *, rng: np.random.Generator) -> TrainingSeeds:
+def over_training_seeds(
+    results: Sequence[Result],
+    *,
+    rng: np.random.Generator,
+    thresholds: FloatArray | None = None,
+) -> TrainingSeeds:
     """Mean, interquartile mean and performance profile with their intervals.
 
-    Intervals allow for other seeds and other goals of the same tasks. None below five seeds,
-    or where nothing varies; of IQM and profile also none where a task has fewer than five goals.
-    IQM and profile: Agarwal et al. 2021, sections 4.2 and 4.3, over seeds × tasks.
-    Raises UsageError for fewer than two runs or runs of different plans.
+    Intervals allow for other seeds and other goals (or episodes) of the same tasks. None below five
+    seeds, or where nothing varies; of IQM and profile also none where a task has fewer than five
+    goals. IQM and profile: Agarwal et al. 2021, sections 4.2 and 4.3, over seeds × tasks.
+
+    Args:
+        results: runs of one plan that differ in their training seed.
+        rng: draws the bootstrap.
+        thresholds: of the profile, ascending; by default 51 from 0 to 1, or of returns from the
+            least to the most.
+
+    Raises UsageError for fewer than two runs, runs of different plans, and of returns also where
+    an episode was not played to its end.
     """
     if len(results) < 2 or not same_plan(results):
         raise UsageError("training seeds are compared over two runs or more of one plan")
-    success = list(paired_goal_success([units_of(each) for each in results]).values())
+    success = list(scores_by_task(results).values())
+    lowest, highest = _bounds(results[0])
     rates = np.stack([each.mean(axis=1) for each in success], axis=1)
-    thresholds = np.linspace(0, 1, THRESHOLDS)
+    if thresholds is None:
+        thresholds = thresholds_of([results])
     found = TrainingSeeds(
         seeds=tuple(result.agent.training_seed for result in results),
         rates=rates,
         mean=float(rates.mean()),
-        mean_interval95=over_seeds([success], lowest=0).interval95,
+        mean_interval95=over_seeds([success], lowest=lowest, highest=highest).interval95,
         iqm=float(iqm(rates[None])[0]),
         iqm_interval95=None,
         thresholds=thresholds,
@@ -68,7 +83,9 @@ def over_training_seeds(results: Sequence[Result], *, rng: np.random.Generator) 
     if found.mean_interval95 is None or min(each.shape[1] for each in success) < LEAST_GOALS:
         return found
     drawn = resampled(success, rng=rng)
-    low, high = interval_of(lambda rates: iqm(rates)[:, None], success, drawn)
+    low, high = interval_of(
+        lambda rates: iqm(rates)[:, None], success, drawn, bounds=(lowest, highest)
+    )
     return replace(
         found,
         iqm_interval95=(float(low[0]), float(high[0])),
@@ -76,8 +93,34 @@ def over_training_seeds(results: Sequence[Result], *, rng: np.random.Generator) 
     )
 
 
+def thresholds_of(agents: Sequence[Sequence[Result]]) -> FloatArray:
+    """Of the performance profiles of agents that are shown together, shape (51,)."""
+    if all(_bounds(run) == (0, 1) for of in agents for run in of):
+        return np.linspace(0, 1, THRESHOLDS)
+    rates = [each.mean(axis=1) for of in agents for each in scores_by_task(of).values()]
+    return np.linspace(min(map(np.min, rates)), max(map(np.max, rates)), THRESHOLDS)
+
+
+def scores_by_task(results: Sequence[Result]) -> dict[str, FloatArray]:
+    """Each task's scores, shape (runs, goals), or of returns (runs, episodes); of one plan.
+
+    Raises UsageError where returns cannot be compared.
+    """
+    units = [units_of(each) for each in results]
+    criterion = results[0].criterion
+    if criterion.is_rate:
+        return paired_goal_success(units)
+    pairs = [criterion.pair(each, units[0]) for each in units]
+    return {task: np.stack([each[task][0] for each in pairs]) for task in pairs[0]}
+
+
+def _bounds(result: Result) -> tuple[float, float]:
+    """The least and the most that a score can be."""
+    return (0, 1) if result.criterion.is_rate else (-math.inf, math.inf)
+
+
 def compare_agents(agent: Sequence[Result], reference: Sequence[Result]) -> Difference:
-    """`agent` minus `reference`, in mean success, each of several training seeds.
+    """`agent` minus `reference`, in mean success or return, each of several training seeds.
 
     The seeds of either are its own, the goals the same: what a goal adds to both cancels. The
     probability of improvement is over all pairs of a seed of one and a seed of the other, the
@@ -86,13 +129,14 @@ def compare_agents(agent: Sequence[Result], reference: Sequence[Result]) -> Diff
     """
     if not agent or not reference or not same_plan([*agent, *reference]):
         raise UsageError("agents are compared over training seeds on one plan")
-    success_of_all = paired_goal_success([units_of(each) for each in (*agent, *reference)])
+    success_of_all = scores_by_task([*agent, *reference])
     together = success_of_all.values()
     split = len(agent)
     success = [each[:split] for each in together], [each[split:] for each in together]
     one, other = (np.stack([each.mean(axis=1) for each in of], axis=1) for of in success)
     fewest = min(len(one), len(other))
-    found = over_seeds(success, lowest=-1)
+    lowest, highest = _bounds(agent[0])
+    found = over_seeds(success, lowest=lowest - highest, highest=highest - lowest)
     per_task = zip(success_of_all, one.mean(axis=0) - other.mean(axis=0), strict=True)
     return Difference(
         difference=float(one.mean() - other.mean()),
@@ -109,11 +153,13 @@ def compare_agents(agent: Sequence[Result], reference: Sequence[Result]) -> Diff
     )
 
 
-def over_seeds(agents: Sequence[Sequence[FloatArray]], *, lowest: float) -> Inference:
+def over_seeds(
+    agents: Sequence[Sequence[FloatArray]], *, lowest: float, highest: float = 1.0
+) -> Inference:
     """Student's, of the mean success of one agent, or the first agent's minus the second's.
 
     `agents` holds for each agent its tasks' success, shape (seeds, goals). The interval ends at
-    `lowest` and 1, and there is none below five seeds or where nothing varies.
+    `lowest` and `highest`, and there is none below five seeds or where nothing varies.
     """
     if min(len(success[0]) for success in agents) < LEAST_SEEDS:
         return Inference()
@@ -124,7 +170,7 @@ def over_seeds(agents: Sequence[Sequence[FloatArray]], *, lowest: float) -> Infe
     found = of_mean(mean, error=error, degrees=degrees)
     assert found.interval95 is not None
     low, high = found.interval95
-    return replace(found, interval95=(max(lowest, low), min(1.0, high)))
+    return replace(found, interval95=(max(lowest, low), min(highest, high)))
 
 
 def _error_of_mean(agents: Sequence[Sequence[FloatArray]]) -> tuple[float, float]:
@@ -202,14 +248,16 @@ def interval_of(
     statistic: Callable[[FloatArray], FloatArray],
     success: Sequence[FloatArray],
     drawn: FloatArray,
+    *,
+    bounds: tuple[float, float] = (0, 1),
 ) -> tuple[FloatArray, FloatArray]:
     """Ends of 95 % intervals, shape (k,) each, of a statistic of `resampled` rates.
 
-    `statistic` maps rates of shape (n, seeds, tasks) to (n, k), each 0 to 1. Resamples vary too
-    much: they count the residual's variance with the seeds', with the goals' and by itself. So
-    their deviations from the estimate are scaled, until their mean has the right standard error.
-    The ends are percentiles, expanded so that they allow for few seeds as Student's t does
-    (Hesterberg 2015, The American Statistician 69:371).
+    `statistic` maps rates of shape (n, seeds, tasks) to (n, k), each within `bounds`. Resamples
+    vary too much: they count the residual's variance with the seeds', with the goals' and by
+    itself. So their deviations from the estimate are scaled, until their mean has the right
+    standard error. The ends are percentiles, expanded so that they allow for few seeds as
+    Student's t does (Hesterberg 2015, The American Statistician 69:371).
     """
     # Imported here: SciPy is slow to import, and most commands do not need it.
     from scipy.special import ndtr, stdtrit
@@ -219,5 +267,5 @@ def interval_of(
     estimate = statistic(np.stack([each.mean(axis=1) for each in success], axis=1)[None])[0]
     below = ndtr(stdtrit(degrees, 0.025))
     ends = np.quantile(statistic(drawn), [below, 1 - below], axis=0)
-    low, high = np.clip(estimate + shrink * (ends - estimate), 0, 1)
+    low, high = np.clip(estimate + shrink * (ends - estimate), *bounds)
     return low, high

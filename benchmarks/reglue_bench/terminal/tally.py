@@ -32,11 +32,12 @@ class Tally(ABC):
     title: str  # the run's
     counted_in: str  # what `done` and `total` are
     total: int
+    since_s: float  # by the clock, when it began
 
     def __init__(self, begun: RunStarted, clock: Callable[[], float]) -> None:
         self._begun = begun
         self._clock = clock
-        self._since = clock()
+        self.since_s = clock()
         self._faults = 0
 
     @property
@@ -58,7 +59,7 @@ class Tally(ABC):
 
     def _line(self, words: list[str], *, played: int) -> str:
         """The words, the speed, the time left, and faults; `played` in this session."""
-        passed_s = self._clock() - self._since
+        passed_s = self._clock() - self.since_s
         rate = self._begun.executed() / passed_s if passed_s > 0 else 0.0
         words = [*words, f"{rate:,.0f} steps/s"]
         if left := time_left(passed_s, played, self.total - self.done):

@@ -38,6 +38,7 @@ class TrainingTally(Tally):
         self.total = procedure.steps
         self._procedure, self._plan = procedure, judged
         self._judge: Tally | None = None  # once something is judged
+        self._last = self._clock(), 0  # when something was over before, and steps until then
         self._tells_success = bool(plan.parameters.get("tells_success", not plan.is_by_return))
         self._steps = 0 if begun.left else procedure.steps
         self._recent: deque[tuple[float, bool]] = deque(maxlen=_RECENT)
@@ -51,6 +52,8 @@ class TrainingTally(Tally):
 
     def take(self, outcome: Outcome, phase: str) -> None:
         """Count an outcome."""
+        if phase not in ("evaluate", "evaluate_before", "adapt"):
+            self._last = self._clock(), self._begun.executed()
         if phase == "train":
             self._train(outcome)
         elif phase == "checkpoint":
@@ -86,9 +89,10 @@ class TrainingTally(Tally):
 
     def _judging(self) -> Tally:
         """What the judge shows, from now on."""
-        before, units = self._begun.executed(), range(self._procedure.judge.units)
+        (began_s, before), units = self._last, range(self._procedure.judge.units)
         begun = RunStarted(self._plan, units, lambda: self._begun.executed() - before)
         judge = self._procedure.judge.tally(begun, self._clock)
+        judge.since_s = began_s
         self.total, self.counted_in = judge.total, judge.counted_in
         return judge
 

@@ -1,0 +1,61 @@
+"""`reglue bench --training-seeds`: several training seeds of one agent, and what they say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from glue_server.commands.command import FAULTS, INTERRUPTED, OK
+from reglue_bench.bakeoff import REPORT, Bakeoff, Entrant
+from reglue_bench.bakeoff.bakeoff import is_interrupted
+from reglue_bench.cli.bakeoff import Screen
+from reglue_bench.cli.bench import exit_code
+from reglue_bench.report.page import draw_report
+from reglue_bench.report.run_view import score_and_interval
+from reglue_bench.results.result import Result
+from reglue_bench.statistics.training_seeds import LEAST_SEEDS
+from reglue_bench.terminal.progress import watcher
+
+
+def play_seeds(
+    entrants: Sequence[Entrant], folder: Path, shown: Console, *, at_once: int, resume: bool
+) -> int:
+    """Play a run for each training seed, one after another or some at once; the exit code.
+
+    As in a bake-off, a fault of one does not stop the others. Raises UsageError.
+    """
+    screen = Screen(shown, entrants, together=at_once > 1)
+    with Bakeoff(entrants, folder, screen.say, at_once=at_once) as played:
+        played.prepare(watcher(shown), resume=resume)
+        results = [result for _, result in played.play(screen)]
+    if len(results) < len(entrants) or any(map(is_interrupted, results)):
+        screen.say(f"interrupted; `reglue bench --resume {folder}` continues")
+        return INTERRUPTED
+    named = [(entrant.name, result) for entrant, result in zip(entrants, results, strict=True)]
+    page = draw_report(named)
+    shown.print(_table(named))
+    for row in page.comparison.seeds if page.comparison else ():
+        screen.say(f"{row.name}, mean over training seeds: {_with(row.mean, row.mean_interval)}")
+        screen.say(f"interquartile mean: {_with(row.iqm, row.iqm_interval)}")
+    if len(results) < LEAST_SEEDS:
+        screen.say(f"{len(results)} training seeds: there is no interval below {LEAST_SEEDS}")
+    screen.say(f"{page.write(folder / REPORT)}; `reglue report {folder} OTHER` compares agents")
+    return OK if all(exit_code(result) == OK for result in results) else FAULTS
+
+
+def _table(named: Sequence[tuple[str, Result]]) -> Table:
+    first = named[0][1]
+    table = Table(title=f"{first.agent.label} on {first.benchmark}, seed {first.seed}")
+    for heading in ("training seed", first.criterion.name, "95 % interval, this seed alone"):
+        table.add_column(heading, justify="right")
+    for _, result in named:
+        score, interval = score_and_interval(result)
+        table.add_row(str(result.agent.training_seed), score or "no score", interval or "–")
+    return table
+
+
+def _with(score: str, interval: str) -> str:
+    return f"{score}, 95 % interval {interval}" if interval else score
