@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from env_adapters.composed_world import ComposedWorld, KeptWorld, Sources
+from env_adapters.fitted_tensors import FITS, Fit, View, fitted
 from env_adapters.names import SuiteName
 from reglue.environments.world import Restorable, Suite, World
 from reglue.errors import UnknownName, UsageError
@@ -23,8 +24,11 @@ class Composed:
     of the variants to play, in order. `sees` names the tensors that agents see, all by default;
     after `horizon` steps an episode is truncated, 0 leaves that to the suites.
 
-    Raises UsageError if a suite, task, variant or tensor is unknown, or if tensors differ between
-    tasks.
+    `fit` says how tensors that differ between tasks become those that all share: `equal` refuses
+    them, for `pad` and `superset` see `env_adapters.curricula.spaces`.
+
+    Raises UsageError if a suite, task, variant or tensor is unknown, or if the tensors of tasks
+    cannot be fitted.
     """
 
     def __init__(
@@ -33,6 +37,7 @@ class Composed:
         tasks: Mapping[str, Mapping[str, Any]],
         horizon: int = 0,
         sees: Sequence[str] | None = None,
+        fit: Fit = "equal",
     ) -> None:
         self._suites = [SuiteName(each["factory"], each["config"]).build() for each in suites]
         self._sources: Sources = {}
@@ -43,8 +48,13 @@ class Composed:
             self._sources[name] = table["suite"], table["task"], table["variants"]
             specs[name] = _spec(name, suite.spec, horizon, sees)
         self._horizon = horizon
+        self._views = {name: _selection(spec) for name, spec in specs.items()}
+        if fit not in FITS:
+            raise UnknownName("fit", fit, FITS)
+        if fit != "equal" and specs:
+            specs, self._views = fitted(specs, fit)
         self._spec = _common(specs)
-        told = json.dumps([suites, tasks, horizon, sees], sort_keys=True, default=repr)
+        told = json.dumps([suites, tasks, horizon, sees, fit], sort_keys=True, default=repr)
         self._mark = hashlib.sha256(told.encode()).hexdigest()
 
     @staticmethod
@@ -81,12 +91,11 @@ class Composed:
 
     def world(self) -> World:
         """A world for one more slot: Restorable if those of all suites are."""
-        seen = [tensor.name for tensor in self._spec.observations]
         places = {place for place, _, _ in self._sources.values()}
         worlds = {place: self._suites[place].world() for place in sorted(places)}
         if not all(isinstance(world, Restorable) for world in worlds.values()):
-            return ComposedWorld(seen, self._horizon, worlds, self._sources)
-        return KeptWorld(seen, self._horizon, worlds, self._sources, mark=self._mark)
+            return ComposedWorld(self._views, self._horizon, worlds, self._sources)
+        return KeptWorld(self._views, self._horizon, worlds, self._sources, mark=self._mark)
 
 
 def _check_variants(name: str, suite: Suite, task: str, numbers: Sequence[int]) -> None:
@@ -110,6 +119,12 @@ def _spec(name: str, spec: TaskSpec, horizon: int, sees: Sequence[str] | None) -
     return replace(spec, observations=shown, horizon=steps)
 
 
+def _selection(spec: TaskSpec) -> View:
+    """What agents see of a task's own tensors; its actions are theirs."""
+    names = [tensor.name for tensor in spec.observations]
+    return View(lambda arrays: {name: arrays[name] for name in names}, lambda actions: actions)
+
+
 def _common(specs: Mapping[str, TaskSpec]) -> TaskSpec:
     """The spec that all tasks share; their tensors must be equal."""
     if not specs:
@@ -119,7 +134,9 @@ def _common(specs: Mapping[str, TaskSpec]) -> TaskSpec:
         for what in ("observations", "actions", "discount", "continuing", "rewards_in_evaluation"):
             got, other = getattr(spec, what), getattr(wanted, what)
             if got != other:
-                raise UsageError(f"{name}: got as {what} {_words(got, other)} as in {first}")
+                hint = '; fit = "pad" or "superset" combines them' * isinstance(got, tuple)
+                words = f"got as {what} {_words(got, other)} as in {first}{hint}"
+                raise UsageError(f"{name}: {words}")
     lows, highs = zip(*(spec.reward_range for spec in specs.values()), strict=True)
     horizons = [spec.horizon for spec in specs.values()]
     return replace(

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+from env_adapters.fitted_tensors import View
 from env_adapters.states import seal, unseal
 from reglue.environments.world import Cell, Rendered, Step, World
 from reglue.errors import UnknownName, UsageError
@@ -23,10 +24,10 @@ class ComposedWorld:
     """Plays the cells of any suite; see reglue.environments.world."""
 
     def __init__(
-        self, seen: Sequence[str], horizon: int, worlds: Mapping[int, Any], sources: Sources
+        self, views: Mapping[str, View], horizon: int, worlds: Mapping[int, Any], sources: Sources
     ) -> None:
-        """`worlds` are the suites', by their places; `seen` names the tensors that are shown."""
-        self._seen, self._horizon = seen, horizon
+        """`worlds` are the suites', by their places; `views` are those of the tasks."""
+        self._views, self._horizon = views, horizon
         self._worlds, self._sources = worlds, sources
         self._task: str | None = None  # the present one's
         self._last: World | None = None  # of the present or the last episode
@@ -41,20 +42,19 @@ class ComposedWorld:
             wanted = f"0 to {len(numbers) - 1}"
             raise UsageError(f"{cell.task}: got variant {cell.variant}, wanted {wanted}")
         first = self._worlds[place].start(replace(cell, task=task, variant=numbers[cell.variant]))
-        self._go_on(cell.task, 0)
-        return self._shown(first)
+        return self._go_on(cell.task, 0).observe(first)
 
     def step(self, action: Arrays) -> Step:
         """Take one step. Raises UsageError."""
-        step = self._live().step(action)
+        world, view = self._live()
+        step = world.step(view.act(action))
         self._steps += 1
         is_late = 0 < self._horizon <= self._steps
         truncated = step.truncated or (is_late and not step.terminated)
         if step.terminated or truncated:
             self._task = None
-        return Step(
-            step.reward, self._shown(step.observation), step.terminated, truncated, step.success
-        )
+        seen = view.observe(step.observation)
+        return Step(step.reward, seen, step.terminated, truncated, step.success)
 
     def render(self) -> Array | None:
         """As the episode's world; None if that does not draw."""
@@ -67,17 +67,15 @@ class ComposedWorld:
             world.close()
         self._task, self._last = None, None
 
-    def _go_on(self, task: str, steps: int) -> None:
+    def _go_on(self, task: str, steps: int) -> View:
         self._task, self._steps = task, steps
         self._last = self._worlds[self._sources[task][0]]
+        return self._views[task]
 
-    def _live(self) -> Any:
+    def _live(self) -> tuple[Any, View]:
         if self._task is None:
             raise UsageError("no episode is running; call start first")
-        return self._last
-
-    def _shown(self, observation: Arrays) -> Arrays:
-        return {name: observation[name] for name in self._seen}
+        return self._last, self._views[self._task]
 
 
 class KeptWorld(ComposedWorld):
@@ -87,7 +85,7 @@ class KeptWorld(ComposedWorld):
 
     def __init__(
         self,
-        seen: Sequence[str],
+        views: Mapping[str, View],
         horizon: int,
         worlds: Mapping[int, Any],
         sources: Sources,
@@ -95,12 +93,12 @@ class KeptWorld(ComposedWorld):
         mark: str,
     ) -> None:
         """States continue only in a world of the same `mark`."""
-        super().__init__(seen, horizon, worlds, sources)
+        super().__init__(views, horizon, worlds, sources)
         self._mark = mark
 
     def get_state(self) -> bytes:
         """The world's state, its task and the steps so far. Raises UsageError."""
-        inner: bytes = self._live().get_state()
+        inner: bytes = self._live()[0].get_state()
         header = {"mark": self._mark, "task": self._task, "steps": self._steps}
         body = json.dumps(header).encode() + b"\n" + inner
         return seal(STATE, body)

@@ -12,10 +12,11 @@ from gymnasium import spaces
 
 from env_adapters.curricula.cast import EnvironmentCache
 from env_adapters.curricula.schedule import Entry
-from env_adapters.curricula.spaces import Actions, Fit, Observations, task_ids
+from env_adapters.curricula.spaces import Actions, Observations, task_ids
 from env_adapters.curricula.timeline import Place, Timeline
 from env_adapters.environment_configs.environments import Env
 from env_adapters.environment_configs.values import is_whole
+from env_adapters.fitted_tensors import Fit
 from reglue.errors import UnknownName, UsageError
 from reglue.rng import Rng
 

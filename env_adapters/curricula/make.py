@@ -7,8 +7,8 @@ from typing import Any
 
 from env_adapters.curricula.environment import Curriculum
 from env_adapters.curricula.schedule import Reader, Reading
-from env_adapters.curricula.spaces import FITS, Fit
 from env_adapters.environment_configs.values import ConfigError, is_whole
+from env_adapters.fitted_tensors import FITS, Fit
 from reglue.errors import UnknownName
 
 _SEEDS = 2**63

@@ -12,16 +12,14 @@ the one of its space.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, TypeAlias
 
 import numpy as np
 from gymnasium import spaces
 
 from env_adapters.environment_configs.values import ConfigError
+from env_adapters.fitted_tensors import Fit
 from reglue.errors import UsageError
-
-Fit: TypeAlias = Literal["equal", "pad", "superset"]
-FITS: tuple[Fit, ...] = get_args(Fit)
 
 Found: TypeAlias = Sequence[tuple[str, Any]]
 """Each environment's path in the schedule, and its space."""

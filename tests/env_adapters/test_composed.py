@@ -154,3 +154,97 @@ def test_what_is_no_state_of_this_suite_is_refused_and_nothing_changes() -> None
             with pytest.raises(UsageError, match=words):
                 world.set_state(wrong)
             assert world.get_state() == state
+
+
+_CART, _SWING = suite_name("gymnasium:CartPole-v1"), suite_name("gymnasium:Pendulum-v1")
+DIFFERENT: Sequence[Mapping[str, Any]] = [
+    {"factory": named.factory, "config": named.config} for named in (_CART, _CAR, _SWING, _CARDS)
+]
+THREE = {
+    name: {"suite": place, "task": task, "variants": [0]}
+    for place, (name, task) in enumerate(
+        [("cart", "CartPole-v1"), ("car", "MountainCar-v0"), ("swing", "Pendulum-v1")]
+    )
+}
+TWO = {name: THREE[name] for name in ("cart", "car")}
+
+
+def described(suite: Composed) -> tuple[dict[str, Any], dict[str, Any]]:
+    return (
+        {each.name: (each.dtype, each.shape) for each in suite.spec.observations},
+        {each.name: (each.dtype, each.shape) for each in suite.spec.actions},
+    )
+
+
+def test_superset_has_tensors_for_each_environment_and_says_which_are_filled() -> None:
+    suite = Composed(DIFFERENT, THREE, fit="superset")
+    assert described(suite) == (
+        {
+            "observation/0": ("float32", (4,)),
+            "observation/1": ("float32", (2,)),
+            "observation/2": ("float32", (3,)),
+            "kind": ("int64", ()),
+        },
+        {"action/0": ("int64", ()), "action/1": ("float32", (1,))},
+    )
+    with closing(suite.world()) as world:
+        for place, name in enumerate(THREE):
+            seen = world.start(cell(name))
+            assert seen["kind"] == place
+            filled = [bool(np.any(seen[f"observation/{k}"])) for k in range(3)]
+            assert filled == [k == place for k in range(3)]
+    admit(suite)
+
+
+def test_an_environment_takes_its_own_action_of_a_superset() -> None:
+    suite = Composed(DIFFERENT, THREE, fit="superset")
+    alone = _SWING.build()
+    action = {"action/0": np.array(2), "action/1": np.array([1.5], np.float32)}
+    with closing(suite.world()) as world, closing(alone.world()) as other:
+        world.start(cell("swing"))
+        other.start(Cell("Pendulum-v1", 0, 5, 0, Phase.TRAIN))
+        for _ in range(3):
+            got, wanted = world.step(action), other.step({"action": action["action/1"]})
+            assert got.reward == wanted.reward
+            seen = got.observation["observation/2"]
+            np.testing.assert_array_equal(seen, wanted.observation["observation"])
+
+
+def test_pad_fills_with_zeros_behind_and_takes_the_widest_actions() -> None:
+    suite = Composed(DIFFERENT, TWO, fit="pad")
+    assert described(suite) == ({"observation": ("float32", (4,))}, {"action": ("int64", ())})
+    with closing(suite.world()) as world:
+        seen = world.start(cell("car"))["observation"]
+        assert seen[0] != 0
+        assert seen[1:].tolist() == [0, 0, 0]
+        world.start(cell("cart"))
+        two = world.step({"action": np.array(2)}).observation["observation"]
+        world.start(cell("cart"))
+        none = world.step({"action": np.array(0)}).observation["observation"]
+        np.testing.assert_array_equal(two, none)  # CartPole has 0 and 1: what is above is 0
+    admit(suite)
+
+
+def test_a_fitted_state_continues_in_another_world() -> None:
+    suite = Composed(DIFFERENT, THREE, fit="superset")
+    action = {"action/0": np.array(1), "action/1": np.zeros(1, np.float32)}
+    with closing(suite.world()) as world, closing(suite.world()) as other:
+        assert isinstance(world, KeptWorld)
+        assert isinstance(other, KeptWorld)
+        world.start(cell("car"))
+        other.set_state(world.get_state())
+        got, wanted = other.step(action).observation, world.step(action).observation
+        np.testing.assert_array_equal(got["observation/1"], wanted["observation/1"])
+
+
+@pytest.mark.parametrize(
+    ("fit", "words"),
+    [
+        ("equal", r'car: got as observations .* fit = "pad" or "superset" combines them'),
+        ("pad", r"swing: got the actions Box.*only Discrete ones may differ"),
+        ("padd", r"no fit 'padd'; did you mean pad"),
+    ],
+)
+def test_spaces_that_cannot_be_fitted_name_the_task_and_the_way_out(fit: Any, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        Composed(DIFFERENT, THREE, fit=fit)

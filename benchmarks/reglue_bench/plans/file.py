@@ -7,6 +7,7 @@
     split = "test"                 # which of the variants below are played
     horizon = 200                  # steps to truncation, where the environment has more or none
     sees = ["observation"]         # tensors that agents see (default: all)
+    fit = "pad"                    # how tensors that differ between tasks are combined; or superset
 
     [tasks.reach]                  # a table without `environment` uses the file's
     environment = "gymnasium:FetchReach-v4"    # as in online:ENVIRONMENT, or a schedule's file
@@ -40,6 +41,7 @@ from pydantic import (
 )
 
 from env_adapters import Suite, SuiteName
+from env_adapters.fitted_tensors import Fit
 from env_adapters.suites import suite_name
 from reglue.errors import UnknownName, UsageError
 from reglue.tools.loading import find
@@ -100,6 +102,7 @@ class Benchmark(BaseModel):
     procedure: str
     horizon: Annotated[int, Field(ge=1)] | None = None
     sees: Annotated[list[str], Field(min_length=1)] | None = None
+    fit: Fit | None = None  # of tensors that differ between tasks (default: equal, refuses them)
     environment: str | None = None  # of tasks that name none; all of its tasks, if none is named
     arguments: dict[str, JsonValue] = {}
     tasks: dict[str, Task] = {}
@@ -127,6 +130,8 @@ class Custom:
     @property
     def all_tasks(self) -> str:
         """The key that a mistake in all tasks together is about."""
+        if self.about.fit is not None:
+            return "fit"
         return "tasks" if self.about.sees is None else "sees"
 
     @contextmanager
@@ -177,6 +182,8 @@ def custom_suite(custom: Custom) -> SuiteName:
         config["horizon"] = about.horizon
     if about.sees is not None:
         config["sees"] = about.sees
+    if about.fit is not None:
+        config["fit"] = about.fit
     return SuiteName(COMPOSED, config)
 
 

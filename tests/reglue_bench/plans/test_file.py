@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from reglue.errors import PlanDiffers, UsageError
@@ -275,3 +276,57 @@ def test_flags_are_told_as_flags_and_keys_as_keys(file: Path, tmp_path: Path) ->
         plan_of(tmp_path / "it.toml", metric="final:8")
     with pytest.raises(UsageError, match=r"--environment-arg: .* holds them, as `arguments`"):
         plan_of(file, environment_args={"x": 1})
+
+
+THREE = """\
+procedure = "evaluate"
+num_episodes = 3
+fit = "superset"
+
+[tasks.cart]
+environment = "gymnasium:CartPole-v1"
+
+[tasks.car]
+environment = "gymnasium:MountainCar-v0"
+arguments = { max_episode_steps = 20 }
+
+[tasks.swing]
+environment = "gymnasium:Pendulum-v1"
+arguments = { max_episode_steps = 20 }
+"""
+
+
+def test_environments_of_different_spaces_are_one_benchmark(tmp_path: Path) -> None:
+    def act(seen: Any) -> Any:
+        lean = (seen["observation/0"][:, 2] > 0).astype(int)
+        return {
+            "action/0": np.where(seen["kind"] == 0, lean, 2),
+            "action/1": -seen["observation/2"][:, 1:2],
+        }
+
+    file = tmp_path / "three.toml"
+    file.write_text(THREE)
+    result = evaluate(str(file), agent=act, workers=1, slots=2)
+    assert result.mean_return == pytest.approx(sum(result.returns_per_task.values()) / 3)  # type: ignore[arg-type]
+    alone = evaluate(
+        "evaluate:gymnasium:Pendulum-v1",
+        agent=lambda seen: -seen[:, 1:2],
+        environment_args={"max_episode_steps": 20},
+        num_episodes=3,
+        workers=0,
+    )
+    assert result.returns_per_task["swing"] == alone.mean_return
+    assert result.returns_per_task["car"] == -20
+
+
+def test_different_spaces_that_are_not_fitted_are_refused_with_the_line(tmp_path: Path) -> None:
+    file = tmp_path / "three.toml"
+    file.write_text(THREE.replace('fit = "superset"\n', ""))
+    with pytest.raises(UsageError, match=r'three\.toml:.*tasks: car: .*fit = "pad" or "superset"'):
+        make_plan(read_settings(benchmark=str(file)))
+    file.write_text(THREE.replace('"superset"', '"pad"'))
+    with pytest.raises(UsageError, match=r"three\.toml:3: fit: .*superset"):
+        make_plan(read_settings(benchmark=str(file)))
+    file.write_text(THREE.replace('"superset"', '"padd"'))
+    with pytest.raises(UsageError, match=r"three\.toml:3: fit: got 'padd', wanted"):
+        make_plan(read_settings(benchmark=str(file)))

@@ -1,0 +1,64 @@
+"""Common tensors of tasks whose own tensors differ, and the way between the two.
+
+How they are combined is what `env_adapters.curricula.spaces` says of `pad` and `superset`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias, get_args
+
+from reglue.spec import Array, Arrays, TaskSpec, TensorSpec
+
+Fit: TypeAlias = Literal["equal", "pad", "superset"]
+FITS: tuple[Fit, ...] = get_args(Fit)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """How agents see a task, and act in it."""
+
+    observe: Callable[[Arrays], Arrays]  # from the task's own observation to the common one
+    act: Callable[[Arrays], Arrays]  # from the common action to the task's own
+
+
+def fitted(specs: Mapping[str, TaskSpec], fit: Fit) -> tuple[dict[str, TaskSpec], dict[str, View]]:
+    """The specs of tasks with common tensors, and the view of each task.
+
+    Raises UsageError, which names the task, where tensors cannot be combined so.
+    """
+    # Gymnasium is an extra, and tasks with equal tensors do without it.
+    from env_adapters.curricula.spaces import Actions, Observations
+    from env_adapters.gymnasium.spaces import Tensors, space_of
+
+    seen = [(name, space_of(spec.observations)) for name, spec in specs.items()]
+    done = [(name, space_of(spec.actions)) for name, spec in specs.items()]
+    observations, actions = Observations(seen, fit), Actions(done, fit)
+    first = next(iter(specs.values()))
+    to_see = Tensors(first.observations[0].name, observations.space)
+    to_do = Tensors(first.actions[0].name, actions.space)
+
+    def view(name: str, own_seen: object, own_done: object) -> View:
+        spec = specs[name]
+        shown, taken = observations.of(own_seen), actions.of(own_done)
+        own = Tensors(spec.actions[0].name, own_done)
+        return View(
+            lambda arrays: to_see.arrays(shown(_value(spec.observations, arrays))),
+            lambda arrays: own.arrays(taken(to_do.value(arrays))),
+        )
+
+    views = {
+        name: view(name, own_seen, own_done)
+        for (name, own_seen), (_, own_done) in zip(seen, done, strict=True)
+    }
+    common = {
+        name: replace(spec, observations=to_see.specs, actions=to_do.specs)
+        for name, spec in specs.items()
+    }
+    return common, views
+
+
+def _value(tensors: tuple[TensorSpec, ...], arrays: Arrays) -> Array | Arrays:
+    """As the space of the tensors has it: the only array, or all by name."""
+    return arrays[tensors[0].name] if len(tensors) == 1 else arrays
