@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
-from reglue.spec import Array, Arrays, TaskSpec, TensorSpec
+from reglue.spec import Arrays, TaskSpec
 
 Fit: TypeAlias = Literal["equal", "pad", "superset"]
 FITS: tuple[Fit, ...] = get_args(Fit)
@@ -30,7 +30,8 @@ def fitted(specs: Mapping[str, TaskSpec], fit: Fit) -> tuple[dict[str, TaskSpec]
     """
     # Gymnasium is an extra, and tasks with equal tensors do without it.
     from env_adapters.curricula.spaces import Actions, Observations
-    from env_adapters.gymnasium.spaces import Tensors, space_of
+    from env_adapters.gymnasium.spaces import Tensors
+    from reglue.gymnasium.spaces import space_of, value_of
 
     seen = [(name, space_of(spec.observations)) for name, spec in specs.items()]
     done = [(name, space_of(spec.actions)) for name, spec in specs.items()]
@@ -44,7 +45,7 @@ def fitted(specs: Mapping[str, TaskSpec], fit: Fit) -> tuple[dict[str, TaskSpec]
         shown, taken = observations.of(own_seen), actions.of(own_done)
         own = Tensors(spec.actions[0].name, own_done)
         return View(
-            lambda arrays: to_see.arrays(shown(_value(spec.observations, arrays))),
+            lambda arrays: to_see.arrays(shown(value_of(spec.observations, arrays))),
             lambda arrays: own.arrays(taken(to_do.value(arrays))),
         )
 
@@ -57,8 +58,3 @@ def fitted(specs: Mapping[str, TaskSpec], fit: Fit) -> tuple[dict[str, TaskSpec]
         for name, spec in specs.items()
     }
     return common, views
-
-
-def _value(tensors: tuple[TensorSpec, ...], arrays: Arrays) -> Array | Arrays:
-    """As the space of the tensors has it: the only array, or all by name."""
-    return arrays[tensors[0].name] if len(tensors) == 1 else arrays
