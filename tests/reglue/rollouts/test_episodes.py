@@ -14,7 +14,7 @@ from gymnasium.vector import SyncVectorEnv
 from reglue.errors import BadArgument, EnvironmentFault, NotAnEnvironment, UnknownName
 from reglue.rollouts import collect_episodes, transitions
 from reglue.spec import Array
-from tests.reglue.rollouts.toys import MODES, TRUNCATES, Counting, DictToy, Toy, toys
+from tests.reglue.rollouts.toys import MODES, TRUNCATES, Counting, DictToy, Pausing, Toy, toys
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -183,3 +183,11 @@ def test_a_lost_final_observation_is_the_environments_fault() -> None:
 
     with pytest.raises(EnvironmentFault, match="no 'final_obs'"):
         collect_episodes(Forgetful(toys(2, mode="SameStep")), Counting(1), 1)
+
+
+def test_an_environment_without_an_episode_is_not_waited_for() -> None:
+    envs = Pausing("NextStep")
+    for _ in range(2):
+        envs.step(None)
+    with pytest.raises(EnvironmentFault, match=r"environments \[0\] have no episode to play"):
+        collect_episodes(envs, Counting(1), 1)

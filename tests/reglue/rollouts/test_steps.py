@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections import namedtuple
 from functools import partial
@@ -18,7 +19,7 @@ from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 from reglue.errors import BadArgument, NotAnEnvironment
 from reglue.rollouts import collect_steps, transitions
 from reglue.spec import Array
-from tests.reglue.rollouts.toys import MODES, TRUNCATES, Counting, DictToy, Toy, toys
+from tests.reglue.rollouts.toys import MODES, TRUNCATES, Counting, DictToy, Pausing, Toy, toys
 
 
 def watching(observations: Array) -> tuple[Array, dict[str, Array]]:
@@ -124,6 +125,23 @@ def test_a_wrappers_reward_of_a_reset_is_zero() -> None:
     envs = gymnasium.wrappers.vector.ClipReward(toys(2), 0.5, 9)
     rollout = next(collect_steps(envs, Counting(1), 7))
     assert rollout["reward"][:, 0].tolist() == [0, 1, 2, 0, 1, 2, 0]
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+@pytest.mark.parametrize("rows", [2, 3, 4, 8])
+def test_an_environment_without_an_episode_takes_no_steps(mode: str, rows: int) -> None:
+    epochs = islice(collect_steps(Pausing(mode), ones, rows), math.ceil(7 / (rows - 1)))
+    got = [transitions(each) for each in epochs]
+    seen = np.concatenate([pairs["observation"] for pairs in got], axis=1)
+    assert seen[:, :4, 0].tolist() == [[0, 1, 100, 101], [1, 2, 101, 102]]
+    times = np.concatenate([pairs["timestep"] for pairs in got], axis=1)
+    assert times[:, :4].tolist() == [[0, 1, 0, 1], [1, 2, 1, 2]]
+    totals = np.concatenate([pairs["cumulated_reward"][1] for pairs in got])
+    assert totals[:4].tolist() == [1, 3, 1, 3]
+
+
+def ones(observations: Array) -> Array:
+    return np.ones(len(observations), int)
 
 
 def test_a_policy_with_state_hears_where_episodes_begin() -> None:

@@ -96,3 +96,30 @@ class Counting:
 
     def __call__(self, observations: Array) -> Array:
         return np.full(self.num_envs, next(self.times))
+
+
+class Pausing(gymnasium.vector.VectorEnv[Any, Any, Any]):
+    """One environment, without an episode for two steps after its first, as may be at a glue."""
+
+    action_space = gymnasium.spaces.MultiDiscrete([1000])
+    num_envs = 1
+
+    def __init__(self, mode: str) -> None:
+        self.metadata = {"autoreset_mode": mode}
+        rows = "1,2 ends,2 idle,2 idle,100,101,102 ends,200,201,202,203"
+        self._rows = iter(rows.split(","))
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> tuple[Array, Any]:
+        return np.zeros((1, 1), np.float32), {}
+
+    def step(self, actions: Any) -> Any:
+        number, _, says = next(self._rows).partition(" ")
+        seen, info = np.array([[float(number)]], np.float32), {}
+        if says == "idle":
+            info["idle"] = np.array([True])
+        if says == "ends" and self.metadata["autoreset_mode"] == "SameStep":
+            info["final_obs"] = seen.copy()
+            if number == "102":
+                seen = np.array([[float(next(self._rows))]], np.float32)
+        ends = np.array([says == "ends"])
+        return seen, np.array([float(number) % 100]), ends, ends & False, info

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from reglue.errors import UnknownName
+from reglue.errors import EnvironmentFault, UnknownName
 from reglue.rollouts.policy import AskedPolicy, Policy
 from reglue.rollouts.recorder import Recorder, integer
 from reglue.rollouts.rollout import Rollout, first_frame
@@ -58,7 +58,8 @@ def collect_episodes(
     Raises:
         NotAnEnvironment: if `env` is no vector environment.
         BadArgument: for illegal numbers, an unknown flag, or a policy whose answer does not fit.
-        EnvironmentFault: if final observations are missing, in autoreset mode SAME_STEP.
+        EnvironmentFault: if an environment has no episode to play, or final observations are
+            missing, in autoreset mode SAME_STEP.
     """
     stream = VectorEnvStream(env, waits=True)
     asked = AskedPolicy(policy, stream.num_envs, stream.action_space)
@@ -111,6 +112,7 @@ class _Round:
                 return
             if not stopped.all():
                 arrival = self._stream.step(actions)
+                _check_plays(arrival.idle[: len(stopped)] & ~stopped)
                 frame, observation = _led_to(frame, arrival), arrival.observation
             if stopped.any():
                 frame = self._held(frame, stopped)
@@ -152,6 +154,15 @@ class _Round:
             newest = self._recorder.arrays[name][self.length - 1, self._columns]
             values[: len(stopped)][stopped] = 0.0 if name == "reward" else newest[stopped]
         return held
+
+
+def _check_plays(idle: Flags) -> None:
+    """Raise EnvironmentFault if an environment, (env,), would be waited for in vain."""
+    if idle.any():
+        raise EnvironmentFault(
+            f"environments {np.flatnonzero(idle).tolist()} have no episode to play, says "
+            "info['idle'], and are waited for: the glue's run has none left"
+        )
 
 
 def _led_to(frame: Arrays, arrival: Arrival) -> Arrays:

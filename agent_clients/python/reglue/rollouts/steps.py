@@ -126,22 +126,26 @@ class _Epochs:
         frame = {**named(observation), **first_frame(self._num_envs)}
         self._record(0, frame, observation, np.ones(self._num_envs, bool))
         self._kept = self._recorder.arrays
+        self._idle = np.zeros((1, self._num_envs), bool)
 
     def next(self) -> Rollout:
         """One epoch."""
         self._recorder, ended = Recorder(self._rows, self._num_envs), []
-        overlap = len(self._kept["done"])
+        overlap = len(self._idle)
+        idle = np.zeros((self._rows, self._num_envs), bool)
+        idle[:overlap] = self._idle
         for row in range(overlap):
             self._recorder.put(row, {name: each[row] for name, each in self._kept.items()})
         for row in range(overlap, self._rows):
             arrival = self._step(row)
+            idle[row] = arrival.idle
             if len(arrival.ended):
                 rows = np.full(len(arrival.ended), row)
                 ended.append(Finals(rows, arrival.ended, arrival.finals))
-        rollout = self._rollout(self._recorder.arrays, _joined(ended))
+        rollout = self._rollout(self._recorder.arrays, _joined(ended), idle)
         shared = self._rows - self._overlap
         self._kept = {name: each[shared:].copy() for name, each in rollout.items()}
-        self._finals = _from(rollout.finals or _NO_FINALS, shared)
+        self._finals, self._idle = _from(rollout.finals or _NO_FINALS, shared), idle[shared:]
         del self._recorder  # as its arrays are the program's now
         return rollout
 
@@ -165,18 +169,22 @@ class _Epochs:
         self._recorder.put(row, answer.arrays)
         self._observation, self._actions = observation, answer.actions
 
-    def _rollout(self, arrays: Arrays, ended: Finals) -> Rollout:
+    def _rollout(self, arrays: Arrays, ended: Finals, idle: Flags) -> Rollout:
         """The rows as a rollout. Where final observations are no rows, the policy is asked about
         those of the episodes that ended in this epoch.
         """
         self._actions = copy.deepcopy(self._actions)  # the policy may answer in the same memory
-        if not self._stream.resets_in_same_step:
-            return Rollout(arrays, arrays["done"])
+        same_step = self._stream.resets_in_same_step
+        ends = np.zeros_like(idle) if same_step else arrays["done"]
+        if idle.any():
+            ends = ends | idle
+            ends[:-1] |= idle[1:]
+        if not same_step:
+            return Rollout(arrays, ends)
         if number := len(ended.rows):
             answers = self._answers(ended.arrays, number)
             ended = replace(ended, arrays={**ended.arrays, **answers})
-        finals = _joined([self._finals, ended])
-        return Rollout(arrays, np.zeros_like(arrays["done"]), finals)
+        return Rollout(arrays, ends, _joined([self._finals, ended]))
 
     def _answers(self, observations: Arrays, number: int) -> Arrays:
         """The policy's, in batches of a row for each environment; the last row fills up a batch."""

@@ -25,7 +25,8 @@ class Arrival:
     reward: npt.NDArray[np.float64]  # (env,)
     terminated: Flags  # (env,)
     truncated: Flags  # (env,)
-    begins: Flags  # (env,): the environment was reset in place of a step
+    begins: Flags  # (env,): no action led here: the environment was reset instead, or is idle
+    idle: Flags  # (env,): it had no episode to play, says info["idle"]
     ended: npt.NDArray[np.intp]  # (K,): environments that were reset in this same step
     finals: Arrays  # (K, …): their last observations, by name; {} if there are none
 
@@ -67,7 +68,7 @@ class VectorEnvStream:
         self.action_space = env.action_space
         self._env = env
         self._waits = waits and self.mode == DISABLED
-        self._begins = np.zeros(self.num_envs, bool)  # reset by the next step, or before it
+        self._ended = np.zeros(self.num_envs, bool)  # reset by the next step, or before it
 
     @property
     def resets_in_same_step(self) -> bool:
@@ -77,32 +78,33 @@ class VectorEnvStream:
     def reset(self, seed: int | None) -> Any:
         """The first observation of every environment, which have the seeds `seed`, `seed + 1`, …"""
         observation, _ = self._env.reset(seed=seed)
-        self._begins = np.zeros(self.num_envs, bool)
+        self._ended = np.zeros(self.num_envs, bool)
         return _of_numpy(observation)
 
     def step(self, actions: Any) -> Arrival:
         """Act in every environment. Raises EnvironmentFault for a lost final observation."""
-        if self._waits and self._begins.any():
-            self._env.reset(options={"reset_mask": self._begins})
+        if self._waits and self._ended.any():
+            self._env.reset(options={"reset_mask": self._ended})
         observation, reward, terminated, truncated, info = self._env.step(actions)
         reward = np.array(reward, np.float64)
         terminated, truncated = np.array(terminated, bool), np.array(truncated, bool)
-        done, begins = terminated | truncated, np.zeros(self.num_envs, bool)
+        idle = np.array(info["idle"], bool) if "idle" in info else np.zeros(self.num_envs, bool)
+        begins, done = self._ended | idle, terminated | truncated
+        self._ended = done | idle
         ended, finals = _NOBODY, _NOTHING
         if self._waits:
-            self._begins = done
-        elif self.mode == NEXT_STEP:
-            begins, self._begins = self._begins, done
-            reward[begins] = 0.0  # no action earned it, whatever a wrapper made of it
-        elif done.any():
+            begins = np.zeros(self.num_envs, bool)
+        elif self.resets_in_same_step and done.any():
+            self._ended = idle
             ended = np.flatnonzero(done)
             if self.mode == SAME_STEP:
                 finals = _final_rows(info, ended)
             else:
                 finals = {name: each[ended] for name, each in named(observation).items()}
                 observation, _ = self._env.reset(options={"reset_mask": done})
+        reward[begins] = 0.0  # no action earned it, whatever a wrapper made of it
         observation = _of_numpy(observation)
-        return Arrival(observation, reward, terminated, truncated, begins, ended, finals)
+        return Arrival(observation, reward, terminated, truncated, begins, idle, ended, finals)
 
 
 def named(value: Any, name: str = "observation") -> dict[str, Array]:
