@@ -301,8 +301,8 @@ class AgentSettings(_Group):
     agent: Annotated[
         str | None,
         _flag(
-            "file.py:Class, package.module:Class, an example (random, expert, reach_adapt), or "
-            "`wait` for one that connects by itself"
+            "file.py:Class, package.module:Class, file.py:function of observations, an example "
+            "(random, expert, reach_adapt), or `wait` for one that connects by itself"
         ),
     ] = None
     agent_cmd: Annotated[

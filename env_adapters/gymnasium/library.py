@@ -47,9 +47,13 @@ def mujoco() -> Any:
 def make(name: str, options: Mapping[str, Any]) -> Any:
     """Gymnasium's environment with the id `name`, without its checker of environments.
 
-    Raises UnknownName, MissingExtra, or CannotLoad where Gymnasium cannot make it so.
+    Raises UnknownName, MissingExtra, CannotLoad where Gymnasium cannot make it so, and UsageError
+    for a view of a benchmark.
     """
     gym = gymnasium()
+    if name.startswith("reglue/"):
+        benchmark = name.removeprefix("reglue/")
+        raise UsageError(f"{name} is a view of the benchmark {benchmark}: name that itself")
     with warnings.catch_warnings():
         # Gymnasium warns of old versions and loose bounds, which is fatal if warnings are errors.
         warnings.simplefilter("ignore")
@@ -57,7 +61,8 @@ def make(name: str, options: Mapping[str, Any]) -> Any:
             _bring(name)
             env = gym.make(name, disable_env_checker=True, **options)
         except (gym.error.UnregisteredEnv, gym.error.DeprecatedEnv) as error:
-            raise UnknownName("Gymnasium environment", name, gym.registry) from error
+            known = [each for each in gym.registry if not each.startswith("reglue/")]
+            raise UnknownName("Gymnasium environment", name, known) from error
         except UsageError:
             raise
         except Exception as error:  # the edge of somebody's environment

@@ -41,13 +41,17 @@ def printable(text: str) -> str:
     return _HIDDEN.sub("", text)
 
 
+_MOST_KNOWN = 60  # names that a message lists
+
+
 def suggestion(got: str, known: Iterable[str]) -> str:
-    """What to write instead of `got`: the `known` names like it, or all of them."""
+    """What to write instead of `got`: the `known` names like it, or the first of them."""
     known = sorted(known)
     near = difflib.get_close_matches(got, known, n=5, cutoff=0.5)
     if near:
         return f"did you mean {', '.join(near)}?"
-    return f"known: {', '.join(known) or 'none'}"
+    more = f" and {len(known) - _MOST_KNOWN} more" if len(known) > _MOST_KNOWN else ""
+    return f"known: {', '.join(known[:_MOST_KNOWN]) or 'none'}{more}"
 
 
 # The caller's.

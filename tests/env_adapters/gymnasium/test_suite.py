@@ -16,6 +16,7 @@ from gymnasium import spaces
 
 from env_adapters import Restorable
 from env_adapters.gymnasium import Gymnasium
+from env_adapters.gymnasium.library import make
 from env_adapters.gymnasium.spaces import Tensors
 from env_adapters.suites import suite_name
 from reglue.environments.world import Cell, Seeded
@@ -259,3 +260,11 @@ def python(program: str) -> str:
         text=True,
         check=True,
     ).stdout
+
+
+def test_a_view_of_a_benchmark_is_no_environment_of_one() -> None:
+    with pytest.raises(UsageError, match="view of the benchmark MT10: name that itself"):
+        make("reglue/MT10", {})
+    with pytest.raises(UnknownName, match=r"known: .* and \d+ more") as refused:
+        make("xyzzy", {})
+    assert "reglue/" not in str(refused.value)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from reglue.agents.adaptation import agent_of
@@ -55,6 +56,14 @@ def load(name: str, **arguments: str) -> Any:
 
 def test_an_example_is_loaded_by_its_name() -> None:
     assert isinstance(load("random"), RandomAgent)
+
+
+def test_a_function_of_observations_is_a_policy(write: Write) -> None:
+    write("lean.py", "def lean(observations):\n    return observations > 0\n")
+    policy = load("lean.py:lean")
+    assert isinstance(policy, Policy)
+    assert np.array_equal(np.asarray(policy.function(np.array([-1, 1]))), [False, True])
+    assert agent_name(policy) == "lean"
 
 
 def test_the_examples_are_listed() -> None:

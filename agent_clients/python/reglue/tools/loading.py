@@ -37,14 +37,16 @@ def load(name: str, arguments: Mapping[str, str] | None = None) -> object:
 
     `arguments` are its constructor's keywords. One that is JSON is parsed (`3`, `0.5`, `true`,
     `null`, `[1, 2]`, `"3"`), any other stays a string. A class of `gymnasium.Env` becomes a
-    suite. A file's folder, or the working directory for a module, goes to the front of
-    `sys.path`. Each call runs a file again.
+    suite, and a function of `observations` alone a Policy. A file's folder, or the working
+    directory for a module, goes to the front of `sys.path`. Each call runs a file again.
 
     Raises CannotLoad if there is no such file, class or argument, or if the
     author's code fails to import (its own error is the cause).
     """
     make = find(EXAMPLES.get(name, name))
     keywords = {key: parsed(value) for key, value in (arguments or {}).items()}
+    if inspect.isfunction(make) and [*inspect.signature(make).parameters] == ["observations"]:
+        make = functools.partial(Policy, make)
     check_arguments(name, make, keywords)
     return adapted_suite(make, keywords) or make(**keywords)
 
