@@ -116,11 +116,13 @@ def test_arrays_are_the_programs_own(place: Place) -> None:
                 array[:] = 1
 
 
-def test_infos_hold_what_an_agent_may_see() -> None:
+def test_phase_and_seeds_are_told() -> None:
+    """Not in infos: TorchRL wants the same keys in all of them."""
     with there(AutoresetMode.SAME_STEP, 2) as envs:
         _, infos = envs.reset()
-        assert infos["phase"].tolist() == ["train", "train"]
-        assert infos["start_seed"].tolist() == [1000, 1001]
+        assert infos == {}
+        assert envs.phase is Phase.TRAIN
+        assert envs.start_seeds.tolist() == [1000, 1001]
         *_, infos = envs.step(np.zeros(2, np.int64))
         assert infos == {}
 
@@ -271,11 +273,11 @@ def test_an_episode_that_is_judged_and_reset_is_forfeit() -> None:
 
     with glue(judged, 1) as played, joined(played, autoreset_mode="SameStep") as envs:
         for _ in range(3):
-            _, infos = envs.reset()
-            assert infos["start_seed"].tolist() == [1000]
+            envs.reset()
+            assert envs.start_seeds.tolist() == [1000]
         envs.step(ONES[:1])
-        _, infos = envs.reset()
-        assert (infos["start_seed"].tolist(), infos["phase"].tolist()) == ([1001], ["evaluate"])
+        envs.reset()
+        assert (envs.start_seeds.tolist(), envs.phase) == ([1001], Phase.EVALUATE)
         over(envs)
     assert played.statuses == ["agent_abandoned", "ok", "ok"]
 

@@ -25,8 +25,9 @@ class GlueVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
     `num_envs` is the session's number of slots. Autoreset is Gymnasium's: with NEXT_STEP a slot's
     first observation comes a step after its last, and its action of that step is ignored; with
     SAME_STEP both come at once, the last as `infos["final_obs"]`; with DISABLED a slot waits for
-    `reset(options={"reset_mask": mask})`. Otherwise as GlueEnv; `infos["idle"]` has the slots for
-    which the glue has no more episodes, whose rows repeat their last observation.
+    `reset(options={"reset_mask": mask})`. Otherwise as GlueEnv; `infos` has what is exceptional:
+    the words of GlueEnv's, and `idle` for slots for which the glue has no more episodes, whose rows
+    repeat their last observation.
     """
 
     def __init__(self, session: SteppedSession, autoreset_mode: AutoresetMode) -> None:
@@ -38,7 +39,7 @@ class GlueVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._session = session
-        self._mode = autoreset_mode
+        self.autoreset_mode = autoreset_mode  # which TorchRL reads, as of Gymnasium's own
         self._rows = ActionRows(session.spec.actions, self.num_envs)
         self._everyone = np.ones(self.num_envs, np.bool_)
         self._has_begun = False
@@ -57,6 +58,16 @@ class GlueVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
     @policy.setter
     def policy(self, policy: object) -> None:
         self._session.set_policy(policy)
+
+    @property
+    def phase(self) -> Phase:
+        """What the present episodes are for."""
+        return self._session.phase
+
+    @property
+    def start_seeds(self) -> npt.NDArray[np.uint64]:
+        """For each slot the seed of the agent's own random numbers in its last start, (S,)."""
+        return self._session.start_seeds.copy()
 
     def evaluate(self, policy: object) -> str | None:
         """Let `policy` play the episodes that are judged; see GlueEnv.evaluate."""
@@ -79,10 +90,9 @@ class GlueVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
         else:
             session.renew(mask)
         session.begin()
-        shown = mask & (session.waits | session.untouched)
         session.show(mask)
         self._has_begun = True
-        return self._seen(), self._infos(None, shown)
+        return self._seen(), self._infos(None)
 
     def step(
         self, actions: Any
@@ -94,7 +104,7 @@ class GlueVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
             raise OutOfOrder(got="step() without an episode", wanted="reset() first")
         arrays = self._rows.arrays(actions)
         shown = session.waits.copy()  # in NEXT_STEP, instead of a step
-        if self._mode is AutoresetMode.DISABLED and 1 in shown.tobytes():
+        if self.autoreset_mode is AutoresetMode.DISABLED and 1 in shown.tobytes():
             over = shown.nonzero()[0].tolist()
             raise OutOfOrder(
                 got=f"step() in environments {over}, whose episodes are over",
@@ -105,11 +115,11 @@ class GlueVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
             shown = session.waits.copy()
         landed = session.act(arrays) if 1 in session.acts.tobytes() else self._nothing()
         infos: dict[str, Any] = {}
-        if self._mode is AutoresetMode.SAME_STEP:
+        if self.autoreset_mode is AutoresetMode.SAME_STEP:
             shown, infos = self._autoreset(landed)
         if 1 in shown.tobytes():
             session.show(shown)
-        infos |= self._infos(landed, shown)
+        infos |= self._infos(landed)
         return self._seen(), landed.rewards, landed.terminated, landed.truncated, infos
 
     def close_extras(self, **kwargs: Any) -> None:
@@ -136,19 +146,13 @@ class GlueVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
     def _seen(self) -> Any:
         return value_of(self.task_spec.observations, self._session.observations())
 
-    def _infos(self, landed: Landed | None, shown: Mask) -> dict[str, Any]:
+    def _infos(self, landed: Landed | None) -> dict[str, Any]:
         """What is not all zeros, each with its mask."""
         session, infos = self._session, dict[str, Any]()
-        if landed is not None and self._mode is not AutoresetMode.SAME_STEP:
+        if landed is not None and self.autoreset_mode is not AutoresetMode.SAME_STEP:
             _add(infos, landed, ("void", "cut_off"))
         if landed is not None:
             _add(infos, landed, ("clipped", "defaulted"))
-        if 1 in shown.tobytes():
-            phases = np.full(self.num_envs, None, object)
-            phases[shown] = session.phase.name.lower()
-            infos |= {"phase": phases, "_phase": shown.copy()}
-            seeds = np.where(shown, session.start_seeds, 0)
-            infos |= {"start_seed": seeds, "_start_seed": shown.copy()}
         if 0 in session.acts.tobytes():
             ended = self._everyone & False if landed is None else landed.ended
             idle = ~(session.acts | session.waits | ended)
