@@ -9,6 +9,7 @@ needs `reglue[server,metaworld,datasets]` and PyTorch, and takes about a minute.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,8 @@ class Cloned(reglue.Agent):
             rows = rows @ layers[place].T + layers[place + 1]
             if place + 2 < len(layers):
                 rows = np.maximum(rows, 0)
-        return np.clip(rows, -1, 1)
+        actions: Floats = np.clip(rows, -1, 1)
+        return actions
 
 
 def transitions(dataset: Path) -> tuple[npt.NDArray[np.float64], Floats]:
@@ -90,7 +92,7 @@ def play(agent: str, task: str, out: Path, **more: Any) -> float:
     return result.success.rate
 
 
-def main() -> None:
+def main(words: Sequence[str] | None = None) -> None:
     """Record, fit and evaluate, once for each training seed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--task", default="button-press-v3")
@@ -98,7 +100,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=100)
     parser.add_argument("--seeds", type=int, default=1, help="training seeds")
     parser.add_argument("--out", type=Path, default=Path("runs/cloning"))
-    asked = parser.parse_args()
+    asked = parser.parse_args(words)
     task, out, games = asked.task, asked.out, {"num_episodes": asked.episodes}
     expert = play(
         "expert", task, out / "expert", seed=0, agent_args={"task": task}, record=True, **games

@@ -285,12 +285,7 @@ class EpisodeLoop:
             cut &= ~(played.terminated | played.truncated)
             cut_off = set(slots[cut].tolist())
             played = replace(played, truncated=played.truncated | cut)
-        self._recording.saw_step(
-            slots[rows],
-            {name: seen[rows] for name, seen in played.observations.items()},
-            played.terminated[rows],
-            played.truncated[rows],
-        )
+        self._recording.saw_step(slots, played, rows)
         return played, cut_off
 
     def _fill(self, group: _Group) -> None:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from env_adapters import Cell
 from glue_server.episodes.observed import Observed, ObservedParts, ObservedSlots
 from reglue.messages.agent import ActionFlag
-from reglue.messages.environment import Flags, Slots
+from reglue.messages.environment import Flags, Played, Slots
 from reglue.spec import Array, Arrays, TaskSpec
 
 
@@ -122,12 +122,11 @@ class EpisodeRecording:
         if self._observed is not None and len(slots):
             self._observed.start(slots, observations)
 
-    def saw_step(
-        self, slots: Slots, observations: Arrays, terminated: Flags, truncated: Flags
-    ) -> None:
-        """Record what the actions led to."""
-        if self._observed is not None and len(slots):
-            self._observed.step(slots, observations, terminated, truncated)
+    def saw_step(self, slots: Slots, played: Played, rows: Flags | slice) -> None:
+        """Record what the actions led to, in those rows."""
+        if self._observed is not None and len(slots[rows]):
+            seen = {name: values[rows] for name, values in played.observations.items()}
+            self._observed.step(slots[rows], seen, played.terminated[rows], played.truncated[rows])
 
     def outcome(self, slot: int, status: str = "ok", detail: str = "") -> Outcome:
         """End the slot's episode and return what came of it.

@@ -22,6 +22,7 @@ from unittest import mock
 
 import pytest
 
+from glue_server.commands.command import Commands
 from tests.repository.pages import Block, blocks, pages
 
 CODE = {"python", "sh", "toml"}
@@ -104,12 +105,14 @@ def words(arguments: str) -> list[str]:
 def known_flags(command: str) -> frozenset[str]:
     """What the command's --help names."""
     (point,) = entry_points(group="reglue.commands", name=command)
-    shown = io.StringIO()
-    with (
-        redirect_stdout(shown),
-        mock.patch.dict(os.environ, COLUMNS="300"),
-        mock.patch("signal.signal"),
-        suppress(SystemExit),
-    ):
-        point.load()(["--help"])
+    shown, main = io.StringIO(), point.load()
+    parts = [[name] for name in main.click.commands] if isinstance(main, Commands) else [[]]
+    for part in parts:
+        with (
+            redirect_stdout(shown),
+            mock.patch.dict(os.environ, COLUMNS="300"),
+            mock.patch("signal.signal"),
+            suppress(SystemExit),
+        ):
+            main([*part, "--help"])
     return frozenset(re.findall(r"--[a-z][\w-]*", shown.getvalue()))

@@ -16,7 +16,7 @@ from glue_server.commands.command import FAULTS, Commands, console, say
 from reglue.errors import UnknownName, UsageError
 from reglue_bench.cli.arguments import AsJson, TrustCode
 from reglue_bench.datasets.folder import write_dataset
-from reglue_bench.datasets.minari_id import folder_of_id
+from reglue_bench.datasets.minari_id import check_id, folder_of_id
 from reglue_bench.datasets.replaying import replayed
 from reglue_bench.datasets.source import Episode, Source
 from reglue_bench.datasets.summary import Range, Summary, source_of, summarized
@@ -85,6 +85,7 @@ def export(
     """
     target = path
     if dataset_id is not None:
+        check_id(dataset_id)
         target = path or folder_of_id(dataset_id)
     if target is None:
         raise UsageError("got no place to write to, wanted PATH, or --id NAME-v0")

@@ -227,12 +227,17 @@ def _writing(draft: Path, path: Path) -> Iterator[None]:
     except (OSError, RuntimeError) as error:  # RuntimeError is h5py's, where it closes a file
         shutil.rmtree(draft, ignore_errors=True)
         raise StorageFailed(
-            f"the dataset {path} cannot be written: {error}; make room, or choose another path: "
-            "`reglue dataset export RUN PATH`"
+            f"the dataset {path} cannot be written: {_words(error)}; make room, or choose another "
+            "path: `reglue dataset export RUN PATH`"
         ) from error
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
         raise
+
+
+def _words(error: Exception) -> str:
+    """Without the figures that HDF5 adds."""
+    return " ".join(str(error).split()).partition(" (file ")[0]
 
 
 def _put(draft: Path, path: Path) -> None:

@@ -8,20 +8,26 @@ from reglue.errors import UsageError
 from reglue_bench.datasets.source import check_extra
 
 
-def folder_of_id(name: str) -> Path:
-    """The folder of a dataset in Minari's own, whose namespace is made. Raises UsageError."""
+def check_id(name: str) -> str | None:
+    """The namespace of a dataset's name, if it has one. Raises UsageError."""
     check_extra()
-    from minari import namespace
     from minari.dataset.minari_dataset import parse_dataset_id
-    from minari.storage.datasets_root_dir import get_dataset_path
 
     try:
-        space, _, _ = parse_dataset_id(name)
+        return parse_dataset_id(name)[0]
     except (ValueError, TypeError) as error:  # TypeError: without a version
         raise UsageError(
             f"got --id {name!r}, wanted a name such as mine/expert-v0: letters, digits, - and _, "
             "and a version at its end"
         ) from error
+
+
+def folder_of_id(name: str) -> Path:
+    """The folder of a dataset in Minari's own, whose namespace is made. Raises UsageError."""
+    space = check_id(name)
+    from minari import namespace
+    from minari.storage.datasets_root_dir import get_dataset_path
+
     folder = Path(get_dataset_path(name))
     if folder.exists():
         raise UsageError(
