@@ -14,12 +14,13 @@ def check_id(name: str) -> str | None:
     from minari.dataset.minari_dataset import parse_dataset_id
 
     try:
-        return parse_dataset_id(name)[0]
+        space: str | None = parse_dataset_id(name)[0]
     except (ValueError, TypeError) as error:  # TypeError: without a version
         raise UsageError(
             f"got --id {name!r}, wanted a name such as mine/expert-v0: letters, digits, - and _, "
             "and a version at its end"
         ) from error
+    return space
 
 
 def folder_of_id(name: str) -> Path:
