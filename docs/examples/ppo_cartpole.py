@@ -13,14 +13,16 @@ import argparse
 from dataclasses import dataclass
 from typing import Any
 
-import gymnasium
 import numpy as np
 import torch
 from torch import nn
 from torch.distributions import Categorical
 
+import reglue
 from reglue.rollouts import Rollout, collect_episodes, collect_steps, transitions
 from reglue.spec import Array
+
+ENVIRONMENT = "gymnasium:CartPole-v1"
 
 
 @dataclass(frozen=True)
@@ -105,12 +107,12 @@ def update(
 def train(settings: Settings) -> ActorCritic:
     """Learn; prints the mean return of the episodes that ended, ten times."""
     torch.manual_seed(settings.seed)
-    envs = gymnasium.make_vec("CartPole-v1", settings.num_envs, vectorization_mode="sync")
+    envs = reglue.make_vec(ENVIRONMENT, num_envs=settings.num_envs, seed=settings.seed)
     net = ActorCritic(4, 2)
     optimizer = torch.optim.Adam(net.parameters, eps=1e-5)
     updates = settings.steps // (settings.steps_per_update * settings.num_envs)
     rows, budget = settings.steps_per_update + 1, settings.steps
-    epochs = collect_steps(envs, net.explore, rows, budget=budget, seed=settings.seed)
+    epochs = collect_steps(envs, net.explore, rows, budget=budget)
     returns: list[float] = []
     for done_updates, rollout in enumerate(epochs):
         left = 1 - done_updates / updates
@@ -126,8 +128,8 @@ def train(settings: Settings) -> ActorCritic:
 
 def mean_return(net: ActorCritic, episodes: int = 40) -> float:
     """Of the greedy policy, over episodes with seeds that training did not use."""
-    envs = gymnasium.make_vec("CartPole-v1", 8, vectorization_mode="sync")
-    played = collect_episodes(envs, net.greedy, episodes, seed=1_000_000)
+    envs = reglue.make_vec(ENVIRONMENT, num_envs=8, seed=1_000_000)
+    played = collect_episodes(envs, net.greedy, episodes)
     envs.close()
     return float(played["cumulated_reward"][-1].mean())
 
