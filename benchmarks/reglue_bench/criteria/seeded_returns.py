@@ -73,9 +73,12 @@ def _by_goal(returns: Mapping[Episode, float], shared: Sequence[Episode]) -> Flo
 
 
 def _apart(run: Named, first: Named) -> str:
+    for name, result in (run, first):
+        if set(result.status_counts) != {"ok"}:
+            return f"{name} did not play every episode to its end, and is not compared."
     return (
         f"{run[0]} and {first[0]} have no episode in common (another environment, other seeds or "
-        "another secret), or one was not played to its end: they are shown and not compared."
+        "another secret): they are shown and not compared."
     )
 
 

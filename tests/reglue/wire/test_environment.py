@@ -72,7 +72,9 @@ REPLIES: st.SearchStrategy[EnvironmentReply] = st.one_of(
     st.builds(Refusal, UINT64, st.just("NOT_SUPPORTED"), TOLD, TOLD),
     st.builds(Fault, TOLD),
 )
-CELLS = st.builds(Cell, WORDS, UINT32, UINT64, UINT64, st.sampled_from(Phase), UINT64)
+CELLS = st.builds(
+    Cell, WORDS, UINT32, UINT64, UINT64, st.sampled_from(Phase), UINT64, st.booleans()
+)
 
 
 @st.composite
