@@ -99,12 +99,13 @@ class _Group(BaseModel):
 
 
 class MultiTaskSettings(_Group):
-    """Parameters of multi-task benchmarks."""
+    """Parameters of multi-task benchmarks and of evaluations; online ones have a limit, too."""
 
     num_episodes: Annotated[
         Count | None,
         _flag("episodes of each task (default: evaluate 100, MT one for each goal, 50)"),
     ] = None
+    episode_limit: Count | None = None
 
 
 class MetaLearningSettings(_Group):
@@ -155,7 +156,8 @@ class OnlineSettings(_Group):
         Count | None,
         _flag(
             "steps after which an episode is cut off; the agent is not told that it ended "
-            "(RL_episode's limit; default 10,000,000, evaluate 100,000)",
+            "(RL_episode's limit; default online 10,000,000, else 100,000 where the "
+            "environment has no limit)",
             _ONLINE,
         ),
     ] = None
@@ -168,13 +170,6 @@ class OnlineSettings(_Group):
             metavar="all|final:N",
         ),
     ] = None
-
-
-class EvaluateSettings(_Group):
-    """Parameters of evaluations, which other benchmarks have too."""
-
-    num_episodes: Count | None = None
-    episode_limit: Count | None = None
 
 
 class TrainingSettings(_Group):

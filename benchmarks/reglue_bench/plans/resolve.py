@@ -144,6 +144,8 @@ def _plan(
     procedure_type = PROCEDURES[procedure]
     own = procedure_type.parameters(settings, found.variants)
     _check_playable(called, procedure, own, found)
+    if not found.horizon:
+        own = procedure_type.without_horizon() | own
     if settings.estimator != "goals":
         own = {"estimator": settings.estimator, **own}
     own |= _worst_performance(settings, own, reward_low=found.reward_low, horizon=found.horizon)

@@ -7,15 +7,13 @@ seeds; the returns are equal.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Self
-
-from pydantic import BaseModel
+from typing import TYPE_CHECKING
 
 from reglue.errors import UsageError
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell
-from reglue_bench.procedures.multi_task import MultiTask, check_episodes
-from reglue_bench.procedures.procedure import chosen, own, shows_tasks
-from reglue_bench.settings import EvaluateSettings, Settings
+from reglue_bench.procedures.multi_task import MultiTask
+from reglue_bench.procedures.procedure import chosen
+from reglue_bench.settings import Settings
 
 if TYPE_CHECKING:
     from reglue_bench.criteria import Criterion
@@ -24,9 +22,6 @@ if TYPE_CHECKING:
     from reglue_bench.terminal.tally import Tally
 
 DEFAULT_EPISODES = 100
-
-EPISODE_LIMIT = 100_000
-"""Steps: an environment without a time limit, and a policy that never ends, must not hang a run."""
 
 REHEARSED_STEPS = 50
 
@@ -42,24 +37,20 @@ class Evaluate(MultiTask):
     """
 
     about = "a frozen agent's mean return over seeded episodes"
-    settings: ClassVar[type[BaseModel]] = EvaluateSettings
 
     @classmethod
     def parameters(cls, settings: Settings, variants: Mapping[str, int]) -> dict[str, Parameter]:
         """100 episodes of each task, or one for each variant if there are more."""
         most = max(DEFAULT_EPISODES, *variants.values())
         episodes = chosen(settings.num_episodes, most)
-        check_episodes(len(variants), episodes)
+        asked = settings.model_copy(update={"num_episodes": episodes})
         last = chosen(settings.seed, 0) + episodes - 1
         if last >= _SEEDS and settings.secret is None:
             raise UsageError(
                 f"got --seed {settings.seed} and {episodes} episodes, whose last is reset with "
                 f"seed {last}; wanted a seed below {_SEEDS - episodes + 1}"
             )
-        return {
-            "num_episodes": episodes,
-            "episode_limit": chosen(settings.episode_limit, EPISODE_LIMIT),
-        }
+        return super().parameters(asked, variants)
 
     @classmethod
     def judged_by(cls, *, tells_success: bool) -> dict[str, Parameter]:
@@ -70,26 +61,6 @@ class Evaluate(MultiTask):
     def rehearsal(cls, plan: Plan) -> dict[str, object]:
         """Each slot is used twice, for a few steps."""
         return {**super().rehearsal(plan), "episode_limit": REHEARSED_STEPS}
-
-    @classmethod
-    def of(cls, plan: Plan) -> Self:
-        """Of all variants."""
-        key, shows = bytes.fromhex(plan.order_key), shows_tasks(plan)
-        return cls(plan.variants, shows_tasks=shows, order_key=key, **own(cls.settings, plan))
-
-    def __init__(
-        self,
-        variants: Mapping[str, int],
-        *,
-        num_episodes: int,
-        episode_limit: int,
-        shows_tasks: bool = False,
-        order_key: bytes = b"",
-    ) -> None:
-        super().__init__(
-            variants, num_episodes=num_episodes, shows_tasks=shows_tasks, order_key=order_key
-        )
-        self.max_steps = episode_limit
 
     def cells(self, unit: int) -> Sequence[PlanCell]:
         """The only cell of a unit."""

@@ -35,6 +35,10 @@ MOST_EPISODES = 10_000_000
 """Of a plan: each takes some bytes of memory before the first is played."""
 
 
+EPISODE_LIMIT = 100_000
+"""Steps: an environment without a time limit, and a policy that never ends, must not hang a run."""
+
+
 class MultiTask(Procedure):
     """A unit is one episode. A free slot takes the next one at once.
 
@@ -45,14 +49,23 @@ class MultiTask(Procedure):
 
     about = "a frozen agent plays every goal of every task"
     settings: ClassVar[type[BaseModel]] = MultiTaskSettings
-    max_steps = 0  # after which an episode is cut off; 0: it plays to its end
 
     @classmethod
     def parameters(cls, settings: Settings, variants: Mapping[str, int]) -> dict[str, Parameter]:
         """One episode for each goal, as Meta-World's documentation has it. Raises UsageError."""
         episodes = chosen(settings.num_episodes, max(variants.values()))
-        check_episodes(len(variants), episodes)
-        return {"num_episodes": episodes}
+        if len(variants) * episodes > MOST_EPISODES:
+            raise UsageError(
+                f"got a plan of {len(variants)} tasks × {episodes} episodes, wanted at most "
+                f"{MOST_EPISODES} in all: give {flag('num_episodes')} N"
+            )
+        limit = settings.episode_limit
+        return {"num_episodes": episodes, **({} if limit is None else {"episode_limit": limit})}
+
+    @classmethod
+    def without_horizon(cls) -> dict[str, Parameter]:
+        """The limit of an episode."""
+        return {"episode_limit": EPISODE_LIMIT}
 
     @classmethod
     def rehearsal(cls, plan: Plan) -> dict[str, object]:
@@ -70,12 +83,14 @@ class MultiTask(Procedure):
         variants: Mapping[str, int],
         *,
         num_episodes: int,
+        episode_limit: int = 0,
         shows_tasks: bool = False,
         order_key: bytes = b"",
     ) -> None:
         self._tasks = tuple(variants)
         self._variants = variants
         self._num_episodes = num_episodes
+        self._episode_limit = episode_limit  # 0: episodes play to their end
         self._shows_tasks = shows_tasks
         self._order_key = order_key
 
@@ -91,7 +106,7 @@ class MultiTask(Procedure):
 
     def steps_left(self, _episodes: int, _steps: int) -> float:
         """Up to the limit of an episode."""
-        return self.max_steps or math.inf
+        return self._episode_limit or math.inf
 
     def cells(self, unit: int) -> Sequence[PlanCell]:
         """The only cell of a unit."""
@@ -120,7 +135,7 @@ class MultiTask(Procedure):
                 return None
             playing[taken.unit] = taken
             ordered = order(taken.unit, self.cells(taken.unit)[0])
-            return replace(ordered, max_steps=self.max_steps) if self.max_steps else ordered
+            return replace(ordered, max_steps=self._episode_limit)
 
         glue.init()
         glue.freeze()
@@ -138,12 +153,3 @@ class MultiTask(Procedure):
         if self._shows_tasks:
             return ByTask(todo, tasks=len(self._tasks), slots=slots)
         return Shuffled(todo, self._order_key)
-
-
-def check_episodes(tasks: int, episodes: int) -> None:
-    """Raise UsageError for more `episodes` of each task than a plan may have."""
-    if tasks * episodes > MOST_EPISODES:
-        raise UsageError(
-            f"got a plan of {tasks} tasks × {episodes} episodes, wanted at most "
-            f"{MOST_EPISODES} in all: give {flag('num_episodes')} N"
-        )

@@ -153,6 +153,11 @@ class Procedure(ABC):
         return chosen(settings.slots, default)
 
     @classmethod
+    def without_horizon(cls) -> dict[str, Parameter]:
+        """Parameters, unless settings give them, where an environment truncates no episode."""
+        return {}
+
+    @classmethod
     def judged_by(cls, *, tells_success: bool) -> dict[str, Parameter]:
         """Parameters that say what a plan is judged by, given whether its environments report
         success.

@@ -11,8 +11,11 @@ import pytest
 
 from reglue import Agent
 from reglue.spec import Arrays
+from reglue_bench import evaluate
+from reglue_bench.plans.resolve import make_plan
 from reglue_bench.procedures import MetaLearning, MultiTask
 from reglue_bench.runs.ledger import Ledger
+from reglue_bench.settings import read_settings
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.toys import corridor_plan, play, rows
 
@@ -354,3 +357,15 @@ def _shape(what: Any) -> str:
             return str({key: _shape(each) for key, each in what.items()})
         case _:
             return ""
+
+
+def test_an_episode_that_never_ends_is_cut_off() -> None:
+    """As `evaluate:` does; a gridworld has no time limit, and this agent runs into a wall."""
+    asked: dict[str, Any] = {"workers": 0, "slots": 1}
+    limited = make_plan(read_settings(benchmark="multi-task:gridworld"))
+    assert limited.parameters["episode_limit"] == 100_000
+    ends = make_plan(read_settings(benchmark="multi-task:gymnasium:CartPole-v1"))
+    assert "episode_limit" not in ends.parameters
+    result = evaluate("multi-task:gridworld", agent="constant", episode_limit=20, **asked)
+    assert result.complete
+    assert result.steps.counted == 20
