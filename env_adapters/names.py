@@ -11,7 +11,7 @@ from typing import Any
 
 from env_adapters.arguments import DRAWS
 from reglue.environments.world import Suite
-from reglue.errors import NotAnEnvironment, ReglueError, UsageError
+from reglue.errors import NotAnEnvironment, ReglueError, UsageError, raise_interrupt
 from reglue.tools.loading import check_arguments, find
 
 _MEMBERS = ("spec", "variants", "standardizes", "world")  # of a Suite
@@ -42,6 +42,7 @@ class SuiteName:
         except ReglueError:
             raise
         except Exception as error:  # the edge of somebody's suite
+            raise_interrupt(error)
             raise UsageError(
                 f"the environment {self.factory} cannot be made: {type(error).__name__}: {error}"
             ) from error

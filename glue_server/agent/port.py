@@ -9,7 +9,7 @@ from typing import Protocol
 
 from reglue.agents.agent import Agent
 from reglue.agents.dispatch import hello, play
-from reglue.errors import AgentFault, BadReply
+from reglue.errors import AgentFault, BadReply, raise_interrupt
 from reglue.messages.agent import UNLIMITED, AgentHello, Budget, Call, Reply, Turn
 from reglue.version import sdk
 
@@ -72,6 +72,7 @@ class LocalPort:
         try:
             reply = play(self._agent, call)
         except Exception as error:
+            raise_interrupt(error)
             log.exception("the agent failed")
             raise AgentFault(f"{type(error).__name__}: {error}") from error
         assert reply is not None, "only calls that are answered are sent"

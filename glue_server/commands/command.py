@@ -11,8 +11,8 @@ from typing import Any, NoReturn
 import typer
 from rich.console import Console
 
-from glue_server.processes.interrupts import interrupt, is_interrupt
-from reglue.errors import ReglueError, UsageError
+from glue_server.processes.interrupts import interrupt
+from reglue.errors import ReglueError, UsageError, is_interrupt
 
 OK, FAULTS, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 

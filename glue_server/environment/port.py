@@ -11,7 +11,7 @@ import numpy as np
 
 from reglue.environments.dispatch import environment_hello, play_environment
 from reglue.environments.environment import Environment, Worlds, words
-from reglue.errors import BadReply, EnvironmentFault
+from reglue.errors import BadReply, EnvironmentFault, raise_interrupt
 from reglue.messages.agent import Cleanup, RoutineDone, TextMessage
 from reglue.messages.environment import (
     EnvironmentCall,
@@ -97,6 +97,7 @@ class LocalEnvironmentPort:
         except BadReply as refused:
             self._replies.append(refused)
         except Exception as error:
+            raise_interrupt(error)
             log.exception("the environment failed")
             raise EnvironmentFault(words(error)) from error
 

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
 
+from reglue.errors import is_interrupt
+
 CLOSING_S = 1.4
 """How long all that closes after Ctrl-C may take together."""
 
@@ -69,13 +71,6 @@ def interruptible(function: Callable[[], None]) -> bool:
     if held.heard is None:
         held.until = math.inf  # also where it swallowed one
     return False
-
-
-def is_interrupt(error: BaseException | None) -> bool:
-    """Whether an error is Ctrl-C's, or was raised while Ctrl-C's was on its way."""
-    while error is not None and not isinstance(error, KeyboardInterrupt):
-        error = error.__context__
-    return error is not None
 
 
 def wait_for_interrupt() -> NoReturn:

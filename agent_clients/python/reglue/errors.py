@@ -1,9 +1,9 @@
 """All errors that Reglue raises.
 
-The branch says whose fault it is: the caller's (UsageError), a peer's whom the glue refused
-(Refused), the agent's (AgentFault), the environment's (EnvironmentFault) or the connection's
-(SessionLost). An error for a bad argument is also a ValueError or TypeError, and one for a
-missing package an ImportError.
+The branch says whose fault it is: the caller's (UsageError), a refused peer's (Refused), the
+agent's (AgentFault), the environment's (EnvironmentFault) or the connection's (SessionLost). An
+error for a bad argument is also a ValueError or TypeError, and one for a missing package an
+ImportError.
 """
 
 from __future__ import annotations
@@ -52,6 +52,22 @@ def suggestion(got: str, known: Iterable[str]) -> str:
         return f"did you mean {', '.join(near)}?"
     more = f" and {len(known) - _MOST_KNOWN} more" if len(known) > _MOST_KNOWN else ""
     return f"known: {', '.join(known[:_MOST_KNOWN]) or 'none'}{more}"
+
+
+def is_interrupt(error: BaseException | None) -> bool:
+    """Whether an error is Ctrl-C's, or was raised while Ctrl-C's was on its way."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
+
+
+def raise_interrupt(error: Exception) -> None:
+    """Raise KeyboardInterrupt if Ctrl-C led to `error`, which then is nobody's fault.
+
+    Ctrl-C within a lock's own lines ends as the lock's RuntimeError.
+    """
+    if is_interrupt(error):
+        raise KeyboardInterrupt from error
 
 
 # The caller's.

@@ -8,9 +8,15 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext, suppress
+from pathlib import Path
 
+import numpy as np
 import pytest
 
+import reglue
+from env_adapters import Cell, SuiteName
+from glue_server import LocalEnvironmentPort, LocalPort
+from glue_server.conformance.specs import PLAIN
 from glue_server.processes.interrupts import (
     CLOSING_S,
     hurried,
@@ -18,6 +24,12 @@ from glue_server.processes.interrupts import (
     uninterrupted,
     wait_for_interrupt,
 )
+from reglue.environments.environment import Worlds
+from reglue.messages.agent import AgentInit, Phase
+from reglue.messages.environment import EnvironmentInit, Play
+from reglue.spec import TaskSpec
+from reglue.tools.loading import load
+from tests.worlds import Corridor, Walk
 
 LONG_S = 100.0  # how long something takes to close that is not hurried
 
@@ -240,3 +252,58 @@ def test_an_interrupt_that_another_thread_was_given_is_heard() -> None:
         threads.submit(interrupt_itself)
         with pytest.raises(KeyboardInterrupt):
             wait_for_interrupt()
+
+
+def press_within_a_lock(*_: object) -> None:
+    """Ends as the lock's own error, as a Ctrl-C within `Condition.wait` may."""
+    lock = threading.Lock()
+    with lock:
+        lock.release()
+        press()
+
+
+class PressedAgent(reglue.Agent):
+    def agent_init(self, task: TaskSpec) -> None:
+        press_within_a_lock()
+
+
+class PressedEnvironment(reglue.Environment):
+    env_init = press_within_a_lock  # type: ignore[assignment]
+
+
+class PressedWorlds(Corridor):
+    def world(self) -> Walk:
+        press_within_a_lock()
+        raise AssertionError
+
+
+def pressed_file(folder: Path) -> None:
+    file = folder / "pressed.py"
+    file.write_text(
+        "from tests.glue_server.processes import test_interrupts as t\nt.press_within_a_lock()\n"
+    )
+    load(f"{file}:Agent")
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda _: LocalPort(PressedAgent(), "it").send(AgentInit(PLAIN)),
+        lambda _: LocalEnvironmentPort(PressedEnvironment(), "it").send(EnvironmentInit(1)),
+        lambda _: started(Worlds(PressedWorlds(solved={"a": [1]}))),
+        pressed_file,
+        lambda _: SuiteName(f"{__name__}:press_within_a_lock", {}).build(),
+    ],
+    ids=["agent", "environment", "world", "file", "suite"],
+)
+def test_nobody_is_at_fault_for_an_interrupt(
+    tmp_path: Path, work: Callable[[Path], object]
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        work(tmp_path)
+
+
+def started(worlds: Worlds) -> None:
+    worlds.spec = worlds.env_init(1)
+    cell = Cell("a", 0, 0, 0, Phase.TRAIN)
+    worlds.play(Play(np.zeros(0, np.uint32), {}, {0: cell}))

@@ -6,7 +6,7 @@ import logging
 
 from reglue.environments.environment import Environment, words
 from reglue.environments.validation import conforming_spec
-from reglue.errors import OutOfDomain, OutOfOrder, RoutineRefused
+from reglue.errors import OutOfDomain, OutOfOrder, RoutineRefused, raise_interrupt
 from reglue.messages.agent import Cleanup, Farewell, Refusal, RoutineDone, TextMessage
 from reglue.messages.environment import (
     EnvironmentCall,
@@ -78,6 +78,7 @@ def _play(environment: Environment, play: Play) -> Played:
     try:
         return environment.play(play)
     except Exception as error:  # the edge of somebody's environment
+        raise_interrupt(error)
         log.exception("the environment failed")
         slots = (*play.slots.tolist(), *play.starts)
         return Played.blank(environment.spec, play, dict.fromkeys(slots, words(error)))

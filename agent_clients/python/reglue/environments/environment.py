@@ -33,6 +33,7 @@ from reglue.errors import (
     UnknownKey,
     UsageError,
     printable,
+    raise_interrupt,
 )
 from reglue.messages.environment import Play, Played, Slots
 from reglue.spec import Array, Arrays, TaskSpec
@@ -212,13 +213,13 @@ class Worlds(Environment):
             try:
                 self._step(slot, play, row, played)
             except Exception as error:  # noqa: BLE001 - the edge of somebody's world
-                faults[slot] = words(error)
+                faults[slot] = _fault(error)
         for row, (slot, cell) in enumerate(play.starts.items(), start=len(play.slots)):
             try:
                 numbered = self._numbered(cell)
                 self._keep(played, row, self._world_of(slot).start(numbered))
             except Exception as error:  # noqa: BLE001 - the edge of somebody's world
-                faults[slot] = words(error)
+                faults[slot] = _fault(error)
         return replace(played, faults=faults) if faults else played
 
     def _step(self, slot: int, play: Play, row: int, played: Played) -> None:
@@ -318,6 +319,11 @@ def _refusing(kind: type[RoutineRefused], routine: str) -> Iterator[None]:
         raise
     except UsageError as error:
         raise kind(got=routine, wanted=str(error)) from error
+
+
+def _fault(error: Exception) -> str:
+    raise_interrupt(error)
+    return words(error)
 
 
 def words(error: Exception) -> str:

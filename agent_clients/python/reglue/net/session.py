@@ -19,6 +19,7 @@ from reglue.errors import (
     UsageError,
     WrongToken,
     printable,
+    raise_interrupt,
 )
 from reglue.messages.agent import Farewell, Numbered, Refusal
 from reglue.messages.experiment import Answer, ExperimentCall
@@ -209,6 +210,7 @@ class Session(GlueSession):
                 if answer is not None:
                     self._check_size(answer.ByteSize())
             except Exception as error:
+                raise_interrupt(error)
                 log.exception("the peer failed")  # first: the program that started us reads it now
                 what = printable(f"{type(error).__name__}: {error}")
                 self._leave(self._role.fault(seq, what), _FAREWELL_S)

@@ -23,7 +23,7 @@ from reglue.agents.adaptation import ModelAgent
 from reglue.agents.agent import Policy
 from reglue.agents.metaworld import MetaWorldAgent
 from reglue.environments.adaptation import adapted_suite
-from reglue.errors import CannotLoad, suggestion
+from reglue.errors import CannotLoad, raise_interrupt, suggestion
 from reglue.examples import EXAMPLES
 
 
@@ -172,6 +172,7 @@ def _load_module(target: str) -> ModuleType:
 
 
 def _failed(target: str, error: Exception) -> CannotLoad:
+    raise_interrupt(error)
     return CannotLoad(f"{target} could not be loaded: {type(error).__name__}: {error}")
 
 
