@@ -193,8 +193,8 @@ REGLUE_API int reglue_connect(const reglue_options *options, reglue_session **se
  * ignored. */
 REGLUE_API void reglue_close(reglue_session *session);
 
-/* The last error, or the text of the glue's farewell; "" if there is none. Valid until the next
- * call on this session. */
+/* The last error, or the text of the glue's farewell; "" before either. Valid until the next call
+ * on this session. */
 REGLUE_API const char *reglue_errmsg(const reglue_session *session);
 
 enum reglue_kind {
@@ -326,7 +326,7 @@ REGLUE_API int reglue_experiment_connect(const reglue_options *options,
 /* Says farewell and frees the experiment; the glue lets agent and environment go. NULL is ignored. */
 REGLUE_API void reglue_experiment_close(reglue_experiment *experiment);
 
-/* The last error; "" if there is none. Valid until the next call on this experiment. */
+/* The last error; "" before the first. Valid until the next call on this experiment. */
 REGLUE_API const char *reglue_experiment_errmsg(const reglue_experiment *experiment);
 
 /* How long a routine may take from now on, RL_init with its wait for agent and environment too;

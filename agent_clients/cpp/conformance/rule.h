@@ -96,7 +96,7 @@ class Commands {
   std::vector<std::pair<std::string, std::uint64_t>> counts_;
 };
 
-/// The text up to the first `separator`, and what follows it; empty if there is none.
+/// The text up to the first `separator`, and what follows it: nothing where it is missing.
 std::pair<std::string, std::string> parted(const std::string& text, char separator);
 
 }  // namespace reglue::conformance

@@ -4,15 +4,15 @@
 #include <memory>
 #include <string>
 
-#include "environment_calls.h"
-#include "experiment_answers.h"
+#include "environments/environment_calls.h"
+#include "experiments/experiment_answers.h"
 #include "net/join_string.h"
 #include "reglue/errors.h"
 #include "reglue/v1/agent.pb.h"
 #include "reglue/v1/environment.pb.h"
 #include "reglue/v1/experiment.pb.h"
 #include "reglue/v1/lobby.pb.h"
-#include "wire.h"
+#include "wire/wire.h"
 
 namespace reglue {
 namespace {

@@ -1,5 +1,5 @@
 // What a glue's calls come to, with an environment that fails when it is told to.
-#include "environment_calls.h"
+#include "environments/environment_calls.h"
 
 #include <gtest/gtest.h>
 

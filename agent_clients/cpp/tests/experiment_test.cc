@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "experiment_answers.h"
+#include "experiments/experiment_answers.h"
 #include "reglue/errors.h"
 
 namespace reglue {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "agent_calls.h"
+#include "agents/agent_calls.h"
 #include "reglue/errors.h"
 
 namespace reglue {

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "readme.h"
-#include "wire.h"
+#include "wire/wire.h"
 
 namespace reglue {
 namespace {

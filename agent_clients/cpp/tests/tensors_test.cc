@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "reglue/turn.h"
-#include "wire.h"
+#include "wire/wire.h"
 
 namespace reglue {
 namespace {

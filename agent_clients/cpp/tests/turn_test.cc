@@ -7,7 +7,7 @@
 
 #include "readme.h"
 #include "reglue/agent.h"
-#include "wire.h"
+#include "wire/wire.h"
 
 namespace reglue {
 namespace {

@@ -28,8 +28,8 @@ export interface ConnectOptions extends Given {
 /**
  * Play a session until the glue's farewell; returns its text.
  *
- * `address` is `host:port` or a join string, which holds the token and whom to trust as well; they
- * default to REGLUE_ADDRESS and REGLUE_TOKEN of the environment. With an authority (`ca`) the
+ * `address` is `host:port` or a join string, which also holds the token and the trusted authority;
+ * they default to REGLUE_ADDRESS and REGLUE_TOKEN of the environment. With an authority (`ca`) the
  * connection uses TLS, and never goes without it. It reconnects when a connection breaks, as
  * long as the glue allows and at most `connectTimeoutS`, and every call is carried out once.
  *

@@ -1,8 +1,8 @@
 /**
  * Every error that this library raises, on one page.
  *
- * The branch says whose fault it is: the caller's or the agent's author's (UsageError), a peer's
- * whom the glue refused (Refused), or the connection's (Unreachable, SessionLost).
+ * The branch says whose fault it is: the caller's or the agent's author's (UsageError), a refused
+ * peer's (Refused), or the connection's (Unreachable, SessionLost).
  */
 import { printable } from "./words.js";
 

@@ -1,8 +1,8 @@
 // Every error that Reglue throws, on one page.
 //
-// The branch says whose fault it is: the caller's (UsageError), a peer's whom the glue refused
-// (Refused), a message that does not fit (BadReply), or the connection's (SessionLost,
-// Unreachable). A message says what it got, what it wanted and what to do next.
+// The branch says whose fault it is: the caller's (UsageError), a refused peer's (Refused), a
+// message's that does not fit (BadReply), or the connection's (SessionLost, Unreachable). An
+// error's text says what it got, what it wanted and what to do next.
 #pragma once
 
 #include <stdexcept>

@@ -4,7 +4,7 @@
 #include <memory>
 #include <typeinfo>
 
-#include "agent_calls.h"
+#include "agents/agent_calls.h"
 #include "program.h"
 #include "reglue/agent.h"
 #include "reglue/connect.h"

@@ -1,5 +1,5 @@
-#include "answering_session.h"
-#include "environment_calls.h"
+#include "environments/environment_calls.h"
+#include "net/answering_session.h"
 #include "program.h"
 #include "reglue/environment.h"
 #include "text.h"

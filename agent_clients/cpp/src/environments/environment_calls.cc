@@ -1,9 +1,9 @@
-#include "environment_calls.h"
+#include "environments/environment_calls.h"
 
 #include <cstring>
 
 #include "text.h"
-#include "wire.h"
+#include "wire/wire.h"
 
 namespace reglue {
 namespace {

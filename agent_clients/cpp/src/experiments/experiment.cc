@@ -1,11 +1,11 @@
 #include <limits>
 
-#include "experiment_answers.h"
-#include "experiment_session.h"
+#include "experiments/experiment_answers.h"
+#include "experiments/experiment_session.h"
 #include "reglue/errors.h"
 #include "reglue/experiment.h"
 #include "text.h"
-#include "wire.h"
+#include "wire/wire.h"
 
 namespace reglue {
 namespace {

@@ -1,10 +1,10 @@
-#include "experiment_answers.h"
+#include "experiments/experiment_answers.h"
 
 #include <algorithm>
 
 #include "reglue/errors.h"
 #include "text.h"
-#include "wire.h"
+#include "wire/wire.h"
 
 namespace reglue {
 namespace {

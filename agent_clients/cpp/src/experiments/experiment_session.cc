@@ -1,4 +1,4 @@
-#include "experiment_session.h"
+#include "experiments/experiment_session.h"
 
 #include <algorithm>
 #include <thread>

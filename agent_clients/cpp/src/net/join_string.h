@@ -22,8 +22,8 @@ struct JoinString {
 /// token default to REGLUE_ADDRESS and REGLUE_TOKEN of the environment. Throws UsageError.
 JoinString join_string_of(const Options& options);
 
-/// The entries of a join string. Refuses unknown ones, as they may say whom to trust. Throws
-/// UsageError.
+/// The entries of a join string. Refuses unknown ones: one may name an authority to
+/// trust. Throws UsageError.
 JoinString parse_join_string(std::string_view text);
 
 /// Host and port of `host:port`; an IPv6 host is in brackets. Throws UsageError.

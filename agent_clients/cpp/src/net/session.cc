@@ -1,8 +1,8 @@
 #include "reglue/session.h"
 
-#include "answering_session.h"
+#include "net/answering_session.h"
 #include "reglue/v1/agent.pb.h"
-#include "wire.h"
+#include "wire/wire.h"
 
 namespace reglue {
 

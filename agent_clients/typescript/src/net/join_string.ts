@@ -72,7 +72,7 @@ function plain(address: string): JoinString {
   return { address, token: "", authority: new Uint8Array(), tlsName: "" };
 }
 
-/** A join string. Unknown entries are refused, as they may say whom to trust. */
+/** A join string. Unknown entries are refused: one may name an authority to trust. */
 function parsed(text: string): JoinString {
   const [, address, query] = /^reglue:\/\/([^/?#]*)\/?(?:\?([^#]*))?$/i.exec(text) ?? [];
   if (address === undefined || query === "") {
