@@ -16,8 +16,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from env_adapters.names import check_suite
 from reglue.environments.world import Cell, Restorable, Seeded, Step, Suite, World
-from reglue.errors import NotAdmitted
+from reglue.errors import NotAdmitted, brief
 from reglue.messages.agent import Phase
 from reglue.rng import Rng
 from reglue.spec import Arrays, TaskSpec
@@ -32,8 +33,10 @@ def admit(suite: Suite, *, episodes: int = 4, steps: int = 40, seed: int = 0) ->
     Cells and actions follow from `seed`. All worlds of a suite must play a cell alike, as
     `Cell` promises and `standardizes` says of its randomness; worlds that are Restorable or
     Seeded must be that too. This is no proof: what was not played may still differ. Raises
-    NotAdmitted with the first difference; exceptions of the environment pass through.
+    NotAdmitted with the first difference, and NotAnEnvironment for what is no suite; exceptions
+    of the environment pass through.
     """
+    check_suite(suite, f"got {brief(suite)}")
     plays = [_drawn(suite, Rng(seed, episode), steps) for episode in range(episodes)]
     for play in plays:
         with closing(suite.world()) as world:

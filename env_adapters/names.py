@@ -19,6 +19,15 @@ _MEMBERS = ("spec", "variants", "standardizes", "world")  # of a Suite
 _OWN_FILE = re.compile(r"([^:]+\.py):\w+")  # file.py:Class
 
 
+def check_suite(suite: object, told: str) -> None:
+    """Raise NotAnEnvironment, which begins with `told`, unless it has what a Suite has."""
+    if missing := [name for name in _MEMBERS if not hasattr(suite, name)]:
+        raise NotAnEnvironment(
+            f"{told}, which has no {', '.join(missing)}; "
+            f"wanted a suite of environments, with {', '.join(_MEMBERS)}"
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class SuiteName:
     """A suite by `module:factory` or `file.py:factory`, and JSON."""
@@ -38,7 +47,7 @@ class SuiteName:
         check_arguments(self.factory, make, self.config)
         try:
             suite: Suite = suite_made_by(make, self.config)
-            missing = [name for name in _MEMBERS if not hasattr(suite, name)]
+            check_suite(suite, f"{self.factory} made a {type(suite).__name__}")
         except ReglueError:
             raise
         except Exception as error:  # the edge of somebody's suite
@@ -46,11 +55,6 @@ class SuiteName:
             raise UsageError(
                 f"the environment {self.factory} cannot be made: {type(error).__name__}: {error}"
             ) from error
-        if missing:
-            raise NotAnEnvironment(
-                f"{self.factory} made a {type(suite).__name__}, which has no "
-                f"{', '.join(missing)}; wanted a suite of environments, with {', '.join(_MEMBERS)}"
-            )
         return suite
 
     def drawing(self) -> SuiteName:

@@ -24,12 +24,12 @@ from pydantic import (
 from typer import Option
 
 from glue_server.commands import options as hosting
+from glue_server.commands.command import got_and_wanted
 from glue_server.processes.sandbox import SandboxName
 from glue_server.routines.seeds import check_secret
 from glue_server.timeouts import Timeouts
 from reglue.errors import BadArgument, UnknownName, UsageError
 from reglue.net.join_string import Transport
-from reglue_bench.plans.toml_file import got_and_wanted
 
 Count = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]

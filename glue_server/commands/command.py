@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -10,6 +11,7 @@ from typing import Any, NoReturn
 
 import typer
 from rich.console import Console
+from typer.core import TyperCommand
 
 from glue_server.processes.interrupts import interrupt
 from reglue.errors import ReglueError, UsageError, is_interrupt
@@ -23,7 +25,7 @@ class Command:
     def __init__(self, function: Callable[..., None]) -> None:
         self.name, self.function = function.__name__.rstrip("_"), function
         self.app = _app()
-        self.app.command(help=function.__doc__)(function)
+        self.app.command(cls=_Parsing, help=function.__doc__)(function)
 
     @property
     def click(self) -> Any:
@@ -60,13 +62,44 @@ class Commands(Command):
         self.name = name
         self.app = _app(help=about, no_args_is_help=True)
         for function in functions:
-            self.app.command(function.__name__, help=function.__doc__)(function)
+            self.app.command(function.__name__, cls=_Parsing, help=function.__doc__)(function)
+
+
+class _Parsing(TyperCommand):
+    """Says of a flag what it got, and not only what it wanted."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As Typer does. Raises BadParameter."""
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            problems: Sequence[Any] = getattr(error.__cause__, "errors", list)()  # pydantic's
+            if problems:
+                error.message = got_and_wanted(problems[0])
+            raise
 
 
 def _app(**more: Any) -> typer.Typer:
     return typer.Typer(
         add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False, **more
     )
+
+
+def got_and_wanted(problem: Any) -> str:
+    """What pydantic found in a value: `got 3, wanted a valid string`; our own words stay."""
+    message, got = str(problem["msg"]).partition(", unable to parse")[0], problem["input"]
+    match problem["type"]:
+        case "value_error":
+            return message.removeprefix("Value error, ")
+        case "dict_type" | "model_type":
+            return f"got {got!r}, wanted a table"
+    wanted = re.sub(r"^Input should be (?=greater|less)", "a number ", message)
+    if wanted == message and not message.startswith(_WANTED):
+        return f"got {got!r}: {message}"
+    return f"got {got!r}, wanted {wanted.removeprefix(_WANTED)}"
+
+
+_WANTED = "Input should be "  # pydantic's words
 
 
 def console() -> Console:

@@ -13,7 +13,7 @@ from env_adapters.environment_admission import admit
 from env_adapters.gymnasium import Gymnasium
 from env_adapters.suites import EXAMPLES
 from reglue import Box, TaskSpec, TensorSpec
-from reglue.errors import NotAdmitted
+from reglue.errors import NotAdmitted, NotAnEnvironment
 from reglue.rng import Rng
 from reglue.spec import Arrays
 
@@ -320,3 +320,8 @@ def test_the_seed_decides_what_is_played() -> None:
     played = []
     admit(Drift(Noted), seed=2)
     assert played != first
+
+
+def test_what_is_no_suite_is_not_an_environment() -> None:
+    with pytest.raises(NotAnEnvironment, match=r"got 3, which has no spec, variants, .* wanted"):
+        admit(3)  # type: ignore[arg-type]

@@ -181,13 +181,11 @@ class Bakeoff:
                     "--out"
                 ) from error
         with Ledger(folder) as ledger:
+            way_out = "change it back, give the agent another name, or choose another --out"
             try:
-                check_same(ledger, Request(entrant.settings, self._plan))
+                check_same(ledger, Request(entrant.settings, self._plan), way_out)
             except PlanDiffers as error:
-                raise PlanDiffers(
-                    f"{folder}: {error}; change it back, give the agent another name, or choose "
-                    "another --out"
-                ) from error
+                raise PlanDiffers(f"{folder}: {error}") from error
         return True
 
 

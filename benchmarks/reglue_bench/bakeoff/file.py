@@ -12,9 +12,10 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, model_validator
 
+from glue_server.commands.command import got_and_wanted
 from reglue.errors import UnknownName, UsageError
 from reglue.tools.loading import parsed
-from reglue_bench.plans.toml_file import TomlFile, got_and_wanted
+from reglue_bench.plans.toml_file import TomlFile
 from reglue_bench.settings import (
     AGENT_WAIT,
     ExecutionSettings,

@@ -18,7 +18,7 @@ from reglue_bench.bakeoff import REPORT, Bakeoff, Entrant, read_bakeoff
 from reglue_bench.bakeoff.bakeoff import is_interrupted
 from reglue_bench.bakeoff.file import BENCHMARK
 from reglue_bench.bakeoff.table import comparison_table
-from reglue_bench.cli.arguments import takes
+from reglue_bench.cli.arguments import AsJson, takes
 from reglue_bench.cli.bench import exit_code
 from reglue_bench.report.frames import first_frames
 from reglue_bench.report.page import draw_report, names
@@ -60,6 +60,7 @@ def bakeoff(
             "time limit get other results",
         ),
     ] = 1,
+    json: AsJson = False,
 ) -> None:
     """Play several agents over the same plan, and say which is better.
 
@@ -104,6 +105,8 @@ def bakeoff(
 
     reglue bakeoff bakeoff.toml --out runs/bakeoff --listen 0.0.0.0:4096 --tls
 
+    `--json` prints what `reglue report --json` does of all runs, unless it is interrupted.
+
     Exit codes: 0 every agent played the whole plan; 1 one of them did not, or had faults; 2
     wrong usage; 130 interrupted.
     """
@@ -111,12 +114,13 @@ def bakeoff(
         raise UsageError("--resume names the folder already: omit --out")
     entrants = read_bakeoff(file, asked)
     folder = resume or out or Path("runs") / f"{file.stem}-{time.strftime('%Y%m%d-%H%M%S')}"
-    screen = Screen(console(), entrants, together=at_once > 1)
+    shown = Console(stderr=True) if json else console()
+    screen = Screen(shown, entrants, together=at_once > 1)
     with Bakeoff(entrants, folder, screen.say, at_once=at_once) as played:
         with as_keys(f"{file}: [benchmark]", BENCHMARK):
             played.prepare(watcher(screen.console), resume=resume is not None)
         results = played.play(screen)
-    raise Exit(_conclude(screen, folder, results, of=len(entrants)))
+    raise Exit(_conclude(screen, folder, results, of=len(entrants), json=json))
 
 
 main = Command(bakeoff)
@@ -162,7 +166,12 @@ class _Named(Lines):
 
 
 def _conclude(
-    screen: Screen, folder: Path, played: Sequence[tuple[Entrant, Result]], *, of: int
+    screen: Screen,
+    folder: Path,
+    played: Sequence[tuple[Entrant, Result]],
+    *,
+    of: int,
+    json: bool,
 ) -> int:
     """Compare them in the terminal and on a page; the exit code."""
     results = [result for _, result in played]
@@ -179,4 +188,6 @@ def _conclude(
         for line in filter(None, [page.comparison.verdict, *page.comparison.notes]):
             screen.say(line)
     screen.say(str(page.write(folder / REPORT)))
+    if json:
+        print(page.document(folders, results))
     return OK if all(exit_code(result) == OK for result in results) else FAULTS

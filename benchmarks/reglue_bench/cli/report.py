@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-from pydantic_core import to_json
 from rich.console import Console
 from typer import Argument, Option
 
@@ -16,9 +13,8 @@ from reglue.errors import UsageError
 from reglue_bench.bakeoff.seeds import runs_in
 from reglue_bench.cli.arguments import AsJson, TrustCode
 from reglue_bench.report.frames import first_frames
-from reglue_bench.report.page import Page, draw_report, names
+from reglue_bench.report.page import draw_report, names
 from reglue_bench.results.read_run import read_run
-from reglue_bench.results.result import Result
 
 
 def report(
@@ -77,23 +73,7 @@ def report(
     page = draw_report(named, frames=frames)
     say(str(page.write(path)))
     if json:
-        print(_document(page, runs, results))
-
-
-def _document(page: Page, folders: Sequence[Path], results: Sequence[Result]) -> str:
-    """What the page says, as JSON."""
-    found = page.comparison
-    runs = zip(page.names, map(str, folders), results, strict=True)
-    differences = found.differences.items() if found else []
-    document = {
-        "runs": [{"name": n, "folder": folder, "result": each} for n, folder, each in runs],
-        "verdict": found.verdict if found else "",
-        "comparisons": [
-            {"run": page.names[later], "reference": page.names[earlier], **asdict(each)}
-            for (later, earlier), each in differences
-        ],
-    }
-    return to_json(document, by_alias=True, inf_nan_mode="null").decode()
+        print(page.document(runs, results))
 
 
 main = Command(report)

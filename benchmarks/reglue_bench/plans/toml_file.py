@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,9 +12,8 @@ from typing import Any, Self
 from pydantic import ValidationError
 
 from env_adapters.environment_configs.lines import line_of
+from glue_server.commands.command import got_and_wanted
 from reglue.errors import UnknownName, UsageError
-
-_WANTED = "Input should be "  # pydantic's words
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +62,3 @@ class TomlFile:
             case _:
                 words = got_and_wanted(problem)
         return self.error(place, words)
-
-
-def got_and_wanted(problem: Any) -> str:
-    """What pydantic found in a value: `got 3, wanted a valid string`; our own words stay."""
-    message, got = str(problem["msg"]), problem["input"]
-    match problem["type"]:
-        case "value_error":
-            return message.removeprefix("Value error, ")
-        case "dict_type" | "model_type":
-            return f"got {got!r}, wanted a table"
-    wanted = re.sub(r"^Input should be (?=greater|less)", "a number ", message)
-    if wanted == message and not message.startswith(_WANTED):
-        return f"got {got!r}: {message}"
-    return f"got {got!r}, wanted {wanted.removeprefix(_WANTED)}"

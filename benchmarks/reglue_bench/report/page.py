@@ -12,12 +12,13 @@ import base64
 import gzip
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
+from pydantic_core import to_json
 
 from reglue.errors import UsageError
 from reglue_bench.criteria import Criterion
@@ -54,6 +55,21 @@ class Page:
                 "`reglue report` draws it of their folders"
             ) from error
         return path
+
+    def document(self, folders: Sequence[Path], results: Sequence[Result]) -> str:
+        """What it says, as JSON: the runs, the verdict, and the difference of each two."""
+        found = self.comparison
+        runs = zip(self.names, map(str, folders), results, strict=True)
+        differences = found.differences.items() if found else []
+        document = {
+            "runs": [{"name": n, "folder": folder, "result": each} for n, folder, each in runs],
+            "verdict": found.verdict if found else "",
+            "comparisons": [
+                {"run": self.names[later], "reference": self.names[earlier], **asdict(each)}
+                for (later, earlier), each in differences
+            ],
+        }
+        return to_json(document, by_alias=True, inf_nan_mode="null").decode()
 
 
 def draw_report(

@@ -103,7 +103,11 @@ def kept_cell_key(about: Mapping[str, str]) -> bytes | None:
     return bytes.fromhex(about.get("cell key", "")) or None
 
 
-def check_same(ledger: Ledger, request: Request) -> None:
+def check_same(
+    ledger: Ledger,
+    request: Request,
+    way_out: str = "resume it as it was begun, or begin another run with --out FOLDER",
+) -> None:
     """Raise PlanDiffers, naming each difference, unless `request` continues the run."""
     about = ledger.about
     lines = difference(Plan.from_json(about["plan"]), request.plan)
@@ -115,15 +119,14 @@ def check_same(ledger: Ledger, request: Request) -> None:
     for name in sorted(compared - new - {AGENT_NAME}):
         before, after = about.get(name, "none"), now.get(name, "none")
         if before != after:
-            way_out = " (changed code needs a new run)" * name.startswith(_AGENT_FILE)
-            lines.append(f"{name}: {before} before, {after} now{way_out}")
+            hint = " (changed code needs a new run)" * name.startswith(_AGENT_FILE)
+            lines.append(f"{name}: {before} before, {after} now{hint}")
     if lines and Plan.from_json(about["plan"]).cells != request.plan.cells:
         lines.append("resume a run with the --secret (REGLUE_SECRET) that it was begun with")
     if lines:
         raise PlanDiffers(
             "this run was begun with other settings, agent or versions; "
-            + "; ".join(lines)
-            + "; resume it as it was begun, or begin another run with --out FOLDER"
+            + "; ".join([*lines, way_out])
         )
 
 

@@ -66,15 +66,16 @@ class Lines:
 
     def end(self) -> None:
         """A last line."""
-        self._over.set()
-        if self._tally is not None:
-            self.say(self._tally.line())
+        with self._counting:
+            self._over.set()
+            if self._tally is not None:
+                self.say(self._tally.line())
 
     def _tell(self, tally: Tally) -> None:
         while not self._over.wait(self._every_s):
             with self._counting:
-                line = tally.line()
-            self.say(line)
+                if tally.done < tally.total and not self._over.is_set():  # else `end` says it
+                    self.say(tally.line())
 
 
 class Display:

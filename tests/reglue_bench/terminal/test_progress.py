@@ -88,6 +88,20 @@ def test_lines_go_on_during_a_long_episode_and_name_its_limit() -> None:
     assert "6,000 steps an episode (--episode-limit N cuts it off)" in text.getvalue()
 
 
+def test_the_last_line_is_told_once() -> None:
+    """The last episode has ended, and what follows it takes longer than a line's time."""
+    text = io.StringIO()
+    lines = Lines(Console(file=text, width=200), every_s=0.001)
+    plan = corridor_plan()
+    lines.begin(RunStarted(plan, left=range(6), executed=lambda: 500))
+    for unit in range(6):
+        order = Order(unit, 0, Cell("a", 0, 0, 0, Phase.EVALUATE), 0)
+        lines.outcome(Outcome(order, "ok"), "evaluate")
+    time.sleep(0.02)
+    lines.end()
+    assert text.getvalue().count("6 of 6 episodes,") == 1
+
+
 def test_lines_are_ten_seconds_apart() -> None:
     assert len(shown(Lines, terminal=False).splitlines()) == 3  # goals, begin, end
 
