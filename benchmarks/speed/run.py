@@ -15,7 +15,7 @@ from rich.table import Table
 
 from speed.harness import Scale, Section, Watch
 from speed.results import Results, begun, draw, number, page, read
-from speed.sections import evaluation, growth, steps, turns
+from speed.sections import evaluation, growth, stepped, steps, turns
 
 SECTIONS: dict[str, Callable[[Scale, Watch], Section]] = {
     "evaluation": evaluation.evaluation,
@@ -26,6 +26,7 @@ SECTIONS: dict[str, Callable[[Scale, Watch], Section]] = {
     "pieces": turns.pieces,
     "growth": growth.growth,
     "arcade": steps.arcade,
+    "stepped": stepped.stepped,
 }
 HERE = Path(__file__).parent
 

@@ -15,6 +15,8 @@ from speed.harness import Contender, ContenderFailed, Program, Scale, rates, run
         ("reglue_turns", ("grpc", "light", "1"), 20),
         ("reglue_turns", ("auto", "image", "2"), 40),
         ("vector_env", ("sync", "3"), 60),
+        ("stepped", ("light", "socket", "3"), 60),
+        ("stepped", ("light", "here", "3"), 60),
     ],
 )
 def test_a_contender_measures_as_often_as_it_is_asked(
