@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -12,9 +13,12 @@ from glue_server.commands.command import Command, console
 from reglue.errors import UsageError
 from reglue_bench.bakeoff.seeds import runs_in
 from reglue_bench.cli.arguments import AsJson, TrustCode
+from reglue_bench.criteria.criterion import Named
 from reglue_bench.report.frames import first_frames
 from reglue_bench.report.page import draw_report, names
+from reglue_bench.report.tables import as_csv, as_latex, curve_rows, score_rows
 from reglue_bench.results.read_run import read_run
+from reglue_bench.results.whole_file import whole_file
 
 
 def report(
@@ -29,6 +33,16 @@ def report(
             help="let environments draw first frames if observations are no pictures",
         ),
     ] = False,
+    csv: Annotated[
+        Path | None,
+        Option(
+            help="also write the scores here as CSV, a line for each agent over its training "
+            "seeds; with curves over training steps, these to NAME-curves.csv"
+        ),
+    ] = None,
+    latex: Annotated[
+        Path | None, Option(help="also write these tables here as LaTeX, for booktabs")
+    ] = None,
     json: AsJson = False,
     trust_code: TrustCode = False,
 ) -> None:
@@ -44,6 +58,10 @@ def report(
 
     MUJOCO_GL=egl reglue report runs/mt10 --pictures
 
+    Tables for a paper, of two agents that were trained with five seeds each:
+
+    reglue report runs/a runs/b --csv scores.csv --latex scores.tex
+
     `--json` prints the runs, each with its `result` as in result.json, and `comparisons`: the
     difference of each two runs, with its interval and p-value.
 
@@ -54,6 +72,7 @@ def report(
     def say(words: str) -> None:
         shown.print(words, markup=False, highlight=False, soft_wrap=True)
 
+    first = runs[0]
     runs = [run for folder in runs for run in runs_in(folder)]
     once = list({folder.resolve(): folder for folder in reversed(runs)}.values())[::-1]
     if len(once) < len(runs):
@@ -64,7 +83,7 @@ def report(
         if not result.complete:
             planned, missing = result.coverage.cells_planned, result.status_counts.get("missing", 0)
             say(f"{run}: {planned - missing:,} of {planned:,} planned so far")
-    folder = runs[0] if runs[0].is_dir() else runs[0].parent
+    folder = first if first.is_dir() else first.parent
     path = out or folder / "report.html"
     if path.is_dir():
         raise UsageError(f"--out {path} is a folder; name the page, such as {path}/report.html")
@@ -72,8 +91,31 @@ def report(
     frames = [first_frames(each, draws=pictures, trust_code=trust_code) for each in runs]
     page = draw_report(named, frames=frames)
     say(str(page.write(path)))
+    for written in _tables(list(zip(page.names, results, strict=True)), csv, latex):
+        say(str(written))
     if json:
         print(page.document(runs, results))
+
+
+def _tables(runs: Sequence[Named], csv: Path | None, latex: Path | None) -> Iterator[Path]:
+    """Write what was asked for. Raises UsageError."""
+    if csv is not None:
+        yield _write(csv, as_csv(score_rows(runs)))
+        if curves := curve_rows(runs):
+            yield _write(csv.with_name(f"{csv.stem}-curves{csv.suffix}"), as_csv(curves))
+    if latex is not None:
+        yield _write(latex, as_latex(runs) + "\n")
+
+
+def _write(path: Path, text: str) -> Path:
+    if path.is_dir():
+        raise UsageError(f"got the folder {path}, wanted a file's name, such as {path}/table")
+    try:
+        with whole_file(path) as file:
+            file.write(text.encode())
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+    return path
 
 
 main = Command(report)

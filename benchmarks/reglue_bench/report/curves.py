@@ -31,6 +31,8 @@ class Lines:
     whole: FloatArray  # (completed runs, points)
     runs: Sequence[int]  # numbers of the completed runs
     broken: Sequence[tuple[int, list[float]]]  # of the others: number, points as far as it went
+    least: int = 2  # runs that an interval takes
+    bounds: Interval = (-math.inf, math.inf)  # the least and the most that a point can be
 
     @property
     def mean(self) -> FloatArray:
@@ -39,8 +41,11 @@ class Lines:
 
     @property
     def intervals95(self) -> list[Interval]:
-        """Student's, of each mean; none below two runs."""
-        return pointwise95(self.whole)
+        """Student's, of each mean; none below `least` runs."""
+        if len(self.whole) < self.least:
+            return []
+        low, high = self.bounds
+        return [(max(low, a), min(high, b)) for a, b in pointwise95(self.whole)]
 
     @property
     def everything(self) -> list[list[float]]:

@@ -41,7 +41,7 @@ def with_training_seeds(
     view: ComparisonView, runs: Sequence[Named], *, seed: int
 ) -> ComparisonView:
     """A comparison of runs, with one of the agents that have several; drawn from `seed`."""
-    groups = {name: group for name, group in agents_of(runs).items() if _compares(group)}
+    groups = groups_of(runs)
     if not groups:
         return view
     thresholds, of = thresholds_of(list(groups.values())), _over_seeds(runs[0][1].criterion)
@@ -139,6 +139,11 @@ def _seed_row(place: int, name: str, found: TrainingSeeds, of: Criterion) -> See
         iqm=of.amount(found.iqm),
         iqm_interval=of.amounts(found.iqm_interval95) if found.iqm_interval95 else "",
     )
+
+
+def groups_of(runs: Sequence[Named]) -> dict[str, list[Result]]:
+    """As `agents_of`, of those whose runs can be taken together."""
+    return {name: group for name, group in agents_of(runs).items() if _compares(group)}
 
 
 def agents_of(runs: Sequence[Named]) -> dict[str, list[Result]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -12,7 +13,8 @@ from reglue_bench.report.curves import Lines, every_run, mean_and_band, y_range
 from reglue_bench.report.figures import NEUTRAL, colour, figure, value_axis
 from reglue_bench.report.views import Plot, Table
 from reglue_bench.report.words import count, percent, plural, value
-from reglue_bench.results.result import Result, StepCurve
+from reglue_bench.results.result import StepCurve, TrainingScore
+from reglue_bench.statistics.training_seeds import LEAST_SEEDS
 
 _ROWS = 20  # of a curve's table
 
@@ -22,21 +24,39 @@ def training_plots(runs: Sequence[Named], *, prefix: str) -> list[Plot]:
 
     `prefix` makes the plots' ids unique on the page. Nothing where no agent was trained first.
     """
-    agents: dict[str, list[Result]] = {}
+    return [
+        _plot(lines, what, measure, plot_id=f"{prefix}-{what}-{measure}")
+        for what in CURVES
+        for measure in MEASURES
+        if (lines := lines_by_agent(runs, what, measure))
+    ]
+
+
+def lines_by_agent(runs: Sequence[Named], what: str, measure: str) -> dict[str, Lines]:
+    """A curve of CURVES over training seeds, by agent; of those that have it."""
+    agents: dict[tuple[str, str], list[tuple[int, StepCurve]]] = {}
     for _, result in runs:
-        if result.training is not None:
-            agents.setdefault(result.agent.label, []).append(result)
-    plots = []
-    for what, curve_of in (("checkpoint", _checkpoints), ("training", _episodes)):
-        for measure in ("success", "return"):
-            lines = {
-                name: of
-                for name, results in agents.items()
-                if (of := _lines(results, curve_of, measure)) is not None
-            }
-            if lines:
-                plots.append(_plot(lines, what, measure, plot_id=f"{prefix}-{what}-{measure}"))
-    return plots
+        if result.training is not None and (curve := CURVES[what](result.training)) is not None:
+            key = result.agent.label, result.plan_sha256
+            agents.setdefault(key, []).append((result.training.steps, curve))
+    labels = [label for label, _ in agents]
+    found = {}
+    for (label, plan), trained in agents.items():
+        name = label
+        if labels.count(label) > 1:  # as it was trained in several ways
+            name = f"{label}, {trained[0][0]:,} steps"
+            name = f"{name}, plan {plan[:6]}" if name in found else name
+        if (of := step_lines([curve for _, curve in trained], measure)) is not None:
+            found[name] = of
+    return found
+
+
+def table_steps(lines: Mapping[str, Lines]) -> list[int]:
+    """The steps of all lines, or 20 of them."""
+    steps = sorted({step for of in lines.values() for step in of.ends})
+    if len(steps) <= _ROWS:
+        return steps
+    return [steps[round(n * (len(steps) - 1) / (_ROWS - 1))] for n in range(_ROWS)]
 
 
 def step_lines(curves: Sequence[StepCurve], measure: str) -> Lines | None:
@@ -51,22 +71,18 @@ def step_lines(curves: Sequence[StepCurve], measure: str) -> Lines | None:
         return None
     ends = [steps[place] for place in shared]
     runs = list(range(len(rows)))
-    return Lines("step", ends, ends, whole[:, shared], runs, broken=[])
+    bounds = (0.0, 1.0) if measure == "success" else (-math.inf, math.inf)
+    return Lines(
+        "step", ends, ends, whole[:, shared], runs, broken=[], least=LEAST_SEEDS, bounds=bounds
+    )
 
 
-def _episodes(result: Result) -> StepCurve | None:
-    return None if result.training is None else result.training.curve
+CURVES: Mapping[str, Callable[[TrainingScore], StepCurve | None]] = {
+    "checkpoint": lambda training: training.checkpoints,
+    "training": lambda training: training.curve,
+}
 
-
-def _checkpoints(result: Result) -> StepCurve | None:
-    return None if result.training is None else result.training.checkpoints
-
-
-def _lines(
-    results: Sequence[Result], curve_of: Callable[[Result], StepCurve | None], measure: str
-) -> Lines | None:
-    found = [curve for each in results if (curve := curve_of(each)) is not None]
-    return step_lines(found, measure)
+MEASURES = ("success", "return")
 
 
 def _plot(lines: Mapping[str, Lines], what: str, measure: str, *, plot_id: str) -> Plot:
@@ -80,7 +96,11 @@ def _plot(lines: Mapping[str, Lines], what: str, measure: str, *, plot_id: str) 
     y_axis = value_axis(measure, range=y_range(list(lines.values())), automargin=True)
     if measure == "success":
         y_axis |= {"range": [-0.02, 1.02], "tickformat": ".0%"}
-    over = " Mean over training seeds with its pointwise 95 % t-interval." if several else ""
+    over = (
+        " Mean over training seeds with its pointwise 95 % t-interval, from five seeds on."
+        if several
+        else ""
+    )
     return Plot(
         id=plot_id,
         title=f"{measure.capitalize()} {_WHERE[what]}",
@@ -128,13 +148,10 @@ def _table(lines: Mapping[str, Lines], measure: str) -> Table:
     """The means at 20 steps at most."""
     words = _amount(measure)
     means = {name: dict(zip(of.ends, of.mean, strict=True)) for name, of in lines.items()}
-    steps = sorted({step for of in lines.values() for step in of.ends})
-    if len(steps) > _ROWS:
-        steps = [steps[round(n * (len(steps) - 1) / (_ROWS - 1))] for n in range(_ROWS)]
     return Table(
         ["steps", *lines],
         [
             [count(step), *(words(float(of[step])) if step in of else "–" for of in means.values())]
-            for step in steps
+            for step in table_steps(lines)
         ],
     )

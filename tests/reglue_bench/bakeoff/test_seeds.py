@@ -98,9 +98,14 @@ def test_another_number_of_steps_is_another_run(two: Path) -> None:
 
 def test_a_report_takes_the_folder_of_an_agents_training_seeds(two: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    with pytest.raises(SystemExit):
-        report.main([str(two), "--out", str(page)])
+    csv, latex = tmp_path / "t.csv", tmp_path / "t.tex"
+    with pytest.raises(SystemExit) as left:
+        report.main([str(two), "--out", str(page), "--csv", str(csv), "--latex", str(latex)])
+    assert not left.value.code
     assert "Over training seeds" in page.read_text(encoding="utf-8")
+    assert csv.read_text(encoding="utf-8").count("\n") == 2
+    assert "Seeded,training,return,2,20," in (tmp_path / "t-curves.csv").read_text("utf-8")
+    assert "\\toprule" in latex.read_text(encoding="utf-8")
 
 
 def test_training_seeds_are_compared_by_return_too() -> None:
