@@ -50,9 +50,9 @@ DEFAULT_EVAL_EPISODES = 10
 MOST_CHECKPOINT_EPISODES = 1_000_000
 """Of all checkpoints of a run."""
 
-CHECKPOINT_HORIZON = 10_000
-"""Steps after which an episode of a checkpoint is truncated, where the environment never does: a
-policy that has learned half of its task may go round in circles."""
+CHECKPOINT_HORIZON = 1000
+"""Steps, or `--episode-limit` if that is less, after which an episode of a checkpoint is truncated
+where its environment has no horizon: a policy that has learned half may go round in circles."""
 
 MOST_WITHOUT_A_STEP = 1000
 """Training episodes in a row that end before their first step; then the run ends."""
@@ -410,7 +410,8 @@ class _Run:
             if episode is None:
                 return None
             cell = self._procedure.checkpoint(number, episode)
-            most = 0 if glue.spec.horizon else CHECKPOINT_HORIZON
+            limit = min(self._procedure.judge.steps_left(0, 0), CHECKPOINT_HORIZON)
+            most = 0 if glue.spec.horizon else int(limit)
             return replace(self._order(self._unit, cell), max_steps=most, truncates=True)
 
         for outcome in glue.play(next_order, phase):

@@ -30,6 +30,7 @@ def score_training(procedure: Training, played: Played) -> Result:
     for row in counts.over(_without_free(procedure, played.rows())):
         folded.take(row)
     of_all = what_was_run(played, counts)
+    del of_all["episodes_cut_off"]  # a limit of episodes that are judged
     return result.model_copy(update={**of_all, "training": folded.score()})
 
 
