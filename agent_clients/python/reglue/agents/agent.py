@@ -125,16 +125,17 @@ class Policy(Agent):
             a dict; or the pair (actions, None), as Stable-Baselines3's `predict`. It gets no row
             for an episode that ended. It may write to the arrays and keep them.
 
-    >>> import numpy as np
-    >>> import reglue
-    >>> from glue_server import Glue
-    >>> def pump(observations):  # (rows, 2): position and velocity
-    ...     return np.where(observations[:, 1] < 0, 0, 2)
-    >>> with Glue(environment="mountain-car", agent=reglue.Policy(pump)) as rl:
-    ...     spec = rl.init()
-    ...     ended = rl.episode()
-    ...     print(ended, rl.return_())
-    True -121.0
+    Examples:
+        >>> import numpy as np
+        >>> import reglue
+        >>> from glue_server import Glue
+        >>> def pump(observations):  # (rows, 2): position and velocity
+        ...     return np.where(observations[:, 1] < 0, 0, 2)
+        >>> with Glue(environment="mountain-car", agent=reglue.Policy(pump)) as rl:
+        ...     spec = rl.init()
+        ...     ended = rl.episode()
+        ...     print(ended, rl.return_())
+        True -121.0
     """
 
     def __init__(self, function: Callable[[Any], Chosen]) -> None:

@@ -141,18 +141,19 @@ def transitions(rollout: Rollout, drop: str | None = None) -> dict[str, Array]:
     Raises:
         BadArgument: if the rollout has fewer than two rows, or `drop` is no flag.
 
-    >>> import gymnasium
-    >>> from reglue.rollouts import collect_steps, transitions
-    >>> envs = gymnasium.make_vec("CartPole-v1", num_envs=2)
-    >>> def push(observations):  # (2, 4)
-    ...     return (observations[:, 2] > 0).astype(int)
-    >>> rollout = next(collect_steps(envs, push, 9, seed=0))
-    >>> pairs = transitions(rollout)
-    >>> pairs["observation"].shape
-    (2, 16, 4)
-    >>> times = pairs["timestep"]
-    >>> times[:, :4].tolist()
-    [[0, 0, 1, 1], [1, 1, 2, 2]]
+    Examples:
+        >>> import gymnasium
+        >>> from reglue.rollouts import collect_steps, transitions
+        >>> envs = gymnasium.make_vec("CartPole-v1", num_envs=2)
+        >>> def push(observations):  # (2, 4)
+        ...     return (observations[:, 2] > 0).astype(int)
+        >>> rollout = next(collect_steps(envs, push, 9, seed=0))
+        >>> pairs = transitions(rollout)
+        >>> pairs["observation"].shape
+        (2, 16, 4)
+        >>> times = pairs["timestep"]
+        >>> times[:, :4].tolist()
+        [[0, 0, 1, 1], [1, 1, 2, 2]]
     """
     if not isinstance(rollout, Rollout):
         raise BadArgument(f"got a {type(rollout).__name__}, wanted a Rollout")
