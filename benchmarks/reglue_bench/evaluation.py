@@ -41,10 +41,10 @@ def evaluate(
     >>> import numpy as np
     >>> import reglue
     >>> def lean(observations):  # (rows, 4)
-    ...     return (observations[:, 2] + observations[:, 3] > 0).astype(int)
+    ...     return (observations[:, 2] + 0.5 * observations[:, 3] > 0).astype(int)
     >>> result = reglue.evaluate("evaluate:gymnasium:CartPole-v1", agent=lean, num_episodes=3)
     >>> result.mean_return
-    200.0
+    500.0
 
     Args:
         benchmark: A name as on the command line: `"evaluate:gymnasium:CartPole-v1"`, `"MT10"`,

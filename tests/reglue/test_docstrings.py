@@ -7,7 +7,12 @@ import importlib
 
 import pytest
 
-MODULES = ("reglue.agents.agent", "reglue.rollouts.rollout", "reglue.spec")
+MODULES = (
+    "reglue.agents.agent",
+    "reglue.rollouts.rollout",
+    "reglue.spec",
+    "reglue_bench.evaluation",
+)
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -5,11 +5,18 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib.metadata import entry_points
+from typing import TYPE_CHECKING
 
 import pytest
 
 import reglue
 from reglue.tools.extras import EXTRAS, GROUP
+
+if TYPE_CHECKING:  # mypy refuses an ignore that it does not need: so it sees the signatures
+    reglue.evaluate("MT10", agent="random", num_epsodes=3)  # type: ignore[call-arg]
+    reglue.evaluate("MT10", agent="random", num_episodes="3")  # type: ignore[arg-type]
+    reglue.Glue("mountain-car")  # type: ignore[call-arg]
+    _ = reglue.Evaluater  # type: ignore[attr-defined]
 
 
 def python(program: str) -> str:

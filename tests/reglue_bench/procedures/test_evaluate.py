@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -81,12 +83,12 @@ def of_gymnasium(gain: float, seeds: range) -> list[float]:
     return found
 
 
-def test_stable_baselines3_finds_the_same_returns_on_the_same_seeds() -> None:
+def test_stable_baselines3_finds_the_same_returns_on_the_same_seeds(tmp_path: Path) -> None:
     from stable_baselines3 import PPO
     from stable_baselines3.common.env_util import make_vec_env
     from stable_baselines3.common.evaluation import evaluate_policy
 
-    model = PPO("MlpPolicy", "CartPole-v1", n_steps=64, seed=1, device="cpu").learn(256)
+    model = PPO("MlpPolicy", "CartPole-v1", n_steps=64, n_epochs=4, seed=1, device="cpu").learn(128)
 
     theirs = []  # its own way to play given seeds
     env = make_vec_env("CartPole-v1")
@@ -99,6 +101,14 @@ def test_stable_baselines3_finds_the_same_returns_on_the_same_seeds() -> None:
 
     assert returns(ours) == theirs
     assert len(set(theirs)) > 1
+
+    model.save(tmp_path / "ppo")
+    (tmp_path / "agent.py").write_text("from stable_baselines3 import PPO\n\nload = PPO.load\n")
+    words = f"bench {NAME} --agent agent.py:load --agent-arg path=ppo.zip --num-episodes 8"
+    command = [sys.executable, "-m", "reglue", *words.split(), "--workers", "0", "--out", "run"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    assert returns(read_result(tmp_path / "run")) == theirs
+
     assert ours.mean_return == pytest.approx(np.mean(theirs))
     assert [row.seed for row in ours.episodes] == [*range(8)]
 
