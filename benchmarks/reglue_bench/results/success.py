@@ -56,7 +56,8 @@ def score(procedure: Procedure, played: Played) -> Result:
     means = {task: folded.mean_return(task) for task in folded.returns}
     known = [mean for mean in means.values() if mean is not None]
     told = plan.tells_success
-    success_intervals = intervals95(judged.success) if told else None
+    success = judged.success_by_episode if plan.is_by_return else judged.success
+    success_intervals = intervals95(success) if told else None
     return Result(
         **what_was_run(played, counts),
         complete=folded.is_complete,
@@ -220,6 +221,16 @@ class GoalCounts:
         }
 
     @property
+    def success_by_episode(self) -> dict[str, list[float]]:
+        """As `success`; of a task with one goal that of each episode, as their seeds differ."""
+        return {
+            task: self.success[task]
+            if len(of) > 1
+            else _flags(self._won[task].total(), *of.values())
+            for task, of in self.cells.items()
+        }
+
+    @property
     def rates(self) -> Rates:
         """Success of each task, and the mean over tasks.
 
@@ -228,6 +239,10 @@ class GoalCounts:
         per_task = {task: math.fsum(of) / len(of) for task, of in self.success.items()}
         mean = math.fsum(per_task.values()) / len(per_task) if per_task else 0.0
         return Rates(mean_success_rate=mean, success_rate_per_task=per_task)
+
+
+def _flags(won: int, played: int) -> list[float]:
+    return [1.0] * won + [0.0] * (played - won)
 
 
 class RowCounts:

@@ -23,6 +23,7 @@ from reglue_bench.results.result import Result, read_result
 from reglue_bench.runs.rehearsal import rehearse
 from reglue_bench.settings import read_settings
 from reglue_bench.statistics.compare import compare
+from reglue_bench.statistics.intervals import wilson
 from reglue_bench.terminal.observer import NullObserver, RunStarted
 from reglue_bench.terminal.summary import notes, print_summary
 from tests.reglue_bench.toys import Interrupts, rows
@@ -149,8 +150,7 @@ def test_success_is_told_beside_the_return_and_ends_no_episode() -> None:
     assert {row.steps for row in result.episodes} == {5}
     assert result.mean_success_rate == np.mean(won)
     assert result.success_intervals95 is not None
-    low, high = result.success_intervals95.mean or (1.0, 0.0)
-    assert low < np.mean(won) < high
+    assert result.success_intervals95.mean == wilson(sum(won), 20)
     assert result.score == (result.mean_returns, result.interval95)
     assert "success" in shown(result)
     with pytest.raises(UsageError, match="judged by its mean return, not by success"):
