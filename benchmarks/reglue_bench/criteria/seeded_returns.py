@@ -170,9 +170,11 @@ def _beside(
     from reglue_bench.report.seeds_view import with_training_seeds
     from reglue_bench.report.task_plots import per_task
 
-    plots = [per_task(runs, plot_id="compare-tasks")]
-    if all(run.has_episodes for _, run in runs):
-        plots.insert(0, returns(runs, plot_id="compare-returns"))
+    plots = []
+    if has_strips := all(run.has_episodes for _, run in runs):
+        plots.append(returns(runs, plot_id="compare-returns"))
+    if not has_strips or len(runs[0][1].returns_per_task) > 1:  # strips have the means too
+        plots.append(per_task(runs, plot_id="compare-tasks"))
     shown = with_training_seeds(view, runs, seed=seed)
     return replace(shown, plots=[*shown.plots, *plots])
 
