@@ -361,6 +361,7 @@ def test_options_that_do_not_fit_are_refused(options: dict[str, Any]) -> None:
 def test_a_closed_environment_says_so() -> None:
     with here(AutoresetMode.NEXT_STEP, 2) as envs:
         envs.reset()
+        envs.step(ONES)
         envs.close()
         envs.close()
         with pytest.raises(SessionLost, match="the environment was closed"):

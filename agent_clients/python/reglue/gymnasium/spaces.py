@@ -103,7 +103,7 @@ class _ActionTensor:
         if self._low is not None and 0 in ((cast >= self._low) & (cast <= self._high)).tobytes():
             wanted = "finite numbers" if tensor.numpy_dtype.kind == "f" else str(tensor.domain)
             raise BadArgument(f"action {tensor.name!r}: got {brief(given)}, wanted {wanted}")
-        return cast
+        return cast.copy() if cast is given else cast  # the program may use its array again
 
 
 def _legal(tensor: TensorSpec) -> tuple[Any, Any]:

@@ -54,6 +54,7 @@ class Landed:
     defaulted: Mask | None = None  # the glue played a default
     void: Mask | None = None  # the environment failed
     cut_off: Mask | None = None  # the glue began another episode, or another phase
+    is_plain: bool = False  # all slots stepped, and nothing of the above is to be told
 
     @property
     def ended(self) -> Mask:
@@ -92,6 +93,8 @@ class SteppedSession:
         self._everyone = np.arange(slots, dtype=np.uint32).tobytes()
         self._turn: Turn | None = None  # that waits for its answer
         self._asked = np.zeros(0, np.uint32)  # the slots of its rows, in order
+        self._nobody = np.zeros(slots, np.bool_)
+        self.is_plain = False  # all slots have stepped and act; nearly always, so it is quick
         self._finals, self._starts = (
             {tensor.name: tensor.empty(slots) for tensor in spec.observations} for _ in range(2)
         )
@@ -109,7 +112,7 @@ class SteppedSession:
 
     def act(self, arrays: Arrays) -> Landed:
         """Play `arrays`, name -> (S, *shape), where the program acts; starts that wait are held."""
-        return self._exchange(arrays, self.waits.copy())
+        return self._exchange(arrays, self._nobody if self.is_plain else self.waits.copy())
 
     def look_ahead(self) -> Mask:
         """Take the next turn, if all episodes are over; the starts that wait.
@@ -136,7 +139,7 @@ class SteppedSession:
     def observations(self) -> dict[str, Array]:
         """The newest that the program may see of each slot, name -> (S, *shape); copies."""
         turn = self._turn
-        if turn is not None and turn.steps.slots.tobytes() == self._everyone and not len(turn.ends):
+        if turn is not None and self.is_plain:
             return {name: rows.copy() for name, rows in turn.observations.items()}
         seen = {name: rows.copy() for name, rows in self._finals.items()}
         shown = self.untouched.nonzero()[0]
@@ -203,7 +206,7 @@ class SteppedSession:
 
     def leave(self) -> None:
         """End the session; the glue is told if it goes on."""
-        self._ended = self._ended or "the environment was closed"
+        self._ended, self.is_plain = self._ended or "the environment was closed", False
         self._calls.close()
 
     # Turns.
@@ -217,8 +220,8 @@ class SteppedSession:
             self._reply = self._answer(arrays, held, gone)
         turn = self._next_turn()
         landed = self._cut_off() if turn is None else self._land(turn, held, gone)
-        self._turn = turn
-        if turn is not None:
+        self._turn, self.is_plain = turn, landed.is_plain
+        if turn is not None and not landed.is_plain:
             self._asked = turn.steps.slots
             if len(turn.starts):
                 self._asked = np.concatenate([turn.steps.slots, turn.starts.slots])
@@ -226,6 +229,10 @@ class SteppedSession:
 
     def _answer(self, arrays: Arrays | None, held: Mask, gone: Mask | None) -> Actions:
         asked = self._asked
+        if self.is_plain and arrays is not None:
+            return Actions(arrays)
+        if self.is_plain and self._turn is not None:
+            asked = self._turn.steps.slots
         if arrays is None:
             rows: Arrays = {each.name: each.empty(len(asked)) for each in self.spec.actions}
         elif asked.tobytes() == self._everyone:
@@ -244,9 +251,10 @@ class SteppedSession:
         is_whole = turn.steps.slots.tobytes() == self._everyone
         if not is_whole or len(turn.ends) or len(turn.starts) or 1 in held.tobytes():
             return self._land_parts(turn, held, np.zeros(slots, np.bool_) if gone is None else gone)
-        self.untouched[:] = False
-        terminated, truncated, started = np.zeros((3, slots), np.bool_)
-        landed = Landed(turn.rewards.copy(), terminated, truncated, started)
+        if not self.is_plain:
+            self.untouched[:] = False
+        terminated, truncated = np.zeros((2, slots), np.bool_)
+        landed = Landed(turn.rewards.copy(), terminated, truncated, self._nobody, is_plain=True)
         return _flagged(landed, turn.steps.flags) if any(turn.steps.flags.tobytes()) else landed
 
     def _land_parts(self, turn: Turn, held: Mask, gone: Mask) -> Landed:
@@ -328,6 +336,7 @@ class SteppedSession:
             return None
         except BaseException as error:
             self._ended = f"the session is over: {type(error).__name__}: {error}"
+            self.is_plain = False
             raise
         self.budget = numbered.budget
         return numbered.call
@@ -373,7 +382,8 @@ def _player(policy: object, spec: TaskSpec) -> Agent:
 
 def _flagged(landed: Landed, flags: Array) -> Landed:
     clipped, defaulted = flags & ActionFlag.CLIPPED != 0, flags & ActionFlag.DEFAULTED != 0
-    return replace(landed, clipped=_some(clipped), defaulted=_some(defaulted))
+    flagged = replace(landed, clipped=_some(clipped), defaulted=_some(defaulted))
+    return replace(flagged, is_plain=False)
 
 
 def _some(mask: Mask) -> Mask | None:

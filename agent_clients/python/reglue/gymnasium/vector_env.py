@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,11 @@ from reglue.gymnasium.spaces import ActionRows, space_of, value_of
 from reglue.gymnasium.stepped_session import Landed, Mask, SteppedSession
 from reglue.messages.agent import Budget, Phase
 from reglue.spec import TaskSpec
+
+Stepped: TypeAlias = tuple[
+    Any, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], dict[str, Any]
+]
+"""Observations, rewards, terminated, truncated, infos."""
 
 _WORDS = ("clipped", "defaulted", "void", "cut_off")
 
@@ -94,11 +99,14 @@ class GlueVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
         self._has_begun = True
         return self._seen(), self._infos(None)
 
-    def step(
-        self, actions: Any
-    ) -> tuple[Any, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], dict[str, Any]]:
+    def step(self, actions: Any) -> Stepped:
         """Take a step in each slot. Raises BadArgument, OutOfOrder, TrainingOver, SessionLost."""
         session = self._session
+        if session.is_plain:
+            landed = session.act(self._rows.arrays(actions))
+            if landed.is_plain:
+                return self._seen(), landed.rewards, landed.terminated, landed.truncated, {}
+            return self._stepped(landed, session.waits & False)
         session.check_open()
         if not self._has_begun:
             raise OutOfOrder(got="step() without an episode", wanted="reset() first")
@@ -114,17 +122,21 @@ class GlueVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
             session.begin()
             shown = session.waits.copy()
         landed = session.act(arrays) if 1 in session.acts.tobytes() else self._nothing()
-        infos: dict[str, Any] = {}
+        return self._stepped(landed, shown)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Leave the session; the glue is told."""
+        self._leave()
+
+    def _stepped(self, landed: Landed, shown: Mask) -> Stepped:
+        """What `step` returns; the starts of `shown` are seen now."""
+        session, infos = self._session, dict[str, Any]()
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
             shown, infos = self._autoreset(landed)
         if 1 in shown.tobytes():
             session.show(shown)
         infos |= self._infos(landed)
         return self._seen(), landed.rewards, landed.terminated, landed.truncated, infos
-
-    def close_extras(self, **kwargs: Any) -> None:
-        """Leave the session; the glue is told."""
-        self._leave()
 
     def _autoreset(self, landed: Landed) -> tuple[Mask, dict[str, Any]]:
         """SAME_STEP: the starts that are seen at once, and what they hide."""
