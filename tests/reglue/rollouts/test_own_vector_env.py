@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import islice
 
 import numpy as np
@@ -11,9 +11,13 @@ import numpy.testing as npt
 import pytest
 
 import reglue
+from glue_server import EpisodeRunner
+from reglue.errors import TrainingOver
 from reglue.gymnasium.make import Mode
+from reglue.messages.agent import Phase
 from reglue.rollouts import collect_episodes, collect_steps, transitions
 from reglue.spec import Array
+from tests.reglue.gymnasium.walks import Played, first, glue
 from tests.reglue.rollouts.toys import MODES
 
 pytestmark = pytest.mark.usefixtures("tidy")
@@ -53,9 +57,9 @@ def test_episodes_are_those_that_one_environment_plays(mode: Mode) -> None:
     alone, three = whole_episodes(1, "NextStep", 2000), whole_episodes(3, mode, 1500)
     assert len(three) > 10
     assert three.keys() <= alone.keys()
-    for first, episode in three.items():
+    for begin, episode in three.items():
         for name, array in episode.items():
-            npt.assert_array_equal(array, alone[first][name], name)
+            npt.assert_array_equal(array, alone[begin][name], name)
         assert episode["timestep"][0].tolist() == list(range(len(episode["timestep"][0])))
 
 
@@ -66,3 +70,28 @@ def test_returns_are_the_episodes_lengths(mode: Mode) -> None:
     assert played["done"][-1].all()
     npt.assert_array_equal(played["cumulated_reward"][-1], played["timestep"][-1])
     npt.assert_array_equal(played["reward"].sum(axis=0), played["cumulated_reward"][-1])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_nothing_is_lost_until_a_glue_ends_the_training(mode: Mode) -> None:
+    """Nine episodes in three slots, which run out of episodes one after another."""
+
+    def nine(runner: EpisodeRunner, played: Played) -> None:
+        runner.init()
+        played.outcomes += runner.play(first(9), Phase.TRAIN)
+        runner.cleanup()
+
+    def walk(observations: Array) -> Array:
+        return np.asarray(observations.sum(axis=1) % 3, int)
+
+    got = []
+    with glue(nine, 3) as played:
+        server = played.server
+        made = reglue.make_vec(server.address, token=server.token, autoreset_mode=mode)
+        with closing(made) as envs, suppress(TrainingOver):
+            for rollout in collect_steps(envs, walk, 2):
+                got += [transitions(rollout)]
+    rewards = np.concatenate([pairs["reward"][1] for pairs in got])
+    totals = np.concatenate([pairs["cumulated_reward"][1][pairs["done"][1]] for pairs in got])
+    assert len(rewards) == sum(outcome.steps for outcome in played.outcomes)
+    assert sorted(totals) == sorted(outcome.return_ for outcome in played.outcomes)

@@ -56,6 +56,7 @@ def collect_steps(
         NotAnEnvironment: if `env` is no vector environment.
         BadArgument: for illegal numbers, or a policy whose answer does not fit.
         EnvironmentFault: if final observations are missing, in autoreset mode SAME_STEP.
+        TrainingOver: if `env` is a glue's, and it gives out no more episodes to learn from.
     """
     stream = VectorEnvStream(env)
     asked = AskedPolicy(policy, stream.num_envs, stream.action_space)

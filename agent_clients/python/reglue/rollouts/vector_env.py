@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reglue.errors import EnvironmentFault, MissingExtra, NotAnEnvironment, brief
+from reglue.errors import EnvironmentFault, MissingExtra, NotAnEnvironment, TrainingOver, brief
 from reglue.spec import Array, Arrays
 
 NEXT_STEP, SAME_STEP, DISABLED = "NextStep", "SameStep", "Disabled"  # Gymnasium's AutoresetMode
@@ -69,6 +69,7 @@ class VectorEnvStream:
         self._env = env
         self._waits = waits and self.mode == DISABLED
         self._ended = np.zeros(self.num_envs, bool)  # reset by the next step, or before it
+        self._over: TrainingOver | None = None  # why there will be no other step
 
     @property
     def resets_in_same_step(self) -> bool:
@@ -83,6 +84,8 @@ class VectorEnvStream:
 
     def step(self, actions: Any) -> Arrival:
         """Act in every environment. Raises EnvironmentFault for a lost final observation."""
+        if self._over is not None:
+            raise self._over
         if self._waits and self._ended.any():
             self._env.reset(options={"reset_mask": self._ended})
         observation, reward, terminated, truncated, info = self._env.step(actions)
@@ -101,10 +104,20 @@ class VectorEnvStream:
                 finals = _final_rows(info, ended)
             else:
                 finals = {name: each[ended] for name, each in named(observation).items()}
-                observation, _ = self._env.reset(options={"reset_mask": done})
+                observation = self._reset_ended(done, observation)
         reward[begins] = 0.0  # no action earned it, whatever a wrapper made of it
         observation = _of_numpy(observation)
         return Arrival(observation, reward, terminated, truncated, begins, idle, ended, finals)
+
+    def _reset_ended(self, mask: Flags, observation: Any) -> Any:
+        """The observations from which to go on. If training is over, the next step raises it, so
+        that what this one earned is not lost.
+        """
+        try:
+            return self._env.reset(options={"reset_mask": mask})[0]
+        except TrainingOver as over:
+            self._over = over
+            return observation
 
 
 def named(value: Any, name: str = "observation") -> dict[str, Array]:
