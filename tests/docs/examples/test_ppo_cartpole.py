@@ -15,7 +15,7 @@ def test_a_short_run_learns(capsys: pytest.CaptureFixture[str]) -> None:
     try:
         torch.manual_seed(0)
         assert mean_return(ActorCritic(4, 2), episodes=8) < 60
-        assert mean_return(train(Settings(steps=8000)), episodes=8) > 80
+        assert mean_return(train(Settings(steps=8000, passes=10)), episodes=8) > 80
     finally:
         torch.set_num_threads(threads)
     assert "mean return" in capsys.readouterr().out
