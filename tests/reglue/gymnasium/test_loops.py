@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -18,19 +19,30 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning"),
 ]
 
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Several threads of PyTorch's wait for each other on a busy machine."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
 WALK = f"{Path(__file__).parent}/walks.py:Walk"
 
 
+@pytest.mark.usefixtures("one_thread")
 def test_stable_baselines3_checks_and_learns() -> None:
     """To walk on: the return of an episode grows from about 2 to the most, 4."""
-    import torch
     from stable_baselines3 import PPO
     from stable_baselines3.common.env_checker import check_env
     from stable_baselines3.common.evaluation import evaluate_policy
 
     with closing(make(WALK)) as env:
         check_env(env)
-        torch.set_num_threads(1)
         model = PPO(
             "MlpPolicy", env, n_steps=128, batch_size=64, n_epochs=4, learning_rate=0.01, seed=0
         )
@@ -54,6 +66,7 @@ def test_gymnasiums_vector_wrappers_run() -> None:
             assert found == [2.0] * 6
 
 
+@pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("mode", [None, "SameStep", "Disabled"])
 def test_torchrls_wrapper_collects(mode: Any) -> None:
     """It takes no other mode, of Gymnasium's environments either."""

@@ -70,8 +70,7 @@ def make_vec(
         autoreset_mode: When a slot begins its next episode.
         options: As in `make`.
 
-    Raises:
-        As `make`.
+    Raises as `make`.
     """
     if num_envs is not None and num_envs < 1:
         raise BadArgument(f"got num_envs {num_envs}, wanted 1 or more")
