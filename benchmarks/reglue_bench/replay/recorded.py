@@ -89,11 +89,12 @@ def read_episode(
 
 
 def check_is_here(plan: Plan) -> None:
-    """Raise UsageError if the plan's environment connected by itself."""
+    """Raise UsageError if the plan's environment connected, or was an object of a program."""
     if is_remote(plan):
         raise UsageError(
             f"the environment of this run, {plan.parameters.get('environment')}, connected by "
-            "itself: its episodes cannot be played again here; watch it where it runs"
+            "itself or was an object of a program: its episodes cannot be played again here; watch "
+            "it where it runs"
         )
 
 

@@ -73,7 +73,7 @@ def _who_and_what(result: Result) -> list[tuple[str, str]]:
         ("checkpoint", (agent.checkpoint_sha256 or "")[:12]),
         ("isolation", isolation_words(agent.isolation)),
         ("benchmark", result.benchmark),
-        ("environment that connected by itself", str(result.parameters.get("environment", ""))),
+        ("environment not made here", str(result.parameters.get("environment", ""))),
         ("procedure", f"{result.procedure}: {PROCEDURES[result.procedure].about}"),
         ("seed", str(result.seed)),
         ("slots", str(result.slots)),

@@ -11,6 +11,7 @@ import pytest
 
 import reglue
 from reglue.errors import NotAnEnvironment, PlanDiffers, UsageError
+from reglue_bench.replay.recorded import read_episode
 from tests.reglue_bench.procedures.test_evaluate import Steps
 from tests.reglue_bench.toys import Interrupts, rows
 from tests.worlds import Corridor
@@ -93,3 +94,13 @@ def test_what_is_no_environment_is_refused() -> None:
 def test_what_an_object_cannot_do_is_refused(options: Any, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         reglue.evaluate(Steps(), agent=zeros, **options)
+
+
+def test_an_agent_that_is_started_plays_an_object_whose_episodes_are_not_watched_again(
+    tmp_path: Path,
+) -> None:
+    result = reglue.evaluate(Steps, agent="random", num_episodes=2, out=tmp_path / "run")
+    assert result.complete
+    assert result.agent.isolation == "none"
+    with pytest.raises(UsageError, match="Steps, connected by itself or was an object"):
+        read_episode(tmp_path / "run", 0)
