@@ -61,7 +61,7 @@ class VectorEnvStream:
         except ImportError as error:
             raise MissingExtra("reglue.rollouts", "gymnasium", "gymnasium") from error
         if not isinstance(env, vector.VectorEnv):
-            advice = "; gymnasium.make_vec(…, num_envs=1) makes one" if isinstance(env, Env) else ""
+            advice = "; make_vec(…, num_envs=1) makes one" if isinstance(env, Env) else ""
             raise NotAnEnvironment(f"got {brief(env)}, wanted a gymnasium.vector.VectorEnv{advice}")
         self.mode = _mode(env)
         self.num_envs: int = env.num_envs
