@@ -11,8 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from reglue import Agent, EndKind, Ends, Phase, Starts, Steps, TaskSpec, TensorSpec, Turn
-from reglue.agents.agent import check_agent
-from reglue.agents.dispatch import hello, play
+from reglue.agents.dispatch import play
 from reglue.errors import NotAnAgent
 from reglue.messages.agent import (
     Actions,
@@ -361,50 +360,3 @@ def test_a_message_is_answered_by_a_message() -> None:
 @pytest.mark.parametrize("call", [Refusal(1, "WRONG_SIZE", "a", "b"), Farewell("bye")])
 def test_a_refusal_and_a_farewell_are_not_answered(call: Call) -> None:
     assert play(Log(), call) is None
-
-
-# What an agent says of itself.
-
-
-def test_a_long_name_is_cut_to_what_the_contract_allows() -> None:
-    assert len(hello(Log(), "x" * 300).agent) == 200
-
-
-def test_who_has_no_method_to_adapt_does_not_say_that_it_adapts() -> None:
-    class Plain(Agent):
-        """Plays."""
-
-    class Adapting(Agent):
-        def adapt(self) -> None:
-            """Learn."""
-
-    class Baseline(Agent):
-        adapts = True
-
-    said = [hello(agent, "x").adapts for agent in (Plain(), Adapting(), Baseline())]
-    assert said == [False, True, True]
-
-
-def test_hello_tells_what_the_agent_can_do() -> None:
-    class Small(Log):
-        max_slots = 4
-        partial_turns = True
-
-        @property
-        def adapts(self) -> bool:
-            return False
-
-    said = hello(Small(), "small")
-    assert (said.max_slots, said.partial_turns, said.adapts) == (4, True, False)
-
-
-@pytest.mark.parametrize("missing", ["agent_start", "agent_step"])
-def test_a_method_that_is_missing_is_named(missing: str) -> None:
-    other = {"agent_start", "agent_step"} - {missing}
-    made = type("Half", (Agent,), {name: lambda *_: [] for name in other})
-    with pytest.raises(NotAnAgent, match=rf"Half lacks {missing}\(\)"):
-        check_agent(made())
-
-
-def test_an_agent_with_turn_needs_no_other_method() -> None:
-    check_agent(type("Whole", (Agent,), {"turn": lambda *_: {}})())
