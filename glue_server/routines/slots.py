@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,9 @@ from reglue.messages.environment import EnvironmentCall, Play, Played, Slots
 from reglue.messages.experiment import Counts, Stepped
 from reglue.messages.value import value
 from reglue.spec import Array, Arrays, TaskSpec
+
+if TYPE_CHECKING:
+    from glue_server.routines.snapshots import SnapshotKeys
 
 _Kind = TypeVar("_Kind")
 
@@ -36,6 +39,7 @@ class JoinedSlots:
         environment: EnvironmentCalls,
         cells: Cells,
         counts: SlotCounts,
+        keys: SnapshotKeys,
         *,
         goes_on: Callable[[], bool],
         owns: bool = True,
@@ -45,6 +49,7 @@ class JoinedSlots:
         self.checks = agent.checks
         self.cells = cells
         self.counts = counts
+        self.keys = keys
         self.ready = environment.ready
         self.spec: TaskSpec = environment.ready.spec
         self.live = np.zeros(self.spec.slots, np.bool_)

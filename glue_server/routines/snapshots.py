@@ -22,33 +22,33 @@ from reglue.messages.environment import (
 from reglue.messages.experiment import RLSetRandomSeed, RLSetState, SnapshotKey
 
 
-def get_state(joined: JoinedSlots, keys: SnapshotKeys, call: GetState) -> SnapshotKey:
+def get_state(joined: JoinedSlots, call: GetState) -> SnapshotKey:
     """RL_get_state."""
     _check(joined, "RL_get_state", call.slot, able=joined.ready.restores)
     joined.check_live("RL_get_state", np.array([call.slot]))
-    return SnapshotKey(keys.keep(STATE, joined.ask(call, Snapshot).snapshot))
+    return SnapshotKey(joined.keys.keep(STATE, joined.ask(call, Snapshot).snapshot))
 
 
-def set_state(joined: JoinedSlots, keys: SnapshotKeys, call: RLSetState) -> RoutineDone:
+def set_state(joined: JoinedSlots, call: RLSetState) -> RoutineDone:
     """RL_set_state: afterwards the slot's environment is in mid-episode."""
     _check(joined, "RL_set_state", call.slot, able=joined.ready.restores)
-    joined.ask(SetState(call.slot, keys.snapshot(STATE, call.key)), RoutineDone)
+    joined.ask(SetState(call.slot, joined.keys.snapshot(STATE, call.key)), RoutineDone)
     joined.live[call.slot] = True
     return RoutineDone()
 
 
-def get_random_seed(joined: JoinedSlots, keys: SnapshotKeys, call: GetRandomSeed) -> SnapshotKey:
+def get_random_seed(joined: JoinedSlots, call: GetRandomSeed) -> SnapshotKey:
     """RL_get_random_seed."""
     _check(joined, "RL_get_random_seed", call.slot, able=joined.ready.seeds)
     joined.check_live("RL_get_random_seed", np.array([call.slot]))
-    return SnapshotKey(keys.keep(SEED, joined.ask(call, Snapshot).snapshot))
+    return SnapshotKey(joined.keys.keep(SEED, joined.ask(call, Snapshot).snapshot))
 
 
-def set_random_seed(joined: JoinedSlots, keys: SnapshotKeys, call: RLSetRandomSeed) -> RoutineDone:
+def set_random_seed(joined: JoinedSlots, call: RLSetRandomSeed) -> RoutineDone:
     """RL_set_random_seed."""
     _check(joined, "RL_set_random_seed", call.slot, able=joined.ready.seeds)
     joined.check_live("RL_set_random_seed", np.array([call.slot]))
-    joined.ask(SetRandomSeed(call.slot, keys.snapshot(SEED, call.key)), RoutineDone)
+    joined.ask(SetRandomSeed(call.slot, joined.keys.snapshot(SEED, call.key)), RoutineDone)
     return RoutineDone()
 
 

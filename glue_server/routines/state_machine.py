@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from glue_server.agent.calls import AgentCalls
 from glue_server.agent.port import AgentPort
@@ -131,43 +132,16 @@ class StateMachine:
                 return self._agent_message(call)
             case EnvMessage(text):
                 return self._env_message(text)
+        name, carry_out = ROUTINES[type(call)]
         if self._joined is None:
-            raise OutOfOrder(got=f"{ROUTINES[type(call)]} before RL_init", wanted="RL_init first")
-        return self._play(call, self._joined)
-
-    def _play(self, call: ExperimentCall, joined: JoinedSlots) -> Answer:
+            raise OutOfOrder(got=f"{name} before RL_init", wanted="RL_init first")
         match call:
-            case RLStart(slots):
-                return rl_start(joined, slots)
-            case RLStep(slots):
-                return rl_step(joined, slots)
-            case RLEpisode(max_steps, slots):
-                return rl_episode(joined, max_steps, slots)
             case Cleanup():
                 return self._cleanup()
             case Freeze():
-                return self._freeze(joined)
-            case StandardizeRandomness():
-                return _standardize(joined, call)
-            case GetState():
-                return get_state(joined, self._keys, call)
-            case RLSetState():
-                return set_state(joined, self._keys, call)
-            case GetRandomSeed():
-                return get_random_seed(joined, self._keys, call)
-            case RLSetRandomSeed():
-                return set_random_seed(joined, self._keys, call)
-            case RLEnvStart():
-                return env_start(joined, call)
-            case RLEnvStep():
-                return env_step(joined, call)
-            case RLAgentStart():
-                return agent_start(joined, call)
-            case RLAgentStep():
-                return agent_step(joined, call)
-            case RLAgentEnd():
-                return agent_end(joined, call)
-        raise AssertionError(f"{type(call).__name__} is no call of a program's")
+                return self._freeze(self._joined)
+        assert carry_out is not None, name
+        return carry_out(self._joined, call)
 
     def _init(self, call: RLInit) -> TaskSpec:
         """env_init, then agent_init. Half of it is none: then RL_init comes again."""
@@ -195,7 +169,13 @@ class StateMachine:
         )
         half = SlotAgent(self._agent, ready.spec)
         self._joined = JoinedSlots(
-            half, self._environment, cells, self._counts, goes_on=self._goes_on, owns=self._owns
+            half,
+            self._environment,
+            cells,
+            self._counts,
+            self._keys,
+            goes_on=self._goes_on,
+            owns=self._owns,
         )
         self._inits += 1
         return ready.spec
@@ -268,21 +248,21 @@ def _standardize(joined: JoinedSlots, call: StandardizeRandomness) -> RoutineDon
     return joined.ask(call, RoutineDone)
 
 
-ROUTINES: Mapping[type, str] = {
-    RLStart: "RL_start",
-    RLStep: "RL_step",
-    RLEpisode: "RL_episode",
-    Cleanup: "RL_cleanup",
-    Freeze: "RL_freeze",
-    StandardizeRandomness: "RL_standardize_randomness",
-    GetState: "RL_get_state",
-    RLSetState: "RL_set_state",
-    GetRandomSeed: "RL_get_random_seed",
-    RLSetRandomSeed: "RL_set_random_seed",
-    RLEnvStart: "RL_env_start",
-    RLEnvStep: "RL_env_step",
-    RLAgentStart: "RL_agent_start",
-    RLAgentStep: "RL_agent_step",
-    RLAgentEnd: "RL_agent_end",
+ROUTINES: Mapping[type, tuple[str, Callable[[JoinedSlots, Any], Answer] | None]] = {
+    RLStart: ("RL_start", rl_start),
+    RLStep: ("RL_step", rl_step),
+    RLEpisode: ("RL_episode", rl_episode),
+    Cleanup: ("RL_cleanup", None),
+    Freeze: ("RL_freeze", None),
+    StandardizeRandomness: ("RL_standardize_randomness", _standardize),
+    GetState: ("RL_get_state", get_state),
+    RLSetState: ("RL_set_state", set_state),
+    GetRandomSeed: ("RL_get_random_seed", get_random_seed),
+    RLSetRandomSeed: ("RL_set_random_seed", set_random_seed),
+    RLEnvStart: ("RL_env_start", env_start),
+    RLEnvStep: ("RL_env_step", env_step),
+    RLAgentStart: ("RL_agent_start", agent_start),
+    RLAgentStep: ("RL_agent_step", agent_step),
+    RLAgentEnd: ("RL_agent_end", agent_end),
 }
-"""What needs RL_init, by its name in messages."""
+"""What needs RL_init: its name in messages, and what carries it out; None: the machine itself."""

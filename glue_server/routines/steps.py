@@ -29,33 +29,36 @@ from reglue.messages.experiment import (
     RLAgentStep,
     RLEnvStart,
     RLEnvStep,
+    RLEpisode,
+    RLStart,
+    RLStep,
     Started,
     Stepped,
 )
 from reglue.spec import Array, Arrays
 
 
-def rl_start(joined: JoinedSlots, slots: Sequence[int]) -> Started:
-    """RL_start in `slots`, or in all."""
-    asked = _asked(joined, slots)
+def rl_start(joined: JoinedSlots, call: RLStart) -> Started:
+    """RL_start in the slots that are named, or in all."""
+    asked = _asked(joined, call.slots)
     joined.check_whole("RL_start", asked.places)
     played = _start(joined, asked)
     _hear(joined, asked, played)
     return Started(asked.slots, joined.seen(asked, played.observations), joined.chosen(asked))
 
 
-def rl_step(joined: JoinedSlots, slots: Sequence[int]) -> Stepped:
-    """RL_step in `slots`, or in all whose episode is on."""
-    asked = _stepping(joined, slots)
+def rl_step(joined: JoinedSlots, call: RLStep) -> Stepped:
+    """RL_step in the slots that are named, or in all whose episode is on."""
+    asked = _stepping(joined, call.slots)
     joined.check_whole("RL_step", asked.places)
     played = _step(joined, asked)
     _hear(joined, asked, played)
     return joined.stepped(asked, played, joined.chosen(asked))
 
 
-def rl_episode(joined: JoinedSlots, max_steps: int, slots: Sequence[int]) -> EpisodePlayed:
-    """RL_episode of RL-Glue 3.0 in `slots`, or in all."""
-    asked = _asked(joined, slots)
+def rl_episode(joined: JoinedSlots, call: RLEpisode) -> EpisodePlayed:
+    """RL_episode of RL-Glue 3.0 in the slots that are named, or in all."""
+    asked, max_steps = _asked(joined, call.slots), call.max_steps
     if max_steps < 0:
         raise OutOfDomain(got=f"max_steps {max_steps}", wanted="0 (no limit) or more")
     if max_steps == 0 and joined.spec.continuing:

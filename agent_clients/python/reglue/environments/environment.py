@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -253,37 +253,35 @@ class Worlds(Environment):
 
     def env_get_state(self, slot: int) -> bytes:
         """As its world's get_state."""
-        world = self._world_of(slot)
-        if not isinstance(world, Restorable):
-            return super().env_get_state(slot)
-        with _refusing(OutOfOrder, "env_get_state"):
-            return world.get_state()
+        state: bytes = self._routine(slot, Restorable, OutOfOrder, "get_state")
+        return state
 
     def env_set_state(self, slot: int, state: bytes) -> None:
         """As its world's set_state."""
-        world = self._world_of(slot)
-        if not isinstance(world, Restorable):
-            super().env_set_state(slot, state)
-            return
-        with _refusing(UnknownKey, "env_set_state"):
-            world.set_state(state)
+        self._routine(slot, Restorable, UnknownKey, "set_state", state)
 
     def env_get_random_seed(self, slot: int) -> bytes:
         """As its world's get_random_seed."""
-        world = self._world_of(slot)
-        if not isinstance(world, Seeded):
-            return super().env_get_random_seed(slot)
-        with _refusing(OutOfOrder, "env_get_random_seed"):
-            return world.get_random_seed()
+        seed: bytes = self._routine(slot, Seeded, OutOfOrder, "get_random_seed")
+        return seed
 
     def env_set_random_seed(self, slot: int, seed: bytes) -> None:
         """As its world's set_random_seed."""
-        world = self._world_of(slot)
-        if not isinstance(world, Seeded):
-            super().env_set_random_seed(slot, seed)
-            return
-        with _refusing(UnknownKey, "env_set_random_seed"):
-            world.set_random_seed(seed)
+        self._routine(slot, Seeded, UnknownKey, "set_random_seed", seed)
+
+    def _routine(
+        self, slot: int, able: type, refusal: type[RoutineRefused], name: str, *arguments: bytes
+    ) -> Any:
+        """Have the slot's world carry it out, if it is `able`; its UsageError is a refusal."""
+        world, routine = self._world_of(slot), f"env_{name}"
+        if not isinstance(world, able):
+            return getattr(super(), routine)(slot, *arguments)
+        try:
+            return getattr(world, name)(*arguments)
+        except RoutineRefused:
+            raise
+        except UsageError as error:
+            raise refusal(got=routine, wanted=str(error)) from error
 
     def env_standardize_randomness(self, seed: int) -> None:
         """Number the starts: the n-th cell gets this seed and repeat n."""
@@ -308,17 +306,6 @@ class Worlds(Environment):
         if slot not in self._worlds:
             self._worlds[slot] = self._suite.world()
         return self._worlds[slot]
-
-
-@contextmanager
-def _refusing(kind: type[RoutineRefused], routine: str) -> Iterator[None]:
-    """Turn a world's UsageError into a refusal with the protocol's code."""
-    try:
-        yield
-    except RoutineRefused:
-        raise
-    except UsageError as error:
-        raise kind(got=routine, wanted=str(error)) from error
 
 
 def _fault(error: Exception) -> str:
