@@ -57,13 +57,33 @@ class AgentPort(Protocol):
         """Say farewell and let the agent go."""
 
 
-class LocalPort:
+class _InProcess:
+    """What the ports of this process share: an answer never has to be waited for."""
+
+    waited_s = 0.0
+
+    def filenos(self) -> Sequence[int]:
+        """None: the answer is there."""
+        return ()
+
+    def is_ready(self) -> bool:
+        """Always."""
+        return True
+
+    def refuse(self, refused: BadReply) -> None:
+        """Log it: the agent's author reads along."""
+        log.warning("an answer was refused: %s", refused)
+
+    def close(self, reason: str) -> None:
+        """Nobody needs a farewell here."""
+
+
+class LocalPort(_InProcess):
     """An agent object in this process."""
 
     def __init__(self, agent: Agent, name: str) -> None:
         self._agent = agent
         self._replies: deque[Reply] = deque()
-        self.waited_s = 0.0
         self.hello = hello(agent, name)
 
     def send(self, call: Call, budget: Budget = UNLIMITED) -> None:
@@ -82,23 +102,8 @@ class LocalPort:
         """The answer to the oldest call; it is there already."""
         return self._replies.popleft()
 
-    def filenos(self) -> Sequence[int]:
-        """None: the answer is there."""
-        return ()
 
-    def is_ready(self) -> bool:
-        """Always."""
-        return True
-
-    def refuse(self, refused: BadReply) -> None:
-        """Log it: the agent's author reads along."""
-        log.warning("an answer was refused: %s", refused)
-
-    def close(self, reason: str) -> None:
-        """An object in this process needs no farewell."""
-
-
-class ProgramPort:
+class ProgramPort(_InProcess):
     """An agent that is a program's loop: who drives the glue hands each call to it.
 
     `send` leaves a call in `call`; its answer has to be given before `receive`.
@@ -107,7 +112,6 @@ class ProgramPort:
     call: Call
 
     def __init__(self, name: str) -> None:
-        self.waited_s = 0.0
         self.hello = AgentHello(name, sdk())
         self._reply: Reply | None = None
 
@@ -127,18 +131,3 @@ class ProgramPort:
         reply, self._reply = self._reply, None
         assert reply is not None, "the program answers before the glue goes on"
         return reply
-
-    def filenos(self) -> Sequence[int]:
-        """None: the answer is there."""
-        return ()
-
-    def is_ready(self) -> bool:
-        """Always."""
-        return True
-
-    def refuse(self, refused: BadReply) -> None:
-        """Log it: the program's author reads along."""
-        log.warning("an answer was refused: %s", refused)
-
-    def close(self, reason: str) -> None:
-        """A program in this process needs no farewell."""

@@ -27,14 +27,14 @@ def _name(text: str) -> str:
 class Service:
     """The gRPC service of a role."""
 
-    name: str  # full name of its service
     message: Any  # the class of what its peers send
     make_session: Callable[[Any, Terms], PeerSession]  # from a hello
 
     @property
     def method(self) -> str:
         """Full name of the method that opens a stream."""
-        return f"/{self.name}/Session"
+        (service,) = self.message.DESCRIPTOR.file.services_by_name.values()
+        return f"/{service.full_name}/Session"
 
 
 def _agent(hello: agent_pb2.AgentHello, terms: Terms) -> PeerSession:
@@ -64,20 +64,8 @@ def _experiment(hello: experiment_pb2.ExperimentHello, terms: Terms) -> PeerSess
 
 
 SERVICES: Mapping[str, Service] = {
-    "agent": Service(
-        agent_pb2.DESCRIPTOR.services_by_name["AgentService"].full_name,
-        agent_pb2.AgentReply,
-        _agent,
-    ),
-    "environment": Service(
-        environment_pb2.DESCRIPTOR.services_by_name["EnvironmentService"].full_name,
-        environment_pb2.EnvironmentReply,
-        _environment,
-    ),
-    "experiment": Service(
-        experiment_pb2.DESCRIPTOR.services_by_name["ExperimentService"].full_name,
-        experiment_pb2.ExperimentCall,
-        _experiment,
-    ),
+    "agent": Service(agent_pb2.AgentReply, _agent),
+    "environment": Service(environment_pb2.EnvironmentReply, _environment),
+    "experiment": Service(experiment_pb2.ExperimentCall, _experiment),
 }
 """By role, as in `Lobby`."""

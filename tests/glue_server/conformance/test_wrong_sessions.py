@@ -9,7 +9,7 @@ import pytest
 
 from reglue.conformance import ConformanceAgent
 from reglue.errors import Refused
-from reglue.messages.agent import Farewell, Numbered, Refusal, RoutineDone
+from reglue.messages.agent import Farewell, Fault, Numbered, Refusal, RoutineDone
 from reglue.net.roles import AgentRole
 from reglue.net.session import Session
 from reglue.net.streams import Stream
@@ -133,8 +133,8 @@ class Guessing(AgentRole):
 class Speechless(AgentRole):
     """Does not say why it fails."""
 
-    def fault(self, seq: int, what: str) -> Any:
-        return super().fault(seq, "")
+    def encode(self, seq: int, reply: Any) -> Any:
+        return super().encode(seq, Fault("") if isinstance(reply, Fault) else reply)
 
 
 class Misnumbered(AgentRole):

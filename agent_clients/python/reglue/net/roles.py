@@ -8,7 +8,7 @@ from reglue.agents.agent import Agent
 from reglue.agents.dispatch import hello, play
 from reglue.environments.dispatch import environment_hello, play_environment
 from reglue.environments.environment import Environment
-from reglue.messages.agent import AgentInit, Fault, Numbered
+from reglue.messages.agent import AgentInit, Numbered
 from reglue.messages.environment import EnvironmentReady
 from reglue.net.lobby import hello_fields
 from reglue.process_tuning import keep_blocks_for
@@ -40,9 +40,6 @@ class AnsweringRole(Role, Protocol):
 
     def encode(self, seq: int, reply: Any) -> Any:
         """The message that answers call `seq`."""
-
-    def fault(self, seq: int, what: str) -> Any:
-        """The message that says that the peer cannot go on."""
 
 
 class AgentRole:
@@ -87,10 +84,6 @@ class AgentRole:
         """An AgentReply."""
         return encode_reply(seq, reply, self._spec)
 
-    def fault(self, seq: int, what: str) -> Any:
-        """A Fault."""
-        return encode_reply(seq, Fault(what), None)
-
 
 class EnvironmentRole:
     """An environment."""
@@ -128,10 +121,6 @@ class EnvironmentRole:
             self._spec = reply.spec
             keep_blocks_for(self._spec)
         return encode_environment_reply(seq, reply, self._spec)
-
-    def fault(self, seq: int, what: str) -> Any:
-        """A Fault."""
-        return encode_environment_reply(seq, Fault(what), None)
 
 
 class ProgramRole:

@@ -21,7 +21,7 @@ from reglue.errors import (
     printable,
     raise_interrupt,
 )
-from reglue.messages.agent import Farewell, Numbered, Refusal
+from reglue.messages.agent import Farewell, Fault, Numbered, Refusal
 from reglue.messages.experiment import Answer, ExperimentCall
 from reglue.net.grpc_settings import grpc
 from reglue.net.join_string import JoinString, Transport
@@ -159,7 +159,7 @@ class Session(GlueSession):
                 self._say_goodbye()
                 raise
             except GeneratorExit:
-                self._leave(self._role.fault(0, "the program has left"), _END_S)
+                self._leave(self._role.encode(0, Fault("the program has left")), _END_S)
                 raise
             finally:
                 self._close()
@@ -193,7 +193,7 @@ class Session(GlueSession):
         """
         self._close()
         if self._ticket.reconnect_window_us:
-            self._leave(self._role.fault(0, "interrupted"), _END_S)
+            self._leave(self._role.encode(0, Fault("interrupted")), _END_S)
 
     def _calls_of_stream(self) -> Generator[Any, Any, str]:
         """One stream, to the farewell. Raises SessionLost if it breaks."""
@@ -213,7 +213,7 @@ class Session(GlueSession):
                 raise_interrupt(error)
                 log.exception("the peer failed")  # first: the program that started us reads it now
                 what = printable(f"{type(error).__name__}: {error}")
-                self._leave(self._role.fault(seq, what), _FAREWELL_S)
+                self._leave(self._role.encode(seq, Fault(what)), _FAREWELL_S)
                 raise
             self._answered = seq
             if answer is not None:
