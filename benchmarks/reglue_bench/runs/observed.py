@@ -79,6 +79,10 @@ class ObservedEpisode:
     truncated: bool
 
 
+_ONE_PART = sa.select(_parts.c.zlib, _parts.c.digest).where(
+    *(_parts.c[name] == sa.bindparam(name) for name in ("number", "place"))
+)
+
 _COLUMNS = len(ObservedEpisode.__dataclass_fields__)
 
 _Row = TypeVar("_Row", bound=Row)
@@ -99,6 +103,7 @@ class ObservedReader:
                 f"{folder} holds no dataset: there is no {FILE}; `reglue bench … --record` "
                 "records a run"
             )
+        self._held: tuple[Mapping[str, int], bytes] = ({}, b"")
         self._closing = ExitStack()
         try:
             with _told(self._path):
@@ -158,11 +163,15 @@ class ObservedReader:
         return part[:rewards], part[rewards:actions], part[actions:]
 
     def _part(self, episode: ObservedEpisode, place: int) -> bytes:
-        query = sa.select(_parts.c.zlib, _parts.c.digest).where(
-            _parts.c.number == episode.number, _parts.c.place == place
-        )
+        """The part that was read last is kept, as rewards and actions are in it, too."""
+        key = {"number": episode.number, "place": place}
+        if self._held[0] != key:
+            self._held = (key, self._read(episode, place, key))
+        return self._held[1]
+
+    def _read(self, episode: ObservedEpisode, place: int, key: Mapping[str, int]) -> bytes:
         with _told(self._path):
-            found = self._connection.execute(query).first()
+            found = self._connection.execute(_ONE_PART, key).first()
         if found is None or digests.of_blob(found.zlib) != found.digest:
             what = f"part {place} of episode {episode.k} of unit {episode.unit}"
             raise _damaged(self._path, f"{what} {'is missing' if found is None else 'has changed'}")
