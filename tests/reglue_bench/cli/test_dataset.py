@@ -57,6 +57,18 @@ def test_filters_choose_episodes(run: Path, say: Say, tmp_path: Path) -> None:
     assert len(MinariDataset(tmp_path / "won" / "data")) == json.loads(told)["successes"]
 
 
+def test_what_was_trained_on_is_recorded_and_replayed(say: Say, tmp_path: Path) -> None:
+    """Its last episodes are truncated by the run, where the environment would have gone on."""
+    words = "multi-task:gridworld --agent random --train-steps 50 --num-episodes 2 --workers 0"
+    done = say("bench", *words.split(), "--record", "--out", str(tmp_path / "run"))
+    assert done.returncode == 0, done.stderr
+    told = json.loads(say("dataset", "info", str(tmp_path / "run"), "--json").stdout)
+    assert told["steps"] > 50
+    replayed = say("dataset", "replay", str(tmp_path / "run"))
+    count = told["episodes"]
+    assert replayed.stdout == f"{count} of {count} episodes are equal to the bit\n"
+
+
 def test_a_replay_that_differs_says_where(run: Path, say: Say, tmp_path: Path) -> None:
     """One byte of one observation, with a digest that fits."""
     shutil.copytree(run, tmp_path / "changed")
