@@ -73,6 +73,11 @@ def read_episode(
                 "there is nothing to watch"
             )
         actions = ledger.actions(row.unit, row.attempt, row.k)
+        if not actions:
+            raise UsageError(
+                f"{_name(plan, row)} is one of training, whose actions are not kept; watch one "
+                "that was judged: they come first, from --episode 0"
+            )
         rewards = None
         if procedure_of(plan).keeps_rewards:
             rewards = ledger.rewards(row.unit, row.attempt)[steps_before:][: row.steps]

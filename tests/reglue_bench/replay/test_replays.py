@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from env_adapters import SuiteName
-from reglue.errors import EnvironmentFault
+from reglue.errors import EnvironmentFault, UsageError
 from reglue_bench import evaluate
 from reglue_bench.replay import Replay, read_episode, with_pictures
 from reglue_bench.runs.ledger import tables
@@ -199,3 +199,18 @@ def test_one_whose_world_now_fails_says_so(tmp_path: Path) -> None:
     replay = Replay(recorded, recorded.suite.build())
     with pytest.raises(EnvironmentFault, match=r"(?s)step 2 of .*the floor gave way"):
         list(replay.moments())
+
+
+def test_a_training_episode_has_no_actions_to_be_played_again(tmp_path: Path) -> None:
+    evaluate(
+        "multi-task:tests.worlds:Corridor",
+        agent=Seeded(),
+        out=tmp_path,
+        environment_args={"solved": {"a": [1]}},
+        train_steps=10,
+        slots=1,
+        workers=0,
+    )
+    assert read_episode(tmp_path, 0).row.steps == 1
+    with pytest.raises(UsageError, match="whose actions are not kept"):
+        read_episode(tmp_path, 1)
