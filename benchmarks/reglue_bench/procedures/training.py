@@ -21,6 +21,7 @@ from glue_server import EpisodeRunner, Order, Outcome
 from reglue.errors import AgentFault, EnvironmentFault, UsageError
 from reglue.messages.agent import Phase
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell
+from reglue_bench.procedures.kept_outcomes import InOrder, KeptOutcomes
 from reglue_bench.procedures.procedure import (
     Agents,
     MakeOrder,
@@ -298,7 +299,8 @@ class _Run:
         self._taken = [0] * procedure.width  # training steps
         self._begun = [0] * procedure.width  # training episodes
         self._without_a_step = 0  # training episodes in a row
-        self._kept: dict[int, Outcome] = {}  # by k
+        self._found: dict[int, Outcome] = {}  # what was judged, by k
+        self._kept = KeptOutcomes(self._ordered)  # all else
 
     def play(self, glue: EpisodeRunner, agents: Agents) -> None:
         """Train, freeze, judge. Raises AgentFault, EnvironmentFault."""
@@ -319,13 +321,16 @@ class _Run:
             watch=self._watch,
         )
 
-    def outcomes(self, status: str = "", detail: str = "") -> list[Outcome]:
+    def outcomes(self, status: str = "", detail: str = "") -> Sequence[Outcome]:
         """What was played; what should have been judged and was not ended as the agent did."""
-        for k in range(self._procedure.judged):
-            if k not in self._kept:
-                order = self._order(self._unit, self._procedure.cell(self._unit, k))
-                self._kept[k] = Outcome(order, status, detail=detail)
-        return [self._kept[k] for k in sorted(self._kept)]
+        judged = [
+            self._found.get(k) or Outcome(self._ordered(k), status, detail=detail)
+            for k in range(self._procedure.judged)
+        ]
+        return InOrder(judged, self._kept)
+
+    def _ordered(self, k: int) -> Order:
+        return self._order(self._unit, self._procedure.cell(self._unit, k))
 
     # Training.
 
@@ -419,7 +424,7 @@ class _Run:
 
     def _keep(self, outcome: Outcome, phase: str) -> None:
         """Without its actions: there is no end to training."""
-        self._kept[outcome.order.k] = replace(outcome, actions=b"", rewards=b"")
+        self._kept.add(outcome)
         self._watch(outcome, phase)
 
     # What is judged.
@@ -428,7 +433,7 @@ class _Run:
         """A unit of the judge is over."""
         for outcome in outcomes:
             k = self._procedure.k_of(todo.unit, outcome.order.k)
-            self._kept[k] = replace(outcome, order=replace(outcome.order, unit=self._unit, k=k))
+            self._found[k] = replace(outcome, order=replace(outcome.order, unit=self._unit, k=k))
 
 
 @dataclass(frozen=True, slots=True)

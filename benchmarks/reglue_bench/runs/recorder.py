@@ -36,11 +36,18 @@ class Recorder:
         self._thread = threading.Thread(target=self._write, name="reglue-recorder", daemon=True)
         self._thread.start()
 
-    def record(self, attempt: int, outcomes: Sequence[Outcome], totals: Totals) -> None:
+    def record(
+        self,
+        attempt: int,
+        outcomes: Sequence[Outcome],
+        totals: Totals,
+        *,
+        keeps_rewards: bool = True,
+    ) -> None:
         """Queue a try of a unit to be committed. Raises the error of an earlier commit."""
         if self._failure is not None:
             raise self._failure
-        self._put((Try(attempt, outcomes), totals))
+        self._put((Try(attempt, outcomes, keeps_rewards), totals))
 
     def next_number(self) -> int:
         """Of an episode whose observations are to be taken."""

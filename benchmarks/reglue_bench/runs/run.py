@@ -295,10 +295,8 @@ class _Session:
         )
 
     def _record(self, recorder: Recorder, played: Todo, outcomes: Sequence[Outcome]) -> None:
-        kept = outcomes
-        if not self._procedure.keeps_rewards:
-            kept = [replace(outcome, rewards=b"") for outcome in outcomes]
-        recorder.record(played.attempt, kept, self._totals())
+        keeps_rewards = self._procedure.keeps_rewards
+        recorder.record(played.attempt, outcomes, self._totals(), keeps_rewards=keeps_rewards)
         if recorder.observed is not None and (why := recorder.observed.failure) and not self._told:
             self._told = True
             self._watcher.say(

@@ -51,7 +51,8 @@ class Try:
     """The outcomes of a unit's `attempt`-th try."""
 
     attempt: int
-    outcomes: Sequence[Outcome]
+    outcomes: Sequence[Outcome]  # what is not a list is in the order of k
+    keeps_rewards: bool = True  # those that the outcomes hold
 
 
 class Ledger(LedgerReader):
@@ -160,8 +161,12 @@ class Ledger(LedgerReader):
         """
         written = _Written()
         for each in tries:
-            written.add(each)
+            if len(each.outcomes) <= _MANY:
+                written.add(each)
         with self._transaction() as connection:
+            for each in tries:
+                if len(each.outcomes) > _MANY:
+                    written.add_many(each, connection)
             written.insert(connection)
             self._spend(connection, session, totals)
 
@@ -230,6 +235,10 @@ class Ledger(LedgerReader):
         connection.execute(of_session.values(_spent(session, totals)))
 
 
+_MANY = 1000
+"""Outcomes of a try that are made rows all at once; of more, some at a time."""
+
+
 class _Written:
     """Rows of tries, as they are inserted."""
 
@@ -240,24 +249,37 @@ class _Written:
 
     def add(self, each: Try) -> None:
         """All of a try, and the digest of it."""
-        rows = [
-            self._add(each.attempt, outcome)
-            for outcome in sorted(each.outcomes, key=lambda outcome: outcome.order.k)
-        ]
-        unit = each.outcomes[0].order.unit
-        digest = digests.of_rows(row.values() for row in rows)
-        self._rows[tables.tries].append({"unit": unit, "attempt": each.attempt, "digest": digest})
+        ordered = sorted(each.outcomes, key=lambda outcome: outcome.order.k)
+        self._end(each, [self._add(each, outcome) for outcome in ordered])
+
+    def add_many(self, each: Try, connection: sa.Connection) -> None:
+        """The same, inserting some rows at a time: any number takes the same memory."""
+        self._end(each, self._inserted(each, connection))
 
     def insert(self, connection: sa.Connection) -> None:
         """Into their tables."""
         for table, rows in self._rows.items():
             if rows:
                 _insert(connection, table, rows)
+            rows.clear()
 
-    def _add(self, attempt: int, outcome: Outcome) -> dict[str, object]:
-        key = {"unit": outcome.order.unit, "attempt": attempt, "k": outcome.order.k}
+    def _end(self, each: Try, rows: Iterable[Mapping[str, object]]) -> None:
+        digest = digests.of_rows(row.values() for row in rows)
+        unit = each.outcomes[0].order.unit
+        self._rows[tables.tries].append({"unit": unit, "attempt": each.attempt, "digest": digest})
+
+    def _inserted(self, each: Try, connection: sa.Connection) -> Iterator[Mapping[str, object]]:
+        is_list = isinstance(each.outcomes, list)
+        ordered = sorted(each.outcomes, key=lambda of: of.order.k) if is_list else each.outcomes
+        for outcome in ordered:
+            yield self._add(each, outcome)
+            if len(self._rows[tables.outcomes]) >= _MANY:
+                self.insert(connection)
+
+    def _add(self, each: Try, outcome: Outcome) -> dict[str, object]:
+        key = {"unit": outcome.order.unit, "attempt": each.attempt, "k": outcome.order.k}
         blobs = {tables.actions: zlib.compress(outcome.actions), tables.rewards: b""}
-        if outcome.rewards:
+        if outcome.rewards and each.keeps_rewards:
             blobs[tables.rewards] = zlib.compress(outcome.rewards)
         # As SQLite gives them back: a float where one is wanted, and no sign of zero.
         row = key | {

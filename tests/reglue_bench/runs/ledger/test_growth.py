@@ -8,6 +8,8 @@ from array import array
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from glue_server import Outcome
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import Todo, Todos, procedure_of
@@ -90,3 +92,22 @@ def played(folder: Path, plan: Plan) -> Ledger:
     tries = [Try(0, [Outcome(order, "ok", True, 1 / (1 + order.unit), 5)]) for order in orders]
     ledger.record(tries, session=ledger.begin_session(), totals=Totals())
     return ledger
+
+
+def test_a_try_of_many_outcomes_is_what_it_would_be_if_it_were_small(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows of a large one are inserted some at a time, with the same digest."""
+    plan = corridor_plan("online", slots=1, solved={"walk": [0]}, runs=1, episodes=10)
+    cells = procedure_of(plan).cells(0)
+    orders = [plan.order(0, each, b"") for each in cells]
+    outcomes = [Outcome(each, "ok", return_=float(each.k), steps=5) for each in orders][::-1]
+    found = []
+    for most in (1000, 3):
+        monkeypatch.setattr("reglue_bench.runs.ledger.writer._MANY", most)
+        with Ledger.create(tmp_path / str(most), {"plan": plan.to_json()}) as ledger:
+            session = ledger.begin_session()
+            ledger.record([Try(0, outcomes)], session=session, totals=Totals())
+            found.append(list(ledger.rows()))
+    assert found[0] == found[1]
+    assert [row.k for row in found[0]] == list(range(10))

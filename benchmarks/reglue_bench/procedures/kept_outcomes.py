@@ -1,0 +1,77 @@
+"""Outcomes of any number of episodes in little memory, without their actions and rewards."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import overload
+
+import numpy as np
+
+from glue_server import Order, Outcome
+
+
+class KeptOutcomes:
+    """Some forty bytes for each outcome; its order is made again when it is read."""
+
+    def __init__(self, order: Callable[[int], Order]) -> None:
+        """`order` makes the order of an episode, by its k."""
+        self._order = order
+        self._k = array("Q")
+        self._returns = array("d")
+        self._steps = array("Q")
+        self._clipped = array("Q")
+        self._success = bytearray()
+        self._rare: dict[int, Outcome] = {}  # by place: those that say more
+
+    def add(self, outcome: Outcome) -> None:
+        """Keep another one."""
+        if outcome.status != "ok" or outcome.detail or outcome.observed is not None:
+            self._rare[len(self._k)] = replace(outcome, actions=b"", rewards=b"")
+        self._k.append(outcome.order.k)
+        self._returns.append(outcome.return_)
+        self._steps.append(outcome.steps)
+        self._clipped.append(outcome.clipped)
+        self._success.append(bool(outcome.success))
+
+    def __len__(self) -> int:
+        return len(self._k)
+
+    def in_order(self) -> Iterator[Outcome]:
+        """By k."""
+        for place in np.argsort(np.array(self._k), kind="stable").tolist():
+            yield self._rare.get(place) or Outcome(
+                self._order(self._k[place]),
+                "ok",
+                success=bool(self._success[place]),
+                return_=self._returns[place],
+                steps=self._steps[place],
+                clipped=self._clipped[place],
+            )
+
+
+class InOrder(Sequence[Outcome]):
+    """Some outcomes, and behind them others that are kept, by k; read one after another."""
+
+    def __init__(self, first: Sequence[Outcome], kept: KeptOutcomes) -> None:
+        self._first = first
+        self._kept = kept
+
+    def __len__(self) -> int:
+        return len(self._first) + len(self._kept)
+
+    def __iter__(self) -> Iterator[Outcome]:
+        yield from self._first
+        yield from self._kept.in_order()
+
+    @overload
+    def __getitem__(self, place: int) -> Outcome: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Outcome]: ...
+
+    def __getitem__(self, place: int | slice) -> Outcome | Sequence[Outcome]:
+        if isinstance(place, int) and 0 <= place < len(self._first):
+            return self._first[place]
+        return [*self][place]
