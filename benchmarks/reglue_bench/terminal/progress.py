@@ -66,16 +66,16 @@ class Lines:
 
     def end(self) -> None:
         """A last line."""
-        with self._counting:
-            self._over.set()
-            if self._tally is not None:
-                self.say(self._tally.line())
+        self._over.set()
+        if self._tally is not None:
+            self.say(self._tally.line())
 
     def _tell(self, tally: Tally) -> None:
         while not self._over.wait(self._every_s):
             with self._counting:
-                if tally.done < tally.total and not self._over.is_set():  # else `end` says it
-                    self.say(tally.line())
+                line = tally.line() if tally.done < tally.total else ""  # then `end` says it
+            if line:
+                self.say(line)
 
 
 class Display:
