@@ -152,8 +152,15 @@ def test_a_name_or_an_address_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None
         make("MT11")
     with pytest.raises(UsageError, match="waits for an environment"):
         make("online:wait")
-    with pytest.raises(BadArgument, match="wanted 1 or more"):
-        make_vec(WALK, num_envs=0)
+    for count in (0, "3"):
+        with pytest.raises(BadArgument, match="wanted an integer of 1 or more"):
+            make_vec(WALK, num_envs=count)  # type: ignore[arg-type]
+    with pytest.raises(BadArgument, match="got 3, wanted an address"):
+        make(3)  # type: ignore[arg-type]
+    with pytest.raises(UnknownName, match="option of a session 'tokem'; did you mean token"):
+        make("127.0.0.1:9", tokem="x")
+    with pytest.raises(UnknownName, match="setting 'sed'; did you mean seed"):
+        make("mountain-car", sed=1)
     with pytest.raises(BadArgument, match="'NextStep', 'SameStep', 'Disabled'"):
         make_vec(WALK, autoreset_mode="same")  # type: ignore[arg-type]
     with pytest.raises(Unreachable):

@@ -12,7 +12,7 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AutoresetMode
 
 from reglue.agents.agent import Agent
-from reglue.errors import BadArgument, MissingExtra, UsageError
+from reglue.errors import BadArgument, MissingExtra, UnknownName, UsageError
 from reglue.gymnasium.env import GlueEnv
 from reglue.gymnasium.registration import env_spec
 from reglue.gymnasium.stepped_session import Calls, SteppedSession
@@ -23,6 +23,9 @@ from reglue.spec import TaskSpec
 Mode: TypeAlias = AutoresetMode | Literal["NextStep", "SameStep", "Disabled"]
 
 _ADDRESS = re.compile(r"reglue://.*|(\[[^\]]*\]|[^:/\s]+):\d{1,5}")
+_OPTIONS = frozenset(("token", "ca", "tls_name", "name", "connect_timeout_s", "transport"))
+"""Of a session."""
+
 _LOCAL = "reglue.training"
 """The group of entry points `calls` and `spec`, which play benchmarks here."""
 
@@ -72,8 +75,9 @@ def make_vec(
 
     Raises as `make`.
     """
-    if num_envs is not None and num_envs < 1:
-        raise BadArgument(f"got num_envs {num_envs}, wanted 1 or more")
+    given: object = num_envs
+    if given is not None and not (isinstance(given, int) and given >= 1):
+        raise BadArgument(f"got num_envs {num_envs!r}, wanted an integer of 1 or more")
     try:
         mode = AutoresetMode(autoreset_mode)
     except ValueError:
@@ -87,10 +91,15 @@ def make_vec(
 def _session(
     where: str | None, benchmark: str | None, slots: int | None, options: dict[str, Any]
 ) -> SteppedSession:
+    for name in (where, benchmark):
+        if not isinstance(name, str | None):
+            raise BadArgument(f"got {name!r}, wanted an address or a benchmark's name")
     address, benchmark = _chosen(where, benchmark)
     if address is None:
         assert benchmark is not None
         return SteppedSession(_entry("calls")(benchmark, slots, **options))
+    for name in options.keys() - _OPTIONS:
+        raise UnknownName("option of a session", name, _OPTIONS)
     session = SteppedSession(_connected(address, slots or 0, **options))
     try:
         if slots is not None and session.spec.slots != slots:
