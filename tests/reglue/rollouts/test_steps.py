@@ -236,6 +236,11 @@ def test_an_unknown_array_is_named() -> None:
         rollout["valu"]
 
 
+# Python 3.12 warns of what AsyncVectorEnv does where other tests have started threads.
+FORKS = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+
+
+@FORKS
 @pytest.mark.parametrize("vectorized", ["vector_entry_point", "async"])
 def test_other_vector_environments(vectorized: str) -> None:
     envs = gymnasium.make_vec("CartPole-v1", 3, vectorization_mode=vectorized)
@@ -250,6 +255,7 @@ def test_other_vector_environments(vectorized: str) -> None:
     assert pairs["done"].shape[1] == 3 * 39 - rollout["done"][:-1].sum()
 
 
+@FORKS
 @pytest.mark.parametrize("mode", ["SameStep", "Disabled"])
 def test_processes_that_reset_in_the_same_step(mode: str) -> None:
     envs = AsyncVectorEnv([lambda: Toy([2]), lambda: Toy([3])], autoreset_mode=mode)
