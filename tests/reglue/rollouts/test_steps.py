@@ -16,7 +16,7 @@ import pytest
 import torch
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
-from reglue.errors import BadArgument, NotAnEnvironment
+from reglue.errors import BadArgument, NotAnEnvironment, TrainingOver
 from reglue.rollouts import collect_steps, transitions
 from reglue.spec import Array
 from tests.reglue.rollouts.toys import MODES, TRUNCATES, Counting, DictToy, Pausing, Toy, toys
@@ -142,6 +142,27 @@ def test_an_environment_without_an_episode_takes_no_steps(mode: str, rows: int) 
 
 def ones(observations: Array) -> Array:
     return np.ones(len(observations), int)
+
+
+def test_when_training_is_over_nothing_is_stepped_again() -> None:
+    class Over(gymnasium.vector.VectorWrapper[Any, Any, Any]):
+        steps = 0
+
+        def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+            if options:
+                raise TrainingOver("that is all")
+            return super().reset(seed=seed)
+
+        def step(self, actions: Any) -> Any:
+            self.steps += 1
+            return super().step(actions)
+
+    envs = Over(toys(2, 3, mode="Disabled"))
+    epochs = collect_steps(envs, Counting(), 3)
+    assert transitions(next(epochs))["done"][1].tolist() == [False, False, True, False]
+    with pytest.raises(TrainingOver):
+        next(epochs)
+    assert envs.steps == 2
 
 
 def test_a_policy_with_state_hears_where_episodes_begin() -> None:
