@@ -3,7 +3,7 @@
     python docs/examples/sb3_reach.py
 
 The benchmark judges it while it trains, on 20 of its goals. A policy that knows nothing reaches one
-or two of them; on two busy cores 80,000 steps took about five minutes, after which it reached half.
+or two of them; 80,000 steps, about five minutes of two busy cores, later it reached about half.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import Protocol
 from reglue.agents.agent import Agent
 from reglue.agents.dispatch import hello, play
 from reglue.errors import AgentFault, BadReply, raise_interrupt
-from reglue.messages.agent import UNLIMITED, AgentHello, Budget, Call, Reply, Turn
+from reglue.messages.agent import UNLIMITED, AgentHello, Budget, Call, Reply
 from reglue.version import sdk
 
 log = logging.getLogger("reglue")
@@ -116,10 +116,7 @@ class ProgramPort(_InProcess):
         self._reply: Reply | None = None
 
     def send(self, call: Call, budget: Budget = UNLIMITED) -> None:
-        """Leave a call. Its arrays are the glue's: they cannot be written to."""
-        if isinstance(call, Turn):
-            for array in (call.rewards, *call.observations.values()):
-                array.setflags(write=False)
+        """Leave a call. Its arrays are the glue's: the program copies them."""
         self.call = call
 
     def answer(self, reply: Reply | None) -> None:

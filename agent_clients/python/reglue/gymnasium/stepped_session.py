@@ -264,7 +264,6 @@ class SteppedSession:
         rewards, kinds, flags = np.zeros(slots), *np.zeros((2, slots), np.uint8)
         rewards[ends], rewards[steps] = turn.rewards[:ended], turn.rewards[ended:]
         kinds[ends], flags[steps] = turn.ends.kinds, turn.steps.flags
-        rewards[held], flags[held] = 0.0, 0  # told before
         started = np.zeros(slots, np.bool_)
         started[starts] = True
         started &= ~held
