@@ -67,7 +67,7 @@ class Terms:
     reconnect_window_s: float = 0.0  # how long a peer whose stream broke may take to come back
     address: str = ""  # where to open the stream; empty: where the peer joined
     tls_name: str = ""  # the name in the server's certificate
-    unix_socket_path: str = ""  # of a Unix socket; empty: there is none
+    unix_socket_path: str = ""  # empty: without a Unix socket
 
 
 @dataclass(slots=True)

@@ -71,7 +71,7 @@ class MetaWorldAgent(Agent):
         self._forget_play()
 
     def adapt_begin(self) -> None:
-        """`init()`. Raises NotAnAgent if there is none."""
+        """`init()`. Raises NotAnAgent if the agent lacks it."""
         if not _has(self.inner, "init"):
             self._cannot_adapt()
         self._forget_play()

@@ -71,7 +71,7 @@ class GlueSession:
         self._reconnect_wait = ReconnectWait(min(window_s, self._connect_timeout_s))
 
     def _opened(self) -> Stream:
-        """The stream; a new one if there is none. Raises SessionLost, Refused, UsageError."""
+        """The stream, which is opened if it is not up. Raises SessionLost, Refused, UsageError."""
         if self._stream is None:
             hello = self._role.hello(self._ticket, self._answered)
             try:
@@ -142,7 +142,7 @@ class Session(GlueSession):
                 raise
 
     def calls(self) -> Generator[Any, Any, str]:
-        """Every call but the farewell; it wants the reply to each, None where there is none.
+        """Every call but the farewell; send it the reply to each, or None.
 
         Returns the farewell's reason. Throw in what goes wrong, so that the glue is told, and
         close it to leave early. Raises as `connect`.
