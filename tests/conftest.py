@@ -23,5 +23,6 @@ def pytest_configure(config: pytest.Config) -> None:
     folder = tempfile.TemporaryDirectory(prefix="reglue-tests-", ignore_cleanup_errors=True)
     config.add_cleanup(folder.cleanup)
     Path(folder.name).chmod(0o711)  # agents in a sandbox are other users
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side, each with PyTorch's
     os.environ["TMPDIR"] = tempfile.tempdir = folder.name
     os.environ["REGLUE_CACHE_DIR"] = str(Path(folder.name) / "cache")
