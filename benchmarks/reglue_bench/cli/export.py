@@ -40,7 +40,8 @@ def export(
     - `seed` (integer): of the cell's random numbers; in `evaluate:` runs what the environment's
     own `reset(seed=)` was given. Empty if a secret keys it.
 
-    - `phase` (text): evaluate, evaluate_before, adapt or train.
+    - `phase` (text): evaluate, evaluate_before, adapt or train; of checkpoints in training
+    checkpoint or checkpoint_adapt.
 
     - `status` (text): ok, or what ended the episode: agent_error, agent_timeout,
     agent_disconnected, agent_abandoned or environment_error.
