@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 from minari import MinariDataset
 
-from reglue.errors import PlanDiffers, RunDamaged
+from reglue.errors import PlanDiffers, RunBusy, RunDamaged
 from reglue_bench.evaluation import evaluate, resume, start
 from reglue_bench.results.read_run import read_run
 from reglue_bench.runs import observed
@@ -92,6 +92,14 @@ def test_episodes_that_were_cut_off_or_failed_are_truncated(tmp_path: Path) -> N
     episodes = MinariDataset(dataset_of(tmp_path / "lost") / "data")
     assert any(lost)
     assert [bool(each.truncations[-1]) for each in episodes] == lost
+
+
+def test_a_second_writer_is_refused(tmp_path: Path) -> None:
+    record(tmp_path, corridor_plan(slots=2), agent_cmd=joining("Seeded"))
+    before = arrays(dataset_of(tmp_path))
+    with Ledger(tmp_path), pytest.raises(RunBusy, match="another process"):
+        resume(tmp_path, NullObserver(), record=True)
+    assert arrays(dataset_of(tmp_path)) == before
 
 
 def test_agents_and_organisers_fields_are_apart(tmp_path: Path) -> None:
