@@ -51,8 +51,10 @@ def with_training_seeds(
     }
     pairs = over_pairs(list(groups.values()), compare_agents)
     means = {place: each.mean for place, each in enumerate(agents.values())}
+    has_others = len(runs) > sum(map(len, groups.values()))
     return replace(
         view,
+        verdict=view.verdict if has_others else "",  # a training seed has no rank of its own
         seeds=[_seed_row(place, *each, of) for place, each in enumerate(agents.items())],
         seeds_verdict=verdict(list(agents), means, pairs, of),
         agents=pair_table(list(agents), pairs, of) if pairs else None,
