@@ -21,6 +21,7 @@ from typing import Any, Self, TypeVar
 import sqlalchemy as sa
 
 from glue_server import Outcome
+from glue_server.episodes.observed import PART_BYTES
 from reglue.errors import PlanDiffers, ReglueError, RunDamaged, SpecError, StorageFailed, UsageError
 from reglue.spec import TaskSpec
 from reglue.wire.specs import spec_from_bytes, spec_to_bytes
@@ -111,7 +112,9 @@ class ObservedReader:
                 self._closing.callback(engine.dispose)
                 self._connection = self._closing.enter_context(engine.connect())
                 self._about = _facts(self._connection, self._path)
-            self._action_bytes = sum(tensor.row_bytes for tensor in self.spec.actions)
+            seen, chosen = self.spec.observations, self.spec.actions
+            self._action_bytes = sum(tensor.row_bytes for tensor in chosen)
+            self._most_bytes = max(PART_BYTES, sum(tensor.row_bytes for tensor in seen))
         except BaseException:
             self.close()
             raise
@@ -175,7 +178,14 @@ class ObservedReader:
         if found is None or digests.of_blob(found.zlib) != found.digest:
             what = f"part {place} of episode {episode.k} of unit {episode.unit}"
             raise _damaged(self._path, f"{what} {'is missing' if found is None else 'has changed'}")
-        return zlib.decompress(found.zlib)
+        most = self._most_bytes + episode.steps * (_REWARD_BYTES + self._action_bytes)
+        inflating = zlib.decompressobj()
+        with suppress(zlib.error):
+            rows = inflating.decompress(found.zlib, most + 1)
+            if inflating.eof and len(rows) <= most:
+                return rows
+        what = f"part {place} of episode {episode.k} of unit {episode.unit}"
+        raise _damaged(self._path, f"{what} does not unpack to at most {most:,} bytes")
 
 
 class ObservedWriter:

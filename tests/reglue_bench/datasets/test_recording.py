@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
+import zlib
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +18,8 @@ from reglue.errors import PlanDiffers, RunBusy, RunDamaged
 from reglue_bench.evaluation import evaluate, resume, start
 from reglue_bench.results.read_run import read_run
 from reglue_bench.runs import observed
-from reglue_bench.runs.ledger import Ledger
-from reglue_bench.runs.observed import ObservedWriter
+from reglue_bench.runs.ledger import Ledger, digests
+from reglue_bench.runs.observed import ObservedReader, ObservedWriter
 from reglue_bench.runs.run import Request, carry_out
 from reglue_bench.settings import Settings
 from reglue_bench.terminal.observer import NullObserver
@@ -92,6 +95,18 @@ def test_episodes_that_were_cut_off_or_failed_are_truncated(tmp_path: Path) -> N
     episodes = MinariDataset(dataset_of(tmp_path / "lost") / "data")
     assert any(lost)
     assert [bool(each.truncations[-1]) for each in episodes] == lost
+
+
+@pytest.mark.parametrize("blob", [zlib.compress(bytes(2**26)), b"no zlib"])
+def test_a_part_that_unpacks_to_too_much_is_damage(tmp_path: Path, blob: bytes) -> None:
+    """Whoever hands a run on can make its digests, too."""
+    record(tmp_path, corridor_plan(slots=1))
+    with closing(sqlite3.connect(tmp_path / observed.FILE)) as file, file:
+        file.execute("UPDATE part SET zlib = ?, digest = ?", (blob, digests.of_blob(blob)))
+    with ObservedReader(tmp_path) as reader, Ledger(tmp_path) as ledger:
+        episode = next(seen for _, seen in reader.paired(ledger.rows()) if seen)
+        with pytest.raises(RunDamaged, match="does not unpack to at most"):
+            reader.rewards_and_actions(episode)
 
 
 def test_a_second_writer_is_refused(tmp_path: Path) -> None:
