@@ -136,7 +136,9 @@ def replay(
 
 main = Commands(
     "dataset",
-    "Show, export and replay what `reglue bench --record` recorded.",
+    "Show, export and replay what `reglue bench --record` recorded.\n\n"
+    "Exit codes: 0 success; 1 damage, a full disk, or a replay that differs; 2 wrong usage; "
+    "130 interrupted.",
     [info, export, replay],
 )
 
