@@ -38,7 +38,7 @@ def program(code: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def wait_until_gone(descriptors: Sequence[int]) -> None:
-    """Wait for processes, by their descriptors, whoever their parent is."""
+    """Wait for processes by their descriptors; they need not be our children."""
     for descriptor in descriptors:
         poll = select.poll()
         poll.register(descriptor, select.POLLIN)

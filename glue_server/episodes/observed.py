@@ -1,4 +1,4 @@
-"""What agents saw and did, packed as episodes are played, for whoever records it.
+"""What agents saw and did, packed for recording while episodes are played.
 
 Packed in parts, so that an episode of any length takes the same memory.
 """

@@ -43,7 +43,7 @@ def test_every_entry_point_of_the_group_is_known() -> None:
 
 def test_an_unknown_name_is_no_attribute() -> None:
     with pytest.raises(AttributeError, match="no attribute 'evaluat'"):
-        _ = getattr(reglue, "evaluat")  # noqa: B009 - mypy knows that there is none
+        _ = getattr(reglue, "evaluat")  # noqa: B009 - mypy refuses the attribute
 
 
 def test_a_missing_extra_is_named() -> None:

@@ -10,18 +10,14 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-
-import reglue
-from reglue.errors import AgentFault, UnknownName
-
-pytest.importorskip("stable_baselines3")
-
 from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback, StopTrainingOnRewardThreshold
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.logger import configure
 from stable_baselines3.common.vec_env import VecNormalize
 
+import reglue
+from reglue.errors import AgentFault, UnknownName
 from reglue_bench.sb3 import EvalCallback
 
 NAME = "evaluate:gymnasium:CartPole-v1"

@@ -24,7 +24,7 @@ from reglue_bench.statistics.training_seeds import over_training_seeds
 
 @dataclass(frozen=True, slots=True)
 class ScoreRow:
-    """The score of an agent; None where there is none, or too little to tell an interval."""
+    """The score of an agent; a field is None if it is unknown or too few seeds were played."""
 
     agent: str
     benchmark: str

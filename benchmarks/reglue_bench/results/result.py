@@ -280,7 +280,7 @@ class Result(_Record):
 
     @property
     def interval95(self) -> Interval | None:
-        """The 95 % interval of the score; None if there is none."""
+        """The 95 % interval of the score; None for too few episodes or equal returns."""
         return self.score[1]
 
     def __str__(self) -> str:

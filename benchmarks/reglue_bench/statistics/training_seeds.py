@@ -158,8 +158,8 @@ def over_seeds(
 ) -> Inference:
     """Student's, of the mean success of one agent, or the first agent's minus the second's.
 
-    `agents` holds for each agent its tasks' success, shape (seeds, goals). The interval ends at
-    `lowest` and `highest`, and there is none below five seeds or where nothing varies.
+    `agents` holds for each agent its tasks' success, shape (seeds, goals). The interval lies
+    within `lowest` and `highest`. Fewer than five seeds, or equal scores, give no interval.
     """
     if min(len(success[0]) for success in agents) < LEAST_SEEDS:
         return Inference()

@@ -99,7 +99,7 @@ def test_episodes_that_were_cut_off_or_failed_are_truncated(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("blob", [zlib.compress(bytes(2**26)), b"no zlib"])
 def test_a_part_that_unpacks_to_too_much_is_damage(tmp_path: Path, blob: bytes) -> None:
-    """Whoever hands a run on can make its digests, too."""
+    """A stranger who hands out a run can compute its digests."""
     record(tmp_path, corridor_plan(slots=1))
     with closing(sqlite3.connect(tmp_path / observed.FILE)) as file, file:
         file.execute("UPDATE part SET zlib = ?, digest = ?", (blob, digests.of_blob(blob)))
