@@ -27,17 +27,28 @@ Frame: TypeAlias = Mapping[str, npt.NDArray[Any]]
 """The result of a start or a step, by field: copies."""
 
 
-def admit(suite: Suite, *, episodes: int = 4, steps: int = 40, seed: int = 0) -> None:
-    """Play `episodes` cells of at most `steps` random actions in every way that must agree.
+def admit(
+    suite: Suite,
+    *,
+    cells: Sequence[Cell] = (),
+    episodes: int = 4,
+    steps: int = 40,
+    seed: int = 0,
+) -> None:
+    """Play `cells`, with at most `steps` random actions each, in every way that must agree.
 
-    Cells and actions follow from `seed`. All worlds of a suite must play a cell alike, as
-    `Cell` promises and `standardizes` says of its randomness; worlds that are Restorable or
-    Seeded must be that too. This is no proof: what was not played may still differ. Raises
-    NotAdmitted with the first difference, and NotAnEnvironment for what is no suite; exceptions
-    of the environment pass through.
+    Without cells `episodes` of them follow from `seed`, as actions do. All worlds of a suite must
+    play a cell alike, as `Cell` promises and `standardizes` says of its randomness; worlds that
+    are Restorable or Seeded must be that too. This is no proof: what was not played may still
+    differ. Raises NotAdmitted with the first difference, and NotAnEnvironment for what is no
+    suite; exceptions of the environment pass through.
     """
     check_suite(suite, f"got {brief(suite)}")
-    plays = [_drawn(suite, Rng(seed, episode), steps) for episode in range(episodes)]
+    rngs = [Rng(seed, episode) for episode in range(len(cells) or episodes)]
+    if cells:
+        plays = [_play(suite, cell, rng, steps) for cell, rng in zip(cells, rngs, strict=True)]
+    else:
+        plays = [_play(suite, _drawn(suite, rng), rng, steps) for rng in rngs]
     for play in plays:
         with closing(suite.world()) as world:
             play.wanted.extend(_frames(world, play))
@@ -46,6 +57,8 @@ def admit(suite: Suite, *, episodes: int = 4, steps: int = 40, seed: int = 0) ->
         _beside(suite, play, other)
         with closing(suite.world()) as world:
             restorable, seeded = isinstance(world, Restorable), isinstance(world, Seeded)
+        if play.cell.seeds_reset:  # drawn by a generator of the environment's own: not saved
+            continue
         if restorable:
             _restored(suite, play, other)
         if seeded:
@@ -178,19 +191,23 @@ def _told(history: str, cell: Cell) -> str:
     return f"{cell} {history} is not what it was in a fresh world"
 
 
-def _drawn(suite: Suite, rng: Rng, steps: int) -> _Play:
-    """A random task, variant, seed and phase, with legal actions."""
+def _play(suite: Suite, cell: Cell, rng: Rng, steps: int) -> _Play:
+    """A cell, with legal actions."""
+    generator = np.random.Generator(rng.bits)
+    return _Play(cell, [_action(suite.spec, generator) for _ in range(steps)])
+
+
+def _drawn(suite: Suite, rng: Rng) -> Cell:
+    """A random task, variant, seed and phase."""
     task, variants = list(suite.variants.items())[rng.below(len(suite.variants))]
     phases = list(Phase)
-    cell = Cell(
+    return Cell(
         task=task,
         variant=rng.below(variants),
         seed=rng.below(2**63),
         repeat=rng.below(2**32),
         phase=phases[rng.below(len(phases))],
     )
-    generator = np.random.Generator(rng.bits)
-    return _Play(cell, [_action(suite.spec, generator) for _ in range(steps)])
 
 
 def _action(spec: TaskSpec, generator: np.random.Generator) -> Arrays:

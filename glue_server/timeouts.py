@@ -15,3 +15,5 @@ class Timeouts:
     bank_s: float = 0.0  # what an agent's slow calls may draw on
     adapt_s: float | None = None  # all adaptation calls of a wave; None: no limit
     run_s: float | None = None  # all calls of an agent in a run; None: no limit
+    turn_every_s: float = 0.0  # turns are sent at multiples of it after the agent's last answer
+    plays_defaults: bool = False  # where a turn's answer is late; else its agent is lost

@@ -32,6 +32,7 @@ class Checked:
     arrays: Mapping[str, Array]  # in the spec's order: name -> (rows, *shape), contiguous
     clipped: npt.NDArray[np.bool_]  # (rows,), an element lies out of its Box
     refused: Mapping[int, BadReply] = field(default_factory=dict)  # by row
+    defaulted: bool = False  # the agent chose none of them
 
     @property
     def packed(self) -> npt.NDArray[np.uint8]:
@@ -63,6 +64,39 @@ class ActionChecks:
                 if isinstance(check.tensor.domain, Box):
                     clipped |= _outside(check.tensor, flat)
         return Checked(shaped, clipped, refused)
+
+    def default(self, rows: int) -> Checked:
+        """What is played for `rows` slots whose agent is late: see `default_action`."""
+        arrays = {
+            each.name: np.repeat(default_action(each)[None], rows, axis=0)
+            for each in self.spec.actions
+        }
+        return Checked(arrays, np.zeros(rows, np.bool_), defaulted=True)
+
+
+def default_action(tensor: TensorSpec) -> Array:
+    """A legal row: of a box what lies nearest to zero, of anything else its least values.
+
+    If the dtype holds no legal value, what it holds nearest to one.
+    """
+    dtype = np.dtype(tensor.dtype)
+    values: list[float] = [0] * tensor.size
+    match tensor.domain:
+        case Box():
+            values = np.clip(np.zeros(tensor.shape), *_bounds(tensor, dtype)).ravel().tolist()
+        case Discrete(_, start):
+            values = [start] * tensor.size
+        case MultiDiscrete() | MultiBinary():
+            pass
+    if dtype.kind in "ui":
+        values = [_whole(value, np.iinfo(dtype.name)) for value in values]
+    return np.array(values, dtype).reshape(tensor.shape)
+
+
+def _whole(value: float, limits: np.iinfo[Any]) -> int:
+    """The integer within the limits that is next to it, away from zero."""
+    within = min(max(value, limits.min), limits.max)
+    return math.ceil(within) if within > 0 else math.floor(within)
 
 
 def packed(tensors: Iterable[Array]) -> npt.NDArray[np.uint8]:

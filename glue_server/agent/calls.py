@@ -17,6 +17,12 @@ from reglue.errors import AgentDisconnected, AgentFault, AgentTimeout, BadReply
 from reglue.messages.agent import AgentHello, AgentInit, Call, Reply, RoutineDone, TextMessage
 from reglue.spec import TaskSpec
 
+MOST_OWED = 8
+"""Late answers that an agent may owe before it is lost, where default actions are played: as many
+as it remembers for a stream that breaks."""
+
+_LOOK_S = 0.05  # how often an agent that is away is looked for
+
 
 class AgentCalls:
     """Calls an agent through its port. All raise AgentFault when the agent is lost."""
@@ -32,10 +38,14 @@ class AgentCalls:
         """Once `stop` is set, calls raise KeyboardInterrupt, as does a wait under way."""
         self._port = port
         self._budget = TimeBudget(timeouts)
+        self._plays_defaults = timeouts.plays_defaults
+        self.turn_every_s = timeouts.turn_every_s  # 0: turns are sent at once
         self._clock = clock
         self._stop = stop
         self._under_way: deque[tuple[Call, float]] = deque()  # and when each was sent
         self._free_since = -math.inf  # when the agent gave its last answer
+        self._absence_s = 0.0  # by which absences may still lengthen calls in this run
+        self._away_s = 0.0  # of the port's, by when the time of a call was last lengthened
 
     @property
     def hello(self) -> AgentHello:
@@ -46,6 +56,7 @@ class AgentCalls:
         """agent_init(spec). Raises AgentFault, too, if the agent cannot play that."""
         if not (spec.continuing or self.hello.episodic):
             self.give_up("an agent that takes no end of an episode", "one that does, for this task")
+        self._absence_s = self._port.reconnect_window_s + _LOOK_S
         self.call(AgentInit(spec))
 
     def filenos(self) -> Sequence[int]:
@@ -87,19 +98,68 @@ class AgentCalls:
         """
         call, since = self._under_way.popleft()
         since = max(since, self._free_since)
+        self._away_s = self._port.away_s
         try:
             return self._answer(self._budget.wait_s(call))
         finally:
             self._free_since = self._clock() - self._port.waited_s
             self._budget.spend(call, self._free_since - since)
 
-    def _answer(self, timeout_s: float) -> Reply:
+    def wait_for_turn(self) -> None:
+        """Wait until the next turn may be sent, however long the environment took for it.
+
+        The time since the agent's last answer is a multiple of `turn_every_s` then: if it counted
+        from anything else, an agent could choose when to answer, and so measure the environment.
+        """
+        if not self.turn_every_s or self._free_since == -math.inf:
+            return
+        left_s = self.turn_every_s - (self._clock() - self._free_since) % self.turn_every_s
         if self._stop is None:
-            return self._port.receive(timeout_s)
-        until = time.monotonic() + timeout_s
-        wait_or_stop(lambda: self._is_ready(until), self.filenos, self._stop)
+            time.sleep(left_s)
+        else:
+            self._stop.wait(left_s)
+
+    def answer(self) -> Reply | None:
+        """The answer to the oldest call, a turn; None where it is late and a default is played.
+
+        Raises AgentTimeout, too, of an agent that owes MOST_OWED answers.
+        """
         try:
-            return self._port.receive(max(0.0, until - time.monotonic()))
+            return self.receive()
+        except AgentTimeout as late:
+            if not self._plays_defaults:
+                raise
+            if self._port.owed >= MOST_OWED:
+                raise AgentTimeout(
+                    f"the agent owes the answers to {self._port.owed} turns by now; {late}"
+                ) from late
+        while self._port.is_away:  # one default is played, however long it is away
+            check_stop(self._stop)
+            time.sleep(_LOOK_S)
+        return None
+
+    def _answer(self, timeout_s: float) -> Reply:
+        """Wait for it; anew whenever the agent was busy with an earlier one until now."""
+        while (reply := self._received(timeout_s)) is None:
+            pass
+        return reply
+
+    def _received(self, timeout_s: float) -> Reply | None:
+        if self._stop is None:
+            return self._port.receive(timeout_s, self._more_s)
+        until = time.monotonic() + timeout_s
+
+        def is_ready() -> bool:
+            nonlocal until
+            if self._port.is_ready():
+                return True
+            if time.monotonic() >= until:
+                until += self._more_s()
+            return time.monotonic() >= until
+
+        wait_or_stop(is_ready, self.filenos, self._stop)
+        try:
+            return self._port.receive(max(0.0, until - time.monotonic()), self._more_s)
         except AgentTimeout as late:
             check_stop(self._stop)
             raise AgentTimeout.after(timeout_s) from late
@@ -107,9 +167,22 @@ class AgentCalls:
             check_stop(self._stop)
             raise
 
-    def _is_ready(self, until: float) -> bool:
-        """Whether an answer, or its beginning, is there, or its time is up."""
-        return self._port.is_ready() or time.monotonic() >= until
+    def _more_s(self) -> float:
+        """How long the agent's connection was broken in the time that is up now.
+
+        In a run that is at most one reconnect window in all: else an agent that breaks its
+        connection gains time. Where a default action can be played, that is played.
+        """
+        check_stop(self._stop)
+        if self._plays_defaults:
+            return 0.0
+        before, self._away_s = self._away_s, self._port.away_s
+        more = self._away_s - before
+        if self._port.is_away:
+            more = max(more, _LOOK_S)
+        more = min(more, self._absence_s)
+        self._absence_s -= more
+        return more
 
     def refuse(self, refused: BadReply) -> None:
         """Tell the agent why its last answer was not taken."""

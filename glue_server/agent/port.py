@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias
 
 from reglue.agents.agent import Agent
 from reglue.agents.dispatch import hello, play
@@ -16,11 +16,15 @@ from reglue.version import sdk
 log = logging.getLogger("reglue")
 
 
+MoreTime: TypeAlias = Callable[[], float]
+"""How much longer an answer is waited for whose time is up, seconds; 0: it is late."""
+
+
 class AgentPort(Protocol):
     """An agent at the other end of a transport.
 
     Calls are answered in their order; up to WINDOW may be sent before the first answer is
-    received.
+    received. A call that was not answered in time is over: its answer is taken for no other's.
     """
 
     @property
@@ -34,8 +38,28 @@ class AgentPort(Protocol):
     def send(self, call: Call, budget: Budget = UNLIMITED) -> None:
         """Hand over a call that is answered, and what time remains. Raises AgentDisconnected."""
 
-    def receive(self, timeout_s: float) -> Reply:
+    @property
+    def owed(self) -> int:
+        """How many calls were not answered in time, nor since."""
+
+    @property
+    def is_away(self) -> bool:
+        """Whether its connection is broken, and may come back."""
+
+    @property
+    def away_s(self) -> float:
+        """For how long its connection has been broken by now, in all."""
+
+    @property
+    def reconnect_window_s(self) -> float:
+        """How long it may take to come back."""
+
+    def receive(self, timeout_s: float, more_s: MoreTime | None = None) -> Reply | None:
         """The answer to the oldest call that waits for one.
+
+        When its time is up, it is waited for longer: `more_s()` seconds, until that is 0.
+
+        None: one came that is late, to a call that is over, so the agent was busy until now.
 
         Raises AgentTimeout, AgentDisconnected, AgentFault (the agent said that it
         failed) and BadReply (an answer that does not fit; the session goes on).
@@ -61,6 +85,10 @@ class _InProcess:
     """What the ports of this process share: an answer never has to be waited for."""
 
     waited_s = 0.0
+    owed = 0
+    is_away = False
+    away_s = 0.0
+    reconnect_window_s = 0.0
 
     def filenos(self) -> Sequence[int]:
         """None: the answer is there."""
@@ -98,7 +126,7 @@ class LocalPort(_InProcess):
         assert reply is not None, "only calls that are answered are sent"
         self._replies.append(reply)
 
-    def receive(self, timeout_s: float) -> Reply:
+    def receive(self, timeout_s: float, more_s: MoreTime | None = None) -> Reply:
         """The answer to the oldest call; it is there already."""
         return self._replies.popleft()
 
@@ -123,7 +151,7 @@ class ProgramPort(_InProcess):
         """Answer the call."""
         self._reply = reply
 
-    def receive(self, timeout_s: float) -> Reply:
+    def receive(self, timeout_s: float, more_s: MoreTime | None = None) -> Reply:
         """The answer."""
         reply, self._reply = self._reply, None
         assert reply is not None, "the program answers before the glue goes on"

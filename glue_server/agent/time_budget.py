@@ -82,9 +82,9 @@ class TimeBudget:
 
     def _check(self, call: Call) -> None:
         if self._run_s == 0:
-            raise AgentTimeout("the agent has used up its time for the run (--run-budget)")
+            raise AgentTimeout("the agent has used up its time for the run")
         if self._adapt_s == 0 and _adapts(call):
-            raise AgentTimeout("the agent has used up its time to adapt (--adapt-budget)")
+            raise AgentTimeout("the agent has used up its time to adapt")
 
     def _step_s(self, call: Call) -> float:
         is_later_turn = isinstance(call, Turn) and not self._is_first_turn

@@ -74,10 +74,15 @@ class SlotAgent:
         return True
 
     def hear(self, *, may_hold: bool = True) -> Answer:
-        """The answer to the oldest turn. The agent is told if it does not fit, or a row of it."""
+        """The answer to the oldest turn, or where it is late and that is allowed default actions.
+
+        The agent is told if it does not fit, or a row of it.
+        """
         asked = self._asked.popleft()
         try:
-            reply = self.calls.receive()
+            reply = self.calls.answer()
+            if reply is None:
+                return Answer(asked, self.checks.default(len(asked)))
             if not isinstance(reply, Actions):
                 raise BadReply("WRONG_KIND", got=type(reply).__name__, wanted="Actions")
             abandoned = given_up(reply.abandon, asked)

@@ -6,7 +6,7 @@ import logging
 import re
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 import typer
@@ -56,13 +56,34 @@ class Command:
 
 
 class Commands(Command):
-    """Functions that declare flags by Typer, each as `reglue NAME FUNCTION`."""
+    """Functions that declare flags by Typer, each as `reglue NAME FUNCTION`.
 
-    def __init__(self, name: str, about: str, functions: Sequence[Callable[..., None]]) -> None:
+    Commands among them are `reglue NAME THEIRS FUNCTION`.
+    """
+
+    def __init__(
+        self, name: str, about: str, functions: Sequence[Callable[..., None] | Commands]
+    ) -> None:
         self.name = name
         self.app = _app(help=about, no_args_is_help=True)
-        for function in functions:
-            self.app.command(function.__name__, cls=_Parsing, help=function.__doc__)(function)
+        for each in functions:
+            if isinstance(each, Commands):
+                self.app.add_typer(each.app, name=each.name)
+            else:
+                called = each.__name__.rstrip("_")
+                self.app.command(called, cls=_Parsing, help=each.__doc__)(each)
+
+    def every(self) -> Iterator[tuple[str, Any]]:
+        """The words of each function, such as `team add`, and Typer's command."""
+        yield from _every(self.click, "")
+
+
+def _every(group: Any, before: str) -> Iterator[tuple[str, Any]]:
+    for name, each in group.commands.items():
+        if hasattr(each, "commands"):
+            yield from _every(each, f"{before}{name} ")
+        else:
+            yield f"{before}{name}", each
 
 
 class _Parsing(TyperCommand):

@@ -26,6 +26,7 @@ from reglue.messages.environment import (
     EnvironmentHello,
     EnvironmentInit,
     EnvironmentReady,
+    EnvironmentReply,
     Play,
     Played,
 )
@@ -119,7 +120,7 @@ class EnvironmentCalls:
         play = self._under_way.popleft()
         self._is_lost = True  # unless it answers
         try:
-            played = self._port.receive(self._timeout_s)
+            played = self._received(self._timeout_s)
             if not isinstance(played, Played):
                 raise BadReply("WRONG_KIND", got=type(played).__name__, wanted="Played")
         except BadReply as refused:
@@ -153,7 +154,7 @@ class EnvironmentCalls:
         """
         self._port.send(call)
         try:
-            reply = self._port.receive(self._timeout_s if timeout_s is None else timeout_s)
+            reply = self._received(self._timeout_s if timeout_s is None else timeout_s)
             if isinstance(reply, Refusal):
                 refusal = ROUTINE_REFUSALS.get(reply.code, RoutineRefused)
                 raise refusal(got=reply.got, wanted=reply.wanted)
@@ -178,6 +179,12 @@ class EnvironmentCalls:
         except (EnvironmentFault, RoutineRefused) as error:
             log.debug("the environment was not cleaned up: %s", error)
         self._port.close("the run is over, thank you")
+
+    def _received(self, timeout_s: float) -> EnvironmentReply:
+        """The next answer; waits anew whenever the environment was busy with an earlier one."""
+        while (reply := self._port.receive(timeout_s)) is None:
+            pass
+        return reply
 
     def _faulty(self, play: Play, what: str) -> Played:
         """An answer in which every slot that was asked is at fault."""

@@ -46,10 +46,11 @@ class EnvironmentPort(Protocol):
     def send(self, call: EnvironmentCall) -> None:
         """Hand over a call that is answered. Raises EnvironmentFault."""
 
-    def receive(self, timeout_s: float) -> EnvironmentReply:
+    def receive(self, timeout_s: float) -> EnvironmentReply | None:
         """Wait for the answer to the oldest call.
 
-        A Played has the rows and dtypes of its Play. Its arrays belong to the caller.
+        None: one came that is late, to a call that is over. A Played has the rows and dtypes of
+        its Play. Its arrays belong to the caller.
 
         Raises EnvironmentFault (the environment is gone, too slow, or said that it failed) and
         BadReply (the answer does not fit; the session goes on).

@@ -34,6 +34,7 @@ def main() -> None:
     """Build the suite that the first frame names, then play until the parent is gone."""
     channel, parent = socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2])
     die_with(parent)
+    _yield_to_glue()
     if not parent:
         leave_after(channel)
     worker = None
@@ -47,6 +48,13 @@ def main() -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)
+
+
+def _yield_to_glue() -> None:
+    """Do not preempt who wakes this worker: the glue still has the other workers to wake."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):  # a container's policy may refuse it
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
 class _Worker:

@@ -18,7 +18,6 @@ from typing import TypeAlias
 import numpy as np
 
 from glue_server.agent.actions import Checked
-from glue_server.agent.calls import AgentCalls
 from glue_server.agent.turns import Answer, Rows, SlotAgent, ends_and_steps, no_rows
 from glue_server.environment.calls import EnvironmentCalls
 from glue_server.episodes.observed import ObservedParts
@@ -71,7 +70,7 @@ class EpisodeLoop:
 
     def __init__(
         self,
-        agent: AgentCalls,
+        agent: SlotAgent,
         environment: EnvironmentCalls,
         phase: Phase,
         next_order: NextOrder,
@@ -80,7 +79,7 @@ class EpisodeLoop:
         clock: Callable[[], float] = time.perf_counter,
         observed_to: ObservedParts | None = None,
     ) -> None:
-        self._agent = SlotAgent(agent, environment.spec)
+        self._agent = agent
         self._environment = environment
         self._phase = phase
         self._next_order = next_order
@@ -120,13 +119,15 @@ class EpisodeLoop:
             raise
 
     def _divided(self) -> list[range]:
-        """Several where the agent takes turns in which live slots are left out.
+        """Several where the agent takes turns in which live slots are left out, at any time.
 
         With more than two, environments have work waiting when they are through with a
         group; groups of few slots make many turns.
         """
         slots = self._environment.spec.slots
-        if not (self._phase is Phase.EVALUATE and self._agent.calls.hello.partial_turns):
+        calls = self._agent.calls
+        takes_parts = self._phase is Phase.EVALUATE and calls.hello.partial_turns
+        if calls.turn_every_s or not takes_parts:
             return [range(slots)]
         count = min(slots, _MOST_GROUPS, max(2, slots // _FEW_SLOTS))
         ends = [slots * place // count for place in range(count + 1)]
@@ -191,11 +192,13 @@ class EpisodeLoop:
 
     def _ask(self, group: _Group, ends: Rows | None, steps: Rows, starts: Rows) -> None:
         """Send the group's turn, if there is anything to say."""
-        began = self._clock()
         if group.held is not None:
             steps, starts = group.held[0].merged(steps), group.held[1].merged(starts)
             group.held = None
         group.told = steps, starts
+        if ends or steps or starts:
+            self._agent.calls.wait_for_turn()
+        began = self._clock()
         group.waits = self._agent.tell(self._phase, ends=ends, steps=steps, starts=starts)
         self._spent.agent_s += self._clock() - began
 
@@ -215,7 +218,7 @@ class EpisodeLoop:
             self._play(group, answer.slots, answer.checked)
         else:
             arrays = {name: rows[plays] for name, rows in answer.checked.arrays.items()}
-            checked = Checked(arrays, answer.checked.clipped[plays])
+            checked = replace(answer.checked, arrays=arrays, clipped=answer.checked.clipped[plays])
             self._play(group, answer.slots[plays], checked)
 
     def _answer(self) -> Answer:
@@ -249,7 +252,7 @@ class EpisodeLoop:
     def _play(self, group: _Group, slots: Slots, checked: Checked) -> None:
         if not len(slots):
             return
-        self._recording.act(slots, checked.packed, checked.clipped)
+        self._recording.act(slots, checked)
         group.stepping = Play(slots, checked.arrays, {})
         self._send(group.stepping)
 

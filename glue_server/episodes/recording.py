@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from env_adapters import Cell
+from glue_server.agent.actions import Checked
 from glue_server.episodes.observed import Observed, ObservedParts, ObservedSlots
 from reglue.messages.agent import ActionFlag
 from reglue.messages.environment import Flags, Played, Slots
-from reglue.spec import Array, Arrays, TaskSpec
+from reglue.spec import Arrays, TaskSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,7 @@ class Outcome:
     return_: float = 0.0  # sum of rewards in the order of steps, task units
     steps: int = 0
     clipped: int = 0  # steps whose action lay out of bounds
+    defaulted: int = 0  # steps whose action came too late, so that a default was played
     actions: bytes = b""  # every action as on the wire, step by step
     rewards: bytes = b""  # every reward, little-endian float64, step by step
     detail: str = ""  # what happened, for people, where status is not ok
@@ -63,6 +65,7 @@ class EpisodeRecording:
         self._most = np.zeros(slots, np.int64)  # steps that the order allows
         self._truncates: set[int] = set()  # slots that are truncated there
         self._clipped = np.zeros(slots, np.int64)
+        self._defaulted = np.zeros(slots, np.int64)
         self._success = np.zeros(slots, np.bool_)
         self._actions = np.zeros((slots, _FIRST_CAPACITY, row_bytes), np.uint8)
         self._rewards = np.zeros((slots, _FIRST_CAPACITY))
@@ -74,8 +77,9 @@ class EpisodeRecording:
         self._most[slot] = order.max_steps or _NO_LIMIT
         if order.truncates:
             self._truncates.add(slot)
-        for column in (self._returns, self._steps, self._acted, self._clipped, self._success):
+        for column in (self._returns, self._steps, self._acted, self._success):
             column[slot] = 0
+        self._clipped[slot] = self._defaulted[slot] = 0
 
     def cut_off(self, slots: Slots) -> npt.NDArray[np.bool_]:
         """Which of `slots` have taken all the steps that their order allows, (rows,)."""
@@ -93,18 +97,21 @@ class EpisodeRecording:
         cut &= np.isin(slots, list(self._truncates))
         return cut
 
-    def act(self, slots: Slots, actions: Array, clipped: npt.NDArray[np.bool_]) -> None:
-        """Record what is played next: `actions` are bytes, (rows, row_bytes)."""
+    def act(self, slots: Slots, checked: Checked) -> None:
+        """Record what is played next."""
         at = slots.astype(np.intp)  # once: NumPy would convert at every look-up
         acted = self._acted[at]
         if acted.max() >= self._actions.shape[1]:
             self._grow()
-        self._actions[at, acted] = actions
+        self._actions[at, acted] = checked.packed
         self._acted[at] = acted + 1
         self.flags[at] = 0
-        if np.count_nonzero(clipped):
-            self._clipped[at] += clipped
-            self.flags[at[clipped]] = ActionFlag.CLIPPED
+        if np.count_nonzero(checked.clipped):
+            self._clipped[at] += checked.clipped
+            self.flags[at[checked.clipped]] = ActionFlag.CLIPPED
+        if checked.defaulted:
+            self._defaulted[at] += 1
+            self.flags[at] = ActionFlag.DEFAULTED
 
     def land(
         self, slots: Slots, rewards: npt.NDArray[np.float64], success: npt.NDArray[np.bool_]
@@ -147,6 +154,7 @@ class EpisodeRecording:
             return_=float(self._returns[slot]),
             steps=steps,
             clipped=int(self._clipped[slot]),
+            defaulted=int(self._defaulted[slot]),
             actions=self._actions[slot, : self._acted[slot]].tobytes(),
             rewards=rewards,
             detail=detail,

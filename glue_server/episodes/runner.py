@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from glue_server.agent.calls import AgentCalls
 from glue_server.agent.port import AgentPort
+from glue_server.agent.turns import SlotAgent
 from glue_server.environment.calls import EnvironmentCalls
 from glue_server.episodes.loop import EpisodeLoop, NextOrder, Spent
 from glue_server.episodes.observed import ObservedParts
@@ -45,6 +48,7 @@ class EpisodeRunner:
     ) -> None:
         self.spent = Spent()
         self.observed_to: ObservedParts | None = None  # who records what the agent sees
+        self.hides_rewards = False  # from the agent in EVALUATE, with their range
         self._agent = AgentCalls(agent, timeouts, clock=clock, stop=stop)
         self._environment = environment
         self._clock = clock
@@ -53,7 +57,10 @@ class EpisodeRunner:
     @property
     def spec(self) -> TaskSpec:
         """The task that the agent is told."""
-        return self._environment.spec
+        spec = self._environment.spec
+        if not self.hides_rewards:
+            return spec
+        return replace(spec, rewards_in_evaluation=False, reward_range=(-math.inf, math.inf))
 
     def init(self) -> None:
         """agent_init(env_init()): the agent becomes naive; nothing after `keep_learned`."""
@@ -107,7 +114,7 @@ class EpisodeRunner:
         agent is not told of an end, or where the order `truncates` of a TRUNCATED one.
         """
         loop = EpisodeLoop(
-            self._agent,
+            SlotAgent(self._agent, self.spec),
             self._environment,
             phase,
             next_order,

@@ -104,6 +104,7 @@ class ListenOptions:
     listen: str = "127.0.0.1:0"
     token: str | None = None  # the peer's secret; None makes one
     timeout_s: float = 60.0  # how long it may take to join
+    set_by: str = "--connect-timeout"  # what sets that, in words for people
     transport: Transport = "auto"
     invited: bool = False  # people already know how to join
 
@@ -171,7 +172,7 @@ class _Served:
         """
         from glue_server.rpc import GlueServer
 
-        self._timeout_s = options.timeout_s
+        self._timeout_s, self._set_by = options.timeout_s, options.set_by
         self._stop = stop
         self._program = program
         self._process: ProgramProcess | None = None
@@ -248,7 +249,7 @@ class _Served:
                 raise self.lost(f"{how} before it joined")
             if time.monotonic() > deadline:
                 raise self.lost(
-                    f"no {self.role} joined within {self._timeout_s:g} s (--connect-timeout)"
+                    f"no {self.role} joined within {self._timeout_s:g} s ({self._set_by})"
                 )
         return self._port
 

@@ -10,9 +10,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import os
-import signal
 import socket
-import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from glue_server.commands.command import say
 from glue_server.peers.hub import ROLES, Hub
-from glue_server.processes.children import die_with
+from glue_server.processes.channel import inherited_channel
 from glue_server.processes.frames import read_frame, write_frame
 from glue_server.timeouts import Timeouts
 from reglue.errors import UsageError
@@ -60,9 +58,7 @@ def told_tls(tls: ServerTls) -> dict[str, str]:
 
 def main() -> None:
     """Play one run."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    channel = socket.socket(fileno=int(sys.argv[1]))
-    die_with(int(sys.argv[2]), signal.SIGCONT)  # the watch ends it, and says farewell before
+    channel = inherited_channel()
     with contextlib.suppress(EOFError, OSError):
         told, _ = read_frame(channel)
         _serve(channel, RunSettings(**told))

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 import secrets
-import socket
-import subprocess
-import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 
 from glue_server.peers.run_process import RunSettings
-from glue_server.processes.children import end_all, parent_to_die_with
+from glue_server.processes.channel import ChannelProcess
 from glue_server.processes.frames import read_frame, write_frame
 from reglue.errors import UsageError
 from reglue.net.join_string import JoinString, join_string, split_address
@@ -77,33 +73,22 @@ class RunProcesses:
         return process
 
 
-class RunningProcess:
+class RunningProcess(ChannelProcess):
     """This end of a run's process, which starts at once, by a thread that stays."""
 
     join_string: JoinString
     public_address: str
 
     def __init__(self, settings: RunSettings) -> None:
+        super().__init__("glue_server.peers.run_process", thread_stays=True)
         self._settings = settings
-        self._channel, theirs = socket.socketpair()
-        with theirs:
-            self._process = subprocess.Popen(
-                [
-                    *(sys.executable, "-m", "glue_server.peers.run_process"),
-                    *(str(theirs.fileno()), str(parent_to_die_with(thread_stays=True))),
-                ],
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-                start_new_session=True,  # Ctrl-C is ours to hear
-            )
 
     def wait_until_it_listens(self, public_host: str) -> None:
         """Wait until it listens. Raises UsageError if it cannot, dies or takes too long."""
-        self._channel.settimeout(_START_S)
+        self.channel.settimeout(_START_S)
         try:
-            write_frame(self._channel, asdict(self._settings))
-            told, _ = read_frame(self._channel)
+            write_frame(self.channel, asdict(self._settings))
+            told, _ = read_frame(self.channel)
         except (EOFError, OSError) as error:
             self._give_up()
             what = f"a run's process died, or did not listen within {_START_S:g} s"
@@ -114,23 +99,6 @@ class RunningProcess:
         self.join_string = join_string(told["join_string"])
         port = self.join_string.address.rpartition(":")[2]
         self.public_address = f"{public_host}:{port}" if public_host else ""
-
-    @property
-    def pid(self) -> int:
-        """The process id."""
-        return self._process.pid
-
-    def is_alive(self) -> bool:
-        """Whether it still runs."""
-        return self._process.poll() is None
-
-    def leave(self) -> None:
-        """Close the channel, which ends the process."""
-        self._channel.close()
-
-    def end(self, within_s: float) -> None:
-        """Wait until it exits; kill it after that time."""
-        end_all([self._process], within_s=within_s)
 
     def _give_up(self) -> None:
         self.leave()

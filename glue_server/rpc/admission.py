@@ -6,7 +6,7 @@ import hmac
 import secrets
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -129,25 +129,14 @@ class Lobby:
         if not self.admits(role, request.token):
             raise wrong_token(request.token)
         if role not in self._places:
-            got = f"an {role}" if role in ROLES.values() else role
-            wanted = " or ".join(f"an {each}" for each in self._places)
-            raise Denied(grpc.StatusCode.INVALID_ARGUMENT, f"got {got}, wanted {wanted}")
+            raise wrong_role(role, self._places)
         self._clear(self._places[role])
         with self._lock:
             self._check_free(role)
-            session, secret = secrets.token_urlsafe(12), secrets.token_bytes(32)
+            session, secret = new_session()
             self._tickets[session] = _Ticket(role, secret)
             self._forget(role)
-        terms = self._places[role].terms
-        return lobby_pb2.Ticket(
-            session=session,
-            secret=secret,
-            max_message_bytes=terms.max_message_bytes,
-            reconnect_window_us=round(1e6 * terms.reconnect_window_s),
-            address=terms.address,
-            tls_name=terms.tls_name,
-            unix_socket_path=terms.unix_socket_path,
-        )
+        return new_ticket(session, secret, self._places[role].terms)
 
     def check_ticket(self, session: str, role: str) -> None:
         """Raise Denied for a session without a ticket of that role."""
@@ -168,9 +157,7 @@ class Lobby:
             ticket = self._tickets.get(session)
             if ticket is None or ticket.role != role or hello.session != session:
                 raise Denied(grpc.StatusCode.UNAUTHENTICATED, NO_TICKET)
-            proof = hello_proof(ticket.secret, session, hello.answered)
-            if not hmac.compare_digest(hello.proof, proof):
-                raise Denied(grpc.StatusCode.UNAUTHENTICATED, "the ticket is somebody else's")
+            check_proof(hello, ticket.secret)
             if ticket.peer is not None:
                 _attach(ticket.peer, hello, connection)
                 return ticket.peer
@@ -258,6 +245,31 @@ class Lobby:
             del self._tickets[session]
 
 
+def new_session() -> tuple[str, bytes]:
+    """A name for a session, and the secret of its ticket."""
+    return secrets.token_urlsafe(12), secrets.token_bytes(32)
+
+
+def new_ticket(session: str, secret: bytes, terms: Terms) -> lobby_pb2.Ticket:
+    """A session's ticket."""
+    return lobby_pb2.Ticket(
+        session=session,
+        secret=secret,
+        max_message_bytes=terms.max_message_bytes,
+        reconnect_window_us=round(1e6 * terms.reconnect_window_s),
+        address=terms.address,
+        tls_name=terms.tls_name,
+        unix_socket_path=terms.unix_socket_path,
+    )
+
+
+def check_proof(hello: Greeting, secret: bytes) -> None:
+    """Raise Denied for a hello of somebody who does not have the ticket."""
+    proof = hello_proof(secret, hello.session, hello.answered)
+    if not hmac.compare_digest(hello.proof, proof):
+        raise Denied(grpc.StatusCode.UNAUTHENTICATED, "the ticket is somebody else's")
+
+
 def _attach(session: PeerSession, hello: Greeting, connection: Connection) -> None:
     """Let a session go on over a new stream. Raises Denied."""
     if (why := session.attach(hello.answered, connection)) is not None:
@@ -267,6 +279,13 @@ def _attach(session: PeerSession, hello: Greeting, connection: Connection) -> No
 def role_of(request: lobby_pb2.JoinRequest) -> str:
     """The role of a request, also an unknown one."""
     return ROLES.get(int(request.role), f"role {request.role}")
+
+
+def wrong_role(got: str, wanted: Iterable[str]) -> Denied:
+    """The error for a peer of a role that is not taken here."""
+    peer = f"an {got}" if got in ROLES.values() else got
+    words = f"got {peer}, wanted {' or '.join(f'an {each}' for each in wanted)}"
+    return Denied(grpc.StatusCode.INVALID_ARGUMENT, words)
 
 
 def is_same(one: str, other: str) -> bool:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, Self, TypeAlias
 
 from google.protobuf.message import DecodeError, Message
 
@@ -36,9 +36,28 @@ _READ = 3  # of those whose message is read at the same time
 _TURN_S = 0.1  # after which a call whose message has not come makes way for the next one
 _REQUEST_BYTES = 65_536
 _LOG_S = 60.0
+_CAUSES = 256
 
-Answer: TypeAlias = Callable[[bytes], Message]
-"""Answers a unary call. Raises Denied, and DecodeError for what it cannot read."""
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who calls."""
+
+    address: str  # as gRPC writes it, without its port
+    certified: str = ""  # the common name in the certificate that it showed; empty: it showed none
+
+    @classmethod
+    def of(cls, context: grpc.ServicerContext) -> Self:
+        """The one of a call."""
+        names: Any = context.auth_context().get("x509_common_name", [b""])
+        return cls(caller_of(context), names[0].decode(errors="replace"))
+
+
+Answer: TypeAlias = Callable[[bytes, Caller], Message]
+"""Answers the message of a unary call, and gets the caller too.
+
+Raises Denied, and DecodeError for what it cannot read.
+"""
 
 
 class Sessions(Protocol):
@@ -59,7 +78,7 @@ class Handlers(grpc.GenericRpcHandler):
     def __init__(self, unary: Mapping[str, Answer], streams: Mapping[str, Sessions]) -> None:
         self.threads = ThreadPoolExecutor(_CALLS, thread_name_prefix="reglue-call")
         self._streams = {name: _Streams(name, sessions) for name, sessions in streams.items()}
-        requests, self._noise = _Requests(), _Noise()
+        requests, self._noise = _Requests(), Noise()
         self._unary: dict[str, Any] = {
             name: grpc.stream_unary_rpc_method_handler(
                 _InPool(self.threads, _Unary(requests, answer, self._noise)),
@@ -74,7 +93,9 @@ class Handlers(grpc.GenericRpcHandler):
             return self._unary[details.method]
         if (streams := self._streams.get(details.method)) is None:
             asked = repr(details.method[:200])
-            self._noise.heard(f"a caller that speaks another protocol asked for {asked}")
+            self._noise.heard(
+                f"a caller that speaks another protocol asked for {asked}", cause="protocol"
+            )
             return None
         session = str(dict(details.invocation_metadata).get("reglue-session", ""))
         try:
@@ -127,16 +148,18 @@ class _Streams:
 class _Unary:
     """Reads the one message of a call, and answers it."""
 
-    def __init__(self, requests: _Requests, answer: Answer, noise: _Noise) -> None:
+    def __init__(self, requests: _Requests, answer: Answer, noise: Noise) -> None:
         self._requests = requests
         self._answer = answer
         self._noise = noise
 
     def __call__(self, messages: Iterator[bytes], context: grpc.ServicerContext) -> Message:
         try:
-            return self._answer(self._requests.take(messages, context))
+            return self._answer(self._requests.take(messages, context), Caller.of(context))
         except DecodeError as error:
-            self._noise.heard(f"a call from {_address(context)} could not be read")
+            self._noise.heard(
+                f"a call from {caller_of(context)} could not be read", cause="unreadable"
+            )
             context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"unreadable: {error}")
         except Denied as denied:
             context.abort(denied.code, denied.why)
@@ -157,7 +180,7 @@ class _Requests:
 
     def take(self, messages: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
         """The call's message. Raises Denied, and grpc's own error for a call that has ended."""
-        with self._turn(_address(context), context):
+        with self._turn(caller_of(context), context):
             message = next(messages, None)
         if message is None:
             raise Denied(grpc.StatusCode.INVALID_ARGUMENT, "got no message, wanted one")
@@ -212,24 +235,41 @@ class _Reading:
     since: float  # monotonic seconds
 
 
-class _Noise:
-    """Logs what strangers send wrong, one line a minute."""
+class Noise:
+    """Logs what strangers do wrong, one line a minute for each cause."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._silent_until = -_LOG_S
-        self._count = 0
+        self._lines: dict[str, _Line] = {}  # by cause
 
-    def heard(self, what: str) -> None:
-        """Log it, or count it."""
+    def heard(self, what: str, *, cause: str = "", **whose: str) -> None:
+        """Log it, or count it; `whose` are fields of the log's record.
+
+        Strangers may make up causes: many are taken for one.
+        """
+        now = time.monotonic()
         with self._lock:
-            self._count += 1
-            now = time.monotonic()
-            if now < self._silent_until:
+            if len(self._lines) >= _CAUSES:
+                old = [each for each, line in self._lines.items() if line.silent_until <= now]
+                for each in old:
+                    del self._lines[each]
+            if len(self._lines) >= _CAUSES and cause not in self._lines:
+                cause = ""
+            line = self._lines.setdefault(cause, _Line())
+            line.count += 1
+            if now < line.silent_until:
                 return
-            count, self._count = self._count, 0
-            self._silent_until = now + _LOG_S
-        log.warning("%s (%d since the last such line)", what, count)
+            count, line.count = line.count, 0
+            line.silent_until = now + _LOG_S
+        log.warning("%s (%d since the last such line)", what, count, extra=whose)
+
+
+@dataclass(slots=True)
+class _Line:
+    """What has been heard of one cause."""
+
+    count: int = 0  # not logged yet
+    silent_until: float = 0.0  # monotonic seconds
 
 
 @dataclass(frozen=True)
@@ -251,6 +291,6 @@ def _serialize(message: Message | bytes) -> bytes:
     return message if isinstance(message, bytes) else message.SerializeToString()
 
 
-def _address(context: grpc.ServicerContext) -> str:
+def caller_of(context: grpc.ServicerContext) -> str:
     """The caller's, without its port."""
     return str(context.peer()).rpartition(":")[0]

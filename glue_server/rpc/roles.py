@@ -18,7 +18,7 @@ from reglue.v1 import agent_pb2, environment_pb2, experiment_pb2
 _NAME = 200  # characters of a name that are kept
 
 
-def _name(text: str) -> str:
+def shown_name(text: str) -> str:
     """A name as one line that may be printed."""
     return " ".join(printable(text[:_NAME]).split())
 
@@ -39,8 +39,8 @@ class Service:
 
 def _agent(hello: agent_pb2.AgentHello, terms: Terms) -> PeerSession:
     peer = AgentHello(
-        agent=_name(hello.agent),
-        sdk=_name(hello.sdk),
+        agent=shown_name(hello.agent),
+        sdk=shown_name(hello.sdk),
         max_slots=hello.max_slots,
         partial_turns=hello.partial_turns,
         adapts=hello.adapts,
@@ -52,14 +52,14 @@ def _agent(hello: agent_pb2.AgentHello, terms: Terms) -> PeerSession:
 
 
 def _environment(hello: environment_pb2.EnvironmentHello, terms: Terms) -> PeerSession:
-    peer = EnvironmentHello(_name(hello.environment), _name(hello.sdk), hello.max_slots)
+    peer = EnvironmentHello(shown_name(hello.environment), shown_name(hello.sdk), hello.max_slots)
     return StreamPort(
         peer, EnvironmentCodec(terms.max_message_bytes), reconnect_window_s=terms.reconnect_window_s
     )
 
 
 def _experiment(hello: experiment_pb2.ExperimentHello, terms: Terms) -> PeerSession:
-    peer = ExperimentHello(_name(hello.experiment), _name(hello.sdk))
+    peer = ExperimentHello(shown_name(hello.experiment), shown_name(hello.sdk))
     return ExperimentPort(peer, reconnect_window_s=terms.reconnect_window_s)
 
 

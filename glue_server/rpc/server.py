@@ -17,12 +17,12 @@ from grpc_health.v1 import health_pb2
 from glue_server.processes.interrupts import hurried
 from glue_server.rpc.admission import JOIN, Denied, Lobbies, Lobby, Places, PrivateLobby, Terms
 from glue_server.rpc.grpc_streams import Streams
-from glue_server.rpc.handlers import Handlers, Sessions
+from glue_server.rpc.handlers import Caller, Handlers, Sessions
 from glue_server.rpc.roles import SERVICES
 from glue_server.rpc.unix_listener import UnixListener, UnixSocketFolder
 from reglue.errors import UsageError
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, channel_options, grpc
-from reglue.net.join_string import JoinString, Transport, split_address
+from reglue.net.join_string import JoinString, Transport, split_address, to_pem
 from reglue.net.unix_socket import UNIX_SOCKET_DIR
 from reglue.v1 import lobby_pb2
 
@@ -58,6 +58,8 @@ class Listener:
     address cannot be bound.
     """
 
+    most_received_bytes = HUB_MESSAGE_BYTES  # of a message, before anything is known of its sender
+
     def __init__(
         self,
         listen: str,
@@ -72,6 +74,7 @@ class Listener:
         # Hex: a token that began with a dash would read as an option of `reglue join`.
         self.tokens = {role: tokens.get(role) or secrets.token_hex(24) for role in roles}
         self._listen, self._tls, self._advertise = listen, tls, advertise
+        self._is_serving = True  # what the health service says
 
     def __enter__(self) -> Self:
         return self
@@ -102,21 +105,26 @@ class Listener:
 
     def _serve(
         self,
-        join: Callable[[lobby_pb2.JoinRequest], lobby_pb2.Ticket],
+        join: Callable[[lobby_pb2.JoinRequest, Caller], lobby_pb2.Ticket],
         streams: Mapping[str, Sessions],
     ) -> None:
-        """Start. `streams` has the sessions of each role by their method's full name."""
+        """Start. `streams` has the sessions of each role by their method's full name.
+
+        `join` gets the caller too.
+        """
         names = {"", *(method.split("/")[1] for method in (JOIN, *streams))}
         unary = {
-            JOIN: lambda message: join(lobby_pb2.JoinRequest.FromString(message)),
-            f"/{_HEALTH}/Check": lambda message: _health(names, message),
+            JOIN: lambda message, caller: join(lobby_pb2.JoinRequest.FromString(message), caller),
+            f"/{_HEALTH}/Check": lambda message, _: self._health(names, message),
         }
         self._handlers = Handlers(unary, streams)
+        received = dict(channel_options(HUB_MESSAGE_BYTES))
+        received["grpc.max_receive_message_length"] = self.most_received_bytes
         self._server = grpc.server(
             self._handlers.threads,
             handlers=[self._handlers],
             options=[
-                *channel_options(HUB_MESSAGE_BYTES),
+                *received.items(),
                 *_OPTIONS,
                 ("grpc.max_allowed_incoming_connections", _connections()),
             ],
@@ -128,18 +136,19 @@ class Listener:
             raise
         self._server.start()
 
+    def _health(self, names: Container[str], message: bytes) -> health_pb2.HealthCheckResponse:
+        """Answer the standard health check. Raises Denied for an unknown service."""
+        if health_pb2.HealthCheckRequest.FromString(message).service not in names:
+            raise Denied(grpc.StatusCode.NOT_FOUND, "no such service")
+        states = health_pb2.HealthCheckResponse
+        status = states.SERVING if self._is_serving else states.NOT_SERVING
+        return health_pb2.HealthCheckResponse(status=status)
+
 
 def _connections() -> int:
     """How many at a time: half of the descriptors are left for the files of this process."""
     most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return _CONNECTIONS if most == resource.RLIM_INFINITY else min(_CONNECTIONS, most // 2)
-
-
-def _health(names: Container[str], message: bytes) -> health_pb2.HealthCheckResponse:
-    """Answer the standard health check. Raises Denied for an unknown service."""
-    if health_pb2.HealthCheckRequest.FromString(message).service not in names:
-        raise Denied(grpc.StatusCode.NOT_FOUND, "no such service")
-    return health_pb2.HealthCheckResponse(status=health_pb2.HealthCheckResponse.SERVING)
 
 
 class GlueServer(Listener):
@@ -183,7 +192,7 @@ class GlueServer(Listener):
             for role in counts
         }
         try:
-            self._serve(self._lobbies.join, streams)
+            self._serve(lambda request, _: self._lobbies.join(request), streams)
         except UsageError:
             self._close_unix_listener()
             raise
@@ -317,7 +326,9 @@ def check_advertised(address: str) -> None:
 def _add_port(server: grpc.Server, listen: str, tls: ServerTls | None) -> int:
     if tls is None:
         return server.add_insecure_port(listen)
-    return server.add_secure_port(listen, grpc.ssl_server_credentials([(tls.key, tls.chain)]))
+    trusted = to_pem(tls.authority) if tls.asks else None
+    credentials = grpc.ssl_server_credentials([(tls.key, tls.chain)], trusted, tls.asks)
+    return server.add_secure_port(listen, credentials)
 
 
 def _join_string(address: str, token: str, tls: ServerTls | None) -> JoinString:

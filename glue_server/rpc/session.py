@@ -44,6 +44,7 @@ class PeerSession(ABC):
         self._wakeup: Wakeup | None = None
         self._connection: Connection | None = None
         self._broken_at: float | None = None  # monotonic seconds
+        self._was_away_s = 0.0  # before it came back the last time
         self._is_lost = False  # the peer will not come back
         self._is_closed = False
 
@@ -60,6 +61,17 @@ class PeerSession(ABC):
         """Whether a stream is up."""
         return not self.is_gone and self._connection is not None
 
+    @property
+    def away_s(self) -> float:
+        """For how long no stream was up by now, in all, since the first one."""
+        with self._lock:
+            return self._away_s()
+
+    @property
+    def reconnect_window_s(self) -> float:
+        """How long a peer whose stream broke may take to come back."""
+        return self._reconnect_window_s
+
     def attach(self, answered: int, connection: Connection) -> str | None:
         """A new stream takes over; returns why it cannot.
 
@@ -72,7 +84,7 @@ class PeerSession(ABC):
             if answered not in self._resumable():
                 return FORGOTTEN
             self._change(connection)
-            self._broken_at = None
+            self._was_away_s, self._broken_at = self._away_s(), None
             self._resume(connection)
             if not is_first:  # the driver may wait
                 self._inbox.put((None, time.monotonic()))
@@ -178,6 +190,11 @@ class PeerSession(ABC):
             self._wakeup.change(old, connection)
         if old is not None:
             old.end()
+
+    def _away_s(self) -> float:
+        """As `away_s`, the lock being held."""
+        away_s = 0.0 if self._broken_at is None else time.monotonic() - self._broken_at
+        return self._was_away_s + away_s
 
     def _gone_at(self) -> float:
         """When the peer has left for good, monotonic seconds, unless it comes back before."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, Protocol
 
 from glue_server.rpc.connection import Connection, Wakeup
 from glue_server.rpc.session import PeerSession
@@ -70,6 +70,7 @@ class StreamPort(PeerSession):
         self._codec = codec
         self._unheard: deque[tuple[int, Any]] = deque()  # messages that may have to be sent again
         self._waiting: dict[int, Any] = {}  # calls whose answer is waited for, by number
+        self._late: list[int] = []  # numbers of calls that were not answered in time, nor since
         self._sent = 0  # number of the last message
         self._heard = 0  # number of the last call whose answer has come
         self._unasked = 0  # messages since the last call that answered none
@@ -89,8 +90,20 @@ class StreamPort(PeerSession):
             self._unasked = 0
             self._post(message)
 
-    def receive(self, timeout_s: float) -> Any:
-        """The answer to the oldest call that waits for one.
+    @property
+    def owed(self) -> int:
+        """How many calls were not answered in time, nor since."""
+        return len(self._late)
+
+    @property
+    def is_away(self) -> bool:
+        """Whether its stream is broken, and may come back."""
+        return not (self.is_connected or self.is_gone)
+
+    def receive(self, timeout_s: float, more_s: Callable[[], float] | None = None) -> Any:
+        """The answer to the oldest call that waits for one; None: a late one to an earlier call.
+
+        When its time is up, it is waited for longer: `more_s()` seconds, until that is 0.
 
         Raises BadReply (it does not fit; the session goes on), and the peer's fault,
         delay or loss.
@@ -103,12 +116,19 @@ class StreamPort(PeerSession):
             gone_at = self._gone_at()
             found = self._next(max(0.0, min(deadline, gone_at) - time.monotonic()))
             if found is None:
-                self._check_time(seq, gone_at, deadline, timeout_s)
+                self._check_loss(gone_at)
+                if time.monotonic() >= deadline:
+                    more = 0.0 if more_s is None else more_s()
+                    if not more:
+                        self._give_up(seq, timeout_s)
+                    deadline += more
                 continue
             message, came = found
             self.waited_s = time.monotonic() - came
             if message is not None and (message.seq == seq or message.HasField("fault")):
                 return self._codec.decode(message, self._waiting.pop(seq))
+            if message is not None and message.seq < seq:
+                return None
 
     def refuse(self, refused: BadReply) -> None:
         """Tell the peer that its last answer was not taken."""
@@ -134,18 +154,21 @@ class StreamPort(PeerSession):
             self._wake(self._wakeup)
         return self._wakeup
 
-    def _check_time(self, seq: int, gone_at: float, deadline: float, timeout_s: float) -> None:
-        """Raise the peer's loss, or its delay, where it is time."""
-        now = time.monotonic()
-        if now >= gone_at:
+    def _check_loss(self, gone_at: float) -> None:
+        """Raise the peer's loss where it is time."""
+        if time.monotonic() >= gone_at:
             with self._lock:
                 if self._connection is None:
                     self._is_lost = True
                     self._waiting.clear()
             raise self._codec.lost()
-        if now >= deadline:
-            del self._waiting[seq]  # a late answer is dropped
-            raise self._codec.timed_out(timeout_s)
+
+    def _give_up(self, seq: int, timeout_s: float) -> NoReturn:
+        """Raise the peer's delay."""
+        with self._lock:
+            self._late.append(seq)
+            del self._waiting[seq]
+        raise self._codec.timed_out(timeout_s)
 
     def _resumable(self) -> range:
         return range(self._heard, self._sent + 1)
@@ -159,15 +182,17 @@ class StreamPort(PeerSession):
     def _is_wanted(self, message: Any) -> bool:
         """Whether it answers a call for the first time, or is a fault, which comes unasked.
 
-        Late answers, and repeats, are a few. A peer that sends more floods us: it is lost.
+        Repeats are a few. A peer that sends more floods us: it is lost.
         """
         if message.HasField("fault"):
             self._is_lost = True  # it leaves
             first, self._has_failed = not self._has_failed, True
             return first or self._is_unasked()
         seq = message.seq
-        if seq <= self._heard or seq not in self._waiting:
+        if seq <= self._heard or not (seq in self._waiting or seq in self._late):
             return self._is_unasked()
+        if self._late:
+            self._late = [each for each in self._late if each > seq]
         while self._unheard and self._unheard[0][0] <= seq:
             self._unheard.popleft()
         self._heard = seq

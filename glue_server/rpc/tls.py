@@ -9,7 +9,7 @@ import socket
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -23,7 +23,10 @@ from reglue.net.join_string import read_authority, split_address, split_der
 TLS_NAME = "reglue"
 """The name in the certificates of a private authority, whatever the address."""
 
-_VALID = timedelta(days=365)
+VALID = timedelta(days=365)
+"""How long a new certificate is valid."""
+
+_PEM, _DER = serialization.Encoding.PEM, serialization.Encoding.DER
 _SKEW = timedelta(days=1)  # how far the clocks of peers may be behind
 
 
@@ -35,48 +38,95 @@ class ServerTls:
     key: bytes = field(repr=False)  # PEM, of the first certificate
     authority: bytes  # DER of the authority's certificate, or of several
     name: str  # a name in the server's certificate
+    asks: bool = False  # peers must show a certificate by the authority, too
+
+
+@dataclass(frozen=True, slots=True)
+class Authority:
+    """A certificate authority of our own: peers that trust it trust what it signs."""
+
+    certificate: x509.Certificate
+    key: ec.EllipticCurvePrivateKey = field(repr=False)
+
+    @classmethod
+    def create(cls, valid: timedelta = VALID) -> Self:
+        """A fresh one."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        # A name of its own: peers may know several.
+        name = _name(f"Reglue authority {secrets.token_hex(8)}")
+        certificate = (
+            _certificate(name, key, datetime.now(UTC) + valid)
+            .issuer_name(name)
+            .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+            .add_extension(_usage(signs_certificates=True), critical=True)
+            .sign(key, hashes.SHA256())
+        )
+        return cls(certificate, key)
+
+    @classmethod
+    def read(cls, certificate: Path, key: Path) -> Self:
+        """The one in two PEM files. Raises UsageError."""
+        (found, *_), own = _chain(_read(certificate), certificate), _key(_read(key), key)
+        if not isinstance(own, ec.EllipticCurvePrivateKey) or _public(own) != _public(found):
+            raise UsageError(f"{key} is not the key of the authority in {certificate}")
+        return cls(found, own)
+
+    def server(self, *addresses: str, valid: timedelta = VALID) -> ServerTls:
+        """A new certificate and key of a server, for a year at most.
+
+        The certificate names `reglue`, this machine and the hosts of `addresses` (`host:port`,
+        empty ones are skipped). Raises UsageError.
+        """
+        names = x509.SubjectAlternativeName(_names(addresses))
+        chain, key = self._signed(TLS_NAME, ExtendedKeyUsageOID.SERVER_AUTH, valid, names)
+        return ServerTls(chain, key, self.certificate.public_bytes(_DER), TLS_NAME)
+
+    def client(self, name: str, *, valid: timedelta = VALID) -> bytes:
+        """A new certificate of a peer of that name (64 characters at most) and its key, in PEM."""
+        chain, key = self._signed(name, ExtendedKeyUsageOID.CLIENT_AUTH, valid)
+        return key + chain
+
+    def key_pem(self) -> bytes:
+        """The authority's own key: who has it can pretend to be any server."""
+        return _key_pem(self.key)
+
+    def _signed(
+        self,
+        subject: str,
+        usage: x509.ObjectIdentifier,
+        valid: timedelta,
+        names: x509.SubjectAlternativeName | None = None,
+    ) -> tuple[bytes, bytes]:
+        """A certificate and its key, in PEM; it is valid for no longer than the authority."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        ends = min(datetime.now(UTC) + valid, self.certificate.not_valid_after_utc)
+        builder = (
+            _certificate(_name(subject), key, ends)
+            .issuer_name(self.certificate.subject)
+            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+            .add_extension(_usage(signs_certificates=False), critical=True)
+            .add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
+            .add_extension(
+                x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key()),
+                critical=False,
+            )
+        )
+        if names is not None:
+            builder = builder.add_extension(names, critical=False)
+        return builder.sign(self.key, hashes.SHA256()).public_bytes(_PEM), _key_pem(key)
 
 
 def private_authority(*addresses: str) -> ServerTls:
-    """A fresh authority and a certificate signed by it, in memory only, for a year.
+    """The certificate of a fresh authority, in memory only, for a year; see `Authority.server`.
 
-    The certificate names `reglue`, this machine and the hosts of `addresses` (`host:port`, empty
-    ones are skipped). The authority's key is forgotten at once. Raises UsageError.
+    The authority's key is forgotten at once. Raises UsageError.
     """
-    now = datetime.now(UTC)
-    own_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
-    # A name of its own: peers may know several.
-    own_name = _name(f"Reglue authority {secrets.token_hex(8)}")
-    authority = (
-        _certificate(own_name, own_key, now)
-        .issuer_name(own_name)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(_usage(signs_certificates=True), critical=True)
-        .sign(own_key, hashes.SHA256())
-    )
-    certificate = (
-        _certificate(_name(TLS_NAME), key, now)
-        .issuer_name(own_name)
-        .add_extension(x509.SubjectAlternativeName(_names(addresses)), critical=False)
-        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(_usage(signs_certificates=False), critical=True)
-        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-        .add_extension(
-            x509.AuthorityKeyIdentifier.from_issuer_public_key(own_key.public_key()),
-            critical=False,
-        )
-        .sign(own_key, hashes.SHA256())
-    )
-    return ServerTls(
-        chain=certificate.public_bytes(serialization.Encoding.PEM),
-        key=key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        ),
-        authority=authority.public_bytes(serialization.Encoding.DER),
-        name=TLS_NAME,
-    )
+    return Authority.create().server(*addresses)
+
+
+def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+    form, plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    return key.private_bytes(_PEM, form, plain)
 
 
 def _name(common: str) -> x509.Name:
@@ -84,15 +134,15 @@ def _name(common: str) -> x509.Name:
 
 
 def _certificate(
-    subject: x509.Name, key: ec.EllipticCurvePrivateKey, now: datetime
+    subject: x509.Name, key: ec.EllipticCurvePrivateKey, ends: datetime
 ) -> x509.CertificateBuilder:
     return (
         x509.CertificateBuilder()
         .subject_name(subject)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - _SKEW)
-        .not_valid_after(now + _VALID)
+        .not_valid_before(datetime.now(UTC) - _SKEW)
+        .not_valid_after(ends)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
     )
 
@@ -138,19 +188,22 @@ def _dns_name(host: str) -> x509.DNSName:
 _PrivateKey: TypeAlias = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
 
-def own_certificate(certificate: Path, key: Path, authority: Path | None = None) -> ServerTls:
+def own_certificate(
+    certificate: Path, key: Path, authority: Path | None = None, *, may_be_old: bool = False
+) -> ServerTls:
     """The certificate in the user's files: PEM of the server's certificate, and of its key.
 
     Certificates between it and its authority follow it in the file. `authority` is the file (PEM
     or DER) of the authority that peers trust; by default the last certificate of the first file,
     if that is self-signed. Raises UsageError for a file that is missing, unreadable, out of date,
-    or does not belong to the others.
+    or does not belong to the others. With `may_be_old` the date is not looked at.
     """
     chain_pem, key_pem = _read(certificate), _read(key)
     chain = _chain(chain_pem, certificate)
     if _public(_key(key_pem, key)) != _public(chain[0]):
         raise UsageError(f"{key} is not the key of the certificate in {certificate}")
-    _check_date(chain[0], certificate)
+    if not may_be_old:
+        _check_date(chain[0], certificate)
     trusted = _authority(chain, certificate, authority)
     return ServerTls(chain_pem, key_pem, trusted, _made_out_to(chain[0], certificate))
 
@@ -183,9 +236,7 @@ def _key(pem: bytes, path: Path) -> _PrivateKey:
 
 
 def _public(holder: x509.Certificate | _PrivateKey) -> bytes:
-    return holder.public_key().public_bytes(
-        serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
-    )
+    return holder.public_key().public_bytes(_DER, serialization.PublicFormat.SubjectPublicKeyInfo)
 
 
 def _check_date(certificate: x509.Certificate, path: Path) -> None:
@@ -202,7 +253,7 @@ def _authority(chain: list[x509.Certificate], path: Path, given: Path | None) ->
                 f"{path} lacks the authority that peers are to trust: give the certificate of the "
                 f"authority that signed it, {last.issuer.rfc4514_string()} (--ca FILE)"
             )
-        return last.public_bytes(serialization.Encoding.DER)
+        return last.public_bytes(_DER)
     trusted = read_authority(given)
     roots = [x509.load_der_x509_certificate(each) for each in split_der(trusted)]
     if not any(_is_signed_by(each, root) for each in chain for root in roots):

@@ -13,9 +13,12 @@ import pytest
 
 from glue_server.conformance.fault_injection import deny_joins
 from glue_server.rpc import GlueServer
+from glue_server.rpc.gateways import agent_gateway
 from reglue.errors import BadReply, printable
 from tests.agent_clients.programs import ROOT, built
+from tests.glue_server.rpc.entries import TOKEN, KnownEntries, gateway
 from tests.leftovers import nothing_left
+from tests.waiting import until
 
 PATIENCE_S = 60.0
 
@@ -41,6 +44,8 @@ CLIENTS = [
     ("typescript", "agent"),
 ]
 
+AGENTS = [client for client, role in CLIENTS if role == "agent"]
+
 pytestmark = pytest.mark.timeout(900)  # the first test compiles clients
 
 
@@ -63,9 +68,9 @@ def program(client: str, role: str) -> tuple[list[str], Mapping[str, str]]:
             return ["node", str(TYPESCRIPT)], {}
 
 
-def started(client: str, role: str, server: GlueServer) -> subprocess.Popen[bytes]:
+def started(client: str, role: str, address: str, token: str) -> subprocess.Popen[bytes]:
     command, environment = program(client, role)
-    where = {"REGLUE_ADDRESS": server.address, "REGLUE_TOKEN": server.token, "COLUMNS": "500"}
+    where = {"REGLUE_ADDRESS": address, "REGLUE_TOKEN": token, "COLUMNS": "500"}
     return subprocess.Popen(
         command,
         env=os.environ | environment | where,
@@ -78,7 +83,7 @@ def started(client: str, role: str, server: GlueServer) -> subprocess.Popen[byte
 def test_the_words_of_a_glue_that_refuses_a_client(client: str, role: str) -> None:
     with nothing_left(), GlueServer(places={role: 1}) as server:
         deny_joins(server, "UNAUTHENTICATED", TOLD)
-        process = started(client, role, server)
+        process = started(client, role, server.address, server.token)
         try:
             said = process.communicate(timeout=PATIENCE_S)[0].decode()
         finally:
@@ -87,10 +92,10 @@ def test_the_words_of_a_glue_that_refuses_a_client(client: str, role: str) -> No
     assert printable(said) == said
 
 
-@pytest.mark.parametrize("client", ["python", "cpp", "c", "julia", "typescript"])
+@pytest.mark.parametrize("client", AGENTS)
 def test_the_words_of_a_refusal_and_of_a_farewell(client: str) -> None:
     with nothing_left(), GlueServer(places={"agent": 1}) as server:
-        process = started(client, "agent", server)
+        process = started(client, "agent", server.address, server.token)
         try:
             port = server.next("agent", PATIENCE_S)
             assert port is not None
@@ -101,4 +106,24 @@ def test_the_words_of_a_refusal_and_of_a_farewell(client: str) -> None:
             process.kill()
     assert process.returncode == 0
     assert f"got {SHOWN}, wanted {SHOWN}" in said
+    assert printable(said) == said
+
+
+@pytest.mark.parametrize("client", AGENTS)
+def test_the_words_for_an_agent_that_waits_for_its_turn(
+    client: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A farewell comes instead of it."""
+    monkeypatch.setattr(agent_gateway, "shown_name", lambda _: TOLD)
+    entries = KnownEntries()
+    with nothing_left(), gateway(entries) as front:
+        process = started(client, "agent", front.address, TOKEN)
+        try:
+            until(lambda: entries.has(("came", TOLD)), "it waits")
+            front.end(TOLD, "the phase is over")
+            said = process.communicate(timeout=PATIENCE_S)[0].decode()
+        finally:
+            process.kill()
+    assert process.returncode == 0
+    assert f"joined as {SHOWN}; waiting for its turn" in said
     assert printable(said) == said

@@ -147,6 +147,10 @@ class StorageFailed(ReglueError):
     """A disk is full or gone; committed rows are kept."""
 
 
+class StoreFailed(StorageFailed):
+    """A competition's database is gone, full or damaged; what was committed is kept."""
+
+
 class PlanDiffers(UsageError):
     """A run resumes only with the plan, agent and versions that it began with."""
 
@@ -213,6 +217,14 @@ class WrongToken(Refused):
     """The token is wrong."""
 
 
+class TokenRefused(WrongToken):
+    """A competition's token is wrong, revoked or expired."""
+
+
+class EntryRefused(Refused):
+    """A team may not enter an agent now: no phase is open, or a quota is used up."""
+
+
 class WrongVersion(Refused):
     """The two sides speak different protocol versions."""
 
@@ -246,10 +258,7 @@ class AgentTimeout(AgentFault):
     @classmethod
     def after(cls, timeout_s: float) -> AgentTimeout:
         """No answer within `timeout_s` seconds."""
-        return cls(
-            f"the agent did not answer within {timeout_s:g} s; "
-            "--step-timeout and --first-step-timeout set how long it may take"
-        )
+        return cls(f"the agent did not answer within {timeout_s:g} s")
 
 
 class AgentAbandoned(AgentFault):
@@ -290,6 +299,17 @@ class EnvironmentFault(ReglueError):
 
 class EnvironmentTimeout(EnvironmentFault):
     """An environment did not answer in time; it may still run."""
+
+
+# A competition's.
+
+
+class NotVerified(ReglueError):
+    """What was played, signed or committed to is not what is shown now."""
+
+
+class TranscriptDamaged(NotVerified):
+    """A transcript's bytes are not as they were written, or not as its format says."""
 
 
 # The connection's, seen by the peer.

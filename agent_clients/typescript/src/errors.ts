@@ -49,7 +49,7 @@ export class WrongVersion extends Refused {}
 /** Only one side uses TLS, or the agent does not trust the glue's certificate. */
 export class WrongTls extends Refused {}
 
-/** The run has its agent already, or no connection to spare. */
+/** The run has its agent already, or the glue takes nobody now. */
 export class Busy extends Refused {}
 
 /** No glue answered at the address in time. */

@@ -79,7 +79,7 @@ class Session {
     private readonly ticket: Ticket,
     private readonly playing: Playing,
   ) {
-    this.#route = new Route(where, ticket, playing.transport);
+    this.#route = new Route(where, ticket, playing.transport, playing.log);
   }
 
   /** Stream after stream. Throws Forgotten if the glue does not know the session any more. */

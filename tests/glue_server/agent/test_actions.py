@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from glue_server.agent.actions import ActionChecks, Checked
+from glue_server.agent.actions import ActionChecks, Checked, default_action
 from reglue.errors import BadReply
 from reglue.spec import (
     Array,
@@ -199,3 +199,37 @@ def test_legal_actions_stay_what_they_are(data: st.DataObject) -> None:
 def assert_same(got: Array, wanted: Array, tensor: TensorSpec) -> None:
     assert (got.dtype, got.shape) == (np.dtype(tensor.dtype), (3, *tensor.shape))
     assert got.tobytes() == np.asarray(wanted).tobytes()
+
+
+@settings(max_examples=30)
+@given(task_specs())
+def test_there_is_a_default_action_for_any_spec(spec: TaskSpec) -> None:
+    """Also where bounds contradict the dtype, and nothing is legal."""
+    default = ActionChecks(spec).default(3)
+    for tensor in spec.actions:
+        assert_same(default.arrays[tensor.name], default.arrays[tensor.name], tensor)
+    assert default.defaulted
+    assert not default.clipped.any()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape", "domain", "value"),
+    [
+        ("float32", (3,), Box((-1.0, 0.5, -2.0), (1.0, 2.0, -0.5)), [0.0, 0.5, -0.5]),
+        ("float64", (2,), Box(), [0.0, 0.0]),
+        ("int32", (2,), Box((0.5, -9.0), (9.0, -1.5)), [1, -2]),
+        ("int64", (), Discrete(4, start=-7), -7),
+        ("uint8", (2,), MultiDiscrete((3, 4)), [0, 0]),
+        ("bool", (2,), MultiBinary(), [False, False]),
+        ("bool", (), Box((1.0,), (1.0,)), True),
+        ("int64", (), Box((2.0**70,), ()), 2**63 - 1),
+    ],
+)
+def test_a_default_action_is_what_lies_nearest_to_zero_or_the_least(
+    dtype: str, shape: tuple[int, ...], domain: Domain, value: Any
+) -> None:
+    spec = acting(dtype, shape, domain)
+    assert default_action(spec.actions[0]).tolist() == value
+    checked = check_actions(spec, ActionChecks(spec).default(2).arrays, 2)
+    assert not checked.refused
+    assert checked.clipped.any() == (domain == Box((2.0**70,), ()))

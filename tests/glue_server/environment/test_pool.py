@@ -99,7 +99,7 @@ def test_a_pool_uses_no_more_workers_than_slots() -> None:
             {"wrong": 1},
             r"Corridor takes .*: missing a required argument: 'solved'",
         ),
-        ("tests.worlds:Nowhere", {}, "there is no class Nowhere"),
+        ("tests.worlds:Nowhere", {}, "there is no class or function Nowhere"),
         ("tests.no_such_module:Nowhere", {}, "there is no module tests.no_such_module"),
         ("tests.worlds", {}, "or package.module:Class"),
     ],

@@ -384,3 +384,9 @@ def test_workers_do_not_hear_the_terminals_ctrl_c(host: subprocess.Popen[str]) -
     workers = host.stdout.readline().split()
     os.killpg(host.pid, signal.SIGINT)
     assert host.stdout.readline().split() == [*workers, *["ok"] * len(cells())]
+
+
+def test_a_worker_does_not_preempt_the_glue_that_wakes_it(make_pool: MakePool) -> None:
+    """Else the first worker to wake keeps the glue from waking the others."""
+    _, pool = make_pool()
+    assert [os.sched_getscheduler(pid) for pid in pool.processes] == [os.SCHED_BATCH] * 2

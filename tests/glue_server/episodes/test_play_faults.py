@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from glue_server import EpisodeRunner, Outcome
+from glue_server.agent.port import MoreTime
 from reglue import Agent, EndKind, Phase
 from reglue.errors import AgentFault, AgentTimeout
 from reglue.messages.agent import UNLIMITED, Actions, Budget, Reply, RoutineDone, Turn
@@ -98,7 +99,7 @@ class Answering(Told):
         self._turns += isinstance(call, Turn)
         super().send(call, budget)
 
-    def receive(self, timeout_s: float) -> Reply:
+    def receive(self, timeout_s: float, more_s: MoreTime | None = None) -> Reply:
         reply = super().receive(timeout_s)
         if self._turns != 2:
             return reply

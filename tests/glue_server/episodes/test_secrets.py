@@ -14,6 +14,7 @@ import pytest
 
 from env_adapters import Cell
 from glue_server import EpisodeRunner, NextOrder, Order, Timeouts
+from glue_server.agent.port import MoreTime
 from glue_server.rpc.connection import GrpcConnection
 from glue_server.rpc.stream_port import AgentCodec, StreamPort
 from reglue import Agent, Phase, TaskSpec
@@ -62,6 +63,10 @@ SAME_AT_FIRST = Secrets(
 class Tap:
     """An agent behind the encoding of a real stream; `sent` is every byte that it gets."""
 
+    is_away = False
+    away_s = 0.0
+    reconnect_window_s = 0.0
+
     def __init__(self, agent: Agent) -> None:
         self.hello = hello(agent, "tapped")
         self.sent: list[bytes] = []
@@ -81,11 +86,18 @@ class Tap:
             self._spec = numbered.call.spec
         reply = play(self._agent, numbered.call)
         assert reply is not None
-        self._port.arrived(self._line, encode_reply(numbered.seq, reply, self._spec))
+        self.arrive(encode_reply(numbered.seq, reply, self._spec))
 
-    def receive(self, timeout_s: float) -> Reply:
-        reply: Reply = self._port.receive(timeout_s)
+    def arrive(self, reply: pb.AgentReply) -> None:
+        self._port.arrived(self._line, reply)
+
+    def receive(self, timeout_s: float, more_s: MoreTime | None = None) -> Reply | None:
+        reply: Reply | None = self._port.receive(timeout_s)
         return reply
+
+    @property
+    def owed(self) -> int:
+        return self._port.owed
 
     def filenos(self) -> Sequence[int]:
         """The answer is there."""

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from glue_server import LocalEnvironmentPort, LocalPort, StateMachine, Timeouts
+from glue_server.agent.port import MoreTime
 from reglue import Actions, Agent, Box, EndKind, Phase, TaskSpec, TensorSpec, Turn
 from reglue.environments.environment import Environment
 from reglue.environments.world import Cell
@@ -193,7 +194,7 @@ class ToldPort(LocalPort):
         self.refusals: list[str] = []
         self._actor = actor
 
-    def receive(self, timeout_s: float) -> Reply:
+    def receive(self, timeout_s: float, more_s: MoreTime | None = None) -> Reply:
         reply = super().receive(timeout_s)
         if self._actor.sends_too_many and isinstance(reply, Actions):
             self._actor.sends_too_many = False

@@ -73,7 +73,9 @@ def test_slots_and_seeds_that_are_none_are_refused_at_once(mistake: dict[str, An
 
 def test_an_agent_that_there_is_not_says_which_there_are(drifter: str) -> None:
     with (
-        pytest.raises(UsageError, match=r"there is no class Drafter in .*did you mean Drifter"),
+        pytest.raises(
+            UsageError, match=r"there is no class or function Drafter in .*did you mean Drifter"
+        ),
         Glue(environment=Lab(), agent=f"{drifter}:Drafter"),
     ):
         pytest.fail("it opened")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from glue_server import LocalEnvironmentPort, StateMachine
+from glue_server.agent.port import MoreTime
 from reglue import EndKind, Phase, Turn
 from reglue.errors import AgentFault, BadReply, EnvironmentFault, OutOfOrder
 from reglue.messages.agent import Reply, RoutineDone
@@ -180,7 +181,7 @@ def test_an_agent_that_is_lost_in_another_routine_ends_every_episode(routine: st
 class Deaf(ToldPort):
     """Its agent answers every call with RoutineDone."""
 
-    def receive(self, timeout_s: float) -> Reply:
+    def receive(self, timeout_s: float, more_s: MoreTime | None = None) -> Reply:
         return RoutineDone()
 
 

@@ -306,6 +306,9 @@ def test_a_late_answer_is_dropped(server: GlueServer, dial: Dial) -> None:
     late, due = agent.hear().seq, agent.hear().seq
     agent.send(pb.AgentReply(seq=late, message=session_pb2.TextMessage(text="late")))
     agent.send(pb.AgentReply(seq=due, done=session_pb2.RoutineDone()))
+    assert port.owed == 1
+    assert port.receive(PATIENCE_S) is None
+    assert port.owed == 0
     assert port.receive(PATIENCE_S) == RoutineDone()
 
 

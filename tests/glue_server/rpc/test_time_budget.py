@@ -66,7 +66,7 @@ def test_adaptation_calls_share_what_their_wave_has(purse: TimeBudget) -> None:
     assert take(purse, a_turn(Phase.EVALUATE), 2.0).adapt_us == 4_000_000
     assert purse.wait_s(Adapt()) == 4.0
     take(purse, Adapt(), 4.0)
-    with pytest.raises(AgentTimeout, match="adapt-budget"):
+    with pytest.raises(AgentTimeout, match="its time to adapt"):
         purse.budget(Adapt())
     purse.budget(a_turn(Phase.EVALUATE))
     assert take(purse, AdaptBegin(), 0.0).adapt_us == 8_000_000
@@ -78,7 +78,7 @@ def test_all_calls_of_a_run_share_what_it_has(purse: TimeBudget) -> None:
     assert take(purse, a_turn(), 1.0).run_us == 3_000_000
     assert purse.wait_s(a_turn()) == 2.0
     take(purse, a_turn(), 2.0)
-    with pytest.raises(AgentTimeout, match="run-budget"):
+    with pytest.raises(AgentTimeout, match="its time for the run"):
         purse.budget(a_turn())
     assert take(purse, AgentInit(SPEC), 0.0).run_us == 100_000_000
 

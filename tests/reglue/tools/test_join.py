@@ -13,10 +13,13 @@ import pytest
 import reglue
 from glue_server import EpisodeRunner
 from glue_server.rpc import GlueServer
+from glue_server.rpc.gateways.agent_gateway import EntryRefused
 from reglue import Phase
 from reglue.errors import AgentFault
 from tests.glue_server.playing import PATIENT, cell, corridor_pool, in_turn
+from tests.glue_server.rpc.entries import TOKEN, KnownEntries, gateway
 from tests.reglue.joining import Join, left, play, seated
+from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("tidy")
 
@@ -39,6 +42,34 @@ def test_address_and_token_can_be_options(server: GlueServer, join: Join) -> Non
     )
     seated(server).close("done")
     assert left(process)[0] == 0
+
+
+def test_the_join_string_may_come_first(server: GlueServer, join: Join) -> None:
+    where = str(server.local_join_string("agent"))
+    join(where, "--agent", "agents.py:Still", REGLUE_ADDRESS="127.0.0.1:1", REGLUE_TOKEN="other")
+    assert seated(server).hello.agent == "Still"
+
+
+def test_an_agent_that_waits_for_its_turn_is_said_to(join: Join) -> None:
+    entries = KnownEntries()
+    with gateway(entries) as front:
+        where = f"reglue://{front.address}?token={TOKEN}"
+        process = join(where, "--agent", "agents.py:Still", "--name", "second-try")
+        until(lambda: entries.has(("came", "second-try")), "it waits")
+        front.end("second-try", "the phase is over")
+        assert left(process) == (
+            0,
+            "reglue: joined as second-try; waiting for its turn\nreglue join: the phase is over\n",
+        )
+
+
+def test_a_refusal_of_a_competition_is_one_line(join: Join) -> None:
+    entries = KnownEntries()
+    entries.refusal = EntryRefused("team A has had its two submissions of today")
+    with gateway(entries) as front:
+        where = f"reglue://{front.address}?token={TOKEN}"
+        words = "reglue join: team A has had its two submissions of today\n"
+        assert left(join(where, "--agent", "agents.py:Still")) == (2, words)
 
 
 def test_the_agent_gets_its_arguments_and_its_name(server: GlueServer, join: Join) -> None:
@@ -110,7 +141,13 @@ def test_a_glue_that_goes_away_is_exit_code_1(server: GlueServer, join: Join) ->
         (["agents.py:Still", "--ca", "agents.py"], "agents.py is no certificate"),
         (["agents.py:Still", "--tls-name", "hub"], "no authority to trust"),
         (["agents.py:Still", "--connect-timeout", "long"], "invalid float value"),
-        ([], "the following arguments are required: peer"),
+        ([], "got no peer, wanted one: as the first word, or after --agent"),
+        (["reglue://127.0.0.1:9"], "got no peer, wanted one"),
+        (["agents.py:Still", "--agent", "random"], "got random and agents.py:Still, wanted one"),
+        (
+            ["reglue://127.0.0.1:9", "--agent", "random", "--address", "127.0.0.1:9"],
+            "got two addresses, wanted one",
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

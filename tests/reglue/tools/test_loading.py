@@ -87,7 +87,9 @@ def test_a_file_without_a_class_is_told_how_to_name_one() -> None:
 
 def test_a_file_without_a_class_is_told_which_it_has_and_is_not_run(write: Write) -> None:
     write("mine.py", f"{KEEPING}\nclass Other: ...\nraise RuntimeError")
-    with pytest.raises(CannotLoad, match=r"write mine.py:Class; its classes: Keeping, Other$"):
+    with pytest.raises(
+        CannotLoad, match=r"write mine.py:Class or mine.py:function; it has Keeping, Other$"
+    ):
         load("mine.py")
 
 
@@ -96,7 +98,7 @@ def test_a_file_whose_classes_cannot_be_told_is_told_how_to_name_one(
     write: Write, code: str
 ) -> None:
     write("mine.py", code)
-    with pytest.raises(CannotLoad, match=r"write mine.py:Class$"):
+    with pytest.raises(CannotLoad, match=r"write mine.py:Class or mine.py:function$"):
         load("mine.py")
 
 
@@ -209,13 +211,23 @@ def test_a_missing_folder_is_said_to_be_missing(write: Write) -> None:
 
 def test_a_missing_class_lists_the_near_ones(write: Write) -> None:
     path = write("mine.py", KEEPING)
-    with pytest.raises(CannotLoad, match=r"no class Keping in .*; did you mean Keeping\?"):
+    with pytest.raises(
+        CannotLoad, match=r"no class or function Keping in .*; did you mean Keeping\?"
+    ):
         load(f"{path}:Keping")
+
+
+def test_a_missing_function_lists_the_near_ones(write: Write) -> None:
+    path = write(
+        "mine.py", "from math import cos\n\n\ndef lean(observations):\n    return observations\n"
+    )
+    with pytest.raises(CannotLoad, match=r"no class or function leen in .*; did you mean lean\?"):
+        load(f"{path}:leen")
 
 
 def test_what_cannot_be_called_is_no_class(write: Write) -> None:
     path = write("mine.py", "rate = 3\n")
-    with pytest.raises(CannotLoad, match=r"no class rate in .*; known: none"):
+    with pytest.raises(CannotLoad, match=r"no class or function rate in .*; known: none"):
         load(f"{path}:rate")
 
 

@@ -22,7 +22,7 @@ grpc::ByteBuffer serialized(const google::protobuf::MessageLite& message) {
 }  // namespace
 
 GrpcStream::GrpcStream(const Route& route, const google::protobuf::MessageLite& hello)
-    : channel_(open_channel(route.where(), route.max_message_bytes())) {
+    : log_(route.log), channel_(open_channel(route.where(), route.max_message_bytes())) {
   context_.AddMetadata("reglue-session", route.ticket.session());
   call_ = grpc::GenericStub(channel_).PrepareCall(&context_, route.method, &queue_);
   call_->StartCall(tag(Event::Started));
@@ -82,6 +82,7 @@ bool GrpcStream::turn(const Deadline& until) {
     case Event::Admitted:
       has_headers_ = true;
       opened();
+      if (is_good) show_note();
       break;
     case Event::Written:
       is_writing_ = false;
@@ -101,6 +102,12 @@ bool GrpcStream::turn(const Deadline& until) {
     call_->Finish(&status_, tag(Event::Finished));
   }
   return true;
+}
+
+void GrpcStream::show_note() const {
+  const auto& headers = context_.GetServerInitialMetadata();
+  const auto note = headers.find("reglue-note-bin");
+  if (note != headers.end()) log_(told({note->second.data(), note->second.size()}));
 }
 
 void GrpcStream::throw_ended() {

@@ -30,6 +30,10 @@ class GrpcStream : public Stream {
   bool turn(const Deadline& until);
   [[noreturn]] void throw_ended();
 
+  /// Logs what the glue has to say to people in its headers.
+  void show_note() const;
+
+  Log log_;
   std::shared_ptr<grpc::Channel> channel_;
   grpc::CompletionQueue queue_;
   grpc::ClientContext context_;

@@ -252,6 +252,22 @@ std::string read_authority(const std::string& path) {
   return checked_authority(der.empty() ? content.str() : der, path);
 }
 
+OwnCertificate own_certificate() {
+  const std::string path = from_environment("REGLUE_CERT");
+  if (path.empty()) return {};
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream content;
+  if (!file || !(content << file.rdbuf())) {
+    throw UsageError("REGLUE_CERT: " + path + " cannot be read");
+  }
+  const std::string pem = content.str();
+  if (from_pem(pem).empty() || pem.find("PRIVATE KEY-----") == pem.npos) {
+    throw UsageError("REGLUE_CERT: " + path +
+                     " holds no certificate with its key: wanted both, in PEM");
+  }
+  return {path, pem};
+}
+
 std::string checked_authority(std::string der, const std::string& what) {
   if (parsed(der).empty()) {
     throw UsageError(what +

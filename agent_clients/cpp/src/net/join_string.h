@@ -35,6 +35,13 @@ std::string read_authority(const std::string& path);
 /// `der`, if it is one certificate or more; `what` is what holds it. Throws UsageError.
 std::string checked_authority(std::string der, const std::string& what);
 
+/// The file of the peer's own certificate and its key, PEM, that REGLUE_CERT names, and what it
+/// holds; empty if there is none. Throws UsageError.
+struct OwnCertificate {
+  std::string path, pem;
+};
+OwnCertificate own_certificate();
+
 /// As PEM, all of them.
 std::string to_pem(const std::string& der);
 

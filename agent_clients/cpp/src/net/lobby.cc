@@ -79,8 +79,8 @@ std::string seconds(std::chrono::milliseconds time) {
 [[noreturn]] void throw_unreachable(const grpc::Status& status, const JoinString& join_string,
                                     std::chrono::milliseconds connect_timeout) {
   if (status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED) {
-    throw Busy("the glue at " + join_string.address + " had no connection to spare within " +
-               seconds(connect_timeout) + "; try again later");
+    throw Busy("the glue at " + join_string.address + " took nobody within " +
+               seconds(connect_timeout) + ": " + told(status.error_message()));
   }
   throw Unreachable("no glue answered at " + join_string.address + " within " +
                     seconds(connect_timeout) + "; is it running, and is the address right?");
@@ -114,6 +114,7 @@ std::shared_ptr<grpc::Channel> open_channel(const JoinString& join_string,
   if (!join_string.tls_name.empty()) options.SetSslTargetNameOverride(join_string.tls_name);
   grpc::SslCredentialsOptions roots;  // explicitly: the environment may name others
   roots.pem_root_certs = to_pem(join_string.authority);
+  roots.pem_cert_chain = roots.pem_private_key = own_certificate().pem;
   return grpc::CreateCustomChannel(join_string.address, grpc::SslCredentials(roots), options);
 }
 

@@ -97,6 +97,11 @@ Owned<SSL> session(SSL_CTX* context, const JoinString& join_string, const std::s
   static constexpr unsigned char kH2[] = {2, 'h', '2'};
   SSL_CTX_set_alpn_protos(context, kH2, sizeof kH2);
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+  if (const OwnCertificate own = own_certificate(); !own.path.empty()) {
+    SSL_CTX_use_certificate_chain_file(context, own.path.c_str());
+    SSL_CTX_use_PrivateKey_file(context, own.path.c_str(), SSL_FILETYPE_PEM);
+    ERR_clear_error();
+  }
   Owned<SSL> tls(SSL_new(context));
   SSL_set_tlsext_host_name(tls.get(), name.c_str());
   SSL_set_fd(tls.get(), fd);
@@ -187,29 +192,58 @@ void throw_handshake(SSL* tls, const JoinString& join_string, const std::string&
                  "present join string; nothing was sent without TLS");
 }
 
-}  // namespace
+/// Whether the glue ends the connection after the handshake without a word; else it says something.
+bool is_shut(SSL* tls, int fd, Clock::time_point until) {
+  while (true) {
+    ERR_clear_error();
+    char byte = 0;
+    const int result = SSL_read(tls, &byte, 1);
+    if (result > 0) return false;
+    if (SSL_get_error(tls, result) != SSL_ERROR_WANT_READ) return true;
+    if (!is_ready(fd, POLLIN, until)) return false;
+  }
+}
 
-void throw_tls_trouble(const JoinString& join_string, Clock::duration timeout) {
-  const Clock::time_point until = Clock::now() + timeout;
+/// One connection, up to the handshake; returns whether it was shut after that. Throws WrongTls.
+bool is_shut_after_handshake(const JoinString& join_string, Clock::time_point until) {
   auto [host, port] = split_address(join_string.address);
   if (host.front() == '[') host = host.substr(1, host.size() - 2);
   const std::string name = join_string.tls_name.empty() ? host : join_string.tls_name;
   const Socket socket = dialled(host, port, until);
-  if (socket.fd() < 0) return;
+  if (socket.fd() < 0) return false;
   const NoBrokenPipe no_broken_pipe;
   const Owned<SSL_CTX> context(SSL_CTX_new(TLS_client_method()));
   const Owned<SSL> tls = session(context.get(), join_string, name, socket.fd());
   switch (shake(tls.get(), socket.fd(), until)) {
     case Outcome::Bad:
-      return throw_handshake(tls.get(), join_string, name);
+      throw_handshake(tls.get(), join_string, name);
+      return false;
     case Outcome::Good:
-      if (!join_string.authority.empty()) return;
+      if (!join_string.authority.empty()) return is_shut(tls.get(), socket.fd(), until);
       throw WrongTls("the glue at " + join_string.address +
                      " speaks TLS: give its whole join string, or the certificate of its "
                      "authority (Options::ca)");
     case Outcome::CutOff:
-      return;
+      break;
   }
+  return false;
+}
+
+}  // namespace
+
+void throw_tls_trouble(const JoinString& join_string, Clock::duration timeout) {
+  const Clock::time_point until = Clock::now() + timeout;
+  // A glue that asks for a certificate closes the connection, and sends no alert. One that stops
+  // just now does not do so twice.
+  for (int tries = 0; tries < 2; ++tries) {
+    if (!is_shut_after_handshake(join_string, until)) return;
+  }
+  const std::string own = own_certificate().path;
+  throw WrongTls("the glue at " + join_string.address +
+                 (own.empty() ? " asks for a certificate of yours: set REGLUE_CERT to the file "
+                                "that the host gave you"
+                              : " does not accept the certificate in " + own +
+                                    " (REGLUE_CERT): ask the host for a new one"));
 }
 
 }  // namespace reglue

@@ -173,6 +173,27 @@ def checked_authority(der: bytes, what: str) -> bytes:
     return der
 
 
+def own_certificate() -> bytes | None:
+    """The peer's own certificate with its key, from the PEM file that REGLUE_CERT names.
+
+    Raises UsageError.
+    """
+    path = os.environ.get("REGLUE_CERT")
+    if not path:
+        return None
+    import ssl  # as above
+
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(path)
+        return Path(path).read_bytes()
+    except ssl.SSLError as error:
+        raise UsageError(
+            f"REGLUE_CERT: {path} holds no certificate with its key: wanted both, in PEM"
+        ) from error
+    except OSError as error:
+        raise UsageError(f"REGLUE_CERT: {path} cannot be read: {error.strerror}") from error
+
+
 def split_der(der: bytes) -> list[bytes]:
     """Split certificates that follow one another, at least one. Raises ValueError."""
     found: list[bytes] = []

@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import logging
 import math
+import os
 import socket
 import ssl
 import time
@@ -23,7 +24,7 @@ from reglue.errors import (
     WrongVersion,
 )
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, channel_options, grpc
-from reglue.net.join_string import JoinString, split_address, to_pem
+from reglue.net.join_string import JoinString, own_certificate, split_address, to_pem
 from reglue.v1 import lobby_pb2, lobby_pb2_grpc
 from reglue.version import PROTOCOL_MAJOR, PROTOCOL_MINOR, sdk
 
@@ -36,6 +37,10 @@ REFUSALS: dict[grpc.StatusCode, type[ReglueError]] = {
     grpc.StatusCode.INVALID_ARGUMENT: Refused,
 }
 """The errors of a glue that refuses a peer."""
+
+
+NOTE = "reglue-note-bin"
+"""The response header of a stream that holds a line for people, in UTF-8."""
 
 
 class StreamEnded(Exception):
@@ -93,8 +98,10 @@ def open_channel(join_string: JoinString, max_message_bytes: int) -> grpc.Channe
     if join_string.tls_name:
         options.append(("grpc.ssl_target_name_override", join_string.tls_name))
     # Given explicitly: the environment may name other roots.
-    roots = grpc.ssl_channel_credentials(root_certificates=to_pem(join_string.authority))
-    return grpc.secure_channel(join_string.address, roots, options)
+    roots, own = to_pem(join_string.authority), own_certificate()
+    return grpc.secure_channel(
+        join_string.address, grpc.ssl_channel_credentials(roots, own, own), options
+    )
 
 
 def join(
@@ -153,8 +160,8 @@ def _unreachable(
 ) -> ReglueError:
     if error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED:
         return Busy(
-            f"the glue at {join_string.address} had no connection to spare within "
-            f"{connect_timeout_s:g} s; try again later"
+            f"the glue at {join_string.address} took nobody within {connect_timeout_s:g} s: "
+            f"{error.details()}"
         )
     return Unreachable(
         f"no glue answered at {join_string.address} within {connect_timeout_s:g} s; is it running, "
@@ -180,13 +187,11 @@ def tls_trouble(join_string: JoinString, timeout_s: float) -> WrongTls | None:
 
     Also None where nobody answers, or not within `timeout_s` seconds.
     """
-    host, port = split_address(join_string.address)
-    host = host.strip("[]")
     try:
-        with socket.create_connection((host, port), timeout=timeout_s) as connection:
-            context = _context(join_string.authority)
-            name = join_string.tls_name or host
-            context.wrap_socket(connection, server_hostname=name).close()
+        # A glue that asks for a certificate closes the connection, and sends no alert. One that
+        # stops just now does not do so twice.
+        if all(_shut_after_handshake(join_string, timeout_s) for _ in "12"):
+            return _of_ours(join_string)
     except ssl.SSLError as error:
         return _told(error, join_string)
     except (OSError, ValueError):  # ValueError: a name that cannot be one
@@ -199,6 +204,31 @@ def tls_trouble(join_string: JoinString, timeout_s: float) -> WrongTls | None:
     )
 
 
+def _shut_after_handshake(join_string: JoinString, timeout_s: float) -> bool:
+    """Whether the glue ends the connection without a word. Raises OSError, ValueError."""
+    host, port = split_address(join_string.address)
+    host = host.strip("[]")
+    with socket.create_connection((host, port), timeout=timeout_s) as connection:
+        context = _context(join_string.authority)
+        name = join_string.tls_name or host
+        with context.wrap_socket(connection, server_hostname=name) as shaken:
+            return bool(join_string.authority) and not shaken.recv(1)
+
+
+def _of_ours(join_string: JoinString) -> WrongTls:
+    """The error for a certificate that we lack, or that is refused."""
+    where = f"the glue at {join_string.address}"
+    if own_certificate() is None:
+        return WrongTls(
+            f"{where} asks for a certificate of yours: set REGLUE_CERT to the file that the host "
+            "gave you"
+        )
+    return WrongTls(
+        f"{where} does not accept the certificate in {os.environ['REGLUE_CERT']} (REGLUE_CERT): "
+        "ask the host for a new one"
+    )
+
+
 def _context(authority: bytes) -> ssl.SSLContext:
     """As gRPC's; without an authority to trust, no certificate is checked."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -206,6 +236,8 @@ def _context(authority: bytes) -> ssl.SSLContext:
     if authority:
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         context.load_verify_locations(cadata=authority)
+        if own_certificate() is not None:
+            context.load_cert_chain(os.environ["REGLUE_CERT"])
     else:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE

@@ -6,16 +6,16 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from operator import methodcaller
 from queue import SimpleQueue
 from typing import Any, Protocol
 
-from reglue.errors import UsageError
+from reglue.errors import UsageError, printable
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.net.join_string import JoinString, Transport
-from reglue.net.lobby import REFUSALS, StreamEnded, open_channel
+from reglue.net.lobby import NOTE, REFUSALS, StreamEnded, open_channel
 from reglue.net.unix_socket import NoUnixSocket, open_unix_socket
 from reglue.v1 import lobby_pb2
 
@@ -123,8 +123,9 @@ class GrpcStream:
             self._limit.set(timeout_s)
         try:
             if self._admitted_at is None:
-                self._stream.initial_metadata()  # which says that we are admitted, or that it broke
+                headers = self._stream.initial_metadata()  # we are admitted, or it broke
                 self._admitted_at = time.monotonic()
+                _show_note(headers)
             return next(self._messages)
         except StopIteration:
             raise StreamEnded("the glue closed the session without a farewell") from None
@@ -154,6 +155,13 @@ class GrpcStream:
     def stood_s(self) -> float:
         """Since the response headers came."""
         return 0.0 if self._admitted_at is None else time.monotonic() - self._admitted_at
+
+
+def _show_note(headers: Iterable[tuple[str, str | bytes]]) -> None:
+    """Log what the glue has to say to people, such as that the first call may take long."""
+    for key, value in headers:
+        if key == NOTE and isinstance(value, bytes):
+            log.info("%s", printable(value.decode(errors="replace")))
 
 
 class _TimeLimit:

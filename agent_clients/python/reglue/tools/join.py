@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import logging
-import os
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
@@ -41,17 +40,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _join(options: argparse.Namespace) -> int:
+    named, address = _which(options)
     try:
-        peer, name = _made(options.peer, pairs(options.arguments, "--arg"))
+        peer, name = _made(named, pairs(options.arguments, "--arg"))
     except ReglueError:
         raise
     except Exception:  # of the peer's constructor
-        log.exception("%s could not be made", options.peer)
+        log.exception("%s could not be made", named)
         return 1
     try:
         reason = connect(
             peer,
-            options.address,
+            address,
             options.token,
             ca=options.ca,
             tls_name=options.tls_name,
@@ -65,6 +65,19 @@ def _join(options: argparse.Namespace) -> int:
         return 1
     print(f"reglue join: {reason}", file=sys.stderr)
     return 0
+
+
+def _which(options: argparse.Namespace) -> tuple[str, str | None]:
+    """The name of the peer, and the glue's address. Raises UsageError."""
+    first: str | None = options.first
+    is_address = first is not None and first.startswith("reglue://")
+    if is_address and options.address:
+        raise UsageError("got two addresses, wanted one: omit --address, or the join string")
+    named = [each for each in (options.named, None if is_address else first) if each]
+    if len(named) != 1:
+        got = " and ".join(named) or "no peer"
+        raise UsageError(f"got {got}, wanted one: as the first word, or after --agent")
+    return named[0], first if is_address else options.address
 
 
 def _made(name: str, arguments: Mapping[str, str]) -> tuple[object, str]:
@@ -92,17 +105,29 @@ def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="reglue join",
         description="Play an agent or an environment at a glue until the glue ends the session.",
-        epilog="example: reglue join my_agent.py:MyAgent --address 127.0.0.1:4096 --token SECRET\n"
+        epilog="examples:\n"
+        "  reglue join my_agent.py:MyAgent --address 127.0.0.1:4096 --token SECRET\n"
+        "  reglue join 'reglue://…' --agent my_agent.py:MyAgent --name second-try\n"
         "\n"
         "exit codes: 0 the glue ended the session; 1 the peer failed or the glue went away;\n"
         "2 wrong usage, or the glue refused the peer; 130 interrupted",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "peer",
+        "first",
+        metavar="PEER|reglue://…",
+        nargs="?",
         help="the agent or environment: file.py:Class or package.module:Class; an example "
         f"agent ({', '.join(example_names())}); or an environment by its name, as in "
-        "online:NAME: mountain-car, gymnasium:ID, arcade:GAME, MT1:reach-v3, a schedule's file",
+        "online:NAME: mountain-car, gymnasium:ID, arcade:GAME, MT1:reach-v3, a schedule's file. Or "
+        "the glue's join string, in quotes, if --agent or --environment names the peer",
+    )
+    parser.add_argument(
+        "--agent",
+        "--environment",
+        dest="named",
+        metavar="PEER",
+        help="the agent or environment, if the first word is the join string",
     )
     parser.add_argument(
         "--arg",
@@ -115,8 +140,8 @@ def parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--name",
-        help="what the peer calls itself; reports use it unless the run has a --label (default: "
-        "its class, or the name above)",
+        help="what the peer calls itself; reports use it unless the run has a --label, and in a "
+        "competition it is the submission's name (default: its class, or the name above)",
     )
     _add_where(parser)
     return parser
@@ -127,7 +152,7 @@ def _add_where(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--address",
         metavar="HOST:PORT",
-        default=os.environ.get("REGLUE_ADDRESS"),
+        default=None,
         help="the glue's address, or the join string that it printed, in quotes "
         "(default: $REGLUE_ADDRESS)",
     )

@@ -113,22 +113,22 @@ def _without_class(name: str) -> str:
     """The message for a name that has no class and is no example."""
     path = Path(name.removesuffix(":"))
     if path.suffix == ".py" and path.is_file():
-        classes = _classes(path)
-        listing = f"; its classes: {', '.join(classes)}" if classes else ""
-        return f"{name} is a file: write {path}:Class{listing}"
+        names = _names(path)
+        listing = f"; it has {', '.join(names)}" if names else ""
+        return f"{name} is a file: write {path}:Class or {path}:function{listing}"
     return (
         f"no example agent is called {name!r}; {suggestion(name, EXAMPLES)}; "
         "write an agent or environment of your own as file.py:Class or package.module:Class"
     )
 
 
-def _classes(path: Path) -> list[str]:
-    """The classes in a file, which is not run; none if it cannot be read."""
+def _names(path: Path) -> list[str]:
+    """The classes and functions in a file, which is not run; none if it cannot be read."""
     try:
         tree = ast.parse(path.read_bytes())
     except (OSError, SyntaxError, ValueError):
         return []
-    return [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
+    return [node.name for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
 
 
 def _is_file(target: str) -> bool:
@@ -189,10 +189,14 @@ def _make_importable(folder: Path) -> None:
 def _find(module: ModuleType, attribute: str) -> Callable[..., Any]:
     found = getattr(module, attribute, None)
     if not callable(found):
-        classes = [name for name, value in vars(module).items() if isinstance(value, type)]
+        names = [
+            name
+            for name, value in vars(module).items()
+            if isinstance(value, type) or getattr(value, "__module__", "") == module.__name__
+        ]
         where = getattr(module, "__file__", None) or module.__name__
         raise CannotLoad(
-            f"there is no class {attribute} in {where}; {suggestion(attribute, classes)}"
+            f"there is no class or function {attribute} in {where}; {suggestion(attribute, names)}"
         )
     make: Callable[..., Any] = found
     return make

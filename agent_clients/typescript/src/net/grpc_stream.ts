@@ -5,6 +5,7 @@ import type { Ticket } from "../gen/reglue/v1/lobby_pb.js";
 import type { JoinString } from "./join_string.js";
 import { openClient, refusal } from "./lobby.js";
 import { Stream, StreamEnded } from "./stream.js";
+import { told } from "../words.js";
 
 /** A call that is under way. */
 export class CallStream extends Stream {
@@ -12,7 +13,12 @@ export class CallStream extends Stream {
   readonly #call: ClientDuplexStream<Uint8Array, Uint8Array>;
 
   /** `where` is where the ticket says that streams are opened. */
-  constructor(where: JoinString, ticket: Ticket, maxMessageBytes: number) {
+  constructor(
+    where: JoinString,
+    ticket: Ticket,
+    maxMessageBytes: number,
+    log: (words: string) => void,
+  ) {
     super();
     this.#client = openClient(where, maxMessageBytes);
     const metadata = new Metadata();
@@ -23,7 +29,10 @@ export class CallStream extends Stream {
       (bytes: Buffer) => bytes,
       metadata,
     );
-    this.#call.on("metadata", () => this.opened());
+    this.#call.on("metadata", (headers: Metadata) => {
+      this.opened();
+      for (const note of headers.get("reglue-note-bin")) log(told(note.toString()));
+    });
     this.#call.on("readable", () => this.changed());
     this.#call.on("error", () => {}); // its status tells
     this.#call.on("status", ({ code, details }) => this.ended(meant(code, details)));

@@ -156,10 +156,27 @@ export function checkedAuthority(der: Uint8Array, what: string): Uint8Array {
   return der;
 }
 
-/** A context that trusts only that authority, even if another has signed it. */
+/**
+ * A context that trusts only that authority, even if another has signed it.
+ *
+ * It shows the agent's own certificate if there is one. Throws UsageError.
+ */
 export function trusting(authority: Uint8Array): SecureContext {
   const ca = splitDer(authority).map((each) => new X509Certificate(each).toString());
-  return createSecureContext({ ca, allowPartialTrustChain: true });
+  const file = ownCertificate();
+  const own = file === "" ? undefined : contentOf(file);
+  try {
+    const shown = own === undefined ? {} : { cert: own, key: own };
+    return createSecureContext({ ca, allowPartialTrustChain: true, ...shown });
+  } catch (error) {
+    const wanted = "holds no certificate with its key: wanted both, in PEM";
+    throw new UsageError(`REGLUE_CERT: ${file} ${wanted}`, { cause: error });
+  }
+}
+
+/** The file of the agent's own certificate and its key, PEM; empty if it has none. */
+export function ownCertificate(): string {
+  return process.env["REGLUE_CERT"] ?? "";
 }
 
 /** The certificates, one after another; at least one. */
@@ -183,7 +200,7 @@ function sizeOf(der: Uint8Array): number {
   return der.subarray(2, 2 + digits).reduce((size, digit) => size * 256 + digit, 0) + 2 + digits;
 }
 
-function contentOf(file: string): Uint8Array {
+function contentOf(file: string): Buffer {
   try {
     return readFileSync(file);
   } catch (error) {

@@ -9,6 +9,7 @@ import {
   Refused,
   type ReglueError,
   Unreachable,
+  UsageError,
   WrongToken,
   WrongVersion,
 } from "../errors.js";
@@ -92,6 +93,7 @@ export async function join(where: JoinString, joining: Joining): Promise<Ticket>
       return await askOnce(where, joining, Math.min(leftMs, TRY_MS));
     } catch (error) {
       signal.throwIfAborted();
+      if (error instanceof UsageError) throw error;
       const { code, details } = error as ServiceError;
       const refused = refusal(code, details);
       if (refused !== undefined) throw refused;
@@ -150,7 +152,7 @@ function unreachable(
 ): ReglueError {
   const within = `at ${where.address} within ${connectTimeoutMs / 1000} s`;
   if (error.code === status.RESOURCE_EXHAUSTED) {
-    return new Busy(`the glue had no connection to spare ${within}; try again later`);
+    return new Busy(`the glue took nobody ${within}: ${told(error.details)}`);
   }
   return new Unreachable(
     `no glue answered ${within}; is it running, and is the address right? (${told(error.details)})`,

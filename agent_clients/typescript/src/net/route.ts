@@ -48,6 +48,7 @@ export class Route {
     private readonly joinString: JoinString,
     private readonly ticket: Ticket,
     private readonly transport: Transport,
+    private readonly log: (words: string) => void,
   ) {
     this.maxMessageBytes = ticket.maxMessageBytes || HUB_MESSAGE_BYTES;
   }
@@ -67,7 +68,7 @@ export class Route {
         if (this.transport === "unix") throw lacking(error, isBack);
       }
     }
-    const stream = new CallStream(this.#where(), this.ticket, this.maxMessageBytes);
+    const stream = new CallStream(this.#where(), this.ticket, this.maxMessageBytes, this.log);
     stream.send(hello);
     return stream;
   }

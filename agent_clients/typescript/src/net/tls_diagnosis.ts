@@ -8,7 +8,7 @@ import { isIP } from "node:net";
 import { connect } from "node:tls";
 
 import { WrongTls } from "../errors.js";
-import { type JoinString, splitAddress, trusting } from "./join_string.js";
+import { type JoinString, ownCertificate, splitAddress, trusting } from "./join_string.js";
 
 const OTHER_AUTHORITY = [
   "UNABLE_TO_GET_ISSUER_CERT",
@@ -31,15 +31,34 @@ export async function tlsTrouble(
   timeoutMs: number,
 ): Promise<WrongTls | undefined> {
   const isTls = where.authority.length > 0;
-  const outcome = await shakeHands(where, timeoutMs);
+  let outcome = await shakeHands(where, timeoutMs);
+  // A glue that asks for a certificate closes the connection, and sends no alert. One that stops
+  // just now does not do so twice.
+  if (outcome === "shut") outcome = await shakeHands(where, timeoutMs);
+  if (outcome === "shut") return ofOurs(where);
   if (outcome instanceof Error) return told(outcome, where);
   if (isTls || outcome !== "done") return undefined;
   const wanted = "give its whole join string, or the certificate of its authority (ca)";
   return new WrongTls(`the glue at ${where.address} speaks TLS: ${wanted}`);
 }
 
+/** The error for a certificate that the agent lacks, or that is refused. */
+function ofOurs(where: JoinString): WrongTls {
+  const glue = `the glue at ${where.address}`;
+  const own = ownCertificate();
+  if (own === "") {
+    const wanted = "set REGLUE_CERT to the file that the host gave you";
+    return new WrongTls(`${glue} asks for a certificate of yours: ${wanted}`);
+  }
+  const refused = `does not accept the certificate in ${own} (REGLUE_CERT)`;
+  return new WrongTls(`${glue} ${refused}: ask the host for a new one`);
+}
+
+/** How a handshake went; `shut`: the glue ended the connection after it, without a word. */
+type Outcome = "done" | "late" | "shut" | Error;
+
 /** A TLS handshake like gRPC's; without an authority to trust it checks no certificate. */
-function shakeHands(where: JoinString, timeoutMs: number): Promise<"done" | "late" | Error> {
+function shakeHands(where: JoinString, timeoutMs: number): Promise<Outcome> {
   const { host, port } = splitAddress(where.address);
   const isTls = where.authority.length > 0;
   return new Promise((resolve) => {
@@ -51,13 +70,14 @@ function shakeHands(where: JoinString, timeoutMs: number): Promise<"done" | "lat
       rejectUnauthorized: isTls,
       ...(isTls ? { secureContext: trusting(where.authority) } : {}),
     });
-    const end = (outcome: "done" | "late" | Error) => {
+    const end = (outcome: Outcome) => {
       clearTimeout(timer);
       socket.destroy();
       resolve(outcome);
     };
     const timer = setTimeout(end, timeoutMs, "late");
-    socket.once("secureConnect", () => end("done"));
+    socket.once(isTls ? "data" : "secureConnect", () => end("done"));
+    socket.once("secureConnect", () => socket.once("end", () => end("shut")));
     socket.on("error", end);
   });
 }

@@ -13,9 +13,10 @@ import pytest
 
 from glue_server.peers.hub import ROLES
 from glue_server.processes.interrupts import CLOSING_S, uninterrupted
-from glue_server.rpc import GlueServer, gateway
+from glue_server.rpc import GlueServer
 from glue_server.rpc.admission import Denied
-from glue_server.rpc.gateway import Gateway, GatewayServer
+from glue_server.rpc.gateways import run_gateway
+from glue_server.rpc.gateways.run_gateway import Gateway, GatewayServer
 from reglue.net.grpc_settings import grpc
 from reglue.net.join_string import JoinString
 from reglue.v1 import lobby_pb2
@@ -98,8 +99,8 @@ def test_there_are_so_many_runs_at_a_time(run: Callable[..., Run]) -> None:
 def test_the_oldest_tickets_are_forgotten(
     run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gateway, "_PROMISED_S", 0.0)  # one run hands out many
-    monkeypatch.setattr(gateway, "_ROUTES", 2)
+    monkeypatch.setattr(run_gateway, "_PROMISED_S", 0.0)  # one run hands out many
+    monkeypatch.setattr(run_gateway, "_ROUTES", 2)
     with closing(Gateway({"agent": "mine"}, begin=Begin([run()]), most=1)) as front:
         first, second, third = (front.join(WANTED).session for _ in range(3))
         with pytest.raises(Denied, match="no such ticket"):

@@ -6,14 +6,12 @@ cannot be reached from outside, it carries their streams through its own port, a
 
 from __future__ import annotations
 
-import contextlib
-import logging
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from glue_server.processes.interrupts import hurried
 from glue_server.rpc.admission import (
@@ -23,50 +21,21 @@ from glue_server.rpc.admission import (
     role_of,
     wrong_token,
 )
+from glue_server.rpc.gateways.run_link import RunLink, RunProcess
 from glue_server.rpc.roles import SERVICES
 from glue_server.rpc.server import Listener
 from glue_server.rpc.session import NO_TICKET
 from reglue.errors import UsageError
-from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
-from reglue.net.join_string import JoinString
-from reglue.net.lobby import open_channel
-from reglue.v1 import lobby_pb2, lobby_pb2_grpc
+from reglue.net.grpc_settings import grpc
+from reglue.v1 import lobby_pb2
 
 if TYPE_CHECKING:
     from glue_server.rpc.tls import ServerTls
 
 
-log = logging.getLogger("reglue")
-
 _PROMISED_S = 10.0  # how long a place is kept for a peer that has a ticket, until its hello
 _ROUTES = 1024  # sessions whose run is known; the oldest are forgotten
 _LEAVE_S = 2.5  # how long runs may take to let their peers go
-_JOIN_S = 3.0  # a run that does not answer is passed over
-
-_FULL_OR_GONE = frozenset(
-    (
-        grpc.StatusCode.ALREADY_EXISTS,
-        grpc.StatusCode.UNAVAILABLE,
-        grpc.StatusCode.DEADLINE_EXCEEDED,
-        grpc.StatusCode.CANCELLED,
-    )
-)
-
-
-class RunProcess(Protocol):
-    """A process that plays one run."""
-
-    join_string: JoinString  # to its server, for us
-    public_address: str  # where peers reach it; empty: through us
-
-    def is_alive(self) -> bool:
-        """Whether it still runs."""
-
-    def leave(self) -> None:
-        """Let its peers go, and leave; `end` comes next."""
-
-    def end(self, within_s: float) -> None:
-        """Wait until it has left, and kill it if it has not by then."""
 
 
 class Begin(Protocol):
@@ -81,12 +50,15 @@ class Begin(Protocol):
 
 @dataclass(slots=True)
 class _Run:
-    process: RunProcess
-    channel: grpc.Channel
+    link: RunLink
     promised: dict[str, float] = field(default_factory=dict)  # role -> until when
 
+    @property
+    def process(self) -> RunProcess:
+        return self.link.process
+
     def leave(self) -> None:
-        self.channel.close()
+        self.link.close()
         self.process.leave()
 
 
@@ -127,10 +99,8 @@ class Gateway:
     ) -> Iterator[bytes]:
         """Pass one stream of a session on to its run. Raises Denied."""
         run = self.run_of(session)
-        connect: Any = run.channel.stream_stream(method)
-        stream = connect(_until_broken(messages), metadata=[("reglue-session", session)])
-        context.add_callback(stream.cancel)
         try:
+            stream = run.link.open(method, session, messages, context)
             stream.initial_metadata()  # come when the run has admitted the peer
             context.send_initial_metadata(())
             yield from stream
@@ -165,7 +135,7 @@ class Gateway:
             process = self._begin()
         except UsageError as error:
             raise Denied(grpc.StatusCode.RESOURCE_EXHAUSTED, str(error)) from error
-        run = _Run(process, open_channel(process.join_string, HUB_MESSAGE_BYTES))
+        run = _Run(RunLink(process))
         with self._lock:
             self._runs.append(run)
         ticket = self._ticket(run, role, request)
@@ -177,7 +147,7 @@ class Gateway:
         self, run: _Run, role: str, request: lobby_pb2.JoinRequest
     ) -> lobby_pb2.Ticket | None:
         """A ticket of that run; the place is kept until its holder has had time to say hello."""
-        ticket = _ask(run, request)
+        ticket = run.link.ask(request)
         if ticket is None:
             return None
         with self._lock:
@@ -196,12 +166,6 @@ class Gateway:
         _end(gone, within_s=0.0)
 
 
-def _until_broken(messages: Iterator[bytes]) -> Iterator[bytes]:
-    """A peer's messages; grpc would log the end of a broken stream as a failure of ours."""
-    with contextlib.suppress(grpc.RpcError):
-        yield from messages
-
-
 def _end(runs: Sequence[_Run], *, within_s: float) -> None:
     """End all of them with one deadline."""
     deadline = time.monotonic() + within_s
@@ -209,26 +173,6 @@ def _end(runs: Sequence[_Run], *, within_s: float) -> None:
         run.leave()
     for run in runs:
         run.process.end(max(0.0, deadline - time.monotonic()))
-
-
-def _ask(run: _Run, request: lobby_pb2.JoinRequest) -> lobby_pb2.Ticket | None:
-    """A ticket of that run; None if it has no place for the role, or has just left.
-
-    Raises Denied for anything else that the run says.
-    """
-    inner = lobby_pb2.JoinRequest()
-    inner.CopyFrom(request)
-    inner.token = run.process.join_string.token
-    try:
-        ticket: lobby_pb2.Ticket = lobby_pb2_grpc.LobbyServiceStub(run.channel).Join(
-            inner, timeout=_JOIN_S
-        )
-        return ticket
-    except grpc.RpcError as error:
-        if error.code() in _FULL_OR_GONE:
-            return None
-        log.error("a run's process denied a join: %s", error.details())
-        raise Denied(error.code(), error.details() or "") from error
 
 
 class GatewayServer(Listener):
@@ -248,7 +192,7 @@ class GatewayServer(Listener):
         super().__init__(listen, roles=SERVICES, tokens=tokens or {}, tls=tls, advertise=advertise)
         self._gateway = Gateway(self.tokens, begin=begin, most=most)
         self._serve(
-            self._gateway.join,
+            lambda request, _: self._gateway.join(request),
             {
                 service.method: _Relay(self._gateway, service.method)
                 for service in SERVICES.values()

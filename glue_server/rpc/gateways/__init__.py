@@ -1,0 +1,1 @@
+"""One port for many runs, each of which is a process of its own."""

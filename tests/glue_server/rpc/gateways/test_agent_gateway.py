@@ -1,0 +1,415 @@
+"""Agents that wait at the gateway for a run, and are carried to it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from glue_server.conformance.tcp_proxy import TcpProxy
+from glue_server.rpc import GlueServer
+from glue_server.rpc.gateways import agent_gateway
+from glue_server.rpc.gateways.agent_gateway import AgentGateway, EntryRefused
+from reglue import Agent, connect
+from reglue.errors import Busy, Refused, WrongToken
+from reglue.messages.agent import AgentInit, RoutineDone
+from reglue.net.grpc_settings import grpc
+from reglue.net.lobby import hello_proof
+from reglue.v1 import agent_pb2 as pb
+from reglue.v1 import lobby_pb2, session_pb2
+from tests.glue_server.rpc.conftest import Dial
+from tests.glue_server.rpc.entries import TOKEN, KnownEntries, OwnRun, gateway
+from tests.glue_server.rpc.peers import PATIENCE_S, RawAgent, ask, refusal, seated
+from tests.waiting import until
+from tests.worlds import Corridor
+
+ONE_TASK = AgentInit(Corridor(solved={"a": (1,)}).spec)
+
+Enter = Callable[..., "Future[str]"]
+
+
+class Idle(Agent):
+    """Plays nothing; counts its inits."""
+
+    inits = 0
+
+    def agent_init(self, spec: Any) -> None:
+        self.inits += 1
+
+    def turn(self, turn: Any) -> Any:
+        return np.zeros(len(turn.steps) + len(turn.starts))
+
+
+@pytest.fixture
+def entries() -> KnownEntries:
+    return KnownEntries()
+
+
+@pytest.fixture
+def front(entries: KnownEntries) -> Iterator[AgentGateway]:
+    with gateway(entries) as front:
+        yield front
+
+
+@pytest.fixture
+def run() -> Iterator[Callable[[], OwnRun]]:
+    with ExitStack() as servers:
+
+        def run() -> OwnRun:
+            server = GlueServer(places={"agent": 1}, reconnect_window_s=20.0, transport="grpc")
+            return OwnRun(servers.enter_context(server))
+
+        yield run
+
+
+@pytest.fixture
+def enter(front: AgentGateway) -> Iterator[Enter]:
+    """Lets an agent object enter from a thread; what `connect` returns or raises."""
+    threads = ThreadPoolExecutor(4, thread_name_prefix="agent")
+
+    def enter(agent: object, name: str = "entry", **more: Any) -> Future[str]:
+        where = more.pop("address", front.address)
+        return threads.submit(connect, agent, where, TOKEN, name=name, **more)
+
+    yield enter
+    for name in ("entry", "other"):
+        front.end(name, "the test is over")
+    threads.shutdown(wait=True)
+
+
+@pytest.fixture
+def dial(channel: grpc.Channel) -> Iterator[Dial]:
+    """Lets an agent called `raw` enter message by message."""
+    agents: list[RawAgent] = []
+
+    def dial(**more: Any) -> RawAgent:
+        agents.append(RawAgent(channel, TOKEN, **more))
+        return agents[-1]
+
+    yield dial
+    for agent in agents:
+        agent.vanish()
+
+
+@pytest.fixture
+def channel(front: AgentGateway) -> Iterator[grpc.Channel]:
+    with grpc.insecure_channel(front.address) as channel:
+        yield channel
+
+
+def call(port: Any) -> None:
+    """Have the agent's agent_init called."""
+    port.send(ONE_TASK)
+    assert port.receive(PATIENCE_S) == RoutineDone()
+
+
+def test_an_agent_waits_until_a_run_takes_it(
+    front: AgentGateway, entries: KnownEntries, enter: Enter, run: Callable[[], OwnRun]
+) -> None:
+    agent = Idle()
+    entered = enter(agent)
+    until(lambda: entries.has(("came", "entry")), "it waits")
+    begun = run()
+    front.assign("entry", begun)
+    port: Any = seated(begun.server)
+    call(port)
+    port.close("the run is over")
+    assert entered.result(PATIENCE_S) == "the run is over"
+    assert agent.inits == 1
+
+
+def test_an_agent_may_come_after_its_run_has_begun(
+    front: AgentGateway, enter: Enter, run: Callable[[], OwnRun]
+) -> None:
+    begun = run()
+    front.assign("entry", begun)
+    enter(Idle())
+    call(seated(begun.server))
+
+
+def test_many_agents_wait_at_once(front: AgentGateway, entries: KnownEntries) -> None:
+    """Each holds a thread, and the calls of others are answered."""
+    own = [("grpc.use_local_subchannel_pool", 1)]
+    with ExitStack() as closing:
+        channels = [
+            closing.enter_context(grpc.insecure_channel(front.address, own)) for _ in range(5)
+        ]
+        for number in range(120):
+            ticket = enter_as(channels[0], f"agent {number}", f"{TOKEN} {number}")
+            agent = RawAgent(channels[number % 5], TOKEN, ticket=ticket)
+            closing.callback(agent.vanish)
+        wanted = [("came", f"agent {number}") for number in range(120)]
+        until(lambda: entries.has(*wanted), "all wait")
+        for number in range(120):
+            front.end(f"agent {number}", "that was all")
+
+
+def enter_as(channel: grpc.Channel, name: str, token: str = TOKEN) -> lobby_pb2.Ticket:
+    return ask(channel, token=token, name=name)
+
+
+def test_a_connection_that_breaks_in_a_run_is_carried_on(
+    front: AgentGateway, enter: Enter, run: Callable[[], OwnRun]
+) -> None:
+    begun = run()
+    front.assign("entry", begun)
+    with TcpProxy(front.address) as proxy:
+        agent = Idle()
+        entered = enter(agent, address=proxy.address)
+        port: Any = seated(begun.server)
+        for _ in range(3):
+            call(port)
+            proxy.cut()
+        call(port)
+        port.close("the run is over")
+        assert entered.result(PATIENCE_S) == "the run is over"
+
+
+def test_a_connection_that_breaks_while_it_waits_is_taken_up_again(
+    front: AgentGateway, entries: KnownEntries, enter: Enter, run: Callable[[], OwnRun]
+) -> None:
+    with TcpProxy(front.address) as proxy:
+        entered = enter(Idle(), address=proxy.address)
+        until(lambda: entries.has(("came", "entry")), "it waits")
+        proxy.cut()
+        until(lambda: entries.told.count(("came", "entry")) == 2, "it is back")
+        begun = run()
+        front.assign("entry", begun)
+        call(seated(begun.server))
+        assert not entries.has(("left", "entry"))
+        front.end("entry", "that was all")
+        entered.result(PATIENCE_S)
+
+
+def test_an_agent_whose_run_dies_begins_again_in_the_next_one(
+    front: AgentGateway, entries: KnownEntries, enter: Enter, run: Callable[[], OwnRun]
+) -> None:
+    first, second = run(), run()
+    front.assign("entry", first)
+    agent = Idle()
+    enter(agent)
+    for begun in (first, second):
+        port: Any = seated(begun.server)
+        call(port)
+        if begun is first:
+            first.end(0.0)
+            front.assign("entry", second)
+    assert agent.inits == 2
+    assert entries.told.count(("entered", "entry")) == 2
+
+
+def test_an_agent_that_waits_is_told_why_it_ends(front: AgentGateway, enter: Enter) -> None:
+    entered = enter(Idle())
+    until(lambda: "entry" in front._of_entry, "it has entered")
+    front.end("entry", "the organiser has cancelled this")
+    assert entered.result(PATIENCE_S) == "the organiser has cancelled this"
+
+
+def test_an_agent_that_plays_is_told_why_it_ends(
+    front: AgentGateway, enter: Enter, run: Callable[[], OwnRun]
+) -> None:
+    begun = run()
+    front.assign("entry", begun)
+    entered = enter(Idle())
+    call(seated(begun.server))
+    front.end("entry", "the organiser has cancelled this")
+    assert entered.result(PATIENCE_S) == "the organiser has cancelled this"
+
+
+def test_an_agent_that_comes_back_too_late_for_its_farewell_gets_it(
+    front: AgentGateway, entries: KnownEntries, dial: Dial
+) -> None:
+    """Otherwise it would join anew, and begin another submission."""
+    agent = dial()
+    until(lambda: entries.has(("came", "raw")), "it waits")
+    agent.vanish()
+    front.end("raw", "the organiser has cancelled this")
+    again = dial(ticket=agent.ticket)
+    assert again.hear().farewell.reason == "the organiser has cancelled this"
+
+
+def test_an_agent_that_does_not_come_back_has_left(entries: KnownEntries) -> None:
+    with gateway(entries, 0.1) as front, grpc.insecure_channel(front.address) as channel:
+        agent = RawAgent(channel, TOKEN)
+        until(lambda: entries.has(("came", "raw")), "it waits")
+        agent.vanish()
+        until(lambda: entries.has(("left", "raw")), "it is given up")
+        until(lambda: not front._sessions, "it is forgotten")
+
+
+def test_a_ticket_that_nobody_uses_is_given_up(entries: KnownEntries) -> None:
+    with gateway(entries, 0.1) as front, grpc.insecure_channel(front.address) as channel:
+        enter_as(channel, "entry")
+        until(lambda: entries.has(("left", "entry")), "it is given up")
+
+
+def test_an_agent_that_says_goodbye_has_left_at_once(entries: KnownEntries, dial: Dial) -> None:
+    agent = dial()
+    agent.send(pb.AgentReply(fault=session_pb2.Fault(what="interrupted")))
+    assert agent.hear().farewell.reason == "the agent has left"
+    until(lambda: entries.has(("left", "raw")), "it is gone, long before its window is over")
+
+
+def test_what_could_not_be_noted_is_told_again(
+    entries: KnownEntries, dial: Dial, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent_gateway, "_PAUSE_S", 0.01)
+    agent = dial()
+    until(lambda: entries.has(("came", "raw")), "it waits")
+    entries.fails = 3
+    agent.send(pb.AgentReply(fault=session_pb2.Fault(what="interrupted")))
+    until(lambda: entries.has(("left", "raw")), "it is noted")
+
+
+def test_an_agent_that_talks_while_it_waits_is_refused(
+    dial: Dial, caplog: pytest.LogCaptureFixture
+) -> None:
+    agent = dial()
+    agent.send(pb.AgentReply(seq=1, done=session_pb2.RoutineDone()))
+    with caplog.at_level(logging.WARNING, "reglue"), pytest.raises(grpc.RpcError) as error:
+        agent.hear()
+    assert [vars(each)["submission"] for each in caplog.records] == ["raw"]
+    assert refusal(error.value) == (
+        "INVALID_ARGUMENT",
+        "got an answer, wanted silence until the first call",
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "code", "raised"),
+    [
+        ("token", "UNAUTHENTICATED", WrongToken),
+        ("entry", "INVALID_ARGUMENT", Refused),
+        ("later", "RESOURCE_EXHAUSTED", Busy),
+    ],
+)
+def test_a_refusal_says_whether_it_is_final(
+    entries: KnownEntries, channel: grpc.Channel, enter: Enter, kind: Any, code: str, raised: type
+) -> None:
+    entries.refusal = EntryRefused("the phase has ended", kind=kind)
+    with pytest.raises(grpc.RpcError) as error:
+        enter_as(channel, "entry")
+    assert refusal(error.value) == (code, "the phase has ended")
+    with pytest.raises(raised, match="the phase has ended"):
+        enter(Idle(), connect_timeout_s=0.2).result(PATIENCE_S)
+
+
+def test_a_refusal_is_logged_with_whom_it_was_of(
+    entries: KnownEntries, channel: grpc.Channel, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Once a minute for each team and cause."""
+    with caplog.at_level(logging.WARNING, "reglue"):
+        for team in ("A", "B", "A"):
+            entries.refusal = EntryRefused("two runs a day", team=team)
+            with pytest.raises(grpc.RpcError):
+                enter_as(channel, "third")
+    words = "a join was refused: two runs a day (address=127.0.0.1 name='third') "
+    assert [(vars(each)["team"], each.getMessage()) for each in caplog.records] == [
+        ("A", words + "(1 since the last such line)"),
+        ("B", words + "(1 since the last such line)"),
+    ]
+
+
+def test_the_second_agent_of_a_submission_is_refused(entries: KnownEntries, dial: Dial) -> None:
+    first = dial()
+    until(lambda: entries.has(("came", "raw")), "it waits")
+    with pytest.raises(grpc.RpcError) as error:
+        dial()
+    assert refusal(error.value)[0] == "ALREADY_EXISTS"
+    assert "has its agent already" in refusal(error.value)[1]
+    assert first.stream.is_active()
+
+
+def test_an_agent_that_was_ended_while_it_waited_may_be_started_again(
+    front: AgentGateway, entries: KnownEntries, dial: Dial
+) -> None:
+    """Its window is not over; nothing has been played."""
+    first = dial()
+    until(lambda: entries.has(("came", "raw")), "it waits")
+    first.vanish()
+    until(lambda: front._of_entry["raw"].stream is None, "its end is seen")
+    dial()
+    until(lambda: entries.told.count(("came", "raw")) == 2, "the second one waits")
+    with pytest.raises(grpc.RpcError) as error:
+        dial(ticket=first.ticket).hear()
+    assert refusal(error.value) == ("UNAUTHENTICATED", "no such ticket: join again")
+
+
+def test_a_newer_stream_of_a_session_takes_over(entries: KnownEntries, dial: Dial) -> None:
+    first = dial()
+    until(lambda: entries.has(("came", "raw")), "it waits")
+    dial(ticket=first.ticket)
+    with pytest.raises(grpc.RpcError) as error:
+        first.hear()
+    assert refusal(error.value)[0] == "CANCELLED"
+
+
+def wrong_hello(ticket: lobby_pb2.Ticket, **changed: Any) -> pb.AgentReply:
+    proof = hello_proof(ticket.secret, ticket.session, 0)
+    good: dict[str, Any] = {"major": 1, "session": ticket.session, "proof": proof}
+    return pb.AgentReply(hello=pb.AgentHello(**good | changed))
+
+
+@pytest.mark.parametrize(
+    ("changed", "code"),
+    [
+        ({"proof": b"guess"}, "UNAUTHENTICATED"),
+        ({"session": "another"}, "UNAUTHENTICATED"),
+        ({"answered": 1}, "UNAUTHENTICATED"),
+        ({"major": 2}, "FAILED_PRECONDITION"),
+        ({"agent": "x" * 70_000}, "INVALID_ARGUMENT"),
+    ],
+)
+def test_a_hello_without_the_ticket_holds_nothing(
+    entries: KnownEntries, channel: grpc.Channel, dial: Dial, changed: dict[str, Any], code: str
+) -> None:
+    ticket = enter_as(channel, "raw")
+    agent = dial(ticket=ticket, first=wrong_hello(ticket, **changed))
+    with pytest.raises(grpc.RpcError) as error:
+        agent.hear()
+    assert refusal(error.value)[0] == code
+    assert not entries.has(("came", "raw"))
+
+
+def test_a_gateway_that_drains_lets_nobody_else_in(
+    front: AgentGateway, entries: KnownEntries, channel: grpc.Channel, enter: Enter
+) -> None:
+    enter(Idle())
+    until(lambda: entries.has(("came", "entry")), "it waits")
+    health: Any = health_pb2_grpc.HealthStub(channel)
+    states = health_pb2.HealthCheckResponse
+    assert health.Check(health_pb2.HealthCheckRequest()).status == states.SERVING
+    front.drain("the server is about to restart; try again later")
+    assert health.Check(health_pb2.HealthCheckRequest()).status == states.NOT_SERVING
+    with pytest.raises(grpc.RpcError) as error:
+        enter_as(channel, "other")
+    words = "the server is about to restart; try again later"
+    assert refusal(error.value) == ("RESOURCE_EXHAUSTED", words)
+    assert not entries.has(("left", "entry"))
+
+
+def test_agents_come_back_to_the_server_that_is_started_next(
+    entries: KnownEntries, run: Callable[[], OwnRun]
+) -> None:
+    begun = run()
+    with (
+        ThreadPoolExecutor(1) as thread,
+        TcpProxy() as proxy,
+    ):
+        with gateway(entries) as front:
+            proxy.target = front.address
+            entered = thread.submit(connect, Idle(), proxy.address, TOKEN, name="entry")
+            until(lambda: entries.has(("came", "entry")), "it waits")
+        with gateway(entries) as front:
+            proxy.target = front.address
+            front.assign("entry", begun)
+            port: Any = seated(begun.server)
+            call(port)
+            port.close("the run is over")
+            assert entered.result(PATIENCE_S) == "the run is over"
