@@ -17,7 +17,7 @@ from reglue_bench.results.episodes import in_temporary_folder
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.objects import opened
-from reglue_bench.runs.run import Request, begin, carry_out, check_same
+from reglue_bench.runs.run import Request, Retry, begin, carry_out, check_same
 from reglue_bench.runs.server import RunServer
 from reglue_bench.runs.trust import check_resumable
 from reglue_bench.settings import PlanSettings, Settings, read_settings
@@ -153,7 +153,7 @@ def resume(
     folder: Path,
     watcher: Observer,
     *,
-    retry_faults: bool = False,
+    retry_faults: Retry = "none",
     trust_code: bool = False,
     **overrides: object,
 ) -> Result:

@@ -16,8 +16,9 @@ from reglue_bench.plans.plan import Plan
 from reglue_bench.plans.resolve import make_plan
 from reglue_bench.results.episodes import in_temporary_folder
 from reglue_bench.results.result import Result
+from reglue_bench.runs.environments import environment_of
 from reglue_bench.runs.objects import opened
-from reglue_bench.runs.run import WORKER_LOG, Request, environment_of
+from reglue_bench.runs.run import Request
 from reglue_bench.settings import Settings, read_settings
 from reglue_bench.terminal.observer import NullObserver, Observer
 
@@ -71,8 +72,8 @@ class Evaluator:
         if self._environment is None and self._object is not None:
             self._hold(*self._object)
         elif self._environment is None:
-            log_file = Path(self._folder.name) / WORKER_LOG
-            self._environment = environment_of(self.plan, self._settings, log_file)
+            folder = Path(self._folder.name)
+            self._environment = environment_of(self.plan, self._settings, folder)
         request = Request(self._settings, self.plan, agent=agent, environment=self._environment)
         ended_early = True
         try:

@@ -15,6 +15,7 @@ from env_adapters.suites import EXAMPLES, META_WORLD, is_known
 from glue_server import EnvironmentCalls, Order
 from glue_server.agent.calls import AgentCalls
 from glue_server.agent.port import ProgramPort
+from glue_server.agent.turns import SlotAgent
 from glue_server.episodes.loop import EpisodeLoop, Spent
 from glue_server.timeouts import Timeouts
 from reglue.errors import BadArgument, EnvironmentFault, UsageError
@@ -76,7 +77,7 @@ def _calls(
             return stream.order(slot, begun[slot] - 1)
 
         port = ProgramPort("program")
-        agent = AgentCalls(port, Timeouts())
+        agent = SlotAgent(AgentCalls(port, Timeouts()), environment.spec)
         loop = EpisodeLoop(agent, environment, Phase.TRAIN, next_order, spent=Spent())
         failures = 0  # of starts, one after another
         for seq, outcome in enumerate(loop.turns()):

@@ -14,6 +14,7 @@ from typing import Literal, TypedDict
 class Options(TypedDict, total=False):
     """Of any evaluation. None leaves the choice to the benchmark."""
 
+    agents: int | None
     num_episodes: int | None
     num_evals: int | None
     adaptation_steps: int | None
@@ -42,14 +43,20 @@ class Options(TypedDict, total=False):
     environment_args: Mapping[str, object]
     procedure_args: Mapping[str, object]
     worst_performance: float | None
+    hide_rewards: bool | None
+    hide_success_ends: bool | None
     label: str | None
     training_seed: int | None
     workers: int | None
+    processes: int | None
     record: bool
+    keep_rewards: bool
     first_step_timeout: float
     step_timeout: float
     environment_timeout: float
     bank: float
+    turn_every: float
+    late: Literal["fault", "default-action"]
     adapt_budget: float | None
     run_budget: float | None
     listen: str

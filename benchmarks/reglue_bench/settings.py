@@ -38,6 +38,7 @@ Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 AGENT_WAIT = "wait"
 
 _PLAY = "What is played"
+_TOLD = "What agents are told"
 _META_WORLD = "Meta-World (MT…, ML…)"
 _META_LEARNING = "Meta-learning (ML…, meta-learning:…)"
 _ONLINE = "Learning online (online:…)"
@@ -98,6 +99,16 @@ class _Group(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+Agents = Annotated[
+    Count | None,
+    _flag(
+        "copies of the agent: of N each plays every N-th episode (ML: wave), so rows depend on N "
+        "(default 1)",
+        _PLAY,
+    ),
+]
+
+
 class MultiTaskSettings(_Group):
     """Parameters of multi-task benchmarks and of evaluations; online ones have a limit, too."""
 
@@ -106,6 +117,7 @@ class MultiTaskSettings(_Group):
         _flag("episodes of each task (default: evaluate 100, MT one for each goal, 50)"),
     ] = None
     episode_limit: Count | None = None
+    agents: Agents = None
 
 
 class MetaLearningSettings(_Group):
@@ -135,6 +147,7 @@ class MetaLearningSettings(_Group):
             "--evaluate-before-adaptation",
         ),
     ] = None
+    agents: Agents = None
 
 
 class OnlineSettings(_Group):
@@ -243,8 +256,36 @@ class MetaWorldSettings(_Group):
     ] = False
 
 
+class ToldSettings(_Group):
+    """What agents are told while they are judged."""
+
+    hide_rewards: Annotated[
+        bool | None,
+        _flag(
+            "tell agents no rewards while they are judged, nor their range (Meta-World's get none "
+            "anyway; online agents learn from them)",
+            _TOLD,
+            "--hide-rewards",
+        ),
+    ] = None
+    hide_success_ends: Annotated[
+        bool | None,
+        _flag(
+            "play judged episodes on after a success, to the environment's own end or the limit, "
+            "so that agents do not learn of it (evaluate and online always do)",
+            _TOLD,
+            "--hide-success-ends",
+        ),
+    ] = None
+
+
 class PlanSettings(
-    MetaWorldSettings, OnlineSettings, MetaLearningSettings, TrainingSettings, MultiTaskSettings
+    MetaWorldSettings,
+    OnlineSettings,
+    MetaLearningSettings,
+    TrainingSettings,
+    MultiTaskSettings,
+    ToldSettings,
 ):
     """What is played: in the plan. None leaves the choice to the benchmark."""
 
@@ -376,6 +417,14 @@ class ExecutionSettings(_Group):
             "in this process, and only Ctrl-C ends one that hangs"
         ),
     ] = None
+    processes: Annotated[
+        Count | None,
+        _flag(
+            "processes that play at once, each with an agent and environments of its own (default: "
+            "one for each core, where there are several agents: online, or with --agents N)",
+            _PLAY,
+        ),
+    ] = None
     record: Annotated[
         bool,
         _flag(
@@ -383,6 +432,15 @@ class ExecutionSettings(_Group):
             "folder (extra `datasets`)",
             _RECORDING,
             "--record",
+        ),
+    ] = False
+    keep_rewards: Annotated[
+        bool,
+        _flag(
+            "keep the reward of each judged step, so that a replay that differs names the first "
+            "such step (online: always)",
+            _RECORDING,
+            "--keep-rewards",
         ),
     ] = False
     connect_timeout: Annotated[
@@ -399,6 +457,23 @@ class ExecutionSettings(_Group):
         Amount,
         _limit("that slow turns may use beyond --step-timeout, in all (0; online: in each run)"),
     ] = 0.0
+    turn_every: Annotated[
+        Amount,
+        _flag(
+            "send turns only at multiples of so many seconds after the agent's last answer, which "
+            "hides how long the environment took for less; no time of the agent's (0: at once)",
+            _TOLD,
+            metavar="SECONDS",
+        ),
+    ] = 0.0
+    late: Annotated[
+        Literal["fault", "default-action"],
+        _flag(
+            "what a turn costs whose time is up, with what the bank holds: the agent (fault, the "
+            "default), or a default action in each of its slots, until it owes eight answers",
+            _LIMITS,
+        ),
+    ] = "fault"
     adapt_budget: Annotated[
         Seconds | None, _limit("that adapting may take in each wave (default: no limit)")
     ] = None
@@ -431,7 +506,7 @@ class SecuritySettings(_Group):
     secret: Annotated[
         str | None,
         _flag(
-            "keys goals, cells, start seeds and the order of trials (default: they follow from "
+            "keys goals, cells, start seeds and the order of play (default: they follow from "
             "--seed). Give one when you host agents of others; better in $REGLUE_SECRET",
             hosting.PANEL,
             envvar="REGLUE_SECRET",
@@ -467,6 +542,14 @@ class Settings(SecuritySettings, ListenSettings, ExecutionSettings, AgentSetting
         return self
 
     @model_validator(mode="after")
+    def _copied(self) -> Self:
+        if self.agents is not None and self.train_steps is not None:
+            raise ValueError("--agents: got it with --train-steps, wanted one agent: it learns")
+        if self.agents is not None and self.estimator == "metaworld":
+            raise ValueError("--agents: got it with --estimator metaworld, which has one agent")
+        return self
+
+    @model_validator(mode="after")
     def _image_of_a_container(self) -> Self:
         if self.sandbox_image and self.sandbox is None and self.chosen_sandbox == "none":
             raise ValueError(
@@ -495,6 +578,8 @@ class Settings(SecuritySettings, ListenSettings, ExecutionSettings, AgentSetting
             bank_s=self.bank,
             adapt_s=self.adapt_budget,
             run_s=self.run_budget,
+            turn_every_s=self.turn_every,
+            plays_defaults=self.late == "default-action",
         )
 
     def without_secrets(self) -> Self:

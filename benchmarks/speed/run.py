@@ -15,7 +15,7 @@ from rich.table import Table
 
 from speed.harness import Scale, Section, Watch
 from speed.results import Results, begun, draw, number, page, read
-from speed.sections import evaluation, growth, stepped, steps, turns
+from speed.sections import competition, engines, evaluation, growth, stepped, steps, turns
 
 SECTIONS: dict[str, Callable[[Scale, Watch], Section]] = {
     "evaluation": evaluation.evaluation,
@@ -27,6 +27,9 @@ SECTIONS: dict[str, Callable[[Scale, Watch], Section]] = {
     "growth": growth.growth,
     "arcade": steps.arcade,
     "stepped": stepped.stepped,
+    "engines": engines.engines,
+    "competition": competition.on_sqlite,
+    "competition_postgresql": competition.on_postgresql,
 }
 HERE = Path(__file__).parent
 

@@ -88,6 +88,18 @@ class Hangs(Seeded):
         threading.Event().wait()
 
 
+class Dawdles(Seeded):
+    """Takes 1 s for its third turn."""
+
+    turns = 0
+
+    def turn(self, turn: Any) -> Any:
+        self.turns += 1
+        if self.turns == 3:
+            time.sleep(1.0)
+        return super().turn(turn)
+
+
 class Pausing(Seeded):
     """Takes 0.15 s for each step."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sqlite3
 import sys
-import time
 from collections.abc import Mapping
 from contextlib import closing, suppress
 from pathlib import Path
@@ -15,6 +14,7 @@ from reglue_bench.bakeoff import Bakeoff, Entrant, read_bakeoff
 from reglue_bench.results.result import Result
 from reglue_bench.terminal.observer import NullObserver, Observer
 from tests.reglue_bench.toys import AGENTS
+from tests.waiting import until
 
 BENCHMARK = """
 [benchmark]
@@ -81,13 +81,14 @@ def surroundings(**more: str) -> Mapping[str, str]:
 
 def wait_for_rows(run: Path, count: int) -> int:
     """How many episodes a run that goes on has committed, once there are `count`."""
-    deadline = time.monotonic() + TIMEOUT_S
-    while time.monotonic() < deadline:
-        with suppress(sqlite3.OperationalError):  # it is just being made
-            uri = f"file:{run / 'ledger.sqlite'}?mode=ro"
-            with closing(sqlite3.connect(uri, uri=True)) as ledger:
-                (found,) = ledger.execute("select count(*) from outcome").fetchone()
-            if found >= count:
-                return int(found)
-        time.sleep(0.01)
-    raise AssertionError(f"{run} has no {count} rows")
+    until(lambda: count_rows(run) >= count, f"{run} has {count} rows", TIMEOUT_S)
+    return count_rows(run)
+
+
+def count_rows(run: Path) -> int:
+    """How many episodes a run has committed so far."""
+    with suppress(sqlite3.OperationalError):  # it is just being made
+        uri = f"file:{run / 'ledger.sqlite'}?mode=ro"
+        with closing(sqlite3.connect(uri, uri=True)) as ledger:
+            return int(ledger.execute("select count(*) from outcome").fetchone()[0])
+    return 0

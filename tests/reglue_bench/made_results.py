@@ -144,6 +144,7 @@ def _rows(play: Play, *, rate: float, phase: str, seed: int) -> list[EpisodeRow]
                     "return_": round(float(rng.normal(4, 0.5)) * min(steps, 500), 3),
                     "steps": min(steps, 500),
                     "clipped": 0,
+                    "defaulted": 0,
                     "detail": "",
                 }
                 rows.append(EpisodeRow(**row))

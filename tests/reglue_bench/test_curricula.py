@@ -70,7 +70,13 @@ class Dies(NullObserver):
             os.kill(os.getpid(), signal.SIGKILL)
 
 settings = read_settings(
-    benchmark=sys.argv[1], agent="random", runs=2, episodes=8, episode_limit=60, seed=5
+    benchmark=sys.argv[1],
+    agent="random",
+    runs=2,
+    episodes=8,
+    episode_limit=60,
+    seed=5,
+    processes=1,
 )
 plan_and_start(Path(sys.argv[2]), settings, Dies())
 """

@@ -132,6 +132,7 @@ def test_a_process_that_is_lost_loses_its_run(tmp_path: Path, how: str) -> None:
             step_timeout=2,
             runs=2,
             episodes=3,
+            processes=1,
         )
     )
     lost = {"exits": "agent_disconnected", "hangs": "agent_timeout"}

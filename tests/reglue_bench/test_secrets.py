@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from env_adapters.metaworld import draw_goals, task_set
+from glue_server import Outcome
 from reglue import Starts
 from reglue.errors import PlanDiffers, UsageError
 from reglue.spec import Arrays
@@ -20,6 +21,7 @@ from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.settings import read_settings
 from reglue_bench.statistics.compare import compare
+from reglue_bench.terminal.observer import NullObserver
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.bakeoffs import agent, bake, write
 
@@ -126,6 +128,60 @@ def test_upstream_s_estimator_keeps_upstream_s_order() -> None:
     assert [trial.task for trial in procedure.trials(0)] == [
         task for task in plan.tasks for _ in range(4)
     ]
+
+
+# Online.
+
+
+def learned(**options: Any) -> list[Outcome]:
+    """Two runs of 50 episodes over five tasks of eight variants."""
+    heard = Hears()
+    few: dict[str, Any] = {"runs": 2, "episodes": 50, "workers": 0, "watcher": heard}
+    evaluate(
+        "online:tests.worlds:Corridor", agent=Seeded(), environment_args=SOLVED, **few, **options
+    )
+    return heard.outcomes
+
+
+class Hears(NullObserver):
+    def __init__(self) -> None:
+        self.outcomes: list[Outcome] = []
+
+    def outcome(self, outcome: Outcome, phase: str) -> None:
+        self.outcomes.append(outcome)
+
+
+def in_turn(outcomes: list[Outcome]) -> list[tuple[str, int]]:
+    return [(each.order.cell.task, each.order.cell.variant) for each in outcomes]
+
+
+def test_online_runs_play_the_same_episodes_in_orders_of_their_own_under_a_secret() -> None:
+    """Also the last ten, which are no whole pass over the variants."""
+    one, other = learned(secret=SECRET), learned(secret=SECRET)
+    cells = [{(each.order.unit, each.order.cell.seed) for each in run} for run in (one, other)]
+    assert cells[0] == cells[1]
+    assert len(cells[0]) == len(one) == 100
+    assert in_turn(one) != in_turn(other)
+    assert in_turn(one[:50]) != in_turn(one[50:])
+    assert {*in_turn(one[:40])} == {(task, variant) for task in "abcde" for variant in range(8)}
+
+
+def test_without_a_secret_online_runs_play_in_the_plans_order() -> None:
+    assert in_turn(learned())[:6] == [("a", 0), ("b", 0), ("c", 0), ("d", 0), ("e", 0), ("a", 1)]
+
+
+def test_a_frozen_agent_that_knows_its_task_cannot_tell_the_variant_by_its_place() -> None:
+    def played(**options: Any) -> list[int]:
+        heard = Hears()
+        given: dict[str, Any] = {"one_hot": True, "slots": 1, "num_episodes": 8, "workers": 0}
+        given |= {"episode_horizon": 1, "agent": "random", "watcher": heard}
+        evaluate("MT1:reach-v3", **given, **options)
+        return [each.order.cell.variant for each in heard.outcomes]
+
+    assert played() == [*range(8)]
+    one, other = played(secret=SECRET), played(secret=SECRET)
+    assert {*one} == {*other} == {*range(8)}
+    assert one != other
 
 
 # Start seeds.

@@ -18,6 +18,14 @@ class Treadmill(Corridor):
         self.spec = replace(self.spec, horizon=0, continuing=True)
 
 
+class Paid(Corridor):
+    """A corridor that tells rewards while it evaluates, and their range."""
+
+    def __init__(self, **corridor: object) -> None:
+        super().__init__(**corridor)  # type: ignore[arg-type]
+        self.spec = replace(self.spec, rewards_in_evaluation=True, reward_range=(0.0, 2.0))
+
+
 class Pacing(Corridor):
     """Says that an episode may take any number of steps; it ends where it is judged and frozen."""
 

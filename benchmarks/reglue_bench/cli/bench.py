@@ -18,6 +18,7 @@ from reglue_bench.evaluation import plan_and_start
 from reglue_bench.evaluation import resume as resume_run
 from reglue_bench.plans.names import is_custom
 from reglue_bench.results.result import Result
+from reglue_bench.runs.run import Retry
 from reglue_bench.settings import TRAINING_PANEL, AgentSettings, Settings, read_settings
 from reglue_bench.terminal.progress import watcher
 from reglue_bench.terminal.summary import print_summary
@@ -69,6 +70,14 @@ def bench(
             rich_help_panel="Resuming a run",
         ),
     ] = False,
+    retry_environment_faults: Annotated[
+        bool,
+        Option(
+            "--retry-environment-faults",
+            help="the same, only where an environment failed: the agent's faults stay",
+            rich_help_panel="Resuming a run",
+        ),
+    ] = False,
     trust_code: TrustCode = False,
 ) -> None:
     """Evaluate an agent on a benchmark.
@@ -90,11 +99,13 @@ def bench(
     wrong usage; 130 interrupted.
     """
     shown = Console(stderr=True) if json else console()
+    retry: Retry = "all" if retry_faults else "environment" if retry_environment_faults else "none"
+    retry_flag = "--retry-faults" if retry_faults else "--retry-environment-faults"
     if benchmark is not None:
         asked["benchmark"] = benchmark
     if training_seeds is not None or (resume is not None and holds_seeds(resume)):
-        if json or retry_faults:
-            given = "--json" if json else "--retry-faults"
+        if json or retry != "none":
+            given = "--json" if json else retry_flag
             raise UsageError(f"{given} is for a single run: give it with --resume FOLDER/seed-N")
         raise Exit(
             _play_seeds(asked, out, resume, shown, count=training_seeds, at_once=at_once or 1)
@@ -108,13 +119,13 @@ def bench(
         result = resume_run(
             folder,
             watcher(shown),
-            retry_faults=retry_faults,
+            retry_faults=retry,
             trust_code=trust_code,
             **asked,
         )
     else:
-        if trust_code or retry_faults:
-            given = "--trust-code" if trust_code else "--retry-faults"
+        if trust_code or retry != "none":
+            given = "--trust-code" if trust_code else retry_flag
             raise UsageError(f"{given} goes with --resume FOLDER")
         folder, result = _start(asked, out, shown)
     print_summary(shown, result)

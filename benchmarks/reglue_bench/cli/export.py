@@ -50,7 +50,8 @@ def export(
 
     - `return` (64-bit float): the sum of rewards. `null` in JSON lines if it is not finite.
 
-    - `steps`, `clipped` (integers): actions, and how many of them were out of bounds.
+    - `steps`, `clipped`, `defaulted` (integers): actions, how many of them were out of bounds,
+    and how many came too late, so that a default was played.
 
     - `detail` (text): what happened, where the status is not ok.
 

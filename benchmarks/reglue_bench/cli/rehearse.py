@@ -16,7 +16,8 @@ from reglue_bench.runs.rehearsal import rehearse
 from reglue_bench.settings import AgentSettings, Settings, read_settings
 from reglue_bench.terminal.progress import watcher
 
-_MARKS = {True: "[green]✓[/green]", False: "[red]✗[/red]", None: "[yellow]![/yellow]"}
+MARKS = {True: "[green]✓[/green]", False: "[red]✗[/red]", None: "[yellow]![/yellow]"}
+"""How checks are shown, by whether they passed."""
 
 _LIMITS = {"connect_timeout": 60.0, "first_step_timeout": 120.0}
 """Seconds: shorter than those of a run."""
@@ -46,7 +47,7 @@ def try_(
     settings = read_settings(**{"benchmark": benchmark, **_LIMITS, **asked})
     checks = rehearse(settings, watcher(shown))
     for check in checks:
-        shown.print(_MARKS[check.passed], end=" ")
+        shown.print(MARKS[check.passed], end=" ")
         shown.print(check.what, markup=False, highlight=False, soft_wrap=True)
     failed = any(check.passed is False for check in checks)
     shown.print("the run would fail" if failed else f"ready: reglue bench {benchmark} …")

@@ -207,8 +207,8 @@ def _facts(result: Result) -> Sentences:
 
 
 def _plots(result: Result, prefix: str) -> list[Plot]:
-    from reglue_bench.report.figures import colour
-    from reglue_bench.report.learning_plots import Shown, learning_plots
+    from reglue_bench.report.plots.figures import colour
+    from reglue_bench.report.plots.learning import Shown, learning_plots
 
     return learning_plots([Shown("", online_score(result), colour(0))], prefix=prefix)
 
@@ -216,8 +216,8 @@ def _plots(result: Result, prefix: str) -> list[Plot]:
 def _beside(
     view: ComparisonView, runs: Sequence[Named], alike: Sequence[int], _seed: int
 ) -> ComparisonView:
-    from reglue_bench.report.figures import colour
-    from reglue_bench.report.learning_plots import Shown, learning_plots
+    from reglue_bench.report.plots.figures import colour
+    from reglue_bench.report.plots.learning import Shown, learning_plots
 
     agents = [Shown(runs[at][0], online_score(runs[at][1]), colour(at)) for at in alike]
     return replace(view, plots=learning_plots(agents, prefix="compare"))

@@ -103,7 +103,7 @@ def instead(result: Result) -> str:
 
 
 def _plots(result: Result, prefix: str) -> list[Plot]:
-    from reglue_bench.report.task_plots import per_task
+    from reglue_bench.report.plots.tasks import per_task
 
     scores = _per_task(result).values()
     says_more = len(scores) > 1 or any(each.interval95 for each in scores)  # than the headline
@@ -113,8 +113,8 @@ def _plots(result: Result, prefix: str) -> list[Plot]:
 def _beside(
     view: ComparisonView, runs: Sequence[Named], _alike: Sequence[int], seed: int
 ) -> ComparisonView:
+    from reglue_bench.report.plots.tasks import per_task
     from reglue_bench.report.seeds_view import with_training_seeds
-    from reglue_bench.report.task_plots import per_task
 
     shown = with_training_seeds(view, runs, seed=seed)
     return replace(shown, plots=[*shown.plots, per_task(runs, plot_id="compare-tasks")])

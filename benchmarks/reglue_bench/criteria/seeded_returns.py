@@ -152,8 +152,8 @@ def _facts(result: Result) -> Sentences:
 
 
 def _plots(result: Result, prefix: str) -> list[Plot]:
-    from reglue_bench.report.return_plots import returns
-    from reglue_bench.report.task_plots import per_task
+    from reglue_bench.report.plots.returns import returns
+    from reglue_bench.report.plots.tasks import per_task
 
     plots = []
     if result.has_episodes and result.coverage.cells_completed:
@@ -166,9 +166,9 @@ def _plots(result: Result, prefix: str) -> list[Plot]:
 def _beside(
     view: ComparisonView, runs: Sequence[Named], _alike: Sequence[int], seed: int
 ) -> ComparisonView:
-    from reglue_bench.report.return_plots import returns
+    from reglue_bench.report.plots.returns import returns
+    from reglue_bench.report.plots.tasks import per_task
     from reglue_bench.report.seeds_view import with_training_seeds
-    from reglue_bench.report.task_plots import per_task
 
     plots = []
     if has_strips := all(run.has_episodes for _, run in runs):

@@ -26,9 +26,11 @@ from reglue_bench.results.result import Interval, Result
 from reglue_bench.statistics.compare import (
     Cell,
     Pairs,
+    Successes,
     Units,
     goals_per_task,
     paired_goal_success,
+    successes,
 )
 from reglue_bench.statistics.intervals import LEAST_GOALS, of_success
 
@@ -70,7 +72,7 @@ def _per_task(result: Result) -> dict[str, TaskScore]:
     }
 
 
-def _read(result: Result) -> dict[Cell, bool]:
+def _read(result: Result) -> Successes:
     """Success by (task, variant, repeat, place): each run plays its cells in its own order."""
     cells: dict[Cell, bool] = {}
     places: dict[tuple[str, int, int], int] = {}
@@ -78,7 +80,7 @@ def _read(result: Result) -> dict[Cell, bool]:
         goal = (row.task, row.variant, row.repeat)
         places[goal] = places.get(goal, -1) + 1
         cells[(*goal, places[goal])] = row.success
-    return cells
+    return successes(result, cells)
 
 
 def _pair(run: Units, reference: Units) -> Pairs:
@@ -154,27 +156,27 @@ def _counts(result: Result) -> dict[str, int]:
 
 
 def _plots(result: Result, prefix: str) -> list[Plot]:
-    from reglue_bench.report import task_plots
-    from reglue_bench.report.goal_map import goal_map
+    from reglue_bench.report.plots import tasks
+    from reglue_bench.report.plots.goal_map import goal_map
 
-    plots = [task_plots.per_task([("", result)], plot_id=f"{prefix}-tasks")]
+    plots = [tasks.per_task([("", result)], plot_id=f"{prefix}-tasks")]
     if result.before_adaptation is not None:
         before = result.before_adaptation
-        plots.append(task_plots.adaptation(result, before, plot_id=f"{prefix}-adaptation"))
+        plots.append(tasks.adaptation(result, before, plot_id=f"{prefix}-adaptation"))
     if not result.has_episodes:
         return plots
     plots.append(goal_map(result, plot_id=f"{prefix}-goals"))
     if result.coverage.cells_succeeded:
-        plots.append(task_plots.steps_to_success(result, plot_id=f"{prefix}-steps"))
+        plots.append(tasks.steps_to_success(result, plot_id=f"{prefix}-steps"))
     return plots
 
 
 def _beside(
     view: ComparisonView, runs: Sequence[Named], _alike: Sequence[int], seed: int
 ) -> ComparisonView:
-    from reglue_bench.report.goal_map import difference_map
+    from reglue_bench.report.plots.goal_map import difference_map
+    from reglue_bench.report.plots.tasks import per_task
     from reglue_bench.report.seeds_view import with_training_seeds
-    from reglue_bench.report.task_plots import per_task
 
     maps = [difference_map(runs, place) for place in range(1, len(runs))]
     shown = with_training_seeds(view, runs, seed=seed)

@@ -215,6 +215,7 @@ class RunSource(Source):
             "return": row.return_,
             "steps": row.steps,
             "clipped": row.clipped,
+            "defaulted": row.defaulted,
             "detail": row.detail,
         }
 

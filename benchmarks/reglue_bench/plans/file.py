@@ -48,12 +48,12 @@ from reglue.tools.loading import find
 from reglue_bench.plans.keys import goal_key
 from reglue_bench.plans.plan import Plan
 from reglue_bench.plans.toml_file import TomlFile
-from reglue_bench.procedures import PROCEDURES, SCORING, parameter_names, parameter_settings
+from reglue_bench.procedures import ANY_PROCEDURE, PROCEDURES, parameter_names, parameter_settings
 from reglue_bench.settings import Settings, as_keys
 
 COMPOSED = "env_adapters.composed:Composed"
 
-_PLAN = ("split", *SCORING)
+_PLAN = ("split", *ANY_PROCEDURE)
 """Parameters of a plan besides the procedure's own."""
 
 _SETTINGS = ("seed", "slots", *_PLAN)
@@ -216,7 +216,7 @@ def _checked(file: TomlFile) -> Benchmark:
         about = Benchmark.model_validate(file.tables)
         Settings.model_validate({"benchmark": "", **_settings(file, about)}, strict=True)
     except ValidationError as error:
-        raise file.errors(error, Task.model_fields) from error
+        raise file.errors(error, lambda _: Task.model_fields) from error
     if not about.tasks and about.environment is None:
         raise UsageError(f"{file.path}: got no tasks, wanted `environment`, or tables [tasks.NAME]")
     return about

@@ -49,17 +49,18 @@ class Submission:
 
     starts: bytes  # keys start seeds
     order: bytes  # keys the order of trials
-    nonce: str  # 128 bits, hexadecimal; empty without a secret
+    nonce: str  # 128 bits, hexadecimal, or as given; else empty without a secret
 
     @classmethod
-    def new(cls, seed: int, secret: str | None, entrant: str = "") -> Submission:
+    def new(cls, seed: int, secret: str | None, entrant: str = "", nonce: str = "") -> Submission:
         """Of the `entrant` of a bake-off, or of an agent that plays alone.
 
         Without a secret it follows from the seed and the entrant: a run that is repeated
         repeats its agent's random draws, and agents that try small seeds find out which cell a
-        start seed belongs to. Who hosts agents of others gives a secret.
+        start seed belongs to. Who hosts agents of others gives a secret. A `nonce` that is given
+        repeats the submission that it was given before.
         """
-        nonce = "" if secret is None else secrets.token_hex(16)
+        nonce = nonce or ("" if secret is None else secrets.token_hex(16))
         starts = run_secret(seed, secret)
         if nonce or entrant:
             starts = _derived(starts, f"reglue submission {json.dumps([entrant, nonce])}")

@@ -82,6 +82,11 @@ class Plan:
         return bool(self.parameters.get("tells_success", not self.is_by_return))
 
     @property
+    def hides_rewards(self) -> bool:
+        """Whether agents get no rewards while they are judged, whatever the environment says."""
+        return bool(self.parameters.get("hide_rewards"))
+
+    @property
     def sha256(self) -> str:
         """Hash of all that runs of this plan share, hexadecimal."""
         fields = asdict(self)
@@ -140,8 +145,7 @@ class Plan:
                 variant=cell.variant,
                 seed=self.cell_seed(unit, cell, cell_key),
                 repeat=cell.repeat,
-                # In EVALUATE the environment would end the episode at the first success.
-                phase=PHASES[cell.phase] if cell.reset is None else Phase.TRAIN,
+                phase=self._environments_phase(cell),
                 seeds_reset=cell.reset is not None,
             ),
             start_seed=int.from_bytes(start[:8], "little"),
@@ -169,6 +173,13 @@ class Plan:
             digest = hmac.digest(cell_key, words.encode(), hashlib.sha256)
         number = int.from_bytes(digest[:8], "little") >> 1
         return number if cell.reset is None else number >> 32
+
+    def _environments_phase(self, cell: PlanCell) -> Phase:
+        """What the agent is told; TRAIN where EVALUATE would end the episode at a success."""
+        phase, plays_on = PHASES[cell.phase], cell.reset is not None
+        if phase is Phase.EVALUATE and self.parameters.get("hide_success_ends"):
+            plays_on = True
+        return Phase.TRAIN if plays_on else phase
 
     def _own_seeds(self, cell: PlanCell) -> str:
         """What draws the seeds of an agent's training; empty for all other cells."""

@@ -20,15 +20,15 @@ from reglue_bench.plans.names import BenchmarkName, is_custom
 from reglue_bench.plans.plan import Goals, Parameter, Plan, difference
 from reglue_bench.plans.training import with_training, with_training_tasks
 from reglue_bench.procedures import (
+    ANY_PROCEDURE,
     PROCEDURES,
-    SCORING,
     TRAINING,
     parameter_names,
     parameter_settings,
     procedure_of,
 )
-from reglue_bench.procedures.procedure import chosen
-from reglue_bench.settings import MetaWorldSettings, Settings, flag
+from reglue_bench.procedures.procedure import Procedure, chosen
+from reglue_bench.settings import MetaWorldSettings, Settings, ToldSettings, flag
 
 DEFAULT_SLOTS = 10
 
@@ -71,8 +71,7 @@ def make_plan(
         custom = read_custom(Path(settings.directory) / name.name, settings)
         settings, procedure, called = custom.settings, custom.about.procedure, custom.name
     with custom.told() if custom else nullcontext():
-        _check_parameters(settings, procedure)
-        _check_settings(settings, name)
+        check_settings(settings, name, procedure)
         found = (
             _declared(settings, procedure, declare)
             if name.waits
@@ -150,6 +149,7 @@ def _plan(
         own = {"estimator": settings.estimator, **own}
     own |= _worst_performance(settings, own, reward_low=found.reward_low, horizon=found.horizon)
     own |= procedure_type.judged_by(tells_success=found.tells_success)
+    own |= _hidden(settings, procedure_type)
     shown = found.suite.config if found.suite.factory == META_WORLD else {}
     most = DEFAULT_SLOTS
     if is_metaworld:  # more slots than episodes would stay idle
@@ -194,6 +194,21 @@ def _worst_performance(
     return {"worst_performance": float(reward_low if is_single else reward_low * longest)}
 
 
+def _hidden(settings: Settings, procedure: type[Procedure]) -> dict[str, Parameter]:
+    """What agents are not told. Raises UsageError where they could not play, or are told anyway."""
+    if settings.hide_rewards and not procedure.hides_rewards:
+        raise UsageError(
+            f"got {flag('hide_rewards')} for {settings.benchmark}, whose agents learn from rewards "
+            "while they are judged: omit it"
+        )
+    if settings.hide_rewards and settings.recurrent_info:
+        raise UsageError(
+            f"got {flag('hide_rewards')} and {flag('recurrent_info')}, which shows rewards in "
+            "observations: give one of them"
+        )
+    return {name: True for name in ToldSettings.model_fields if getattr(settings, name)}
+
+
 def _declared(settings: Settings, procedure: str, declare: Declare | None) -> Resolved:
     """The environment that connects by itself. Raises UsageError, EnvironmentFault."""
     if declare is None:
@@ -236,6 +251,12 @@ def _privileged(settings: Settings, tasks: TaskSet) -> tuple[str, ...]:
     if settings.goal_visible and not tasks.goal_visible:
         told.append("goals")
     return tuple(told)
+
+
+def check_settings(settings: Settings, name: BenchmarkName, procedure: str) -> None:
+    """Raise UsageError for settings of other procedures or benchmarks; no environment is made."""
+    _check_parameters(settings, procedure)
+    _check_settings(settings, name)
 
 
 def _check_parameters(settings: Settings, procedure: str) -> None:
@@ -308,7 +329,7 @@ def _check_name(plan: Plan, file: str) -> None:
     asked: dict[str, Any] = {"seed": plan.seed}
     if name.procedure == plan.procedure:
         told = plan.parameters.items()
-        asked |= {name: value for name, value in told if name in ("split", *SCORING)}
+        asked |= {name: value for name, value in told if name in ("split", *ANY_PROCEDURE)}
         asked |= {**parameter_settings(plan), "slots": plan.slots}
     try:
         built_in = make_plan(Settings(benchmark=plan.benchmark, **asked))

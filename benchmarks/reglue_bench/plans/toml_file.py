@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 from pydantic import ValidationError
 
 from env_adapters.environment_configs.lines import line_of
+from env_adapters.environment_configs.values import inside
 from glue_server.commands.command import got_and_wanted
 from reglue.errors import UnknownName, UsageError
+
+Place: TypeAlias = tuple[str | int, ...]
+"""Keys and indices that lead to an entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +41,22 @@ class TomlFile:
             raise UsageError(f"{path} is not TOML: {error}") from error
 
     def error(self, place: str, words: object) -> UsageError:
-        """A mistake at a key, such as `tasks.reach.variants`, or in a table."""
-        return UsageError(f"{self.path}:{line_of(self.text, place)}: {place}: {words}")
+        """A mistake at a key, such as `tasks.reach.variants`, in a table, or in all of it."""
+        told = f"{place}: {words}" if place else words
+        return UsageError(f"{self.path}:{line_of(self.text, place)}: {told}")
 
-    def errors(self, problems: ValidationError, known: Iterable[str] = ()) -> UsageError:
-        """The mistakes that pydantic found; `known` are keys of tables that have no others."""
-        told = (self._error(each, known) for each in problems.errors())
+    def errors(
+        self,
+        problems: ValidationError,
+        known: Callable[[Place], Iterable[str]] = lambda _: (),
+        *,
+        within: Place = (),
+    ) -> UsageError:
+        """The mistakes that pydantic found `within` a table.
+
+        `known` are the keys of a table that has no others.
+        """
+        told = (self._error((*within, *each["loc"]), each, known) for each in problems.errors())
         return UsageError("; ".join(map(str, told)))
 
     @contextmanager
@@ -52,13 +67,19 @@ class TomlFile:
         except UsageError as error:
             raise self.error(place, error) from error
 
-    def _error(self, problem: Any, known: Iterable[str]) -> UsageError:
-        place = ".".join(map(str, problem["loc"]))
+    def _error(
+        self, place: Place, problem: Any, known: Callable[[Place], Iterable[str]]
+    ) -> UsageError:
         match problem["type"]:
             case "missing":
                 words = "is missing"
             case "extra_forbidden":
-                words = str(UnknownName("key", str(problem["loc"][-1]), known))
+                words = str(UnknownName("key", str(place[-1]), known(place[:-1])))
             case _:
                 words = got_and_wanted(problem)
-        return self.error(place, words)
+        return self.error(path_of(place), words)
+
+
+def path_of(place: Place) -> str:
+    """As messages have it: `tasks.reach.variants`, `phases[0].opens`."""
+    return reduce(inside, place, "")

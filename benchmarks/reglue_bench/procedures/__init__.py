@@ -14,11 +14,11 @@ from reglue_bench.procedures.multi_task import MultiTask
 from reglue_bench.procedures.online import Online
 from reglue_bench.procedures.procedure import Agents, Procedure, Todo, Todos, own
 from reglue_bench.procedures.training import Training
-from reglue_bench.settings import Settings
+from reglue_bench.settings import Settings, ToldSettings
 
 __all__ = [
+    "ANY_PROCEDURE",
     "PROCEDURES",
-    "SCORING",
     "TRAINING",
     "Agents",
     "Evaluate",
@@ -51,8 +51,8 @@ PROCEDURES: Registry[type[Procedure]] = Registry(
 TRAINING = "training"
 """The procedure that trains agents first; `--train-steps` chooses it, and no name does."""
 
-SCORING = ("worst_performance",)
-"""Parameters that say how a plan is scored, whatever its procedure."""
+ANY_PROCEDURE = ("worst_performance", *ToldSettings.model_fields)
+"""Parameters that a plan may have whatever its procedure."""
 
 _DRAWN: Mapping[str, type[Procedure]] = {
     "multi-task": DrawnMultiTask,

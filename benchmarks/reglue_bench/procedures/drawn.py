@@ -17,7 +17,7 @@ import numpy as np
 from reglue.errors import UsageError
 from reglue_bench.plans.plan import Plan, PlanCell
 from reglue_bench.procedures.meta_learning import GOALS, MetaLearning, Trial
-from reglue_bench.procedures.multi_task import MultiTask
+from reglue_bench.procedures.multi_task import MultiTask, order_key
 from reglue_bench.procedures.procedure import own, shows_tasks
 
 if TYPE_CHECKING:
@@ -33,8 +33,7 @@ class DrawnMultiTask(MultiTask):
         """Upstream counts seeds up in own lists of tasks alone."""
         is_list = plan.benchmark.startswith("MT:")
         seeds = [plan.seed + place * is_list for place in range(len(plan.variants))]
-        key, shows = bytes.fromhex(plan.order_key), shows_tasks(plan)
-        given = own(cls.settings, plan)
+        shows, key, given = shows_tasks(plan), order_key(plan), own(cls.settings, plan)
         return cls(plan.variants, seeds=seeds, shows_tasks=shows, order_key=key, **given)
 
     def __init__(

@@ -27,7 +27,8 @@ class KeptOutcomes:
 
     def add(self, outcome: Outcome) -> None:
         """Keep another one."""
-        if outcome.status != "ok" or outcome.detail or outcome.observed is not None:
+        says_more = outcome.detail or outcome.defaulted or outcome.observed is not None
+        if outcome.status != "ok" or says_more:
             self._rare[len(self._k)] = replace(outcome, actions=b"", rewards=b"")
         self._k.append(outcome.order.k)
         self._returns.append(outcome.return_)

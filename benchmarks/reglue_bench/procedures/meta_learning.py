@@ -70,6 +70,7 @@ class MetaLearning(Procedure):
             "evaluation_episodes": chosen(settings.evaluation_episodes, 3),
             "meta_batch_size": batch,
             "evaluate_before_adaptation": chosen(settings.evaluate_before_adaptation, False),
+            **({} if settings.agents is None else {"agents": settings.agents}),
         }
 
     @classmethod
@@ -104,8 +105,10 @@ class MetaLearning(Procedure):
         evaluation_episodes: int,
         meta_batch_size: int,
         evaluate_before_adaptation: bool,
+        agents: int = 1,
         order_key: bytes = b"",
     ) -> None:
+        self._agents = agents
         self._trials = trials(variants)
         self._waves = -(-len(self._trials) // meta_batch_size)  # that play each trial once
         self._order_key = order_key
@@ -121,6 +124,11 @@ class MetaLearning(Procedure):
     def units(self) -> int:
         """Waves."""
         return self._num_evals
+
+    @property
+    def agents(self) -> int:
+        """Copies of a meta-learner, which begins anew with each wave."""
+        return self._agents
 
     @property
     def goals(self) -> int:

@@ -26,6 +26,7 @@ from reglue_bench.procedures.procedure import (
     Watch,
     chosen,
     own,
+    secret_order,
     shows_tasks,
 )
 from reglue_bench.procedures.queues import ByTask, Queue, Shuffled
@@ -43,8 +44,8 @@ class MultiTask(Procedure):
     """A unit is one episode. A free slot takes the next one at once.
 
     Episode n of a task plays variant n mod V, repeat n div V. `shows_tasks` says that the
-    agent is told which task it plays, so that the order of play may follow tasks; else it
-    follows `order_key`.
+    agent is told which task it plays, so that the order of play may follow tasks. Episodes, of
+    each task or of all, follow `order_key`.
     """
 
     about = "a frozen agent plays every goal of every task"
@@ -59,8 +60,9 @@ class MultiTask(Procedure):
                 f"got a plan of {len(variants)} tasks × {episodes} episodes, wanted at most "
                 f"{MOST_EPISODES} in all: give {flag('num_episodes')} N"
             )
-        limit = settings.episode_limit
-        return {"num_episodes": episodes, **({} if limit is None else {"episode_limit": limit})}
+        asked = {"episode_limit": settings.episode_limit, "agents": settings.agents}
+        given = {name: value for name, value in asked.items() if value is not None}
+        return {"num_episodes": episodes, **given}
 
     @classmethod
     def without_horizon(cls) -> dict[str, Parameter]:
@@ -75,8 +77,8 @@ class MultiTask(Procedure):
     @classmethod
     def of(cls, plan: Plan) -> Self:
         """Of all goals."""
-        key, shows = bytes.fromhex(plan.order_key), shows_tasks(plan)
-        return cls(plan.variants, shows_tasks=shows, order_key=key, **own(cls.settings, plan))
+        given = own(cls.settings, plan)
+        return cls(plan.variants, shows_tasks=shows_tasks(plan), order_key=order_key(plan), **given)
 
     def __init__(
         self,
@@ -84,9 +86,11 @@ class MultiTask(Procedure):
         *,
         num_episodes: int,
         episode_limit: int = 0,
+        agents: int = 1,
         shows_tasks: bool = False,
         order_key: bytes = b"",
     ) -> None:
+        self._agents = agents
         self._tasks = tuple(variants)
         self._variants = variants
         self._num_episodes = num_episodes
@@ -98,6 +102,11 @@ class MultiTask(Procedure):
     def units(self) -> int:
         """Tasks × episodes."""
         return len(self._tasks) * self._num_episodes
+
+    @property
+    def agents(self) -> int:
+        """Copies of a frozen agent."""
+        return self._agents
 
     @property
     def goals(self) -> int:
@@ -151,5 +160,10 @@ class MultiTask(Procedure):
 
     def _queue(self, todo: Sequence[Todo], slots: int) -> Queue:
         if self._shows_tasks:
-            return ByTask(todo, tasks=len(self._tasks), slots=slots)
+            return ByTask(todo, tasks=len(self._tasks), slots=slots, key=self._order_key)
         return Shuffled(todo, self._order_key)
+
+
+def order_key(plan: Plan) -> bytes:
+    """Of a plan's episodes; empty where they are played in its own order."""
+    return secret_order(plan) if shows_tasks(plan) else bytes.fromhex(plan.order_key)

@@ -7,6 +7,7 @@ of episodes or a single long episode".
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -27,7 +28,9 @@ from reglue_bench.procedures.procedure import (
     Watch,
     chosen,
     own,
+    secret_order,
 )
+from reglue_bench.procedures.queues import shuffled
 from reglue_bench.settings import OnlineSettings, Settings
 
 if TYPE_CHECKING:
@@ -51,7 +54,8 @@ class Online(Procedure):
 
     A run is over after `episodes` episodes, or after `steps` steps, where the last
     episode is cut off. An episode is cut off after `episode_limit` steps too. Episode k
-    plays the (task, variant) that multi-task's episode k would. Anything but `ok` ends
+    plays the (task, variant) that multi-task's episode k would; with an `order_key` the episodes
+    that play each variant once are in an order that it draws for each run. Anything but `ok` ends
     the run that it happens in: what an agent learns after it is not what was planned.
     """
 
@@ -60,6 +64,7 @@ class Online(Procedure):
     settings: ClassVar[type[BaseModel]] = OnlineSettings
     workers = 0  # one episode at a time: a worker would only add a message to each step
     keeps_rewards = True
+    hides_rewards = False
     counts_steps = True
     judges_success = False
     trains_first = False
@@ -100,7 +105,7 @@ class Online(Procedure):
     @classmethod
     def of(cls, plan: Plan) -> Self:
         """Of all variants."""
-        return cls(plan.variants, **own(cls.settings, plan))
+        return cls(plan.variants, order_key=secret_order(plan), **own(cls.settings, plan))
 
     def __init__(
         self,
@@ -111,6 +116,7 @@ class Online(Procedure):
         episode_limit: int,
         episodes: int = 0,
         steps: int = 0,
+        order_key: bytes = b"",
     ) -> None:
         self.metric = metric
         self.episodes = episodes  # 0 where a run is counted in steps
@@ -119,10 +125,18 @@ class Online(Procedure):
         self._limit = episode_limit
         self._variants = variants
         self._tasks = tuple(variants)
+        self._pass = len(variants) * max(variants.values())  # episodes that play each variant
+        self._order_key = order_key
+        self._order: tuple[int, int, Sequence[int]] = (-1, 0, ())  # a run, its episodes from one on
 
     @property
     def units(self) -> int:
         """Runs."""
+        return self._runs
+
+    @property
+    def agents(self) -> int:
+        """Each run has one of its own."""
         return self._runs
 
     @property
@@ -135,12 +149,14 @@ class Online(Procedure):
         """Episodes or steps of a run."""
         return self.episodes or self.steps
 
-    def cell(self, _unit: int, k: int) -> PlanCell:
-        """Episode k of any run; what differs between runs is its seed."""
-        episode, place = divmod(k, len(self._tasks))
+    def cell(self, unit: int, k: int) -> PlanCell:
+        """Episode k of a run; without a key what differs between runs is its seed."""
+        planned = self._planned(unit, k) if self._order_key else k
+        episode, place = divmod(planned, len(self._tasks))
         task = self._tasks[place]
         repeat, variant = divmod(episode, self._variants[task])
-        return PlanCell(k, task, variant, repeat, "train")
+        drawn_as = (unit, planned) if self._order_key else None
+        return PlanCell(k, task, variant, repeat, "train", drawn_as=drawn_as)
 
     def cells(self, unit: int) -> Sequence[PlanCell]:
         """A run's episodes; none where it is counted in steps."""
@@ -189,6 +205,16 @@ class Online(Procedure):
         from reglue_bench.results.learning import score_online
 
         return score_online(self, played)
+
+    def _planned(self, unit: int, k: int) -> int:
+        """Which episode of the plan's own order is a run's episode k."""
+        first = k - k % self._pass
+        if self._order[:2] != (unit, first):
+            end = min(first + self._pass, self.episodes or math.inf)
+            numbers = range(first, int(end))  # all runs play the same, also if it is no whole pass
+            order = shuffled(numbers, self._order_key, f"episode of run {unit}")
+            self._order = (unit, first, order.tolist())
+        return first + self._order[2][k - first]
 
     def _play_run(self, agents: Agents, todo: Todo, order: MakeOrder, watch: Watch) -> _Run:
         glue = agents.fresh()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias, TypeVar, overload
@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from glue_server import EpisodeRunner, Order, Outcome
 from reglue.errors import AgentFault
+from reglue_bench.plans.keys import PUBLIC
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell
 from reglue_bench.settings import Settings
 
@@ -70,6 +71,26 @@ class Todos(Sequence[Todo]):
             return Todos(self.units[place], self.attempts[place])
         return Todo(self.units[place], self.attempts[place])
 
+    def without(self, units: Collection[int]) -> Todos:
+        """All but these units."""
+        return self._at(place for place, unit in enumerate(self.units) if unit not in units)
+
+    def dealt(self, agents: int) -> Iterator[Todos]:
+        """The shares of each of so many agents that has one: agent u mod `agents` plays unit u."""
+        if agents == 1:
+            return iter([self])
+        shares: dict[int, array[int]] = {}
+        for place, unit in enumerate(self.units):
+            shares.setdefault(unit % agents, array("I")).append(place)
+        return map(self._at, shares.values())
+
+    def _at(self, places: Iterable[int]) -> Todos:
+        kept = array("I", places)
+        return Todos(
+            array("I", (self.units[place] for place in kept)),
+            array("I", (self.attempts[place] for place in kept)),
+        )
+
 
 Record: TypeAlias = Callable[[Todo, Sequence[Outcome]], None]
 """Commits a unit's outcomes, all at once."""
@@ -125,6 +146,9 @@ class Procedure(ABC):
     keeps_rewards: ClassVar[bool] = False
     """Whether each step's reward is kept, beside the return."""
 
+    hides_rewards: ClassVar[bool] = True
+    """Whether its agents can play without rewards while they are judged (`--hide-rewards`)."""
+
     counts_steps: ClassVar[bool] = False
     """Whether a cell tells its environment how many steps its unit has taken before."""
 
@@ -179,6 +203,11 @@ class Procedure(ABC):
     @abstractmethod
     def units(self) -> int:
         """How many units the plan has; a unit is what resumes."""
+
+    @property
+    def agents(self) -> int:
+        """How many agents may play it at the same time; unit u is played by agent u mod that."""
+        return 1
 
     @property
     @abstractmethod
@@ -255,6 +284,11 @@ def own(settings: type[BaseModel], plan: Plan) -> dict[str, Any]:
     """A procedure's parameters in a plan, as keywords."""
     given = plan.parameters
     return {name: given[name] for name in settings.model_fields if name in given}
+
+
+def secret_order(plan: Plan) -> bytes:
+    """The key of a run's own order of what its plan lists openly; empty without a secret."""
+    return b"" if plan.cells == PUBLIC else bytes.fromhex(plan.order_key)
 
 
 def shows_tasks(plan: Plan) -> bool:

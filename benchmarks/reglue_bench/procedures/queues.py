@@ -66,15 +66,16 @@ class ByTask:
     Slot s of S has tasks s, s + S, … of T, or task s mod T if there are more slots. So workers
     need few simulators, and a partial run has episodes of each task. A slot
     that has played its own goes on with the task that has most steps left, as expected
-    from its episodes so far.
+    from its episodes so far. The episodes of a task follow `key`, or the plan without one.
     """
 
-    def __init__(self, todo: Sequence[Todo], *, tasks: int, slots: int) -> None:
+    def __init__(self, todo: Sequence[Todo], *, tasks: int, slots: int, key: bytes = b"") -> None:
         self._tasks = tasks
         self._count = len(todo)  # that are left
         of = np.fromiter((each.unit % tasks for each in todo), np.uint32, len(todo))
+        order = shuffled((each.unit for each in todo), key) if key else np.arange(len(todo))
         self._left = [
-            _Line(todo, np.flatnonzero(of == task).astype(np.uint32)) for task in range(tasks)
+            _Line(todo, order[of[order] == task].astype(np.uint32)) for task in range(tasks)
         ]
         self._own = [
             deque(range(slot, tasks, slots) if slots < tasks else [slot % tasks])

@@ -7,6 +7,7 @@ learned from is TRAIN, and nothing is learned after `agent_freeze`.
 from __future__ import annotations
 
 import hashlib
+import math
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
@@ -185,6 +186,10 @@ class Training(Procedure):
         unit = bisect_right(self._begins, k) - 1
         cell = self.judge.cell(unit, k - self._begins[unit])
         return replace(cell, k=k, drawn_as=cell.drawn_as or (unit, cell.k))
+
+    def steps_left(self, episodes: int, steps: int) -> float:
+        """Of an episode that is judged, as its judge has it."""
+        return self.judge.steps_left(0, 0) if episodes < self.judged else math.inf
 
     def checkpoint(self, number: int, episode: int) -> PlanCell:
         """An episode of a checkpoint."""

@@ -78,16 +78,14 @@ def read_episode(
                 f"{_name(plan, row)} is one of training, whose actions are not kept; watch one "
                 "that was judged: they come first, from --episode 0"
             )
-        rewards = None
-        if procedure_of(plan).keeps_rewards:
-            rewards = ledger.rewards(row.unit, row.attempt)[steps_before:][: row.steps]
+        rewards = ledger.rewards(row.unit, row.attempt, row.k)
     return Recorded(
         plan=plan,
         suite=suite,
         order=order_of(plan, row, steps_before, kept_cell_key(about)),
         row=row,
         actions=actions,
-        rewards=rewards,
+        rewards=rewards if len(rewards) else None,
         cut_off=row.steps >= procedure_of(plan).steps_left(row.k, steps_before),
         changes=changes_since(about, suite),
     )
@@ -103,10 +101,15 @@ def check_is_here(plan: Plan) -> None:
         )
 
 
-def order_of(plan: Plan, row: Row, steps_before: int, cell_key: bytes | None) -> Order:
-    """The order of an episode, after `steps_before` steps of its unit, with any start seed."""
+def order_of(
+    plan: Plan, row: Row, steps_before: int, cell_key: bytes | None, starts: bytes = b""
+) -> Order:
+    """The order of an episode, after `steps_before` steps of its unit.
+
+    `starts` keys its start seed, which the environment does not depend on.
+    """
     procedure = procedure_of(plan)
-    order = plan.order(row.unit, procedure.cell(row.unit, row.k), b"", cell_key)
+    order = plan.order(row.unit, procedure.cell(row.unit, row.k), starts, cell_key)
     if not procedure.counts_steps:
         return order
     return replace(order, cell=replace(order.cell, steps=steps_before))

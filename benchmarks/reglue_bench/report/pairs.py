@@ -30,7 +30,7 @@ def verdict(names: Sequence[str], scores: Mapping[int, float], found: Pairs, of:
     pairs = {other: found[max(best, other), min(best, other)] for other in others}
     alike = [other for other in others if not pairs[other].unlike]
     tied = [o for o in others if o not in alike and math.isclose(scores[o], scores[best])]
-    beaten = [other for other in others if _is_beaten(pairs[other], by_later=best > other)]
+    beaten = [other for other in others if is_beaten(pairs[other], by_later=best > other)]
     level = [other for other in others if other not in [*alike, *tied, *beaten]]
     if len(alike) == len(others):
         return ""
@@ -46,6 +46,11 @@ def verdict(names: Sequence[str], scores: Mapping[int, float], found: Pairs, of:
     sure = _at_most(max(pairs[other].p_holm or 0.0 for other in beaten), len(beaten))
     sure += f", corrected for {len(found)} pairs" if len(found) > 1 else ""
     return f"{first}: better than {_named(names, beaten)} ({sure}){rest}."
+
+
+def is_beaten(found: Difference, *, by_later: bool) -> bool:
+    """Whether one of a pair is significantly better: the later, or the earlier."""
+    return found.p_holm is not None and found.p_holm < ALPHA and (found.difference > 0) == by_later
 
 
 def _at_most(p: float, of: int) -> str:
@@ -119,10 +124,6 @@ def power_notes(found: Pairs, of: Criterion) -> list[str]:
         f"{plural(most, of.unit).capitalize()} cannot show who is better, however far they are "
         f"apart. {enough} {of.unit}s can."
     ]
-
-
-def _is_beaten(found: Difference, *, by_later: bool) -> bool:
-    return found.p_holm is not None and found.p_holm < ALPHA and (found.difference > 0) == by_later
 
 
 def _named(names: Sequence[str], places: Sequence[int]) -> str:

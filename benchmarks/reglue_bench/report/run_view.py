@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reglue_bench.procedures import PROCEDURES
-from reglue_bench.report.figures import FAILURE, SUCCESS
-from reglue_bench.report.training_plots import training_plots
+from reglue_bench.report.plots.figures import FAILURE, SUCCESS
+from reglue_bench.report.plots.training import training_plots
 from reglue_bench.report.views import Frame, Run, Share
 from reglue_bench.report.words import STATUSES, count, percent, plural, seconds, sentence
 from reglue_bench.results.result import Result
@@ -121,6 +121,11 @@ def _notes(result: Result) -> list[str]:
         notes.append(
             f"In {count(result.clipped_steps)} of {plural(result.steps.counted, 'step')} the "
             "action was out of bounds and was clipped: the agent may use another scale."
+        )
+    if result.defaulted_steps:
+        notes.append(
+            f"In {count(result.defaulted_steps)} of {plural(result.steps.counted, 'step')} the "
+            "agent was late and a default action was played."
         )
     if result.privileged:
         notes.append(

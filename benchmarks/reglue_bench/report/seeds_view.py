@@ -10,8 +10,8 @@ import plotly.graph_objects as go
 
 from reglue.errors import UsageError
 from reglue_bench.criteria.criterion import Criterion, Named
-from reglue_bench.report.figures import colour, escaped, figure, rate_axis, value_axis
 from reglue_bench.report.pairs import pair_table, verdict
+from reglue_bench.report.plots.figures import colour, escaped, figure, rate_axis, value_axis
 from reglue_bench.report.views import ComparisonView, Plot, SeedRow, Table
 from reglue_bench.report.words import percent
 from reglue_bench.results.result import Result

@@ -29,6 +29,7 @@ COLUMNS: dict[str, tuple[str, type]] = {
     "return": ("return_", float),
     "steps": ("steps", int),
     "clipped": ("clipped", int),
+    "defaulted": ("defaulted", int),
     "detail": ("detail", str),
 }
 """Each column's field of EpisodeRow, and its type: int64, UTF-8, boolean or float64."""

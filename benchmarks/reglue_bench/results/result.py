@@ -234,6 +234,7 @@ class Result(_Record):
     episodes_retried: int = 0  # of all phases: how many rows are of a second or later try
     recorded: Recorded | None = None  # of runs with --record
     clipped_steps: int  # steps whose action was out of bounds and was clipped
+    defaulted_steps: int = 0  # steps whose action came too late, so that a default was played
     steps: StepCounts  # environment steps
     seconds: Seconds  # time spent
     versions: dict[str, str]  # of the packages that decide a row's bits

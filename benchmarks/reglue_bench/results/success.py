@@ -104,6 +104,7 @@ def what_was_run(played: Played, counts: RowCounts) -> dict[str, Any]:
         "episodes_cut_off": counts.cut_off,
         "episodes_retried": counts.retried,
         "clipped_steps": counts.clipped_steps,
+        "defaulted_steps": counts.defaulted_steps,
         "steps": StepCounts(counted=counts.steps, executed=totals.executed),
         "seconds": Seconds(
             wall=totals.wall_s,
@@ -251,6 +252,7 @@ class RowCounts:
     def __init__(self, plan: Plan) -> None:
         self.steps = 0
         self.clipped_steps = 0
+        self.defaulted_steps = 0
         self.cut_off = 0  # episodes
         self._limit = int(plan.parameters.get("episode_limit", 0)) or math.inf
         self.succeeded = 0  # episodes
@@ -262,6 +264,7 @@ class RowCounts:
         for row in rows:
             self.steps += row.steps
             self.clipped_steps += row.clipped
+            self.defaulted_steps += row.defaulted
             self.succeeded += row.success
             self.cut_off += row.steps >= self._limit
             self.retried += row.attempt > 0

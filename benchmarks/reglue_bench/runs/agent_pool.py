@@ -55,12 +55,12 @@ class AgentPool:
     ) -> None:
         self.spent = Spent()  # over all agents, with the time that they took to connect
         self.observed_to: ObservedParts | None = None  # who records what agents see
+        self.hides_rewards = False  # from agents while they are judged
         self._make_host = make_host
         self._make_environment = make_environment
         self._stop = stop
         self._admit = admit
         self._timeouts = timeouts
-        self._say = say
         self._host: AgentPeer | None = None
         self._environment = lent
         self._owns = lent is None
@@ -68,7 +68,7 @@ class AgentPool:
         self._waiting: AgentPort | None = None  # connected, and not used yet
         self._playing: AgentPort | None = None
         self._given = 0  # agents, one a run or fewer
-        self._lost: Counter[str] = Counter()  # agents, by how
+        self._losses = Losses(say)
 
     @property
     def spec(self) -> TaskSpec:
@@ -103,6 +103,7 @@ class AgentPool:
         )
         glue.spent = self.spent
         glue.observed_to = self.observed_to
+        glue.hides_rewards = self.hides_rewards
         return glue
 
     def explain(self, fault: AgentFault) -> str:
@@ -116,17 +117,7 @@ class AgentPool:
         """
         if self._host is None or not self._host.renews:
             raise fault
-        words = self.explain(fault)
-        how = words.partition("\n")[0]
-        self._lost[how] += 1
-        if self._lost[how] == self._given == MOST_ALIKE:
-            raise type(fault)(
-                f"the first {MOST_ALIKE} agents were all lost in the same way; correct it, and "
-                f"continue with --resume and --retry-faults: {fault}"
-            )
-        if self._lost[how] > 1:
-            words = f"as before, {self._lost[how]} times now"
-        self._say(f"the agent was lost and is started anew; {fault.status}: {words}")
+        self._losses.add(fault, self.explain(fault), others=self._given - self._losses.count - 1)
 
     def close(self, reason: str) -> None:
         """Close the agent and the environments, at the same time."""
@@ -161,6 +152,36 @@ class AgentPool:
             self._host = None
 
 
+class Losses:
+    """Agents that were lost, by how."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._lost: Counter[str] = Counter()
+
+    @property
+    def count(self) -> int:
+        """How many were lost."""
+        return self._lost.total()
+
+    def add(self, fault: AgentFault, words: str, *, others: int) -> None:
+        """Say what happened: another agent is started.
+
+        `others` are agents that were not lost. Raises `fault` if there are none, and the first
+        MOST_ALIKE were all lost in the same way.
+        """
+        how = words.partition("\n")[0]
+        self._lost[how] += 1
+        if not others and self._lost[how] == self.count == MOST_ALIKE:
+            raise type(fault)(
+                f"the first {MOST_ALIKE} agents were all lost in the same way; correct it, and "
+                f"continue with --resume and --retry-faults: {fault}"
+            )
+        if self._lost[how] > 1:
+            words = f"as before, {self._lost[how]} times now"
+        self._say(f"the agent was lost and is started anew; {fault.status}: {words}")
+
+
 AGENT_LOG = "agent.log"
 
 
@@ -171,6 +192,7 @@ def served_host(
     server: Callable[[], PeerSource],
     announce: Callable[[str], None],
     invited: bool,
+    log_name: str = AGENT_LOG,
     stop: threading.Event | None = None,
 ) -> ServedAgent:
     """An agent that connects to `server`, as the settings say.
@@ -179,7 +201,7 @@ def served_host(
     started. Raises UsageError.
     """
     options = ListenOptions(timeout_s=settings.connect_timeout, invited=invited)
-    program = _program(settings, folder / AGENT_LOG)  # before there is a server to close
+    program = _program(settings, folder / log_name)  # before there is a server to close
     return ServedAgent(options, program, announce, server=server(), stop=stop)
 
 

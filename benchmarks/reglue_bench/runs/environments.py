@@ -10,6 +10,13 @@ from env_adapters import SuiteName
 from glue_server import EnvironmentCalls, EnvironmentPort, LocalEnvironmentPort, WorkersPort
 from glue_server.timeouts import Timeouts
 from reglue.environments.environment import Worlds
+from reglue_bench.plans.plan import Plan
+from reglue_bench.plans.resolve import suite_of
+from reglue_bench.procedures import PROCEDURES
+from reglue_bench.procedures.procedure import chosen
+from reglue_bench.settings import Settings
+
+WORKER_LOG = "workers.log"
 
 
 def make_environment(
@@ -46,6 +53,23 @@ def make_environment(
         environment.close()
         raise
     return environment
+
+
+def environment_of(
+    plan: Plan, settings: Settings, folder: Path, stop: threading.Event | None = None
+) -> EnvironmentCalls:
+    """New environments of a plan, made here. Raises UsageError.
+
+    `folder` is the run's, for what workers print.
+    """
+    return make_environment(
+        suite_of(plan, settings),
+        plan.slots,
+        workers=chosen(settings.workers, PROCEDURES[plan.procedure].workers),
+        log_file=folder / WORKER_LOG,
+        timeout_s=settings.environment_timeout,
+        stop=stop,
+    )
 
 
 def cores() -> int:

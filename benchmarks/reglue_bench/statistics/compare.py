@@ -7,6 +7,7 @@ of an agent while it learns. Its `Criterion` says what is paired, and what follo
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -55,7 +56,7 @@ def compare(run: Result, reference: Result) -> Difference:
     since run k of either begins with the same seed; valid whether or not a shared seed makes runs
     alike. The probability of improvement is over all pairs of a unit of one and one of the other.
     """
-    return _compared(units_of(run), units_of(reference))
+    return compare_units(units_of(run), units_of(reference))
 
 
 def compare_all(results: Sequence[Result]) -> dict[tuple[int, int], Difference]:
@@ -63,12 +64,37 @@ def compare_all(results: Sequence[Result]) -> dict[tuple[int, int], Difference]:
 
     Raises UsageError for a result whose episodes are needed and not there.
     """
-    return over_pairs([units_of(result) for result in results], _compared)
+    return over_pairs([units_of(result) for result in results], compare_units)
 
 
 def units_of(result: Result) -> Units:
     """The scores of a run's units. Raises UsageError if there is no ledger."""
     return Units(result, result.criterion.read(result))
+
+
+def compare_units(run: Units, reference: Units) -> Difference:
+    """As `compare`, of runs whose units were read before."""
+    criterion, other = run.result.criterion, reference.result.criterion
+    if criterion != other:
+        raise UsageError(
+            f"one run is judged by its {criterion.name}, the other by its {other.name}"
+        )
+    pairs = criterion.pair(run, reference)
+    differences = {task: ours - theirs for task, (ours, theirs) in pairs.items()}
+    per_task = {task: float(each.mean()) for task, each in differences.items()}
+    found = criterion.infer(differences)
+    better = [over_all_pairs(*each) for each in pairs.values()] if criterion.improves else []
+    return Difference(
+        difference=float(np.mean(list(per_task.values()))),
+        difference_per_task=per_task,
+        interval95=found.interval95,
+        probability_of_improvement=float(np.mean(better)) if better else None,
+        p_value=found.p_value,
+        p_holm=found.p_value,
+        pairs=sum(len(each) for each in differences.values()),
+        unlike=sum(int(np.count_nonzero(each)) for each in differences.values()),
+        same_plan=same_plan([run.result, reference.result]),
+    )
 
 
 _T = TypeVar("_T")
@@ -124,6 +150,30 @@ def goals_per_task(result: Result) -> dict[str, int]:
     return {task: len(planned[task]) for task in result.success_rate_per_task}
 
 
+@dataclass(frozen=True, slots=True)
+class Successes:
+    """Which episodes of a run succeeded."""
+
+    cells: Mapping[Cell, bool]  # of those that were played
+    by_goal: Mapping[str, FloatArray]
+    """The success of a task's planned goals, in the order of their numbers, shape (goals,)."""
+
+
+def successes(result: Result, cells: Mapping[Cell, bool]) -> Successes:
+    """Of a run that played these cells; what it misses is its failure."""
+    planned = result.coverage.episodes_planned
+    won = Counter(cell[:2] for cell, success in cells.items() if success)
+    return Successes(
+        cells,
+        {
+            task: np.array(
+                [won[task, goal] / planned[task][goal] for goal in sorted(planned[task])]
+            )
+            for task in result.success_rate_per_task
+        },
+    )
+
+
 def success_by_goal(runs: Sequence[Units]) -> dict[str, dict[int, FloatArray]]:
     """Success of every run, shape (runs,), by task and variant, of goals that were played.
 
@@ -135,7 +185,7 @@ def success_by_goal(runs: Sequence[Units]) -> dict[str, dict[int, FloatArray]]:
     if len({result.goals_sha256 for result in results}) > 1:
         return {}  # variant 3 of one is another goal than variant 3 of the other
     shared = same_plan(results)
-    played: list[Mapping[Cell, bool]] = [run.scores for run in runs]
+    played: list[Mapping[Cell, bool]] = [run.scores.cells for run in runs]
     cells = set(played[0]).union(*played) if shared else set(played[0]).intersection(*played)
     goals: dict[Goal, list[list[bool]]] = {}  # an entry an episode, in it one a run
     for cell in sorted(cells):
@@ -151,43 +201,13 @@ def success_by_goal(runs: Sequence[Units]) -> dict[str, dict[int, FloatArray]]:
 def paired_goal_success(runs: Sequence[Units]) -> dict[str, FloatArray]:
     """Each task's success, shape (runs, goals): a column is one goal, as every run played it.
 
-    As `success_by_goal`; on one plan also the goals that no run has played, at the end.
+    On one plan every planned goal, also those that no run has played. On different plans as
+    `success_by_goal`.
     """
-    results = [run.result for run in runs]
-    found = {task: list(goals.values()) for task, goals in success_by_goal(runs).items()}
-    if not same_plan(results):
-        return {task: np.stack(columns, axis=1) for task, columns in found.items()}
-    return {
-        task: _filled(found.get(task, []), runs=len(runs), goals=goals)
-        for task, goals in goals_per_task(results[0]).items()
-    }
-
-
-def _compared(run: Units, reference: Units) -> Difference:
-    criterion, other = run.result.criterion, reference.result.criterion
-    if criterion != other:
-        raise UsageError(
-            f"one run is judged by its {criterion.name}, the other by its {other.name}"
-        )
-    pairs = criterion.pair(run, reference)
-    differences = {task: ours - theirs for task, (ours, theirs) in pairs.items()}
-    per_task = {task: float(each.mean()) for task, each in differences.items()}
-    found = criterion.infer(differences)
-    better = [over_all_pairs(*each) for each in pairs.values()] if criterion.improves else []
-    return Difference(
-        difference=float(np.mean(list(per_task.values()))),
-        difference_per_task=per_task,
-        interval95=found.interval95,
-        probability_of_improvement=float(np.mean(better)) if better else None,
-        p_value=found.p_value,
-        p_holm=found.p_value,
-        pairs=sum(len(each) for each in differences.values()),
-        unlike=sum(int(np.count_nonzero(each)) for each in differences.values()),
-        same_plan=same_plan([run.result, reference.result]),
-    )
-
-
-def _filled(columns: Sequence[FloatArray], *, runs: int, goals: int) -> FloatArray:
-    """Shape (runs, goals): goals that no run has played are failures of each."""
-    missing = goals - len(columns)
-    return np.stack([*columns, *[np.zeros(runs)] * missing], axis=1)
+    if same_plan([run.result for run in runs]):
+        played: list[Successes] = [run.scores for run in runs]
+        return {
+            task: np.stack([each.by_goal[task] for each in played]) for task in played[0].by_goal
+        }
+    found = success_by_goal(runs)
+    return {task: np.stack(list(goals.values()), axis=1) for task, goals in found.items()}

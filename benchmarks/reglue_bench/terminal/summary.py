@@ -6,10 +6,16 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
+from reglue.errors import AgentTimeout
 from reglue_bench.results.result import Ending, Result
 from reglue_bench.terminal.words import isolation_words, number, sparkline
 
 _WIDTH = 50  # columns of a curve
+
+_LIMITS = (
+    "--step-timeout, --first-step-timeout, --bank, --adapt-budget and --run-budget set how long "
+    "the agent may take"
+)
 
 
 def print_summary(console: Console, result: Result) -> None:
@@ -63,6 +69,11 @@ def notes(result: Result) -> list[str]:
             f"{result.clipped_steps} of {result.steps.counted} actions were out of bounds "
             "and were clipped"
         )
+    if result.defaulted_steps:
+        lines.append(
+            f"{result.defaulted_steps} of {result.steps.counted} actions came too late, and "
+            "defaults were played"
+        )
     lines += [f"{fault.count} × {fault.status}: {fault.detail}" for fault in result.faults[:5]]
     if result.episodes_retried:
         lines.append(f"episodes of a second or later try: {result.episodes_retried}")
@@ -73,6 +84,8 @@ def notes(result: Result) -> list[str]:
         )
     if result.ended_early is not None:
         lines.append(f"ended early, {ended(result.ended_early)}")
+        if result.ended_early.status == AgentTimeout.status:
+            lines.append(_LIMITS)
     return lines
 
 

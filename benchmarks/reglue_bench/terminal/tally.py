@@ -159,7 +159,7 @@ class ReturnTally(JudgedTally):
 
 
 class LearningTally(Tally):
-    """The run in play, its episode and its recent returns."""
+    """The runs in play, their episodes and their recent returns."""
 
     def __init__(self, procedure: Online, begun: RunStarted, clock: Callable[[], float]) -> None:
         super().__init__(begun, clock)
@@ -172,14 +172,14 @@ class LearningTally(Tally):
         self._over: set[int] = set(range(procedure.units)) - set(begun.left)
         self._before = len(self._over) * procedure.quota
         self._returns: dict[int, list[float]] = {}  # of the runs seen
-        self._unit = begun.left[0] if begun.left else 0
-        self._steps = 0  # of the run in play
-        self._executed = 0  # when it began
+        self._unit = begun.left[0] if begun.left else 0  # the run that was heard of last
+        self._steps: dict[int, int] = {}  # of the runs in play
+        self._executed = 0  # by runs that are over
 
     @property
     def done(self) -> int:
-        """Episodes, or steps, of the runs that are over and of the one in play."""
-        return len(self._over) * self._procedure.quota + self._done_of_run()
+        """Episodes, or steps, of the runs that are over and of those in play."""
+        return len(self._over) * self._procedure.quota + self._done_in_play()
 
     def take(self, outcome: Outcome, phase: str) -> None:
         """Count an outcome."""
@@ -187,19 +187,20 @@ class LearningTally(Tally):
         if outcome.order.k == 0:  # also where a run is played anew
             self._over.discard(self._unit)
             self._returns[self._unit] = []
-            self._steps = 0
+            self._steps[self._unit] = 0
         returns = self._returns[self._unit]
         returns.append(outcome.return_)
-        self._steps += outcome.steps
+        self._steps[self._unit] += outcome.steps
         self._faults += outcome.status != "ok"
-        if outcome.status != "ok" or not self._procedure.steps_left(len(returns), self._steps):
+        steps = self._steps[self._unit]
+        if outcome.status != "ok" or not self._procedure.steps_left(len(returns), steps):
             self._over.add(self._unit)
-            self._executed = self._begun.executed()
+            self._executed += self._steps.pop(self._unit)
             self._unit = next((u for u in self._begun.left if u not in self._over), self._unit)
 
     def line(self) -> str:
         """Everything in one line."""
-        words = [f"run {self._unit + 1} of {self._procedure.units}", self._where()]
+        words = [self._where()]
         if self._returns:
             words.append(self._recently())
         played = self.done - self._before
@@ -224,18 +225,20 @@ class LearningTally(Tally):
                 )
         return table
 
-    def _done_of_run(self) -> int:
-        if self._unit in self._over:
-            return 0
+    def _done_in_play(self) -> int:
+        left = self._procedure.units - len(self._over)
         if self._procedure.episodes:
-            return len(self._returns.get(self._unit, ()))
-        return min(self._begun.executed() - self._executed, self._procedure.quota)
+            return sum(len(self._returns[unit]) for unit in self._steps)
+        return min(self._begun.executed() - self._executed, left * self._procedure.quota)
 
     def _where(self) -> str:
-        done = self._done_of_run() if self._unit not in self._over else self._procedure.quota
-        if self._procedure.episodes:
-            return f"episode {done:,} of {self._procedure.quota:,}"
-        return f"step {done:,} of {self._procedure.quota:,}"
+        units, quota = self._procedure.units, self._procedure.quota
+        if len(self._steps) > 1:
+            done = f"{self.done:,} of {self.total:,} {self.counted_in}"
+            return f"{len(self._over)} of {units} runs, {done}"
+        of_run = quota if self._unit in self._over else min(self._done_in_play(), quota)
+        counted = self.counted_in.removesuffix("s")
+        return f"run {self._unit + 1} of {units}, {counted} {of_run:,} of {quota:,}"
 
     def _recently(self) -> str:
         returns = next(reversed(self._returns.values()))[-_RECENT:]

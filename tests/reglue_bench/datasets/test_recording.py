@@ -158,7 +158,7 @@ def test_a_try_that_does_not_count_is_not_in_it(tmp_path: Path) -> None:
     command = joining(f"Mendable --agent-arg fault={fault} --agent-arg how=nan")
     record(tmp_path / "run", plan, agent_cmd=command)
     fault.unlink()
-    mended = resume(tmp_path / "run", NullObserver(), retry_faults=True)
+    mended = resume(tmp_path / "run", NullObserver(), retry_faults="all")
     record(tmp_path / "whole", plan)
     assert mended.recorded is not None
     assert (mended.recorded.episodes, mended.recorded.lost) == (len(rows(mended)), 0)

@@ -47,6 +47,16 @@ def test_a_spoiled_unit_is_next() -> None:
     assert queue.take(1) == Todo(1, 1)
 
 
+def test_with_a_key_the_episodes_of_a_task_are_in_an_order_that_it_draws() -> None:
+    def order(key: bytes) -> list[int | None]:
+        return taken(ByTask(todo(60), tasks=2, slots=2, key=key), [0] * 30)
+
+    one, other = (Submission.new(0, "a secret of a host").order for _ in range(2))
+    assert order(one) == order(one) != order(other)
+    assert {*order(one)} == {*order(other)} == {*range(0, 60, 2)}
+    assert order(b"") == [*range(0, 60, 2)]
+
+
 def test_where_tasks_are_hidden_the_order_follows_the_secret_alone() -> None:
     def order(key: bytes) -> list[int | None]:
         return taken(Shuffled(todo(50), key), range(51))

@@ -75,15 +75,29 @@ def test_a_curriculum_is_told_the_steps_before(tmp_path: Path) -> None:
         replay.close()
 
 
-def test_a_reward_that_differs_is_told_by_its_step(tmp_path: Path, watch: Watch) -> None:
-    play(tmp_path / "run", online_plan(), Seeded())
+def test_a_judged_episode_that_was_cut_off_after_training_is_replayed(tmp_path: Path) -> None:
+    options: Any = {"train_steps": 20, "num_episodes": 2, "episode_limit": 5, "workers": 0}
+    evaluate("evaluate:mountain-car", agent="random", out=tmp_path / "run", **options)
+    recorded = read_episode(tmp_path / "run", 1)
+    assert recorded.cut_off
+    replay = Replay(recorded, with_pictures(recorded.suite))
+    assert sum(1 for _ in replay.moments()) == 5 + 1
+    replay.close()
+
+
+@pytest.mark.parametrize("procedure", ["multi-task", "meta-learning", "online"])
+def test_a_reward_that_differs_is_told_by_its_step(
+    tmp_path: Path, watch: Watch, procedure: str
+) -> None:
+    plan = corridor_plan(procedure, slots=1, solved={"walk": [0]})
+    play(tmp_path / "run", plan, Seeded(), keep_rewards=procedure != "online")
     with_suite(
         tmp_path / "run", SuiteName("tests.reglue_bench.replay.watched:Dear", {"from_step": 3})
     )
     change_fact(tmp_path / "run", "version numpy", "1.0")
     code, _, err = watch(tmp_path / "run", "--episode", 0)
     assert code == 1
-    assert "step 3 of" in err
+    assert "step 3 of 5: got reward" in err
     assert "numpy 1.0 before" in err
 
 

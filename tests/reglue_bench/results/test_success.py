@@ -20,7 +20,7 @@ from tests.reglue_bench.toys import corridor_plan
 def row(
     unit: int, k: int = 0, *, success: bool = False, status: str = "ok", return_: float = 1.0
 ) -> Row:
-    return Row(unit, 0, k, status, success, return_, steps=2, clipped=1, detail="")
+    return Row(unit, 0, k, status, success, return_, steps=2, clipped=1, defaulted=3, detail="")
 
 
 def scored(plan: Plan, rows: Sequence[Row]) -> Result:
@@ -115,6 +115,7 @@ def test_steps_and_seconds_are_told_apart() -> None:
     assert (result.steps.counted, result.steps.executed) == (4, 50)
     assert result.seconds.glue == pytest.approx(0.5)
     assert result.clipped_steps == 2
+    assert result.defaulted_steps == 6
 
 
 def test_success_before_adaptation_is_a_score_of_its_own() -> None:

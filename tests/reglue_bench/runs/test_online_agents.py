@@ -20,7 +20,8 @@ from tests.reglue_bench.toys import joining, online_plan, play
 def test_each_run_has_a_process_of_its_own(tmp_path: Path) -> None:
     result = play(tmp_path, online_plan(runs=3, episodes=2), agent_cmd=joining("Tells"))
     assert score_of(result).fresh_agent == "process"
-    printed = (tmp_path / "agent.log").read_text().splitlines()
+    logs = [log.read_text() for log in tmp_path.glob("agent*.log")]
+    printed = "".join(logs).splitlines()
     processes = [line for line in printed if line.startswith("process")]
     assert len(processes) == len(set(processes)) == 3
 
@@ -47,7 +48,7 @@ def test_a_process_that_is_lost_ends_its_run_and_the_next_has_another(
     fuse.touch()
     command = joining(f"FailsOnce --agent-arg fuse={fuse} --agent-arg how={how}")
     plan = online_plan(runs=3, episodes=3)
-    result = play(tmp_path / "run", plan, agent_cmd=command, step_timeout=0.5)
+    result = play(tmp_path / "run", plan, agent_cmd=command, step_timeout=0.5, processes=1)
     runs = score_of(result).runs
     assert statuses(runs) == [status, "ok", "ok"]
     assert [len(run.line) for run in runs] == [1, 3, 3]
@@ -71,8 +72,8 @@ def test_a_faulted_run_is_played_anew_where_that_is_asked_for(tmp_path: Path) ->
     fuse = tmp_path / "fuse"
     fuse.touch()
     command = joining(f"FailsOnce --agent-arg fuse={fuse} --agent-arg how=exits")
-    play(tmp_path / "run", online_plan(runs=2, episodes=3), agent_cmd=command)
-    mended = resume(tmp_path / "run", NullObserver(), retry_faults=True)
+    play(tmp_path / "run", online_plan(runs=2, episodes=3), agent_cmd=command, processes=1)
+    mended = resume(tmp_path / "run", NullObserver(), retry_faults="all")
     runs = score_of(mended).runs
     assert [(run.status, run.attempt) for run in runs] == [("ok", 1), ("ok", 0)]
     assert runs[0].line == runs[1].line
@@ -83,7 +84,7 @@ def test_an_agent_that_cannot_be_started_anew_ends_the_benchmark_early(tmp_path:
     permit = tmp_path / "permit"
     permit.touch()
     command = joining(f"MadeOnce --agent-arg permit={permit}")
-    result = play(tmp_path / "run", online_plan(runs=3), agent_cmd=command)
+    result = play(tmp_path / "run", online_plan(runs=3), agent_cmd=command, processes=1)
     assert statuses(score_of(result).runs) == ["ok", "missing", "missing"]
     assert result.ended_early is not None
     assert "no weights" in result.ended_early.what
@@ -105,7 +106,12 @@ def test_the_same_fault_again_and_again_from_the_first_run_ends_the_benchmark(
     """What it printed is told once and at the end, and not for each of thirty runs."""
     hears = Unheard()
     result = play(
-        tmp_path, online_plan(runs=30), watcher=hears, agent_cmd=joining("Exits"), sandbox="none"
+        tmp_path,
+        online_plan(runs=30),
+        watcher=hears,
+        agent_cmd=joining("Exits"),
+        sandbox="none",
+        processes=1,
     )
     assert statuses(score_of(result).runs) == ["agent_disconnected"] * 3 + ["missing"] * 27
     assert result.ended_early is not None
@@ -119,7 +125,9 @@ def test_the_same_fault_after_a_run_that_was_played_is_counted(tmp_path: Path) -
     """Faults that come now and then are the agent's nature."""
     hears = Unheard()
     command = joining(f"Fading --agent-arg marks={tmp_path / 'marks'}")
-    result = play(tmp_path / "run", online_plan(runs=5), watcher=hears, agent_cmd=command)
+    result = play(
+        tmp_path / "run", online_plan(runs=5), watcher=hears, agent_cmd=command, processes=1
+    )
     assert statuses(score_of(result).runs) == ["ok"] + ["agent_error"] * 4
     assert result.ended_early is None
     assert "\n".join(hears.said).count("Traceback") <= 1

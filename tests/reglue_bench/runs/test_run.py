@@ -188,10 +188,28 @@ def test_faults_are_final_unless_they_are_to_be_retried(tmp_path: Path) -> None:
     fault.unlink()
     before = rows(broken)
     assert rows(resume(tmp_path / "run", NullObserver())) == before
-    mended = resume(tmp_path / "run", NullObserver(), retry_faults=True)
+    mended = resume(tmp_path / "run", NullObserver(), retry_faults="all")
     assert rows(mended) == rows(play(tmp_path / "whole", plan, Seeded()))
     tries = {e.attempt for e in mended.episodes if e.steps > 1}
     assert tries == {1}
+
+
+def test_an_environments_faults_are_retried_where_an_agents_are_final(tmp_path: Path) -> None:
+    config = {"faults": ["", "raises at start", ""]}
+    plan = corridor_plan(solved={"walk": [0] * 3}, suite="tests.worlds:Faulty", config=config)
+    fault = tmp_path / "fault"
+    fault.touch()
+    command = joining(f"Mendable --agent-arg fault={fault} --agent-arg how=nan")
+    settings = Settings(benchmark="corridor", agent_cmd=command, workers=0)
+    broken = start(tmp_path / "run", Request(settings, plan), NullObserver())
+    assert tries(broken) == {("agent_error", 0), ("environment_error", 2)}
+    fault.unlink()
+    again = resume(tmp_path / "run", NullObserver(), retry_faults="environment")
+    assert tries(again) == {("agent_error", 0), ("environment_error", 5)}
+
+
+def tries(result: Result) -> set[tuple[str, int]]:
+    return {(e.status, e.attempt) for e in result.episodes}
 
 
 def test_another_plan_is_refused_and_the_difference_named(tmp_path: Path) -> None:

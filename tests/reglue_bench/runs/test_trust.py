@@ -22,7 +22,13 @@ from reglue_bench.terminal.observer import NullObserver
 from tests.reglue_bench.replay.recordings import with_suite
 from tests.reglue_bench.toys import Interrupts
 
-SHORT: dict[str, Any] = {"runs": 1, "episodes": 1, "episode_limit": 5, "workers": 0}
+SHORT: dict[str, Any] = {
+    "runs": 1,
+    "episodes": 1,
+    "episode_limit": 5,
+    "workers": 0,
+    "processes": 1,
+}
 COMMANDS: dict[str, tuple[Callable[[list[str]], None], list[str]]] = {
     "watch": (watch, ["--episode", "0"]),
     "report": (report, ["--pictures"]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from reglue_bench.statistics.compare import (
     compare_all,
     holm,
     paired_goal_success,
+    success_by_goal,
     units_of,
 )
 from reglue_bench.statistics.intervals import FloatArray
@@ -175,6 +177,19 @@ def test_a_goal_that_neither_run_of_a_plan_played_is_a_failure_of_both() -> None
     half = make_result(Play(tasks=["reach-v3"], goals=10, missing=5, rate=1.0))
     assert success(half, half).shape == (2, 10)
     assert success(half, half)[:, 5:].sum() == 0
+
+
+def test_runs_of_one_plan_are_paired_as_goal_by_goal() -> None:
+    """Whole runs, runs with faults and partial ones."""
+    asked = Play(goals=8, episodes_per_goal=3, rate=0.5)
+    plays = [asked, replace(asked, faulty=0.3, label="b"), replace(asked, missing=31, label="c")]
+    units = [units_of(make_result(each)) for each in plays]
+    for pair in combinations(units, 2):
+        found = paired_goal_success(pair)
+        by_goal = success_by_goal(pair)
+        assert found.keys() == by_goal.keys()
+        for task, goals in by_goal.items():
+            assert found[task].T.tolist() == [goals[goal].tolist() for goal in range(8)]
 
 
 def test_an_episode_that_only_one_run_played_is_the_others_failure() -> None:

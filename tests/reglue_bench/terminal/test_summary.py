@@ -55,3 +55,9 @@ def test_how_it_ended_is_said_once() -> None:
     assert ended(Ending(status="agent_error", what="KeyError: coffee")) == (
         "agent_error: KeyError: coffee"
     )
+
+
+def test_a_time_out_names_the_flags_that_set_it() -> None:
+    late = Ending(status="agent_timeout", what="the agent did not answer within 60 s")
+    result = make_result(Play(goals=3)).model_copy(update={"ended_early": late})
+    assert "--step-timeout" in printed(result)

@@ -20,7 +20,7 @@ from reglue.errors import UsageError
 from reglue_bench.runs.ledger import digests, tables
 from reglue_bench.runs.ledger.storage import CANNOT_SHARE, FILE, code_of, damaged, opened, told
 
-FORMAT = 5
+FORMAT = 6
 """Of ledgers; another where their tables, or the plan that they hold, have other fields."""
 
 _AT_ONCE = 200  # rows that are read
@@ -52,6 +52,7 @@ class Row:
     return_: float
     steps: int
     clipped: int
+    defaulted: int
     detail: str
 
 
@@ -153,10 +154,10 @@ class LedgerReader:
             raise KeyError((unit, attempt, k))
         return self._unpacked(*found[k], f"the actions of episode {k} of unit {unit}")
 
-    def rewards(self, unit: int, attempt: int) -> npt.NDArray[np.float64]:
-        """Every reward of a try, step by step over its episodes, shape (steps,)."""
+    def rewards(self, unit: int, attempt: int, k: int | None = None) -> npt.NDArray[np.float64]:
+        """Every kept reward of a try, step by step over its episodes, or of episode k: (steps,)."""
         with self._reading() as connection:
-            found = _blobs(connection, tables.rewards, unit, attempt)
+            found = _blobs(connection, tables.rewards, unit, attempt, k)
         parts = [
             self._unpacked(digest, blob, f"the rewards of episode {k} of unit {unit}")
             for k, (digest, blob) in found.items()

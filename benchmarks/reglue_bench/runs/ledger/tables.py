@@ -35,6 +35,7 @@ outcomes = sa.Table(
     sa.Column("return", sa.Double, nullable=False),
     sa.Column("steps", sa.Integer, nullable=False),
     sa.Column("clipped", sa.Integer, nullable=False),
+    sa.Column("defaulted", sa.Integer, nullable=False),
     sa.Column("detail", sa.Text, nullable=False),
     sa.Column("actions", sa.LargeBinary, nullable=False),  # digest of the blob in `actions`
     sa.Column("rewards", sa.LargeBinary, nullable=False),  # of that in `rewards`; none: empty

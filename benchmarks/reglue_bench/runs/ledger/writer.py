@@ -288,6 +288,7 @@ class _Written:
             "return": float(outcome.return_) + 0.0,
             "steps": outcome.steps,
             "clipped": outcome.clipped,
+            "defaulted": outcome.defaulted,
             "detail": outcome.detail,
             "actions": digests.of_blob(blobs[tables.actions]),
             "rewards": digests.of_blob(blobs[tables.rewards]),

@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from reglue_bench.criteria.criterion import Named
-from reglue_bench.report.figures import (
+from reglue_bench.report.plots.figures import (
     ALIKE,
     FAILURE,
     FAULT,

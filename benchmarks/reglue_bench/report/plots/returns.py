@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from reglue_bench.criteria.criterion import Named
 from reglue_bench.criteria.success import evaluated
-from reglue_bench.report.figures import (
+from reglue_bench.report.plots.figures import (
     NEUTRAL,
     SUCCESS,
     colour,

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 import plotly.graph_objects as go
 
-from reglue_bench.report.figures import AGENTS, OPTIONAL, escaped
+from reglue_bench.report.plots.figures import AGENTS, OPTIONAL, escaped
 from reglue_bench.report.words import count, value, values
 from reglue_bench.results.learning import edges, pointwise95
 from reglue_bench.results.result import Interval, LearningRun, OnlineScore

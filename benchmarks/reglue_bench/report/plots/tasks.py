@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from reglue_bench.criteria.criterion import Criterion, Named, TaskScore
-from reglue_bench.report.figures import (
+from reglue_bench.report.plots.figures import (
     NEUTRAL,
     SUCCESS,
     colour,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from reglue_bench.criteria.performance import measured_words
-from reglue_bench.report.curves import (
+from reglue_bench.report.plots.curves import (
     LOST,
     Lines,
     every_run,
@@ -17,7 +17,7 @@ from reglue_bench.report.curves import (
     mean_and_band,
     y_range,
 )
-from reglue_bench.report.figures import NEUTRAL, figure, task_axis, value_axis
+from reglue_bench.report.plots.figures import NEUTRAL, figure, task_axis, value_axis
 from reglue_bench.report.views import Figure, Plot, Table
 from reglue_bench.report.words import STATUSES, count, plural, value, values
 from reglue_bench.results.learning import measured

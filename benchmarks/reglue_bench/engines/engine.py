@@ -1,0 +1,45 @@
+"""What an engine is: it plays what is left of a plan, wherever that is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from glue_server import Spent
+from reglue.errors import AgentFault
+from reglue_bench.procedures.procedure import Record, Todos, Watch
+
+
+class Engine(ABC):
+    """Plays units of a plan; rows come back to the one writer of the ledger.
+
+    What an agent does in a unit depends on the plan alone, so an engine changes no row.
+    """
+
+    @property
+    @abstractmethod
+    def spent(self) -> Spent:
+        """How long agents and environments were waited for, seconds, over all of them."""
+
+    @property
+    @abstractmethod
+    def executed(self) -> int:
+        """Environment steps simulated so far."""
+
+    @abstractmethod
+    def open(self) -> None:
+        """Get ready to play. Raises AgentFault, EnvironmentFault, UsageError."""
+
+    @abstractmethod
+    def play(self, todo: Todos, *, record: Record, watch: Watch) -> None:
+        """Play the units, and record each when it is whole.
+
+        Raises EnvironmentFault, UsageError, and AgentFault if no other agent plays what is left.
+        """
+
+    @abstractmethod
+    def explain(self, fault: AgentFault) -> str:
+        """A fault in words, with what the agent printed."""
+
+    @abstractmethod
+    def close(self, reason: str) -> None:
+        """End the agents, telling them the reason, and the environments."""

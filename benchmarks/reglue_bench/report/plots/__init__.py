@@ -1,0 +1,1 @@
+"""The plots of reports: Plotly figures of one run or of several."""

@@ -1,0 +1,89 @@
+"""What a run is asked for, and what identifies its agent."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from glue_server import EnvironmentCalls
+from glue_server.peers.hosts import AgentPeer
+from reglue.tools.loading import checkpoint_sha256
+from reglue_bench.plans.plan import Plan
+from reglue_bench.runs.agent_pool import agent_code
+from reglue_bench.runs.observed import FILE as OBSERVED
+from reglue_bench.runs.server import RunServer
+from reglue_bench.settings import Settings
+
+Retry = Literal["none", "environment", "all"]
+"""Whose faults are not final when a run is resumed."""
+
+AGENT_FILE = "agent file "
+"""Begins entries of a ledger's `about`: the files that the agent is written in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to play: settings, their plan, and the agent object if there is one.
+
+    Of what was played before, the units with a fault of `retry_faults` are played again: of the
+    environment alone, where an agent's are final, or of anybody.
+
+    `entrant` is the name of its agent in a bake-off, in which each has its own random seeds.
+    A `nonce` sets a submission apart in place of a random one, so that who knows the secret can
+    play it again. `peer` is an agent that plays several runs in one session: it is lent, so the
+    run does not close it. `server` is where peers have connected already; it is closed when the
+    run is over.
+    `environment` plays the plan's slots; it is lent, so the run does not close it. Once `stop`
+    is set, a run in a thread is interrupted, as by Ctrl-C.
+    """
+
+    settings: Settings
+    plan: Plan
+    agent: object | None = None
+    peer: AgentPeer | None = None
+    entrant: str = ""
+    nonce: str = ""
+    retry_faults: Retry = "none"
+    server: RunServer | None = None
+    environment: EnvironmentCalls | None = None
+    stop: threading.Event | None = None
+
+
+def is_recorded(folder: Path, settings: Settings) -> bool:
+    """Whether what agents see is recorded: asked for now, or when the run was begun."""
+    return bool(settings.record) or (folder / OBSERVED).is_file()
+
+
+def kept_cell_key(about: Mapping[str, str]) -> bytes | None:
+    """The key of a run's cells, from its ledger's `about`."""
+    return bytes.fromhex(about.get("cell key", "")) or None
+
+
+def agent_facts(settings: Settings) -> dict[str, str]:
+    """What identifies the agent, from the settings."""
+    facts = {
+        "agent program": settings.agent_cmd or settings.agent,
+        "agent arguments": json.dumps(settings.agent_args, sort_keys=True),
+        "agent label": settings.label,
+        "agent training seed": settings.training_seed,
+        "agent checkpoint": checkpoint_sha256(_absolute(settings)),
+    }
+    told = {name: str(value) for name, value in facts.items() if value is not None}
+    return told | agent_files(settings)
+
+
+def agent_files(settings: Settings) -> dict[str, str]:
+    """The digests of the agent's files, as entries of `about`."""
+    return {AGENT_FILE + name: digest for name, digest in agent_code(settings).items()}
+
+
+def _absolute(settings: Settings) -> dict[str, str]:
+    """The arguments, with `checkpoint` as an absolute path."""
+    named = settings.agent_args.get("checkpoint")
+    if named is None:
+        return settings.agent_args
+    return settings.agent_args | {"checkpoint": str(Path(settings.directory) / named)}

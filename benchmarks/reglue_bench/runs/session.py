@@ -1,0 +1,276 @@
+"""One process's part of a run: it plays what is left, and writes the ledger."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from glue_server import AgentPort, EnvironmentCalls, Order, Outcome
+from glue_server.peers.hosts import AgentPeer, ObjectPeer
+from glue_server.processes.interrupts import interruptible
+from reglue.errors import AgentFault, EnvironmentFault, PlanDiffers, UsageError
+from reglue_bench.engines import Engine, HereEngine, LocalEngine, ShardTold
+from reglue_bench.plans.declared import check_declared, is_remote
+from reglue_bench.plans.plan import PlanCell
+from reglue_bench.procedures import Procedure, Todo, Todos, procedure_of
+from reglue_bench.procedures.procedure import chosen
+from reglue_bench.results.result import Ending
+from reglue_bench.runs.agent_pool import AGENT_LOG, AgentPool, served_host
+from reglue_bench.runs.environments import cores, environment_of
+from reglue_bench.runs.ledger import ISOLATION, Ledger, Totals
+from reglue_bench.runs.observed import ObservedWriter
+from reglue_bench.runs.recorder import Recorder
+from reglue_bench.runs.request import Request, Retry, agent_files, is_recorded, kept_cell_key
+from reglue_bench.runs.server import RunServer
+from reglue_bench.settings import AGENT_WAIT, Settings
+from reglue_bench.terminal.observer import Observer, RunStarted
+
+
+class Session:
+    """One process's part of a run."""
+
+    def __init__(
+        self, folder: Path, ledger: Ledger, request: Request, watcher: Observer, began: float
+    ) -> None:
+        """`began`: when the run was begun or resumed, by `time.perf_counter`."""
+        self._folder = folder
+        self._ledger = ledger
+        self._request = request
+        self._watcher = watcher
+        self._began = began
+        self._session = ledger.begin_session()
+        for name, digest in agent_files(request.settings).items():  # also those new since
+            ledger.note(name, digest)
+        self._procedure = procedure_of(request.plan)
+        self._told = False  # that episodes are lost to the dataset
+        self._farewell = "the run is over, thank you"
+        self._is_recorded = is_recorded(folder, request.settings)
+        self._server = request.server or RunServer(
+            request.settings, watcher.say, environment=is_remote(request.plan)
+        )
+        about = ledger.about
+        self._starts, self._cells = bytes.fromhex(about["secret"]), kept_cell_key(about)
+        self._pool = self._new_pool()
+        self._engine: Engine = HereEngine(self._procedure, self._order, self._pool)
+
+    def play(self) -> Ending | None:
+        """Play what is left. Returns how it ended, if it ended early. Raises UsageError."""
+        todo = _todo(self._ledger, self._procedure, retry=self._request.retry_faults)
+        if not todo:
+            return None
+        if (processes := self._processes(todo)) > 1:
+            self._engine = self._local(processes)
+        recorder = Recorder(self._ledger, self._session)
+        try:
+            if interruptible(lambda: self._play(todo, recorder)):
+                self._farewell = "the run was interrupted"
+                return Ending(status="interrupted", what="interrupted; --resume continues it")
+        except AgentFault as fault:
+            self._farewell = f"the run ended early, {fault.status}: {fault}"
+            return Ending(status=fault.status, what=self._engine.explain(fault))
+        except EnvironmentFault as fault:
+            self._farewell = "the run ended early: its environment failed"
+            return Ending(status=fault.status, what=str(fault))
+        finally:
+            with contextlib.ExitStack() as closing:
+                closing.callback(lambda: self._ledger.spend(self._session, self._totals()))
+                closing.callback(self._tell_losses, recorder)
+                closing.callback(recorder.close)
+                closing.callback(self._watcher.end)
+        return None
+
+    def close(self) -> None:
+        """Close the agent and the environments, and stop listening."""
+        with contextlib.ExitStack() as closing:
+            closing.callback(self._server.close)
+            closing.callback(self._engine.close, self._farewell)
+
+    def _processes(self, todo: Todos) -> int:
+        """How many play at once. Raises UsageError where so many cannot."""
+        asked = self._request.settings.processes
+        why = self._why_one()
+        if asked is not None and asked > 1 and why:
+            raise UsageError(f"got --processes {asked}: {why}; omit it")
+        if self._request.plan.parameters.get("agents", 1) != 1 and self._connects:
+            raise UsageError(
+                "got --agents with an agent that connects by itself, which cannot be copied; "
+                "omit it, or have the agent started here (--agent, --agent-cmd)"
+            )
+        most = cores() if asked is None else asked
+        agents = len({unit % self._procedure.agents for unit in todo.units})
+        return 1 if why else min(most, agents)
+
+    def _why_one(self) -> str:
+        """Why no more processes than one can play; empty if more can."""
+        request = self._request
+        if self._procedure.agents == 1:
+            return "one agent plays all of this run (--agents N would have it copied)"
+        if request.agent is not None or request.environment is not None:
+            return "an object of this process plays, of which others have no copy"
+        if self._connects:
+            return "the agent connects by itself, and cannot be copied"
+        if is_remote(request.plan):
+            return "the environment connects by itself, and cannot be copied"
+        if self._is_recorded:
+            return "a dataset is recorded by one process"
+        return ""
+
+    @property
+    def _connects(self) -> bool:
+        """Whether the agent is started elsewhere."""
+        request = self._request
+        is_invited = request.server is not None and request.server.invited
+        is_waited_for = request.settings.agent == AGENT_WAIT
+        return is_invited or is_waited_for or request.peer is not None
+
+    def _order(self, unit: int, cell: PlanCell) -> Order:
+        return self._request.plan.order(unit, cell, self._starts, self._cells)
+
+    def _local(self, processes: int) -> LocalEngine:
+        procedure, asked = self._procedure, self._request.settings
+        share = chosen(procedure.workers, max(1, cores() // processes))
+        # Each has a server of its own, for the programs that it starts.
+        own = {"listen": "127.0.0.1:0", "workers": chosen(asked.workers, share)}
+        return LocalEngine(
+            partial(self._told_to, asked.model_copy(update=own)),
+            procedure.agents,
+            lambda unit, k: self._order(unit, procedure.cell(unit, k)),
+            processes=processes,
+            isolate=self._isolate,
+            admit=self._admit,
+            say=self._watcher.say,
+            stop=self._request.stop,
+        )
+
+    def _told_to(self, settings: Settings, number: int) -> ShardTold:
+        log = Path(AGENT_LOG)
+        return ShardTold(
+            settings=settings.model_dump(mode="json"),
+            plan=self._request.plan.to_json(),
+            folder=str(self._folder.absolute()),
+            agent_log=AGENT_LOG if number == 1 else f"{log.stem}-{number}{log.suffix}",
+            starts=self._starts.hex(),
+            cells=(self._cells or b"").hex(),
+        )
+
+    def _new_pool(self) -> AgentPool:
+        pool = AgentPool(
+            self._make_host,
+            self._make_environment,
+            lent=self._request.environment,
+            stop=self._request.stop,
+            admit=self._admit,
+            timeouts=self._request.settings.timeouts,
+            say=self._watcher.say,
+        )
+        pool.hides_rewards = self._request.plan.hides_rewards
+        return pool
+
+    def _make_host(self) -> AgentPeer:
+        host = self._new_host()
+        self._isolate(host.isolation)
+        return host
+
+    def _new_host(self) -> AgentPeer:
+        if self._request.agent is not None:
+            return ObjectPeer(self._request.agent)
+        if self._request.peer is not None:
+            return _Lent(self._request.peer)
+        return served_host(
+            self._request.settings,
+            self._folder,
+            server=self._server.source,
+            announce=self._watcher.say,
+            invited=self._server.invited,
+            stop=self._request.stop,
+        )
+
+    def _make_environment(self) -> EnvironmentCalls:
+        plan = self._request.plan
+        if is_remote(plan):
+            check_declared(plan, self._server.declared(plan.slots, plan.procedure))
+            return self._server.environment(plan.slots, plan.procedure)
+        return environment_of(plan, self._request.settings, self._folder, self._request.stop)
+
+    def _isolate(self, isolation: str) -> None:
+        self._ledger.note(f"{ISOLATION}{isolation}", "")
+
+    def _admit(self, name: str) -> None:
+        if (named := self._ledger.name_agent(name)) != name:
+            raise PlanDiffers(f"this run is {named}'s; {name} needs one of its own (--out)")
+
+    def _play(self, todo: Todos, recorder: Recorder) -> None:
+        plan = self._request.plan
+        self._engine.open()
+        if self._is_recorded:
+            recorder.observed = ObservedWriter(self._ledger, self._pool.spec, plan.sha256)
+            self._pool.observed_to = recorder
+        self._watcher.begin(
+            RunStarted(plan, left=todo.units, executed=lambda: self._engine.executed)
+        )
+        self._engine.play(todo, record=partial(self._record, recorder), watch=self._watcher.outcome)
+
+    def _record(self, recorder: Recorder, played: Todo, outcomes: Sequence[Outcome]) -> None:
+        keeps_rewards = self._procedure.keeps_rewards or self._request.settings.keep_rewards
+        recorder.record(played.attempt, outcomes, self._totals(), keeps_rewards=keeps_rewards)
+        self._tell_losses(recorder)
+
+    def _tell_losses(self, recorder: Recorder) -> None:
+        """Say once that episodes are lost to the dataset."""
+        if recorder.observed is not None and (why := recorder.observed.failure) and not self._told:
+            self._told = True
+            self._watcher.say(
+                f"episodes are lost to the dataset, and the run goes on without them: {why}"
+            )
+
+    def _totals(self) -> Totals:
+        return Totals(
+            wall_s=time.perf_counter() - self._began,
+            agent_s=self._engine.spent.agent_s,
+            environment_s=self._engine.spent.environment_s,
+            executed=self._engine.executed,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Lent:
+    """An agent that stays when this run is over."""
+
+    peer: AgentPeer
+
+    renews = False
+
+    @property
+    def isolation(self) -> str:
+        return self.peer.isolation
+
+    def port(self) -> AgentPort:
+        return self.peer.port()
+
+    def explain(self, fault: AgentFault) -> str:
+        return self.peer.explain(fault)
+
+    def close(self, reason: str) -> None:
+        pass
+
+
+def _todo(ledger: Ledger, procedure: Procedure, *, retry: Retry) -> Todos:
+    """Units without a row, and those with a fault of `retry`."""
+    tries = array("i", [-1]) * procedure.units
+    again = bytearray(procedure.units)  # a flag each
+    for row in ledger.rows():
+        tries[row.unit] = row.attempt
+        again[row.unit] |= _is_retried(row.status, retry)
+    units = array("I", (unit for unit, last in enumerate(tries) if last < 0 or again[unit]))
+    return Todos(units, array("I", (tries[unit] + 1 for unit in units)))
+
+
+def _is_retried(status: str, retry: Retry) -> bool:
+    if retry == "environment":
+        return status == EnvironmentFault.status
+    return retry == "all" and status != "ok"

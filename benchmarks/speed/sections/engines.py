@@ -1,0 +1,101 @@
+"""Runs that one process plays, and that a process for each core plays."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from reglue_bench.runs.environments import cores
+from speed.harness import Claim, Scale, Section, Series, Watch, interleave, run
+
+RUNS, EPISODES = 30, 200
+ONE, EACH = "online, --processes 1", "online, a process for each core"
+BARE = "online, a command for each core, with its share of the runs"
+MT10_ONE, MT10_EACH = "MT10, one copy after another", "MT10, both copies at once"
+EQUAL = "rows that are equal"
+
+CLAIMS = (
+    Claim("10", "online on all cores: times as fast", EACH, ONE, "theirs/ours", 1.8),
+    Claim("10", "of the same commands side by side", EACH, BARE, wanted=1.03, sense="at most"),
+    Claim("10", "MT10, two copies: times as fast", MT10_EACH, MT10_ONE, "theirs/ours"),
+    Claim("10", "rows equal to those of one process", EQUAL, wanted=1.0),
+)
+
+
+def engines(scale: Scale, watch: Watch) -> Section:
+    """Seconds of whole commands, and their rows compared."""
+    with tempfile.TemporaryDirectory(prefix="reglue-speed-") as folder:
+        played = _Played(Path(folder), scale.of(RUNS, 4), scale.of(EPISODES, 20))
+        goals = str(scale.of(20, 1))
+        figures = interleave(
+            {
+                ONE: lambda: played.online("one", "--processes", "1"),
+                EACH: lambda: played.online("each"),
+                BARE: played.bare,
+                MT10_ONE: lambda: played.mt10("mt10-one", goals, "--processes", "1"),
+                MT10_EACH: lambda: played.mt10("mt10-each", goals),
+            },
+            "s",
+            rounds=scale.rounds(3),
+            watch=watch,
+        )
+        equal = [
+            played.rows(one) == played.rows(each)
+            for one, each in (("one", "each"), ("mt10-one", "mt10-each"))
+        ]
+    return Section(
+        title="A run on all cores",
+        about=f"`reglue bench online:mountain-car --agent sarsa --runs {RUNS} --episodes "
+        f"{EPISODES}`, and MT10 with the experts and `--agents 2`, {goals} goals a task: the time "
+        "of whole commands. A command for each core has its share of the runs and `--processes 1`, "
+        "and all are started at once: what the engine adds is the difference.",
+        series=(*figures, Series(EQUAL, "", (sum(equal) / len(equal),))),
+        claims=CLAIMS,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Played:
+    """Commands, each with a folder of its own."""
+
+    folder: Path
+    runs: int
+    episodes: int
+
+    def online(self, name: str, *more: str, runs: int = 0) -> float:
+        """Seconds of one command."""
+        asked = ("--runs", str(runs or self.runs), "--episodes", str(self.episodes))
+        return self._bench(name, "online:mountain-car", "--agent", "sarsa", *asked, *more)
+
+    def bare(self) -> float:
+        """Seconds until the last of as many commands as cores has ended."""
+        count = cores()
+        with ThreadPoolExecutor(count) as threads:
+            one = ("--processes", "1")
+            shares = [
+                threads.submit(self.online, f"bare-{core}", *one, runs=-(-self.runs // count))
+                for core in range(count)
+            ]
+            return max(share.result() for share in shares)
+
+    def mt10(self, name: str, goals: str, *more: str) -> float:
+        """Seconds of one command."""
+        asked = ("--agent", "expert", "--agents", "2", "--num-episodes", goals, "--seed", "42")
+        return self._bench(name, "MT10", *asked, *more)
+
+    def rows(self, name: str) -> list[tuple[object, ...]]:
+        """Of a run's ledger, with the digests of actions and rewards."""
+        ledger = sqlite3.connect(self.folder / name / "ledger.sqlite")
+        try:
+            return ledger.execute("SELECT * FROM outcome ORDER BY unit, attempt, k").fetchall()
+        finally:
+            ledger.close()
+
+    def _bench(self, name: str, *words: str) -> float:
+        out = self.folder / name
+        shutil.rmtree(out, ignore_errors=True)
+        return run("reglue", "bench", *words, "--out", str(out)).seconds

@@ -1,0 +1,131 @@
+"""Runs that several processes play: the rows of one, whatever happens to a process."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from glue_server import Outcome
+from reglue.errors import UsageError
+from reglue_bench.evaluation import resume
+from reglue_bench.plans.plan import Plan
+from reglue_bench.terminal.observer import NullObserver
+from tests.leftovers import child_processes
+from tests.reglue_bench.agents import Seeded
+from tests.reglue_bench.procedures.test_online import kept
+from tests.reglue_bench.toys import AGENTS, Interrupts, corridor_plan, joining, online_plan, play
+
+SEEDED = joining("Seeded")
+PLANS = [
+    online_plan(runs=5, episodes=3),
+    corridor_plan(agents=2, num_episodes=4),
+    corridor_plan("meta-learning", agents=2, num_evals=3),
+]
+
+
+@pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan.procedure)
+def test_rows_do_not_depend_on_the_number_of_processes(tmp_path: Path, plan: Plan) -> None:
+    play(tmp_path / "here", plan, Seeded())
+    one = play(tmp_path / "1", plan, agent_cmd=SEEDED, processes=1)
+    three = play(tmp_path / "3", plan, agent_cmd=SEEDED, processes=3)
+    assert one.complete
+    assert three.complete
+    assert kept(tmp_path / "here") == kept(tmp_path / "1") == kept(tmp_path / "3")
+
+
+class Kills(NullObserver):
+    """Kills a process that plays after some outcomes, so many times."""
+
+    def __init__(self, times: int = 1, after: int = 2) -> None:
+        self.killed = 0
+        self._times = times
+        self._after = self._left = after
+
+    def outcome(self, outcome: Outcome, phase: str) -> None:
+        self._left -= 1
+        if self._left <= 0 and self.killed < self._times:
+            self._left = self._after
+            self.killed += 1
+            os.kill(players()[0], signal.SIGKILL)
+
+
+def players() -> list[int]:
+    """The processes that play a run of ours."""
+    command = b"reglue_bench.engines.shard_process"
+    return [
+        pid for pid in child_processes() if command in Path(f"/proc/{pid}/cmdline").read_bytes()
+    ]
+
+
+@pytest.mark.parametrize("plan", PLANS[:2], ids=lambda plan: plan.procedure)
+def test_what_a_killed_process_played_is_played_again_by_another(
+    tmp_path: Path, plan: Plan
+) -> None:
+    watcher = Kills()
+    play(tmp_path / "whole", plan, Seeded())
+    result = play(tmp_path / "killed", plan, agent_cmd=SEEDED, processes=2, watcher=watcher)
+    assert watcher.killed == 1
+    assert result.complete
+    assert kept(tmp_path / "killed") == kept(tmp_path / "whole")
+    assert not players()
+
+
+def test_a_unit_whose_processes_die_again_and_again_ends_the_run(tmp_path: Path) -> None:
+    plan = online_plan(runs=2, episodes=50)
+    result = play(tmp_path, plan, agent_cmd=SEEDED, processes=2, watcher=Kills(times=20, after=1))
+    assert result.ended_early is not None
+    assert result.ended_early.status == "environment_error"
+    assert "--processes 1" in result.ended_early.what
+    again = resume(tmp_path, NullObserver())
+    assert again.complete
+
+
+def test_ctrl_c_keeps_what_is_whole_and_the_rest_is_resumed(tmp_path: Path) -> None:
+    plan = online_plan(runs=6, episodes=3)
+    play(tmp_path / "whole", plan, Seeded())
+    result = play(
+        tmp_path / "cut", plan, agent_cmd=SEEDED, processes=2, watcher=Interrupts(after=7)
+    )
+    assert result.ended_early is not None
+    assert result.ended_early.status == "interrupted"
+    assert not players()
+    assert resume(tmp_path / "cut", NullObserver()).complete
+    assert kept(tmp_path / "cut") == kept(tmp_path / "whole")
+
+
+def test_the_same_fault_of_every_agent_ends_the_run(tmp_path: Path) -> None:
+    plan = online_plan(runs=30)
+    result = play(tmp_path, plan, agent_cmd=joining("Exits"), processes=2)
+    assert result.ended_early is not None
+    assert "the first 3 agents were all lost in the same way" in result.ended_early.what
+    assert sum(status == "agent_disconnected" for _, _, status, *_ in kept(tmp_path)) in (3, 4)
+
+
+def test_an_agent_that_cannot_be_made_is_said_once(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="NoSuchAgent"):
+        play(tmp_path, online_plan(), f"{AGENTS}:NoSuchAgent", processes=2)
+    assert not (tmp_path / "ledger.sqlite").exists()
+
+
+@pytest.mark.parametrize(
+    ("plan", "settings", "words"),
+    [
+        (corridor_plan(), {"agent_cmd": SEEDED}, "one agent plays all of this run"),
+        (online_plan(), {"agent": "wait"}, "connects by itself"),
+        (online_plan(), {"agent_cmd": SEEDED, "record": True}, "a dataset is recorded"),
+    ],
+)
+def test_processes_that_could_not_help_are_refused(
+    tmp_path: Path, plan: Plan, settings: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(UsageError, match=f"got --processes 2: .*{words}"):
+        play(tmp_path, plan, processes=2, **settings)
+
+
+def test_copies_of_an_agent_that_connects_by_itself_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"--agents .* cannot be copied"):
+        play(tmp_path, corridor_plan(agents=2), "wait")
