@@ -9,6 +9,7 @@ import socket
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -16,7 +17,7 @@ import numpy as np
 from google.protobuf.message import DecodeError, Message
 
 from reglue.environments.world import Cell
-from reglue.errors import ReglueError
+from reglue.errors import ReglueError, TranscriptDamaged
 from reglue.messages.agent import (
     Actions,
     AgentInit,
@@ -62,6 +63,9 @@ from reglue.wire.experiment import (
 from reglue.wire.specs import spec_from_bytes, spec_to_bytes
 from reglue_bench.plans.file import read_custom
 from reglue_bench.settings import read_settings
+from reglue_competition.transcript import Transcript
+from reglue_competition.transcript.contents import Episode, Header, Score, read_content
+from reglue_competition.transcript.framing import MAGIC, Kind, Place, first_chain, write_record
 
 ALLOWED = (ReglueError, DecodeError, UnixSocketEnded)
 
@@ -91,6 +95,39 @@ _AUTHORITY = (  # a certificate's, until 2049
     b"DwYDVR0TAQH_BAUwAwEB_zAFBgMrZXADQQC55NHsR8ZaZ7ffJ8eAV1DzdLIrSvL_jmjhBhpzmsvGCtPOjVBI5xdY"
     b"wsclVOrgZRA5rRd78Cc0Nu2XZD5coQwF"
 )
+_KEY = "0" * 64
+_HEADER = b"".join(
+    (
+        b'{"competition":"cup","phase":"p","submission":"s","team":"t","agent":"a","index":0,',
+        f'"public_key":"{_KEY}","cell_key":"","start_key":"{_KEY}",'.encode(),
+        b'"benchmark":"MT1:reach-v3","plan":"{}","spec":"","code":"","versions":{"numpy":"2"},"limits":{}}',
+    )
+)
+_EPISODE_JSON = (
+    b'{"unit":0,"try":0,"k":0,"cell":{"task":"t","variant":0,"seed":1,"repeat":0,'
+    b'"phase":"evaluate","start_seed":2,"steps_before":0,"max_steps":0},"status":"ok",'
+    b'"success":false,"return":1.5,"steps":2,"clipped":0,"detail":"","action_bytes":8,'
+    b'"reward_bytes":16}'
+)
+_EPISODE = len(_EPISODE_JSON).to_bytes(4, "little") + _EPISODE_JSON + bytes(24)
+_SCORE = (
+    b'{"episodes":1,"result":{"benchmark":"b","procedure":"evaluate","parameters":{},"seed":0,'
+    b'"slots":1,"plan_sha256":"0","goals_sha256":"0","agent":{"name":"a","label":"a"},'
+    b'"privileged":[],"complete":true,"mean_success_rate":null,"mean_returns":1.5,'
+    b'"success_rate_per_task":{},"returns_per_task":{"t":1.5},"intervals95":null,'
+    b'"completed_only":null,"before_adaptation":null,"coverage":{"cells_planned":1,'
+    b'"cells_completed":1,"goals_planned":1,"goals_total":1},"status_counts":{"ok":1},'
+    b'"clipped_steps":0,"steps":{"counted":2,"executed":2},"seconds":{"wall":1.0,"agent":0.5,'
+    b'"environment":0.5,"glue":0.0},"versions":{}}}'
+)
+
+
+def _transcript_bytes() -> bytes:
+    draft, chain = BytesIO(), first_chain()
+    draft.write(MAGIC)
+    for kind, content in zip(Kind, (_HEADER, _EPISODE, _SCORE), strict=True):
+        chain = write_record(draft, kind, content, chain)
+    return draft.getvalue() + bytes(64)
 
 
 @dataclass(frozen=True)
@@ -136,6 +173,28 @@ def _benchmark_file(data: bytes) -> None:
         path = Path(folder, "benchmark.toml")
         path.write_bytes(data)
         read_custom(path, read_settings(benchmark=str(path), agent="random"))
+
+
+def _transcript(data: bytes) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "run.reglue")
+        path.write_bytes(data)
+        try:
+            Transcript(path).close()
+        except TranscriptDamaged as error:  # the folder's name is another each time
+            raise TranscriptDamaged(str(error).removeprefix(f"{path}: ")) from error
+
+
+def _transcript_content(data: bytes) -> None:
+    """What a record holds whose chain fits; its first byte is the record's kind."""
+    place = Place(1, 8)
+    match data[:1]:
+        case b"\1":
+            read_content(Header, data[1:], place)
+        case b"\2":
+            Episode.from_bytes(data[1:], place)
+        case _:
+            read_content(Score, data[1:], place)
 
 
 def _words(data: bytes) -> str:
@@ -216,6 +275,10 @@ TARGETS: Mapping[str, Target] = {
             b'[tasks.easy]\nvariants = { train = "0-3", test = [4, "5-9"] }\n'
             b"[arguments]\nsize = 8\n",
         ),
+    ),
+    "transcript": Target(_transcript, (_transcript_bytes(),)),
+    "transcript_content": Target(
+        _transcript_content, (b"\1" + _HEADER, b"\2" + _EPISODE, b"\3" + _SCORE)
     ),
     "task_spec_string": Target(
         lambda data: task_spec_from_string(_words(data)),

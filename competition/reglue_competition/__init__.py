@@ -1,0 +1,1 @@
+"""Competitions: hidden tasks, many teams, scores that nobody can dispute."""

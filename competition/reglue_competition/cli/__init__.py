@@ -1,0 +1,1 @@
+"""The commands `reglue competition` and `reglue verify`."""

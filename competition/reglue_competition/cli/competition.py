@@ -1,0 +1,48 @@
+"""`reglue competition`: host a competition."""
+
+from __future__ import annotations
+
+from glue_server.commands.command import Commands
+from reglue_competition.cli.appeals import answer, appeals
+from reglue_competition.cli.certificate import certificate
+from reglue_competition.cli.keeping import backup, restore
+from reglue_competition.cli.publishing import videos
+from reglue_competition.cli.serving import serve
+from reglue_competition.cli.setting_up import admit, check, init, kit, migrate
+from reglue_competition.cli.steering import cancel, close, open_, replay, reveal
+from reglue_competition.cli.teams import team
+from reglue_competition.cli.tokens import token
+from reglue_competition.cli.watching import export, runs, status
+
+main = Commands(
+    "competition",
+    "Host a competition: hidden tasks, many teams, scores that nobody can dispute.\n\n"
+    "A competition is one folder, which `init` makes. All commands work while its server runs, "
+    "and without it.\n\n"
+    "Exit codes: 0 success; 1 the database is away, or a disk full; 2 wrong usage; "
+    "130 interrupted.",
+    [
+        init,
+        check,
+        admit,
+        kit,
+        serve,
+        team,
+        token,
+        certificate,
+        status,
+        runs,
+        open_,
+        close,
+        reveal,
+        videos,
+        cancel,
+        replay,
+        appeals,
+        answer,
+        export,
+        backup,
+        restore,
+        migrate,
+    ],
+)

@@ -1,0 +1,180 @@
+"""`reglue competition init`, `check` and `migrate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from rich.console import Console
+from typer import Argument, Exit, Option
+
+from glue_server.commands.command import FAULTS, console, say
+from reglue.errors import UsageError, printable
+from reglue_bench.cli.rehearse import MARKS
+from reglue_bench.terminal.progress import watcher
+from reglue_competition.admission import admission
+from reglue_competition.admitted import note_admission
+from reglue_competition.cli.arguments import Folder, TokenEnv, date, token_in
+from reglue_competition.definition import FILE, changes
+from reglue_competition.folder import CompetitionFolder, new_folder
+from reglue_competition.kit import write_kit
+from reglue_competition.phases import commitment
+from reglue_competition.skeleton.writing import write_competition
+from reglue_competition.store import migrate as migrated
+
+
+def init(
+    folder: Annotated[
+        Path, Argument(metavar="FOLDER", help="the folder to make; its name is the competition's")
+    ],
+    title: Annotated[
+        str | None, Option(help="what the page calls it (default: the folder's name)")
+    ] = None,
+    address: Annotated[
+        str,
+        Option(
+            metavar="HOST:PORT",
+            help="where teams connect: in their join strings, and in the certificate",
+        ),
+    ] = "127.0.0.1:4096",
+    database: Annotated[
+        str | None,
+        Option(
+            metavar="URL",
+            help="postgresql://USER@HOST/DATABASE, an empty one (default: SQLite in the folder)",
+        ),
+    ] = None,
+    token_env: TokenEnv = None,
+) -> None:
+    """Make a competition: a folder that only you can read.
+
+    It holds competition.toml, explained line by line; tasks/, a Python package for hidden tasks;
+    secrets/, from which hidden goals are drawn, with the certificate and the key that signs
+    transcripts; and the database. Its practice phase can be served at once.
+
+    It prints the organiser's token, for the page, once; with --token-env it is one that you drew.
+
+    reglue competition init my-comp --title "Find the treasure" --address comp.example.org:4096
+
+    Exit codes: 0 made; 1 the database is away; 2 wrong usage; 130 interrupted.
+    """
+    name = folder.absolute().name
+    given = token_in(token_env)
+    with new_folder(folder) as made:
+        token = write_competition(
+            made, name=name, title=title or name, address=address, database=database, token=given
+        )
+    say(
+        f"{folder}: edit {FILE} and tasks/, then\n"
+        f"  pip install -e {folder / 'tasks'}\n"
+        f"  reglue competition check {folder}\n"
+        f"  reglue competition serve {folder}"
+    )
+    if given is None:
+        say("The organiser's token, shown this once:")
+        print(token)
+
+
+def check(
+    folder: Folder,
+    draw: Annotated[
+        bool,
+        Option(
+            "--draw", help="also make each phase's environments, and draw its goals and episodes"
+        ),
+    ] = False,
+) -> None:
+    """Check the competition file, and whether it may take the place of the one in force.
+
+    While a phase is open its rules stay: it may be prolonged, quotas may grow, and texts may
+    change. What is refused is listed.
+
+    reglue competition check my-comp --draw
+
+    Exit codes: 0 it may be served; 1 the database is away; 2 a mistake; 130 interrupted.
+    """
+    found = CompetitionFolder.read(folder)
+    with found.store() as store:
+        states = {phase.name: phase.state for phase in store.phases()}
+        if refused := changes(store.definition(), found.definition, states):
+            raise UsageError("\n".join([f"{folder / FILE} may not be changed so:", *refused]))
+    for phase in found.definition.phases:
+        say(f"{phase.name}: {date(phase.opens)} to {date(phase.closes)} UTC, {phase.kind}")
+        drawn = found.drawn(phase.name) if draw else []
+        for each in drawn:
+            units = sum(each.plan.variants.values())
+            say(f"  {each.entry.benchmark}: {len(each.plan.variants)} tasks, {units} goals")
+
+
+def admit(
+    folder: Folder,
+    phase: Annotated[
+        list[str] | None, Argument(metavar="[PHASE]…", help="phases to play (default: all)")
+    ] = None,
+) -> None:
+    """Play what phases will play, before anybody does: are its tasks fit for a competition?
+
+    Of each benchmark it checks on the very episodes that teams will play: that they are the same
+    to the bit, however they are played; that a random agent scores less than `random_below`; and
+    that an agent of yours, `reference`, scores `reference_at_least`. The bars stand in the
+    benchmark's table `admit` of the competition file.
+
+    A public or private phase with environments of your own, or with bars, opens only if exactly
+    what it plays has passed; a phase's `needs_admission` decides otherwise.
+
+    reglue competition admit my-comp public private
+
+    Exit codes: 0 admitted; 1 not admitted; 2 wrong usage; 130 interrupted.
+    """
+    found, shown, failed = CompetitionFolder.read(folder), console(), []
+    for name in phase or [each.name for each in found.definition.phases]:
+        passed = True
+        drawn = found.drawn(name)
+        for each in drawn:
+            say(f"{name}: {each.entry.benchmark}")
+            for check in admission(each, watcher(Console(stderr=True))):
+                shown.print(" ", MARKS[check.passed], end=" ")
+                say(printable(check.what))
+                passed &= check.passed is not False
+        if not passed:
+            failed.append(name)
+        with found.store() as store:
+            committed = commitment(drawn, found.secrets().salt(name))
+            note_admission(store, name, drawn, committed, passed=passed)
+    if failed:
+        say(f"not admitted: {', '.join(failed)}")
+        raise Exit(FAULTS)
+
+
+def kit(
+    folder: Folder,
+    out: Annotated[Path, Argument(metavar="OUT", help="the folder to make, for teams")],
+) -> None:
+    """Write the starter kit that you give to teams.
+
+    It says how to join and what happens at each limit; it plays every phase on a team's own
+    machine, with public goals; and it has an agent in each language. Environments that are not
+    Reglue's own are hidden: a stand-in has their spaces. Nothing in it depends on a secret.
+
+    reglue competition kit my-comp starter-kit
+
+    Exit codes: 0 written; 1 the disk is full; 2 wrong usage; 130 interrupted.
+    """
+    found = CompetitionFolder.read(folder)
+    write_kit(found.definition, found.path, out)
+    say(f"{out}: begin with {out / 'README.md'}, and give all of it to the teams")
+
+
+def migrate(folder: Folder) -> None:
+    """Bring the database of an older Reglue up to date. Stop the server first.
+
+    Nothing happens to one that is up to date. Make a backup before.
+
+    reglue competition migrate my-comp
+
+    Exit codes: 0 up to date; 1 the database is away; 2 wrong usage; 130 interrupted.
+    """
+    found = CompetitionFolder.read(folder)
+    with found.only_server():
+        migrated(found.database_url)
+    say("the database is up to date")

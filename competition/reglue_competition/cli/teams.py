@@ -1,0 +1,108 @@
+"""`reglue competition team`: added, listed and retired."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from typer import Argument
+
+from glue_server.commands.command import Commands, say
+from reglue_bench.cli.arguments import AsJson
+from reglue_competition.cli.arguments import (
+    Advertise,
+    CertificateFile,
+    Expires,
+    Folder,
+    TokenEnv,
+    date,
+    joining,
+    print_json,
+    print_table,
+    print_token,
+    read_date,
+    token_in,
+    write_certificate,
+)
+from reglue_competition.export import plain
+from reglue_competition.folder import CompetitionFolder
+from reglue_competition.store.access import new_token
+
+_Name = Annotated[str, Argument(metavar="NAME", help="the team's name, as the page shows it")]
+
+
+def add(
+    folder: Folder,
+    name: _Name,
+    advertise: Advertise = None,
+    expires: Expires = None,
+    certificate: CertificateFile = None,
+    token_env: TokenEnv = None,
+    json: AsJson = False,
+) -> None:
+    """Add a team, and print its join string: once, as only a hash of its token is kept.
+
+    Give the string to the team by a private channel: who has it plays as the team. It holds the
+    server's address, the authority of its certificate, and the token.
+
+    reglue competition team add my-comp "Team A"
+
+    With --token-env the token is one that you drew, and the join string comes without it: the
+    team's program takes it from REGLUE_TOKEN. To add the same team with it again changes nothing,
+    so that scripts may.
+
+    Exit codes: 0 added; 1 the database is away; 2 wrong usage; 130 interrupted.
+    """
+    found, until = CompetitionFolder.read(folder), read_date(expires)
+    joining(found, "", advertise)  # what is wrong with it is said before anything is changed
+    given = token_in(token_env)
+    token = given or new_token()
+    with found.store() as store:
+        added = store.add_team_with(token, name, until)
+    shown = joining(found, "" if given else token, advertise)
+    file = write_certificate(found, added.name, token, certificate)
+    print_token(name, token, shown, json=json, certificate=file, variable=token_env)
+
+
+def list_(folder: Folder, json: AsJson = False) -> None:
+    """List the teams, with how many submissions each has entered.
+
+    reglue competition team list my-comp
+
+    Exit codes: 0 shown; 1 the database is away; 2 wrong usage; 130 interrupted.
+    """
+    with CompetitionFolder.read(folder).store() as store:
+        teams = store.teams()
+        entered = [submission.team for submission in store.submissions()]
+    if json:
+        print_json([plain(team) | {"submissions": entered.count(team.name)} for team in teams])
+        return
+    print_table(
+        "teams",
+        ("team", "added (UTC)", "retired (UTC)", "submissions"),
+        (
+            (team.name, date(team.created_at), date(team.retired_at), entered.count(team.name))
+            for team in teams
+        ),
+    )
+
+
+def remove(folder: Folder, name: _Name) -> None:
+    """Retire a team: its tokens are refused, and what it has in the queue is cancelled.
+
+    What it has played stays on the page.
+
+    reglue competition team remove my-comp "Team A"
+
+    Exit codes: 0 retired; 1 the database is away; 2 wrong usage; 130 interrupted.
+    """
+    with CompetitionFolder.read(folder).store() as store:
+        store.retire_team(name)
+    say(f"{name} is retired: its tokens are refused from now on")
+
+
+team = Commands(
+    "team",
+    "Add, list and retire teams.\n\n"
+    "Exit codes: 0 success; 1 the database is away; 2 wrong usage; 130 interrupted.",
+    [add, list_, remove],
+)

@@ -1,0 +1,121 @@
+"""`reglue competition token`: made, listed and revoked."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from typer import Argument, Option
+
+from glue_server.commands.command import Commands, say
+from reglue.errors import UsageError
+from reglue_bench.cli.arguments import AsJson
+from reglue_competition.cli.arguments import (
+    Advertise,
+    CertificateFile,
+    Expires,
+    Folder,
+    TokenEnv,
+    date,
+    joining,
+    print_json,
+    print_table,
+    print_token,
+    read_date,
+    token_in,
+    write_certificate,
+)
+from reglue_competition.export import plain
+from reglue_competition.folder import CompetitionFolder
+
+
+def new(
+    folder: Folder,
+    name: Annotated[
+        str | None, Argument(metavar="[NAME]", help="the team's name; not with --organiser")
+    ] = None,
+    organiser: Annotated[
+        bool, Option("--organiser", help="a token for the organiser's view of the page")
+    ] = False,
+    advertise: Advertise = None,
+    expires: Expires = None,
+    certificate: CertificateFile = None,
+    token_env: TokenEnv = None,
+    json: AsJson = False,
+) -> None:
+    """Make one more token, and print it once; a team's as a join string.
+
+    Tokens that exist stay valid. To rotate one: make a new one, have the team use it, then
+    `reglue competition token revoke` the old one.
+
+    reglue competition token new my-comp "Team A" --expires 2026-12-31T18:00Z
+
+    reglue competition token new my-comp --organiser
+
+    With --token-env the token is one that you drew; it is not printed.
+
+    Exit codes: 0 made; 1 the database is away; 2 wrong usage; 130 interrupted.
+    """
+    if organiser == (name is not None):
+        raise UsageError("wanted the name of a team, or --organiser")
+    found, until = CompetitionFolder.read(folder), read_date(expires)
+    joining(found, "", advertise)
+    given = token_in(token_env)
+    with found.store() as store:
+        team = None if name is None else store.team(name)
+        token = store.new_token(team, until, token=given)
+    secret = "" if given else token
+    if team is None:
+        print_token("the organiser", token, secret, json=json, variable=token_env)
+        return
+    shown = joining(found, secret, advertise)
+    file = write_certificate(found, team.name, token, certificate)
+    print_token(team.name, token, shown, json=json, certificate=file, variable=token_env)
+
+
+def list_(folder: Folder, json: AsJson = False) -> None:
+    """List the tokens by their ids, with whose they are and until when they are valid.
+
+    reglue competition token list my-comp
+
+    Exit codes: 0 shown; 1 the database is away; 2 wrong usage; 130 interrupted.
+    """
+    with CompetitionFolder.read(folder).store() as store:
+        found = store.tokens()
+    if json:
+        print_json([plain(token) for token in found])
+        return
+    print_table(
+        "tokens",
+        ("id", "of", "made (UTC)", "expires (UTC)", "revoked (UTC)"),
+        (
+            (
+                token.id,
+                token.team or "the organiser",
+                *map(date, (token.created_at, token.expires_at, token.revoked_at)),
+            )
+            for token in found
+        ),
+    )
+
+
+def revoke(
+    folder: Folder,
+    token: Annotated[str, Argument(metavar="ID", help="its id, as `token list` shows it")],
+) -> None:
+    """Refuse a token from now on. What its team plays at the moment is played to its end.
+
+    reglue competition token revoke my-comp 0123456789ab
+
+    Exit codes: 0 revoked; 1 the database is away; 2 wrong usage; 130 interrupted.
+    """
+    with CompetitionFolder.read(folder).store() as store:
+        store.revoke(token)
+    say(f"{token} is refused from now on")
+
+
+token = Commands(
+    "token",
+    "Make, list and revoke tokens.\n\n"
+    "Exit codes: 0 success; 1 the database is away; 2 wrong usage; 130 interrupted.",
+    [new, list_, revoke],
+)

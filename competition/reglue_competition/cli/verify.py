@@ -1,0 +1,179 @@
+"""`reglue verify`: whether the score in a transcript stands."""
+
+from __future__ import annotations
+
+import json as json_text
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+from rich.console import Console
+from rich.progress import Progress
+from typer import Argument, Exit, Option
+
+from glue_server.commands.command import FAULTS, Command, console, say
+from reglue.errors import UsageError, printable
+from reglue_bench.cli.arguments import AsJson
+from reglue_bench.runs.environments import cores
+from reglue_competition.phases import Revealed, check_reveal
+from reglue_competition.transcript import Verdict, check_plan
+from reglue_competition.transcript import verify as verified
+from reglue_competition.transcript.contents import Header
+
+_KEY_DIGITS = 64
+
+
+def verify(
+    transcript: Annotated[
+        Path | None, Argument(metavar="FILE", help="a run's transcript, run.reglue")
+    ] = None,
+    key: Annotated[
+        str | None,
+        Option(
+            metavar="HEX",
+            help="the organiser's public key, as the competition's page shows it (default: the key "
+            "that the file names, which proves only that nothing was changed after that key "
+            "signed)",
+        ),
+    ] = None,
+    plan: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE",
+            help="what the phase played, reveal.json, which the organiser publishes after it",
+        ),
+    ] = None,
+    commitment: Annotated[
+        str | None,
+        Option(metavar="HEX", help="what was published before the phase; goes with --plan"),
+    ] = None,
+    episodes: Annotated[
+        int | None, Option(min=1, help="play only so many, drawn at random (default: all)")
+    ] = None,
+    workers: Annotated[
+        int | None,
+        Option(min=0, help="processes that play (default: one for each core; 0: this one)"),
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        Option(
+            metavar="FOLDER",
+            help="what files of environments are relative to: the competition's folder (default: "
+            "the current one)",
+        ),
+    ] = None,
+    trust_code: Annotated[
+        bool,
+        Option(
+            "--trust-code",
+            help="run environments that are not Reglue's own, which the file names: they are other "
+            "people's code, and run as you",
+        ),
+    ] = False,
+    json: AsJson = False,
+) -> None:
+    """Play a competition's run again without its agent, and say whether its score stands.
+
+    reglue verify run.reglue --key 3f0a…
+
+    reglue verify run.reglue --plan reveal.json --commitment 9c41…
+
+    Checked are the chain of records and the signature; every episode, to the bit, by its recorded
+    actions in this machine's environments; and the score, computed again from the episodes. What
+    does not stand is named: the record, or the first step that differs.
+
+    Exit codes: 0 the score stands; 1 it does not; 2 wrong usage; 130 interrupted.
+    """
+    revealed = _revealed(plan, commitment)
+    if transcript is None:
+        if revealed is None:
+            raise UsageError("got no file, wanted a transcript, or --plan with --commitment")
+        say("the plan is what was committed to")
+        return
+    shown = Console(stderr=True) if json else console()
+    with Progress(console=shown, transient=True, disable=not shown.is_terminal) as progress:
+        task = progress.add_task(transcript.name, total=None)
+        verdict = verified(
+            transcript,
+            public_key=None if key is None else _key(key),
+            folder=folder,
+            workers=cores() if workers is None else workers,
+            episodes=episodes,
+            trust_code=trust_code,
+            watcher=lambda done, total: progress.update(task, completed=done, total=total),
+        )
+    if revealed is not None:
+        verdict = check_plan(verdict, revealed)
+    if json:
+        print(json_text.dumps(_told(verdict, revealed), indent=1))
+    else:
+        _print(verdict, revealed)
+    if not verdict.stands:
+        raise Exit(FAULTS)
+
+
+main = Command(verify)
+
+
+def _key(words: str) -> bytes:
+    try:
+        key = bytes.fromhex(words)
+    except ValueError:
+        key = b""
+    if 2 * len(key) != _KEY_DIGITS:
+        raise UsageError(f"got --key {words}, wanted {_KEY_DIGITS} hexadecimal digits")
+    return key
+
+
+def _revealed(plan: Path | None, commitment: str | None) -> Revealed | None:
+    if plan is None and commitment is None:
+        return None
+    if plan is None or commitment is None:
+        raise UsageError("--plan FILE and --commitment HEX go together: give both, or neither")
+    return check_reveal(plan, commitment)
+
+
+def _print(verdict: Verdict, revealed: Revealed | None) -> None:
+    if verdict.header is not None:
+        for line in _checked(verdict, verdict.header):
+            say(printable(line))
+    if not verdict.stands:
+        say(printable(f"DOES NOT STAND: {verdict.problem}"))
+        return
+    if revealed is not None:
+        say("its plan is what was committed to")
+    say(printable(f"STANDS: {verdict.result}"))
+
+
+def _checked(verdict: Verdict, header: Header) -> Iterator[str]:
+    """What the file says, and how far it was checked."""
+    of = f"benchmark {header.index} of phase {header.phase} of {header.competition}"
+    yield f"team {header.team}, submission {header.submission}: {of}"
+    if verdict.is_signed:
+        whose = "--key" if verdict.key_given else "the key that the file names: give --key HEX"
+        yield f"signed by {header.public_key} ({whose})"
+    sample = f", of {verdict.asked:,} drawn at random" * (verdict.asked < verdict.episodes)
+    not_kept = f"; {verdict.not_kept:,} have no actions to replay" * bool(verdict.not_kept)
+    exact = f"{verdict.replayed:,} of {verdict.episodes:,} episodes replayed exactly"
+    yield f"{exact}{sample}{not_kept}"
+    yield f"recorded with {', '.join(' '.join(each) for each in header.versions.items())}"
+    if verdict.changes:
+        yield f"here: {'; '.join(verdict.changes)}"
+
+
+def _told(verdict: Verdict, revealed: Revealed | None) -> dict[str, Any]:
+    header, result = verdict.header, verdict.result
+    score, interval = (None, None) if result is None else result.score
+    names = ("competition", "phase", "submission", "team", "agent", "index", "public_key")
+    of_verdict = ("is_signed", "key_given", "episodes", "asked", "replayed", "not_kept")
+    return {
+        "stands": verdict.stands,
+        "problem": verdict.problem,
+        **{name: None if header is None else getattr(header, name) for name in names},
+        **{name: getattr(verdict, name) for name in of_verdict},
+        "plan_checked": revealed is not None and verdict.stands,
+        "score": score,
+        "interval95": interval,
+        "versions": None if header is None else dict(header.versions),
+        "changes": list(verdict.changes),
+    }

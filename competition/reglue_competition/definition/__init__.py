@@ -1,0 +1,37 @@
+"""The competition file: what is played, when, by whose leave, and what is shown."""
+
+from __future__ import annotations
+
+from reglue_competition.definition.changes import changes
+from reglue_competition.definition.file import FILE, entry_settings, read_definition
+from reglue_competition.definition.models import (
+    AgentsSee,
+    Bars,
+    BenchmarkEntry,
+    Definition,
+    PageDefinition,
+    PhaseDefinition,
+    PhaseKind,
+    PhaseState,
+    PlayLimits,
+    Quotas,
+    Ranking,
+)
+
+__all__ = [
+    "FILE",
+    "AgentsSee",
+    "Bars",
+    "BenchmarkEntry",
+    "Definition",
+    "PageDefinition",
+    "PhaseDefinition",
+    "PhaseKind",
+    "PhaseState",
+    "PlayLimits",
+    "Quotas",
+    "Ranking",
+    "changes",
+    "entry_settings",
+    "read_definition",
+]

@@ -1,0 +1,197 @@
+"""What a competition file may hold."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import Annotated, Literal, Self, TypeAlias
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ValidationInfo,
+    model_validator,
+)
+
+from reglue_bench.settings import Amount, Count, Seconds
+
+PhaseKind: TypeAlias = Literal["practice", "public", "private"]
+PhaseState: TypeAlias = Literal["planned", "open", "closed"]
+
+_ORDER: tuple[PhaseKind, ...] = ("practice", "public", "private")
+
+MOST_TEXT = 10_000  # characters of a text of the page
+
+
+def _exact(time: object, info: ValidationInfo) -> object:
+    """Refuse what TOML has besides: dates that are not the same moment everywhere."""
+    if info.mode == "python" and not (isinstance(time, datetime) and time.tzinfo):
+        raise ValueError(f"got {time}, wanted a time with an offset, such as 2026-12-31T18:00:00Z")
+    return time
+
+
+def _utc(time: datetime) -> datetime:
+    return time.astimezone(UTC)
+
+
+Time = Annotated[datetime, Field(strict=False), BeforeValidator(_exact), AfterValidator(_utc)]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
+Round = Annotated[float, Field(ge=1, le=366 * 86_400)]  # seconds
+Text = Annotated[str, Field(max_length=MOST_TEXT)]
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Bars(_Table):
+    """What `reglue competition admit` asks of a benchmark, in units of its score."""
+
+    reference: str | None = None  # an agent that solves it: file.py:Class, from the folder
+    reference_at_least: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    random_below: Annotated[float, Field(allow_inf_nan=False)] | None = None  # a random agent
+
+
+class BenchmarkEntry(_Table):
+    """A benchmark of a phase."""
+
+    benchmark: str  # as `reglue bench` takes it; files are relative to the competition's folder
+    weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0  # of its score in the mean
+    options: dict[str, JsonValue] = {}  # what is played: num_episodes, slots, …
+    admit: Bars = Bars()  # before it is opened
+
+
+class Quotas(_Table):
+    """Submissions that a team may enter in a phase; those that it withdrew do not count."""
+
+    a_day: Count | None = None  # from 00:00 to 24:00 UTC; without it there is no limit
+    at_once: Count | None = 1  # waiting or playing
+    in_all: Count | None = None  # without it: 1 in a private phase, else no limit
+
+
+class PhaseDefinition(_Table):
+    """From when to when what is played."""
+
+    name: Name  # each once
+    kind: PhaseKind  # in this order; `private` allows one submission unless it says more
+    opens: Time  # with an offset from UTC
+    closes: Time  # what was entered before is played to its end
+    benchmarks: Annotated[
+        tuple[BenchmarkEntry, ...],
+        Field(strict=False, min_length=1, description="what is played, one after another"),
+    ]
+    quotas: Quotas | None = None  # instead of the competition's
+    needs_admission: bool | None = None  # whether `admit` must pass first; see below
+
+    @model_validator(mode="after")
+    def _opens_first(self) -> Self:
+        if self.closes <= self.opens:
+            raise ValueError(
+                f"got closes = {self.closes.isoformat()}, wanted a date after opens = "
+                f"{self.opens.isoformat()}"
+            )
+        return self
+
+
+class PlayLimits(_Table):
+    """How submissions are played, and how long an agent may take."""
+
+    places: Count = 1  # submissions that play at once
+    round_every_s: Round | None = None  # rounds begin at multiples of it from `opens`
+    step_s: Seconds = 10.0  # for a turn
+    first_step_s: Seconds = 120.0  # for init, adapt and the first turn
+    bank_s: Amount = 60.0  # that slow turns may use beyond step_s, in each run
+    run_s: Seconds | None = None  # that an agent may take in each run, in all
+    reconnect_window_s: Amount = 120.0  # for an agent whose connection broke to come back
+    connect_timeout_s: Seconds = 120.0  # for an agent whose turn it is to begin
+    late: Literal["default action", "fault"] = "default action"  # what a step too late costs
+    turn_grid_s: Seconds | None = None  # turns are answered at multiples of it: hides timing
+
+
+class Ranking(_Table):
+    """How the leaderboard is made."""
+
+    choose: Literal["best", "last"] = "best"  # which of a team's scored submissions counts
+    ties: Literal["shared"] = "shared"  # teams whose intervals overlap share a rank
+
+
+class AgentsSee(_Table):
+    """What agents are told while they are judged."""
+
+    rewards: bool = False
+    success_ends: bool = False  # that an episode ended by success, not that it merely ended
+    tasks: bool = False  # which task they play
+
+
+class PageDefinition(_Table):
+    """What the page shows besides the leaderboard."""
+
+    listen: str = "127.0.0.1:8080"  # HOST:PORT
+    about: Text = ""  # paragraphs of plain text
+    rules: Text = ""
+    contact: Text = ""  # where teams ask questions and appeal
+    replays: bool = False  # whether everybody may see recorded episodes after the phase
+
+
+class Definition(_Table):
+    """A competition."""
+
+    name: Name  # in transcripts
+    title: Annotated[str, Field(min_length=1, max_length=200)]  # on the page
+    address: str = "127.0.0.1:4096"  # HOST:PORT where teams connect, as join strings say it
+    client_certificates: bool = False  # whether agents show one, which `team add` makes (mTLS)
+    database: str | None = None  # postgresql://…; without it a SQLite file in the folder
+    phases: Annotated[
+        tuple[PhaseDefinition, ...],
+        Field(strict=False, min_length=1, description="in the order of their dates"),
+    ]
+    quotas: Quotas = Quotas()  # of each phase that has none of its own
+    play: PlayLimits = PlayLimits()
+    ranking: Ranking = Ranking()
+    agents_see: AgentsSee = AgentsSee()
+    page: PageDefinition = PageDefinition()
+
+    @model_validator(mode="after")
+    def _phases_apart(self) -> Self:
+        names = [phase.name for phase in self.phases]
+        if len(set(names)) < len(names):
+            raise ValueError(f"got phases {', '.join(names)}, wanted each name once")
+        for first, second in pairwise(self.phases):
+            if second.opens < first.closes:
+                raise ValueError(
+                    f"phase {second.name} opens {second.opens.isoformat()}, before {first.name} "
+                    f"closes ({first.closes.isoformat()}); wanted phases in their order, one open "
+                    "at a time"
+                )
+            if _ORDER.index(second.kind) < _ORDER.index(first.kind):
+                raise ValueError(
+                    f"got {second.kind} ({second.name}) after {first.kind} ({first.name}), "
+                    f"wanted the order {', '.join(_ORDER)}"
+                )
+        return self
+
+    def phase(self, name: str) -> PhaseDefinition:
+        """The phase of that name. Raises KeyError."""
+        return {phase.name: phase for phase in self.phases}[name]
+
+    def round_of(self, phase: str, entered: datetime) -> datetime | None:
+        """When the round begins that plays what was entered then; None where there are no rounds.
+
+        It is the first that begins after that. The last of a phase begins at its close.
+        """
+        if self.play.round_every_s is None:
+            return None
+        of, every = self.phase(phase), timedelta(seconds=self.play.round_every_s)
+        begins = of.opens + ((entered - of.opens) // every + 1) * every
+        return min(begins, of.closes)
+
+    def quotas_of(self, phase: PhaseDefinition) -> Quotas:
+        """What a team may enter in a phase."""
+        found = phase.quotas or self.quotas
+        if phase.kind == "private" and found.in_all is None:
+            return found.model_copy(update={"in_all": 1})
+        return found

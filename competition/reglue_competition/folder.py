@@ -1,0 +1,149 @@
+"""The folder of a competition: its file, secrets, database, runs and transcripts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+from typing import Self
+
+from filelock import FileLock, Timeout
+
+from reglue.errors import CannotLoad, RunBusy, StorageFailed, UnknownName, UsageError
+from reglue_competition.admitted import check_admitted
+from reglue_competition.definition import FILE, Definition, read_definition
+from reglue_competition.phases import Drawn, Secrets, commitment, plans_of
+from reglue_competition.store import Store
+from reglue_competition.store.database import sqlite_url
+
+DATABASE = "REGLUE_COMPETITION_DATABASE"
+"""An environment variable: the database's URL, which may hold a password."""
+
+SQLITE = "competition.sqlite"
+
+_LOCK = "server.lock"
+
+
+@dataclass(frozen=True, slots=True)
+class CompetitionFolder:
+    """A folder that `reglue competition init` made."""
+
+    path: Path
+    definition: Definition  # as the file says it now; the store holds the one in force
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read its file. Raises UsageError."""
+        if not (path / FILE).is_file():
+            raise UsageError(
+                f"{path} holds no competition: there is no {FILE}; "
+                f"`reglue competition init {path}` makes one"
+            )
+        return cls(path, read_definition(path / FILE))
+
+    @property
+    def database_url(self) -> str:
+        """The environment's, else the file's, else a SQLite file's in the folder."""
+        own = sqlite_url(self.path / SQLITE)
+        return os.environ.get(DATABASE) or self.definition.database or own
+
+    @property
+    def secrets_path(self) -> Path:
+        """Keys, which only the organiser can read."""
+        return self.path / "secrets"
+
+    @property
+    def runs_path(self) -> Path:
+        """A folder for each submission, in it one for each benchmark."""
+        return self.path / "runs"
+
+    @property
+    def transcripts_path(self) -> Path:
+        """Signed transcripts of runs."""
+        return self.path / "transcripts"
+
+    @property
+    def replays_path(self) -> Path:
+        """Videos of episodes, which the page shows once their phase is over."""
+        return self.path / "replays"
+
+    def store(self) -> Store:
+        """Its database, opened. Raises UsageError and StoreFailed."""
+        return Store(self.database_url)
+
+    def secrets(self) -> Secrets:
+        """Its keys. Raises UsageError."""
+        return Secrets.read(self.secrets_path)
+
+    @contextmanager
+    def only_server(self) -> Iterator[None]:
+        """Nobody else serves the competition meanwhile. Raises RunBusy if somebody does."""
+        lock = FileLock(self.path / _LOCK, mode=0o600)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout as error:
+            raise RunBusy(f"{self.path}: a server has this competition; stop it first") from error
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def drawn(self, phase: str) -> list[Drawn]:
+        """What a phase plays. Raises UsageError."""
+        try:
+            asked = self.definition.phase(phase)
+        except KeyError:
+            known = [each.name for each in self.definition.phases]
+            raise UnknownName("phase", phase, known) from None
+        try:
+            return plans_of(self.definition, asked, self.secrets(), self.path)
+        except CannotLoad as error:
+            raise UsageError(
+                f"phase {phase}: {error}; the package in {self.path / 'tasks'} has to be "
+                f"installed: pip install -e {self.path / 'tasks'}"
+            ) from error
+
+    def check_admitted(self, store: Store, phase: str) -> None:
+        """Raise UsageError where what a phase plays is to be admitted first, and is not."""
+        drawn = self.drawn(phase)
+        check_admitted(self, store, phase, drawn, commitment(drawn, self.secrets().salt(phase)))
+
+    def open_phase(self, store: Store, phase: str) -> Sequence[Drawn]:
+        """Put the file in force, draw what a phase plays, commit to it, and open the phase.
+
+        For who holds `only_server`: a server plays the file that it has read. Raises UsageError
+        if the phase may not be opened, or is not admitted.
+        """
+        store.apply(self.definition)
+        drawn = self.drawn(phase)
+        committed = commitment(drawn, self.secrets().salt(phase))
+        check_admitted(self, store, phase, drawn, committed)
+        store.open_phase(phase, committed)
+        return drawn
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """A folder to fill, which becomes `path` at the end, unless something is raised.
+
+    Only its owner can read it. Raises UsageError if `path` is there and not empty, and
+    StorageFailed for any OSError.
+    """
+    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+        raise UsageError(f"{path} exists and is not empty; choose another folder")
+    try:
+        path.absolute().parent.mkdir(parents=True, exist_ok=True)
+        made = Path(mkdtemp(prefix=f".{path.name}-", dir=path.absolute().parent))
+    except OSError as error:
+        raise UsageError(f"{path} cannot be made: {error.strerror}") from error
+    try:
+        yield made
+        made.rename(path)
+    except OSError as error:
+        raise StorageFailed(f"{path} cannot be made: {error.strerror or error}") from error
+    finally:
+        rmtree(made, ignore_errors=True)

@@ -1,0 +1,5 @@
+"""The starter kit that an organiser gives to teams."""
+
+from reglue_competition.kit.writing import write_kit
+
+__all__ = ["write_kit"]

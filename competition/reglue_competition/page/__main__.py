@@ -1,0 +1,46 @@
+"""`python -m reglue_competition.page FOLDER` serves the page of a competition's folder.
+
+It prints its address when it answers. Started by `reglue competition serve`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from reglue.errors import ReglueError
+from reglue_competition.folder import CompetitionFolder
+from reglue_competition.page.app import Page
+from reglue_competition.page.serving import listening, server
+from reglue_competition.page.site import Site
+
+
+def main() -> None:
+    """Serve until SIGTERM or Ctrl-C."""
+    parser = argparse.ArgumentParser(prog="python -m reglue_competition.page", description=__doc__)
+    parser.add_argument("folder", type=Path, help="of the competition")
+    parser.add_argument("--listen", help="HOST:PORT; by default as the competition file says")
+    parser.add_argument("--certificate", type=Path, help="PEM; with it the page is served by TLS")
+    parser.add_argument("--key", type=Path, help="PEM, of the certificate")
+    parser.add_argument("--public-key", default="", help="by which transcripts are checked")
+    asked = parser.parse_args()
+    logging.basicConfig(level=logging.WARNING)
+    try:
+        with CompetitionFolder.read(asked.folder).store() as store:
+            site = Site(asked.folder, store)
+            listener = listening(asked.listen or site.snapshot.definition.page.listen)
+            host, port = listener.getsockname()[:2]
+            scheme = "https" if asked.certificate else "http"
+            print(f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}/", flush=True)
+            with suppress(KeyboardInterrupt):  # uvicorn raises it again when it has ended
+                page = Page(site, public_key=asked.public_key)
+                server(page, certificate=asked.certificate, key=asked.key).run(sockets=[listener])
+    except ReglueError as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()

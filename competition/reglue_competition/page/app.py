@@ -1,0 +1,393 @@
+"""The page's addresses, and who may see what there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartException
+from starlette.requests import Request
+from starlette.responses import (
+    FileResponse,
+    HTMLResponse,
+    JSONResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+)
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+import reglue_bench
+from reglue.errors import StoreFailed, TokenRefused, UsageError
+from reglue_competition.page import drawn, words
+from reglue_competition.page.details import Details
+from reglue_competition.page.health import health
+from reglue_competition.page.limits import limits
+from reglue_competition.page.live import Live
+from reglue_competition.page.readers import NOBODY, Readers, Who
+from reglue_competition.page.security import Guarded, LoginLimit
+from reglue_competition.page.sight import Sight, sight
+from reglue_competition.page.site import Site
+from reglue_competition.page.views import More, PhaseView
+from reglue_competition.ranking import RULE, SCORED
+from reglue_competition.store import UNFINISHED, Run, Submission, Team
+
+_HERE = Path(__file__).parent
+_STATIC = {
+    "report.css": (Path(reglue_bench.__file__).parent / "report" / "style.css", "text/css"),
+    "page.css": (_HERE / "static" / "page.css", "text/css"),
+    "page.js": (_HERE / "static" / "page.js", "text/javascript"),
+    "icon.svg": (_HERE / "static" / "icon.svg", "image/svg+xml"),
+}
+
+_REVEALS = "reveals"
+"""The folder of what phases played, `PHASE.json`, as `reglue competition reveal` writes it."""
+
+_EVENTS = 50  # the newest, which the organiser sees
+
+_FORM_S = 10.0  # within which a form must have come
+
+_ENDINGS = {"transcripts": ".reglue", "replays": ".mp4"}
+"""Files of a submission, `FOLDER/SUBMISSION-INDEX.ENDING` in the competition's folder."""
+
+
+class Page:
+    """The page of one competition."""
+
+    def __init__(self, site: Site, *, public_key: str = "") -> None:
+        """`public_key`: by which transcripts are checked, hexadecimal."""
+        self._public_key = public_key
+        self.live = Live(site)
+        self._site = site
+        self._readers = Readers(site.store)
+        self._appealing = LoginLimit()  # of teams: one that is refused costs a transaction, too
+        self._details = Details(site.folder / "runs")
+        self._templates = Environment(
+            loader=FileSystemLoader(_HERE / "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+
+    def app(self) -> ASGIApp:
+        """What a server runs; the site's snapshot is renewed meanwhile."""
+        routes = [
+            Route("/", self._leaderboard),
+            Route("/phases/{phase}", self._leaderboard),
+            Route("/phases/{phase}/reveal", self._reveal),
+            Route("/rules", self._rules),
+            Route("/submissions/{submission}", self._submission),
+            Route("/submissions/{submission}/{folder}/{index:int}", self._file),
+            Route("/team", self._team),
+            Route("/organiser", self._organiser),
+            Route("/login", self._log_in, methods=["POST"]),
+            Route("/logout", self._log_out, methods=["POST"]),
+            Route("/organiser/phases/{phase}", self._change_phase, methods=["POST"]),
+            Route("/organiser/submissions/{submission}", self._change, methods=["POST"]),
+            Route("/organiser/appeals/{appeal:int}", self._answer, methods=["POST"]),
+            Route("/submissions/{submission}/appeals", self._appeal, methods=["POST"]),
+            Route("/live", self.live, methods=["GET"]),
+            Route("/healthz", self._healthz),
+            Route("/static/{name}", self._static),
+        ]
+        handlers: Any = {HTTPException: self._refused, StoreFailed: self._away, 500: self._failed}
+        return Guarded(Starlette(routes=routes, exception_handlers=handlers, lifespan=self._run))
+
+    @asynccontextmanager
+    async def _run(self, _app: Starlette) -> AsyncIterator[None]:
+        self._site.start()
+        try:
+            yield
+        finally:
+            self.live.close()
+            await run_in_threadpool(self._site.close)
+
+    # What anybody may see.
+
+    def _leaderboard(self, request: Request) -> Response:
+        snapshot = self._site.snapshot
+        name = request.path_params.get("phase")
+        phase = snapshot.shown if name is None else snapshot.phase(name)
+        if phase is None:
+            raise HTTPException(404, "there is no such phase")
+        board = drawn.board(snapshot, phase)
+        return self._html(request, "leaderboard", board=board, phases=self._phases())
+
+    def _rules(self, request: Request) -> Response:
+        play = self._site.snapshot.definition.play
+        return self._html(
+            request,
+            "rules",
+            limits=limits(play),
+            meanings=words.MEANINGS,
+            rule=RULE,
+            phases=self._phases(),
+            public_key=self._public_key,
+        )
+
+    def _reveal(self, request: Request) -> Response:
+        name = request.path_params["phase"]
+        if name not in self._revealed():
+            raise HTTPException(404, "there is no such file, or not yet")
+        path = self._site.folder / _REVEALS / f"{name}.json"
+        return FileResponse(path, media_type="application/json", filename=f"{name}.json")
+
+    def _submission(self, request: Request) -> Response:
+        who, submission = self._readers.who(request), self._known(request)
+        reader, is_scored = who.reads(submission), submission.status in SCORED
+        runs = self._site.runs_of(submission) if reader != "public" or is_scored else ()
+        more = self._more(submission, runs, who)
+        view = drawn.submission_view(self._site.snapshot, submission, runs, reader, more)
+        appeals = [] if reader == "public" else self._site.store.appeals(submission=submission.id)
+        return self._html(
+            request,
+            "submission",
+            who,
+            submission=view,
+            reader=reader,
+            appeals=[drawn.appeal_view(each) for each in appeals],
+            may_appeal=reader == "team"
+            and submission.ended_at is not None
+            and not any(each.is_open for each in appeals),
+        )
+
+    def _file(self, request: Request) -> Response:
+        who, submission = self._readers.who(request), self._known(request)
+        folder, index = request.path_params["folder"], request.path_params["index"]
+        if folder not in _ENDINGS or index not in self._files(submission, folder, who):
+            raise HTTPException(404, "there is no such file, or not yet")
+        ending = _ENDINGS[folder]
+        path = self._site.folder / folder / f"{submission.id}-{index}{ending}"
+        kind = "video/mp4" if folder == "replays" else "application/octet-stream"
+        name = None if folder == "replays" else f"{submission.id}-{index}{ending}"
+        return FileResponse(path, media_type=kind, filename=name)
+
+    def _healthz(self, _request: Request) -> Response:
+        is_away = self._site.snapshot.is_away
+        return JSONResponse({"store": "away" if is_away else "ok"}, 503 if is_away else 200)
+
+    def _static(self, request: Request) -> Response:
+        if (found := _STATIC.get(request.path_params["name"])) is None:
+            raise HTTPException(404, "there is no such file")
+        path, kind = found
+        return FileResponse(path, media_type=kind, headers={"cache-control": "max-age=300"})
+
+    # What a team may see, and the organiser.
+
+    def _team(self, request: Request) -> Response:
+        who = self._readers.who(request)
+        if who.is_organiser:
+            return RedirectResponse("/organiser", 303)
+        if not who.team:
+            return self._login_form(request, who)
+        mine = self._site.store.submissions(team=who.team)[::-1]
+        views = [drawn.submission_view(self._site.snapshot, each, [], "team") for each in mine]
+        appeals = map(drawn.appeal_view, self._site.store.appeals(team=who.team))
+        return self._html(
+            request,
+            "team",
+            who,
+            submissions=views,
+            phases=self._phases(),
+            appeals=list(appeals)[::-1],
+        )
+
+    def _organiser(self, request: Request) -> Response:
+        who = self._readers.who(request)
+        if not who.is_organiser:
+            return self._login_form(request, who)
+        snapshot = self._site.snapshot
+        going_on = [each for each in snapshot.submissions.values() if each.status in UNFINISHED]
+        broken = [each for each in snapshot.submissions.values() if each.status == "broken"]
+        return self._html(
+            request,
+            "organiser",
+            who,
+            phases=self._phases(),
+            going_on=[drawn.submission_view(snapshot, s, [], "organiser") for s in going_on],
+            broken=[drawn.submission_view(snapshot, s, [], "organiser") for s in broken],
+            events=[drawn.event_view(each) for each in snapshot.events[:_EVENTS]],
+            health=health(snapshot, self._site.store, self._site.folder),
+            appeals=[drawn.appeal_view(each) for each in self._site.store.appeals()],
+        )
+
+    async def _log_in(self, request: Request) -> Response:
+        form = await self._form(request)
+        try:
+            who = await run_in_threadpool(self._readers.log_in, request, form)
+        except TokenRefused as error:
+            who = await run_in_threadpool(self._readers.who, request)
+            return self._login_form(request, who, str(error), 403)
+        answer = RedirectResponse("/organiser" if who.is_organiser else "/team", 303)
+        self._readers.set_cookie(request, answer, who.cookie)
+        return answer
+
+    async def _log_out(self, request: Request) -> Response:
+        await self._form(request)
+        self._readers.log_out(request)
+        return RedirectResponse("/", 303)
+
+    async def _change_phase(self, request: Request) -> Response:
+        """Close a phase, or ask the server, which has its secret, to open it."""
+        action, name = (await self._asked(request)).get("action"), request.path_params["phase"]
+        store = self._site.store
+        if action == "close":
+            return await self._carry_out(lambda: store.close_phase(name))
+        if action == "open":
+            return await self._carry_out(lambda: store.ask_open(name))
+        raise HTTPException(400, "wanted the action open or close")
+
+    async def _change(self, request: Request) -> Response:
+        """Cancel a submission, or have it played again."""
+        action, id_ = (await self._asked(request)).get("action"), request.path_params["submission"]
+        store = self._site.store
+        if action == "cancel":
+            return await self._carry_out(lambda: store.ask_cancel(id_))
+        if action == "play again":
+            return await self._carry_out(lambda: store.ask_replay(id_))
+        raise HTTPException(400, "wanted the action cancel or play again")
+
+    async def _answer(self, request: Request) -> Response:
+        """Answer an appeal, which closes it."""
+        text, appeal = (await self._asked(request)).get("text", ""), request.path_params["appeal"]
+        return await self._carry_out(lambda: self._site.store.answer_appeal(appeal, text))
+
+    async def _appeal(self, request: Request) -> Response:
+        """File a team's appeal against what came of its submission."""
+        form = await self._form(request)
+        who, submission = await run_in_threadpool(self._readers.who, request), self._known(request)
+        team = who.bearer
+        if not isinstance(team, Team) or who.reads(submission) != "team":
+            raise HTTPException(403, "only the submission's team may appeal")
+        if not self._appealing.allows(team.name):
+            raise HTTPException(429, "got too many forms of your team: wait a minute")
+        file, text = self._site.store.file_appeal, form.get("text", "")
+        there = f"/submissions/{submission.id}"
+        return await self._carry_out(lambda: file(team, submission.id, text), there)
+
+    async def _asked(self, request: Request) -> Mapping[str, str]:
+        """The form of what the organiser asks for."""
+        form = await self._form(request)
+        who = await run_in_threadpool(self._readers.who, request)
+        if not who.is_organiser:
+            raise HTTPException(403, "only the organiser may do that")
+        return form
+
+    async def _carry_out(self, change: Callable[[], None], then: str = "/organiser") -> Response:
+        try:
+            await run_in_threadpool(change)
+        except UsageError as error:
+            raise HTTPException(409, str(error)) from error
+        await run_in_threadpool(self._site.look)
+        return RedirectResponse(then, 303)
+
+    # How answers are made.
+
+    async def _form(self, request: Request) -> Mapping[str, str]:
+        """The fields of a form of ours."""
+        try:
+            async with asyncio.timeout(_FORM_S), request.form(max_files=0, max_fields=8) as form:
+                fields = {name: each for name, each in form.items() if isinstance(each, str)}
+        except MultiPartException as error:
+            raise HTTPException(400, "this is no form of ours") from error
+        except TimeoutError as error:
+            raise HTTPException(408, "the form did not come in time") from error
+        if not self._readers.is_ours(request, fields):
+            raise HTTPException(403, "the form is too old: load its page again, and try again")
+        return fields
+
+    def _phases(self) -> list[PhaseView]:
+        snapshot, revealed = self._site.snapshot, self._revealed()
+        return [drawn.phase_view(snapshot, each, revealed) for each in snapshot.phases]
+
+    def _revealed(self) -> set[str]:
+        """The phases that are over, of which the organiser has published what was played."""
+        snapshot, folder = self._site.snapshot, self._site.folder / _REVEALS
+        over = [each.name for each in snapshot.phases if snapshot.is_over(each.name)]
+        return {name for name in over if (folder / f"{name}.json").is_file()}
+
+    def _more(self, submission: Submission, runs: Sequence[Run], who: Who) -> dict[int, More]:
+        """What somebody may see of a submission's runs, besides their scores."""
+        snapshot, reader = self._site.snapshot, who.reads(submission)
+        transcripts = self._files(submission, "transcripts", who)
+        videos = self._files(submission, "replays", who)
+        entries, found = snapshot.definition.phase(submission.phase).benchmarks, {}
+        for run in runs:
+            sees = sight(
+                snapshot.definition,
+                entries[run.index],
+                reader,
+                is_over=snapshot.is_over(submission.phase),
+                is_revealed=submission.phase in self._revealed(),
+            )
+            found[run.index] = More(
+                transcript=transcripts.get(run.index, ""),
+                video=videos.get(run.index, ""),
+                detail=self._details.of(submission, run, sees),
+                is_hidden=sees < Sight.TASKS,
+            )
+        return found
+
+    def _known(self, request: Request) -> Submission:
+        found = self._site.snapshot.submissions.get(request.path_params["submission"])
+        if found is None:
+            raise HTTPException(404, "there is no such submission")
+        return found
+
+    def _files(self, submission: Submission, folder: str, who: Who) -> dict[int, str]:
+        """The addresses of a submission's files that this reader may have, by their place.
+
+        Not before the phase is over: transcripts for its team, replays for all if the organiser
+        publishes them.
+        """
+        snapshot = self._site.snapshot
+        is_over = snapshot.is_over(submission.phase)
+        is_owners = who.is_organiser or (is_over and who.reads(submission) == "team")
+        is_public = folder == "replays" and is_over and snapshot.definition.page.replays
+        if not (is_owners or is_public):
+            return {}
+        found = (self._site.folder / folder).glob(f"{submission.id}-*{_ENDINGS[folder]}")
+        known = [path.stem.removeprefix(f"{submission.id}-") for path in found]
+        places = sorted(int(place) for place in known if place.isdecimal())
+        return {place: f"/submissions/{submission.id}/{folder}/{place}" for place in places}
+
+    def _login_form(
+        self, request: Request, who: Who, trouble: str = "", status: int = 200
+    ) -> Response:
+        who = self._readers.anonymous(who)
+        answer = self._html(request, "login", who, status, trouble=trouble)
+        self._readers.set_cookie(request, answer, who.cookie)
+        return answer
+
+    def _html(
+        self, request: Request, template: str, who: Who = NOBODY, status: int = 200, **shown: Any
+    ) -> HTMLResponse:
+        snapshot = self._site.snapshot
+        html = self._templates.get_template(f"{template}.html.jinja").render(
+            competition=snapshot.definition,
+            away_since=words.minute(snapshot.at) if snapshot.is_away else "",
+            version=snapshot.version,
+            path=request.url.path,
+            who=who,
+            **shown,
+        )
+        return HTMLResponse(html, status)
+
+    def _refused(self, request: Request, error: HTTPException) -> Response:
+        return self._html(request, "error", status=error.status_code, what=error.detail)
+
+    def _away(self, request: Request, _error: StoreFailed) -> Response:
+        what = "the database does not answer: try again in a minute"
+        return self._html(request, "error", status=503, what=what)
+
+    def _failed(self, _request: Request, _error: Exception) -> Response:
+        return PlainTextResponse("The page failed: it is in the server's log.", 500)

@@ -1,0 +1,132 @@
+"""How a submission's scores came about: tasks, curves and episodes, from its result and ledger."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from threading import Lock
+
+from reglue_bench.report.words import STATUSES, count, percent, plural, value
+from reglue_bench.results.episodes import EpisodeRow, Episodes
+from reglue_bench.results.result import OnlineScore, Result
+from reglue_bench.runs.ledger import FILE as LEDGER
+from reglue_competition.page.drawings import bar, learning_curves, scale, success_curve
+from reglue_competition.page.sight import Sight
+from reglue_competition.page.views import Detail, EpisodeView, TaskView
+from reglue_competition.store import Run, Submission
+
+MOST_EPISODES = 1000
+"""Of a benchmark, that a page lists."""
+
+_KEPT = 50  # details of runs, which take a ledger to read
+
+_JUDGED = ("evaluate", "evaluate_before")
+
+
+class Details:
+    """The details of submissions' runs; those that were asked for last are kept."""
+
+    def __init__(self, runs: Path) -> None:
+        """`runs` is the competition's folder of runs."""
+        self._runs = runs
+        self._found: OrderedDict[tuple[str, int, int], Detail] = OrderedDict()
+        self._lock = Lock()
+
+    def of(self, submission: Submission, run: Run, sees: Sight) -> Detail:
+        """What may be seen of a run."""
+        if sees is Sight.SCORE or not run.result:
+            return Detail()
+        key = (submission.id, run.index, hash(run.result))
+        with self._lock:
+            found = self._found.get(key)
+        if found is None:
+            found = detail(run, self._runs / submission.id / str(run.index))
+            with self._lock:
+                self._found[key] = found
+                while len(self._found) > _KEPT:
+                    self._found.popitem(last=False)
+        return seen(found, sees)
+
+
+def seen(whole: Detail, sees: Sight) -> Detail:
+    """What of it may be seen."""
+    if sees is Sight.CURVES:
+        return Detail(curves=whole.curves if whole.unit == "run" else ())
+    return whole if sees is Sight.EPISODES else replace(whole, episodes=(), more=0)
+
+
+def detail(run: Run, folder: Path) -> Detail:
+    """All that is known of a run, whose ledger is in `folder`, if it is anywhere."""
+    result = Result.model_validate_json(run.result)
+    if result.online is not None:
+        return Detail("run", _runs(result.online), learning_curves(result.online))
+    rows = list(Episodes(folder)) if (folder / LEDGER).is_file() else []
+    judged = [row for row in rows if row.phase in _JUDGED]
+    shown = judged[:MOST_EPISODES]
+    curve = success_curve(result, rows) if result.criterion.is_rate else None
+    return Detail(
+        tasks=_tasks(result, judged),
+        curves=[curve] if curve else (),
+        episodes=[_episode(row, tells=result.episodes_succeeded > 0) for row in shown],
+        more=max(0, len(judged) - MOST_EPISODES),
+    )
+
+
+def _tasks(result: Result, judged: Sequence[EpisodeRow]) -> list[TaskView]:
+    criterion, before = result.criterion, result.before_adaptation
+    scores = criterion.per_task(result)
+    spreads = ((each.score, each.interval95) for each in scores.values())
+    ends = scale(spreads if len(scores) > 1 else (), is_rate=criterion.is_rate)
+    faults = _faults(result, judged) if judged else {}
+    return [
+        TaskView(
+            name=task,
+            score=criterion.amount(each.score),
+            interval=criterion.amounts(each.interval95) if each.interval95 else "",
+            bar=bar(each.score, each.interval95, ends),
+            of=each.of,
+            before=percent(before.success_rate_per_task.get(task, 0.0)) if before else "",
+            faults=count(faults.get(task, 0)) if judged else "",
+        )
+        for task, each in scores.items()
+    ]
+
+
+def _faults(result: Result, judged: Sequence[EpisodeRow]) -> Mapping[str, int]:
+    """Of each task: judged episodes that ended by a fault, or were not played."""
+    ended = Counter(row.task for row in judged if row.phase == "evaluate" and row.status == "ok")
+    planned = {task: sum(of.values()) for task, of in result.coverage.episodes_planned.items()}
+    return {task: max(0, of - ended[task]) for task, of in planned.items()}
+
+
+def _runs(online: OnlineScore) -> list[TaskView]:
+    spreads = ((run.performance, None) for run in online.runs)
+    ends = scale(spreads, is_rate=False)
+    return [
+        TaskView(
+            name=f"run {run.run + 1}",
+            score="–" if run.performance is None else value(run.performance),
+            interval="",
+            bar=bar(run.performance, None, ends),
+            of=f"{plural(run.episodes, 'episode')}, {plural(run.steps, 'step')}",
+            before="",
+            faults="none" if run.status == "ok" else STATUSES.get(run.status, run.status),
+        )
+        for run in online.runs
+    ]
+
+
+def _episode(row: EpisodeRow, *, tells: bool) -> EpisodeView:
+    """`tells`: its environment reports success; most never do."""
+    how = "success" if row.success else "failure"
+    ended = STATUSES[how] if tells else "played to its end"
+    outcome = ended if row.status == "ok" else STATUSES.get(row.status, row.status)
+    return EpisodeView(
+        task=row.task,
+        goal=f"{row.variant}" + (" before adapting" if row.phase == "evaluate_before" else ""),
+        outcome=outcome,
+        amount=value(row.return_),
+        steps=count(row.steps),
+    )

@@ -1,0 +1,96 @@
+"""Serves the page over HTTP, to strangers: every connection and request has a deadline."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from pathlib import Path
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+
+from reglue.errors import UsageError
+from reglue_competition.page.app import Page
+
+CONNECTIONS = 600  # at once, `live.LISTENERS` of which may be streams; others are refused
+REQUEST_S = 10.0  # within which a connection must have sent its next request
+_KEEP_ALIVE_S = 5
+_LEAVE_S = 3  # for answers that are under way when the server ends
+_HEAD_BYTES = 16 * 1024
+_BACKLOG = 256
+
+
+def server(
+    page: Page, *, certificate: Path | None = None, key: Path | None = None
+) -> uvicorn.Server:
+    """What serves the page, over TLS if there is a certificate (PEM).
+
+    `run(sockets=[listening(…)])` answers until SIGTERM or Ctrl-C.
+    """
+    config = uvicorn.Config(
+        page.app(),
+        http=_TimedProtocol,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        limit_concurrency=CONNECTIONS,
+        timeout_keep_alive=_KEEP_ALIVE_S,
+        timeout_graceful_shutdown=_LEAVE_S,
+        h11_max_incomplete_event_size=_HEAD_BYTES,
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
+    )
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    return _Server(config, page)
+
+
+def listening(address: str) -> socket.socket:
+    """A socket that listens at `HOST:PORT`; port 0 is any. Raises UsageError."""
+    host, _, port = address.rpartition(":")
+    if not port.isdecimal():
+        raise UsageError(f"got the address {address!r}, wanted HOST:PORT")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server(
+            (host.strip("[]"), int(port)), family=family, backlog=_BACKLOG, reuse_port=False
+        )
+    except (OSError, OverflowError) as error:
+        raise UsageError(f"the page cannot listen at {address}: {error}") from error
+
+
+class _Server(uvicorn.Server):
+    """Ends the streams of events first, which would go on for ever."""
+
+    def __init__(self, config: uvicorn.Config, page: Page) -> None:
+        super().__init__(config)
+        self._page = page
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End."""
+        self._page.live.close()
+        await super().shutdown(sockets)
+
+
+class _TimedProtocol(H11Protocol):
+    """Closes connections on which no request came in time, also one that comes byte by byte."""
+
+    _seen: RequestResponseCycle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin."""
+        super().connection_made(transport)
+        self.loop.call_later(REQUEST_S, self._look)
+
+    def _look(self) -> None:
+        if self.transport.is_closing():
+            return
+        cycle: RequestResponseCycle | None = self.cycle  # None: nothing was asked yet
+        is_busy = cycle is not None and not cycle.response_complete
+        if not is_busy and cycle is self._seen:
+            self.transport.close()
+            return
+        self._seen = cycle
+        self.loop.call_later(REQUEST_S, self._look)

@@ -1,0 +1,200 @@
+"""What the page knows: a snapshot of the store, renewed in the background.
+
+Public pages are drawn of the snapshot, so however many are asked for, the database is not.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import MappingProxyType
+
+from reglue.errors import StoreFailed
+from reglue_competition.definition import Definition
+from reglue_competition.ranking import SCORED, Comparisons, Leaderboard, leaderboard
+from reglue_competition.store import UNFINISHED, Event, Phase, Run, Store, Submission
+
+log = logging.getLogger("reglue")
+
+COMPARISONS = "comparisons"
+"""The folder of finished comparisons of teams, `PHASE.jsonl`: it may be deleted at any time."""
+
+_RENEW_S = 1.0
+_LEAVE_S = 5.0  # for a leaderboard that is being made
+_EVENTS_AT_ONCE = 500
+_EVENTS_SHOWN = 200
+_RUNS_KEPT = 300  # submissions'
+
+_Scored = frozenset[tuple[str, str, datetime | None]]  # submissions, how and when they ended
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A competition at one moment."""
+
+    definition: Definition
+    phases: Sequence[Phase] = ()
+    submissions: Mapping[str, Submission] = field(default_factory=lambda: MappingProxyType({}))
+    boards: Mapping[str, Leaderboard] = field(default_factory=lambda: MappingProxyType({}))
+    events: Sequence[Event] = ()  # the newest first
+    at: datetime = field(default_factory=lambda: datetime.now(UTC))  # when the store last answered
+    ranked: int = 0  # how often leaderboards were made
+    is_away: bool = False  # the store does not answer: all of this is as it was
+
+    @property
+    def version(self) -> str:
+        """Changes with everything but the progress of submissions."""
+        last = self.events[0].id if self.events else 0
+        return f"{last}-{self.ranked}-{int(self.is_away)}"
+
+    @property
+    def shown(self) -> Phase | None:
+        """The phase that is open, or else the last that was; the first before any was."""
+        begun = [phase for phase in self.phases if phase.state != "planned"]
+        still_open = [phase for phase in begun if phase.state == "open"]
+        return next(iter([*still_open, *begun[::-1], *self.phases]), None)
+
+    def phase(self, name: str) -> Phase | None:
+        """The phase of that name."""
+        return next((phase for phase in self.phases if phase.name == name), None)
+
+    def is_over(self, name: str) -> bool:
+        """Whether a phase is closed, and none of its submissions may still play.
+
+        What it played is told to nobody before: an agent that plays could be told.
+        """
+        phase = self.phase(name)
+        is_closed = phase is not None and phase.state == "closed"
+        return is_closed and not self.of_phase(name, *UNFINISHED)
+
+    def of_phase(self, name: str, *statuses: str) -> list[Submission]:
+        """A phase's submissions with these statuses, in the order in which they were entered."""
+        of = self.submissions.values()
+        return [each for each in of if each.phase == name and each.status in statuses]
+
+
+class Site:
+    """A competition's folder and store, as the page reads them.
+
+    `look` reads what changed; `rank` makes leaderboards anew where a submission has ended.
+    Between `start` and `close` a thread of its own does each once a second: the first leaderboard
+    of a hundred teams takes seconds, unless their comparisons were kept in the folder.
+    """
+
+    def __init__(self, folder: Path, store: Store) -> None:
+        """Raises UsageError or StoreFailed if the store cannot be read."""
+        self.folder = folder
+        self.store = store
+        self.snapshot = Snapshot(store.definition())
+        self._after = 0  # the last event that was read
+        self._events: deque[Event] = deque(maxlen=_EVENTS_SHOWN)
+        self._compared: dict[str, Comparisons] = {}
+        self._ranked: dict[str, _Scored] = {}
+        self._runs: dict[tuple[str, datetime], list[Run]] = {}
+        self._lock = threading.Lock()  # of `look`
+        self._stop = threading.Event()
+        self._threads = [
+            threading.Thread(target=self._again, args=(each,), name="reglue-page", daemon=True)
+            for each in (self.look, self._rank)
+        ]
+        self._look()
+
+    def start(self) -> None:
+        """Renew the snapshot from now on."""
+        for thread in self._threads:
+            thread.start()
+
+    def close(self) -> None:
+        """Stop."""
+        self._stop.set()
+        for thread in self._threads:
+            if thread.is_alive():
+                thread.join(_LEAVE_S)
+
+    def look(self) -> None:
+        """Read what changed; if the store is away, the snapshot says so."""
+        try:
+            with self._lock:
+                self._look()
+        except StoreFailed as error:
+            if not self.snapshot.is_away:
+                log.warning("the page cannot read the store: %s", error)
+            with self._lock:
+                self.snapshot = replace(self.snapshot, is_away=True)
+
+    def rank(self) -> None:
+        """Make the leaderboards anew in whose phases a submission has ended."""
+        for phase in self.snapshot.phases:
+            ended = self.snapshot.of_phase(phase.name, *SCORED)
+            scored = frozenset((each.id, each.status, each.ended_at) for each in ended)
+            if phase.state == "planned" or self._ranked.get(phase.name) == scored:
+                continue
+            if (compared := self._compared.get(phase.name)) is None:
+                kept = self.folder / COMPARISONS / f"{phase.name}.jsonl"
+                compared = self._compared[phase.name] = Comparisons(kept)
+            definition = self.snapshot.definition
+            runs = self.folder / "runs"
+            board = leaderboard(definition, phase, self.store, runs, compared=compared)
+            self._ranked[phase.name] = scored
+            with self._lock:
+                boards = {**self.snapshot.boards, phase.name: board}
+                ranked = self.snapshot.ranked + 1
+                self.snapshot = replace(
+                    self.snapshot, boards=MappingProxyType(boards), ranked=ranked
+                )
+
+    def runs_of(self, submission: Submission) -> Sequence[Run]:
+        """A submission's runs; those of one that has ended are kept."""
+        if submission.ended_at is None:
+            return self.store.runs(submission.id)
+        key = (submission.id, submission.ended_at)
+        if (found := self._runs.get(key)) is None:
+            found = self._runs[key] = self.store.runs(submission.id)
+            while len(self._runs) > _RUNS_KEPT:
+                self._runs.pop(next(iter(self._runs)), None)
+        return found
+
+    def _look(self) -> None:
+        now, seen = datetime.now(UTC), self.snapshot
+        if not self._read_events() and seen.phases:
+            going_on = self.store.submissions(statuses=UNFINISHED)
+            submissions = {**seen.submissions, **{each.id: each for each in going_on}}
+            self.snapshot = replace(
+                seen, submissions=MappingProxyType(submissions), at=now, is_away=False
+            )
+            return
+        found = {each.id: each for each in self.store.submissions()}
+        self.snapshot = replace(
+            seen,
+            definition=self.store.definition(),
+            phases=tuple(self.store.phases()),
+            submissions=MappingProxyType(found),
+            events=tuple(self._events),
+            at=now,
+            is_away=False,
+        )
+
+    def _read_events(self) -> bool:
+        """Read those that are new; whether there are any."""
+        before = self._after
+        while events := self.store.events(after=self._after, limit=_EVENTS_AT_ONCE):
+            self._events.extendleft(events)
+            self._after = events[-1].id
+        return self._after != before
+
+    def _rank(self) -> None:
+        try:
+            self.rank()
+        except StoreFailed:
+            pass  # `look` says so
+        except Exception:  # a damaged result: the page goes on without that leaderboard
+            log.exception("a leaderboard cannot be made")
+
+    def _again(self, work: Callable[[], None]) -> None:
+        while not self._stop.wait(_RENEW_S):
+            work()

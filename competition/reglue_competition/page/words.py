@@ -1,0 +1,73 @@
+"""Dates, statuses and scores in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from reglue_bench.criteria import Criterion
+from reglue_bench.report.words import STATUSES, count, percent, percents, value, values
+from reglue_bench.results.result import Interval
+
+MEANINGS = {
+    "waiting": "It is in the queue, and begins when a place is free.",
+    "playing": "It plays the benchmarks of its phase, one after another.",
+    "finished": "It has played all that was planned.",
+    "failed": "Its agent failed. What it did not play counts as failure.",
+    "broken": "An environment or this server failed. It is not scored, and is played again.",
+    "cancelled": "The organiser cancelled it. It is not scored.",
+    "withdrawn": "The team left before it began. It is not scored, and counts against no quota.",
+}
+
+
+def minute(at: datetime | None) -> str:
+    """`2026-11-23 14:05 UTC`; empty for no date."""
+    return f"{at:%Y-%m-%d %H:%M} UTC" if at else ""
+
+
+def second(at: datetime) -> str:
+    """`2026-11-23 14:05:09`, of UTC."""
+    return f"{at:%Y-%m-%d %H:%M:%S}"
+
+
+def amount(score: float | None, criterion: Criterion | None) -> str:
+    """A score; `–` without one."""
+    if score is None:
+        return "–"
+    return percent(score) if criterion is None else criterion.amount(score)
+
+
+def amounts(interval: Interval | None, criterion: Criterion | None) -> str:
+    """An interval; empty without one."""
+    if interval is None:
+        return ""
+    return percents(interval) if criterion is None else criterion.amounts(interval)
+
+
+def total(score: float | None, criteria: Sequence[Criterion | None]) -> str:
+    """A weighted mean over benchmarks: in percent where all are rates."""
+    if score is None:
+        return "–"
+    return percent(score) if are_rates(criteria) else value(score)
+
+
+def totals(interval: Interval | None, criteria: Sequence[Criterion | None]) -> str:
+    """The interval of such a mean; empty without one."""
+    if interval is None:
+        return ""
+    return percents(interval) if are_rates(criteria) else values(interval)
+
+
+def are_rates(criteria: Sequence[Criterion | None]) -> bool:
+    """Whether all scores are 0 to 1."""
+    return all(criterion is None or criterion.is_rate for criterion in criteria)
+
+
+def fault(status: str) -> str:
+    """What happened to an episode."""
+    return STATUSES.get(status, status)
+
+
+def faults(counts: Mapping[str, int]) -> list[tuple[str, str]]:
+    """What happened, and how often."""
+    return [(fault(status), count(n)) for status, n in counts.items()]

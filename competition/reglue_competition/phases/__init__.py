@@ -1,0 +1,15 @@
+"""What a competition's phases play: secrets, drawn plans, and the commitment to them."""
+
+from reglue_competition.phases.commitment import Revealed, check_reveal, commitment, reveal
+from reglue_competition.phases.drawing import Drawn, plans_of
+from reglue_competition.phases.secrets import Secrets
+
+__all__ = [
+    "Drawn",
+    "Revealed",
+    "Secrets",
+    "check_reveal",
+    "commitment",
+    "plans_of",
+    "reveal",
+]

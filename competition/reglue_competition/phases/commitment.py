@@ -1,0 +1,116 @@
+"""Commit and reveal: what a phase plays is fixed before anybody plays it, and shown afterwards.
+
+The commitment is the SHA-256 of `reglue commitment 1`, a salt of 32 bytes and the opened plans as
+JSON. It tells nothing of them: who would try plans does not know the salt.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from reglue.errors import NotVerified, StorageFailed, UsageError
+from reglue_bench.plans.keys import commitment as key_commitment
+from reglue_bench.results.whole_file import whole_file
+from reglue_competition.phases.drawing import Drawn
+
+_WORDS = b"reglue commitment 1"
+_MOST_BYTES = 1 << 26  # of a stranger's file
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Opened(_Table):
+    """A benchmark of a phase, for everybody to see."""
+
+    benchmark: str  # as `reglue bench` takes it
+    weight: float  # of its score in the mean
+    code: str  # SHA-256 of its environments' files, hexadecimal; empty if all are Reglue's
+    cell_key: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]  # draws the seeds of its cells
+    plan: dict[str, Any]  # as JSON, with its goals
+
+
+class Revealed(_Table):
+    """What was played in a phase: the file that is published after it."""
+
+    format: Literal["reglue reveal 1"] = "reglue reveal 1"  # and its version
+    competition: str  # its name
+    phase: str  # its name
+    salt: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]  # 32 bytes, hexadecimal
+    benchmarks: list[Opened]  # in the order of the phase
+
+
+def commitment(drawn: Sequence[Drawn], salt: bytes) -> str:
+    """What is published before anybody plays, hexadecimal."""
+    return _committed([_opened(each) for each in drawn], salt)
+
+
+def reveal(
+    path: Path, drawn: Sequence[Drawn], salt: bytes, *, competition: str, phase: str
+) -> None:
+    """Write what was committed to, for everybody to see. Raises StorageFailed."""
+    opened = [_opened(each) for each in drawn]
+    told = Revealed(competition=competition, phase=phase, salt=salt.hex(), benchmarks=opened)
+    try:
+        with whole_file(path) as file:
+            file.write(json.dumps(told.model_dump(), indent=1).encode() + b"\n")
+    except OSError as error:
+        raise StorageFailed(f"{path} cannot be written: {error.strerror}") from error
+
+
+def check_reveal(path: Path, published: str) -> Revealed:
+    """What a phase played, if it is what was committed to.
+
+    Raises NotVerified if it is not, and UsageError if there is no such file.
+    """
+    revealed = _read(path)
+    found = _committed(revealed.benchmarks, bytes.fromhex(revealed.salt))
+    if found != published.strip().lower():
+        raise NotVerified(
+            f"{path} opens the commitment {found}, wanted {published}: it is not what was "
+            "published before the phase"
+        )
+    for each in revealed.benchmarks:
+        if key_commitment(bytes.fromhex(each.cell_key)) != each.plan.get("cells"):
+            raise NotVerified(f"{path}: the cell key of {each.benchmark} is not its plan's")
+    return revealed
+
+
+def _opened(drawn: Drawn) -> Opened:
+    return Opened(
+        benchmark=drawn.entry.benchmark,
+        weight=drawn.entry.weight,
+        code=drawn.code,
+        cell_key=drawn.cell_key,
+        plan=json.loads(drawn.plan.to_json()),
+    )
+
+
+def _committed(opened: Sequence[Opened], salt: bytes) -> str:
+    # The order of keys is kept, as that of tasks means something.
+    text = json.dumps([each.model_dump() for each in opened], separators=(",", ":"))
+    return hashlib.sha256(_WORDS + salt + text.encode()).hexdigest()
+
+
+def _read(path: Path) -> Revealed:
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise NotVerified(
+                f"{path}: got {path.stat().st_size} bytes, wanted {_MOST_BYTES} or less"
+            )
+        return Revealed.model_validate(json.loads(path.read_bytes()))
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        place = ".".join(map(str, first["loc"]))[:100]
+        raise NotVerified(f"{path} reveals no plans: {place}: {first['msg'][:200]}") from error
+    except (ValueError, RecursionError) as error:
+        raise NotVerified(f"{path} reveals no plans: it is no JSON") from error

@@ -1,0 +1,107 @@
+"""What a phase plays: the plan of each of its benchmarks, drawn by the phase's own secret."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from reglue.errors import UsageError
+from reglue_bench.plans.file import read_custom
+from reglue_bench.plans.keys import cell_key
+from reglue_bench.plans.names import BenchmarkName, is_custom
+from reglue_bench.plans.plan import Plan
+from reglue_bench.plans.resolve import make_plan
+from reglue_bench.procedures import PROCEDURES
+from reglue_bench.procedures.procedure import shows_tasks
+from reglue_bench.settings import AGENT_WAIT, Settings, as_keys, read_settings
+from reglue_competition.definition import BenchmarkEntry, Definition, PhaseDefinition
+from reglue_competition.phases.code import code_sha256
+from reglue_competition.phases.secrets import Secrets
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A benchmark of a phase, with its goals and cells drawn."""
+
+    entry: BenchmarkEntry
+    settings: Settings  # with the phase's secret
+    plan: Plan
+
+    @property
+    def cell_key(self) -> str:
+        """What draws the seeds of its cells, hexadecimal."""
+        return (cell_key(self.settings.secret) or b"").hex()
+
+    @property
+    def code(self) -> str:
+        """The SHA-256 of its environments' code, hexadecimal; empty if all are Reglue's."""
+        return code_sha256(self.plan, self.settings)
+
+
+def plans_of(
+    definition: Definition, phase: PhaseDefinition, secrets: Secrets | None, folder: Path
+) -> list[Drawn]:
+    """What a phase plays, in its order: the same each time, for the same files and secrets.
+
+    Without secrets goals and cells are everybody's: what teams rehearse with. `folder` is the
+    competition's, from which its environments' files are named. Raises UsageError that names the
+    phase and the benchmark, for one that cannot be played as the file says.
+    """
+    secret = None if secrets is None else secrets.phase_secret(phase.name)
+    return [
+        _drawn(definition, phase, number, secret, folder) for number in range(len(phase.benchmarks))
+    ]
+
+
+def _drawn(
+    definition: Definition, phase: PhaseDefinition, number: int, secret: str | None, folder: Path
+) -> Drawn:
+    entry = phase.benchmarks[number]
+    place = f"phase {phase.name}, benchmark {number + 1} ({entry.benchmark})"
+    with as_keys(place, entry.options):
+        settings = _settings(definition, entry, secret, folder)
+        plan = make_plan(settings)
+    if shows_tasks(plan) and not definition.agents_see.tasks:
+        raise UsageError(
+            f"{place}: shows agents which task they play, but agents_see.tasks is false: give "
+            "one_hot = false (or reveal_tasks = false) in its options, or agents_see.tasks = true"
+        )
+    return Drawn(entry, settings, plan)
+
+
+def _settings(
+    definition: Definition, entry: BenchmarkEntry, secret: str | None, folder: Path
+) -> Settings:
+    play, sees = definition.play, definition.agents_see
+    asked = read_settings(
+        **entry.options,
+        benchmark=entry.benchmark,
+        directory=str(folder.absolute()),
+        secret=secret,
+        agent=AGENT_WAIT,
+        sandbox="none",  # agents run with their teams
+        keep_rewards=True,
+        connect_timeout=play.connect_timeout_s,
+        reconnect_window=play.reconnect_window_s,
+        first_step_timeout=play.first_step_s,
+        step_timeout=play.step_s,
+        bank=play.bank_s,
+        late="fault" if play.late == "fault" else "default-action",
+        turn_every=play.turn_grid_s or 0.0,
+        run_budget=play.run_s,
+    )
+    name = BenchmarkName.parse(asked.benchmark)
+    told: dict[str, bool] = {}
+    if sees.tasks and name.is_metaworld:
+        told["reveal_tasks"] = True
+    if not sees.rewards and PROCEDURES[_procedure(name, asked)].hides_rewards:
+        told["hide_rewards"] = True
+    if not sees.success_ends:
+        told["hide_success_ends"] = True
+    return asked.model_copy(update=told)
+
+
+def _procedure(name: BenchmarkName, settings: Settings) -> str:
+    if is_custom(name.name):
+        return read_custom(Path(settings.directory) / name.name, settings).about.procedure
+    return name.procedure

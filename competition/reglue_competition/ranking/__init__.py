@@ -1,0 +1,24 @@
+"""Leaderboards: a submission of each team, its score over benchmarks, and shared ranks.
+
+`leaderboard` reads a phase from the store; `rank` needs results alone.
+"""
+
+from reglue_competition.ranking.entries import Benchmark, Entry, chosen
+from reglue_competition.ranking.pairs import Comparisons
+from reglue_competition.ranking.ranks import RULE, Ranked, rank
+from reglue_competition.ranking.standings import SCORED, Leaderboard, Row, RunScore, leaderboard
+
+__all__ = [
+    "RULE",
+    "SCORED",
+    "Benchmark",
+    "Comparisons",
+    "Entry",
+    "Leaderboard",
+    "Ranked",
+    "Row",
+    "RunScore",
+    "chosen",
+    "leaderboard",
+    "rank",
+]

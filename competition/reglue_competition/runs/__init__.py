@@ -1,0 +1,1 @@
+"""Submissions' processes, and the queue that starts them."""

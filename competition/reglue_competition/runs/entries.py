@@ -1,0 +1,120 @@
+"""Lets teams' agents into the queue, and knows which of them are here."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+
+from glue_server.rpc.gateways.agent_gateway import EntryRefused
+from glue_server.rpc.gateways.join_limits import plain_address
+from glue_server.rpc.handlers import Caller
+from reglue import errors
+from reglue.errors import BadArgument, StoreFailed, TokenRefused
+from reglue_competition.definition import Definition
+from reglue_competition.runs.metrics import Metrics
+from reglue_competition.store import Organiser, Store, Submission
+
+log = logging.getLogger("reglue")
+
+
+class StoreEntries:
+    """The submissions of a store, as what agents enter; called by the gateway's threads."""
+
+    def __init__(
+        self,
+        store: Store,
+        metrics: Metrics,
+        definition: Definition,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._store = store
+        self._metrics = metrics
+        self._definition = definition
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._here: dict[str, bool] = {}  # by submission; False: it has left
+        self._rounds: dict[str, datetime] = {}  # when they begin, by submission
+        self._untold: dict[tuple[str, str], str] = {}  # submissions that ended, by team and name
+        self._untold_until = 0.0  # monotonic seconds
+
+    def expect(self, ended: Iterable[Submission], until: float) -> None:
+        """Until then agents of those names come for the farewell of what has ended, until `forget`.
+
+        To be called before anybody enters; `until`: monotonic seconds.
+        """
+        self._untold = {(each.team, each.name): each.id for each in ended}
+        self._untold_until = until
+
+    def enter(self, token: str, name: str, caller: Caller) -> str:
+        """The id of the submission of that name, of the token's team. Raises EntryRefused."""
+        try:
+            return self._entered(token, name, caller)
+        except EntryRefused as refused:
+            self._metrics.refusals.labels(refused.kind).inc()
+            raise
+
+    def waits(self, entry: str) -> str:
+        """Until when it waits, for its team."""
+        begins = self._rounds.get(entry)
+        if begins is None or begins <= self._clock():
+            return "waiting for its turn"
+        return f"waiting for the round that begins at {begins:%Y-%m-%d %H:%M:%S} UTC"
+
+    def came(self, entry: str) -> None:
+        """Its agent waits for a place."""
+        with self._lock:
+            self._here[entry] = True
+
+    def left(self, entry: str) -> None:
+        """Its agent will not come back."""
+        with self._lock:
+            self._here[entry] = False
+
+    def is_here(self, submission: str) -> bool:
+        """Whether its agent waits, or plays, or may come back to this server."""
+        return self._here.get(submission, False)
+
+    def has_left(self, submission: str) -> bool:
+        """Whether its agent was here and will not come back."""
+        return not self._here.get(submission, True)
+
+    def forget(self, submission: str) -> None:
+        """It has ended."""
+        with self._lock:
+            self._here.pop(submission, None)
+            self._rounds.pop(submission, None)
+            self._untold = {key: each for key, each in self._untold.items() if each != submission}
+
+    def _entered(self, token: str, name: str, caller: Caller) -> str:
+        team = ""
+        try:
+            bearer = self._store.bearer(token)
+            if isinstance(bearer, Organiser):
+                words = "this token is the organiser's: agents join with their team's"
+                raise EntryRefused(words, kind="token")
+            team = bearer.name
+            if self._definition.client_certificates and caller.certified != team:
+                words = "this token is of another team than the certificate that was shown"
+                raise EntryRefused(words, kind="token", team=team)
+            untold = self._untold.get((team, name.strip()))
+            if untold is not None and time.monotonic() < self._untold_until:
+                return untold
+            entered = self._store.enter(bearer, name, self._clock())
+        except TokenRefused as refused:
+            raise EntryRefused(str(refused), kind="token") from refused
+        except (errors.EntryRefused, BadArgument) as refused:
+            raise EntryRefused(str(refused), team=team) from refused
+        except StoreFailed as failed:
+            log.error("an agent could not enter: %s", failed, extra={"team": team})
+            words = "our own failure: the competition's database is away; try again later"
+            raise EntryRefused(words, kind="later", team=team) from failed
+        begins = self._definition.round_of(entered.phase, entered.queued_at)
+        if begins is not None and entered.status == "waiting":
+            with self._lock:
+                self._rounds[entered.id] = begins
+        about = {"team": team, "submission": entered.id}
+        log.info("an agent has joined (address=%s)", plain_address(caller.address), extra=about)
+        return entered.id

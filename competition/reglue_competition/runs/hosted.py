@@ -1,0 +1,79 @@
+"""A competition that is served: what its phases play, and who signs for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from reglue_bench.runs.environments import cores
+from reglue_competition.definition import Definition
+from reglue_competition.folder import CompetitionFolder
+from reglue_competition.phases import Drawn, Secrets, commitment
+from reglue_competition.runs.submission_process import Benchmark, Told
+from reglue_competition.store import Submission
+
+_LEAST_WINDOW_S = 5.0
+"""A server that is killed breaks its agents' streams, too; its processes see that within this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hosted:
+    """A competition's folder and secrets, which are read once."""
+
+    folder: CompetitionFolder
+    secrets: Secrets
+    logs_json: bool = False
+    _drawn: dict[str, list[Drawn]] = field(default_factory=dict)  # by phase, once asked for
+
+    @property
+    def definition(self) -> Definition:
+        """The competition file."""
+        return self.folder.definition
+
+    @property
+    def reconnect_window_s(self) -> float:
+        """How long an agent whose connection broke may take to come back."""
+        return max(self.definition.play.reconnect_window_s, _LEAST_WINDOW_S)
+
+    def drawn(self, phase: str) -> list[Drawn]:
+        """What a phase plays. Raises UsageError."""
+        if phase not in self._drawn:
+            self._drawn[phase] = self.folder.drawn(phase)
+        return self._drawn[phase]
+
+    def commitment(self, phase: str) -> str:
+        """What is published when a phase opens. Raises UsageError."""
+        return commitment(self.drawn(phase), self.secrets.salt(phase))
+
+    def told(self, submission: Submission, *, lost: str = "") -> Told:
+        """What a submission's process is told, except for tokens. Raises UsageError.
+
+        One that waits is played on the organiser's or its team's word: faults that its ledgers
+        hold from before are forgiven.
+        """
+        transcripts = self.folder.transcripts_path
+        transcripts.mkdir(mode=0o700, exist_ok=True)
+        return Told(
+            competition=self.definition.name,
+            phase=submission.phase,
+            team=submission.team,
+            submission=submission.id,
+            folder=str(self.runs_of(submission)),
+            transcripts=str(transcripts),
+            public_key=self.secrets.public_key.hex(),
+            benchmarks=tuple(self._benchmark(each) for each in self.drawn(submission.phase)),
+            reconnect_window_s=self.reconnect_window_s,
+            connect_timeout_s=self.definition.play.connect_timeout_s,
+            lost=lost,
+            forgives=submission.status == "waiting",
+            logs_json=self.logs_json,
+        )
+
+    def runs_of(self, submission: Submission) -> Path:
+        """The folder of its runs."""
+        return self.folder.runs_path / submission.id
+
+    def _benchmark(self, drawn: Drawn) -> Benchmark:
+        share = max(1, cores() // self.definition.play.places)
+        settings = drawn.settings.model_copy(update={"workers": share})
+        return Benchmark(settings.model_dump(mode="json"), drawn.plan.to_json())

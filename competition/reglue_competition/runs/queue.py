@@ -1,0 +1,341 @@
+"""The queue: gives places to submissions whose agents are here, and takes down how they end."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from glue_server.rpc.gateways.agent_gateway import AgentGateway
+from reglue.errors import StoreFailed, UsageError
+from reglue_competition.runs.calendar import Calendar
+from reglue_competition.runs.entries import StoreEntries
+from reglue_competition.runs.hosted import Hosted
+from reglue_competition.runs.metrics import Metrics
+from reglue_competition.runs.submission import SubmissionProcess
+from reglue_competition.store import UNFINISHED, Run, Status, Store, Submission
+
+log = logging.getLogger("reglue")
+
+_MOST_TRIES = 3  # of processes that die, or whose machine fails them
+_PAUSES_S = (1.0, 5.0)  # before the next try
+_PROGRESS_S = 1.0  # between two times that progress is stored
+_CANCEL_S = 10.0  # how long one that is cancelled may take to end
+_LEAVE_S = 10.0  # how long a process that has ended may take to let its agent go
+_MARGIN_S = 5.0  # how much later than its window an agent may come to a server that is new
+
+_WAITING: tuple[Status, ...] = ("waiting",)
+_PLAYING: tuple[Status, ...] = ("playing",)
+
+_TOLD: tuple[Status, ...] = ("finished", "failed", "cancelled", "broken")
+
+_CANCELLED = "by the organiser"
+_WITHDRAWN = "its agent left before its turn"
+
+_FAREWELLS = {
+    "finished": "the submission is finished, thank you",
+    "failed": "the submission has failed, {}",
+    "cancelled": "the submission was cancelled: {}",
+    "broken": "the submission broke by a failure of ours, and the organiser knows: {}",
+}
+
+
+@dataclass(slots=True)
+class _Playing:
+    """A submission that has a process."""
+
+    submission: Submission
+    process: SubmissionProcess
+    is_lost: bool  # its agent will not come back
+    news: deque[dict[str, Any]] = field(default_factory=deque)
+    done: dict[int, int] = field(default_factory=dict)  # by benchmark, as told last
+    progress: Mapping[str, Any] | None = None  # that is not stored yet
+    stored_at: float = 0.0  # monotonic seconds, as all here
+    cancelled_at: float | None = None
+    farewell: str = ""  # once it has ended
+    ended_at: float | None = None
+
+
+class Queue:
+    """Plays a competition's submissions, as of its store. `tick` is to be called again and again.
+
+    One thread calls it. After a restart it goes on with what was playing: an agent that does not
+    come back within its window has lost.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        hosted: Hosted,
+        *,
+        gateway: AgentGateway,
+        entries: StoreEntries,
+        metrics: Metrics,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._store = store
+        self._hosted = hosted
+        self._gateway = gateway
+        self._entries = entries
+        self._metrics = metrics
+        self._clock = clock
+        self._calendar = Calendar(store, hosted)
+        self._news = threading.Event()  # a process has some; `wait` clears it
+        self._playing: dict[str, _Playing] = {}  # by submission
+        self._leaving: list[_Playing] = []
+        self._tries: Counter[str] = Counter()  # processes that failed, by submission
+        self._not_before: dict[str, float] = {}  # when the next try begins
+        # Those of the server before us, whose agents are looking for it.
+        self._awaited = {each.id for each in store.submissions(statuses=UNFINISHED)}
+        self._awaited_until = time.monotonic() + hosted.reconnect_window_s + _MARGIN_S
+        self._untold = self._perhaps_untold()
+        entries.expect(self._untold.values(), self._awaited_until)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no submission has a process."""
+        return not self._playing and not self._leaving
+
+    def tick(self, *, starts: bool = True) -> None:
+        """Look once at everything; with `starts` false nothing new begins.
+
+        While the database is away nothing is lost: what could not be stored is stored later.
+        """
+        try:
+            self._tick(starts=starts)
+        except StoreFailed as error:
+            self._metrics.store_failures.inc()
+            log.error("the database is away, and is tried again: %s", error)
+        except Exception:  # of one submission, say: the others go on
+            log.exception("our own failure")
+
+    def wait(self, most_s: float) -> None:
+        """Return when a process has said something that `tick` acts on, or after so long."""
+        self._news.wait(most_s)
+        self._news.clear()
+
+    def interrupt(self) -> None:
+        """Stop all that play, so that they go on when the next server is there."""
+        for playing in (*self._playing.values(), *self._leaving):
+            playing.process.leave()
+
+    def close(self, within_s: float) -> None:
+        """Interrupt all, and wait for their processes; kill them after that time."""
+        self.interrupt()
+        deadline = time.monotonic() + within_s
+        for playing in (*self._playing.values(), *self._leaving):
+            playing.process.end(max(0.0, deadline - time.monotonic()))
+
+    def _tick(self, *, starts: bool) -> None:
+        if starts:
+            self._calendar.keep(self._clock())
+        for playing in [*self._playing.values()]:
+            self._follow(playing)
+        self._end_leaving()
+        self._tell_untold()
+        waiting, count, now = [], Counter[str](), self._clock()
+        unfinished = self._store.submissions(statuses=UNFINISHED)
+        for submission in unfinished:
+            count[submission.team] += submission.status == "playing"
+            if submission.cancel_asked:
+                self._cancel(submission)
+            elif submission.id not in self._playing and starts:
+                if self._has_left(submission):
+                    self._give_up(submission)
+                elif self._entries.is_here(submission.id):
+                    if submission.status == "waiting":
+                        if self._calendar.has_begun(submission, now):
+                            waiting.append(submission)
+                    else:
+                        self._start(submission)
+        self._metrics.count(unfinished)
+        self._metrics.queue.set(len(waiting))
+        self._give_places(waiting, count)
+
+    def _perhaps_untold(self) -> dict[str, Submission]:
+        """What has just ended: a server that was killed then may have told no agent.
+
+        Without its farewell an agent joins again, and would enter another submission.
+        """
+        since = self._clock() - timedelta(seconds=self._hosted.reconnect_window_s + _MARGIN_S)
+        goes_on = {(each.team, each.name) for each in self._store.submissions(statuses=UNFINISHED)}
+        return {
+            each.id: each
+            for each in self._store.submissions(statuses=_TOLD)
+            if each.ended_at is not None and each.ended_at >= since
+            if (each.team, each.name) not in goes_on
+        }
+
+    def _tell_untold(self) -> None:
+        """Tell those that have come back."""
+        for submission in [*self._untold.values()]:
+            if self._entries.is_here(submission.id):
+                farewell = _FAREWELLS[submission.status].format(submission.detail)
+                self._gateway.end(submission.id, farewell)
+                self._entries.forget(submission.id)
+                del self._untold[submission.id]
+
+    def _give_places(self, waiting: list[Submission], playing: Counter[str]) -> None:
+        """To teams that play least first, and to who has waited longest."""
+        free = self._hosted.definition.play.places - playing.total()
+        while waiting and free > 0:
+            chosen = min(waiting, key=lambda each: (playing[each.team], each.queued_at, each.id))
+            waiting.remove(chosen)
+            if self._start(chosen):
+                playing[chosen.team] += 1
+                free -= 1
+
+    def _has_left(self, submission: Submission) -> bool:
+        is_late = submission.id in self._awaited and time.monotonic() > self._awaited_until
+        is_here = self._entries.is_here(submission.id)
+        return self._entries.has_left(submission.id) or (is_late and not is_here)
+
+    def _give_up(self, submission: Submission) -> None:
+        """Its agent does not come back."""
+        window_s = self._hosted.reconnect_window_s
+        if submission.status == "playing":
+            self._start(submission, lost=f"the agent did not come back within {window_s:g} s")
+        elif submission.started_at is None:  # the organiser's replays wait for their agents
+            self._store.set_status(submission.id, "withdrawn", _WITHDRAWN, _WAITING)
+            self._forget(submission, "withdrawn", _WITHDRAWN)
+
+    def _start(self, submission: Submission, *, lost: str = "") -> bool:
+        """Give it a process, and its place. Returns whether it has one."""
+        if time.monotonic() < self._not_before.get(submission.id, 0.0):
+            return False
+        try:
+            told = self._hosted.told(submission, lost=lost)
+            if submission.status == "waiting":
+                if not self._store.set_status(submission.id, "playing", "", _WAITING):
+                    return False
+                if submission.started_at is None:
+                    waited = self._clock() - submission.queued_at
+                    self._metrics.waited.observe(max(0.0, waited.total_seconds()))
+            process = SubmissionProcess(told, self._hosted.secrets.sign, on_news=self._news.set)
+        except (OSError, UsageError) as error:  # a file of the environment is gone, or memory
+            self._failed(submission, str(error))
+            return False
+        self._playing[submission.id] = _Playing(submission, process, is_lost=bool(lost))
+        self._log(submission, "goes on" if submission.status == "playing" else "begins")
+        return True
+
+    def _follow(self, playing: _Playing) -> None:
+        """Take down what its process says; one that is not stored is stored the next time."""
+        is_over = playing.process.is_silent()
+        playing.news.extend(playing.process.news())
+        while playing.news:
+            self._take(playing, playing.news[0])
+            playing.news.popleft()
+        if playing.ended_at is None and is_over:
+            self._died(playing)
+        elif playing.cancelled_at and time.monotonic() > playing.cancelled_at + _CANCEL_S:
+            playing.process.end(0.0)  # whatever an environment is doing
+        self._store_progress(playing)
+
+    def _take(self, playing: _Playing, news: Mapping[str, Any]) -> None:
+        match news:
+            case {"join_string": _} if not playing.is_lost:
+                self._gateway.assign(playing.submission.id, playing.process)
+            case {"progress": progress}:
+                self._count(playing, progress)
+            case {"run": run}:
+                self._record(playing.submission, run)
+            case {"ended": ended}:
+                self._ended(playing, **ended)
+
+    def _count(self, playing: _Playing, progress: Mapping[str, Any]) -> None:
+        index, done = progress["index"], progress["done"]
+        before = playing.done.get(index, done)
+        self._metrics.episodes.inc(max(0, done - before))
+        playing.done[index] = done
+        playing.progress = progress
+
+    def _store_progress(self, playing: _Playing) -> None:
+        now = time.monotonic()
+        if playing.progress is not None and now >= playing.stored_at + _PROGRESS_S:
+            self._store.set_progress(playing.submission.id, playing.progress)
+            playing.progress, playing.stored_at = None, now
+
+    def _record(self, submission: Submission, run: Mapping[str, Any]) -> None:
+        self._store.record_run(Run(submission=submission.id, **run))
+
+    def _ended(self, playing: _Playing, status: Any, detail: str, again: bool) -> None:
+        submission = playing.submission
+        if again:
+            playing.farewell = self._failed(submission, detail)
+        else:
+            self._store.set_status(submission.id, status, detail, _PLAYING)
+            playing.farewell = self._forget(submission, status, detail)
+        self._let_go(playing)
+
+    def _let_go(self, playing: _Playing) -> None:
+        """It has ended, or is to be tried again: then there is no farewell."""
+        playing.ended_at = time.monotonic()
+        playing.process.let_go(playing.farewell)
+        del self._playing[playing.submission.id]
+        self._leaving.append(playing)
+
+    def _end_leaving(self) -> None:
+        for playing in [*self._leaving]:
+            assert playing.ended_at is not None
+            late = time.monotonic() > playing.ended_at + _LEAVE_S
+            if late or not playing.process.is_alive():
+                playing.process.end(0.0)
+                self._leaving.remove(playing)
+                if playing.farewell:  # also to an agent that comes back just now
+                    self._gateway.end(playing.submission.id, playing.farewell)
+
+    def _died(self, playing: _Playing) -> None:
+        """Its process has ended without a word."""
+        submission = playing.submission
+        if playing.cancelled_at is not None:
+            self._store.set_status(submission.id, "cancelled", _CANCELLED, _PLAYING)
+            playing.farewell = self._forget(submission, "cancelled", _CANCELLED)
+        else:
+            playing.farewell = self._failed(submission, "its process died")
+        self._let_go(playing)
+
+    def _failed(self, submission: Submission, why: str) -> str:
+        """Try it again later, or not any more; returns the agent's farewell, if it is one."""
+        tries = self._tries[submission.id] + 1
+        self._metrics.restarts.inc()
+        if tries < _MOST_TRIES:
+            self._store.note(
+                "submission interrupted", team=submission.team, submission=submission.id, why=why
+            )
+            self._tries[submission.id] = tries
+            self._not_before[submission.id] = time.monotonic() + _PAUSES_S[tries - 1]
+            self._log(submission, f"was interrupted, and goes on: {why}", logging.WARNING)
+            return ""
+        self._store.set_status(submission.id, "broken", why)
+        farewell = self._forget(submission, "broken", why)
+        self._gateway.end(submission.id, farewell)
+        return farewell
+
+    def _cancel(self, submission: Submission) -> None:
+        playing = self._playing.get(submission.id)
+        if playing is None:
+            if self._store.set_status(submission.id, "cancelled", _CANCELLED):
+                self._gateway.end(submission.id, self._forget(submission, "cancelled", _CANCELLED))
+        elif playing.cancelled_at is None:
+            playing.cancelled_at = time.monotonic()
+            playing.process.cancel(_CANCELLED)
+
+    def _forget(self, submission: Submission, status: str, detail: str = "") -> str:
+        """It has ended; returns the words for its agent."""
+        self._entries.forget(submission.id)
+        self._awaited.discard(submission.id)
+        self._not_before.pop(submission.id, None)
+        del self._tries[submission.id]
+        self._metrics.ended.labels(status).inc()
+        self._log(submission, f"is {status}{': ' if detail else ''}{detail}")
+        return _FAREWELLS.get(status, "").format(detail)
+
+    def _log(self, submission: Submission, words: str, level: int = logging.INFO) -> None:
+        about = {"team": submission.team, "submission": submission.id}
+        log.log(level, "submission %r %s", submission.name, words, extra=about)

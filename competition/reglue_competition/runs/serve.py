@@ -1,0 +1,164 @@
+"""A competition's server: the gateway, the queue, the page and the metrics, in one process."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from types import FrameType
+
+import prometheus_client
+
+from glue_server.rpc.gateways.agent_gateway import AgentGateway
+from reglue.errors import UsageError
+from reglue.net.join_string import split_address
+from reglue_competition.phases.certificates import Certificate
+from reglue_competition.runs.calendar import Calendar
+from reglue_competition.runs.entries import StoreEntries
+from reglue_competition.runs.hosted import Hosted
+from reglue_competition.runs.metrics import Metrics
+from reglue_competition.runs.page_process import PageProcess
+from reglue_competition.runs.queue import Queue
+from reglue_competition.store import Store
+
+log = logging.getLogger("reglue")
+
+_LOOK_S = 0.5  # between two looks at the queue, unless a submission has news
+_LEAVE_S = 5.0  # how long submissions' processes may take to stop
+_REMIND_S = 86_400.0  # between two warnings that the certificate expires
+_DRAINING = "the server is being stopped, and comes back soon: try again later"
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Where a server listens, each `host:port`."""
+
+    agents: str
+    metrics: str | None = None  # without it there are none
+
+
+def serve(
+    hosted: Hosted,
+    store: Store,
+    addresses: Addresses,
+    *,
+    page: Callable[[], PageProcess] | None = None,
+    drain_timeout_s: float = 0.0,
+    say: Callable[[str], None],
+) -> None:
+    """Serve until SIGTERM or Ctrl-C, then stop what plays so that it can go on.
+
+    What ends within `drain_timeout_s` from then is played to its end. Raises UsageError for a
+    competition that cannot be served so: another server has it, a plan is not the one that was
+    committed to, the certificate has expired, or an address is taken.
+    """
+    with ExitStack() as closing:
+        closing.enter_context(hosted.folder.only_server())
+        expiry = _Expiry(Certificate.read(hosted.folder.secrets_path))
+        expiry.look()
+        _check_commitments(hosted, store)
+        Calendar(store, hosted).keep(datetime.now(UTC))  # before the first agent is here
+        metrics = Metrics()
+        if addresses.metrics is not None:
+            closing.enter_context(_metrics_at(addresses.metrics, metrics))
+        entries = StoreEntries(store, metrics, hosted.definition)
+        gateway = AgentGateway(
+            addresses.agents,
+            entries=entries,
+            reconnect_window_s=hosted.reconnect_window_s,
+            tls=replace(hosted.secrets.tls, asks=hosted.definition.client_certificates),
+        )
+        closing.callback(gateway.close)
+        queue = Queue(store, hosted, gateway=gateway, entries=entries, metrics=metrics)
+        shown = None if page is None else page()
+        if shown is not None:
+            closing.callback(shown.close)
+        stop = closing.enter_context(_stopped_by_signals())
+        say(f"agents join at {gateway.address}")
+        try:
+            while not stop.is_set():
+                expiry.look()
+                queue.tick()
+                if shown is not None:
+                    shown.keep()
+                queue.wait(_LOOK_S)
+            _drain(queue, gateway, drain_timeout_s)
+        finally:
+            # First, so that no agent is blamed for the end of its stream.
+            queue.close(_LEAVE_S)
+
+
+class _Expiry:
+    """Warns that the certificate expires soon: at the start, and once a day."""
+
+    def __init__(self, certificate: Certificate) -> None:
+        """Raises UsageError if it has expired."""
+        certificate.check(datetime.now(UTC))
+        self._certificate = certificate
+        self._next = 0.0  # monotonic seconds
+
+    def look(self) -> None:
+        if time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + _REMIND_S
+        if warning := self._certificate.warning(datetime.now(UTC)):
+            log.warning("%s", warning)
+
+
+def _drain(queue: Queue, gateway: AgentGateway, timeout_s: float) -> None:
+    log.info("draining for %g s", timeout_s)
+    gateway.drain(_DRAINING)
+    deadline = time.monotonic() + timeout_s
+    while not queue.is_idle and time.monotonic() < deadline:
+        queue.tick(starts=False)
+        queue.wait(_LOOK_S)
+
+
+def _check_commitments(hosted: Hosted, store: Store) -> None:
+    """Raise UsageError where what is played is not what was published before."""
+    for phase in store.phases():
+        if phase.state == "open" and hosted.commitment(phase.name) != phase.plan_commitment:
+            raise UsageError(
+                f"phase {phase.name} is open, and its plan is not the one that was committed to: "
+                "restore the files of its environments, the secrets and the installed versions as "
+                "they were"
+            )
+
+
+@contextmanager
+def _metrics_at(address: str, metrics: Metrics) -> Iterator[None]:
+    host, port = split_address(address)
+    try:
+        server, thread = prometheus_client.start_http_server(port, host, metrics.registry)
+    except OSError as error:
+        raise UsageError(f"metrics: cannot listen at {address}: {error.strerror}") from error
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[threading.Event]:
+    """Set by the first SIGTERM or Ctrl-C; a second one interrupts at once."""
+    stop = threading.Event()
+    before = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)}
+
+    def heard(number: int, _: FrameType | None) -> None:
+        stop.set()
+        signal.signal(number, before[signal.Signals(number)])
+
+    for each in before:
+        signal.signal(each, heard)
+    try:
+        yield stop
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)

@@ -1,0 +1,407 @@
+"""A submission in a process of its own: it plays the benchmarks of a phase in one session.
+
+`python -m reglue_competition.runs.submission_process FD PARENT` reads what it is to play from the
+inherited socket FD, says there where its agent joins, how far it has come and how each run
+ended. The agent is let go only when the parent has taken down how the submission ended: whatever
+dies before that, the submission is resumed from its ledgers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, NoReturn
+
+from glue_server import Outcome
+from glue_server.peers.hosts import ListenOptions, ServedAgent
+from glue_server.processes.channel import inherited_channel
+from glue_server.processes.frames import read_frame, write_frame
+from glue_server.rpc import GlueServer
+from reglue.errors import (
+    AgentFault,
+    AgentTimeout,
+    EnvironmentFault,
+    PlanDiffers,
+    ReglueError,
+    RunBusy,
+    RunExists,
+)
+from reglue_bench.plans.plan import Plan
+from reglue_bench.procedures import procedure_of
+from reglue_bench.procedures.procedure import MAX_TRIES
+from reglue_bench.results.read_run import score_of
+from reglue_bench.results.result import Ending, Result
+from reglue_bench.runs.ledger import ENDED_EARLY, Ledger
+from reglue_bench.runs.run import Request, begin, carry_out, check_same, conclude
+from reglue_bench.settings import Settings
+from reglue_bench.terminal.observer import NullObserver, RunStarted
+from reglue_bench.terminal.tally import Tally
+from reglue_competition.runs.logs import log_to_stderr
+from reglue_competition.transcript import RunIdentity, write_transcript
+
+log = logging.getLogger("reglue")
+
+_PROGRESS_S = 0.3  # between two frames about progress
+_LEAVE_S = 2.0  # how long it may take to leave once its parent is gone
+_ANSWER_S = 600.0  # how long the parent may take to answer: a database may be away
+_BUSY_S = 10.0  # how long a process that died before us may take to let go of its ledger
+_BUSY_POLL_S = 0.1
+
+_LIMITS = "; step_s, first_step_s, bank_s and run_s of the competition file say how long it may"
+
+AGENT, ENVIRONMENT = "agent", "environment"
+"""Owners of faults."""
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """One of a submission's, as a process is told."""
+
+    settings: Mapping[str, Any]  # of Settings, with the phase's secret
+    plan: str  # JSON, as of Plan.to_json
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a submission's process is to play."""
+
+    competition: str
+    phase: str
+    team: str
+    submission: str  # its id
+    folder: str  # of its runs
+    transcripts: str  # the folder of all submissions'
+    public_key: str  # of who signs them, hexadecimal
+    benchmarks: tuple[Benchmark, ...]
+    reconnect_window_s: float
+    connect_timeout_s: float
+    token: str = ""  # between the gateway and this process
+    lost: str = ""  # why its agent does not come back: nothing more is played
+    forgives: bool = False  # the organiser has the rest played after an agent's fault
+    logs_json: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """As a frame's head."""
+        return asdict(self)
+
+    @staticmethod
+    def from_json(head: Mapping[str, Any]) -> Told:
+        """What `to_json` made."""
+        benchmarks = tuple(Benchmark(**each) for each in head["benchmarks"])
+        return Told(**{**head, "benchmarks": benchmarks})
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a submission ended: `finished`, `failed`, `cancelled` or `broken`."""
+
+    status: str
+    detail: str = ""
+    again: bool = False  # what broke it may not do so next time
+
+
+def owner_of(status: str) -> str:
+    """Whose fault a status is: the agent's, the environment's, or nobody's."""
+    owner = status.partition("_")[0]
+    return owner if owner in (AGENT, ENVIRONMENT) else ""
+
+
+def run_folder(folder: Path, index: int) -> Path:
+    """The folder of a submission's run of the phase's benchmark `index`."""
+    return folder / str(index)
+
+
+def transcript_file(folder: Path, submission: str, index: int) -> Path:
+    """The transcript of a submission's run of the phase's benchmark `index`."""
+    return folder / f"{submission}-{index}.reglue"
+
+
+def main() -> NoReturn:
+    """Play one submission."""
+    parent = _Parent(inherited_channel())
+    try:
+        told = Told.from_json(parent.heard())
+        whose = {"team": told.team, "submission": told.submission}
+        log_to_stderr(as_json=told.logs_json, whose=whose)
+        _serve(told, parent)
+    except _ParentGone:
+        pass
+    except Exception:
+        log.exception("a submission's process failed")
+    # Without a farewell that was not said yet: the agent comes back when we do.
+    os._exit(0)
+
+
+class _ParentGone(Exception):
+    """Nobody reads the channel any more."""
+
+
+class _Parent:
+    """The channel: what goes there, and what comes from there."""
+
+    def __init__(self, channel: socket.socket) -> None:
+        self.stop = threading.Event()  # ends play, as Ctrl-C does
+        self.cancelled = ""  # why the organiser does not want it any more
+        self._channel = channel
+        self._heard: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
+        threading.Thread(target=self._listen, name="reglue-parent", daemon=True).start()
+
+    def tell(self, **head: Any) -> None:
+        """Send one frame. Raises _ParentGone."""
+        try:
+            write_frame(self._channel, head)
+        except OSError as error:
+            raise _ParentGone from error
+
+    def heard(self) -> dict[str, Any]:
+        """The next frame that is no order. Raises _ParentGone."""
+        found = self._heard.get(timeout=_ANSWER_S)
+        if found is None:
+            raise _ParentGone
+        return found
+
+    def signature(self, digest: bytes) -> bytes:
+        """Of the competition: its key stays with the parent. Raises _ParentGone."""
+        self.tell(sign=digest.hex())
+        return bytes.fromhex(self.heard()["signature"])
+
+    def _listen(self) -> None:
+        try:
+            while True:
+                head, _ = read_frame(self._channel)
+                if "cancel" in head:
+                    self.cancelled = head["cancel"]
+                    self.stop.set()
+                else:
+                    self._heard.put(head)
+        except (EOFError, OSError):
+            self._heard.put(None)
+            self.stop.set()
+            threading.Timer(_LEAVE_S, os._exit, (1,)).start()  # whatever an environment is doing
+
+
+def _serve(told: Told, parent: _Parent) -> None:
+    server = GlueServer(
+        "127.0.0.1:0",
+        token={"agent": told.token},
+        places={"agent": 1},
+        reconnect_window_s=told.reconnect_window_s,
+        transport="grpc",
+    )
+    options = ListenOptions(timeout_s=told.connect_timeout_s, set_by="play.connect_timeout_s")
+    agent = ServedAgent(options, server=server, stop=parent.stop)
+    parent.tell(join_string=str(server.local_join_string("agent")))
+    ended = _Submission(told, parent, agent).play()
+    parent.tell(ended=asdict(ended))
+    if farewell := parent.heard()["farewell"]:
+        agent.close(farewell)
+        server.close()
+
+
+class _Submission:
+    """Plays the benchmarks in turn."""
+
+    def __init__(self, told: Told, parent: _Parent, agent: ServedAgent) -> None:
+        self._told = told
+        self._parent = parent
+        self._agent = agent
+        self._is_complete = True
+        # The agent's own fault: nothing is played after it, in this run or another.
+        self._fault = Ending(status="agent_disconnected", what=told.lost) if told.lost else None
+
+    def play(self) -> Ended:
+        """Play what is left of it. Raises _ParentGone."""
+        try:
+            for index, benchmark in enumerate(self._told.benchmarks):
+                result = self._play(index, benchmark)
+                if self._parent.stop.is_set():
+                    return self._stopped()
+                self._tell(index, result)
+                self._is_complete &= result.complete
+                if _failed_environment(result):
+                    ending = result.ended_early
+                    detail = ending.what if ending else _environment_faults(result)
+                    return Ended("broken", f"{result.benchmark}: {detail}")
+        except ReglueError as error:  # a full disk, a damaged ledger, another version: not theirs
+            log.error("the submission stops: %s", error)
+            return Ended("broken", str(error), again=True)
+        if self._is_complete:
+            return Ended("finished")
+        assert self._fault is not None
+        limits = _LIMITS if self._fault.status == AgentTimeout.status else ""
+        return Ended("failed", f"{self._fault.status}: {self._fault.what}{limits}")
+
+    def _stopped(self) -> Ended:
+        if not self._parent.cancelled:
+            raise _ParentGone
+        return Ended("cancelled", self._parent.cancelled)
+
+    def _play(self, index: int, benchmark: Benchmark) -> Result:
+        """Play one run, also what its environment failed at, again."""
+        folder = run_folder(Path(self._told.folder), index)
+        request = Request(
+            Settings.model_validate(benchmark.settings),
+            Plan.from_json(benchmark.plan),
+            peer=self._agent,
+            nonce=f"{self._told.submission} {index}",
+            stop=self._parent.stop,
+        )
+        watcher = _Progress(self._parent, index)
+        with _opened(folder, request) as ledger:
+            if not self._told.forgives:
+                self._fault = self._fault or _fault_of(ledger)
+            for _ in range(MAX_TRIES):
+                result = self._carry_out(folder, ledger, request, watcher)
+                if self._fault or self._parent.stop.is_set() or not _failed_environment(result):
+                    break
+                request = replace(request, retry_faults="environment")
+        return result
+
+    def _carry_out(
+        self, folder: Path, ledger: Ledger, request: Request, watcher: _Progress
+    ) -> Result:
+        """Play what is left, unless the agent has failed before."""
+        if self._fault is not None:
+            return conclude(folder, ledger, None if score_of(ledger).complete else self._fault)
+        try:
+            result = carry_out(folder, ledger, request, watcher)
+        except PlanDiffers as error:  # another agent came for the rest of a run
+            ending = Ending(status=AgentFault.status, what=str(error))
+            result = conclude(folder, ledger, ending)
+        if result.ended_early and owner_of(result.ended_early.status) == AGENT:
+            self._fault = result.ended_early
+        return result
+
+    def _tell(self, index: int, result: Result) -> None:
+        status = result.ended_early.status if result.ended_early else "ok"
+        if _failed_environment(result):
+            status = EnvironmentFault.status
+        score, interval = result.score
+        transcript = self._write_transcript(index)
+        self._parent.tell(
+            run={
+                "index": index,
+                "benchmark": result.benchmark,
+                "status": status,
+                "owner": owner_of(status),
+                "score": score,
+                "low": None if interval is None else interval[0],
+                "high": None if interval is None else interval[1],
+                "result": result.model_dump_json(by_alias=True),
+                "transcript_sha256": transcript,
+            }
+        )
+
+    def _write_transcript(self, index: int) -> str:
+        """Returns its SHA-256."""
+        told, folder = self._told, Path(self._told.transcripts)
+        run = RunIdentity(
+            competition=told.competition,
+            phase=told.phase,
+            submission=told.submission,
+            team=told.team,
+            index=index,
+            public_key=bytes.fromhex(told.public_key),
+        )
+        return write_transcript(
+            transcript_file(folder, told.submission, index),
+            header=run,
+            folder=run_folder(Path(told.folder), index),
+            sign=self._parent.signature,
+        )
+
+
+def _opened(folder: Path, request: Request) -> Ledger:
+    """A new run, or the one that was begun there before.
+
+    Raises UsageError (RunDamaged, PlanDiffers, RunBusy), StorageFailed.
+    """
+    deadline = time.monotonic() + _BUSY_S
+    while True:
+        try:
+            return _begun_or_continued(folder, request)
+        except RunBusy:  # of a process whose parent was killed, and that is leaving
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(_BUSY_POLL_S)
+
+
+def _begun_or_continued(folder: Path, request: Request) -> Ledger:
+    try:
+        return begin(folder, request)
+    except RunExists:
+        ledger = Ledger(folder)
+    try:
+        check_same(ledger, request)
+    except BaseException:
+        ledger.close()
+        raise
+    return ledger
+
+
+def _fault_of(ledger: Ledger) -> Ending | None:
+    """The agent's fault that ended this run for good."""
+    kept = ledger.about.get(ENDED_EARLY)
+    ending = Ending.model_validate_json(kept) if kept else None
+    return ending if ending is not None and owner_of(ending.status) == AGENT else None
+
+
+def _failed_environment(result: Result) -> bool:
+    """Whether an environment's failure left something that may not be scored."""
+    ending = result.ended_early
+    if ending is not None and owner_of(ending.status) == AGENT:
+        return False
+    is_early = ending is not None and ending.status == EnvironmentFault.status
+    return is_early or bool(_environment_faults(result))
+
+
+def _environment_faults(result: Result) -> str:
+    found = [each for each in result.faults if each.status == EnvironmentFault.status]
+    return "; ".join(f"{each.count} episodes: {each.detail}" for each in found)
+
+
+class _Progress(NullObserver):
+    """Tells the parent how far a run has come, a few times a second."""
+
+    def __init__(self, parent: _Parent, index: int) -> None:
+        self._parent = parent
+        self._index = index
+        self._tally: Tally | None = None
+        self._told_at = 0.0
+
+    def begin(self, begun: RunStarted) -> None:
+        """Tell what was played before."""
+        self._tally = procedure_of(begun.plan).tally(begun, time.monotonic)
+        self._tell()
+
+    def outcome(self, outcome: Outcome, phase: str) -> None:
+        """Count it."""
+        assert self._tally is not None
+        self._tally.take(outcome, phase)
+        if time.monotonic() - self._told_at >= _PROGRESS_S:
+            self._tell()
+
+    def end(self) -> None:
+        """Tell all of it."""
+        if self._tally is not None:
+            self._tell()
+
+    def _tell(self) -> None:
+        assert self._tally is not None
+        self._told_at = time.monotonic()
+        tally = self._tally
+        progress = {"index": self._index, "done": tally.done, "total": tally.total}
+        with contextlib.suppress(_ParentGone):  # the run is about to hear of it
+            self._parent.tell(progress=progress | {"counted_in": tally.counted_in})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""Writes a new competition into a folder."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import tomli_w
+
+from env_adapters.suites import is_known
+from reglue.errors import BadArgument, UsageError
+from reglue_competition.definition import FILE
+from reglue_competition.folder import CompetitionFolder
+from reglue_competition.phases import Secrets
+from reglue_competition.store import migrate
+
+_HERE = Path(__file__).parent
+
+# What the template says, which reads as a competition by itself.
+_NAME, _TITLE, _ADDRESS = "my-comp", '"My competition"', '"127.0.0.1:4096"'
+_DATABASE = '# database = "postgresql://reglue@db.example.org/competition"'
+_DAYS = {"2030-01-01": 0, "2030-01-15": 14, "2030-03-15": 73, "2030-04-01": 90}
+
+_PROJECT = """\
+[build-system]
+requires = ["setuptools>=70"]
+build-backend = "setuptools.build_meta"
+
+[project]
+name = "{name}-tasks"
+version = "1"
+
+[project.entry-points."reglue.environment_families"]
+{name} = "{module}:FAMILY"
+
+[tool.setuptools]
+py-modules = ["{module}"]
+"""
+
+
+def write_competition(
+    folder: Path,
+    *,
+    name: str,
+    title: str,
+    address: str,
+    database: str | None,
+    token: str | None = None,
+) -> str:
+    """Fill an empty folder: file, hidden tasks, secrets and database.
+
+    Returns the organiser's token: `token`, or one that is drawn.
+
+    Raises UsageError.
+    """
+    if not name.replace("-", "").isalnum() or not name.isascii() or not name[0].isalpha():
+        raise BadArgument(f"got the name {name!r}, wanted letters, digits and -, such as my-comp")
+    name = name.lower()
+    if is_known(name):
+        raise BadArgument(f"got the name {name!r}, wanted another: environments are called so")
+    _write_file(folder / FILE, name=name, title=title, address=address, database=database)
+    _write_tasks(folder / "tasks", name)
+    found = CompetitionFolder.read(folder)
+    Secrets.create(found.secrets_path, address)
+    found.runs_path.mkdir()
+    found.transcripts_path.mkdir()
+    migrate(found.database_url)
+    with found.store() as store:
+        if store.phases():
+            raise UsageError("the database holds a competition already; give --database another")
+        made = store.new_token(None, token=token)
+        store.apply(found.definition)
+        return made
+
+
+def _write_file(path: Path, *, name: str, title: str, address: str, database: str | None) -> None:
+    text = (_HERE / FILE).read_text(encoding="utf-8")
+    begin = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
+    for day, after in _DAYS.items():
+        date = (begin + timedelta(days=after)).isoformat().replace("+00:00", "Z")
+        text = text.replace(f"{day}T00:00:00Z", date)
+    told = {_TITLE: _quoted(title), _ADDRESS: _quoted(address), _NAME: name}
+    if database is not None:
+        told[_DATABASE] = f"database = {_quoted(database)}"
+    for old, new in told.items():
+        text = text.replace(old, new)
+    path.write_text(text, encoding="utf-8")
+
+
+def _quoted(text: str) -> str:
+    return tomli_w.dumps({"": text}).partition("= ")[2].rstrip("\n")
+
+
+def _write_tasks(folder: Path, name: str) -> None:
+    module = f"{name.replace('-', '_')}_tasks"
+    text = (_HERE / "hidden_tasks.py").read_text(encoding="utf-8")
+    folder.mkdir()
+    (folder / f"{module}.py").write_text(text.replace("MY-COMP", name), encoding="utf-8")
+    (folder / "pyproject.toml").write_text(_PROJECT.format(name=name, module=module))

@@ -1,0 +1,242 @@
+"""Teams and tokens: who may do what."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+import unicodedata
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from reglue.errors import BadArgument, TokenRefused, UnknownName, UsageError, brief, printable
+from reglue_competition.store import tables
+from reglue_competition.store.database import Transaction
+from reglue_competition.store.events import Events
+from reglue_competition.store.records import UNFINISHED, Bearer, Organiser, Team, Token
+
+MOST_NAME = 64  # characters of a team's name
+
+_PREFIX = "reglue_"  # by which a token that was published is found
+_TOKEN_BYTES = 32
+
+_GIVEN = re.compile(r"[A-Za-z0-9_-]{48,256}")  # 192 bits, as hexadecimal digits
+_LEAST_DISTINCT = 8  # characters; 48 random digits have fewer once in 10^13 times
+
+
+class Access(Events):
+    """The part of the store that says who somebody is."""
+
+    def add_team(self, name: str) -> Team:
+        """Add a team. Raises UsageError for a name that is taken, or none."""
+        name = _checked_name(name)
+        return self._database.write(lambda transaction: _add_team(transaction, name))
+
+    def add_team_with(self, token: str, name: str, expires_at: datetime | None = None) -> Team:
+        """Add a team that has this token; both or neither are added.
+
+        A team that has it already stays as it is. Raises UsageError for a name that is taken, or
+        none, and for a token that is weak, another's, or no longer valid.
+        """
+        name = _checked_name(name)
+        _check_given(token, expires_at)
+
+        def add(transaction: Transaction) -> Team:
+            if _has_token(transaction, name, token):
+                return _team(transaction.connection, name)
+            team = _add_team(transaction, name)
+            _add_token(transaction, team, token, expires_at)
+            return team
+
+        return self._database.write(add)
+
+    def teams(self) -> list[Team]:
+        """All teams, retired ones too, in the order in which they were added."""
+        rows = self._rows(sa.select(tables.teams).order_by(tables.teams.c.id))
+        return [Team(**row) for row in rows]
+
+    def team(self, name: str) -> Team:
+        """The team of that name. Raises UnknownName."""
+        return self._database.read(lambda connection: _team(connection, name))
+
+    def retire_team(self, name: str) -> None:
+        """Refuse a team's tokens from now on, and ask that its submissions are cancelled.
+
+        What it played stays. Raises UnknownName.
+        """
+
+        def retire(transaction: Transaction) -> None:
+            team = _team(transaction.connection, name)
+            if team.retired_at is not None:
+                return
+            change = sa.update(tables.teams).where(tables.teams.c.id == team.id)
+            transaction.connection.execute(change.values(retired_at=transaction.at))
+            theirs = tables.submissions.c.team_id == team.id
+            going_on = tables.submissions.c.status.in_(UNFINISHED)
+            cancel = sa.update(tables.submissions).where(theirs, going_on)
+            transaction.connection.execute(cancel.values(cancel_asked=True))
+            transaction.note("team retired", team=name)
+
+        self._database.write(retire)
+
+    def new_token(
+        self, team: Team | None, expires_at: datetime | None = None, *, token: str | None = None
+    ) -> str:
+        """Make a token for a team, or with None for the organiser.
+
+        It is returned once: the store keeps its hash. Others of the team stay valid. With `token`
+        it is that one, drawn elsewhere; nothing changes if it is the team's already. Raises
+        UsageError if it is weak, another's, or no longer valid.
+        """
+        made = new_token() if token is None else token
+        _check_given(made, expires_at)
+
+        def add(transaction: Transaction) -> None:
+            if not _has_token(transaction, None if team is None else team.name, made):
+                _add_token(transaction, team, made, expires_at)
+
+        self._database.write(add)
+        return made
+
+    def tokens(self) -> list[Token]:
+        """All tokens, without what they say, in the order in which they were made."""
+        rows = self._rows(_TOKENS.order_by(tables.tokens.c.created_at, tables.tokens.c.id))
+        return [Token(**row) for row in rows]
+
+    def revoke(self, token_id: str) -> None:
+        """Refuse a token from now on. Raises UnknownName."""
+
+        def change(transaction: Transaction) -> None:
+            of_id = tables.tokens.c.id == token_id
+            row = transaction.connection.execute(_TOKENS.where(of_id)).mappings().first()
+            if row is None:
+                known = transaction.connection.scalars(sa.select(tables.tokens.c.id))
+                raise UnknownName("token with the id", token_id, known)
+            if row["revoked_at"] is None:
+                revoked = sa.update(tables.tokens).where(of_id)
+                transaction.connection.execute(revoked.values(revoked_at=transaction.at))
+                transaction.note("token revoked", team=row["team"], token=token_id)
+
+        self._database.write(change)
+
+    def bearer(self, token: str) -> Bearer:
+        """The holder of the token. Raises TokenRefused, with words for the team."""
+        # Found by its hash: how long that takes says nothing about the token.
+        of_hash = tables.tokens.c.sha256 == _sha256(token)
+
+        def found(connection: sa.Connection) -> Bearer:
+            row = connection.execute(_TOKENS.where(of_hash)).mappings().first()
+            if row is None:
+                raise TokenRefused("the token is wrong: copy the whole join string that you got")
+            known = Token(**row)
+            _check_valid(known, self._database.now())
+            if known.team is None:
+                return Organiser(known.id)
+            team = _team(connection, known.team)
+            if team.retired_at is not None:
+                raise TokenRefused("the team was retired: ask the organiser")
+            return team
+
+        return self._database.read(found)
+
+
+def new_token() -> str:
+    """A token that nobody guesses, and that is known as ours where it is published."""
+    return _PREFIX + secrets.token_urlsafe(_TOKEN_BYTES)
+
+
+def token_id(token: str) -> str:
+    """The public id of a token."""
+    return _sha256(token)[:12]
+
+
+_TOKENS = sa.select(
+    *(each for each in tables.tokens.columns if each.name not in ("sha256", "team_id")),
+    tables.teams.c.name.label("team"),
+).outerjoin_from(tables.tokens, tables.teams)
+
+
+def _add_team(transaction: Transaction, name: str) -> Team:
+    to = transaction.connection
+    for known in to.scalars(sa.select(tables.teams.c.name)):
+        if known.casefold() == name.casefold():
+            raise UsageError(f"there is a team {known!r} already; choose another name")
+    row = {"name": name, "created_at": transaction.at}
+    key = to.execute(sa.insert(tables.teams).values(row)).inserted_primary_key
+    assert key is not None
+    transaction.note("team added", team=name)
+    return Team(key[0], name, transaction.at, None)
+
+
+def _add_token(
+    transaction: Transaction, team: Team | None, token: str, expires_at: datetime | None
+) -> None:
+    row = {
+        "id": token_id(token),
+        "team_id": None if team is None else team.id,
+        "sha256": _sha256(token),
+        "created_at": transaction.at,
+        "expires_at": expires_at,
+    }
+    transaction.connection.execute(sa.insert(tables.tokens).values(row))
+    transaction.note("token made", team=None if team is None else team.name, token=token_id(token))
+
+
+def _has_token(transaction: Transaction, name: str | None, token: str) -> bool:
+    """Whether the team, or the organiser, has the token. Raises UsageError if another has it."""
+    of_hash = tables.tokens.c.sha256 == _sha256(token)
+    row = transaction.connection.execute(_TOKENS.where(of_hash)).mappings().first()
+    if row is None:
+        return False
+    known = Token(**row)
+    is_over = known.expires_at is not None and known.expires_at <= transaction.at
+    if known.team != name or known.revoked_at is not None or is_over:
+        raise UsageError(
+            f"the token {known.id} is another's, or no longer valid (`reglue competition token "
+            "list` says which): draw another"
+        )
+    return True
+
+
+def _check_given(token: str, expires_at: datetime | None) -> None:
+    if not _GIVEN.fullmatch(token) or len(set(token)) < _LEAST_DISTINCT:
+        raise BadArgument(
+            f"got a token of {len(token)} characters, wanted 48 or more random ones, such as "
+            "`openssl rand -hex 24` draws: letters, digits, - and _"
+        )
+    if expires_at is not None and expires_at.tzinfo is None:
+        raise BadArgument(f"expires_at: got {expires_at}, wanted a date with an offset")
+
+
+def _check_valid(token: Token, now: datetime) -> None:
+    if token.revoked_at is not None:
+        raise TokenRefused("the token was revoked: ask the organiser for a new one")
+    if token.expires_at is not None and token.expires_at <= now:
+        raise TokenRefused(
+            f"the token expired at {token.expires_at:%Y-%m-%d %H:%M} UTC: ask the organiser for a "
+            "new one"
+        )
+
+
+def _team(connection: sa.Connection, name: str) -> Team:
+    row = connection.execute(sa.select(tables.teams).where(tables.teams.c.name == name))
+    if (found := row.mappings().first()) is None:
+        raise UnknownName("team", name, connection.scalars(sa.select(tables.teams.c.name)))
+    return Team(**found)
+
+
+def _checked_name(name: str) -> str:
+    found = unicodedata.normalize("NFC", name).strip()
+    if not found or found != printable(found) or len(found.splitlines()) > 1 or "\t" in found:
+        raise BadArgument(f"got the team's name {brief(name)}, wanted letters that can be seen")
+    if len(found) > MOST_NAME:
+        raise BadArgument(
+            f"got a team's name of {len(found)} characters, wanted {MOST_NAME} or fewer"
+        )
+    return found
+
+
+def _sha256(token: str) -> str:
+    # Enough for 256 random bits: nobody can try them.
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,116 @@
+"""Appeals: what a team says is wrong with a submission, and what the organiser answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+import sqlalchemy as sa
+
+from reglue.errors import BadArgument, UnknownName, UsageError, printable
+from reglue_competition.store import tables
+from reglue_competition.store.database import Transaction
+from reglue_competition.store.events import Events
+from reglue_competition.store.records import UNFINISHED, Appeal, Team
+
+MOST_TEXT = 2000  # characters of an appeal, or of its answer
+MOST_A_DAY = 5  # appeals of a team within 24 hours
+
+FILED, ANSWERED = "appeal filed", "appeal answered"
+"""Kinds of events, which are all that is kept of appeals."""
+
+
+class Appeals(Events):
+    """The part of the store that teams write to, besides entering."""
+
+    def file_appeal(self, team: Team, submission_id: str, text: str) -> None:
+        """Appeal against what came of a team's submission.
+
+        Raises UsageError for a submission that has not ended, or has an appeal that is open; for
+        too many appeals of the team; and for a text that is empty or too long.
+        """
+        text = _checked(text)
+
+        def file(transaction: Transaction) -> None:
+            its = tables.submissions.c
+            own = sa.select(its.status).where(its.id == submission_id, its.team_id == team.id)
+            status = transaction.connection.scalar(own)
+            if status is None:
+                raise UsageError(f"{team.name} has no submission {submission_id}")
+            if status in UNFINISHED:
+                raise UsageError(f"the submission is {status}: appeal once it has ended")
+            found = _appeals(transaction.connection, team=team.name)
+            if any(each.submission == submission_id and each.is_open for each in found):
+                raise UsageError(
+                    "there is an appeal against this submission already: wait for its answer"
+                )
+            since = transaction.at - timedelta(days=1)
+            if sum(each.at > since for each in found) >= MOST_A_DAY:
+                raise UsageError(f"got {MOST_A_DAY} appeals within a day: try again tomorrow")
+            transaction.note(FILED, team=team.name, submission=submission_id, text=text)
+
+        self._database.write(file)
+
+    def answer_appeal(self, appeal: int, text: str) -> None:
+        """Answer an appeal, which closes it. Raises UsageError if there is no such one open."""
+        text = _checked(text)
+
+        def answer(transaction: Transaction) -> None:
+            found = {each.id: each for each in _appeals(transaction.connection)}
+            if appeal not in found:
+                raise UnknownName("appeal", str(appeal), map(str, found))
+            of = found[appeal]
+            if not of.is_open:
+                raise UsageError(f"appeal {appeal} was answered already")
+            transaction.note(
+                ANSWERED, team=of.team, submission=of.submission, appeal=appeal, text=text
+            )
+
+        self._database.write(answer)
+
+    def appeals(self, *, team: str | None = None, submission: str | None = None) -> list[Appeal]:
+        """All appeals, or those of a team or a submission, in the order in which they came."""
+        return self._database.read(lambda to: _appeals(to, team=team, submission=submission))
+
+
+def _appeals(
+    connection: sa.Connection, *, team: str | None = None, submission: str | None = None
+) -> list[Appeal]:
+    its = tables.events.c
+    query = sa.select(tables.events).where(its.kind.in_((FILED, ANSWERED))).order_by(its.id)
+    if team is not None:
+        query = query.where(its.team == team)
+    if submission is not None:
+        query = query.where(its.submission == submission)
+    rows = connection.execute(query).mappings().all()
+    return _joined(rows)
+
+
+def _joined(rows: Sequence[sa.RowMapping]) -> list[Appeal]:
+    answers = {row["detail"]["appeal"]: row for row in rows if row["kind"] == ANSWERED}
+    found = []
+    for row in rows:
+        if row["kind"] == FILED:
+            answer = answers.get(row["id"])
+            found.append(
+                Appeal(
+                    id=row["id"],
+                    at=row["at"],
+                    team=row["team"],
+                    submission=row["submission"],
+                    text=row["detail"]["text"],
+                    answer=answer["detail"]["text"] if answer else "",
+                    answered_at=answer["at"] if answer else None,
+                )
+            )
+    return found
+
+
+def _checked(text: str) -> str:
+    """Plain text of at most so many characters. Raises BadArgument."""
+    found = printable(text.replace("\r\n", "\n")).strip()
+    if not 0 < len(found) <= MOST_TEXT:
+        raise BadArgument(
+            f"got a text of {len(found):,} characters, wanted 1 to {MOST_TEXT:,} that can be seen"
+        )
+    return found

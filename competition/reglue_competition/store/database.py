@@ -1,0 +1,246 @@
+"""Transactions on SQLite and PostgreSQL, tried again while the database is away."""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+
+from reglue.errors import StoreFailed, UsageError
+from reglue_bench.runs.ledger.storage import BUSY, code_of, words_of
+from reglue_competition.store.tables import events
+
+PATIENCE_S = 10.0
+
+_SQLITE = "sqlite:///"  # and a path
+
+_PAUSES_S = (0.05, 0.5)  # between tries: the first, the longest
+_LOCK = 0x7265676C  # of PostgreSQL's advisory locks: held while a competition is written to
+_AWAY = {*BUSY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PROTOCOL}
+_PASSING = ("08", "40", "53300", "55P03", "57")  # PostgreSQL's SQLSTATEs, or how they begin
+_BEGINS = {  # dialect, whether it writes -> what begins a transaction besides the driver's own
+    ("sqlite", False): "BEGIN",
+    ("sqlite", True): "BEGIN IMMEDIATE",
+    ("postgresql", True): f"SELECT pg_advisory_xact_lock({_LOCK})",
+}
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """One that writes: nobody else writes meanwhile."""
+
+    connection: sa.Connection
+    operation: str  # its id, in the events that it notes
+    at: datetime
+
+    def note(
+        self,
+        kind: str,
+        *,
+        team: str | None = None,
+        submission: str | None = None,
+        run: int | None = None,
+        **detail: Any,
+    ) -> None:
+        """Add an event."""
+        row = {"at": self.at, "kind": kind, "team": team, "submission": submission, "run": run}
+        self.connection.execute(
+            sa.insert(events).values(row | {"detail": detail, "operation": self.operation})
+        )
+
+
+class Database:
+    """A competition's database, by its URL. May be used by several threads at once."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        patience_s: float = PATIENCE_S,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        creates: bool = False,
+    ) -> None:
+        """`patience_s`: how long an operation is tried again while the database is away.
+
+        `creates` makes a missing SQLite file.
+        """
+        self._url = _checked(url)
+        if creates and self._url.drivername == "sqlite":
+            _create(Path(str(self._url.database)))
+        self._patience_s = patience_s
+        self._clock = clock
+        self._engine = _engine(self._url, patience_s)
+
+    def now(self) -> datetime:
+        """The date of events."""
+        return self._clock()
+
+    def close(self) -> None:
+        """Close its connections."""
+        self._engine.dispose()
+
+    @property
+    def is_postgresql(self) -> bool:
+        """Whether it is PostgreSQL; else it is SQLite."""
+        return self._engine.dialect.name == "postgresql"
+
+    def read(self, work: Callable[[sa.Connection], T]) -> T:
+        """What `work` returns; all that it reads is of one moment. Raises StoreFailed."""
+        level = {"isolation_level": "REPEATABLE READ"} if self.is_postgresql else {}
+        return self._tried(lambda: self._once(work, level))
+
+    def write(self, work: Callable[[Transaction], T]) -> T:
+        """What `work` returns, committed.
+
+        `work` is called again if the database went away in the middle. Where it is unknown
+        whether a commit arrived, the transaction's events say so: what notes one is carried out
+        once. Raises StoreFailed, and what `work` raises.
+        """
+        operation = secrets.token_hex(8)
+        in_doubt: list[T] = []
+
+        def once() -> T:
+            def all_of_it(connection: sa.Connection) -> T:
+                if in_doubt and _is_noted(connection, operation):
+                    return in_doubt[-1]
+                found = work(Transaction(connection, operation, self._clock()))
+                in_doubt.append(found)
+                return found
+
+            return self._once(all_of_it, {"writes": True})
+
+        return self._tried(once)
+
+    def _once(self, work: Callable[[sa.Connection], T], options: Mapping[str, Any]) -> T:
+        connection: sa.Connection
+        with self._engine.connect().execution_options(**options) as connection:
+            found = work(connection)
+            connection.commit()
+            return found
+
+    def _tried(self, once: Callable[[], T]) -> T:
+        deadline = time.monotonic() + self._patience_s
+        pause, longest = _PAUSES_S
+        while True:
+            try:
+                return once()
+            except (sa.exc.DBAPIError, sa.exc.TimeoutError, sqlite3.Error) as error:
+                if not _passes(error) or time.monotonic() + pause > deadline:
+                    raise self._failed(error) from error
+            time.sleep(pause)
+            pause = min(2 * pause, longest)
+
+    def _failed(self, error: Exception) -> StoreFailed:
+        words = words_of(getattr(error, "orig", None) or error)
+        shown = self._url.render_as_string(hide_password=True)
+        if _passes(error):
+            return StoreFailed(
+                f"{shown}: the database did not answer within {self._patience_s:g} s: {words}; "
+                "what was committed is kept"
+            )
+        return StoreFailed(
+            f"{shown}: the database refused: {words}; what was committed is kept: make room, or "
+            "repair it, and try again"
+        )
+
+
+def sqlite_url(file: Path) -> str:
+    """The URL of a SQLite file."""
+    return f"{_SQLITE}{file.absolute()}"
+
+
+def _checked(url: str) -> sa.URL:
+    """Raises UsageError."""
+    wanted = "wanted sqlite:////FOLDER/FILE or postgresql://USER@HOST/DATABASE"
+    if (path := url.removeprefix(_SQLITE)) not in ("", url):  # any path: `?` and `%` are its own
+        return sa.URL.create("sqlite", database=path)
+    try:
+        found = sa.make_url(url)
+    except sa.exc.ArgumentError as error:
+        raise UsageError(f"got a database's URL that cannot be read, {wanted}") from error
+    shown = found.render_as_string(hide_password=True)
+    if found.drivername in ("postgresql", "postgresql+psycopg"):
+        return found.set(drivername="postgresql+psycopg")
+    raise UsageError(f"got the database {shown}, {wanted}")
+
+
+def _create(file: Path) -> None:
+    try:
+        file.touch(mode=0o600)  # SQLite's other files get the same rights
+    except OSError as error:
+        raise UsageError(f"{file} cannot be made: {error.strerror}") from error
+
+
+def _engine(url: sa.URL, patience_s: float) -> sa.Engine:
+    if url.drivername == "sqlite":
+        own: dict[str, Any] = {"creator": lambda: _sqlite(str(url.database), patience_s)}
+    else:
+        # Also of a database that was made without an encoding, whose text would be bytes.
+        own = {"connect_args": {"client_encoding": "utf8", **_limits(patience_s)}}
+    made = sa.create_engine(
+        url, poolclass=sa.QueuePool, pool_timeout=patience_s, hide_parameters=True, **own
+    )
+    sa.event.listen(made, "begin", _begin)
+    return made
+
+
+def _sqlite(file: str, patience_s: float) -> sqlite3.Connection:
+    uri = f"{Path(file).absolute().as_uri()}?mode=rw"  # a file that is gone is not made anew
+    found = sqlite3.connect(
+        uri, uri=True, timeout=patience_s, check_same_thread=False, isolation_level=None
+    )
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+        found.execute(f"PRAGMA {pragma}")
+    return found
+
+
+def _limits(patience_s: float) -> dict[str, Any]:
+    """PostgreSQL's: nothing is waited for without end, and a commit is on its disk."""
+    most_ms = max(1, round(1000 * patience_s))
+    settings = {
+        "lock_timeout": most_ms,
+        "statement_timeout": most_ms,
+        "idle_in_transaction_session_timeout": 2 * most_ms,
+        "synchronous_commit": "on",
+    }
+    return {
+        "connect_timeout": max(2, round(patience_s)),  # seconds; libpq's least is 2
+        "tcp_user_timeout": most_ms,
+        "options": " ".join(f"-c {name}={value}" for name, value in settings.items()),
+    }
+
+
+def _begin(connection: sa.Connection) -> None:
+    writes = bool(connection.get_execution_options().get("writes"))
+    if words := _BEGINS.get((connection.dialect.name, writes)):
+        connection.exec_driver_sql(words)
+
+
+def _is_noted(connection: sa.Connection, operation: str) -> bool:
+    found = sa.select(events.c.id).where(events.c.operation == operation)
+    return connection.execute(found.limit(1)).first() is not None
+
+
+def _passes(error: Exception) -> bool:
+    """Whether the same may succeed later."""
+    if isinstance(error, sa.exc.TimeoutError):  # every connection of the pool is in use
+        return True
+    if isinstance(error, sa.exc.DBAPIError):
+        if error.connection_invalidated:
+            return True
+        error = error.orig  # type: ignore[assignment]
+    if (code := code_of(error)) is not None:
+        return code in _AWAY
+    state = getattr(error, "sqlstate", None)
+    if state is not None:
+        return str(state).startswith(_PASSING)
+    return type(error).__name__ == "OperationalError"  # psycopg's, while it connects

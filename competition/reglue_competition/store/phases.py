@@ -1,0 +1,168 @@
+"""Phases, and the competition file that is in force."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from reglue.errors import UnknownName, UsageError
+from reglue_competition.definition import Definition, PhaseState, changes
+from reglue_competition.store import tables
+from reglue_competition.store.database import Transaction
+from reglue_competition.store.events import Events
+from reglue_competition.store.records import Phase
+
+
+class Phases(Events):
+    """The part of the store that says what is played when."""
+
+    def apply(self, definition: Definition) -> None:
+        """Put a competition file in force.
+
+        Raises UsageError, and changes nothing, if it changes what may not change while a phase is
+        open, or after it closed: see `definition.changes`.
+        """
+
+        def put(transaction: Transaction) -> None:
+            before = _definition(transaction.connection)
+            if before == definition:
+                return
+            states = {phase.name: phase.state for phase in _phases(transaction.connection)}
+            if before is not None and (refused := changes(before, definition, states)):
+                raise UsageError(
+                    "the competition file was changed where it may not be: " + "; ".join(refused)
+                )
+            _write(transaction, definition, states)
+            transaction.note("definition applied", again=before is not None)
+
+        self._database.write(put)
+
+    def definition(self) -> Definition:
+        """The competition file that is in force. Raises UsageError before the first one."""
+        found = self._database.read(_definition)
+        if found is None:
+            raise UsageError("the store holds no competition file yet")
+        return found
+
+    def phases(self) -> list[Phase]:
+        """All phases, in the order of their dates."""
+        return self._database.read(_phases)
+
+    def phase_open_at(self, now: datetime) -> Phase | None:
+        """The phase that is open and has not passed its closing date."""
+        for phase in self.phases():
+            if phase.state == "open" and now < phase.closes_at:
+                return phase
+        return None
+
+    def ask_open(self, name: str) -> None:
+        """Ask the server to open a planned phase now. Raises UsageError as `open_phase`."""
+
+        def ask(transaction: Transaction) -> None:
+            phase = _phase(transaction.connection, name)
+            _check_may_open(transaction, phase)
+            if not phase.open_asked:
+                _change(transaction, phase, open_asked=True)
+                transaction.note("opening asked", phase=name)
+
+        self._database.write(ask)
+
+    def open_phase(self, name: str, plan_commitment: str) -> None:
+        """Open a planned phase; what it will play is committed to.
+
+        Raises UsageError if another is open, or this one was closed.
+        """
+
+        def opened(transaction: Transaction) -> None:
+            phase = _phase(transaction.connection, name)
+            if phase.state == "open" and phase.plan_commitment == plan_commitment:
+                return
+            _check_may_open(transaction, phase)
+            _change(transaction, phase, state="open", plan_commitment=plan_commitment)
+            transaction.note("phase opened", phase=name, plan_commitment=plan_commitment)
+
+        self._database.write(opened)
+
+    def close_phase(self, name: str) -> None:
+        """Close a phase for good; what was entered is played to its end.
+
+        Raises UsageError if it was never open.
+        """
+
+        def closed(transaction: Transaction) -> None:
+            phase = _phase(transaction.connection, name)
+            if phase.state == "planned":
+                raise UsageError(f"phase {name} cannot be closed: it was never open")
+            if phase.state == "open":
+                _change(transaction, phase, state="closed")
+                transaction.note("phase closed", phase=name)
+
+        self._database.write(closed)
+
+
+def _definition(connection: sa.Connection) -> Definition | None:
+    found = connection.scalar(sa.select(tables.competition.c.definition))
+    return None if found is None else Definition.model_validate_json(found)
+
+
+def _write(
+    transaction: Transaction, definition: Definition, states: Mapping[str, PhaseState]
+) -> None:
+    to, table = transaction.connection, tables.phases
+    to.execute(sa.delete(tables.competition))
+    row = {"id": 1, "definition": definition.model_dump_json(), "applied_at": transaction.at}
+    to.execute(sa.insert(tables.competition).values(row))
+    names = [phase.name for phase in definition.phases]
+    to.execute(sa.delete(table).where(table.c.name.not_in(names)))
+    for phase in definition.phases:
+        values: dict[str, Any] = definition.quotas_of(phase).model_dump()
+        values |= {"kind": phase.kind, "opens_at": phase.opens, "closes_at": phase.closes}
+        if phase.name in states:
+            to.execute(sa.update(table).where(table.c.name == phase.name).values(values))
+        else:
+            to.execute(
+                sa.insert(table).values(
+                    values | {"name": phase.name, "state": "planned", "open_asked": False}
+                )
+            )
+
+
+_COLUMNS = [tables.phases.c[name] for name in Phase.__dataclass_fields__]
+
+
+def _phases(connection: sa.Connection) -> list[Phase]:
+    rows = connection.execute(sa.select(*_COLUMNS).order_by(tables.phases.c.opens_at))
+    return [Phase(**row) for row in rows.mappings()]
+
+
+def _phase(connection: sa.Connection, name: str) -> Phase:
+    found = {phase.name: phase for phase in _phases(connection)}
+    if name not in found:
+        raise UnknownName("phase", name, found)
+    return found[name]
+
+
+def _check_may_open(transaction: Transaction, phase: Phase) -> None:
+    """Raise UsageError."""
+    for each in _phases(transaction.connection):
+        if each.state == "open":
+            raise UsageError(
+                f"phase {phase.name} cannot be opened: {each.name} is open; close that first"
+            )
+    if phase.state == "closed":
+        raise UsageError(
+            f"phase {phase.name} was closed and cannot be opened again: its plan may be known"
+        )
+    if transaction.at >= phase.closes_at:
+        raise UsageError(
+            f"phase {phase.name} cannot be opened: it was to close at "
+            f"{phase.closes_at:%Y-%m-%d %H:%M} UTC; change `closes` in the competition file"
+        )
+
+
+def _change(transaction: Transaction, phase: Phase, **values: str | bool) -> None:
+    change = sa.update(tables.phases).where(tables.phases.c.id == phase.id)
+    transaction.connection.execute(change.values(values))

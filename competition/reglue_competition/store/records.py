@@ -1,0 +1,127 @@
+"""What the store returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, TypeAlias, get_args
+
+from reglue_competition.definition.models import PhaseKind, PhaseState
+
+Status: TypeAlias = Literal[
+    "waiting", "playing", "finished", "failed", "broken", "cancelled", "withdrawn"
+]
+STATUSES: tuple[Status, ...] = get_args(Status)
+
+UNFINISHED: tuple[Status, ...] = ("waiting", "playing")
+FINAL: tuple[Status, ...] = tuple(status for status in STATUSES if status not in UNFINISHED)
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A phase as it is now."""
+
+    id: int
+    name: str
+    kind: PhaseKind
+    opens_at: datetime  # all dates are UTC
+    closes_at: datetime
+    state: PhaseState
+    plan_commitment: str | None  # published when it opened
+    open_asked: bool = False  # before its date, by the organiser; the server opens it
+
+
+@dataclass(frozen=True, slots=True)
+class Team:
+    """A team."""
+
+    id: int
+    name: str
+    created_at: datetime
+    retired_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Organiser:
+    """The holder of an organiser's token."""
+
+    token_id: str
+
+
+Bearer: TypeAlias = Team | Organiser
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """What may be known of a token."""
+
+    id: str  # says nothing about the token
+    team: str | None  # None: the organiser's
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """One agent that a team entered into a phase."""
+
+    id: str  # hexadecimal digits, so that it can name a folder
+    team: str
+    phase: str
+    name: str
+    status: Status
+    detail: str
+    queued_at: datetime
+    started_at: datetime | None
+    ended_at: datetime | None
+    cancel_asked: bool
+    progress: Mapping[str, Any]  # as the queue last told it
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One submission's play of one benchmark."""
+
+    submission: str
+    index: int  # of the benchmark in its phase
+    benchmark: str
+    status: str  # as its result says it
+    owner: str = ""  # of the fault that ended it; empty: nobody's
+    score: float | None = None
+    low: float | None = None  # of its interval
+    high: float | None = None
+    result: str = ""  # result.json; empty where it was not asked for
+    transcript_sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened."""
+
+    id: int  # grows in the order of commits
+    at: datetime
+    kind: str
+    team: str | None
+    submission: str | None
+    run: int | None
+    detail: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Appeal:
+    """What a team says is wrong with what came of its submission."""
+
+    id: int  # of the event that filed it
+    at: datetime
+    team: str
+    submission: str
+    text: str
+    answer: str = ""  # the organiser's
+    answered_at: datetime | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it waits for an answer."""
+        return self.answered_at is None

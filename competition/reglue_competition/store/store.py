@@ -1,0 +1,17 @@
+"""The store: all that a competition keeps beside its files."""
+
+from __future__ import annotations
+
+from reglue_competition.store.access import Access
+from reglue_competition.store.appeals import Appeals
+from reglue_competition.store.phases import Phases
+from reglue_competition.store.submissions import Submissions
+
+
+class Store(Access, Phases, Submissions, Appeals):
+    """A competition's database, by its URL: `sqlite:////FOLDER/FILE` or `postgresql://…`.
+
+    A context manager. Threads and processes may use it at once: what one method changes is
+    changed as a whole, and what it changed is on the disk when it returns. Every method raises
+    StoreFailed if the database stays away for `patience_s` seconds, or its disk is full.
+    """

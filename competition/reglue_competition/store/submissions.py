@@ -1,0 +1,312 @@
+"""Submissions and their runs."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection, Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime, time
+from typing import Any
+
+import sqlalchemy as sa
+
+from reglue.errors import BadArgument, EntryRefused, UnknownName, UsageError, brief, printable
+from reglue_competition.store import tables
+from reglue_competition.store.database import Transaction
+from reglue_competition.store.events import Events
+from reglue_competition.store.records import FINAL, UNFINISHED, Run, Status, Submission, Team
+
+MOST_NAME = 100  # characters of a submission's name
+MOST_DETAIL = 2000
+
+_ID_BYTES = 8
+
+
+class Submissions(Events):
+    """The part of the store that says who plays, and what came of it."""
+
+    def enter(self, team: Team, name: str, now: datetime) -> Submission:
+        """Enter a team's agent into the phase that is open.
+
+        A submission of that name that is not finished goes on, whatever phase it is of; else a
+        new one waits. Raises EntryRefused if no phase is open, or a quota is used up.
+        """
+        name = _checked_name(name)
+
+        def entered(transaction: Transaction) -> Submission:
+            to, its = transaction.connection, tables.submissions.c
+            unfinished = (
+                its.team_id == team.id,
+                its.name == name,
+                its.status.in_(UNFINISHED),
+            )
+            if (row := to.execute(_SUBMISSIONS.where(*unfinished)).mappings().first()) is not None:
+                if row["cancel_asked"]:
+                    raise EntryRefused(
+                        f"the submission {name!r} is being cancelled by the organiser; try again "
+                        "in a minute, or under another name"
+                    )
+                return _submission(row)
+            phase = _phase_to_enter(to, now)
+            _check_quotas(to, team, phase, now)
+            key = secrets.token_hex(_ID_BYTES)
+            values = {
+                "id": key,
+                "team_id": team.id,
+                "phase_id": phase["id"],
+                "name": name,
+                "status": "waiting",
+                "detail": "",
+                "queued_at": now,
+                "cancel_asked": False,
+                "progress": {},
+            }
+            to.execute(sa.insert(tables.submissions).values(values))
+            transaction.note(
+                "submission entered",
+                team=team.name,
+                submission=key,
+                name=name,
+                phase=phase["name"],
+            )
+            return _known(to, key)
+
+        return self._database.write(entered)
+
+    def submissions(
+        self,
+        phase: str | None = None,
+        team: str | None = None,
+        statuses: Collection[Status] | None = None,
+    ) -> list[Submission]:
+        """Submissions in the order in which they were entered: all, or those that are asked for."""
+        query = _SUBMISSIONS
+        if phase is not None:
+            query = query.where(tables.phases.c.name == phase)
+        if team is not None:
+            query = query.where(tables.teams.c.name == team)
+        if statuses is not None:
+            query = query.where(tables.submissions.c.status.in_(statuses))
+        order = (tables.submissions.c.queued_at, tables.submissions.c.id)
+        return [_submission(row) for row in self._rows(query.order_by(*order))]
+
+    def submission(self, submission_id: str) -> Submission:
+        """The submission of that id. Raises UnknownName."""
+        return self._database.read(lambda connection: _known(connection, submission_id))
+
+    def set_status(
+        self,
+        submission_id: str,
+        status: Status,
+        detail: str = "",
+        from_statuses: Collection[Status] = UNFINISHED,
+    ) -> bool:
+        """Change a submission's status, if it has one of `from_statuses`; return whether it had.
+
+        Of two that change it at once one gets False. The start is the first `playing`, the end a
+        final status. Raises UnknownName.
+        """
+        detail = printable(detail)[:MOST_DETAIL]
+
+        def change(transaction: Transaction) -> bool:
+            found = _known(transaction.connection, submission_id)
+            if found.status not in from_statuses:
+                return False
+            values: dict[str, Any] = {"status": status, "detail": detail, "ended_at": None}
+            if status == "playing" and found.started_at is None:
+                values["started_at"] = transaction.at
+            if status in FINAL:
+                values["ended_at"] = transaction.at
+            _update(transaction, found, values)
+            transaction.note(
+                f"submission {status}",
+                team=found.team,
+                submission=submission_id,
+                before=found.status,
+                detail=detail,
+            )
+            return True
+
+        return self._database.write(change)
+
+    def set_progress(self, submission_id: str, progress: Mapping[str, Any]) -> None:
+        """Keep how far a submission has come: JSON. No event tells of it."""
+        of_id = tables.submissions.c.id == submission_id
+        change = sa.update(tables.submissions).where(of_id).values(progress=dict(progress))
+
+        def keep(transaction: Transaction) -> None:
+            transaction.connection.execute(change)
+
+        self._database.write(keep)
+
+    def ask_cancel(self, submission_id: str) -> None:
+        """Ask the queue to cancel a submission. Raises UsageError if it has ended."""
+
+        def ask(transaction: Transaction) -> None:
+            found = _known(transaction.connection, submission_id)
+            if found.status in FINAL:
+                raise UsageError(
+                    f"submission {submission_id} is {found.status}: only one that waits or plays "
+                    "can be cancelled"
+                )
+            if not found.cancel_asked:
+                _update(transaction, found, {"cancel_asked": True})
+                transaction.note("cancel asked", team=found.team, submission=submission_id)
+
+        self._database.write(ask)
+
+    def ask_replay(self, submission_id: str) -> None:
+        """Put a submission that broke, failed or was cancelled in the queue again.
+
+        Its ledgers say what is still to be played. Raises UsageError for any other, and if the
+        team has another of that name in the queue.
+        """
+
+        def ask(transaction: Transaction) -> None:
+            to, its = transaction.connection, tables.submissions.c
+            found = _known(to, submission_id)
+            if found.status not in _REPLAYED:
+                raise UsageError(
+                    f"submission {submission_id} is {found.status}; wanted one that is "
+                    f"{', '.join(_REPLAYED)}: a score that stands is not played again"
+                )
+            same = (tables.teams.c.name == found.team, its.name == found.name)
+            if to.execute(_SUBMISSIONS.where(*same, its.status.in_(UNFINISHED))).first():
+                raise UsageError(
+                    f"submission {submission_id}: the team has another {found.name!r} in the "
+                    "queue; cancel that first"
+                )
+            values = {"status": "waiting", "detail": "", "ended_at": None, "cancel_asked": False}
+            _update(transaction, found, values)
+            transaction.note(
+                "replay asked", team=found.team, submission=submission_id, before=found.status
+            )
+
+        self._database.write(ask)
+
+    def record_run(self, run: Run) -> None:
+        """Keep what came of a run, instead of what was kept before. Raises UnknownName."""
+        values = asdict(run)
+        key = values["submission_id"] = values.pop("submission")
+
+        def record(transaction: Transaction) -> None:
+            to, its = transaction.connection, tables.runs.c
+            found = _known(to, key)
+            of_run = (its.submission_id == key, its.index == run.index)
+            to.execute(sa.delete(tables.runs).where(*of_run))
+            to.execute(sa.insert(tables.runs).values(values))
+            transaction.note(
+                "run recorded",
+                team=found.team,
+                submission=key,
+                run=run.index,
+                status=run.status,
+                score=run.score,
+            )
+
+        self._database.write(record)
+
+    def runs(
+        self,
+        submission: str | None = None,
+        phase: str | None = None,
+        *,
+        with_results: bool = True,
+    ) -> list[Run]:
+        """Runs of a submission, of a phase, or all; results may be long, and need not be read."""
+        its = tables.runs.c
+        columns = [each for each in its if each.name not in ("submission_id", "result")]
+        result = its.result if with_results else sa.literal("")
+        query = sa.select(its.submission_id.label("submission"), *columns, result.label("result"))
+        query = query.select_from(tables.runs).order_by(its.submission_id, its.index)
+        if submission is not None:
+            query = query.where(its.submission_id == submission)
+        if phase is not None:
+            query = query.join(tables.submissions).join(tables.phases)
+            query = query.where(tables.phases.c.name == phase)
+        return [Run(**row) for row in self._rows(query)]
+
+
+_REPLAYED = ("broken", "failed", "cancelled")
+
+_SUBMISSIONS = (
+    sa.select(
+        *(each for each in tables.submissions.columns if each.name not in ("team_id", "phase_id")),
+        tables.teams.c.name.label("team"),
+        tables.phases.c.name.label("phase"),
+    )
+    .join_from(tables.submissions, tables.teams)
+    .join(tables.phases)
+)
+
+
+def _submission(row: sa.RowMapping) -> Submission:
+    return Submission(**row)
+
+
+def _known(connection: sa.Connection, submission_id: str) -> Submission:
+    of_id = tables.submissions.c.id == submission_id
+    row = connection.execute(_SUBMISSIONS.where(of_id)).mappings().first()
+    if row is None:
+        known = connection.scalars(sa.select(tables.submissions.c.id))
+        raise UnknownName("submission", submission_id, known)
+    return _submission(row)
+
+
+def _update(transaction: Transaction, found: Submission, values: Mapping[str, Any]) -> None:
+    change = sa.update(tables.submissions).where(tables.submissions.c.id == found.id)
+    transaction.connection.execute(change.values(values))
+
+
+def _phase_to_enter(connection: sa.Connection, now: datetime) -> sa.RowMapping:
+    """The row of the open phase. Raises EntryRefused."""
+    rows = connection.execute(sa.select(tables.phases).order_by(tables.phases.c.opens_at))
+    phases = list(rows.mappings())
+    for row in phases:
+        if row["state"] == "open" and now < row["closes_at"]:
+            return row
+    coming = [row for row in phases if row["state"] == "planned" and now < row["closes_at"]]
+    later = (
+        f"{coming[0]['name']} opens at {_minute(coming[0]['opens_at'])}"
+        if coming
+        else ("the competition is over")
+    )
+    raise EntryRefused(f"no phase is open: {later}")
+
+
+def _check_quotas(
+    connection: sa.Connection, team: Team, phase: sa.RowMapping, now: datetime
+) -> None:
+    """Raise EntryRefused where one more would be too many. Those that were withdrawn are free."""
+    its = tables.submissions.c
+    counted = sa.select(sa.func.count()).select_from(tables.submissions)
+    counted = counted.where(its.team_id == team.id, its.phase_id == phase["id"])
+    counted = counted.where(its.status != "withdrawn")
+    today = datetime.combine(now.astimezone(UTC).date(), time(), UTC)
+    for key, only, what in (
+        ("at_once", its.status.in_(UNFINISHED), "that wait or play: wait until one has ended"),
+        ("a_day", its.queued_at >= today, "entered today (UTC): the next day begins at 00:00 UTC"),
+        ("in_all", sa.true(), "in this phase"),
+    ):
+        most = phase[key]
+        count = connection.scalar(counted.where(only)) or 0
+        if most is not None and count >= most:
+            raise EntryRefused(
+                f"phase {phase['name']} allows a team {most} submissions {what}; {team.name} has "
+                f"{count}"
+            )
+
+
+def _minute(date: datetime) -> str:
+    return f"{date:%Y-%m-%d %H:%M} UTC"
+
+
+def _checked_name(name: str) -> str:
+    found = name.strip()
+    if not found or found != printable(found) or len(found.splitlines()) > 1:
+        raise BadArgument(f"got the agent's name {brief(name)}, wanted letters that can be seen")
+    if len(found) > MOST_NAME:
+        raise BadArgument(
+            f"got an agent's name of {len(found)} characters, wanted {MOST_NAME} or fewer"
+        )
+    return found

@@ -1,0 +1,219 @@
+"""Whether a transcript's score stands: its chain, its signature, its episodes, its arithmetic."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from itertools import groupby, islice
+from pathlib import Path
+from random import SystemRandom
+from typing import Any
+
+from reglue.errors import NotVerified, printable
+from reglue_bench.plans.plan import Plan
+from reglue_bench.procedures import Procedure, procedure_of
+from reglue_bench.results import success
+from reglue_bench.results.result import Result
+from reglue_bench.runs.ledger import Row, Totals
+from reglue_bench.runs.trust import check_trusted
+from reglue_competition.phases import Revealed
+from reglue_competition.transcript.contents import Header
+from reglue_competition.transcript.reading import Transcript
+from reglue_competition.transcript.replaying import Checked, Replayer, read_plan, replayed_by
+
+Watch = Callable[[int, int], None]
+"""Told how many episodes were played again, and how many there are to play."""
+
+_MOST_DIFFERENCES = 3  # that a problem lists
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What was checked of a transcript, and what came of it."""
+
+    problem: str = ""  # the first that was found; empty: the score stands
+    key_given: bool = False  # whether the caller knew the key; else it is the file's own claim
+    header: Header | None = None  # None: it could not be read
+    result: Result | None = None  # as the organiser states it; None: it could not be read
+    is_signed: bool = False  # by the header's public key
+    episodes: int = 0  # in the transcript
+    asked: int = 0  # of these that were to be played again; all, or a random sample
+    replayed: int = 0  # that were played again, and are equal to the bit
+    not_kept: int = 0  # without steps or, in training, without actions: there is nothing to play
+    changes: Sequence[str] = ()  # of versions since it was recorded
+
+    @property
+    def stands(self) -> bool:
+        """Whether nothing was found against the score."""
+        return not self.problem
+
+
+def verify(
+    path: Path,
+    *,
+    public_key: bytes | None = None,
+    folder: Path | None = None,
+    workers: int = 0,
+    episodes: int | None = None,
+    trust_code: bool = False,
+    watcher: Watch | None = None,
+) -> Verdict:
+    """Check a transcript, and play its episodes again without the agent.
+
+    Args:
+        path: the transcript, which may be a stranger's.
+        public_key: 32 bytes, of who has to have signed it; by default whom the file names.
+        folder: what files of its plan are relative to; by default the current one.
+        workers: processes that play; 0: this one.
+        episodes: how many to play, drawn at random; by default all.
+        trust_code: run environments that are not Reglue's.
+        watcher: told of the progress.
+
+    Returns:
+        The verdict, also on a file that is damaged.
+
+    Raises:
+        UsageError: it cannot be checked here; NotTrusted without `trust_code`.
+        EnvironmentFault: a process that played died.
+    """
+    verdict = Verdict(key_given=public_key is not None)
+    try:
+        with Transcript(path) as transcript:
+            numbers = _chosen(len(transcript), episodes)
+            verdict = replace(
+                verdict,
+                header=transcript.header,
+                result=transcript.score.result,
+                episodes=len(transcript),
+                asked=len(numbers),
+            )
+            transcript.check_signature(public_key)
+            verdict = replace(verdict, is_signed=True)
+            plan = read_plan(transcript.header)
+            about = {"plan": transcript.header.plan, "settings": ""}
+            check_trusted(path, about, trust_code=trust_code)
+            replayer = Replayer(transcript.header, plan, (folder or Path()).absolute())
+            verdict = replace(verdict, changes=replayer.changes)
+            with closing(_played(path, transcript, replayer, numbers, workers)) as played:
+                for checked in played:
+                    verdict = _with(verdict, checked)
+                    if watcher is not None:
+                        watcher(verdict.replayed + verdict.not_kept, len(numbers))
+            check_score(transcript, plan)
+    except NotVerified as error:
+        return replace(verdict, problem=str(error))
+    return verdict
+
+
+def check_plan(verdict: Verdict, revealed: Revealed) -> Verdict:
+    """The verdict, if it stands and its plan and keys are what the phase revealed."""
+    header = verdict.header
+    if header is None or not verdict.stands:
+        return verdict
+    try:
+        _check_revealed(header, revealed)
+    except NotVerified as error:
+        return replace(verdict, problem=str(error))
+    return verdict
+
+
+def check_score(transcript: Transcript, plan: Plan) -> None:
+    """Raise NotVerified, naming what differs, unless the score is that of the episodes."""
+    procedure = procedure_of(plan)
+    for unit, rows in groupby(transcript.rows(), key=lambda row: row.unit):
+        _check_whole(procedure, unit, list(rows))
+    stated, header = transcript.score.result, transcript.header
+    played = success.Played(
+        plan,
+        transcript.rows,
+        transcript.rewards,
+        agent=stated.agent,
+        totals=Totals(
+            stated.seconds.wall,
+            stated.seconds.agent,
+            stated.seconds.environment,
+            stated.steps.executed,
+        ),
+        versions=header.versions,
+        fresh="process" if stated.online is None else stated.online.fresh_agent,
+    )
+    # What the run's folder says beside its rows.
+    beside = {"ended_early": stated.ended_early, "recorded": stated.recorded}
+    found = procedure.score(played).model_copy(update=beside)
+    if lines := list(islice(_differences(_json(stated), _json(found)), _MOST_DIFFERENCES)):
+        raise NotVerified(f"the score is not that of its episodes: {'; '.join(lines)}")
+
+
+def _check_whole(procedure: Procedure, unit: int, rows: Sequence[Row]) -> None:
+    """Raise NotVerified if episodes of a unit are missing, unless a fault ended it."""
+    if any(row.status != "ok" for row in rows):
+        return
+    if cells := procedure.cells(unit):
+        is_whole = {cell.k for cell in cells} <= {row.k for row in rows}
+    else:
+        is_whole = not procedure.steps_left(len(rows), sum(row.steps for row in rows))
+    if not is_whole:
+        raise NotVerified(f"unit {unit}: got {len(rows)} episodes, wanted all that it has")
+
+
+def _check_revealed(header: Header, revealed: Revealed) -> None:
+    got = printable(f"benchmark {header.index} of phase {header.phase} of {header.competition}")
+    theirs = (header.competition, header.phase) == (revealed.competition, revealed.phase)
+    if not theirs or header.index >= len(revealed.benchmarks):
+        wanted = printable(f"one of phase {revealed.phase} of {revealed.competition}")
+        raise NotVerified(f"got {got}, wanted {wanted}")
+    opened = revealed.benchmarks[header.index]
+    shared = replace(read_plan(header), order_key="", training_key="")  # by all runs
+    differ = {
+        "plan": json.loads(shared.to_json()) != opened.plan,
+        "cell key": header.cell_key != opened.cell_key,
+        "code of its environments": header.code != opened.code,
+    }
+    for what, differs in differ.items():
+        if differs:
+            raise NotVerified(f"{got}: got another {what} than was committed to")
+
+
+def _chosen(total: int, episodes: int | None) -> Sequence[int]:
+    """Numbers of the episodes to play. Nobody can know beforehand which a sample leaves out."""
+    if episodes is None or episodes >= total:
+        return range(total)
+    return sorted(SystemRandom().sample(range(total), episodes))
+
+
+def _played(
+    path: Path, transcript: Transcript, replayer: Replayer, numbers: Sequence[int], workers: int
+) -> Generator[Checked]:
+    if workers and len(numbers) > 1:
+        places = map(transcript.place, numbers)
+        yield from replayed_by(min(workers, len(numbers)), path, replayer.folder, places)
+        return
+    for number in numbers:
+        yield replayer.check(transcript.episode(number))
+
+
+def _with(verdict: Verdict, checked: Checked) -> Verdict:
+    """The verdict after one more episode. Raises NotVerified if it differs."""
+    if checked.difference:
+        raise NotVerified(f"{checked.title}: {checked.difference}")
+    if checked.is_played:
+        return replace(verdict, replayed=verdict.replayed + 1)
+    return replace(verdict, not_kept=verdict.not_kept + 1)
+
+
+def _json(result: Result) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = json.loads(result.model_dump_json(by_alias=True))
+    return found
+
+
+def _differences(stated: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in found.items():
+        if stated[name] != value:
+            yield f"{name}: got {_short(stated[name])}, wanted {_short(value)}"
+
+
+def _short(value: object) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 100 else f"{text[:97]}…"

@@ -1,0 +1,168 @@
+"""Videos of a closed phase's submissions, for the page: some episodes of each, played again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from reglue.errors import EnvironmentFault, UsageError
+from reglue_bench.plans.plan import Plan
+from reglue_bench.procedures import procedure_of
+from reglue_bench.replay import Camera, Recorded, Replay, read_episode, with_pictures
+from reglue_bench.replay.pictures import Picture, shrunk
+from reglue_bench.replay.video import Video, video
+from reglue_bench.runs.ledger import FILE as LEDGER
+from reglue_bench.runs.ledger import LedgerReader, Row
+from reglue_competition.folder import CompetitionFolder
+from reglue_competition.ranking import SCORED
+from reglue_competition.store import UNFINISHED, Store, Submission
+
+Watch = Callable[[int, int], None]
+"""Told how many videos are there, and how many are wanted."""
+
+_PAUSE_S = 0.7  # on the last picture of an episode
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What could not be shown."""
+
+    words: str
+    is_fault: bool  # an episode that was not replayed; else there is nothing to see
+
+
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """A submission's play of a benchmark, to be shown."""
+
+    submission: Submission
+    index: int  # of the benchmark in its phase
+    run: Path  # its folder
+    path: Path  # of the video
+
+    @property
+    def title(self) -> str:
+        """In a line."""
+        of = self.submission
+        return f"{self.path.name}: {of.team}, {of.name}, benchmark {self.index + 1}"
+
+
+def clips(folder: CompetitionFolder, store: Store, phase: str) -> list[Clip]:
+    """What can be shown of a phase that is over. Raises UsageError while it is not."""
+    if phase not in (states := {each.name: each.state for each in store.phases()}):
+        raise UsageError(f"got the phase {phase}, wanted one of {', '.join(states)}")
+    if states[phase] != "closed":
+        raise UsageError(
+            f"phase {phase} is {states[phase]}: videos show its goals, so wanted it closed first"
+        )
+    if unfinished := store.submissions(phase, statuses=UNFINISHED):
+        raise UsageError(
+            f"{len(unfinished)} submissions of phase {phase} still wait or play: videos show its "
+            "goals, so wanted them ended first"
+        )
+    of = store.submissions(phase, statuses=SCORED)
+    indexes = range(len(store.definition().phase(phase).benchmarks))
+    return [
+        Clip(each, index, run, folder.replays_path / f"{each.id}-{index}.mp4")
+        for each in of
+        for index in indexes
+        if ((run := folder.runs_path / each.id / str(index)) / LEDGER).is_file()
+    ]
+
+
+def write_videos(
+    wanted: Sequence[Clip], *, episodes: int, fps: float, watcher: Watch
+) -> Iterator[Trouble]:
+    """Write those that are not there yet; yield what could not be shown.
+
+    Each is written whole or not at all, so one that was stopped goes on where it was. Raises
+    MissingExtra, and UsageError if the folder cannot be written.
+    """
+    blind: dict[int, str] = {}  # benchmarks without pictures, and why
+    for done, clip in enumerate(wanted):
+        watcher(done, len(wanted))
+        if clip.path.exists() or clip.index in blind:
+            continue
+        try:
+            _write(clip, episodes=episodes, fps=fps)
+        except NoPictures as error:
+            blind[clip.index] = str(error)
+            yield Trouble(f"benchmark {clip.index + 1} has no pictures: {error}", is_fault=False)
+        except EnvironmentFault as error:
+            yield Trouble(f"{clip.title}: {error}", is_fault=True)
+    watcher(len(wanted), len(wanted))
+
+
+class NoPictures(Exception):
+    """There is nothing to see of a benchmark, here or anywhere."""
+
+
+def _write(clip: Clip, *, episodes: int, fps: float) -> None:
+    chosen = _chosen(clip.run, episodes)
+    if not chosen:
+        return
+    with video(clip.path, fps) as frames:
+        shape: tuple[int, ...] = ()
+        for row in chosen:
+            # It is the organiser's own folder, of environments that this user has played.
+            recorded = read_episode(clip.run, row.k, row.unit, trust_code=True)
+            picture = None
+            for picture in _pictures(recorded):
+                shape = shape or picture.shape
+                frames.add(_fitted(picture, shape))
+            _hold(frames, picture, shape, round(fps * _PAUSE_S))
+
+
+def _pictures(recorded: Recorded) -> Iterator[Picture]:
+    """Of an episode. Raises EnvironmentFault if it is not replayed exactly, and NoPictures."""
+    try:
+        replay = Replay(recorded, with_pictures(recorded.suite))
+    except UsageError as error:
+        raise NoPictures(str(error)) from error
+    try:
+        camera = Camera(replay.spec, replay.world)
+        for moment in replay.moments():
+            try:
+                picture = camera.take(moment.observation)
+            except UsageError as error:
+                raise NoPictures(str(error)) from error
+            if picture is None:
+                raise NoPictures("its environment does not draw")
+            yield picture
+    finally:
+        replay.close()
+
+
+def _hold(frames: Video, picture: Picture | None, shape: tuple[int, ...], times: int) -> None:
+    if picture is not None:
+        for _ in range(times):
+            frames.add(_fitted(picture, shape))
+
+
+def _fitted(picture: Picture, shape: tuple[int, ...]) -> Picture:
+    """In the middle of a frame of that shape, shrunk if need be: tasks may draw other sizes."""
+    if picture.shape == shape:
+        return picture
+    small, frame = shrunk(picture, *shape[:2]), np.zeros(shape, np.uint8)
+    top, left = ((whole - part) // 2 for whole, part in zip(shape[:2], small.shape, strict=False))
+    frame[top : top + small.shape[0], left : left + small.shape[1]] = small
+    return frame
+
+
+def _chosen(run: Path, episodes: int) -> list[Row]:
+    """So many of the episodes that were judged, evenly spread: of one run if agents learn."""
+    with LedgerReader(run) as ledger:
+        procedure = procedure_of(Plan.from_json(ledger.about["plan"]))
+        played = [
+            (row, procedure.cell(row.unit, row.k).phase)
+            for row in ledger.rows()
+            if row.steps and not (procedure.counts_steps and row.unit)
+        ]
+    judged = [row for row, phase in played if phase == "evaluate"]
+    rows = judged or [row for row, _ in played]
+    last = len(rows) - 1
+    places = {round(n * last / max(1, episodes - 1)) for n in range(min(episodes, len(rows)))}
+    return [rows[place] for place in sorted(places)]

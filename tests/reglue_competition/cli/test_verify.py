@@ -1,0 +1,117 @@
+"""`reglue verify`: what it prints, and how it leaves."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from reglue.examples.random_agent import RandomAgent
+from reglue_bench.evaluation import start
+from reglue_bench.runs.run import Request
+from reglue_bench.terminal.observer import NullObserver
+from reglue_competition.phases import Secrets, commitment, plans_of, reveal
+from reglue_competition.transcript import RunIdentity, write_transcript
+from tests.reglue_bench.cli.conftest import Say
+from tests.reglue_competition.competitions import definition, phase
+from tests.reglue_competition.transcript.transcripts import changed
+
+
+class Played:
+    """A phase that one agent has played: its transcript, and what the organiser publishes."""
+
+    def __init__(self, folder: Path) -> None:
+        secrets = Secrets.create(folder / "secrets")
+        entry = {
+            "benchmark": "multi-task:gridworld",
+            "options": {"num_episodes": 4, "episode_limit": 20},
+        }
+        whole = definition(phase(benchmarks=[entry]))
+        drawn = plans_of(whole, whole.phases[0], secrets, folder)
+        self.key = secrets.public_key.hex()
+        self.commitment = commitment(drawn, secrets.salt("public"))
+        self.revealed = folder / "reveal.json"
+        reveal(self.revealed, drawn, secrets.salt("public"), competition="test", phase="public")
+        settings = drawn[0].settings.model_copy(update={"workers": 0})
+        request = Request(settings, drawn[0].plan, agent=RandomAgent())
+        start(folder / "run", request, NullObserver())
+        header = RunIdentity("test", "public", "s1", "Team \x1b[2J A", 0, secrets.public_key)
+        self.transcript = folder / "run.reglue"
+        write_transcript(self.transcript, header=header, folder=folder / "run", sign=secrets.sign)
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
+    return Played(tmp_path_factory.mktemp("cup"))
+
+
+def test_a_score_that_stands(say: Say, played: Played) -> None:
+    done = say("verify", str(played.transcript), "--key", played.key, "--workers", "0")
+    assert done.returncode == 0, done.stdout
+    told = done.stdout.splitlines()
+    assert told[0] == "team Team [2J A, submission s1: benchmark 0 of phase public of test"
+    assert told[1] == f"signed by {played.key} (--key)"
+    assert told[2].endswith("episodes replayed exactly")
+    assert told[3].startswith("recorded with python 3")
+    assert told[-1].startswith("STANDS: RandomAgent on multi-task:gridworld: success")
+
+
+def test_what_it_says_as_json(say: Say, played: Played) -> None:
+    done = say("verify", str(played.transcript), "--episodes", "2", "--workers", "0", "--json")
+    told = json.loads(done.stdout)
+    assert told["stands"]
+    assert (told["team"], told["key_given"], told["is_signed"]) == ("Team \x1b[2J A", False, True)
+    assert (told["episodes"], told["asked"], told["replayed"]) == (4, 2, 2)
+    assert 0.0 <= told["score"] <= 1.0
+
+
+def test_the_plan_is_what_was_committed_to(say: Say, played: Played) -> None:
+    plan = ["--plan", str(played.revealed), "--commitment", played.commitment]
+    done = say("verify", *plan)
+    assert (done.returncode, done.stdout) == (0, "the plan is what was committed to\n")
+    done = say("verify", str(played.transcript), *plan, "--workers", "0")
+    assert done.returncode == 0
+    assert "its plan is what was committed to" in done.stdout
+
+
+def test_another_commitment_is_found(say: Say, played: Played) -> None:
+    done = say("verify", "--plan", str(played.revealed), "--commitment", "0" * 64)
+    assert done.returncode == 1
+    assert "opens the commitment" in done.stderr
+
+
+def test_a_run_of_another_plan_than_was_committed_to_is_found(
+    say: Say, played: Played, tmp_path: Path
+) -> None:
+    other = Played(tmp_path)
+    plan = ["--plan", str(other.revealed), "--commitment", other.commitment]
+    done = say("verify", str(played.transcript), *plan, "--workers", "0")
+    assert done.returncode == 1
+    assert "got another plan than was committed to" in done.stdout
+
+
+def test_a_score_that_does_not_stand(say: Say, played: Played, tmp_path: Path) -> None:
+    path = tmp_path / "run.reglue"
+    path.write_bytes(played.transcript.read_bytes())
+    changed(path, lambda _, content: content.replace(b'"Team', b'"Toam'))
+    done = say("verify", str(path), "--workers", "0")
+    assert done.returncode == 1
+    assert "DOES NOT STAND: the signature is not" in done.stdout
+    told = json.loads(say("verify", str(path), "--workers", "0", "--json").stdout)
+    assert not told["stands"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], "got no file, wanted a transcript"),
+        (["none.reglue"], "cannot be read"),
+        (["FILE", "--key", "3f0a"], "wanted 64 hexadecimal digits"),
+        (["FILE", "--plan", "reveal.json"], "go together"),
+        (["FILE", "--commitment", "00"], "go together"),
+    ],
+)
+def test_wrong_usage_is_told(say: Say, played: Played, words: list[str], told: str) -> None:
+    done = say("verify", *(str(played.transcript) if word == "FILE" else word for word in words))
+    assert (done.returncode, told in done.stderr) == (2, True), done.stderr

@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from reglue.errors import UsageError
+from reglue_competition.definition import Definition, read_definition
+from tests.reglue_competition.competitions import OPENS, definition, phase, private
+
+START = """\
+name = "test"
+title = "A test"
+
+[[phases]]
+name = "public"
+kind = "public"
+opens = 2026-01-01T01:00:00+01:00
+closes = 2026-02-01T00:00:00Z
+benchmarks = [
+    { benchmark = "MT1:reach-v3", weight = 2, options = { num_episodes = 3, slots = 4 } },
+    { benchmark = "multi-task:gridworld" },
+]
+"""
+
+
+def read(folder: Path, text: str) -> Definition:
+    path = folder / "competition.toml"
+    path.write_text(text)
+    return read_definition(path)
+
+
+def test_a_file_is_read_with_its_dates_in_utc(tmp_path: Path) -> None:
+    found = read(tmp_path, START)
+    (public,) = found.phases
+    assert public.opens == datetime(2026, 1, 1, tzinfo=UTC)
+    assert public.opens.tzinfo is UTC
+    first, second = public.benchmarks
+    assert (first.benchmark, first.weight, first.options["slots"]) == ("MT1:reach-v3", 2, 4)
+    assert (second.weight, second.options) == (1, {})
+    assert not found.agents_see.rewards
+
+
+def test_what_was_read_survives_json(tmp_path: Path) -> None:
+    found = read(tmp_path, START)
+    assert Definition.model_validate_json(found.model_dump_json()) == found
+
+
+def test_a_private_phase_allows_one_submission_unless_it_says_more() -> None:
+    one = definition(phase(), private())
+    assert [one.quotas_of(each).in_all for each in one.phases] == [None, 1]
+    two = definition(private(quotas={"in_all": 2}))
+    assert two.quotas_of(two.phase("private")).in_all == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('title = "A test"', "", ":1: title: is missing"),
+        ('"A test"', "3", ":2: title: got 3, wanted a valid string"),
+        ('"test"', '"a/b"', ":1: name: got 'a/b'"),
+        ("kind =", "kinds =", "phases[0].kinds: there is no key 'kinds'; did you mean kind?"),
+        ('"public"\nopens', '"open"\nopens', ":6: phases[0].kind: got 'open', wanted 'practice'"),
+        ("00:00:00Z", "00:00:00", ":8: phases[0].closes: got 2026-02-01 00:00:00, wanted a time"),
+        ("2026-02-01T00:00:00Z", "2026-02-01", "wanted a time with an offset"),
+        ("2026-02-01T00:00:00Z", '"tomorrow"', "closes: got tomorrow, wanted a time with"),
+        ("2026-02", "2025-02", "phases[0]: got closes = 2025-02-01"),
+        ("weight = 2", "weight = 0", ":10: phases[0].benchmarks[0].weight: got 0"),
+        ("weight = 2", "weight = inf", "weight: got inf"),
+        ("slots = 4", "slots = 0", ":10: phases[0].benchmarks[0].options.slots: got 0, wanted"),
+        ("slots = 4", "slots = '4'", "options.slots: got '4', wanted a valid integer"),
+        ("slots = 4", "slot = 4", "options.slot: there is no option 'slot'; did you mean slots"),
+        ("slots = 4", "workers = 4", "options.workers: there is no option 'workers'"),
+        ("slots = 4", "seed = 4", "options.seed: no competition has it: each phase draws"),
+        ("slots = 4", "train_steps = 4", "no competition has it: agents are judged here"),
+        ("slots = 4", "agents = 2", "no competition has it: agents connect by themselves"),
+        ("slots = 4", "recurrent_info = true", "no competition has it: its observations hold"),
+        ("slots = 4", 'estimator = "metaworld"', "options.estimator: got 'metaworld', wanted"),
+        ("slots = 4", "reveal_tasks = true", "set agents_see.tasks = true too"),
+        ("slots = 4", "runs = 4", "benchmarks[0].benchmark: MT1:reach-v3: runs belongs to online"),
+        ("MT1:reach-v3", "MT1:reach", "did you mean reach-v3"),
+        ("MT1:reach-v3", "gridworld", "say how it is played"),
+        ("MT1:reach-v3", "online:wait", "wanted environments that the server makes"),
+        ("MT1:reach-v3", "none.toml", "none.toml cannot be read: No such file"),
+    ],
+)
+def test_a_mistake_is_named_by_line_and_key(tmp_path: Path, old: str, new: str, words: str) -> None:
+    assert old in START
+    with pytest.raises(UsageError) as told:
+        read(tmp_path, START.replace(old, new))
+    assert words in str(told.value)
+    assert str(tmp_path / "competition.toml:") in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ("[play]\nplaces = 0", "play.places: got 0"),
+        ("[play]\nlate = 'never'", "play.late: got 'never', wanted 'default action' or 'fault'"),
+        ("[play]\nstep = 1.0", "play.step: there is no key 'step'; did you mean step_s"),
+        ("[quotas]\na_week = 1", "quotas.a_week: there is no key 'a_week'"),
+        ("[page]\nlisten = 'x'", "page.listen: got address 'x', wanted host:port"),
+        ("[page]\nlisten = '0.0.0.0:0'", "wanted the port that teams and browsers dial"),
+        ("secret = 'x'", "there is no key 'secret'"),
+        ("[[phases]]\nname = 'x'", "phases[1].kind: is missing"),
+    ],
+)
+def test_a_mistake_in_another_table_is_named_too(tmp_path: Path, more: str, words: str) -> None:
+    with pytest.raises(UsageError) as told:
+        read(tmp_path, f"{START}\n{more}")
+    assert words in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("second", "words"),
+    [
+        ({"name": "public"}, "wanted each name once"),
+        ({"opens": datetime(2050, 1, 1, tzinfo=UTC)}, "before public closes"),
+        ({"kind": "practice"}, "wanted the order practice, public, private"),
+    ],
+)
+def test_phases_are_in_order_and_do_not_overlap(second: dict[str, object], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        definition(phase(), private() | second)
+
+
+def test_a_password_does_not_stand_in_the_file(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r":1: database: got a URL with a password") as told:
+        read(tmp_path, f'database = "postgresql://me:geheim@host/x"\n{START}')
+    assert "geheim" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ("seed = 3", "seed: no competition has it"),
+        ('environment = "MT1:reach-v3"\narguments = { goals = [[1, 2, 3]] }', "no secret keys"),
+        ("num_episodes = 0", "num_episodes: got 0"),
+    ],
+)
+def test_a_benchmarks_file_is_checked_too(tmp_path: Path, lines: str, words: str) -> None:
+    text = f'procedure = "multi-task"\n{lines}\n'
+    if "environment" not in lines:
+        text += 'environment = "gridworld"\n'
+    (tmp_path / "mine.toml").write_text(text)
+    with pytest.raises(UsageError, match=words) as told:
+        read(tmp_path, START.replace("MT1:reach-v3", "mine.toml"))
+    assert str(tmp_path / "mine.toml:") in str(told.value)
+
+
+def test_tasks_are_shown_where_agents_see_them(tmp_path: Path) -> None:
+    text = START.replace("slots = 4", "reveal_tasks = true")
+    assert read(tmp_path, f"{text}\n[agents_see]\ntasks = true").agents_see.tasks
+
+
+@pytest.mark.parametrize(
+    ("entered", "begins"),
+    [
+        (timedelta(0), timedelta(hours=6)),
+        (timedelta(hours=6) - timedelta(microseconds=1), timedelta(hours=6)),
+        (timedelta(hours=6), timedelta(hours=12)),
+        (timedelta(days=30, hours=22), timedelta(days=30, hours=23)),  # the phase closes
+        (timedelta(hours=-7), timedelta(hours=-6)),  # opened before its date
+    ],
+)
+def test_what_was_entered_before_a_round_plays_in_it(entered: timedelta, begins: timedelta) -> None:
+    closes = OPENS + timedelta(days=30, hours=23)
+    rounds = definition(phase(closes=closes), play={"round_every_s": 21_600.0})
+    assert rounds.round_of("public", OPENS + entered) == OPENS + begins
+    assert definition().round_of("public", OPENS + entered) is None

@@ -1,0 +1,121 @@
+"""The starter kit: it rehearses what is played, and holds nothing of the secrets."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from reglue.errors import UsageError
+from reglue_competition.definition import Definition
+from reglue_competition.kit import write_kit
+from reglue_competition.phases import Secrets, plans_of
+from tests.reglue_competition.competitions import definition, phase, private
+from tests.repository.pages import ROOT
+
+HIDDEN = """
+from tests.worlds import Corridor
+
+
+class Hidden(Corridor):
+    def __init__(self) -> None:
+        super().__init__(solved={"secret-task": [1, 0]})
+"""
+
+PUBLIC = {
+    "benchmark": "multi-task:gridworld",
+    "options": {"num_episodes": 3, "slots": 2, "environment_args": {"horizon": 20}},
+}
+
+
+def competition(folder: Path) -> Definition:
+    """With a public benchmark, and a hidden one."""
+    (folder / "hidden.py").write_text(HIDDEN)
+    hidden = {"benchmark": "multi-task:hidden.py:Hidden", "options": {"num_episodes": 2}}
+    return definition(phase(benchmarks=[PUBLIC]), private(benchmarks=[hidden]))
+
+
+def rehearse(kit: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """As a team does, with this environment's `reglue`."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        ["sh", "rehearse.sh", *words],
+        cwd=kit,
+        env=os.environ | {"PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_an_agent_of_the_kit_rehearses_what_a_phase_plays(tmp_path: Path) -> None:
+    whole = competition(tmp_path)
+    write_kit(whole, tmp_path, tmp_path / "kit")
+    agent = ("--agent", "python/agent.py:RandomAgent", "--workers", "0")
+    done = rehearse(tmp_path / "kit", "public", "bench", *agent, "--out", "run")
+    assert done.returncode == 0, done.stdout + done.stderr
+    result = json.loads((tmp_path / "kit/run/result.json").read_text())
+    (wanted,) = plans_of(whole, whole.phases[0], None, tmp_path)
+    assert result["complete"]
+    assert result["plan_sha256"] == wanted.plan.sha256
+
+
+def test_a_stand_in_has_the_spaces_and_slots_of_a_hidden_task(tmp_path: Path) -> None:
+    write_kit(competition(tmp_path), tmp_path, tmp_path / "kit")
+    agent = ("--agent", "python/agent.py:RandomAgent", "--workers", "0")
+    done = rehearse(tmp_path / "kit", "private", "try", *agent)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "observation float64[2] → action float32[1]" in (tmp_path / "kit/README.md").read_text()
+
+
+def test_a_phase_that_does_not_exist_is_told(tmp_path: Path) -> None:
+    write_kit(competition(tmp_path), tmp_path, tmp_path / "kit")
+    done = rehearse(tmp_path / "kit", "final", "try")
+    assert (done.returncode, done.stderr) == (2, "got phase final, wanted one of public, private\n")
+
+
+def test_the_bytes_of_a_kit_are_the_same_under_two_secrets(tmp_path: Path) -> None:
+    whole = competition(tmp_path)
+    found = []
+    for name in ("one", "other"):
+        Secrets.create(tmp_path / "secrets")
+        write_kit(whole, tmp_path, tmp_path / name)
+        (tmp_path / "secrets").rename(tmp_path / f"secrets-{name}")
+        files = sorted(path for path in (tmp_path / name).rglob("*") if path.is_file())
+        found.append({path.relative_to(tmp_path / name): path.read_bytes() for path in files})
+    assert found[0] == found[1]
+    whole_kit = b"".join(found[0].values())
+    assert not re.search(rb"secret-task|hidden\.py|Hidden\b", whole_kit)
+
+
+def test_a_kit_without_hidden_tasks_has_no_stand_in(tmp_path: Path) -> None:
+    write_kit(definition(phase(benchmarks=[PUBLIC])), tmp_path, tmp_path / "kit")
+    assert not (tmp_path / "kit/stand_in.py").exists()
+    assert "stand_in" not in (tmp_path / "kit/README.md").read_text()
+
+
+def test_a_kit_is_not_written_over_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "kit").mkdir()
+    with pytest.raises(UsageError, match="kit exists"):
+        write_kit(definition(), tmp_path, tmp_path / "kit")
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        ("python/agent.py", "python/reglue/examples/random_agent.py"),
+        ("cpp/agent.cc", "cpp/examples/random.cc"),
+        ("julia/agent.jl", "julia/examples/random.jl"),
+        ("typescript/agent.ts", "typescript/examples/random.ts"),
+    ],
+)
+def test_agents_are_the_clients_examples(ours: str, theirs: str) -> None:
+    """Which the clients' own tests build and run."""
+    kit = ROOT / "competition/reglue_competition/kit/files"
+    assert (kit / ours).read_bytes() == (ROOT / "agent_clients" / theirs).read_bytes()

@@ -1,0 +1,44 @@
+"""Pages of made-up competitions, as a browser without JavaScript asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+from starlette.testclient import TestClient
+
+from reglue_competition.page.app import Page
+from reglue_competition.page.site import Site
+from reglue_competition.store import Store
+from tests.reglue_competition.page.made_competition import Made, whole
+
+Open = Callable[[Made], TestClient]
+
+
+@pytest.fixture(scope="package")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """A competition that no test changes."""
+    return whole(tmp_path_factory.mktemp("competition"))
+
+
+@pytest.fixture
+def opened() -> Iterator[Open]:
+    """Opens the page of a competition, with its leaderboards made."""
+    with ExitStack() as stack:
+
+        def client(of: Made) -> TestClient:
+            site = Site(of.folder, stack.enter_context(Store(of.url, patience_s=0.5)))
+            site.rank()
+            page = Page(site, public_key="5f" * 32)
+            found = TestClient(page.app(), raise_server_exceptions=False)
+            found.app_state["site"] = site
+            return stack.enter_context(found)
+
+        yield client
+
+
+@pytest.fixture
+def client(opened: Open, made: Made) -> TestClient:
+    """Of the competition that no test changes."""
+    return opened(made)

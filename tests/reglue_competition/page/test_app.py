@@ -1,0 +1,435 @@
+"""What the page shows, and to whom."""
+
+from __future__ import annotations
+
+import html
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx2
+import pytest
+from markupsafe import escape
+from starlette.testclient import TestClient
+
+from reglue.net.join_string import JoinString
+from reglue_competition.page.security import HEADERS, LoginLimit
+from reglue_competition.page.site import Site
+from reglue_competition.store import Store
+from tests.reglue_competition.page.conftest import Open
+from tests.reglue_competition.page.made_competition import (
+    COMMITMENT,
+    HOSTILE,
+    TASK,
+    Made,
+    begin,
+    end,
+    enter,
+    in_practice,
+    play,
+    whole,
+)
+from tests.waiting import until
+
+PUBLIC = ("/", "/rules", "/team", "/organiser", "/phases/warm-up", "/phases/private")
+
+
+def form_token(page: httpx2.Response) -> str:
+    found = re.search(r'name="form_token" value="([^"]+)"', page.text)
+    assert found, page.text
+    return found[1]
+
+
+def log_in(client: TestClient, token: str) -> httpx2.Response:
+    given = form_token(client.get("/team"))
+    return client.post("/login", data={"form_token": given, "token": token})
+
+
+def test_the_leaderboard_has_scores_intervals_and_shared_ranks(client: TestClient) -> None:
+    text = client.get("/").text
+    rows = re.findall(r'<td class="rank"[^>]*>(\S+?)<span class="equal">(=?)</span>', text)
+    assert rows == [
+        ("1", "="),
+        ("1", "="),
+        ("2", ""),
+        ("3", ""),
+        ("5", "="),
+        ("5", "="),
+        ("5", "="),
+    ]
+    for shown in ("93.7 %", "82.9 to 97.6 %", "Kanerva Lab", "cannot be told apart", COMMITMENT):
+        assert shown in text
+    assert text.count('<rect class="band"') == 7
+
+
+def test_a_leaderboard_shows_what_goes_on(client: TestClient) -> None:
+    text = client.get("/").text
+    assert "2 of 2: hidden benchmark 2, 14 of 36 episodes" in text
+    assert 'max="36" value="14"' in text
+    assert "in the queue" in text
+
+
+def test_a_submission_that_waits_for_its_round_says_when_that_begins(
+    tmp_path: Path, opened: Open
+) -> None:
+    rounds = in_practice(play={"round_every_s": 86_400.0})
+    made = begin(tmp_path, rounds)
+    with Store(made.url) as store:
+        entered = enter(store, made, "Team A", "agent").queued_at
+        text = opened(made).get("/").text
+    day = entered.replace(hour=0, minute=0) + timedelta(days=1)
+    assert f"in the queue, for the round that begins at {day:%Y-%m-%d %H:%M} UTC" in text
+    rules = opened(made).get("/rules").text
+    assert "every 24 h" in rules
+
+
+def test_a_long_queue_is_cut(tmp_path: Path, opened: Open) -> None:
+    made = begin(tmp_path)
+    with Store(made.url) as store:
+        for n in range(12):
+            enter(store, made, f"Team {n}", f"agent {n}")
+        text = opened(made).get("/").text
+    assert "agent 9" in text
+    assert "agent 10" not in text
+    assert "2 more are in the queue." in text
+
+
+def test_a_phase_that_has_not_begun_says_when_it_does(client: TestClient) -> None:
+    text = client.get("/phases/private").text
+    assert "opens 2100-01-01 00:00 UTC" in text
+    assert "This phase has not begun." in text
+    assert client.get("/phases/nothing").status_code == 404
+
+
+def test_the_rules_say_what_happens_at_each_limit(client: TestClient) -> None:
+    text = client.get("/rules").text
+    for shown in (
+        "default action",
+        "2 min",
+        "counts as failure",
+        "Agents stay with you.",
+        "1 in all",
+    ):
+        assert shown in text
+
+
+def test_names_of_strangers_are_text(client: TestClient, made: Made) -> None:
+    log_in(client, made.organiser)
+    failed = f"/submissions/{made.submissions['failed']}"
+    for path in ("/", failed, "/organiser"):
+        text = client.get(path).text
+        assert "<script>alert" not in text
+        assert escape(HOSTILE) in text
+
+
+@pytest.mark.parametrize(
+    "path",
+    [*PUBLIC, "/nothing", "/submissions/0", "/static/page.css", "/static/nothing", "/healthz"],
+)
+def test_every_answer_has_the_headers_that_guard_it(client: TestClient, path: str) -> None:
+    answer = client.get(path)
+    assert {name: answer.headers.get(name) for name in HEADERS} == HEADERS
+    assert "unsafe" not in answer.headers["content-security-policy"]
+
+
+def test_an_answer_to_a_failure_has_them_too(made: Made, opened: Open) -> None:
+    client = opened(made)
+    client.app_state["site"].snapshot = None
+    answer = client.get("/")
+    assert answer.status_code == 500
+    assert answer.headers["content-security-policy"] == HEADERS["content-security-policy"]
+
+
+def test_pages_hold_neither_styles_nor_scripts_inline(client: TestClient, made: Made) -> None:
+    log_in(client, made.organiser)
+    for path in (*PUBLIC, f"/submissions/{made.submissions['failed']}"):
+        text = client.get(path).text
+        assert not re.search(r"<style|<[^>]+ style=|<[^>]+ on\w+=|<script(?! src=)", text), path
+        assert not re.search(r'(?:src|href)="(?!/|#)', text), path
+
+
+def test_a_submissions_public_page_hides_what_is_hidden(client: TestClient, made: Made) -> None:
+    for name in ("failed", "Ada 1", "broken", "cancelled"):
+        text = client.get(f"/submissions/{made.submissions[name]}").text
+        for hidden in (
+            TASK,
+            "maze",
+            "hidden.py",
+            "3.1.1",
+            "agent_error",
+            "alert(1)</script> failed",
+        ):
+            assert hidden not in text, (name, hidden)
+    text = client.get(f"/submissions/{made.submissions['failed']}").text
+    assert "the agent failed or answered wrongly" in text
+    assert "Its agent failed." in text
+
+
+def test_public_pages_are_the_same_under_two_secrets(tmp_path: Path, opened: Open) -> None:
+    texts = []
+    for secret in (1, 2):
+        folder = tmp_path / str(secret)
+        folder.mkdir()
+        made = whole(folder, secret=secret)
+        client = opened(made)
+        pages = [*PUBLIC, *(f"/submissions/{id_}" for id_ in made.submissions.values())]
+        names = {id_: name for name, id_ in made.submissions.items()}
+        texts.append([_without_chance(client.get(path).text, names) for path in pages])
+    assert texts[0] == texts[1]
+
+
+def _without_chance(text: str, names: dict[str, str]) -> str:
+    """Without ids and forms' tokens, which are random, and the time."""
+    for id_, name in names.items():
+        text = text.replace(id_, name)
+    text = re.sub(r'name="form_token" value="[^"]+"', "", text)
+    return re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", "TIME", text)
+
+
+def test_a_team_sees_its_own_submissions_and_what_went_wrong(
+    client: TestClient, made: Made
+) -> None:
+    log_in(client, made.teams[HOSTILE])
+    mine = client.get("/team").text
+    assert made.submissions["failed"] in mine
+    assert made.submissions["broken"] not in mine
+    text = html.unescape(client.get(f"/submissions/{made.submissions['failed']}").text)
+    assert f"<code>{HOSTILE} failed</code>" in text
+    assert "of the environment" not in text
+
+
+def test_a_team_sees_nothing_more_of_another_than_anybody(client: TestClient, made: Made) -> None:
+    paths = [f"/submissions/{id_}" for name, id_ in made.submissions.items() if name != "naïve 1"]
+    anybody = [client.get(path).text for path in paths]
+    log_in(client, made.teams["Kanerva Lab"])
+    of_others = [
+        path for path in paths if path != f"/submissions/{made.submissions['Kanerva Lab 1']}"
+    ]
+    for path, text in zip(paths, anybody, strict=True):
+        if path in of_others:
+            assert client.get(path).text == text
+
+
+def test_what_an_environment_said_goes_to_the_organiser_alone(tmp_path: Path, opened: Open) -> None:
+    made = begin(tmp_path)
+    with Store(made.url) as store:
+        submission = enter(store, made, "Ada", "x")
+        store.set_status(submission.id, "broken", "the maze of task 7 fell over")
+    client = opened(made)
+    path = f"/submissions/{submission.id}"
+    log_in(client, made.teams["Ada"])
+    assert "the maze" not in client.get(path).text + client.get("/team").text
+    log_in(client, made.organiser)
+    assert "the maze" in client.get(path).text
+
+
+def test_a_wrong_token_is_refused_in_the_stores_words(client: TestClient) -> None:
+    answer = log_in(client, "reglue_nothing")
+    assert answer.status_code == 403
+    assert "the token is wrong" in answer.text
+    assert "Log in" in client.get("/organiser").text
+
+
+def test_a_team_may_give_its_whole_join_string(client: TestClient, made: Made) -> None:
+    whole = str(JoinString("127.0.0.1:1", made.teams["Ada"], b"DER" * 700, "reglue"))
+    assert log_in(client, whole).url.path == "/team"
+    for broken in ("reglue://[::1", "reglue://h:1?ca=x", "reglue://"):
+        assert "the token is wrong" in log_in(client, broken).text
+
+
+def test_an_expired_token_is_refused(tmp_path: Path, opened: Open) -> None:
+    made = begin(tmp_path)
+    with Store(made.url) as store:
+        team = store.add_team("Ada")
+        token = store.new_token(team, datetime.now(UTC) - timedelta(seconds=1))
+    assert "the token expired" in log_in(opened(made), token).text
+
+
+def test_a_token_that_is_revoked_ends_its_sessions(tmp_path: Path, opened: Open) -> None:
+    made = begin(tmp_path)
+    client = opened(made)
+    assert log_in(client, made.organiser).url.path == "/organiser"
+    assert "Health" in client.get("/organiser").text
+    with Store(made.url) as store:
+        store.revoke(store.tokens()[0].id)
+    assert "Health" not in client.get("/organiser").text
+
+
+def test_a_team_is_no_organiser(client: TestClient, made: Made) -> None:
+    log_in(client, made.teams["Ada"])
+    page = client.get("/team")
+    assert "Health" not in client.get("/organiser").text
+    path = f"/organiser/submissions/{made.submissions['waits']}"
+    answer = client.post(path, data={"form_token": form_token(page), "action": "cancel"})
+    assert answer.status_code == 403
+
+
+def test_the_cookie_is_for_this_site_alone_and_another_after_logging_in(
+    client: TestClient, made: Made
+) -> None:
+    before = client.get("/team").headers["set-cookie"]
+    given = form_token(client.get("/team"))
+    data = {"form_token": given, "token": made.organiser}
+    after = client.post("/login", data=data, follow_redirects=False).headers["set-cookie"]
+    assert before.split(";")[0] != after.split(";")[0]
+    for cookie in (before, after):
+        assert {"HttpOnly", "SameSite=strict", "Path=/"} <= set(cookie.split("; "))
+
+
+@pytest.mark.parametrize("path", ["/login", "/logout", "/organiser/phases/warm-up"])
+@pytest.mark.parametrize("given", [{}, {"form_token": "0" * 64}], ids=["none", "wrong"])
+def test_a_form_of_another_site_is_refused(
+    client: TestClient, made: Made, path: str, given: dict[str, str]
+) -> None:
+    log_in(client, made.organiser)
+    answer = client.post(path, data=given | {"action": "close", "token": made.organiser})
+    assert answer.status_code == 403
+    assert "form is too old" in answer.text
+    assert "Health" in client.get("/organiser").text
+
+
+def test_one_browsers_form_token_does_not_do_for_another(made: Made, opened: Open) -> None:
+    mine, theirs = opened(made), opened(made)
+    log_in(mine, made.organiser)
+    log_in(theirs, made.teams["Ada"])
+    given = form_token(theirs.get("/team"))
+    answer = mine.post("/organiser/phases/warm-up", data={"form_token": given, "action": "close"})
+    assert answer.status_code == 403
+
+
+def test_an_address_may_try_ten_tokens_a_minute(client: TestClient, made: Made) -> None:
+    answers = [log_in(client, "wrong").text for _ in range(LoginLimit.TRIES)]
+    assert all("the token is wrong" in each for each in answers)
+    assert "too many tokens" in log_in(client, made.organiser).text
+
+
+def test_a_large_form_or_one_without_a_length_is_refused(client: TestClient) -> None:
+    assert client.post("/login", data={"token": "x" * 40_000}).status_code == 413
+    assert client.post("/login", content=iter([b"token=x"])).status_code == 411
+
+
+def test_the_organiser_cancels_plays_again_closes_and_opens(tmp_path: Path, opened: Open) -> None:
+    made = begin(tmp_path)
+    with Store(made.url) as store:
+        waiting = enter(store, made, "Ada", "waiting")
+        broken = enter(store, made, "Ada", "broken")
+        store.set_status(broken.id, "broken", "the disk was full")
+        client = opened(made)
+        given = {"form_token": form_token(log_in(client, made.organiser))}
+        cancel = f"/organiser/submissions/{waiting.id}"
+        assert client.post(cancel, data=given | {"action": "cancel"}).url.path == "/organiser"
+        assert store.submission(waiting.id).cancel_asked
+        again = f"/organiser/submissions/{broken.id}"
+        client.post(again, data=given | {"action": "play again"})
+        assert store.submission(broken.id).status == "waiting"
+        assert client.post(again, data=given | {"action": "play again"}).status_code == 409
+        assert client.post(again, data=given | {"action": "delete"}).status_code == 400
+        client.post("/organiser/phases/warm-up", data=given | {"action": "close"})
+        assert [each.state for each in store.phases()] == ["closed", "planned"]
+        page = client.post("/organiser/phases/private", data=given | {"action": "open"})
+        assert [each.open_asked for each in store.phases()] == [False, True]
+        assert page.url.path == "/organiser"
+
+
+def test_logging_out_ends_the_session(client: TestClient, made: Made) -> None:
+    page = log_in(client, made.teams["Ada"])
+    cookie = client.cookies["reglue"]
+    client.post("/logout", data={"form_token": form_token(page)})
+    client.cookies.set("reglue", cookie)
+    assert "Log in" in client.get("/team").text
+
+
+def test_a_transcript_is_its_teams_once_the_phase_is_over(tmp_path: Path, opened: Open) -> None:
+    made = begin(tmp_path)
+    with Store(made.url) as store:
+        submission = enter(store, made, "Ada", "x")
+        other = enter(store, made, "Eve", "y")
+        end(store, submission, play(0.9), play(0.8))
+        (tmp_path / "transcripts").mkdir()
+        (tmp_path / "transcripts" / f"{submission.id}-0.reglue").write_bytes(b"signed")
+        client = opened(made)
+        path = f"/submissions/{submission.id}/transcripts/0"
+        log_in(client, made.teams["Ada"])
+        assert client.get(path).status_code == 404
+        store.close_phase("warm-up")
+        client.app_state["site"].look()
+        assert client.get(path).status_code == 404  # the other's agent could be told
+        store.set_status(other.id, "withdrawn")
+        client.app_state["site"].look()
+        answer = client.get(path)
+        assert answer.content == b"signed"
+        assert "attachment" in answer.headers["content-disposition"]
+        assert path in client.get(f"/submissions/{submission.id}").text
+        for wrong in ("1", "..%2F..%2Fcompetition.sqlite", "-1"):
+            assert (
+                client.get(f"/submissions/{submission.id}/transcripts/{wrong}").status_code == 404
+            )
+        log_in(client, made.teams["Eve"])
+        assert client.get(path).status_code == 404
+
+
+def test_what_a_phase_hid_can_be_had_once_it_is_closed_and_revealed(
+    tmp_path: Path, opened: Open
+) -> None:
+    made = begin(tmp_path)
+    client, path = opened(made), "/phases/warm-up/reveal"
+    (tmp_path / "reveals").mkdir()
+    (tmp_path / "reveals" / "warm-up.json").write_text("{}")
+    assert client.get(path).status_code == 404
+    with Store(made.url) as store:
+        store.close_phase("warm-up")
+    client.app_state["site"].look()
+    assert client.get(path).json() == {}
+    assert path in client.get("/").text
+    assert client.get("/phases/..%2F..%2Fx/reveal").status_code == 404
+
+
+def test_the_rules_show_the_key_of_transcripts(client: TestClient) -> None:
+    assert "5f" * 32 in client.get("/rules").text
+
+
+@pytest.mark.parametrize("publishes", [True, False])
+def test_replays_are_shown_when_the_organiser_publishes_them(
+    tmp_path: Path, opened: Open, *, publishes: bool
+) -> None:
+    made = begin(tmp_path, in_practice(page={"replays": publishes}))
+    with Store(made.url) as store:
+        submission = enter(store, made, "Ada", "x")
+        end(store, submission, play(0.9), play(0.8))
+        (tmp_path / "replays").mkdir()
+        (tmp_path / "replays" / f"{submission.id}-1.mp4").write_bytes(b"video")
+        client = opened(made)
+        path = f"/submissions/{submission.id}/replays/1"
+        assert client.get(path).status_code == 404
+        store.close_phase("warm-up")
+        client.app_state["site"].look()
+        assert client.get(path).status_code == (200 if publishes else 404)
+        assert (path in client.get(f"/submissions/{submission.id}").text) == publishes
+
+
+def test_a_submission_that_ends_comes_into_the_leaderboard(tmp_path: Path, opened: Open) -> None:
+    made = begin(tmp_path)
+    with Store(made.url) as store:
+        client = opened(made)
+        assert "Nobody has a score yet." in client.get("/").text
+        end(store, enter(store, made, "Ada", "x"), play(0.9), play(0.8))
+        until(lambda: "/submissions/" in client.get("/").text, "it is in the leaderboard")
+
+
+def test_a_database_that_is_away_leaves_the_last_figures(tmp_path: Path) -> None:
+    made = begin(tmp_path)
+    with Store(made.url, patience_s=0.2) as store:
+        end(store, enter(store, made, "Ada", "x"), play(0.9), play(0.8))
+        site = Site(tmp_path, store)
+        site.rank()
+        file, aside = tmp_path / "competition.sqlite", tmp_path / "aside"
+        store.close()
+        for path in tmp_path.glob("competition.sqlite-*"):
+            path.unlink()
+        file.rename(aside)
+        site.look()
+        assert site.snapshot.is_away
+        assert site.snapshot.boards["warm-up"].rows
+        aside.rename(file)
+        site.look()
+        assert not site.snapshot.is_away

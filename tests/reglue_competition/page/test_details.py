@@ -1,0 +1,151 @@
+"""What of a submission's tasks, curves and episodes is shown, to whom, and when."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reglue_competition.definition import BenchmarkEntry
+from reglue_competition.page.sight import Reader, Sight, are_public, sight
+from reglue_competition.store import Store
+from tests.reglue_competition.page.conftest import Open
+from tests.reglue_competition.page.made_competition import Made, begin
+from tests.reglue_competition.page.played import (
+    CART_POLE,
+    HIDDEN,
+    LEARNING,
+    enter_played,
+    hidden,
+    hosts,
+)
+from tests.reglue_competition.page.test_app import log_in
+
+READERS: Sequence[Reader] = ("public", "team", "organiser")
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "options", "expected"),
+    [
+        ("MT10", {}, True),
+        ("ML1:reach-v3", {}, True),
+        ("online:mountain-car", {}, True),
+        ("evaluate:gymnasium:Acrobot-v1", {}, True),
+        ("evaluate:gymnasium:mine:Maze-v0", {}, False),
+        ("evaluate:cart-pole", {"environment_args": {"gravity": 3.0}}, False),
+        ("multi-task:my-comp:20", {}, False),
+        (HIDDEN, {}, False),
+        ("multi-task:tasks/hidden.py:Maze", {}, False),
+        ("tasks/mine.toml", {}, False),
+        ("online:tasks/order.toml", {}, False),
+    ],
+)
+def test_tasks_are_public_where_a_benchmarks_name_says_them(
+    benchmark: str, options: dict[str, Any], *, expected: bool
+) -> None:
+    entry = BenchmarkEntry.model_validate({"benchmark": benchmark, "options": options})
+    assert are_public(entry) == expected
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "tells", "is_over", "is_revealed", "expected"),
+    [
+        ("MT10", False, False, False, (Sight.TASKS, Sight.TASKS, Sight.EPISODES)),
+        (HIDDEN, False, False, False, (Sight.SCORE, Sight.SCORE, Sight.EPISODES)),
+        (HIDDEN, True, False, False, (Sight.TASKS, Sight.TASKS, Sight.EPISODES)),
+        ("online:mine:Maze", False, False, False, (Sight.SCORE, Sight.CURVES, Sight.EPISODES)),
+        ("mine.toml", False, False, False, (Sight.SCORE, Sight.SCORE, Sight.EPISODES)),
+        (HIDDEN, False, True, False, (Sight.SCORE, Sight.EPISODES, Sight.EPISODES)),
+        (HIDDEN, False, True, True, (Sight.EPISODES,) * 3),
+    ],
+)
+def test_goals_are_the_organisers_alone_until_the_phase_is_over(
+    benchmark: str,
+    *,
+    tells: bool,
+    is_over: bool,
+    is_revealed: bool,
+    expected: tuple[Sight, ...],
+) -> None:
+    made = hosts({"benchmark": benchmark}, agents_see={"tasks": tells})
+    entry = made.phases[0].benchmarks[0]
+    found = tuple(
+        sight(made, entry, reader, is_over=is_over, is_revealed=is_revealed) for reader in READERS
+    )
+    assert found == expected
+
+
+def test_each_task_has_its_score_interval_and_faults(tmp_path: Path, opened: Open) -> None:
+    made, submission = played(tmp_path, CART_POLE, hidden())
+    client = opened(made)
+    text = client.get(f"/submissions/{submission}").text
+    row = re.search(r'<th scope="row">CartPole-v1.*?</tr>', text, re.DOTALL)
+    assert row, text
+    assert "6 episodes" in row[0]
+    assert 'data-column="faults">0<' in row[0]
+    assert "vault" not in text
+    assert "Its tasks are hidden." in text
+    log_in(client, made.organiser)
+    text = client.get(f"/submissions/{submission}").text
+    assert "vault-0" in text
+    assert "75.0 % of the planned episodes were solved" in text
+    assert text.count('<th scope="row">cellar-0</th>') == 5  # the task's, and its episodes'
+
+
+def test_an_agent_that_learns_has_its_curve_drawn_and_told(tmp_path: Path, opened: Open) -> None:
+    made, submission = played(tmp_path, LEARNING)
+    text = opened(made).get(f"/submissions/{submission}").text
+    assert "Mean return over 3 completed runs: −20.00 at episode 1" in text
+    assert re.search(r'<polyline class="mean" points="[\d. ,]+"', text)
+    assert '<th scope="row">4</th><td>−20.00</td>' in text
+    assert "run 3" in text
+
+
+def test_before_the_end_nobody_but_the_organiser_can_tell_two_secrets_apart(
+    tmp_path: Path, opened: Open
+) -> None:
+    seen: list[list[str]] = []
+    for secret in (1, 2):
+        folder = tmp_path / str(secret)
+        folder.mkdir()
+        made, submission = played(folder, hidden(secret), secret=secret)
+        client = opened(made)
+        texts = [client.get(path).text for path in ("/", f"/submissions/{submission}")]
+        log_in(client, made.teams["Ada"])
+        texts.append(client.get(f"/submissions/{submission}").text)
+        seen.append([told(text, submission) for text in texts])
+        log_in(client, made.organiser)
+        assert f"vault-{secret}" in client.get(f"/submissions/{submission}").text
+    assert seen[0] == seen[1]
+
+
+def test_after_the_reveal_everybody_sees_every_episode(tmp_path: Path, opened: Open) -> None:
+    made, submission = played(tmp_path, hidden())
+    client, path = opened(made), f"/submissions/{submission}"
+    with Store(made.url) as store:
+        store.close_phase("warm-up")
+    client.app_state["site"].look()
+    assert "vault" not in client.get(path).text
+    log_in(client, made.teams["Ada"])
+    assert "vault" in client.get(path).text
+    client.cookies.clear()
+    (tmp_path / "reveals").mkdir()
+    (tmp_path / "reveals" / "warm-up.json").write_text("{}")
+    assert "vault-0" in client.get(path).text
+    assert "Every episode" in client.get(path).text
+
+
+def played(folder: Path, *benchmarks: dict[str, Any], secret: int = 0) -> tuple[Made, str]:
+    """A competition that plays these, and the id of its one submission."""
+    made = begin(folder, hosts(*benchmarks))
+    with Store(made.url) as store:
+        return made, enter_played(store, made, "Ada", benchmarks, secret).id
+
+
+def told(text: str, submission: str) -> str:
+    """Without what is random, and the time."""
+    text = re.sub(r'name="form_token" value="[^"]+"', "", text.replace(submission, "ID"))
+    return re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", "TIME", text)

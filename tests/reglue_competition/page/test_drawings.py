@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import pytest
+
+from reglue_competition.page.drawings import _tick, _ticks, _x_ticks, bar, scale
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (-149.0, -30.5, ["−150", "−100", "−50", "0"]),
+        (0.0, 1.0, ["0", "0.25", "0.5", "0.75", "1"]),
+        (3.0, 3.0, ["1", "2", "3", "4", "5"]),
+        (0.0, 0.0, ["−0.5", "−0.25", "0", "0.25", "0.5"]),
+        (-0.0021, 0.0013, ["−0.003", "−0.002", "−0.001", "0", "0.001", "0.002"]),
+        (1234.0, 2999.0, ["1,000", "1,500", "2,000", "2,500", "3,000"]),
+    ],
+)
+def test_an_axis_has_round_numbers_around_what_it_shows(
+    low: float, high: float, expected: list[str]
+) -> None:
+    ticks = _ticks(low, high)
+    assert [_tick(each, ticks[1] - ticks[0]) for each in ticks] == expected
+    assert ticks[0] <= low <= high <= ticks[-1]
+
+
+def test_the_middle_of_an_axis_is_named_as_it_is() -> None:
+    assert _x_ticks(0, 5) == ["0", "2.5", "5"]
+    assert _x_ticks(0, 4000) == ["0", "2,000", "4,000"]
+
+
+def test_a_bar_lies_between_the_ends_of_its_scale() -> None:
+    ends = scale([(2.0, (1.0, 4.0)), (None, None), (5.0, None)], is_rate=False)
+    assert ends == (1.0, 5.0)
+    found = bar(2.0, (1.0, 4.0), ends)
+    assert found is not None
+    assert (found.low, found.at, found.high) == (1.0, 25.5, 74.5)
+    assert bar(None, None, ends) is None
+    assert bar(2.0, None, (2.0, 2.0)) is None

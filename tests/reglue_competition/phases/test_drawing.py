@@ -1,0 +1,138 @@
+"""The plans of a phase."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from env_adapters import SuiteName
+from reglue.errors import UsageError
+from reglue_competition.phases import Drawn, Secrets, plans_of
+from reglue_competition.phases.code import code_sha256
+from tests.reglue_competition.competitions import definition, phase
+
+WORLD = """
+from tests.worlds import Corridor
+
+
+class Hidden(Corridor):
+    def __init__(self) -> None:
+        super().__init__(solved={"walk": [1, 0]})
+"""
+
+
+@pytest.fixture
+def secrets(tmp_path: Path) -> Secrets:
+    return Secrets.create(tmp_path / "secrets")
+
+
+def drawn(
+    secrets: Secrets,
+    folder: Path,
+    benchmark: str = "MT1:reach-v3",
+    *,
+    name: str = "public",
+    options: dict[str, Any] | None = None,
+    **tables: Any,
+) -> Drawn:
+    """The one benchmark of a phase."""
+    entry = {"benchmark": benchmark, "options": options or {}}
+    whole = definition(phase(name, benchmarks=[entry]), **tables)
+    (found,) = plans_of(whole, whole.phases[0], secrets, folder)
+    return found
+
+
+def goals(drawn: Drawn) -> object:
+    return drawn.plan.suite.config["goals"]
+
+
+def test_a_phase_is_drawn_the_same_each_time(secrets: Secrets, tmp_path: Path) -> None:
+    assert drawn(secrets, tmp_path) == drawn(secrets, tmp_path)
+
+
+def test_phases_and_competitions_draw_other_goals_and_cells(
+    secrets: Secrets, tmp_path: Path
+) -> None:
+    other = Secrets.create(tmp_path / "other")
+    found = [drawn(of, tmp_path, name=name) for of in (secrets, other) for name in ("a", "b")]
+    assert len({str(goals(each)) for each in found}) == len(found)
+    assert len({each.cell_key for each in found}) == len(found)
+
+
+def test_the_files_limits_are_those_of_its_runs(secrets: Secrets, tmp_path: Path) -> None:
+    limits = {"step_s": 3.0, "first_step_s": 40.0, "bank_s": 5.0, "run_s": 600.0}
+    limits |= {"turn_grid_s": 0.05}
+    settings = drawn(secrets, tmp_path, play=limits).settings
+    assert (settings.timeouts.step_s, settings.timeouts.first_step_s) == (3.0, 40.0)
+    assert (settings.timeouts.bank_s, settings.timeouts.run_s) == (5.0, 600.0)
+    assert settings.timeouts.turn_every_s == 0.05
+    assert settings.timeouts.plays_defaults
+    assert settings.keep_rewards
+
+
+def test_a_file_may_have_a_late_step_end_a_run(secrets: Secrets, tmp_path: Path) -> None:
+    timeouts = drawn(secrets, tmp_path, play={"late": "fault"}).settings.timeouts
+    assert (timeouts.plays_defaults, timeouts.turn_every_s) == (False, 0.0)
+
+
+def test_environments_in_files_are_the_folders(secrets: Secrets, tmp_path: Path) -> None:
+    (tmp_path / "tasks").mkdir()
+    file = tmp_path / "tasks" / "hidden.py"
+    file.write_text(WORLD)
+    found = drawn(secrets, tmp_path, "multi-task:tasks/hidden.py:Hidden")
+    before = found.code
+    file.write_text(WORLD + "# changed\n")
+    assert len(before) == 64
+    assert found.code != before
+
+
+def test_the_code_of_a_package_is_hashed_and_reglues_own_is_not(
+    secrets: Secrets, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "hidden_tasks"
+    package.mkdir()
+    (package / "__init__.py").write_text(WORLD)
+    (package / "maps.py").write_text("SIZE = 8\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = drawn(secrets, tmp_path)
+    assert found.code == ""
+    plan = replace(found.plan, suite=SuiteName("hidden_tasks:Hidden", {}))
+    before = code_sha256(plan, found.settings)
+    (package / "maps.py").write_text("SIZE = 9\n")
+    assert code_sha256(plan, found.settings) != before
+
+
+def test_agents_see_tasks_only_if_the_file_says_so(secrets: Secrets, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"MT1:reach-v3\): shows agents which task.*one_hot = f"):
+        drawn(secrets, tmp_path, options={"one_hot": True})
+    assert drawn(secrets, tmp_path, agents_see={"tasks": True}).plan.privileged == ("tasks",)
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "hides"), [("MT1:reach-v3", True), ("online:mountain-car", False)]
+)
+def test_rewards_are_hidden_from_who_does_not_learn_from_them(
+    secrets: Secrets, tmp_path: Path, benchmark: str, hides: bool
+) -> None:
+    assert drawn(secrets, tmp_path, benchmark).plan.hides_rewards == hides
+    assert not drawn(secrets, tmp_path, benchmark, agents_see={"rewards": True}).plan.hides_rewards
+
+
+def test_an_end_tells_no_success_unless_the_file_says_so(secrets: Secrets, tmp_path: Path) -> None:
+    assert drawn(secrets, tmp_path).settings.hide_success_ends
+    told = drawn(secrets, tmp_path, agents_see={"success_ends": True})
+    assert not told.settings.hide_success_ends
+
+
+def test_a_benchmarks_file_is_drawn(secrets: Secrets, tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text('procedure = "online"\nenvironment = "mountain-car"\n')
+    plan = drawn(secrets, tmp_path, "own.toml").plan
+    assert (plan.procedure, plan.hides_rewards) == ("online", False)
+
+
+def test_a_benchmark_that_cannot_be_played_is_named(secrets: Secrets, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"phase public, benchmark 1 \(MT1:reach-v3\): runs"):
+        drawn(secrets, tmp_path, options={"runs": 3})

@@ -1,0 +1,267 @@
+"""Shared ranks of teams."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+from reglue_bench import evaluate
+from reglue_bench.results.result import Result
+from reglue_bench.statistics.compare import compare
+from reglue_competition.ranking import Benchmark, Comparisons, Entry, chosen, rank
+from tests.reglue_bench.learning_results import Learned, learned
+from tests.reglue_bench.made_results import Play, make_result
+
+ONE = [Benchmark("MT10")]
+RETURNS = Benchmark("online:mountain-car", is_rate=False)
+
+
+def entry(
+    team: str, *results: Result, order: float = 0.0, has_failed: bool = False, name: str = ""
+) -> Entry:
+    return Entry(
+        team=team,
+        submission=name or f"{team}-{order:g}",
+        order=order,
+        results=dict(enumerate(results)),
+        has_failed=has_failed,
+    )
+
+
+def played(team: str, rate: float, **more: object) -> Entry:
+    return entry(team, make_result(replace(Play(label=team, rate=rate), **more)))  # type: ignore[arg-type]
+
+
+def ranks(
+    entries: Sequence[Entry], benchmarks: Sequence[Benchmark] = ONE
+) -> Mapping[str, int | None]:
+    return {each.entry.team: each.rank for each in rank(entries, benchmarks, Comparisons())}
+
+
+def test_teams_that_are_told_apart_have_ranks_of_their_own_and_others_share_one() -> None:
+    entries = [
+        played("A", 0.95),
+        played("B", 0.94),
+        played("C", 0.6),
+        played("D", 0.59),
+        played("E", 0.1),
+    ]
+    found = rank(entries, ONE, Comparisons())
+    assert {each.entry.team: each.rank for each in found} == {
+        "A": 1,
+        "B": 1,
+        "C": 3,
+        "D": 3,
+        "E": 5,
+    }
+    assert [each.rank for each in found] == [1, 1, 3, 3, 5]
+
+
+def test_one_benchmarks_total_is_its_score_interval_and_p_value() -> None:
+    one, other = played("A", 0.8), played("B", 0.7)
+    benchmarks = [Benchmark("MT10", weight=3.0)]
+    score, interval = one.results[0].score
+    total, total_interval = one.total(benchmarks)
+    assert total == score
+    assert total_interval == pytest.approx(interval)
+    found = Comparisons().compare(one, other, benchmarks)
+    alone = compare(one.results[0], other.results[0])
+    assert found.p_value == pytest.approx(alone.p_value)
+    assert found.difference == pytest.approx(alone.difference)
+
+
+def test_benchmarks_count_by_their_weight() -> None:
+    good, bad = make_result(Play(rate=2)), make_result(Play(rate=-1))
+    benchmarks = [Benchmark("one", weight=3.0), Benchmark("other", weight=1.0)]
+    score, interval = entry("A", good, bad).total(benchmarks)
+    assert score == pytest.approx(0.75)
+    assert interval is not None
+    assert 0.74 < interval[0] < 0.75 < interval[1] < 0.76
+
+
+def test_two_benchmarks_tell_apart_what_one_does_not() -> None:
+    def team(name: str, rate: float) -> Entry:
+        plays = (make_result(Play(label=name, rate=rate, seed=seed)) for seed in range(8))
+        return entry(name, *plays)
+
+    one, other = team("A", 0.85), team("B", 0.8)
+    assert ranks([one, other], ONE) == {"A": 1, "B": 1}
+    assert ranks([one, other], [Benchmark(f"{n}") for n in range(8)]) == {"A": 1, "B": 2}
+
+
+def test_no_team_ranks_above_one_with_a_higher_score() -> None:
+    """C varies so much that nobody is significantly better, but B is above it."""
+    made = (
+        Learned(label="A", best=-100),
+        Learned(label="B", best=-130, seed=1),
+        Learned(label="C", best=-180, noise=3000, seed=2),
+    )
+    a, b, c = (entry(each.label, learned(each)) for each in made)
+    assert ranks([a, c], [RETURNS]) == {"A": 1, "C": 1}
+    assert ranks([c, b, a], [RETURNS]) == {"A": 1, "B": 2, "C": 2}
+
+
+def test_results_without_a_ledger_are_told_apart_by_their_intervals() -> None:
+    one, other, third = (read_alone(make_result(Play(rate=rate))) for rate in (0.9, 0.5, 0.49))
+    entries = [entry("A", one), entry("B", other), entry("C", third)]
+    assert ranks(entries) == {"A": 1, "B": 2, "C": 2}
+
+
+def read_alone(result: Result) -> Result:
+    """As a result.json without its ledger."""
+    return Result.model_validate_json(result.model_dump_json(by_alias=True))
+
+
+def test_what_a_failed_submission_did_not_play_counts_as_failure() -> None:
+    begun = make_result(Play(label="B", rate=2, missing=400))
+    benchmarks = [Benchmark("one"), Benchmark("other")]
+    failed = entry("B", begun, has_failed=True)
+    assert failed.total(benchmarks)[0] == pytest.approx(0.1)
+    whole = [make_result(Play(label="A", rate=0.5)), make_result(Play(label="A", rate=0.5, seed=3))]
+    assert ranks([entry("A", *whole), failed], benchmarks) == {"A": 1, "B": 2}
+
+
+def test_a_submission_that_lacks_a_score_is_listed_without_a_rank() -> None:
+    """Nobody can say what missing returns are worth."""
+    entries = [
+        entry("A", learned(), has_failed=True),
+        entry("B", learned(), learned(Learned(seed=1))),
+    ]
+    assert ranks(entries, [RETURNS, RETURNS]) == {"B": 1, "A": None}
+
+
+def test_agents_that_learn_are_told_apart_by_their_runs() -> None:
+    fast = learned(Learned(label="A", best=-100))
+    slow = learned(Learned(label="B", best=-300, seed=1))
+    alike = learned(Learned(label="C", best=-300))  # each run lies as far below A's
+    entries = [entry(each.agent.label, each) for each in (slow, alike, fast)]
+    assert ranks(entries, [RETURNS]) == {"A": 1, "B": 2, "C": 2}
+
+
+@pytest.mark.parametrize(
+    "result",
+    [make_result(Play(missing=3)), make_result(Play(privileged=["goal"]))],
+    ids=["partial", "privileged"],
+)
+def test_partial_and_privileged_submissions_are_never_chosen(result: Result) -> None:
+    assert chosen([entry("A", result)], ONE, "best") == []
+
+
+def test_what_a_phase_tells_everybody_is_no_privilege() -> None:
+    told = replace(
+        entry("A", make_result(Play(privileged=["tasks"]))), may_know=frozenset(["tasks"])
+    )
+    assert chosen([told], ONE, "best") == [told]
+
+
+def test_a_teams_best_or_last_submission_is_chosen() -> None:
+    first, best, last = (
+        entry("A", make_result(Play(rate=rate)), order=order)
+        for order, rate in enumerate((0.5, 0.9, 0.7))
+    )
+    entries = [last, first, best]
+    assert chosen(entries, ONE, "best") == [best]
+    assert chosen(entries, ONE, "last") == [last]
+
+
+def test_the_earliest_of_a_teams_equal_submissions_is_chosen() -> None:
+    same = make_result()
+    entries = [entry("A", same, order=order) for order in (2.0, 1.0, 3.0)]
+    assert chosen(entries, ONE, "best")[0].order == 1.0
+
+
+def test_many_teams_have_the_ranks_that_comparing_them_goal_by_goal_gives() -> None:
+    """As they were when each pair's goals were counted anew; with faults, and partial runs."""
+
+    def team(n: int) -> Entry:
+        made = Play(
+            label=f"T{n}",
+            rate=0.2 + 0.037 * (7 * n % 20),
+            goals=12,
+            episodes_per_goal=2,
+            faulty=0.1 * (n % 3 == 0),
+            missing=17 * (n % 5 == 0),
+        )
+        other = Learned(label=f"T{n}", best=-100 - 4 * n, seed=n)
+        results = make_result(made), learned(other)
+        return entry(f"T{n}", *results, order=float(n), has_failed=n % 5 == 0)
+
+    teams = [team(n) for n in range(20)]
+    two = [Benchmark("MT10", 2.0), Benchmark("online:mountain-car", 0.002, is_rate=False)]
+    found = [rank(teams, benchmarks, Comparisons()) for benchmarks in (ONE, two)]
+    order = [[int(each.entry.team[1:]) for each in ranked] for ranked in found]
+    assert order == [
+        [17, 14, 11, 8, 5, 2, 19, 16, 13, 10, 4, 7, 1, 18, 15, 12, 9, 6, 3, 0],
+        [14, 17, 11, 8, 5, 2, 16, 19, 13, 4, 10, 7, 1, 18, 15, 12, 6, 9, 3, 0],
+    ]
+    assert [[each.rank for each in ranked] for ranked in found] == [
+        [1, 1, 1, 1, 3, 4, 5, 5, 6, 6, 7, 7, 8, 13, 14, 14, 14, 14, 15, 17],
+        [1, 1, 1, 1, 1, 3, 5, 6, 6, 7, 7, 7, 7, 14, 14, 14, 14, 14, 14, 15],
+    ]
+
+
+def test_a_run_is_read_and_compared_once() -> None:
+    compared = Comparisons()
+    entries = [played("A", 0.9), played("B", 0.5)]
+    before = rank(entries, ONE, compared)
+    hidden = [replace(e, results={0: e.results[0].with_episodes(())}) for e in entries]
+    assert [each.rank for each in rank(hidden, ONE, compared)] == [each.rank for each in before]
+    compared.forget(entries[:1])
+    assert compared._units.keys() == {("A-0", 0, "41.5")}
+
+
+def test_alike_teams_share_a_rank() -> None:
+    same = make_result()
+    assert ranks([entry("A", same), entry("B", same)]) == {"A": 1, "B": 1}
+
+
+class Paid(gymnasium.Env[Any, Any]):
+    """Pays what the action says, three times."""
+
+    observation_space = gymnasium.spaces.Box(0.0, 1.0, (1,), np.float64)
+    action_space = gymnasium.spaces.Discrete(10)
+
+    def reset(self, *, seed: int | None = None, options: object = None) -> Any:
+        super().reset(seed=seed)
+        self.steps = 0
+        return np.zeros(1), {}
+
+    def step(self, action: Any) -> Any:
+        self.steps += 1
+        return np.zeros(1), float(action), self.steps == 3, False, {}
+
+
+def paid(team: str, folder: Path, action: int, *, episodes: int = 10) -> Entry:
+    """A team that always acts alike; an action that is none is its fault."""
+    result = evaluate(
+        Paid,
+        agent=lambda observations: np.full(len(observations), action),
+        num_episodes=episodes,
+        worst_performance=0.0,
+        out=folder / team,
+        workers=0,
+    )
+    return entry(team, result)
+
+
+def test_teams_that_all_cells_tell_apart_alike_have_ranks_of_their_own(tmp_path: Path) -> None:
+    """Neither varies, and a t-test says nothing: the sign test does."""
+    few = tmp_path / "few"
+    assert ranks([paid("A", tmp_path, 3), paid("B", tmp_path, 2)], [RETURNS]) == {"A": 1, "B": 2}
+    alike = [paid("A", few, 3, episodes=5), paid("B", few, 2, episodes=5)]
+    assert ranks(alike, [RETURNS]) == {"A": 1, "B": 1}
+
+
+def test_a_team_whose_agent_only_fails_shares_no_rank_with_one_that_scores_more(
+    tmp_path: Path,
+) -> None:
+    failing, scoring = paid("A", tmp_path, 10), paid("B", tmp_path, 2)
+    assert failing.total([RETURNS]) == (0.0, None)
+    assert ranks([failing, scoring], [RETURNS]) == {"B": 1, "A": 2}
+    assert ranks([failing, paid("C", tmp_path, 10)], [RETURNS]) == {"A": 1, "C": 1}

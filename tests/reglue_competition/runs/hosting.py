@@ -1,0 +1,132 @@
+"""A competition over the corridor whose queue and gateway are in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from glue_server.rpc.gateways.agent_gateway import AgentGateway
+from reglue.net.join_string import JoinString
+from reglue_competition.folder import CompetitionFolder
+from reglue_competition.phases import Secrets
+from reglue_competition.runs.entries import StoreEntries
+from reglue_competition.runs.hosted import Hosted
+from reglue_competition.runs.metrics import Metrics
+from reglue_competition.runs.queue import Queue
+from reglue_competition.store import Store, Submission
+from reglue_competition.store.database import PATIENCE_S, sqlite_url
+from reglue_competition.store.migrate import migrate
+from tests.reglue_competition.competitions import definition, phase
+from tests.reglue_competition.runs.submissions import CORRIDOR, alone
+from tests.waiting import PATIENCE_S as TEST_PATIENCE_S
+from tests.waiting import until
+
+OPTIONS = {"environment_args": CORRIDOR, "num_episodes": 6, "slots": 2}
+
+
+def corridor(**options: Any) -> dict[str, Any]:
+    """A benchmark of a phase."""
+    return {"benchmark": "multi-task:tests.worlds:Corridor", "options": OPTIONS | options}
+
+
+class Hosting:
+    """One server, and what tests ask of it; `clock` is the competition's."""
+
+    def __init__(self, hosted: Hosted, store: Store, clock: Callable[[], datetime]) -> None:
+        self.hosted, self.store = hosted, store
+        self.metrics = Metrics()
+        self.entries = StoreEntries(store, self.metrics, hosted.definition, clock)
+        asks = hosted.definition.client_certificates
+        self.tls = replace(hosted.secrets.tls, asks=True) if asks else None
+        self.gateway = AgentGateway(
+            entries=self.entries, reconnect_window_s=hosted.reconnect_window_s, tls=self.tls
+        )
+        self.queue = Queue(
+            store,
+            hosted,
+            gateway=self.gateway,
+            entries=self.entries,
+            metrics=self.metrics,
+            clock=clock,
+        )
+
+    def team(self, name: str) -> JoinString:
+        """A new team's join string."""
+        token = self.store.new_token(self.store.add_team(name))
+        if self.tls is None:
+            return JoinString(self.gateway.address, token)
+        return JoinString(self.gateway.address, token, self.tls.authority, self.tls.name)
+
+    def submission(self, team: str, name: str | None = None) -> Submission:
+        """The team's last one, of that name."""
+        found = self.store.submissions(team=team)
+        return [each for each in found if name in (None, each.name)][-1]
+
+    def runs_until(
+        self, condition: Callable[[], bool], what: str, most_s: float = TEST_PATIENCE_S
+    ) -> None:
+        """Let the queue look again and again until that holds."""
+
+        def looked() -> bool:
+            self.queue.tick()
+            return condition()
+
+        until(looked, what, most_s)
+
+    def runs_until_status(self, status: str, *teams: str) -> None:
+        """Until the last submission of each team has it."""
+
+        def all_have() -> bool:
+            for team in teams:
+                found = self.store.submissions(team=team)
+                if not found or found[-1].status != status:
+                    return False
+            return True
+
+        self.runs_until(all_have, f"{', '.join(teams)}: {status}")
+
+    def folder(self, submission: Submission) -> Path:
+        """Of its runs."""
+        return self.hosted.runs_of(submission)
+
+    def alone(self, folder: Path, agent: Any, submission: Submission) -> list[Any]:
+        """The rows that an agent gets when it plays that submission here, by itself."""
+        played = [each.settings for each in self.hosted.drawn(submission.phase)]
+        return alone(folder, agent, submission.id, *played)
+
+    def close(self) -> None:
+        """Stop what plays, then the gateway."""
+        self.queue.close(10.0)
+        self.gateway.close()
+
+
+@contextmanager
+def hosting(
+    folder: Path,
+    *phases: dict[str, Any],
+    url: str | None = None,
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    patience_s: float = PATIENCE_S,
+    **changes: Any,
+) -> Iterator[Hosting]:
+    """A server of a competition in `folder`, which is made where there is none."""
+    play = {"reconnect_window_s": 5.0, "places": 4, "step_s": 5.0, "bank_s": 0.0, "late": "fault"}
+    made = definition(
+        *(phases or [phase(benchmarks=[corridor()])]),
+        **{"play": play | changes.pop("play", {}), **changes},
+    )
+    url = url or sqlite_url(folder / "competition.sqlite")
+    keys = folder / "secrets"
+    secrets = Secrets.read(keys) if keys.exists() else Secrets.create(keys)
+    migrate(url)
+    with ExitStack() as closing:
+        store = closing.enter_context(Store(url, clock=clock, patience_s=patience_s))
+        store.apply(made)
+        server = Hosting(Hosted(CompetitionFolder(folder, made), secrets), store, clock)
+        closing.callback(server.close)
+        server.queue.tick()
+        yield server

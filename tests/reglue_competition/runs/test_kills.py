@@ -1,0 +1,73 @@
+"""A server that is killed at any moment, again and again, scores nothing twice."""
+
+from __future__ import annotations
+
+import random
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from reglue import connect
+from reglue.net.join_string import JoinString
+from reglue_competition.definition import FILE
+from reglue_competition.phases import Secrets
+from reglue_competition.runs.submission_process import transcript_file
+from reglue_competition.store import Store
+from reglue_competition.transcript import verify
+from tests.reglue_bench.agents import Seeded
+from tests.reglue_competition.runs.submissions import alone, of_folder
+from tests.reglue_competition.runs.test_serve import COMPETITION, hosted_in, join_string, served
+from tests.waiting import until
+
+TEAMS = ("A", "B")
+NAMES = ("first", "second")
+KILLS = {"sqlite": 4, "postgresql": 2}
+FINISHED = "the submission is finished, thank you"
+
+
+def plays_all(where: JoinString) -> list[str]:
+    """One submission after another; their farewells."""
+    return [connect(Seeded(), str(where), name=name, connect_timeout_s=60.0) for name in NAMES]
+
+
+def test_a_server_that_is_killed_at_any_moment_finishes_each_submission_once(
+    tmp_path: Path, store: Store, url: str, request: pytest.FixtureRequest
+) -> None:
+    Secrets.create(tmp_path / "secrets", "127.0.0.1:4096")
+    (tmp_path / FILE).write_text(COMPETITION)
+    chance = random.Random(request.node.name)
+    with ThreadPoolExecutor(len(TEAMS)) as threads:
+        where: list[JoinString] = []
+        agents = []
+        for _ in range(KILLS[url.partition("+")[0].partition(":")[0]]):
+            with served(tmp_path, url, where[0].address if where else "127.0.0.1:0") as server:
+                if not where:
+                    where = [join_string(tmp_path, store, server.address, team) for team in TEAMS]
+                    agents = [threads.submit(plays_all, each) for each in where]
+                time.sleep(chance.uniform(0.0, 4.0))  # anything may be under way
+                server.process.kill()
+        with served(tmp_path, url, where[0].address) as last:
+            until(lambda: all(each.done() for each in agents), "all agents have left", 120.0)
+            last.process.terminate()
+            assert last.process.wait(20.0) == 0
+        assert [each.result() for each in agents] == [[FINISHED] * len(NAMES)] * len(TEAMS)
+    check_all(tmp_path, store)
+
+
+def check_all(folder: Path, store: Store) -> None:
+    """Each has ended once, and has the rows and the transcript of an agent alone."""
+    hosted = hosted_in(folder)
+    settings = [each.settings for each in hosted.drawn("public")]
+    submissions = store.submissions()
+    found = [(each.team, each.name, each.status) for each in submissions]
+    assert sorted(found) == [(team, name, "finished") for team in TEAMS for name in NAMES]
+    events = [(each.kind, each.submission) for each in store.events(limit=10_000)]
+    for each in submissions:
+        assert events.count(("submission finished", each.id)) == 1
+        assert [run.index for run in store.runs(each.id)] == [0]
+        here = of_folder(hosted.runs_of(each), 1)
+        assert here == alone(folder / "alone" / each.id, Seeded(), each.id, *settings)
+        file = transcript_file(folder / "transcripts", each.id, 0)
+        assert verify(file, public_key=hosted.secrets.public_key, trust_code=True).problem == ""

@@ -1,0 +1,306 @@
+"""The queue: who plays when, and what of it stands."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from reglue.errors import Refused
+from reglue.net.join_string import JoinString
+from reglue_bench.results.read_run import read_run
+from reglue_competition.admitted import note_admission
+from reglue_competition.runs import calendar
+from reglue_competition.runs.submission_process import run_folder
+from tests.leftovers import child_processes, nothing_left
+from tests.reglue_bench.agents import Pausing, Raises, Seeded
+from tests.reglue_competition.competitions import CLOSES, OPENS, phase
+from tests.reglue_competition.runs.hosting import corridor, hosting
+from tests.reglue_competition.runs.submissions import joined, joined_process, of_folder
+from tests.waiting import until
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left() -> Iterator[None]:
+    with nothing_left():
+        yield
+
+
+def test_teams_get_at_once_to_the_bit_what_each_gets_alone(tmp_path: Path) -> None:
+    """Whatever other teams' agents do: raise, hang, or be killed."""
+    benchmarks = [corridor(), corridor(num_episodes=3)]
+    play = {"places": 5, "step_s": 1.0}
+    with (
+        hosting(tmp_path, phase(benchmarks=benchmarks), play=play) as server,
+        ExitStack() as agents,
+    ):
+        where = {name: server.team(name) for name in ("a", "b", "raises", "hangs", "killed")}
+        for name, agent in (("a", Seeded()), ("b", Seeded()), ("raises", Raises())):
+            agents.enter_context(joined(where[name], agent))
+        agents.enter_context(joined_process(where["hangs"], "Hangs"))
+        killed = agents.enter_context(joined_process(where["killed"], "Pausing"))
+        server.runs_until(
+            lambda: (
+                bool(server.store.submissions(team="killed"))
+                and bool(server.submission("killed").progress.get("done"))
+            ),
+            "it plays",
+        )
+        killed.kill()
+        server.runs_until_status("finished", "a", "b")
+        server.runs_until_status("failed", "raises", "hangs", "killed")
+        details = [server.submission(name).detail for name in ("raises", "hangs", "killed")]
+        assert details[0].startswith("agent_error: KeyError: 'coffee'")
+        assert details[1].startswith("agent_timeout")
+        assert details[2].startswith("agent_disconnected")  # after its window, not its turn
+        for name in ("a", "b"):
+            submission = server.submission(name)
+            here = of_folder(server.folder(submission), 2)
+            assert here == server.alone(tmp_path / name, Seeded(), submission)
+            runs = server.store.runs(submission.id)
+            assert [(run.index, run.status, run.owner) for run in runs] == [
+                (0, "ok", ""),
+                (1, "ok", ""),
+            ]
+            assert all(run.score is not None and run.result for run in runs)
+        assert len(server.store.runs()) == 10
+
+
+def test_places_go_to_teams_that_play_least_then_to_who_has_waited_longest(tmp_path: Path) -> None:
+    with hosting(tmp_path, play={"places": 2}) as server, ExitStack() as agents:
+        ours, others, theirs = (server.team(name) for name in ("ours", "others", "theirs"))
+        agents.enter_context(joined(ours, Pausing(), name="first"))
+        agents.enter_context(joined(others, Seeded(), name="second"))
+        server.runs_until_status("playing", "ours", "others")
+        agents.enter_context(joined(ours, Seeded(), name="fourth"))
+        server.runs_until(lambda: len(server.store.submissions()) == 3, "it is entered")
+        agents.enter_context(joined(theirs, Seeded(), name="third"))
+        server.runs_until_status("finished", "ours", "others", "theirs")
+        begun = sorted(server.store.submissions(), key=lambda each: str(each.started_at))
+        assert {each.name for each in begun[:2]} == {"first", "second"}
+        assert [each.name for each in begun[2:]] == ["third", "fourth"]
+        metrics = server.metrics.registry
+        assert metrics.get_sample_value("reglue_waited_seconds_count") == 4
+        finished = {"status": "finished"}
+        assert metrics.get_sample_value("reglue_submissions_ended_total", finished) == 4
+
+
+def test_many_that_wait_are_all_played_and_none_twice(tmp_path: Path) -> None:
+    """However many wait, no more play at once than there are places."""
+    short = phase(benchmarks=[corridor(num_episodes=1)])
+    with (
+        hosting(tmp_path, short, play={"places": 2}, quotas={"at_once": 4}) as server,
+        ExitStack() as agents,
+    ):
+        for team in ("ours", "theirs"):
+            where = server.team(team)
+            for number in range(4):
+                agents.enter_context(joined(where, Seeded(), name=f"agent {number}"))
+
+        def finished() -> int:
+            statuses = Counter(each.status for each in server.store.submissions())
+            assert statuses["playing"] <= 2
+            return statuses["finished"]
+
+        for count in range(1, 9):
+            server.runs_until(lambda: finished() >= count, f"{count} have finished")  # noqa: B023
+        kinds = Counter((each.kind, each.submission) for each in server.store.events(limit=1000))
+        for submission in server.store.submissions():
+            for kind in ("submission entered", "run recorded", "submission finished"):
+                assert kinds[kind, submission.id] == 1
+            played = read_run(run_folder(server.folder(submission), 0)).episodes
+            cells = [(row.task, row.repeat, row.attempt) for row in played]
+            assert cells == [("a", 0, 0), ("b", 0, 0)]
+        assert len(server.store.runs()) == 8
+
+
+def test_an_agent_that_leaves_before_its_turn_has_withdrawn(tmp_path: Path) -> None:
+    """Its quota is free again."""
+    with hosting(tmp_path, quotas={"at_once": 1}) as server:
+        where = server.team("ours")
+        with joined_process(where, "Seeded") as agent:
+            until(lambda: server.store.submissions() != [], "it is entered")
+            submission = server.submission("ours")
+            until(lambda: server.entries.is_here(submission.id), "it waits")
+            agent.send_signal(signal.SIGINT)
+            until(lambda: server.entries.has_left(submission.id), "it has left")
+        server.runs_until_status("withdrawn", "ours")
+        server.store.enter(server.store.team("ours"), "another", datetime.now(UTC))
+        with (
+            joined(where, Seeded()) as refused,
+            pytest.raises(Refused, match="allows a team 1 submissions that wait or play"),
+        ):
+            refused.result(10.0)
+        entry = {"why": "entry"}
+        assert server.metrics.registry.get_sample_value("reglue_entries_refused_total", entry) == 1
+
+
+def test_a_cancelled_submission_says_so_whether_it_waits_or_plays(tmp_path: Path) -> None:
+    with hosting(tmp_path, play={"places": 1}) as server:
+        with joined(server.team("plays"), Pausing()) as playing:
+            server.runs_until_status("playing", "plays")
+            with joined(server.team("waits"), Seeded()) as waiting:
+                server.runs_until_status("waiting", "waits")
+                for team in ("waits", "plays"):
+                    server.store.ask_cancel(server.submission(team).id)
+                server.runs_until_status("cancelled", "waits", "plays")
+                for agent in (waiting, playing):
+                    server.runs_until(agent.done, "it is told")
+                    assert "cancelled: by the organiser" in agent.result()
+        assert server.store.runs() == []
+
+
+def test_a_process_that_is_killed_is_resumed_and_its_agent_with_it(tmp_path: Path) -> None:
+    many, before = phase(benchmarks=[corridor(num_episodes=100)]), child_processes()
+    with hosting(tmp_path, many) as server, joined(server.team("ours"), Seeded()) as agent:
+        server.runs_until_status("playing", "ours")
+        submission = server.submission("ours")
+        server.runs_until(
+            lambda: bool(server.submission("ours").progress.get("done")), "it has played some"
+        )
+        (process,) = child_processes() - before
+        os.kill(process, signal.SIGKILL)
+        server.runs_until_status("finished", "ours")
+        server.runs_until(agent.done, "it is told")
+        assert agent.result() == "the submission is finished, thank you"
+        here = of_folder(server.folder(submission), 1)
+        assert here == server.alone(tmp_path / "alone", Seeded(), submission)
+        assert len(server.store.runs()) == 1
+        kinds = [event.kind for event in server.store.events(limit=1000)]
+        assert kinds.count("submission interrupted") == 1
+        assert kinds.count("run recorded") == 1
+
+
+def test_the_news_of_a_submission_end_the_wait_for_the_next_look(tmp_path: Path) -> None:
+    """A place that is free is given at once."""
+    with hosting(tmp_path) as server, joined(server.team("ours"), Seeded()):
+        server.runs_until_status("playing", "ours")
+        began, looks = time.monotonic(), 0
+        while server.submission("ours").status == "playing":
+            server.queue.wait(30.0)
+            server.queue.tick()
+            looks += 1
+        assert time.monotonic() < began + 30.0
+        assert looks < 20  # it listens, its run, its end
+
+
+def test_what_never_plays_breaks_after_three_tries(
+    tmp_path: Path,
+) -> None:
+    with hosting(tmp_path) as server, joined(server.team("ours"), Seeded()) as agent:
+        server.runs_until(lambda: server.store.submissions() != [], "it is entered")
+        submission = server.submission("ours")
+        there = server.folder(submission)
+        there.parent.mkdir()
+        there.write_text("no folder")
+        server.runs_until_status("broken", "ours")
+        assert "cannot be made" in server.submission("ours").detail
+        server.runs_until(agent.done, "it is told")
+        assert "by a failure of ours" in agent.result()
+
+
+def test_agents_of_a_server_that_is_gone_come_back_or_have_lost(tmp_path: Path) -> None:
+    with hosting(tmp_path) as server:
+        for name in ("playing", "waiting"):
+            server.team(name)
+            server.store.enter(server.store.team(name), "agent", datetime.now(UTC))
+        server.store.set_status(server.submission("playing").id, "playing")
+    with hosting(tmp_path) as server:
+        server.runs_until_status("withdrawn", "waiting")
+        server.runs_until_status("failed", "playing")
+        found = server.submission("playing")
+        assert found.detail == "agent_disconnected: the agent did not come back within 5 s"
+        (run,) = server.store.runs()
+        assert (run.status, run.owner, run.score) == ("agent_disconnected", "agent", 0.0)
+
+
+def test_an_agent_that_was_not_told_how_it_ended_enters_no_other_submission(
+    tmp_path: Path,
+) -> None:
+    """Its server was killed between the two: it hears of it from the next one, once."""
+    with hosting(tmp_path) as server:
+        where = server.team("ours")
+        first = server.store.enter(server.store.team("ours"), "Seeded", datetime.now(UTC))
+        server.store.set_status(first.id, "finished")
+    with hosting(tmp_path) as server:
+        where = JoinString(server.gateway.address, where.token)
+        for count in (1, 2):
+            with joined(where, Seeded()) as agent:
+                server.runs_until(agent.done, "it is told")
+                assert agent.result() == "the submission is finished, thank you"
+            assert len(server.store.submissions(team="ours")) == count
+    with hosting(tmp_path) as server:
+        server.store.enter(server.store.team("ours"), "Seeded", datetime.now(UTC))
+    with hosting(tmp_path) as server:
+        where = JoinString(server.gateway.address, where.token)
+        with joined(where, Seeded()):
+            server.runs_until_status("finished", "ours")
+        assert len(server.store.submissions(team="ours")) == 3
+
+
+def test_phases_open_and_close_once_whatever_the_clock_says_later(tmp_path: Path) -> None:
+    day = timedelta(days=1)
+    now = [OPENS - day]
+    with hosting(tmp_path, clock=lambda: now[0]) as server:
+        states = []
+        for date in (now[0], OPENS, OPENS - 2 * day, CLOSES, OPENS + day, CLOSES + day):
+            now[0] = date
+            server.queue.tick()
+            states.append(server.store.phases()[0].state)
+        assert states == ["planned", "open", "open", "closed", "closed", "closed"]
+        commitment = server.hosted.commitment("public")
+        assert server.store.phases()[0].plan_commitment == commitment
+
+
+def test_a_phase_is_opened_before_its_date_where_the_organiser_asks(tmp_path: Path) -> None:
+    with hosting(tmp_path, clock=lambda: OPENS - timedelta(days=1)) as server:
+        server.store.ask_open("public")
+        server.queue.tick()
+        (public,) = server.store.phases()
+        assert public.state == "open"
+        assert public.plan_commitment == server.hosted.commitment("public")
+
+
+def test_a_phase_that_cannot_be_played_is_not_opened(tmp_path: Path) -> None:
+    missing = {"benchmark": "multi-task:tests.worlds:Nowhere"}
+    with hosting(tmp_path, phase(benchmarks=[missing])) as server:
+        server.queue.tick()
+        server.queue.tick()
+        assert server.store.phases()[0].state == "planned"
+        events = server.store.events(limit=1000)
+        (told,) = [each for each in events if each.kind == "phase not opened"]
+        assert "Nowhere" in told.detail["why"]
+
+
+def test_a_phase_that_is_not_admitted_does_not_open_by_its_date(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calendar, "_AGAIN_S", 0.0)
+    with hosting(tmp_path, phase(benchmarks=[corridor()], needs_admission=None)) as server:
+        server.queue.tick()
+        assert server.store.phases()[0].state == "planned"
+        (told,) = server.store.events_of("phase not opened", phase="public")
+        assert "it was not admitted" in told.detail["why"]
+        drawn, committed = server.hosted.drawn("public"), server.hosted.commitment("public")
+        note_admission(server.store, "public", drawn, committed, passed=False)
+        server.queue.tick()
+        assert server.store.phases()[0].state == "planned"
+        note_admission(server.store, "public", drawn, committed, passed=True)
+        server.queue.tick()
+        assert server.store.phases()[0].state == "open"
+
+
+def test_an_agent_comes_in_vain_before_the_phase_is_open(tmp_path: Path) -> None:
+    with (
+        hosting(tmp_path, clock=lambda: datetime(2025, 12, 31, tzinfo=UTC)) as server,
+        joined(server.team("ours"), Seeded()) as agent,
+        pytest.raises(Refused, match="no phase is open: public opens at 2026-01-01"),
+    ):
+        agent.result(10.0)

@@ -1,0 +1,225 @@
+"""`reglue competition serve`, as a process that a test stops and kills."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from reglue.errors import UsageError
+from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
+from reglue.net.join_string import JoinString
+from reglue.net.lobby import open_channel
+from reglue_competition.definition import FILE
+from reglue_competition.folder import DATABASE, CompetitionFolder
+from reglue_competition.phases import Secrets
+from reglue_competition.phases.certificates import renew
+from reglue_competition.runs.hosted import Hosted
+from reglue_competition.runs.serve import Addresses, serve
+from reglue_competition.store import Store, migrate
+from reglue_competition.store.database import sqlite_url
+from tests.glue_server.rpc.peers import ask, refusal
+from tests.reglue_bench.agents import Seeded
+from tests.reglue_competition.runs.submissions import alone, joined_process, of_folder
+from tests.waiting import until
+
+COMPETITION = """
+name = "test"
+title = "A test"
+[[phases]]
+name = "public"
+kind = "public"
+opens = 2026-01-01T00:00:00Z
+closes = 2100-01-01T00:00:00Z
+needs_admission = false
+[[phases.benchmarks]]
+benchmark = "multi-task:tests.worlds:Corridor"
+[phases.benchmarks.options]
+environment_args = { solved = { a = [1, 3, 0], b = [5, 0, 2] } }
+num_episodes = 8
+slots = 2
+[play]
+places = 2
+[quotas]
+at_once = 2
+"""
+
+
+class Server:
+    """A server's process, and where it listens."""
+
+    def __init__(self, folder: Path, url: str, listen: str, *flags: str) -> None:
+        words = [sys.executable, "-u", "-m", "reglue", "competition", "serve", str(folder)]
+        self.process = subprocess.Popen(
+            [*words, "--no-page", "--listen", listen, *flags],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), DATABASE: url},
+        )
+        assert self.process.stdout is not None
+        said = ""
+        while (found := re.search(r"agents join at (\S+)", said)) is None:
+            line = self.process.stdout.readline()
+            assert line, said
+            said += line
+        self.address, self.said = found.group(1), said
+
+
+@contextmanager
+def served(folder: Path, url: str, listen: str = "127.0.0.1:0", *flags: str) -> Iterator[Server]:
+    """A server, which is killed at the end if it is still there."""
+    server = Server(folder, url, listen, *flags)
+    with server.process:
+        try:
+            yield server
+        finally:
+            server.process.kill()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A competition's."""
+    Secrets.create(tmp_path / "secrets", "127.0.0.1:4096")
+    (tmp_path / FILE).write_text(COMPETITION)
+    return tmp_path
+
+
+def join_string(folder: Path, store: Store, address: str, team: str) -> JoinString:
+    """Of a new team."""
+    tls = Secrets.read(folder / "secrets").tls
+    token = store.new_token(store.add_team(team))
+    return JoinString(address, token, tls.authority, tls.name)
+
+
+def test_servers_that_end_in_the_middle_lose_nothing_and_score_nothing_twice(
+    folder: Path, store: Store, url: str
+) -> None:
+    """One is killed, one is drained, and the third plays what is left, with the same agent."""
+
+    def done() -> int:
+        found = store.submissions(team="ours")
+        return int(found[0].progress.get("done", 0)) if found else 0
+
+    with served(folder, url) as first:
+        where = join_string(folder, store, first.address, "ours")
+        with joined_process(where, "Pausing") as agent:
+            until(lambda: done() > 0, "it has played some")
+            first.process.kill()
+            first.process.wait()
+            (submission,) = store.submissions()
+            assert submission.status == "playing"
+            before = done()
+            with served(folder, url, first.address) as second:
+                until(lambda: done() > before, "it has played some more")
+                second.process.send_signal(signal.SIGTERM)
+                assert second.process.wait(20.0) == 0
+            assert store.submission(submission.id).status == "playing"
+            with served(folder, url, first.address) as third:
+                until(lambda: store.submission(submission.id).status == "finished", "it has ended")
+                assert agent.wait(20.0) == 0
+                third.process.send_signal(signal.SIGTERM)
+                assert third.process.wait(20.0) == 0
+    hosted = hosted_in(folder)
+    settings = [each.settings for each in hosted.drawn("public")]
+    here = of_folder(hosted.runs_of(submission), 1)
+    assert here == alone(folder / "alone", Seeded(), submission.id, *settings)
+    kinds = [event.kind for event in store.events(limit=1000)]
+    assert kinds.count("run recorded") == kinds.count("submission finished") == 1
+
+
+def test_a_server_that_drains_ends_what_plays_and_lets_nobody_else_in(
+    folder: Path, tmp_path: Path
+) -> None:
+    """What does not end in time goes on with the next server."""
+    (folder / FILE).write_text(COMPETITION.replace("places = 2", "places = 1"))
+    migrate(url := sqlite_url(tmp_path / "competition.sqlite"))
+
+    def status(team: str) -> str:
+        return "".join(each.status for each in store.submissions(team=team))
+
+    with Store(url) as store, ExitStack() as agents:
+        flags = ("--drain-timeout", "60")
+        with served(folder, url, "127.0.0.1:0", *flags) as first:
+            where = {team: join_string(folder, store, first.address, team) for team in "ABC"}
+            agents.enter_context(joined_process(where["A"], "Pausing"))
+            until(lambda: status("A") == "playing", "A plays")
+            store.enter(store.team("B"), "Pausing", datetime.now(UTC))
+            first.process.terminate()
+            with open_channel(where["C"], HUB_MESSAGE_BYTES) as channel:
+                until(lambda: "stopped" in refused(channel, "guess"), "it drains")
+                words = "RESOURCE_EXHAUSTED: the server is being stopped, and comes back soon"
+                assert refused(channel, where["C"].token).startswith(words)
+            assert first.process.wait(60.0) == 0
+        assert (status("A"), status("B"), status("C")) == ("finished", "waiting", "")
+        flags = ("--drain-timeout", "0.5")
+        with served(folder, url, first.address, *flags) as second:
+            agents.enter_context(joined_process(where["B"], "Pausing"))
+            until(lambda: status("B") == "playing", "B plays")
+            second.process.terminate()
+            assert second.process.wait(20.0) == 0
+        assert status("B") == "playing"
+        kinds = [event.kind for event in store.events(limit=1000)]
+        assert kinds.count("submission finished") == kinds.count("run recorded") == 1
+
+
+def refused(channel: grpc.Channel, token: str) -> str:
+    """Why a join is refused, after its code."""
+    with pytest.raises(grpc.RpcError) as error:
+        ask(channel, token=token, name="late")
+    return ": ".join(refusal(error.value))
+
+
+def test_a_competition_has_one_server(folder: Path, tmp_path: Path) -> None:
+    migrate(sqlite_url(tmp_path / "competition.sqlite"))
+    hosted = hosted_in(folder)
+    with (
+        hosted.folder.store() as opened,
+        FileLock(folder / "server.lock"),
+        pytest.raises(UsageError, match="a server has this competition; stop it first"),
+    ):
+        serve(hosted, opened, Addresses("127.0.0.1:0"), say=print)
+
+
+def test_a_server_does_not_start_with_a_certificate_that_has_expired(
+    folder: Path, tmp_path: Path
+) -> None:
+    renew(folder / "secrets", valid=timedelta(hours=-1))
+    migrate(sqlite_url(tmp_path / "competition.sqlite"))
+    hosted = hosted_in(folder)
+    words = f"`reglue competition certificate {folder} --renew`"
+    with hosted.folder.store() as opened, pytest.raises(UsageError, match=words):
+        serve(hosted, opened, Addresses("127.0.0.1:0"), say=print)
+
+
+def test_a_server_warns_of_a_certificate_that_expires_soon(folder: Path, tmp_path: Path) -> None:
+    renew(folder / "secrets", valid=timedelta(days=20))
+    url = sqlite_url(tmp_path / "competition.sqlite")
+    migrate(url)
+    with served(folder, url) as server:
+        assert "secrets/certificate.pem expires at" in server.said
+        assert "--renew" in server.said
+
+
+def test_what_is_played_is_what_was_committed_to(folder: Path, tmp_path: Path) -> None:
+    """The organiser's environments were changed while the phase is open, say."""
+    migrate(sqlite_url(tmp_path / "competition.sqlite"))
+    hosted = hosted_in(folder)
+    with hosted.folder.store() as opened:
+        opened.apply(hosted.definition)
+        opened.open_phase("public", "another plan's")
+        with pytest.raises(UsageError, match="not the one that was committed to"):
+            serve(hosted, opened, Addresses("127.0.0.1:0"), say=print)
+
+
+def hosted_in(folder: Path) -> Hosted:
+    return Hosted(CompetitionFolder.read(folder), Secrets.read(folder / "secrets"))

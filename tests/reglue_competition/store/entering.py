@@ -1,0 +1,31 @@
+"""A process that enters a team's agents again and again, and ends each: see test_quotas.py."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+
+from reglue.errors import EntryRefused
+from reglue_competition.store import Store
+
+ROUNDS = 25
+
+
+def main(url: str, team: str, name: str) -> None:
+    """Begin when a line comes, and print how many were let in."""
+    with Store(url) as store:
+        print("ready", flush=True)
+        sys.stdin.readline()
+        entered = 0
+        for number in range(ROUNDS):
+            try:
+                found = store.enter(store.team(team), f"{name} {number}", datetime.now(UTC))
+            except EntryRefused:
+                continue
+            entered += 1
+            store.set_status(found.id, "cancelled")
+        print(entered, flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import secrets
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import sqlalchemy as sa
+
+from reglue.errors import BadArgument, TokenRefused, UnknownName, UsageError
+from reglue_competition.store import Organiser, Store
+from reglue_competition.store.access import token_id
+from reglue_competition.store.tables import TABLES
+
+GIVEN = "0123456789abcdef" * 3  # as long as 192 bits are in hexadecimal
+
+
+def test_a_team_is_known_by_its_token(store: Store) -> None:
+    team, other = store.add_team("Team A"), store.add_team("Team B")
+    assert store.bearer(store.new_token(team)) == team
+    assert store.bearer(store.new_token(other)) == other
+
+
+def test_an_organiser_is_known_by_a_token_too(store: Store) -> None:
+    token = store.new_token(None)
+    assert store.bearer(token) == Organiser(token_id(token))
+
+
+def test_a_token_is_not_in_the_database(store: Store) -> None:
+    token = store.new_token(store.add_team("A"))
+    secret = token.removeprefix("reglue_")
+    assert len(secret) * 6 >= 192  # bits
+
+    def rows(connection: sa.Connection) -> list[str]:
+        every = TABLES.sorted_tables
+        return [str(row) for table in every for row in connection.execute(sa.select(table))]
+
+    held = store._database.read(rows)
+    assert held
+    assert not [row for row in held if secret in row]
+
+
+def test_a_wrong_token_is_refused(store: Store) -> None:
+    store.new_token(store.add_team("A"))
+    for token in ["", "reglue_wrong", "\0", "\ud800", "é" * 10_000]:
+        with pytest.raises(TokenRefused, match="the token is wrong"):
+            store.bearer(token)
+
+
+def test_tokens_are_rotated_by_a_new_one_beside_the_old(store: Store) -> None:
+    team = store.add_team("A")
+    old, new = store.new_token(team), store.new_token(team)
+    assert store.bearer(old) == store.bearer(new) == team
+    store.revoke(token_id(old))
+    assert store.bearer(new) == team
+    with pytest.raises(TokenRefused, match="revoked"):
+        store.bearer(old)
+    assert [token.revoked_at is None for token in store.tokens()].count(False) == 1
+
+
+def test_a_token_expires(url: str) -> None:
+    now = [datetime(2026, 5, 1, 12, tzinfo=UTC)]
+    with Store(url, clock=lambda: now[0]) as store:
+        team = store.add_team("A")
+        token = store.new_token(team, now[0] + timedelta(hours=1))
+        assert store.bearer(token) == team
+        now[0] += timedelta(hours=1)
+        with pytest.raises(TokenRefused, match=r"expired at 2026-05-01 13:00 UTC"):
+            store.bearer(token)
+
+
+def test_a_date_of_expiry_needs_an_offset(store: Store) -> None:
+    with pytest.raises(BadArgument, match="wanted a date with an offset"):
+        store.new_token(None, datetime(2026, 5, 1))
+
+
+def test_an_unknown_token_cannot_be_revoked(store: Store) -> None:
+    with pytest.raises(UnknownName, match="token with the id 'x'"):
+        store.revoke("x")
+
+
+def test_a_retired_team_is_refused_and_stays_known(store: Store) -> None:
+    team = store.add_team("A")
+    token = store.new_token(team)
+    store.retire_team("A")
+    store.retire_team("A")
+    with pytest.raises(TokenRefused, match="retired"):
+        store.bearer(token)
+    assert store.team("A").retired_at is not None
+    assert [event.kind for event in store.events()].count("team retired") == 1
+
+
+def test_a_name_that_reads_alike_is_taken(store: Store) -> None:
+    store.add_team("Team A")
+    for name in ["Team a", "TEAM A", " Team A "]:
+        with pytest.raises(UsageError, match="already"):
+            store.add_team(name)
+
+
+def test_a_name_that_cannot_be_read_is_refused(store: Store) -> None:
+    for name in ["", "  ", "a\nb", "a\u202eb", "a\tb", "x\0", "x" * 65]:
+        with pytest.raises(BadArgument, match="wanted"):
+            store.add_team(name)
+
+
+def test_an_unknown_team_is_named(store: Store) -> None:
+    store.add_team("Team A")
+    with pytest.raises(UnknownName, match="did you mean Team A"):
+        store.team("Team B")
+
+
+def test_a_token_that_was_drawn_elsewhere_can_be_given_again_and_again(store: Store) -> None:
+    team = store.add_team_with(GIVEN, "Team A")
+    noted = store.events()
+    assert store.add_team_with(GIVEN, "Team A") == team == store.bearer(GIVEN)
+    assert store.new_token(team, token=GIVEN) == GIVEN
+    assert store.events() == noted
+    assert len(store.tokens()) == 1
+
+
+def test_a_token_of_another_is_refused(store: Store) -> None:
+    """Also the organiser's; and nobody is added who cannot have the token."""
+    team = store.add_team_with(GIVEN, "A")
+    organisers = store.new_token(None, token=secrets.token_hex(24))
+    for token in (GIVEN, organisers):
+        with pytest.raises(UsageError, match="another's"):
+            store.add_team_with(token, "B")
+    with pytest.raises(UsageError, match="another's"):
+        store.new_token(None, token=GIVEN)
+    assert store.teams() == [team]
+
+
+def test_a_token_that_is_over_is_not_given_again(url: str) -> None:
+    now = [datetime(2026, 5, 1, 12, tzinfo=UTC)]
+    with Store(url, clock=lambda: now[0]) as store:
+        store.add_team_with(GIVEN, "A", now[0] + timedelta(hours=1))
+        store.revoke(token_id(store.new_token(store.team("A"), token=GIVEN[::-1])))
+        now[0] += timedelta(hours=1)
+        for token in (GIVEN, GIVEN[::-1]):
+            with pytest.raises(UsageError, match="no longer valid"):
+                store.add_team_with(token, "A")
+
+
+def test_a_team_that_is_there_gets_no_second_token_by_being_added(store: Store) -> None:
+    store.add_team_with(GIVEN, "A")
+    with pytest.raises(UsageError, match="already"):
+        store.add_team_with(GIVEN[::-1], "A")
+
+
+@pytest.mark.parametrize("token", ["", GIVEN[:47], "a" * 48, GIVEN + " ", "é" * 48, GIVEN * 6])
+def test_a_weak_token_is_refused(store: Store, token: str) -> None:
+    with pytest.raises(BadArgument, match="48 or more random ones"):
+        store.add_team_with(token, "A")
+    with pytest.raises(BadArgument, match="48 or more random ones"):
+        store.new_token(None, token=token)
+    assert (store.teams(), store.tokens()) == ([], [])

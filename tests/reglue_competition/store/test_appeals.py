@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from reglue.errors import UsageError
+from reglue_competition.store import Store, Submission, Team
+from reglue_competition.store.appeals import MOST_A_DAY, MOST_TEXT
+from tests.reglue_competition.competitions import definition
+
+NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
+
+
+class Clock:
+    now = NOW
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """That tests set."""
+    return Clock()
+
+
+@pytest.fixture
+def store(url: str, clock: Clock) -> Iterator[Store]:
+    """One with an open phase."""
+    with Store(url, clock=clock) as opened:
+        opened.apply(definition())
+        opened.open_phase("public", "9f" * 32)
+        yield opened
+
+
+def ended(store: Store, team: Team, name: str = "x") -> Submission:
+    found = store.enter(team, name, NOW)
+    store.set_status(found.id, "failed", "agent_timeout")
+    return found
+
+
+def test_an_appeal_is_answered_once(store: Store) -> None:
+    team = store.add_team("Ada")
+    submission = ended(store, team)
+    store.file_appeal(team, submission.id, "  It was\r\nyour network.\x1b[31m ")
+    (found,) = store.appeals()
+    assert (found.team, found.submission, found.at) == ("Ada", submission.id, NOW)
+    assert (found.text, found.is_open) == ("It was\nyour network.[31m", True)
+    store.answer_appeal(found.id, "It was not.")
+    (answered,) = store.appeals(submission=submission.id)
+    assert (answered.answer, answered.is_open) == ("It was not.", False)
+    with pytest.raises(UsageError, match="answered already"):
+        store.answer_appeal(found.id, "It was.")
+    assert [each.kind for each in store.events(limit=99)][-2:] == [
+        "appeal filed",
+        "appeal answered",
+    ]
+
+
+def test_an_appeal_is_against_a_submission_of_ones_own_that_has_ended(store: Store) -> None:
+    ada, eve = store.add_team("Ada"), store.add_team("Eve")
+    theirs, waits = ended(store, eve), store.enter(ada, "waits", NOW)
+    for submission, why in ((theirs.id, "has no submission"), (waits.id, "once it has ended")):
+        with pytest.raises(UsageError, match=why):
+            store.file_appeal(ada, submission, "unfair")
+    with pytest.raises(UsageError, match="there is no appeal"):
+        store.answer_appeal(1, "yes")
+    assert store.appeals() == []
+
+
+@pytest.mark.parametrize("text", ["", " \n\t ", "\u200b", "x" * (MOST_TEXT + 1)])
+def test_a_text_that_nobody_can_read_is_refused(store: Store, text: str) -> None:
+    team = store.add_team("Ada")
+    submission = ended(store, team)
+    with pytest.raises(UsageError, match="wanted 1 to 2,000"):
+        store.file_appeal(team, submission.id, text)
+
+
+def test_a_submission_has_one_open_appeal_and_a_team_five_a_day(store: Store, clock: Clock) -> None:
+    team, other = store.add_team("Ada"), store.add_team("Eve")
+    submission = ended(store, team)
+    for n in range(MOST_A_DAY):
+        store.file_appeal(team, submission.id, f"again {n}")
+        with pytest.raises(UsageError, match="wait for its answer"):
+            store.file_appeal(team, submission.id, "and again")
+        store.answer_appeal(store.appeals()[-1].id, "no")
+    with pytest.raises(UsageError, match="try again tomorrow"):
+        store.file_appeal(team, submission.id, "again")
+    store.file_appeal(other, ended(store, other).id, "others may")
+    clock.now += timedelta(days=1, seconds=1)
+    store.file_appeal(team, submission.id, "the next day")
+    assert [each.text for each in store.appeals(team="Ada")][-1] == "the next day"

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+
+from reglue.errors import UsageError
+from reglue_competition.store import Store, migrate
+from reglue_competition.store.database import Database
+from reglue_competition.store.tables import TABLES
+
+
+def test_migrations_lead_to_the_tables_that_the_store_uses(url: str) -> None:
+    def differences(connection: sa.Connection) -> list[object]:
+        options = {"compare_type": True, "compare_server_default": True}
+        return list(compare_metadata(MigrationContext.configure(connection, opts=options), TABLES))
+
+    database = Database(url)
+    assert database.read(differences) == []
+    assert database.read(constraints) == {
+        "ck_competition_one",
+        "ck_phase_kind",
+        "ck_phase_state",
+        "ck_submission_status",
+    }
+    database.close()
+
+
+def constraints(connection: sa.Connection) -> set[str | None]:
+    """Alembic does not compare those."""
+    found = sa.inspect(connection)
+    return {each["name"] for name in TABLES.tables for each in found.get_check_constraints(name)}
+
+
+def test_a_database_that_is_up_to_date_stays_as_it_is(store: Store, url: str) -> None:
+    store.add_team("A")
+    migrate(url)
+    assert [team.name for team in store.teams()] == ["A"]
+
+
+def test_two_programs_may_migrate_at_once(empty_url: str) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(migrate, [empty_url, empty_url]))
+    Store(empty_url).close()
+
+
+def test_a_database_without_tables_is_refused(empty_url: str) -> None:
+    made = Database(empty_url, creates=True)
+    made.close()
+    with pytest.raises(UsageError, match=r"revision none, wanted \d+; .* migrate FOLDER"):
+        Store(empty_url)
+
+
+def test_a_database_of_a_newer_reglue_is_refused(empty_url: str) -> None:
+    url = empty_url
+    migrate(url)
+    database = Database(url)
+    newer = sa.text("UPDATE alembic_version SET version_num = '9999'")
+    database.write(lambda transaction: [transaction.connection.execute(newer)].clear())
+    database.close()
+    with pytest.raises(UsageError, match=r"revision 9999, .* made by a newer one"):
+        Store(url)
+    with pytest.raises(UsageError, match=r"revision 9999, .* made by a newer one"):
+        migrate(url)
+
+
+@pytest.mark.parametrize("url", ["mysql://x", "sqlite://", "sqlite:///", "nonsense"])
+def test_other_databases_are_refused(url: str) -> None:
+    with pytest.raises(UsageError, match=re.escape("wanted sqlite:////FOLDER/FILE or postgresql")):
+        migrate(url)

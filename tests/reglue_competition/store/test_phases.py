@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from reglue.errors import UnknownName, UsageError
+from reglue_competition.store import Store
+from tests.reglue_competition.competitions import CLOSES, OPENS, definition, phase, private
+
+
+def test_a_definition_is_kept_as_it_was_read(store: Store) -> None:
+    with pytest.raises(UsageError, match="no competition file yet"):
+        store.definition()
+    about = definition(phase(), private(), title="ünï")
+    store.apply(about)
+    store.apply(about)
+    assert store.definition() == about
+    assert [each.name for each in store.phases()] == ["public", "private"]
+    assert [event.kind for event in store.events()] == ["definition applied"]
+
+
+def test_a_phase_is_open_from_its_opening_to_its_date(store: Store) -> None:
+    store.apply(definition())
+    assert store.phase_open_at(OPENS) is None
+    store.open_phase("public", "the hash")
+    found = store.phase_open_at(OPENS)
+    assert found is not None
+    assert (found.name, found.state, found.plan_commitment) == ("public", "open", "the hash")
+    assert store.phase_open_at(CLOSES - timedelta(seconds=1)) == found
+    assert store.phase_open_at(CLOSES) is None
+
+
+def test_one_phase_is_open_at_a_time(store: Store) -> None:
+    store.apply(definition(phase(), private()))
+    store.open_phase("public", "hash")
+    with pytest.raises(UsageError, match="public is open; close that first"):
+        store.open_phase("private", "hash")
+    store.close_phase("public")
+    store.open_phase("private", "hash")
+
+
+def test_a_closed_phase_is_closed_for_good(store: Store) -> None:
+    store.apply(definition())
+    with pytest.raises(UsageError, match="never open"):
+        store.close_phase("public")
+    store.open_phase("public", "hash")
+    store.open_phase("public", "hash")
+    store.close_phase("public")
+    store.close_phase("public")
+    with pytest.raises(UsageError, match="cannot be opened again"):
+        store.open_phase("public", "hash")
+    kinds = [event.kind for event in store.events()]
+    assert kinds == ["definition applied", "phase opened", "phase closed"]
+
+
+def test_an_organiser_asks_to_open_a_phase_before_its_date(store: Store) -> None:
+    store.apply(definition(phase(), private()))
+    store.ask_open("private")
+    store.ask_open("private")
+    assert [each.open_asked for each in store.phases()] == [False, True]
+    assert [event.kind for event in store.events()] == ["definition applied", "opening asked"]
+    store.open_phase("public", "hash")
+    with pytest.raises(UsageError, match="public is open; close that first"):
+        store.ask_open("private")
+
+
+def test_a_commitment_is_not_changed_while_the_phase_is_open(store: Store) -> None:
+    store.apply(definition())
+    store.open_phase("public", "hash")
+    with pytest.raises(UsageError, match="public is open"):
+        store.open_phase("public", "another")
+
+
+def test_a_phase_whose_date_is_over_is_not_opened(store: Store) -> None:
+    past = phase(opens=OPENS - timedelta(days=2), closes=OPENS - timedelta(days=1))
+    store.apply(definition(past))
+    with pytest.raises(UsageError, match="it was to close at 2025-12-31 00:00 UTC"):
+        store.open_phase("public", "hash")
+
+
+def test_a_planned_competition_may_change_altogether(store: Store) -> None:
+    store.apply(definition(phase("one"), private()))
+    store.apply(definition(phase("two"), name="other"))
+    assert [each.name for each in store.phases()] == ["two"]
+
+
+def test_an_open_phase_may_be_prolonged_and_is_else_kept(store: Store) -> None:
+    store.apply(definition())
+    store.open_phase("public", "hash")
+    store.apply(definition(phase(closes=CLOSES + timedelta(days=1))))
+    assert store.phases()[0].closes_at == CLOSES + timedelta(days=1)
+    with pytest.raises(UsageError, match=r"phases\.public\.closes: got .* or later"):
+        store.apply(definition())
+    with pytest.raises(UsageError, match="cannot be removed"):
+        store.apply(definition(phase("other")))
+    assert store.phases()[0].closes_at == CLOSES + timedelta(days=1)
+
+
+def test_an_unknown_phase_is_named(store: Store) -> None:
+    store.apply(definition())
+    with pytest.raises(UnknownName, match="did you mean public"):
+        store.open_phase("publik", "hash")

@@ -1,0 +1,239 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
+from threading import Barrier
+
+import pytest
+
+from reglue.errors import BadArgument, EntryRefused, UnknownName, UsageError
+from reglue_competition.store import Run, Status, Store, Submission, Team
+from tests.reglue_competition.competitions import CLOSES, definition, phase, private
+
+NOON = datetime(2026, 6, 1, 12, tzinfo=UTC)
+
+
+def opened(store: Store, **quotas: int | None) -> Team:
+    """A team of a competition whose phase is open, with these quotas."""
+    store.apply(definition(quotas={"at_once": None} | quotas))
+    store.open_phase("public", "hash")
+    return store.add_team("Team A")
+
+
+def test_a_submission_waits_until_it_plays_and_ends(store: Store) -> None:
+    team = opened(store)
+    entered = store.enter(team, " sarsa ", NOON)
+    assert (entered.team, entered.phase, entered.name) == ("Team A", "public", "sarsa")
+    assert (entered.status, entered.queued_at, entered.started_at) == ("waiting", NOON, None)
+    assert len(entered.id) >= 12
+    assert store.set_status(entered.id, "playing")
+    started = store.submission(entered.id).started_at
+    assert started is not None
+    assert store.set_status(entered.id, "finished", "all\0 played")
+    ended = store.submission(entered.id)
+    assert (ended.status, ended.detail, ended.started_at) == ("finished", "all played", started)
+    assert ended.ended_at is not None
+    kinds = [event.kind for event in store.events(after=3)]
+    assert kinds == ["submission entered", "submission playing", "submission finished"]
+
+
+def test_a_name_goes_on_until_it_has_ended(store: Store) -> None:
+    team = opened(store)
+    first = store.enter(team, "sarsa", NOON)
+    store.set_status(first.id, "playing")
+    store.close_phase("public")
+    assert store.enter(team, "sarsa", NOON).id == first.id
+    store.set_status(first.id, "finished")
+    with pytest.raises(EntryRefused, match="no phase is open: the competition is over"):
+        store.enter(team, "sarsa", NOON)
+
+
+def test_nobody_enters_before_a_phase_is_open_or_after_it(store: Store) -> None:
+    store.apply(definition(phase(), private()))
+    team = store.add_team("A")
+    with pytest.raises(EntryRefused, match=r"public opens at 2026-01-01 00:00 UTC"):
+        store.enter(team, "sarsa", NOON)
+    store.open_phase("public", "hash")
+    with pytest.raises(EntryRefused, match=r"private opens at 2100-01-01 00:00 UTC"):
+        store.enter(team, "sarsa", CLOSES)
+
+
+def ended(store: Store, team: Team, name: str, now: datetime, status: Status) -> Submission:
+    entered = store.enter(team, name, now)
+    store.set_status(entered.id, status)
+    return entered
+
+
+def test_a_quota_of_a_day_begins_anew_at_midnight_utc(store: Store) -> None:
+    team = opened(store, a_day=2)
+    ended(store, team, "a", NOON, "finished")
+    ended(store, team, "b", NOON, "broken")
+    with pytest.raises(EntryRefused, match=r"2 submissions entered today \(UTC\)"):
+        store.enter(team, "c", NOON + timedelta(hours=11))
+    store.enter(team, "c", NOON + timedelta(hours=12))
+
+
+def test_a_quota_at_once_is_free_again_when_one_has_ended(store: Store) -> None:
+    team = opened(store, at_once=1)
+    first = store.enter(team, "a", NOON)
+    with pytest.raises(EntryRefused, match="1 submissions that wait or play"):
+        store.enter(team, "b", NOON)
+    store.set_status(first.id, "finished")
+    store.enter(team, "b", NOON)
+
+
+def test_what_was_withdrawn_counts_for_no_quota(store: Store) -> None:
+    team = opened(store, a_day=1, at_once=1, in_all=1)
+    ended(store, team, "a", NOON, "withdrawn")
+    ended(store, team, "a", NOON, "failed")
+    with pytest.raises(EntryRefused):
+        store.enter(team, "a", NOON)
+
+
+def test_a_private_phase_is_played_once(store: Store) -> None:
+    store.apply(definition(phase(kind="private")))
+    store.open_phase("public", "hash")
+    team, other = store.add_team("A"), store.add_team("B")
+    ended(store, team, "a", NOON, "finished")
+    with pytest.raises(EntryRefused, match="1 submissions in this phase"):
+        store.enter(team, "b", NOON)
+    store.enter(other, "a", NOON)
+
+
+def at_once(url: str, works: Sequence[Callable[[Store], object]]) -> list[object]:
+    """What each returns or raises, where all begin at the same time over stores of their own."""
+    ready = Barrier(len(works))
+    with ExitStack() as stack:
+        stores = [stack.enter_context(Store(url)) for _ in works]
+
+        def done(store: Store, work: Callable[[Store], object]) -> object:
+            ready.wait(30)
+            try:
+                return work(store)
+            except EntryRefused as error:
+                return error
+
+        with ThreadPoolExecutor(len(works)) as pool:
+            return list(pool.map(done, stores, works))
+
+
+def test_a_quota_holds_where_many_enter_at_once(store: Store, url: str) -> None:
+    team = opened(store, in_all=3)
+    works = [lambda of, n=n: of.enter(team, f"agent {n}", NOON) for n in range(8)]
+    found = at_once(url, works)
+    assert [isinstance(each, Submission) for each in found].count(True) == 3
+    assert len(store.submissions()) == 3
+
+
+def test_one_name_is_entered_once_by_two_at_once(store: Store, url: str) -> None:
+    team = opened(store)
+    found = at_once(url, [lambda of: of.enter(team, "sarsa", NOON)] * 4)
+    assert len({each.id for each in found if isinstance(each, Submission)}) == 1
+    assert len(store.submissions()) == 1
+
+
+def test_of_two_that_change_a_status_one_wins(store: Store, url: str) -> None:
+    entered = store.enter(opened(store), "sarsa", NOON)
+    change: Callable[[Store], object]
+    change = lambda of: of.set_status(entered.id, "playing", from_statuses=["waiting"])  # noqa: E731
+    assert at_once(url, [change] * 4).count(True) == 1
+
+
+def test_a_final_status_stays(store: Store) -> None:
+    entered = store.enter(opened(store), "sarsa", NOON)
+    assert store.set_status(entered.id, "cancelled")
+    assert not store.set_status(entered.id, "playing")
+    assert store.submission(entered.id).status == "cancelled"
+
+
+def test_submissions_are_found_by_phase_team_and_status(store: Store) -> None:
+    team = opened(store)
+    other = store.add_team("B")
+    first, second = store.enter(team, "x", NOON), store.enter(other, "x", NOON + timedelta(hours=1))
+    store.set_status(first.id, "playing")
+    assert [each.id for each in store.submissions()] == [first.id, second.id]
+    assert [each.id for each in store.submissions(team="B")] == [second.id]
+    assert [each.id for each in store.submissions("public", statuses=["playing"])] == [first.id]
+    assert store.submissions("other") == []
+
+
+def test_an_organiser_asks_to_cancel(store: Store) -> None:
+    team = opened(store)
+    entered = store.enter(team, "sarsa", NOON)
+    store.ask_cancel(entered.id)
+    store.ask_cancel(entered.id)
+    assert store.submission(entered.id).cancel_asked
+    with pytest.raises(EntryRefused, match="being cancelled"):
+        store.enter(team, "sarsa", NOON)
+    store.set_status(entered.id, "cancelled")
+    with pytest.raises(UsageError, match="is cancelled: only one that waits or plays"):
+        store.ask_cancel(entered.id)
+    assert [event.kind for event in store.events()].count("cancel asked") == 1
+
+
+def test_a_team_that_retires_has_its_submissions_cancelled(store: Store) -> None:
+    team = opened(store)
+    done, waiting = ended(store, team, "a", NOON, "finished"), store.enter(team, "b", NOON)
+    store.retire_team(team.name)
+    assert store.submission(waiting.id).cancel_asked
+    assert not store.submission(done.id).cancel_asked
+
+
+def test_an_organiser_has_what_broke_played_again(store: Store) -> None:
+    team = opened(store)
+    broken = ended(store, team, "a", NOON, "broken")
+    store.ask_replay(broken.id)
+    again = store.submission(broken.id)
+    assert (again.status, again.ended_at, again.cancel_asked) == ("waiting", None, False)
+    with pytest.raises(UsageError, match="is waiting; wanted one that is broken, failed"):
+        store.ask_replay(broken.id)
+    store.set_status(broken.id, "finished")
+    with pytest.raises(UsageError, match="a score that stands is not played again"):
+        store.ask_replay(broken.id)
+
+
+def test_a_replay_waits_for_the_same_name(store: Store) -> None:
+    team = opened(store)
+    broken = ended(store, team, "a", NOON, "broken")
+    store.enter(team, "a", NOON)
+    with pytest.raises(UsageError, match="another 'a' in the queue"):
+        store.ask_replay(broken.id)
+
+
+def test_progress_is_kept_without_an_event(store: Store) -> None:
+    entered = store.enter(opened(store), "sarsa", NOON)
+    before = store.events()
+    store.set_progress(entered.id, {"benchmark": 1, "units": [3, 10]})
+    assert store.submission(entered.id).progress == {"benchmark": 1, "units": [3, 10]}
+    assert store.events() == before
+
+
+def test_a_run_is_recorded_once_however_often_it_is_told(store: Store) -> None:
+    entered = store.enter(opened(store), "sarsa", NOON)
+    first = Run(entered.id, 0, "MT1:reach-v3", "partial", "agent")
+    run = Run(entered.id, 0, "MT1:reach-v3", "complete", "", 0.5, 0.4, 0.6, '{"score": NaN}', "ab")
+    other = Run(entered.id, 1, "MT10", "complete", "", 1.0)
+    for each in (first, run, other, run):
+        store.record_run(each)
+    assert store.runs(entered.id) == [run, other] == store.runs(phase="public")
+    assert store.runs(phase="other") == []
+    assert [each.result for each in store.runs(with_results=False)] == ["", ""]
+
+
+def test_what_is_unknown_is_named(store: Store) -> None:
+    for ask in (store.submission, store.ask_cancel, store.ask_replay):
+        with pytest.raises(UnknownName, match="no submission 'x'"):
+            ask("x")
+    with pytest.raises(UnknownName, match="no submission 'x'"):
+        store.set_status("x", "playing")
+    with pytest.raises(UnknownName, match="no submission 'x'"):
+        store.record_run(Run("x", 0, "MT10", "complete"))
+
+
+def test_a_name_that_cannot_be_shown_is_refused(store: Store) -> None:
+    team = opened(store)
+    for name in ["", " ", "a\nb", "a\u202eb", "x" * 101]:
+        with pytest.raises(BadArgument, match="agent's name"):
+            store.enter(team, name, NOON)

@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import sqlite3
+import stat
+import tarfile
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from reglue.errors import StorageFailed, UsageError
+from reglue_competition.backup import back_up, restore
+from reglue_competition.folder import DATABASE, CompetitionFolder
+from reglue_competition.skeleton.writing import write_competition
+from reglue_competition.store import Run
+from reglue_competition.store.database import Database
+from reglue_competition.store.tables import TABLES
+from tests.reglue_competition.postgresql import PostgreSQL
+
+
+@pytest.fixture
+def original(tmp_path: Path) -> CompetitionFolder:
+    """A competition on SQLite, in which something of each kind was done."""
+    return competition(tmp_path)
+
+
+def competition(tmp_path: Path) -> CompetitionFolder:
+    path = tmp_path / "original"
+    path.mkdir(mode=0o700)
+    write_competition(path, name="mine", title="Mine", address="a.b:1", database=None)
+    found = CompetitionFolder.read(path)
+    with found.store() as store:
+        found.open_phase(store, "practice")
+        team = store.add_team("Tëam")
+        store.new_token(team, datetime(2100, 1, 1, tzinfo=UTC))
+        entered = store.enter(team, "sarsa", datetime.now(UTC))
+        store.set_progress(entered.id, {"units": [1, 2]})
+        store.record_run(Run(entered.id, 0, "x", "complete", "", 0.1 + 0.2, None, 1.0, "{}", "ab"))
+        store.note("odd", words="é\0\ud800")
+    run = found.runs_path / entered.id / "0"
+    run.mkdir(parents=True)
+    (run / "result.json").write_text("{}")
+    (found.transcripts_path / "a.reglue").write_bytes(b"\0\1")
+    return found
+
+
+def rows(url: str) -> dict[str, list[tuple[object, ...]]]:
+    """All that a database holds."""
+
+    def every(connection: sa.Connection) -> dict[str, list[tuple[object, ...]]]:
+        return {
+            table.name: [
+                tuple(row)
+                for row in connection.execute(sa.select(table).order_by(*table.primary_key))
+            ]
+            for table in TABLES.sorted_tables
+        }
+
+    with closing(Database(url)) as database:
+        return database.read(every)
+
+
+def files(path: Path) -> dict[str, bytes]:
+    return {
+        str(each.relative_to(path)): each.read_bytes()
+        for each in path.rglob("*")
+        if each.is_file() and not each.name.startswith("competition.sqlite")
+    }
+
+
+@pytest.mark.parametrize("goal", ["sqlite", "postgresql"])
+def test_a_restored_competition_equals_the_original(
+    url: str,
+    goal: str,
+    postgresql: PostgreSQL,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if url.startswith("postgresql"):
+        monkeypatch.setenv(DATABASE, url)
+    original = competition(tmp_path)
+    before = original.database_url
+    size = back_up(original, tmp_path / "backup.tar.gz")
+    assert size == (tmp_path / "backup.tar.gz").stat().st_size
+    assert stat.S_IMODE((tmp_path / "backup.tar.gz").stat().st_mode) == 0o600
+    monkeypatch.delenv(DATABASE, raising=False)
+    if goal == "postgresql":
+        monkeypatch.setenv(DATABASE, postgresql.new_database())
+    restored = restore(tmp_path / "backup.tar.gz", tmp_path / "restored")
+    assert rows(restored.database_url) == rows(before)
+    assert len(rows(before)["event"]) > 5
+    assert files(restored.path) == files(original.path)
+    assert restored.secrets().public_key == original.secrets().public_key
+    assert stat.S_IMODE(restored.path.stat().st_mode) == 0o700
+    with restored.store() as store:  # which goes on where the original ended
+        last = store.events()[-1].id
+        team = store.add_team("Another")
+        assert store.events()[-1].id > last
+        assert store.enter(team, "x", datetime.now(UTC)).status == "waiting"
+
+
+def test_a_ledger_that_is_written_to_is_kept_as_of_one_moment(
+    original: CompetitionFolder, tmp_path: Path
+) -> None:
+    ledger = original.runs_path / "ledger.sqlite"
+    with closing(sqlite3.connect(ledger, isolation_level=None)) as writer:
+        writer.execute("PRAGMA journal_mode=WAL")
+        writer.execute("CREATE TABLE x (n)")
+        writer.execute("INSERT INTO x VALUES (1)")
+        writer.execute("BEGIN")
+        writer.execute("INSERT INTO x VALUES (2)")
+        back_up(original, tmp_path / "backup.tar.gz")
+        writer.execute("COMMIT")
+    with tarfile.open(tmp_path / "backup.tar.gz") as archive:
+        archive.extract("runs/ledger.sqlite", tmp_path, filter="data")
+        assert not [name for name in archive.getnames() if name.endswith("-wal")]
+    with closing(sqlite3.connect(tmp_path / "runs" / "ledger.sqlite")) as kept:
+        assert kept.execute("SELECT n FROM x").fetchall() == [(1,)]
+
+
+def test_a_damaged_ledger_is_named(original: CompetitionFolder, tmp_path: Path) -> None:
+    (original.runs_path / "ledger.sqlite").write_bytes(b"no database" * 1000)
+    with pytest.raises(StorageFailed, match=r"ledger\.sqlite cannot be read: file is not"):
+        back_up(original, tmp_path / "backup.tar.gz")
+    assert not list(tmp_path.glob("backup*"))
+
+
+def test_a_backup_overwrites_nothing(original: CompetitionFolder, tmp_path: Path) -> None:
+    back_up(original, tmp_path / "backup.tar.gz")
+    with pytest.raises(UsageError, match="exists; choose another file"):
+        back_up(original, tmp_path / "backup.tar.gz")
+    with pytest.raises(UsageError, match="is not empty"):
+        restore(tmp_path / "backup.tar.gz", original.path)
+
+
+def test_a_database_that_holds_a_competition_is_not_restored_into(
+    original: CompetitionFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    back_up(original, tmp_path / "backup.tar.gz")
+    monkeypatch.setenv(DATABASE, original.database_url)
+    before = rows(original.database_url)
+    with pytest.raises(UsageError, match=f"holds a competition already; set {DATABASE}"):
+        restore(tmp_path / "backup.tar.gz", tmp_path / "restored")
+    assert rows(original.database_url) == before
+    assert not (tmp_path / "restored").exists()
+
+
+def test_what_is_no_backup_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "x.tar.gz"
+    file.write_bytes(b"no archive")
+    with pytest.raises(UsageError, match="no backup of a competition, or damaged"):
+        restore(file, tmp_path / "restored")
+    with tarfile.open(file, "w:gz") as archive:
+        archive.add(__file__, "x.py")
+    with pytest.raises(UsageError, match="no backup of a competition"):
+        restore(file, tmp_path / "restored")
+    with pytest.raises(UsageError, match=r"cannot be restored: .*No such file"):
+        restore(tmp_path / "none", tmp_path / "restored")
+    assert [each.name for each in tmp_path.iterdir()] == ["x.tar.gz"]
+
+
+def test_a_damaged_backup_leaves_nothing(original: CompetitionFolder, tmp_path: Path) -> None:
+    file = tmp_path / "backup.tar.gz"
+    back_up(original, file)
+    whole = file.read_bytes()
+    middle = len(whole) // 2
+    flipped = whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
+    for content in (whole[:-1], whole[:-2000], flipped):
+        file.write_bytes(content)
+        with pytest.raises(UsageError, match="no backup of a competition, or damaged"):
+            restore(file, tmp_path / "restored")
+        assert not (tmp_path / "restored").exists()

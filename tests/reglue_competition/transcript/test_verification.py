@@ -1,0 +1,285 @@
+"""What a verification finds, and what stands."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from reglue.errors import EnvironmentFault, NotTrusted, UsageError
+from reglue_bench import evaluate
+from reglue_bench.plans.plan import Plan
+from reglue_competition.transcript import Verdict, verify
+from reglue_competition.transcript.contents import Episode
+from reglue_competition.transcript.framing import Kind
+from tests.reglue_bench.agents import Garbled, Lost, Seeded, Transposed
+from tests.reglue_bench.toys import corridor_plan, online_plan, play
+from tests.reglue_competition.transcript.transcripts import (
+    PUBLIC_KEY,
+    STRANGER,
+    Change,
+    changed,
+    with_episode,
+    written,
+)
+
+
+def verified(path: Path, **options: Any) -> Verdict:
+    asked: Any = {"public_key": PUBLIC_KEY, "trust_code": True}
+    return verify(path, **asked | options)
+
+
+def with_action(episode: Episode) -> Episode:
+    """The third action, another."""
+    actions = np.frombuffer(episode.actions, "<f4").copy()
+    actions[2] += 0.25
+    return replace(episode, actions=actions.tobytes())
+
+
+def with_reward(episode: Episode) -> Episode:
+    """The third reward, another; the return stays what it was, and so does the score."""
+    assert episode.rewards is not None
+    rewards = episode.rewards.copy()
+    rewards[2] += 0.25
+    rewards[3] -= 0.25
+    return replace(episode, rewards=rewards)
+
+
+def with_told(**fields: Any) -> Any:
+    def change(episode: Episode) -> Episode:
+        return replace(episode, told=episode.told.model_copy(update=fields))
+
+    return change
+
+
+def with_plan(change: Callable[[Any], None]) -> Change:
+    def of(kind: Kind, content: bytes) -> bytes:
+        if kind is not Kind.HEADER:
+            return content
+        header = json.loads(content)
+        plan = json.loads(header["plan"])
+        change(plan)
+        return json.dumps({**header, "plan": json.dumps(plan)}).encode()
+
+    return of
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        corridor_plan("multi-task"),
+        corridor_plan("meta-learning"),
+        online_plan(),
+        online_plan(steps=23),
+    ],
+    ids=lambda plan: f"{plan.procedure} {plan.parameters.get('steps', '')}",
+)
+def test_every_episode_of_any_procedure_stands(tmp_path: Path, plan: Plan) -> None:
+    result = play(tmp_path / "run", plan, Seeded())
+    verdict = verified(written(tmp_path / "run", tmp_path / "run.reglue"))
+    assert verdict.problem == ""
+    assert verdict.result is not None
+    assert verdict.result.score == result.score
+    assert verdict.replayed == verdict.episodes == len(list(result.episodes))
+
+
+@pytest.mark.parametrize("options", [{}, {"train_steps": 40, "eval_every": 20}])
+def test_a_run_under_a_secret_stands_without_it(tmp_path: Path, options: Any) -> None:
+    asked: Any = {
+        "agent": "random",
+        "num_episodes": 3,
+        "slots": 2,
+        "workers": 0,
+        "episode_limit": 20,
+    }
+    asked |= {"secret": "nobody can guess this", "sandbox": "none", "keep_rewards": True} | options
+    evaluate("evaluate:cart-pole", out=tmp_path / "run", **asked)
+    verdict = verify(written(tmp_path / "run", tmp_path / "run.reglue"), public_key=PUBLIC_KEY)
+    assert verdict.problem == ""
+    assert verdict.not_kept == (verdict.episodes - verdict.replayed) * bool(options)
+
+
+@pytest.mark.parametrize(
+    "agent", [Garbled(), Lost(), Transposed()], ids=lambda agent: type(agent).__name__
+)
+@pytest.mark.parametrize("procedure", ["multi-task", "meta-learning", "online"])
+def test_a_run_that_its_agent_failed_stands_as_failed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, agent: object, procedure: str
+) -> None:
+    caplog.set_level(logging.CRITICAL, "reglue")  # pytest-xdist cannot send such words
+    plan = corridor_plan(procedure, slots=1 if procedure == "online" else 2)
+    result = play(tmp_path / "run", plan, agent)
+    assert result.faults
+    verdict = verified(written(tmp_path / "run", tmp_path / "run.reglue"))
+    assert verdict.problem == ""
+
+
+def _procedure(plan: Any) -> None:
+    plan["procedure"] = "none such"
+
+
+def _parameters(plan: Any) -> None:
+    plan["parameters"] = {}
+
+
+def _variants(plan: Any) -> None:
+    plan["variants"] = ["walk"]
+
+
+def _units(plan: Any) -> None:
+    plan["parameters"]["runs"] = 10**15
+
+
+def _more(plan: Any) -> None:
+    plan["more"] = 1
+
+
+@pytest.mark.parametrize("change", [_parameters, _variants, _units, _more])
+def test_a_plan_that_is_none_does_not_stand(transcript: Path, change: Any) -> None:
+    verdict = verified(changed(transcript, with_plan(change)))
+    assert "its plan" in verdict.problem
+
+
+def test_a_procedure_that_is_not_installed_is_told(transcript: Path) -> None:
+    with pytest.raises(UsageError, match="none such"):
+        verified(changed(transcript, with_plan(_procedure)))
+
+
+def test_a_file_that_names_its_own_key_says_so(transcript: Path) -> None:
+    assert not verified(transcript, public_key=None).key_given
+    assert verified(transcript).key_given
+
+
+def test_another_key_than_the_organisers_is_found(transcript: Path) -> None:
+    verdict = verified(transcript, public_key=STRANGER.public_key().public_bytes_raw())
+    assert "wanted" in verdict.problem
+    assert not verdict.is_signed
+
+
+@pytest.mark.parametrize("change", [with_action, with_reward])
+def test_an_edit_by_who_lacks_the_key_is_found(transcript: Path, change: Any) -> None:
+    verdict = verified(changed(transcript, with_episode(5, change), key=STRANGER))
+    assert "changed after it was signed" in verdict.problem
+    assert not verdict.is_signed
+
+
+@pytest.mark.parametrize("change", [with_action, with_reward])
+def test_an_edit_by_who_has_the_key_is_found_at_its_step(transcript: Path, change: Any) -> None:
+    verdict = verified(changed(transcript, with_episode(5, change)))
+    assert verdict.is_signed
+    assert "unit 1, episode 1 (walk): not replayed: step 3 of 5: got reward" in verdict.problem
+    assert verdict.replayed == 5
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"return_": 77.0}, "got return .*, recorded was return 77.0"),
+        ({"success": True}, "recorded was success True"),
+        ({"steps": 4}, "got .* bytes of rewards, wanted those of 4 steps"),
+        ({"status": "agent_error", "success": True}, "got a success with the status"),
+        ({"k": 700}, "no such episode"),
+        ({"unit": 700}, "steps before it"),
+    ],
+)
+def test_an_outcome_that_was_edited_is_found(transcript: Path, fields: Any, words: str) -> None:
+    number = 3 if "k" in fields else 11 if "unit" in fields else 5
+    verdict = verified(changed(transcript, with_episode(number, with_told(**fields))))
+    assert not verdict.stands
+    assert re.search(words, verdict.problem)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"action_bytes": 0}, "got actions of 4 bytes, recorded was 0 bytes for 5 steps"),
+        ({"action_bytes": 0, "reward_bytes": 0, "steps": 0}, "of an episode without steps"),
+    ],
+)
+def test_an_episode_that_nobody_can_play_again_does_not_stand(
+    transcript: Path, fields: Any, words: str
+) -> None:
+    def change(episode: Episode) -> Episode:
+        told = episode.told.model_copy(update=fields)
+        return Episode(told, b"", episode.rewards if told.steps else None)
+
+    assert words in verified(changed(transcript, with_episode(11, change))).problem
+
+
+def test_another_cell_than_the_plans_is_found(transcript: Path) -> None:
+    def change(episode: Episode) -> Episode:
+        cell = episode.told.cell.model_copy(update={"seed": 5})
+        return replace(episode, told=episode.told.model_copy(update={"cell": cell}))
+
+    assert "as the plan has it" in verified(changed(transcript, with_episode(0, change))).problem
+
+
+@pytest.mark.parametrize(
+    ("left_out", "words"),
+    [({11}, "unit 2: got 3 episodes"), ({8, 9, 10, 11}, "the score is not that of its episodes")],
+)
+def test_episodes_that_were_left_out_are_missed(
+    transcript: Path, left_out: set[int], words: str
+) -> None:
+    numbers = iter(range(100))
+
+    def change(kind: Kind, content: bytes) -> bytes | None:
+        if kind is Kind.EPISODE and next(numbers) in left_out:
+            return None
+        left = f'"episodes":{12 - len(left_out)},"result"'.encode()
+        return content.replace(b'"episodes":12,"result"', left)
+
+    assert words in verified(changed(transcript, change)).problem
+
+
+def test_a_score_that_was_edited_is_found(transcript: Path) -> None:
+    def change(kind: Kind, content: bytes) -> bytes:
+        return content.replace(b'"status_counts":{"ok":3}', b'"status_counts":{"ok":4}')
+
+    problem = verified(changed(transcript, change)).problem
+    assert 'status_counts: got {"ok": 4}, wanted {"ok": 3}' in problem
+
+
+def test_several_processes_find_the_same(transcript: Path) -> None:
+    edited = changed(transcript, with_episode(9, with_action))
+    told: list[tuple[int, int]] = []
+    verdict = verified(edited, workers=2, watcher=lambda *at: told.append(at))
+    assert verdict == verified(edited)
+    assert told == [(number, 12) for number in range(1, 10)]
+
+
+def test_an_environment_that_kills_its_process_is_told(tmp_path: Path) -> None:
+    (tmp_path / "fuse").touch()
+    config = {"fuse": str(tmp_path / "fuse")}
+    play(tmp_path / "run", corridor_plan(suite="tests.worlds:Trapdoor", config=config), Seeded())
+    path = written(tmp_path / "run", tmp_path / "run.reglue")
+    (tmp_path / "fuse").write_bytes(b"xx")
+    with pytest.raises(EnvironmentFault, match="died"):
+        verified(path, workers=1)
+
+
+def test_a_sample_is_said_to_be_one(transcript: Path) -> None:
+    verdict = verified(transcript, episodes=4)
+    assert (verdict.asked, verdict.replayed, verdict.episodes) == (4, 4, 12)
+    assert verified(transcript, episodes=99).asked == 12
+
+
+def test_a_strangers_environment_runs_only_if_it_is_trusted(transcript: Path) -> None:
+    with pytest.raises(NotTrusted, match=r"tests\.worlds:Corridor"):
+        verify(transcript)
+
+
+def test_a_damaged_file_does_not_stand(transcript: Path) -> None:
+    transcript.write_bytes(transcript.read_bytes()[:-1])
+    verdict = verified(transcript)
+    assert "signature" in verdict.problem
+    assert verdict.header is None
+    with pytest.raises(UsageError, match="No such file"):
+        verified(transcript.with_name("none"))
