@@ -36,6 +36,8 @@ picture: .venv/dev-is-installed ## draw docs/assets/report.png; needs chromium
 test: .venv/dev-is-installed ## run every test but those of other languages and of containers
 	.ci/gl
 	.ci/sandbox
+	.ci/postgres
+	.ci/chromium
 	$(BIN)/python -m pytest -n $(JOBS) --durations 20 --ignore tests/agent_clients --ignore tests/docker
 
 fuzz: .venv/dev-is-installed ## look for messages that break a decoder, for SECONDS; KEEP=1 adds to the corpus
@@ -48,14 +50,16 @@ test-clients: .venv/dev-is-installed clients ## the clients in other languages: 
 	cd $(TYPESCRIPT) && npm run check && npm test
 	$(BIN)/python -m pytest -n $(JOBS) --durations 10 tests/agent_clients
 
-test-containers: .venv/dev-is-installed docker ## the bake-off in containers, unless REGLUE_NO_DOCKER=1
+test-containers: .venv/dev-is-installed docker ## the bake-off and the competition in containers, unless REGLUE_NO_DOCKER=1
 	$(BIN)/python -m pytest tests/docker
 
 docker: # two that install packages would get in each other's way: check runs it first
 	[ "$(REGLUE_NO_DOCKER)" = 1 ] || .ci/docker
 
 env: ## draw the tokens and the secret of docker-compose.yml that $(ENV) lacks
-	@umask 077 && touch $(ENV) && sed -n 's/.*$${\([A-Z_]*\):?.*/\1/p' docker-compose.yml | while read -r name; do \
+	@umask 077 && touch $(ENV) && grep -q "^COMPOSE_PROFILES=" $(ENV) || \
+		echo COMPOSE_PROFILES=bakeoff >>$(ENV) # what is played unless --profile says more
+	@umask 077 && sed -n 's/.*$${\([A-Z_]*\):?.*/\1/p' docker-compose.yml | while read -r name; do \
 		grep -q "^$$name=" $(ENV) || \
 			echo "$$name=$$(od -An -N24 -tx1 /dev/urandom | tr -d ' \n')" >>$(ENV); done
 
@@ -159,7 +163,7 @@ clean: ## remove all that the other targets made, except runs/
 
 .venv/dev-is-installed: .venv/is-installed
 	$(BIN)/python -m pip install -c constraints.txt \
-		-e '.[server,metaworld,gymnasium,robotics,atari,dm-control,video,parquet,datasets,docs,dev]'
+		-e '.[server,metaworld,gymnasium,robotics,atari,dm-control,video,parquet,datasets,competition,docs,dev]'
 	touch $@
 
 .venv-proto/is-installed: .ci/stubs-requirements.txt
@@ -171,7 +175,7 @@ clean: ## remove all that the other targets made, except runs/
 		benchmarks/speed/old_codec.py
 	.ci/venv $(PYTHON) .venv-speed
 	.venv-speed/bin/python -m pip install -c constraints.txt \
-		-e '.[server,metaworld,gymnasium,atari]' -r benchmarks/speed/requirements.txt
+		-e '.[server,metaworld,gymnasium,atari,competition]' -r benchmarks/speed/requirements.txt
 	.venv-speed/bin/python benchmarks/speed/old_codec.py
 	touch $@
 

@@ -1,0 +1,117 @@
+"""Our containers, in an engine of the tests' own.
+
+Needs root on Debian, whose packages .ci/docker installs; images are kept in build/docker.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.docker.engine import NoEngine, engine
+from tests.leftovers import nothing_left
+
+ROOT = Path(__file__).parents[2]
+LANGUAGES = ["python", "cpp", "julia", "typescript"]
+
+
+@dataclass(frozen=True)
+class Docker:
+    """Commands to an engine."""
+
+    environment: dict[str, str]
+    env_file: Path  # with tokens and a secret
+    pid: int  # of a process in the engine's network namespace
+    profiles: tuple[str, ...] = ()  # of docker-compose.yml; without one those of `env_file`
+
+    def __call__(self, *command: str, ok: Sequence[int] = (0,)) -> str:
+        """Standard output of a command at the project's root; the test fails if it does."""
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode in ok, f"{command}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
+        return done.stdout
+
+    def compose(self, *command: str) -> str:
+        """The same of docker-compose."""
+        options = ["--project-name", "reglue-test", "--env-file", str(self.env_file)]
+        profiles = [word for profile in self.profiles for word in ("--profile", profile)]
+        return self("docker-compose", *options, *profiles, *command)
+
+    def beside(self, *command: str) -> str:
+        """The same of a command in the engine's network, which is not this machine's."""
+        return self("nsenter", f"--net=/proc/{self.pid}/ns/net", *command)
+
+    def inspected(self, service: str) -> dict[str, Any]:
+        """What the engine tells of a service's container, which may have ended."""
+        container = self.compose("ps", "--quiet", service).strip()
+        (told,) = json.loads(self("docker", "inspect", container))
+        return dict(told)
+
+    def secrets(self) -> dict[str, str]:
+        """What `make env` drew, by name."""
+        lines = self.env_file.read_text(encoding="utf-8").splitlines()
+        drawn = dict(line.split("=") for line in lines)
+        assert drawn.pop("COMPOSE_PROFILES") == "bakeoff"
+        return drawn
+
+
+@pytest.fixture(scope="module")
+def docker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Docker]:
+    """An engine that has our Dockerfiles' base images."""
+    env_file = tmp_path_factory.mktemp("secrets") / "env"
+    subprocess.run(["make", "env", f"ENV={env_file}"], cwd=ROOT, check=True)
+    try:
+        with nothing_left(), engine(ROOT / "build" / "docker") as running:
+            docker = Docker(running.environment, env_file, running.pid)
+            docker("tests/docker/base-images")
+            every = replace(docker, profiles=("bakeoff", "competition"))
+            every.compose("down", "--volumes")  # what tests left that were killed
+            yield docker
+            every.compose("down", "--volumes")
+            docker("docker", "image", "prune", "--force", "--filter", "until=24h")
+    except NoEngine as error:
+        pytest.fail(f"{error}\nREGLUE_NO_DOCKER=1 leaves these tests out", pytrace=False)
+
+
+@pytest.fixture
+def listener() -> Iterator[int]:
+    """The port of a server on this machine's loopback."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+# Its arguments: a server beyond the engine, as HOST/PORT, and the address of its network's bridge.
+SHUT_IN = """
+timeout 3 bash -c "exec 3<>/dev/tcp/$0" && echo has a way out
+timeout 3 bash -c "exec 3<>/dev/tcp/$1/1" 2>&1 | grep refused && echo reaches this machine
+touch /written ~/written && echo writes
+touch /tmp/written || echo has no place for passing things
+grep -E '^Cap...:.*[1-9a-f]|^NoNewPrivs:.*0$' /proc/self/status && echo has rights
+[ "$(id -u)" != 0 ] || echo is root
+"""
+
+
+def check_limits(told: dict[str, Any], user: str = "10001:10001") -> None:
+    """Whether a container has no rights, and no more than its share of the machine."""
+    limits = told["HostConfig"]
+    assert limits["Memory"] == limits["MemorySwap"] > 0
+    assert limits["NanoCpus"] > 0
+    assert limits["PidsLimit"] > 0
+    assert limits["ReadonlyRootfs"]
+    assert limits["CapDrop"] == ["ALL"]
+    assert limits["SecurityOpt"] == ["no-new-privileges"]
+    assert limits["LogConfig"]["Config"]["max-size"]
+    assert told["Config"]["User"] == user
