@@ -22,6 +22,11 @@ FAMILY = Family(make, "corridors of several variants", "<variants>", ("far_corri
 def install(folder: Path, module: str, source: str, group: str, points: Mapping[str, str]) -> None:
     """Put a distribution of one module into a folder: `points` are its entry points."""
     (folder / f"{module}.py").write_text(source)
+    register(folder, module, group, points)
+
+
+def register(folder: Path, module: str, group: str, points: Mapping[str, str]) -> None:
+    """What an installer writes beside a module."""
     about = folder / f"{module}-1.0.dist-info"
     about.mkdir()
     (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")

@@ -78,7 +78,8 @@ def tables(name: str) -> str:
 def source(path: str) -> str:
     """A file of the repository, as it is."""
     text = (ROOT / path).read_text(encoding="utf-8").rstrip()
-    return f"```protobuf\n{text}\n```"
+    language = {".proto": "protobuf"}.get(Path(path).suffix, Path(path).suffix[1:])
+    return f"```{language}\n{text}\n```"
 
 
 def output(command: str) -> str:
@@ -122,7 +123,7 @@ def _command(point: EntryPoint) -> str:
         return f"```text\n{help_.stdout.rstrip()}\n```"
     if isinstance(main, Commands):
         parts = [_help_text(main.click.help or "")]
-        for name, each in main.click.commands.items():
+        for name, each in main.every():
             parts.append(f"### reglue {point.name} {name}\n\n{_flags(each)}")
         return "\n\n".join(parts)
     return _flags(main.click)
@@ -192,7 +193,9 @@ def _default(field: FieldInfo) -> str:
     if field.is_required():
         return "required"
     value = field.get_default()
-    return "" if value in (None, PydanticUndefined, {}, [], "") else f"`{value!r}`"
+    if isinstance(value, BaseModel) or value in (None, PydanticUndefined, {}, [], ""):
+        return ""
+    return f"`{value!r}`"
 
 
 def _about(field: FieldInfo, comment: str) -> str:

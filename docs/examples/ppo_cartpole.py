@@ -1,4 +1,4 @@
-"""PPO on CartPole: one file, PyTorch, a few seconds of two cores.
+"""PPO on CartPole: one file, PyTorch, about a minute of one core.
 
     python docs/examples/ppo_cartpole.py --seed 1
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.repository.pages import ROOT
 
-SOURCES = (ROOT, ROOT / "agent_clients/python", ROOT / "benchmarks")
+SOURCES = (ROOT, ROOT / "agent_clients/python", ROOT / "benchmarks", ROOT / "competition")
 WHOLE = {Path("chaos"), Path("docker"), Path("fuzz"), Path("repository")}  # of all sources
 
 
