@@ -57,7 +57,7 @@ class _Playing:
     progress: Mapping[str, Any] | None = None  # that is not stored yet
     stored_at: float = 0.0  # monotonic seconds, as all here
     cancelled_at: float | None = None
-    farewell: str = ""  # once it has ended
+    farewell: str = ""  # once it has ended and its process is to tell it
     ended_at: float | None = None
 
 
@@ -267,14 +267,14 @@ class Queue:
     def _ended(self, playing: _Playing, status: Any, detail: str, again: bool) -> None:
         submission = playing.submission
         if again:
-            playing.farewell = self._failed(submission, detail)
+            self._failed(submission, detail)
         else:
             self._store.set_status(submission.id, status, detail, _PLAYING)
             playing.farewell = self._forget(submission, status, detail)
         self._let_go(playing)
 
     def _let_go(self, playing: _Playing) -> None:
-        """It has ended, or is to be tried again: then there is no farewell."""
+        """Its process ends, with a farewell unless its agent has another, or waits for one."""
         playing.ended_at = time.monotonic()
         playing.process.let_go(playing.farewell)
         del self._playing[playing.submission.id]
@@ -297,11 +297,11 @@ class Queue:
             self._store.set_status(submission.id, "cancelled", _CANCELLED, _PLAYING)
             playing.farewell = self._forget(submission, "cancelled", _CANCELLED)
         else:
-            playing.farewell = self._failed(submission, "its process died")
+            self._failed(submission, "its process died")
         self._let_go(playing)
 
-    def _failed(self, submission: Submission, why: str) -> str:
-        """Try it again later, or not any more; returns the agent's farewell, if it is one."""
+    def _failed(self, submission: Submission, why: str) -> None:
+        """Try it again later, or not any more: then its agent is told."""
         tries = self._tries[submission.id] + 1
         self._metrics.restarts.inc()
         if tries < _MOST_TRIES:
@@ -311,11 +311,9 @@ class Queue:
             self._tries[submission.id] = tries
             self._not_before[submission.id] = time.monotonic() + _PAUSES_S[tries - 1]
             self._log(submission, f"was interrupted, and goes on: {why}", logging.WARNING)
-            return ""
+            return
         self._store.set_status(submission.id, "broken", why)
-        farewell = self._forget(submission, "broken", why)
-        self._gateway.end(submission.id, farewell)
-        return farewell
+        self._gateway.end(submission.id, self._forget(submission, "broken", why))
 
     def _cancel(self, submission: Submission) -> None:
         playing = self._playing.get(submission.id)

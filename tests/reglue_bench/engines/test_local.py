@@ -47,10 +47,11 @@ class Kills(NullObserver):
 
     def outcome(self, outcome: Outcome, phase: str) -> None:
         self._left -= 1
-        if self._left <= 0 and self.killed < self._times:
+        alive = players()  # none, where the last words of one that was killed are told
+        if alive and self._left <= 0 and self.killed < self._times:
             self._left = self._after
             self.killed += 1
-            os.kill(players()[0], signal.SIGKILL)
+            os.kill(alive[0], signal.SIGKILL)
 
 
 def players() -> list[int]:

@@ -30,11 +30,11 @@ from tests.reglue_competition.competitions import phase
 from tests.reglue_competition.postgresql import PostgreSQL
 from tests.reglue_competition.runs.hosting import Hosting, corridor, hosting
 from tests.reglue_competition.runs.submissions import joined, of_folder
-from tests.waiting import PATIENCE_S
+from tests.waiting import PATIENCE_S, until
 
 SHORT = phase(benchmarks=[corridor(num_episodes=2)])
 EPISODES = 4  # of those: two of each task
-LONG = phase(benchmarks=[corridor(num_episodes=300)])  # far more than a full disk takes
+LONG = phase(benchmarks=[corridor(num_episodes=100)])  # far more than a full disk takes
 
 
 @pytest.fixture
@@ -142,13 +142,13 @@ def test_a_full_disk_breaks_a_submission_and_its_replay_finishes_it(tmp_path: Pa
 
         with joined(where, Seeded()) as agent:
             server.runs_until(is_broken, "the disk is full", 3 * PATIENCE_S)
-            server.runs_until(agent.done, "it is told")
-            assert "by a failure of ours" in agent.result()
+            assert "by a failure of ours" in agent.result(PATIENCE_S)
         submission = server.submission("ours")
         assert "cannot be used" in submission.detail
         assert server.store.runs() == []
         server.store.ask_replay(submission.id)
-        with joined(where, Seeded()):
+        with joined(where, Seeded()):  # before the queue has seen the last process end
+            until(lambda: server.entries.is_here(submission.id), "it waits")
             server.runs_until_status("finished", "ours")
         check_rows(server, tmp_path, "ours")
 

@@ -151,11 +151,11 @@ def test_a_cancelled_submission_says_so_and_its_agent_is_told(tmp_path: Path) ->
 
 def test_what_is_left_is_played_by_the_next_process(tmp_path: Path) -> None:
     what = told(tmp_path / "here", MANY)
-    with playing(what) as process, joined_process(process.join_string, "Seeded"):
+    with playing(what) as process, joined_process(process.join_string, "Pausing"):
         wait_for_rows(run_folder(tmp_path / "here", 0), 10)
         os.kill(process.pid, signal.SIGKILL)
         process.end(10.0)
-    with playing(what) as process, joined(process.join_string, Seeded()):
+    with playing(what) as process, joined(process.join_string, Seeded(), name="Pausing"):
         assert heard(process, "progress")["done"] >= 10
         assert ended(process)["status"] == "finished"
     assert of_folder(tmp_path / "here", 1) == alone(tmp_path / "alone", Seeded(), "one", MANY)
