@@ -119,14 +119,16 @@ class EpisodeLoop:
             raise
 
     def _divided(self) -> list[range]:
-        """Several where the agent takes turns in which live slots are left out, at any time.
+        """Several where the agent answers each slot by itself, at any time.
 
+        Not in training: an agent that learns from every turn would learn from other turns. While
+        adapting, it learns when all groups are through.
         With more than two, environments have work waiting when they are through with a
         group; groups of few slots make many turns.
         """
         slots = self._environment.spec.slots
         calls = self._agent.calls
-        takes_parts = self._phase is Phase.EVALUATE and calls.hello.partial_turns
+        takes_parts = self._phase is not Phase.TRAIN and calls.hello.partial_turns
         if calls.turn_every_s or not takes_parts:
             return [range(slots)]
         count = min(slots, _MOST_GROUPS, max(2, slots // _FEW_SLOTS))

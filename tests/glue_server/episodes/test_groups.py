@@ -26,6 +26,7 @@ from tests.glue_server.playing import (
     still,
 )
 
+JUDGED = [Phase.ADAPT, Phase.EVALUATE]
 CORRIDOR = SuiteName("tests.worlds:Corridor", {"solved": SOLVED})
 
 
@@ -64,10 +65,18 @@ def test_each_half_of_the_slots_has_turns_of_its_own() -> None:
     ]
 
 
-@pytest.mark.parametrize("phase", [Phase.ADAPT, Phase.TRAIN])
-def test_turns_are_whole_where_the_agent_learns(phase: Phase) -> None:
-    wanted = [cell(variant=0, phase=phase)] * 4
-    turns = turns_of(PartlyScripted(still), wanted, 4, phase)
+def test_halves_take_turns_while_adapting_too() -> None:
+    """Where success ends no episode, so that both go on for their five steps."""
+    wanted = [cell(variant=0, phase=Phase.ADAPT)] * 3
+    turns = turns_of(PartlyScripted(still), wanted, 3, Phase.ADAPT)
+    going_on = [[[], [0], []], [[], [1, 2], []]] * 4
+    assert turns == [[[], [], [0]], [[], [], [1, 2]], *going_on, [[0], [], []], [[1, 2], [], []]]
+
+
+def test_turns_are_whole_in_training() -> None:
+    """An agent that learns from every turn would learn something else from two halves."""
+    wanted = [cell(variant=0, phase=Phase.TRAIN)] * 4
+    turns = turns_of(PartlyScripted(still), wanted, 4, Phase.TRAIN)
     assert turns[0] == [[], [], [0, 1, 2, 3]]
 
 
@@ -85,17 +94,22 @@ def test_groups_are_few_and_large(slots: int, groups: list[int]) -> None:
     assert [len(starts) for _, _, starts in turns if starts] == groups
 
 
+@pytest.mark.parametrize("phase", JUDGED)
 @pytest.mark.parametrize("slots", [1, 2, 5, 30, 80])
-def test_rows_are_those_of_one_slot(slots: int) -> None:
-    alone = played(Follower(), corridor_pool(1), cells())
-    assert played(Partial(), corridor_pool(slots), cells()) == alone
+def test_rows_are_those_of_one_slot(slots: int, phase: Phase) -> None:
+    alone = played(Follower(), corridor_pool(1), cells(), phase)
+    assert played(Partial(), corridor_pool(slots), cells(), phase) == alone
 
 
+@pytest.mark.parametrize("phase", JUDGED)
 @pytest.mark.parametrize(("slots", "workers"), [(2, 2), (5, 1), (5, 3), (110, 2)])
-def test_rows_are_those_of_one_slot_from_workers_too(slots: int, workers: int) -> None:
+def test_rows_are_those_of_one_slot_from_workers_too(
+    slots: int, workers: int, phase: Phase
+) -> None:
     pool, _ = in_workers(CORRIDOR, slots, workers=workers)
     try:
-        assert played(Partial(), pool, cells()) == played(Follower(), corridor_pool(1), cells())
+        alone = played(Follower(), corridor_pool(1), cells(), phase)
+        assert played(Partial(), pool, cells(), phase) == alone
     finally:
         pool.close()
 

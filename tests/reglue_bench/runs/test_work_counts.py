@@ -61,10 +61,19 @@ def test_two_groups_take_a_turn_each_and_waste_no_step(
     assert counts == {"turns": 2 * 6 * rounds, "ends": 12, "steps": 48, "starts": 12}
 
 
-def test_a_wave_plays_what_the_plan_says_and_no_more(tmp_path: Path) -> None:
+@pytest.mark.parametrize("workers", [0, 1, 3])
+def test_a_wave_plays_what_the_plan_says_and_no_more(tmp_path: Path, workers: int) -> None:
+    """In groups each half has turns of its own while adapting, too; what is played is the same."""
     plan = corridor_plan("meta-learning", solved=LONG, slots=4, num_evals=3)
-    agent = Tallied()
-    result = play(tmp_path, plan, agent)
     planned = 12 * (2 + 3) * 5  # trials, episodes of a trial, steps of an episode
-    assert (result.steps.executed, result.steps.counted) == (planned, planned)
-    assert agent.told["starts"] == 12 * (2 + 3)
+    whole, in_groups = Tallied(), InGroups()
+    played = [
+        play(tmp_path / type(agent).__name__, plan, agent, workers=workers)
+        for agent in (whole, in_groups)
+    ]
+    assert [each.steps.executed for each in played] == [each.steps.counted for each in played]
+    assert [each.steps.counted for each in played] == [planned, planned]
+    steps = dict(ends=60, steps=240, starts=60)
+    waves = 3
+    assert whole.told == dict(turns=waves * ((2 * 5 + 1) + (3 * 5 + 1)), **steps)
+    assert in_groups.told == dict(turns=waves * 2 * (2 + 3) * 6, **steps)

@@ -44,7 +44,10 @@ class Agent:
     """Most slots the agent plays at once; 0 means any number."""
 
     partial_turns = False
-    """True if a turn may contain only some of the slots in play."""
+    """True if the agent answers each slot by itself, so that a turn may contain only some of the
+    slots in play. Where it is judged, or adapts, it is then asked about one group of slots while
+    environments step the others; the groups take turns in a fixed order. In training turns are
+    whole."""
 
     episodic = True
     """False if the agent plays continuing tasks only, whose episodes do not end."""
