@@ -14,7 +14,8 @@ MEANINGS = {
     "playing": "It plays the benchmarks of its phase, one after another.",
     "finished": "It has played all that was planned.",
     "failed": "Its agent failed. What it did not play counts as failure.",
-    "broken": "An environment or this server failed. It is not scored, and is played again.",
+    "broken": "An environment or this server failed. It is not scored; the organiser can have it "
+    "played again.",
     "cancelled": "The organiser cancelled it. It is not scored.",
     "withdrawn": "The team left before it began. It is not scored, and counts against no quota.",
 }

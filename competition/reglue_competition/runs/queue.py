@@ -41,7 +41,9 @@ _FAREWELLS = {
     "finished": "the submission is finished, thank you",
     "failed": "the submission has failed, {}",
     "cancelled": "the submission was cancelled: {}",
-    "broken": "the submission broke by a failure of ours, and the organiser knows: {}",
+    # Without its detail, which is the organiser's: it may name files, and hidden tasks.
+    "broken": "the submission broke by a failure of ours, not of your agent; the organiser knows, "
+    "and can have it played again",
 }
 
 

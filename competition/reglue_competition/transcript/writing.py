@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from reglue.errors import StorageFailed
@@ -12,8 +12,10 @@ from reglue.wire.specs import spec_to_bytes
 from reglue_bench.plans.plan import Plan
 from reglue_bench.plans.resolve import suite_of
 from reglue_bench.results.read_run import score_of
+from reglue_bench.results.result import Ending
+from reglue_bench.results.success import is_agents_fault
 from reglue_bench.results.whole_file import whole_file
-from reglue_bench.runs.ledger import AGENT_NAME, LedgerReader, Row
+from reglue_bench.runs.ledger import AGENT_NAME, ENDED_EARLY, LedgerReader, Row
 from reglue_bench.runs.run import kept_cell_key
 from reglue_bench.settings import Settings
 from reglue_competition.phases.code import code_sha256
@@ -43,7 +45,7 @@ def write_transcript(
     number of units takes the same memory. Raises StorageFailed, and what LedgerReader raises.
     """
     try:
-        with LedgerReader(folder) as ledger, whole_file(path, mode=0o600) as file:
+        with _ForTeams(folder) as ledger, whole_file(path, mode=0o600) as file:
             file.write(MAGIC)
             chain = first_chain()
             for kind, content in _contents(ledger, header):
@@ -53,6 +55,29 @@ def write_transcript(
             return hashlib.file_digest(written, "sha256").hexdigest()
     except OSError as error:
         raise StorageFailed(f"{path} cannot be written: {error.strerror}") from error
+
+
+class _ForTeams(LedgerReader):
+    """A run's ledger without the words of what was not its agent's fault.
+
+    They may name the organiser's files, and go to nobody else.
+    """
+
+    @property
+    def about(self) -> dict[str, str]:
+        """What the run was begun with, and how it ended early."""
+        about = super().about
+        if kept := about.get(ENDED_EARLY):
+            ending = Ending.model_validate_json(kept)
+            if not is_agents_fault(ending.status):
+                ending = ending.model_copy(update={"what": ""})
+            about[ENDED_EARLY] = ending.model_dump_json()
+        return about
+
+    def rows(self) -> Iterator[Row]:
+        """Of the last tries."""
+        for row in super().rows():
+            yield row if is_agents_fault(row.status) else replace(row, detail="")
 
 
 def _contents(ledger: LedgerReader, run: RunIdentity) -> Iterator[tuple[Kind, bytes]]:

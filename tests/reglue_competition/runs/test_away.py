@@ -142,8 +142,11 @@ def test_a_full_disk_breaks_a_submission_and_its_replay_finishes_it(tmp_path: Pa
 
         with joined(where, Seeded()) as agent:
             server.runs_until(is_broken, "the disk is full", 3 * PATIENCE_S)
-            assert "by a failure of ours" in agent.result(PATIENCE_S)
+            farewell = agent.result(PATIENCE_S)
+        assert "by a failure of ours" in farewell
+        assert str(tmp_path) not in farewell  # the detail is the organiser's
         submission = server.submission("ours")
+        assert f"{tmp_path}" in submission.detail
         assert "cannot be used" in submission.detail
         assert server.store.runs() == []
         server.store.ask_replay(submission.id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import re
@@ -18,7 +19,7 @@ from reglue_bench import evaluate
 from reglue_bench.plans.plan import Plan
 from reglue_competition.transcript import Verdict, verify
 from reglue_competition.transcript.contents import Episode
-from reglue_competition.transcript.framing import Kind
+from reglue_competition.transcript.framing import Kind, RecordReader
 from tests.reglue_bench.agents import Garbled, Lost, Seeded, Transposed
 from tests.reglue_bench.toys import corridor_plan, online_plan, play
 from tests.reglue_competition.transcript.transcripts import (
@@ -119,6 +120,23 @@ def test_a_run_that_its_agent_failed_stands_as_failed(
     assert result.faults
     verdict = verified(written(tmp_path / "run", tmp_path / "run.reglue"))
     assert verdict.problem == ""
+
+
+@pytest.mark.parametrize("faults", [["raises"] * 2 + [""], ["raises at start"] * 3])
+def test_a_team_is_not_told_what_an_environment_said(tmp_path: Path, faults: list[str]) -> None:
+    """Which may name the organiser's files; how often it failed stands, and is verified."""
+    config = {"faults": faults}
+    plan = corridor_plan(solved={"walk": [0] * 3}, suite="tests.worlds:Faulty", config=config)
+    result = play(tmp_path / "run", plan, Seeded())
+    said = [*result.faults, result.ended_early]
+    assert "floor" in repr(said) or "door" in repr(said)
+    path = written(tmp_path / "run", tmp_path / "run.reglue")
+    for record in RecordReader(io.BytesIO(path.read_bytes())).records():
+        assert not re.search(b"floor|door", record.content)
+    verdict = verified(path)
+    assert verdict.problem == ""
+    assert verdict.result is not None
+    assert verdict.result.status_counts == result.status_counts
 
 
 def _procedure(plan: Any) -> None:
