@@ -66,10 +66,11 @@ def detail(run: Run, folder: Path) -> Detail:
     judged = [row for row in rows if row.phase in _JUDGED]
     shown = judged[:MOST_EPISODES]
     curve = success_curve(result, rows) if result.criterion.is_rate else None
+    tells = result.mean_success_rate is not None
     return Detail(
         tasks=_tasks(result, judged),
         curves=[curve] if curve else (),
-        episodes=[_episode(row, tells=result.episodes_succeeded > 0) for row in shown],
+        episodes=[_episode(row, tells=tells) for row in shown],
         more=max(0, len(judged) - MOST_EPISODES),
     )
 
@@ -119,7 +120,7 @@ def _runs(online: OnlineScore) -> list[TaskView]:
 
 
 def _episode(row: EpisodeRow, *, tells: bool) -> EpisodeView:
-    """`tells`: its environment reports success; most never do."""
+    """`tells`: its environment reports success; of any other nobody knows."""
     how = "success" if row.success else "failure"
     ended = STATUSES[how] if tells else "played to its end"
     outcome = ended if row.status == "ok" else STATUSES.get(row.status, row.status)

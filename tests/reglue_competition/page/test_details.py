@@ -104,6 +104,27 @@ def test_an_agent_that_learns_has_its_curve_drawn_and_told(tmp_path: Path, opene
     assert "run 3" in text
 
 
+UNSOLVED = {"environment_args": {"solved": {"vault": [0, 0]}}, "num_episodes": 2, "slots": 2}
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "words"),
+    [
+        (CART_POLE, "played to its end"),
+        ({"benchmark": HIDDEN, "options": UNSOLVED}, "played to the end without success"),
+    ],
+    ids=["cart-pole", "corridor"],
+)
+def test_failure_is_said_only_of_environments_that_report_success(
+    tmp_path: Path, opened: Open, benchmark: dict[str, Any], words: str
+) -> None:
+    made, submission = played(tmp_path, benchmark)
+    client = opened(made)
+    log_in(client, made.organiser)
+    text = client.get(f"/submissions/{submission}").text
+    assert set(re.findall("<td>(played[^<]+)</td>", text)) == {words}
+
+
 def test_before_the_end_nobody_but_the_organiser_can_tell_two_secrets_apart(
     tmp_path: Path, opened: Open
 ) -> None:
