@@ -5,18 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from glue_server.rpc.gateways.agent_gateway import AgentGateway
 from reglue.errors import UsageError
 from reglue_bench.plans.file import read_custom
 from reglue_bench.plans.keys import cell_key
 from reglue_bench.plans.names import BenchmarkName, is_custom
 from reglue_bench.plans.plan import Plan
-from reglue_bench.plans.resolve import make_plan
+from reglue_bench.plans.resolve import make_plan, suite_of
 from reglue_bench.procedures import PROCEDURES
 from reglue_bench.procedures.procedure import shows_tasks
 from reglue_bench.settings import AGENT_WAIT, Settings, as_keys, read_settings
 from reglue_competition.definition import BenchmarkEntry, Definition, PhaseDefinition
 from reglue_competition.phases.code import code_sha256
 from reglue_competition.phases.secrets import Secrets
+
+_BESIDES = 65_536  # bytes that an agent's message may have besides its actions
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +64,25 @@ def _drawn(
     with as_keys(place, entry.options):
         settings = _settings(definition, entry, secret, folder)
         plan = make_plan(settings)
+    _check_actions(place, plan, settings)
     if shows_tasks(plan) and not definition.agents_see.tasks:
         raise UsageError(
             f"{place}: shows agents which task they play, but agents_see.tasks is false: give "
             "one_hot = false (or reveal_tasks = false) in its options, or agents_see.tasks = true"
         )
     return Drawn(entry, settings, plan)
+
+
+def _check_actions(place: str, plan: Plan, settings: Settings) -> None:
+    """Raise UsageError where an answer of all slots is larger than what the server takes."""
+    actions = suite_of(plan, settings).build().spec.actions
+    a_slot, most = sum(each.row_bytes for each in actions), AgentGateway.most_received_bytes
+    if plan.slots * a_slot > most - _BESIDES:
+        raise UsageError(
+            f"{place}: options.slots: got {plan.slots} slots, each with an action of {a_slot} "
+            f"bytes; wanted at most {(most - _BESIDES) // a_slot}, as agents may send {most} "
+            "bytes a turn"
+        )
 
 
 def _settings(

@@ -54,7 +54,8 @@ class _Playing:
     submission: Submission
     process: SubmissionProcess
     is_lost: bool  # its agent will not come back
-    news: deque[dict[str, Any]] = field(default_factory=deque)
+    news: deque[dict[str, Any]] = field(default_factory=deque)  # that is not taken down yet
+    is_silent: bool = False  # its process has ended, and all that it said is in `news`
     done: dict[int, int] = field(default_factory=dict)  # by benchmark, as told last
     progress: Mapping[str, Any] | None = None  # that is not stored yet
     stored_at: float = 0.0  # monotonic seconds, as all here
@@ -106,15 +107,22 @@ class Queue:
     def tick(self, *, starts: bool = True) -> None:
         """Look once at everything; with `starts` false nothing new begins.
 
-        While the database is away nothing is lost: what could not be stored is stored later.
+        While the database is away nothing is lost, and what plays goes on: what could not be
+        stored is stored later.
         """
+        for playing in [*self._playing.values()]:
+            self._guarded(self._hear, playing)
+        self._guarded(self._end_leaving)
         try:
-            self._tick(starts=starts)
-        except StoreFailed as error:
+            for playing in [*self._playing.values()]:
+                self._guarded(self._follow, playing)
+            if starts:
+                self._guarded(self._calendar.keep, self._clock())
+            self._guarded(self._tell_untold)
+            self._guarded(self._look_at_the_store, starts)
+        except StoreFailed as error:  # the rest would wait for it in vain, one after another
             self._metrics.store_failures.inc()
             log.error("the database is away, and is tried again: %s", error)
-        except Exception:  # of one submission, say: the others go on
-            log.exception("our own failure")
 
     def wait(self, most_s: float) -> None:
         """Return when a process has said something that `tick` acts on, or after so long."""
@@ -133,13 +141,16 @@ class Queue:
         for playing in (*self._playing.values(), *self._leaving):
             playing.process.end(max(0.0, deadline - time.monotonic()))
 
-    def _tick(self, *, starts: bool) -> None:
-        if starts:
-            self._calendar.keep(self._clock())
-        for playing in [*self._playing.values()]:
-            self._follow(playing)
-        self._end_leaving()
-        self._tell_untold()
+    def _guarded(self, work: Callable[..., None], *args: object) -> None:
+        """Do it; a failure of ours there stops nothing else. Raises StoreFailed."""
+        try:
+            work(*args)
+        except StoreFailed:
+            raise
+        except Exception:
+            log.exception("our own failure")
+
+    def _look_at_the_store(self, starts: bool) -> None:
         waiting, count, now = [], Counter[str](), self._clock()
         unfinished = self._store.submissions(statuses=UNFINISHED)
         for submission in unfinished:
@@ -226,23 +237,27 @@ class Queue:
         self._log(submission, "goes on" if submission.status == "playing" else "begins")
         return True
 
+    def _hear(self, playing: _Playing) -> None:
+        """Take in what its process says. It needs no database."""
+        playing.is_silent = playing.process.is_silent()
+        for news in playing.process.news():
+            if "join_string" in news and not playing.is_lost:
+                self._gateway.assign(playing.submission.id, playing.process)
+            playing.news.append(news)
+        if playing.cancelled_at and time.monotonic() > playing.cancelled_at + _CANCEL_S:
+            playing.process.end(0.0)  # whatever an environment is doing
+
     def _follow(self, playing: _Playing) -> None:
-        """Take down what its process says; one that is not stored is stored the next time."""
-        is_over = playing.process.is_silent()
-        playing.news.extend(playing.process.news())
+        """Take down what its process said; one that is not stored is stored the next time."""
         while playing.news:
             self._take(playing, playing.news[0])
             playing.news.popleft()
-        if playing.ended_at is None and is_over:
+        if playing.ended_at is None and playing.is_silent:
             self._died(playing)
-        elif playing.cancelled_at and time.monotonic() > playing.cancelled_at + _CANCEL_S:
-            playing.process.end(0.0)  # whatever an environment is doing
         self._store_progress(playing)
 
     def _take(self, playing: _Playing, news: Mapping[str, Any]) -> None:
         match news:
-            case {"join_string": _} if not playing.is_lost:
-                self._gateway.assign(playing.submission.id, playing.process)
             case {"progress": progress}:
                 self._count(playing, progress)
             case {"run": run}:

@@ -136,3 +136,29 @@ def test_a_benchmarks_file_is_drawn(secrets: Secrets, tmp_path: Path) -> None:
 def test_a_benchmark_that_cannot_be_played_is_named(secrets: Secrets, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"phase public, benchmark 1 \(MT1:reach-v3\): runs"):
         drawn(secrets, tmp_path, options={"runs": 3})
+
+
+WIDE = """
+from dataclasses import replace
+
+from tests.worlds import Corridor
+
+
+class Wide(Corridor):
+    def __init__(self) -> None:
+        super().__init__(solved={"walk": [1, 0]})
+        (action,) = self.spec.actions
+        wide = replace(action, shape=(1 << 18,))  # 1 MiB
+        self.spec = replace(self.spec, actions=(wide,))
+"""
+
+
+def test_actions_that_the_server_does_not_take_are_refused(
+    secrets: Secrets, tmp_path: Path
+) -> None:
+    """Before anybody plays: 4 MiB are taken, with all that is in a message."""
+    (tmp_path / "wide.py").write_text(WIDE)
+    wanted = "public, benchmark 1 .*: options.slots: got 4 slots, each with an action of 1048576 "
+    with pytest.raises(UsageError, match=f"{wanted}bytes; wanted at most 3,"):
+        drawn(secrets, tmp_path, "multi-task:wide.py:Wide", options={"slots": 4})
+    assert drawn(secrets, tmp_path, "multi-task:wide.py:Wide", options={"slots": 3}).plan.slots == 3

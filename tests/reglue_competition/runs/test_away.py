@@ -109,6 +109,23 @@ def test_runs_go_on_while_the_database_is_away(
         check_rows(server, tmp_path, "plays", "late")
 
 
+def test_a_submission_begins_to_play_though_the_database_went_away(
+    tmp_path: Path, postgresql: PostgreSQL
+) -> None:
+    """Its place was stored before; its agent is carried to its process meanwhile."""
+    url = postgresql.emptied_database()
+    with (
+        hosting(tmp_path, SHORT, url=url, patience_s=0.3) as server,
+        joined(server.team("ours"), Seeded()),
+    ):
+        server.runs_until_status("playing", "ours")
+        folder = run_folder(server.folder(server.submission("ours")), 0)
+        with postgresql_away(postgresql):
+            server.runs_until(lambda: folder.exists() and count_rows(folder) > 0, "it plays")
+        server.runs_until_status("finished", "ours")
+        check_rows(server, tmp_path, "ours")
+
+
 def server_plays(server: Hosting) -> Submission:
     server.runs_until_status("playing", "plays")
     server.runs_until(
