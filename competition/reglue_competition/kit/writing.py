@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from shutil import copytree
+from shutil import copytree, ignore_patterns
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -35,7 +35,7 @@ def write_kit(definition: Definition, folder: Path, out: Path) -> None:
         keep_trailing_newline=True,
     )
     try:
-        copytree(_HERE / "files", out)
+        copytree(_HERE / "files", out, ignore=ignore_patterns("__pycache__"))  # it tells our paths
         if not any(each.is_hidden for _, played in phases for each in played):
             (out / STAND_IN).unlink()
         for name in _TEMPLATES:

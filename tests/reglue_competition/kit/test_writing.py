@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import json
 import os
 import re
@@ -13,7 +14,7 @@ import pytest
 
 from reglue.errors import UsageError
 from reglue_competition.definition import Definition
-from reglue_competition.kit import write_kit
+from reglue_competition.kit import write_kit, writing
 from reglue_competition.phases import Secrets, plans_of
 from tests.reglue_competition.competitions import definition, phase, private
 from tests.repository.pages import ROOT
@@ -98,6 +99,14 @@ def test_a_kit_without_hidden_tasks_has_no_stand_in(tmp_path: Path) -> None:
     write_kit(definition(phase(benchmarks=[PUBLIC])), tmp_path, tmp_path / "kit")
     assert not (tmp_path / "kit/stand_in.py").exists()
     assert "stand_in" not in (tmp_path / "kit/README.md").read_text()
+
+
+def test_a_kit_holds_nothing_compiled(tmp_path: Path) -> None:
+    """As an installation is, where it would tell the organiser's paths."""
+    files = Path(writing.__file__).parent / "files"
+    assert compileall.compile_dir(files, quiet=2)
+    write_kit(definition(), tmp_path, tmp_path / "kit")
+    assert not [*(tmp_path / "kit").rglob("__pycache__")]
 
 
 def test_a_kit_is_not_written_over_a_folder(tmp_path: Path) -> None:
