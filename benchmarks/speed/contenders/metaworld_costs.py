@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -54,6 +54,23 @@ def _step_cost(task: str, repetitions: int) -> StepCost:
     return StepCost(task, *(median(side) for side in zip(*rounds, strict=True)))
 
 
+Control: TypeAlias = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
+"""What the physics is told in a step: where the hand is to be, and the gripper's force."""
+
+
+def simulation(env: Any) -> Callable[[Control], None]:
+    """The physics alone of a step of one of Meta-World's environments."""
+    mj, model, data = mujoco(), env.model, env.data
+    position, control, substeps = data.mocap_pos, data.ctrl, env.frame_skip
+
+    def simulate(wanted: Control) -> None:
+        position[:], control[:] = wanted
+        mj.mj_step(model, data, substeps)
+        mj.mj_forward(model, data)
+
+    return simulate
+
+
 class _Episode:
     """Beginnings of one episode, played again and again."""
 
@@ -69,16 +86,8 @@ class _Episode:
 
     def floor(self) -> float:
         """Microseconds a step."""
-        mj, model, data = mujoco(), self._env.model, self._env.data
-        position, control, substeps = data.mocap_pos, data.ctrl, self._env.frame_skip
-
-        def simulate(wanted: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]) -> None:
-            position[:], control[:] = wanted
-            mj.mj_step(model, data, substeps)
-            mj.mj_forward(model, data)
-
         self._start()
-        return _timed(simulate, self._controls)
+        return _timed(simulation(self._env), self._controls)
 
     def plain(self) -> float:
         """Microseconds a step."""

@@ -6,9 +6,11 @@ import json
 import shutil
 import tempfile
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from reglue_bench.runs.environments import cores
 from speed.harness import Claim, Ran, Scale, Section, Series, Watch, interleave, run
 
 SEED = 42
@@ -20,12 +22,15 @@ COLD, WARM = "reglue bench, cold caches", "reglue bench, warm caches"
 THEIR_SCORE = f"{THEIRS}, first reset to score"
 OUR_STEPS, THEIR_STEPS = "reglue, executed ÷ counted", f"{THEIRS}, executed ÷ counted"
 OUR_SCORE = "reglue, first reset to score, warm caches"
+FLOOR = "physics and the experts' own time ÷ cores"
 
 _ABOUT = (
     "MT10, scripted experts, {episodes} goals a task, seed 42. Ours is `reglue bench MT10 --agent "
     "expert`, the experts in their own process; theirs is metaworld.evaluation.evaluation on "
     "Gymnasium's SyncVectorEnv. The whole command is the time of the process; from the first reset "
-    "to the score is the time of the evaluation alone. Cold: REGLUE_CACHE_DIR is an empty folder. "
+    "to the score is the time of the evaluation alone. The floor: the same episodes' mj_step and "
+    "mj_forward and the experts' get_action, a process a core, summed and divided by the cores. "
+    "Cold: REGLUE_CACHE_DIR is an empty folder. "
     "Theirs draws goals with replacement, so that success rates differ by chance."
 )
 
@@ -42,6 +47,7 @@ def evaluation(scale: Scale, watch: Watch) -> Section:
                 COLD: lambda: played.cold().seconds,
                 WARM: lambda: played.ours(played.cache).seconds,
                 OUR_SCORE: lambda: float(played.score().found["seconds"]),
+                FLOOR: played.floor,
             },
             "s",
             rounds=scale.rounds(3),
@@ -61,6 +67,7 @@ CLAIMS = (
     Claim("1", "whole command, cold caches", COLD, THEIRS, "theirs/ours", 5.0),
     Claim("1", "whole command, warm caches", WARM, THEIRS, "theirs/ours", 6.5),
     Claim("1", "first reset to score", OUR_SCORE, THEIR_SCORE, "theirs/ours", 10.0),
+    Claim("1", "the same, of its floor", OUR_SCORE, FLOOR, wanted=1.25, sense="at most"),
     Claim("1", "rows equal to plain Meta-World's, to the bit", "rows that are equal", wanted=1.0),
     Claim("2", "steps executed ÷ counted", OUR_STEPS, wanted=1.01, sense="at most"),
     Claim("2", "the same of metaworld.evaluation", THEIR_STEPS),
@@ -122,6 +129,17 @@ class _Evaluations:
             environment={"REGLUE_CACHE_DIR": str(self.cache)},
         )
 
+    def floor(self) -> float:
+        """Seconds of physics and experts, by core."""
+        module, of = "speed.contenders.metaworld_floor", cores()
+
+        def share(place: int) -> float:
+            ran = run(module, str(place), str(of), str(self.episodes), str(SEED))
+            return float(ran.found["physics"]) + float(ran.found["experts"])
+
+        with ThreadPoolExecutor(of) as together:
+            return sum(together.map(share, range(of))) / of
+
     def details(self) -> tuple[Series, ...]:
         """Steps executed by steps counted, and success: of the last round, as all are alike."""
         theirs = self.ran[-1].found
@@ -147,6 +165,7 @@ def _ratio(name: str, above: float, below: float) -> Series:
 WHOLE = 10  # evaluations, Meta-World's default: 1.1 million steps
 
 META_OURS, META_THEIRS = "reglue bench ML10", "metalearning_evaluation"
+META_WHOLE = "the same, in whole turns"
 DROP_IN = "the same, imported from reglue_bench.metaworld"
 
 _ABOUT_META = (
@@ -154,7 +173,9 @@ _ABOUT_META = (
     "Meta-World's default parameters, {evaluations} of its {whole} evaluations; a learner that "
     "costs next to nothing. Whole commands. Meta-World judges 3 episodes of each task name, "
     "`reglue bench` 3 of each of the 20 trials, as the documentation wants it, and so plays more "
-    "steps; its learner has a process of its own. The function from reglue_bench.metaworld judges "
+    "steps; its learner has a process of its own, and answers each slot by itself, so that it "
+    "is asked about half of the slots while the other half steps. In whole turns it is the object "
+    "that Meta-World's function gets. The function from reglue_bench.metaworld judges "
     "as Meta-World's, with the learner in its process."
 )
 
@@ -165,7 +186,12 @@ def meta_learning(scale: Scale, watch: Watch) -> Section:
     with tempfile.TemporaryDirectory(prefix="reglue-speed-") as folder:
         played = _MetaLearning(Path(folder), evaluations)
         series = interleave(
-            {META_THEIRS: played.theirs, DROP_IN: played.drop_in, META_OURS: played.ours},
+            {
+                META_THEIRS: played.theirs,
+                DROP_IN: played.drop_in,
+                META_OURS: played.ours,
+                META_WHOLE: played.whole,
+            },
             "s",
             rounds=1 if scale.long else scale.rounds(2),
             watch=watch,
@@ -177,6 +203,7 @@ def meta_learning(scale: Scale, watch: Watch) -> Section:
         series=(*series, *steps),
         claims=(
             Claim("1", "ML10 test, whole command", META_OURS, META_THEIRS, "theirs/ours", 4.5),
+            Claim("1", "the same, in whole turns", META_WHOLE, META_THEIRS, "theirs/ours"),
             Claim("1", "the same, one import line changed", DROP_IN, META_THEIRS, "theirs/ours"),
         ),
     )
@@ -209,13 +236,20 @@ class _MetaLearning:
         return {"REGLUE_CACHE_DIR": str(self.folder / "cache")}
 
     def ours(self) -> float:
-        """Seconds of reglue bench."""
+        """Seconds of reglue bench, with a learner that answers each slot by itself."""
+        return self._bench(META_OURS, "SlotLearner")
+
+    def whole(self) -> float:
+        """Seconds of reglue bench, with Meta-World's kind of learner."""
+        return self._bench(META_WHOLE, "Learner")
+
+    def _bench(self, name: str, learner: str) -> float:
         out = Path(tempfile.mkdtemp(dir=self.folder), "run")
         ran = run(
-            *("reglue", "bench", "ML10", "--agent", "speed.light:Learner", "--split", "test"),
+            *("reglue", "bench", "ML10", "--agent", f"speed.light:{learner}", "--split", "test"),
             *("--num-evals", str(self.count), "--seed", str(SEED), "--out", str(out)),
             environment=self._cache,
         )
         result = json.loads((out / "result.json").read_text(encoding="utf-8"))
-        self.steps[META_OURS] = result["steps"]["executed"]
+        self.steps[name] = result["steps"]["executed"]
         return ran.seconds

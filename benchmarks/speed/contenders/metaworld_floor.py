@@ -1,0 +1,71 @@
+"""The least that scripted experts on MT10 can cost: the physics, and the experts' own time.
+
+`python -m speed.contenders.metaworld_floor SHARE OF EPISODES SEED` measures a share of the goals of
+each task, so that a process a core measures all of them while all cores are busy.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import warnings
+from typing import Any, cast
+
+import metaworld
+import numpy as np
+from metaworld.policies import ENV_POLICY_MAP
+
+from speed.contenders.metaworld_costs import Control, simulation
+
+MAX_STEPS = 500
+
+
+def main(share: int, of: int, episodes: int, seed: int) -> None:
+    """Seconds of the physics and of the experts, over goals `share`, `share + of`, …"""
+    warnings.simplefilter("ignore")  # the experts' own: "Constant(s) may be too high"
+    benchmark = cast(Any, metaworld).MT10(seed=seed)
+    found = {"physics": 0.0, "experts": 0.0, "steps": 0.0}
+    for name, cls in benchmark.train_classes.items():
+        environment = cls(reward_function_version="v2")
+        goals = [task for task in benchmark.train_tasks if task.env_name == name]
+        for goal in goals[share:episodes:of]:
+            environment.set_task(goal)
+            controls, experts = _played(environment, cast(Any, ENV_POLICY_MAP)[name]())
+            found["physics"] += _simulated(environment, controls)
+            found["experts"] += experts
+            found["steps"] += len(controls)
+        environment.close()
+    sys.stdout.write(json.dumps(found))
+
+
+def _played(environment: Any, expert: Any) -> tuple[list[Control], float]:
+    """What the physics is told in an episode up to its first success, and the expert's seconds."""
+    observation, _ = environment.reset()
+    controls: list[Control] = []
+    seconds, success = 0.0, False
+    while not success and len(controls) < MAX_STEPS:
+        began = time.perf_counter()
+        action = expert.get_action(observation.copy())
+        seconds += time.perf_counter() - began
+        observation, _, _, _, info = environment.step(action.astype(np.float32))
+        success = info["success"] == 1
+        controls.append((environment.data.mocap_pos.copy(), environment.data.ctrl.copy()))
+    return controls, seconds
+
+
+def _simulated(environment: Any, controls: list[Control]) -> float:
+    """Seconds of the episode's physics alone."""
+    led_to = environment.data.qpos.copy()
+    environment.reset()
+    simulate = simulation(environment)
+    began = time.perf_counter()
+    for control in controls:
+        simulate(control)
+    seconds = time.perf_counter() - began
+    assert np.array_equal(environment.data.qpos, led_to), "the physics went another way"
+    return seconds
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))
